@@ -1,0 +1,3 @@
+//! The weigh command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Carries out a plan: lab, load, workload, judge and store together.

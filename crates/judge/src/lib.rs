@@ -1,0 +1,1 @@
+//! Records in, summary out: estimates, verdicts, diagnosis, next step. Pure.

@@ -1,0 +1,1 @@
+//! The bench top: host facts, service processes, pinning, freezing, accounting, clean-up.

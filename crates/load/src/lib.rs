@@ -1,0 +1,1 @@
+//! The generator: when to send, how to talk, what happened.

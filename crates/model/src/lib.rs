@@ -1,0 +1,7 @@
+//! The words of Weighbridge as types: quantities, experiment, plan, records, summary.
+//!
+//! No clock, no input or output, no threads: everything here is a value. Other crates read and make these values;
+//! this crate refuses to measure, to estimate or to print.
+
+pub mod quantity;
+pub mod record;

@@ -1,0 +1,398 @@
+//! Physical quantities as newtypes: a rate cannot be added to a time, and a unit is named where a value is made.
+//!
+//! `Display` chooses the scale for a reader; serialisation never does (integers in the base unit). `FromStr` reads
+//! what an experiment file or a flag may say (`20us`, `1.5 ms`, `64 KiB`, `5000/s`, `2 %`).
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, Mul, Sub};
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A length of time in whole nanoseconds, 0 to 584 years.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(transparent)]
+pub struct Nanoseconds(u64);
+
+/// A point on the host's monotonic clock (`CLOCK_MONOTONIC`), in nanoseconds since an arbitrary start.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(transparent)]
+pub struct Timestamp(u64);
+
+/// An amount of data in bytes.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(transparent)]
+pub struct Bytes(u64);
+
+/// Events per second; finite and never negative.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct PerSecond(f64);
+
+/// A dimensionless share or factor: 0.02 is 2 %.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Ratio(f64);
+
+/// Text that is not a quantity of the wanted kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not {wanted}")]
+pub struct QuantityError {
+    text: String,
+    wanted: &'static str,
+}
+
+impl Nanoseconds {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+
+    /// `n` nanoseconds.
+    pub const fn from_nanos(n: u64) -> Self {
+        Self(n)
+    }
+    /// `n` microseconds.
+    pub const fn from_micros(n: u64) -> Self {
+        Self(n * 1_000)
+    }
+    /// `n` milliseconds.
+    pub const fn from_millis(n: u64) -> Self {
+        Self(n * 1_000_000)
+    }
+    /// `n` seconds.
+    pub const fn from_secs(n: u64) -> Self {
+        Self(n * 1_000_000_000)
+    }
+    /// `s` seconds, rounded to a nanosecond; negative and not-a-number become zero.
+    pub fn from_secs_f64(s: f64) -> Self {
+        Self((s * 1e9).round() as u64)
+    }
+    /// The count of nanoseconds.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+    /// The time in seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+    /// The time as the standard library's type.
+    pub const fn as_duration(self) -> std::time::Duration {
+        std::time::Duration::from_nanos(self.0)
+    }
+    /// `self - other`, or zero where `other` is longer.
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+    /// The share of `whole` that this time is; zero where `whole` is zero.
+    pub fn share_of(self, whole: Self) -> Ratio {
+        Ratio(if whole.0 == 0 { 0.0 } else { self.0 as f64 / whole.0 as f64 })
+    }
+}
+
+impl Timestamp {
+    /// `n` nanoseconds on the monotonic clock.
+    pub const fn from_nanos(n: u64) -> Self {
+        Self(n)
+    }
+    /// The count of nanoseconds on the monotonic clock.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+    /// Time since `earlier`; zero where `earlier` is in fact later.
+    pub const fn since(self, earlier: Self) -> Nanoseconds {
+        Nanoseconds(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Bytes {
+    /// `n` bytes.
+    pub const fn new(n: u64) -> Self {
+        Self(n)
+    }
+    /// The count of bytes.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl PerSecond {
+    /// `rate` events a second, or `None` where that is negative or not finite.
+    pub fn new(rate: f64) -> Option<Self> {
+        (rate.is_finite() && rate >= 0.0).then_some(Self(rate))
+    }
+    /// `count` events in `time`; zero where no time passed.
+    pub fn from_count(count: u64, time: Nanoseconds) -> Self {
+        Self(if time.0 == 0 { 0.0 } else { count as f64 / time.as_secs_f64() })
+    }
+    /// Events per second.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+    /// The mean gap between events; `None` at rate zero.
+    pub fn gap(self) -> Option<Nanoseconds> {
+        (self.0 > 0.0).then(|| Nanoseconds((1e9 / self.0).round() as u64))
+    }
+}
+
+impl Ratio {
+    /// The factor or share `value` (0.02 for 2 %).
+    pub const fn new(value: f64) -> Self {
+        Self(value)
+    }
+    /// The plain number.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl Add for Nanoseconds {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+impl AddAssign for Nanoseconds {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+impl Sum for Nanoseconds {
+    fn sum<I: Iterator<Item = Self>>(times: I) -> Self {
+        times.fold(Self::ZERO, Add::add)
+    }
+}
+impl Mul<u64> for Nanoseconds {
+    type Output = Self;
+    fn mul(self, factor: u64) -> Self {
+        Self(self.0.saturating_mul(factor))
+    }
+}
+impl Div<u64> for Nanoseconds {
+    type Output = Self;
+    fn div(self, parts: u64) -> Self {
+        Self(self.0 / parts)
+    }
+}
+impl Add<Nanoseconds> for Timestamp {
+    type Output = Self;
+    fn add(self, time: Nanoseconds) -> Self {
+        Self(self.0.saturating_add(time.0))
+    }
+}
+impl Sub for Timestamp {
+    type Output = Nanoseconds;
+    fn sub(self, earlier: Self) -> Nanoseconds {
+        self.since(earlier)
+    }
+}
+impl Add for Bytes {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+impl Sum for Bytes {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self(0), Add::add)
+    }
+}
+
+/// `value` with three significant digits, as people write it: `1.20`, `15.3`, `131`, `6241`.
+fn three_digits(value: f64) -> String {
+    match value.abs() {
+        v if v >= 99.95 => format!("{value:.0}"),
+        v if v >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// A signed time in nanoseconds on the scale that suits it: `15.3 µs`, `-1.20 ms`.
+pub fn display_nanos(nanos: f64) -> String {
+    match nanos.abs() {
+        n if n >= 999.5e6 => format!("{} s", three_digits(nanos / 1e9)),
+        n if n >= 999.5e3 => format!("{} ms", three_digits(nanos / 1e6)),
+        n if n >= 999.5 => format!("{} µs", three_digits(nanos / 1e3)),
+        _ => format!("{nanos:.0} ns"),
+    }
+}
+
+/// A signed amount of data in bytes on the scale that suits it, powers of 1024: `64 KiB`, `1.50 MiB`.
+pub fn display_bytes(bytes: f64) -> String {
+    let whole = |v: f64, unit: &str| {
+        if v.fract() == 0.0 { format!("{v:.0} {unit}") } else { format!("{} {unit}", three_digits(v)) }
+    };
+    match bytes.abs() {
+        b if b >= 1073741824.0 => whole(bytes / 1073741824.0, "GiB"),
+        b if b >= 1048576.0 => whole(bytes / 1048576.0, "MiB"),
+        b if b >= 1024.0 => whole(bytes / 1024.0, "KiB"),
+        _ => whole(bytes, "B"),
+    }
+}
+
+/// A signed rate on the scale that suits it: `812/s`, `52.3k/s`.
+pub fn display_rate(per_second: f64) -> String {
+    match per_second.abs() {
+        r if r >= 999.5e6 => format!("{}G/s", three_digits(per_second / 1e9)),
+        r if r >= 999.5e3 => format!("{}M/s", three_digits(per_second / 1e6)),
+        r if r >= 9999.5 => format!("{}k/s", three_digits(per_second / 1e3)),
+        _ => format!("{}/s", three_digits(per_second)),
+    }
+}
+
+impl fmt::Display for Nanoseconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&display_nanos(self.0 as f64))
+    }
+}
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&display_bytes(self.0 as f64))
+    }
+}
+impl fmt::Display for PerSecond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&display_rate(self.0))
+    }
+}
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = self.0 * 100.0;
+        f.pad(&format!(
+            "{} %",
+            if percent.fract() == 0.0 { format!("{percent:.0}") } else { three_digits(percent) }
+        ))
+    }
+}
+
+/// Splits `12.5 ms` into 12.5 and `ms`; `None` where no number leads or it is negative.
+fn number_and_unit(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
+    let number: f64 = text[..end].replace('_', "").parse().ok()?;
+    Some((number, text[end..].trim_start()))
+}
+
+fn parse_scaled(
+    text: &str,
+    wanted: &'static str,
+    factor: impl Fn(&str) -> Option<f64>,
+) -> Result<f64, QuantityError> {
+    number_and_unit(text)
+        .and_then(|(number, unit)| Some(number * factor(unit)?))
+        .filter(|value| value.is_finite() && *value < 1.8e19)
+        .ok_or_else(|| QuantityError { text: text.to_owned(), wanted })
+}
+
+impl FromStr for Nanoseconds {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let wanted = "a time such as `250 us`, `20 ms`, `1.5 s`, `10 min` or `1 h`";
+        parse_scaled(text, wanted, |unit| {
+            Some(match unit {
+                "ns" => 1.0,
+                "us" | "µs" | "μs" => 1e3,
+                "ms" => 1e6,
+                "s" | "sec" => 1e9,
+                "m" | "min" => 60e9,
+                "h" => 3600e9,
+                _ => return None,
+            })
+        })
+        .map(|nanos| Self(nanos.round() as u64))
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        parse_scaled(text, "a size such as `64`, `64 B`, `100 kB` or `64 KiB`", |unit| {
+            Some(match unit {
+                "" | "B" => 1.0,
+                "kB" | "KB" => 1e3,
+                "MB" => 1e6,
+                "GB" => 1e9,
+                "KiB" => 1024.0,
+                "MiB" => 1048576.0,
+                "GiB" => 1073741824.0,
+                _ => return None,
+            })
+        })
+        .map(|bytes| Self(bytes.round() as u64))
+    }
+}
+
+impl FromStr for PerSecond {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        parse_scaled(text, "a rate such as `5000/s`, `20k/s` or `90/min`", |unit| {
+            Some(match unit {
+                "" | "/s" => 1.0,
+                "k" | "k/s" => 1e3,
+                "M" | "M/s" => 1e6,
+                "/min" => 1.0 / 60.0,
+                _ => return None,
+            })
+        })
+        .map(Self)
+    }
+}
+
+impl FromStr for Ratio {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        parse_scaled(text, "a share such as `2 %` or `0.02`", |unit| match unit {
+            "%" => Some(0.01),
+            "" => Some(1.0),
+            _ => None,
+        })
+        .map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn display_chooses_the_scale() {
+        for (nanos, text) in [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (1_000, "1.00 µs"),
+            (15_340, "15.3 µs"),
+            (999_600, "1.00 ms"),
+            (2_310_000_000, "2.31 s"),
+        ] {
+            assert_eq!(Nanoseconds::from_nanos(nanos).to_string(), text);
+        }
+        assert_eq!(Bytes::new(65536).to_string(), "64 KiB");
+        assert_eq!(Bytes::new(1500).to_string(), "1.46 KiB");
+        assert_eq!(PerSecond::new(62_345.0).unwrap().to_string(), "62.3k/s");
+        assert_eq!(Ratio::new(0.02).to_string(), "2 %");
+    }
+
+    #[test]
+    fn text_becomes_quantities() {
+        assert_eq!("1.5 ms".parse(), Ok(Nanoseconds::from_micros(1500)));
+        assert_eq!("10 min".parse(), Ok(Nanoseconds::from_secs(600)));
+        assert_eq!("64 KiB".parse(), Ok(Bytes::new(65536)));
+        assert_eq!("5000/s".parse(), Ok(PerSecond(5000.0)));
+        assert_eq!("1 %".parse(), Ok(Ratio(0.01)));
+    }
+
+    #[test]
+    fn a_wrong_unit_is_named_with_what_is_allowed() {
+        let error = "10 parsecs".parse::<Nanoseconds>().unwrap_err().to_string();
+        assert!(error.contains("`10 parsecs`") && error.contains("`20 ms`"), "{error}");
+        assert!("-1 ms".parse::<Nanoseconds>().is_err());
+        assert!("".parse::<Bytes>().is_err());
+        assert!("nan/s".parse::<PerSecond>().is_err());
+    }
+}

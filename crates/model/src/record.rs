@@ -1,0 +1,450 @@
+//! What was measured: requests, windows, trials and the histograms they are gathered in.
+//!
+//! Records hold facts, never estimates. They are serialised by `store` and read by `judge`.
+
+use hdrhistogram::Histogram;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::{Bytes, Nanoseconds, Timestamp};
+
+macro_rules! index {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[serde(transparent)]
+        pub struct $name(pub u16);
+        impl $name {
+            /// The position in the experiment's list.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+index!(
+    /// A variant's position in the experiment; 0 is the baseline.
+    VariantId
+);
+index!(
+    /// An operation's position in its workload.
+    OperationId
+);
+index!(
+    /// A point's position in the experiment (one where no `workload` or `load` key is in the matrix).
+    PointId
+);
+
+/// Why a request failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum ErrorKind {
+    /// No connection: refused, unreachable, or not established in time.
+    Connect,
+    /// The connection ended (reset or closed) before the reply was whole.
+    Reset,
+    /// No whole reply within the request's timeout.
+    Timeout,
+    /// Bytes that are not a reply of this protocol.
+    Protocol,
+    /// A reply whose status says failure.
+    Status,
+    /// A reply of good status whose content is not what the workload expects.
+    Check,
+}
+
+impl ErrorKind {
+    /// Every kind, in the order of counts.
+    pub const ALL: [Self; 6] =
+        [Self::Connect, Self::Reset, Self::Timeout, Self::Protocol, Self::Status, Self::Check];
+
+    /// The kind's name as in JSON and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Connect => "connect",
+            Self::Reset => "reset",
+            Self::Timeout => "timeout",
+            Self::Protocol => "protocol",
+            Self::Status => "status",
+            Self::Check => "check",
+        }
+    }
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A whole reply that passed its checks.
+    Ok,
+    /// Anything else.
+    Error(ErrorKind),
+}
+
+impl Outcome {
+    /// `ok` or the error kind's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Error(kind) => kind.name(),
+        }
+    }
+}
+
+/// One request: which, how it ended, and its three times. Response time is `done - due`, service time `done - sent`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestRecord {
+    /// When the load model wanted it sent.
+    pub due: Timestamp,
+    /// The clock before the write that carried its first byte (equal to `due` where it was never sent).
+    pub sent: Timestamp,
+    /// The clock after the read that completed it.
+    pub done: Timestamp,
+    /// The operation.
+    pub operation: OperationId,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// Errors counted by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ErrorCounts {
+    /// See [`ErrorKind::Connect`].
+    pub connect: u64,
+    /// See [`ErrorKind::Reset`].
+    pub reset: u64,
+    /// See [`ErrorKind::Timeout`].
+    pub timeout: u64,
+    /// See [`ErrorKind::Protocol`].
+    pub protocol: u64,
+    /// See [`ErrorKind::Status`].
+    pub status: u64,
+    /// See [`ErrorKind::Check`].
+    pub check: u64,
+}
+
+impl ErrorCounts {
+    /// The counter of one kind.
+    pub fn get_mut(&mut self, kind: ErrorKind) -> &mut u64 {
+        match kind {
+            ErrorKind::Connect => &mut self.connect,
+            ErrorKind::Reset => &mut self.reset,
+            ErrorKind::Timeout => &mut self.timeout,
+            ErrorKind::Protocol => &mut self.protocol,
+            ErrorKind::Status => &mut self.status,
+            ErrorKind::Check => &mut self.check,
+        }
+    }
+    /// The count of one kind.
+    pub fn get(mut self, kind: ErrorKind) -> u64 {
+        *self.get_mut(kind)
+    }
+    /// All errors.
+    pub fn total(self) -> u64 {
+        ErrorKind::ALL.into_iter().map(|kind| self.get(kind)).sum()
+    }
+    /// Adds another window's counts.
+    pub fn add(&mut self, other: Self) {
+        for kind in ErrorKind::ALL {
+            *self.get_mut(kind) += other.get(kind);
+        }
+    }
+}
+
+/// What the kernel counted on the generator's sockets (`TCP_INFO`): payload bytes and segments both ways.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Traffic {
+    /// Payload bytes sent and acknowledged.
+    pub sent: Bytes,
+    /// Payload bytes received.
+    pub received: Bytes,
+    /// Segments sent.
+    pub segments_out: u64,
+    /// Segments received.
+    pub segments_in: u64,
+    /// Segments retransmitted by the generator's side.
+    pub retransmits: u64,
+}
+
+impl Traffic {
+    /// Adds another socket's or window's counts.
+    pub fn add(&mut self, other: Self) {
+        self.sent = self.sent + other.sent;
+        self.received = self.received + other.received;
+        self.segments_out += other.segments_out;
+        self.segments_in += other.segments_in;
+        self.retransmits += other.retransmits;
+    }
+}
+
+/// How the generator itself fared in one window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoopHealth {
+    /// Loop time outside epoll and spin.
+    pub busy: Nanoseconds,
+    /// Whole loop time, from the window's first action to its last.
+    pub wall: Nanoseconds,
+    /// CPU time of the loop's thread.
+    pub cpu: Nanoseconds,
+    /// Median of the time from epoll's return to the handling of an event.
+    pub loop_delay_p50: Nanoseconds,
+    /// 99th percentile of the generator's own lateness: sent minus the later of due and slot free.
+    pub lag_p99: Nanoseconds,
+}
+
+/// What a window was for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowKind {
+    /// Before the rounds of a trial.
+    WarmUp,
+    /// After a switch of variants: sent, checked and recorded apart.
+    LeadIn,
+    /// Counts towards every estimate.
+    Measured,
+    /// A longer window that asks whether costs depend on the window's length.
+    Check,
+}
+
+/// How a window ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowEnd {
+    /// It did its work, nothing left outstanding.
+    Complete,
+    /// Open load: outstanding requests never drained before the cap.
+    Saturated,
+    /// The user or the conductor stopped it.
+    Aborted,
+}
+
+/// Count and quick figures of one operation's good replies in one window. Times of errors are in the trial's
+/// histograms only. Quantiles are exact (nearest rank on the window's own records).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationFigures {
+    /// The operation.
+    pub operation: OperationId,
+    /// Good replies.
+    pub ok: u64,
+    /// Sum of response times of good replies.
+    pub response_sum: Nanoseconds,
+    /// Sum of service times of good replies.
+    pub service_sum: Nanoseconds,
+    /// Median response time.
+    pub response_p50: Nanoseconds,
+    /// Median service time.
+    pub service_p50: Nanoseconds,
+    /// 90th percentile of response time.
+    pub response_p90: Nanoseconds,
+    /// 90th percentile of service time.
+    pub service_p90: Nanoseconds,
+    /// Longest response time.
+    pub response_max: Nanoseconds,
+}
+
+/// One window as the generator saw it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WindowFigures {
+    /// First byte sent (where nothing was sent: the window's start).
+    pub started: Timestamp,
+    /// Last reply complete.
+    pub ended: Timestamp,
+    /// How it ended.
+    pub end: WindowEnd,
+    /// Requests due in the window.
+    pub offered: u64,
+    /// Requests begun, however they ended.
+    pub requests: u64,
+    /// Requests that were due but never sent (the queue's bound, or an aborted window).
+    pub not_sent: u64,
+    /// Requests that failed, by kind.
+    pub errors: ErrorCounts,
+    /// Connections opened during the window.
+    pub connects: u64,
+    /// Per operation, in the order of the workload; operations without a good reply are left out. The first entry
+    /// of a workload with several operations is *not* a total: `all` is computed by merging.
+    pub operations: Vec<OperationFigures>,
+    /// All operations together: exact median and 90th percentile over every good reply of the window.
+    pub all: Option<OperationFigures>,
+    /// Kernel's counts on the sockets.
+    pub traffic: Traffic,
+    /// The generator's own condition.
+    pub health: LoopHealth,
+}
+
+/// CPU time that the roles of a variant used between thaw and freeze around one window (its lead-in included).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RoleCpu {
+    /// The role's name: `service`, later `sidecar`, `peer` …
+    pub role: String,
+    /// CPU time by the processes' own clocks.
+    pub cpu: Nanoseconds,
+    /// Good and bad requests answered in that time, lead-in included.
+    pub requests: u64,
+}
+
+/// One window in its place in the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WindowRecord {
+    /// What it was for.
+    pub kind: WindowKind,
+    /// Block, from 0.
+    pub block: u32,
+    /// The point it belongs to.
+    pub point: PointId,
+    /// Round within the block and point, from 0.
+    pub round: u32,
+    /// Place within the round, from 0.
+    pub position: u32,
+    /// The variant it ran on.
+    pub variant: VariantId,
+    /// What the generator saw.
+    pub figures: WindowFigures,
+    /// CPU by role; empty where the variant is not ours to account.
+    pub cpu: Vec<RoleCpu>,
+}
+
+/// A histogram of times in nanoseconds, 3 significant digits, 1 ns to 1 h.
+pub type TimeHistogram = Histogram<u64>;
+
+/// Makes an empty [`TimeHistogram`].
+pub fn time_histogram() -> TimeHistogram {
+    Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("constant bounds are valid")
+}
+
+/// Histograms of one operation and outcome.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tally {
+    /// The operation.
+    pub operation: OperationId,
+    /// The outcome; a timeout's times are lower bounds.
+    pub outcome: Outcome,
+    /// Response times.
+    pub response: TimeHistogram,
+    /// Service times.
+    pub service: TimeHistogram,
+}
+
+/// All histograms of one trial at one point, measured windows only; merged by addition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tallies {
+    /// One entry per operation and outcome that occurred.
+    pub entries: Vec<Tally>,
+    /// The generator's own lateness.
+    pub lag: TimeHistogram,
+    /// Time from epoll's return to the handling of an event.
+    pub loop_delay: TimeHistogram,
+}
+
+impl Default for Tallies {
+    fn default() -> Self {
+        Self { entries: Vec::new(), lag: time_histogram(), loop_delay: time_histogram() }
+    }
+}
+
+impl Tallies {
+    /// The tally of an operation and outcome, made empty on first use.
+    pub fn entry(&mut self, operation: OperationId, outcome: Outcome) -> &mut Tally {
+        let found = self.entries.iter().position(|t| t.operation == operation && t.outcome == outcome);
+        let at = found.unwrap_or_else(|| {
+            self.entries.push(Tally {
+                operation,
+                outcome,
+                response: time_histogram(),
+                service: time_histogram(),
+            });
+            self.entries.len() - 1
+        });
+        &mut self.entries[at]
+    }
+
+    /// The tally of an operation and outcome, if any such request occurred.
+    pub fn get(&self, operation: OperationId, outcome: Outcome) -> Option<&Tally> {
+        self.entries.iter().find(|t| t.operation == operation && t.outcome == outcome)
+    }
+
+    /// Adds one request.
+    pub fn record(&mut self, request: &RequestRecord) {
+        let tally = self.entry(request.operation, request.outcome);
+        tally.response.saturating_record(request.done.since(request.due).as_nanos().max(1));
+        tally.service.saturating_record(request.done.since(request.sent).as_nanos().max(1));
+    }
+
+    /// Adds everything in `other`.
+    pub fn merge(&mut self, other: &Self) {
+        for tally in &other.entries {
+            let mine = self.entry(tally.operation, tally.outcome);
+            mine.response.add(&tally.response).expect("same bounds");
+            mine.service.add(&tally.service).expect("same bounds");
+        }
+        self.lag.add(&other.lag).expect("same bounds");
+        self.loop_delay.add(&other.loop_delay).expect("same bounds");
+    }
+
+    /// Response and service histograms of all good replies, operations merged.
+    pub fn ok(&self) -> (TimeHistogram, TimeHistogram) {
+        let (mut response, mut service) = (time_histogram(), time_histogram());
+        for tally in self.entries.iter().filter(|t| t.outcome == Outcome::Ok) {
+            response.add(&tally.response).expect("same bounds");
+            service.add(&tally.service).expect("same bounds");
+        }
+        (response, service)
+    }
+}
+
+/// Memory of one role over a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RoleMemory {
+    /// The role's name.
+    pub role: String,
+    /// Largest resident size of its processes, summed (`VmHWM`).
+    pub peak: Bytes,
+}
+
+/// What the service said of itself when it started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceFacts {
+    /// Its answer to `--version` or `GET /version`; `None` for a URL or command that has none.
+    pub version: Option<String>,
+    /// SHA-256 of the executable, hexadecimal.
+    pub binary_sha256: Option<String>,
+    /// Time from start to ready.
+    pub start: Option<Nanoseconds>,
+}
+
+/// Why a trial, and with it its block, counts for nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "detail")]
+pub enum Void {
+    /// The terminal stopped us (SIGTSTP) in the middle.
+    Stopped,
+    /// The wall clock and the monotonic clock moved apart.
+    ClockJump,
+    /// The service ended by itself.
+    ServiceDied(String),
+    /// The hypervisor took more than 10 % of the block's CPU time.
+    Steal(String),
+}
+
+/// One life of a variant in one block, with everything measured in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialRecord {
+    /// Block, from 0.
+    pub block: u32,
+    /// The variant.
+    pub variant: VariantId,
+    /// What the service said of itself.
+    pub service: ServiceFacts,
+    /// All windows in the order they ran, warm-up and lead-in included.
+    pub windows: Vec<WindowRecord>,
+    /// Histograms of the measured windows, one per point.
+    pub tallies: Vec<Tallies>,
+    /// Memory by role.
+    pub memory: Vec<RoleMemory>,
+    /// Share of the machine's CPU time stolen by the hypervisor over the block, in parts of 1.
+    pub steal: f64,
+    /// Set where the trial must not be used.
+    pub void: Option<Void>,
+}

@@ -1,0 +1,1 @@
+//! Summaries in, bytes out: terminal tables, charts, HTML, JSON, CSV, Markdown.

@@ -1,0 +1,1 @@
+//! Run folders: write as it goes, list, open, resume.

@@ -1,0 +1,1 @@
+//! Workloads: which operations a session issues, with what payload and how a reply is checked.
