@@ -3,5 +3,7 @@
 //! No clock, no input or output, no threads: everything here is a value. Other crates read and make these values;
 //! this crate refuses to measure, to estimate or to print.
 
+pub mod event;
 pub mod quantity;
 pub mod record;
+pub mod summary;

@@ -1,0 +1,134 @@
+//! What happens during a run, as it happens: `events.jsonl`, which terminal, browser and CI logs follow.
+
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::Nanoseconds;
+use crate::summary::PointLabel;
+
+/// One line of `events.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TimedEvent {
+    /// Time since the run began.
+    pub at: Nanoseconds,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// The headline so far, for one variant and point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Interim {
+    /// The variant's name.
+    pub variant: String,
+    /// The point.
+    pub point: PointLabel,
+    /// Ratio minus 1, in parts of 1.
+    pub change: f64,
+    /// Half-width of its interval; absent below 4 blocks.
+    pub half_width: Option<f64>,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "event")]
+pub enum Event {
+    /// The run began.
+    RunStarted {
+        /// The experiment's title.
+        title: String,
+        /// The run folder.
+        folder: String,
+        /// Variants that take part.
+        variants: Vec<String>,
+        /// Points.
+        points: usize,
+        /// Fewest and most blocks.
+        blocks: (u32, u32),
+        /// Time allowed.
+        budget: Nanoseconds,
+    },
+    /// A service is being built.
+    Building {
+        /// The service.
+        service: String,
+    },
+    /// A variant cannot take part.
+    Unavailable {
+        /// The variant.
+        variant: String,
+        /// Why and what to do.
+        reason: String,
+    },
+    /// Answers of all variants agree.
+    Verified {
+        /// Requests compared.
+        requests: usize,
+    },
+    /// A block began.
+    BlockStarted {
+        /// From 0.
+        block: u32,
+        /// Blocks planned by now.
+        of: u32,
+    },
+    /// A variant is running, its connections are open.
+    Started {
+        /// The variant.
+        variant: String,
+        /// Start to ready.
+        took: Option<Nanoseconds>,
+    },
+    /// A variant is warm at a point.
+    Warm {
+        /// The variant.
+        variant: String,
+        /// The point.
+        point: PointLabel,
+        /// Windows it took.
+        windows: u32,
+    },
+    /// A round ended.
+    Round {
+        /// Block, from 0.
+        block: u32,
+        /// The point.
+        point: PointLabel,
+        /// From 0.
+        round: u32,
+        /// Rounds planned in this block and point.
+        of: u32,
+    },
+    /// A block ended.
+    BlockEnded {
+        /// From 0.
+        block: u32,
+        /// The headline so far.
+        interim: Vec<Interim>,
+        /// Blocks planned by now.
+        of: u32,
+    },
+    /// A block was thrown away.
+    BlockVoid {
+        /// From 0.
+        block: u32,
+        /// Why.
+        reason: String,
+    },
+    /// Something a reader of the result must know.
+    Warning {
+        /// What.
+        text: String,
+    },
+    /// The run ended and its summary is written.
+    RunEnded {
+        /// The run folder.
+        folder: String,
+    },
+    /// The run was stopped by the user; `--resume` goes on.
+    Interrupted {
+        /// The run folder.
+        folder: String,
+        /// Whole blocks kept.
+        blocks: u32,
+    },
+}
