@@ -4,6 +4,9 @@
 //! this crate refuses to measure, to estimate or to print.
 
 pub mod event;
+pub mod experiment;
+pub mod gate;
+pub mod plan;
 pub mod quantity;
 pub mod record;
 pub mod summary;

@@ -1,0 +1,136 @@
+//! The matrix: a factorial over any key. Keys of `workload` and `load` make points, all others make variants.
+
+use super::node::{ExperimentError, Node, Value};
+use crate::summary::PointLabel;
+
+/// Most combinations that one file may ask for.
+const MOST: usize = 10_000;
+
+/// One point's trees.
+pub(super) struct PointNode {
+    pub label: PointLabel,
+    pub workload: Option<Node>,
+    pub load: Option<Node>,
+}
+
+/// The tree without its matrix, expanded.
+pub(super) struct Expanded {
+    pub points: Vec<PointNode>,
+    /// `[[variant]]` tables, written or made.
+    pub variants: Vec<Node>,
+}
+
+struct Factor {
+    key: String,
+    values: Vec<Node>,
+}
+
+/// Takes `workload`, `load`, `variant` and `matrix` out of `root` and expands them.
+pub(super) fn expand(file: &str, root: &mut Node) -> Result<Expanded, ExperimentError> {
+    let error = |line, message| ExperimentError { file: file.to_owned(), line, message };
+    let (workload, load) = (root.remove("workload"), root.remove("load"));
+    let variant = root.remove("variant");
+    let matrix = root.remove("matrix");
+    let factors =
+        matrix.as_ref().map_or(Ok(Vec::new()), factors).map_err(|(line, message)| error(line, message))?;
+    let (of_point, of_variant): (Vec<_>, Vec<_>) =
+        factors.into_iter().partition(|f| f.key.starts_with("workload.") || f.key.starts_with("load."));
+    let size = |factors: &[Factor]| factors.iter().map(|f| f.values.len()).product::<usize>();
+    if size(&of_point).saturating_mul(size(&of_variant)) > MOST {
+        return Err(error(
+            matrix.map_or(0, |m| m.line),
+            format!("`[matrix]` makes more than {MOST} combinations"),
+        ));
+    }
+
+    let points = combinations(&of_point).into_iter().map(|chosen| {
+        let mut tree = Node { line: 0, value: Value::Table(Vec::new()) };
+        for (key, node) in [("workload", &workload), ("load", &load)] {
+            if let Some(node) = node {
+                tree.set(key, node.clone());
+            }
+        }
+        for (key, value) in &chosen {
+            tree.set(key, (*value).clone());
+        }
+        let label = chosen.iter().map(|(key, value)| ((*key).to_owned(), value.show())).collect();
+        PointNode { label, workload: tree.remove("workload"), load: tree.remove("load") }
+    });
+    let points = points.collect();
+
+    let variants = match (variant, of_variant.is_empty()) {
+        (Some(node), true) => match node.value {
+            Value::List(items) => items,
+            _ => {
+                return Err(error(
+                    node.line,
+                    "`variant` must be written `[[variant]]`, once for each".to_owned(),
+                ));
+            }
+        },
+        (Some(node), false) => {
+            let keys: Vec<_> = of_variant.iter().map(|f| format!("`{}`", f.key)).collect();
+            let message = format!(
+                "`[[variant]]` and the matrix keys {} cannot stand together; keep one (a matrix beside `[[variant]]` may only vary `workload.*` and `load.*`)",
+                keys.join(", ")
+            );
+            return Err(error(node.line, message));
+        }
+        (None, true) => Vec::new(),
+        (None, false) => combinations(&of_variant).iter().map(|chosen| variant_of(chosen)).collect(),
+    };
+    Ok(Expanded { points, variants })
+}
+
+/// Factors in the order of the file; a nested table (`workload.size = …` or `[matrix.workload]`) gives dotted keys.
+fn factors(matrix: &Node) -> Result<Vec<Factor>, (usize, String)> {
+    let mut found = Vec::new();
+    collect("", matrix, &mut found)?;
+    Ok(found)
+}
+
+fn collect(prefix: &str, node: &Node, found: &mut Vec<Factor>) -> Result<(), (usize, String)> {
+    let Value::Table(entries) = &node.value else {
+        return Err((node.line, "`matrix` must be a table".to_owned()));
+    };
+    for (key, value) in entries {
+        let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match &value.value {
+            Value::Table(_) => collect(&key, value, found)?,
+            Value::List(values) if !values.is_empty() => found.push(Factor { key, values: values.clone() }),
+            _ => {
+                let message =
+                    format!("`matrix.{key}` must be a list of at least one value, not `{}`", value.show());
+                return Err((value.line, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every combination, the last factor running fastest; one empty combination where there is no factor.
+fn combinations(factors: &[Factor]) -> Vec<Vec<(&str, &Node)>> {
+    factors.iter().fold(vec![Vec::new()], |done, factor| {
+        done.iter()
+            .flat_map(|chosen: &Vec<(&str, &Node)>| {
+                factor.values.iter().map(|value| {
+                    let mut chosen = chosen.clone();
+                    chosen.push((factor.key.as_str(), value));
+                    chosen
+                })
+            })
+            .collect()
+    })
+}
+
+/// A `[[variant]]` table with the chosen values, named after them.
+fn variant_of(chosen: &[(&str, &Node)]) -> Node {
+    let line = chosen.first().map_or(0, |(_, value)| value.line);
+    let mut table = Node { line, value: Value::Table(Vec::new()) };
+    let names: Vec<_> = chosen.iter().map(|(_, value)| value.show()).collect();
+    table.set("name", Node { line, value: Value::Text(names.join("/")) });
+    for (key, value) in chosen {
+        table.set(key, (*value).clone());
+    }
+    table
+}

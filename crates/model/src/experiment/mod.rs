@@ -1,0 +1,357 @@
+//! The experiment: its checked form, and the way there from a TOML file.
+//!
+//! A file is first a tree with line numbers (`node`), in which the matrix is expanded (`matrix`), and then read key by
+//! key (`read`) into [`Experiment`], whose values cannot be inconsistent. Nothing here touches a disk or a network;
+//! names of services are checked by whoever knows the catalogue.
+
+mod matrix;
+mod node;
+mod read;
+mod write;
+
+use serde::{Deserialize, Serialize};
+
+use crate::gate::Gate;
+use crate::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
+use crate::record::{PointId, VariantId};
+use crate::summary::{PointLabel, Quantity};
+
+pub use node::ExperimentError;
+
+/// An experiment, checked. The first variant is the baseline; every point has the same variants.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// What it asks, in a line.
+    pub title: String,
+    /// One per combination of `workload` and `load` keys in the matrix; at least one.
+    pub points: Vec<Point>,
+    /// At least one; two or more give costs.
+    pub variants: Vec<Variant>,
+    /// How much to measure, and when to stop.
+    pub plan: PlanRules,
+    /// Conditions on the result.
+    pub gates: Vec<Gate>,
+    /// Commands run around the measurement.
+    pub hooks: Hooks,
+}
+
+/// One setting of workload and load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// The matrix keys that make this point; empty where there is one point.
+    pub label: PointLabel,
+    /// What is asked.
+    pub workload: WorkloadSpec,
+    /// How it is asked.
+    pub load: LoadSpec,
+}
+
+/// What sessions ask.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "name")]
+pub enum WorkloadSpec {
+    /// `GET /pong/{n}`: fetch n bytes; sizes drawn uniformly from the list.
+    Pingpong {
+        /// At least one; 4 bytes to 100 MB each.
+        sizes: Vec<Bytes>,
+    },
+    /// The user's own requests.
+    Http {
+        /// At least one.
+        requests: Vec<RequestSpec>,
+        /// What must agree between variants before timing.
+        equal: Equality,
+    },
+}
+
+/// One request of the user's own, an operation of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RequestSpec {
+    /// The operation's name.
+    pub name: String,
+    /// `GET`, `POST` …
+    pub method: String,
+    /// Appended to the variant's URL path; may be empty.
+    pub path: String,
+    /// Name and value, in order; a value `env:NAME` is read from the environment when the run starts.
+    pub headers: Vec<(String, String)>,
+    /// The body; empty for none.
+    pub body: Vec<u8>,
+    /// Share of the mix, above zero.
+    pub weight: f64,
+    /// What a good reply looks like.
+    pub check: ReplyCheck,
+}
+
+/// What a good reply looks like. Without `status`, any 2xx is good.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReplyCheck {
+    /// Exactly this status.
+    pub status: Option<u16>,
+    /// Exactly this many body bytes.
+    pub length: Option<Bytes>,
+    /// These headers with exactly these values (names without regard to case).
+    pub headers: Vec<(String, String)>,
+    /// JSON pointers (RFC 6901) with the values found there.
+    pub json: Vec<(String, serde_json::Value)>,
+}
+
+/// What must agree between variants before timing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Equality {
+    /// The status.
+    #[default]
+    Status,
+    /// Status and body length.
+    Length,
+    /// Status and body as a JSON value.
+    Json,
+    /// Status and body bytes.
+    Bytes,
+}
+
+/// How requests are issued.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadSpec {
+    /// Closed or open.
+    pub model: LoadModel,
+    /// Connections, 1 to 60,000.
+    pub connections: u32,
+    /// Requests outstanding per connection, 1 to 1,000.
+    pub in_flight: u32,
+    /// After this a request failed.
+    pub timeout: Nanoseconds,
+    /// Time spent warming up each variant in each block and point.
+    pub warmup: Nanoseconds,
+    /// Whether a connection serves more than one request.
+    pub keep_alive: bool,
+}
+
+/// The load model and what it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum LoadModel {
+    /// A new request when a connection is free.
+    Closed,
+    /// Requests due by a schedule, whatever the replies do.
+    Open {
+        /// Mean arrivals per second.
+        rate: PerSecond,
+        /// Law of the gaps.
+        arrivals: Arrivals,
+    },
+}
+
+/// Law of the gaps between arrivals.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrivals {
+    /// Equal gaps.
+    Constant,
+    /// Exponential gaps.
+    #[default]
+    Poisson,
+}
+
+/// How much to measure, and when to stop.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlanRules {
+    /// The quantity that decides when to stop.
+    pub headline: Quantity,
+    /// Fewest blocks.
+    pub blocks_min: u32,
+    /// Most blocks.
+    pub blocks_max: u32,
+    /// Wanted half-width of the headline's ratio.
+    pub until: Option<Ratio>,
+    /// Time allowed, from the first start, builds excluded.
+    pub budget: Nanoseconds,
+    /// Differences within this share are not relevant.
+    pub margin: Ratio,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Length of a window; `None` lets the tool choose.
+    pub window: Option<Nanoseconds>,
+    /// Most variants alive at once.
+    pub together: u32,
+    /// Whether variants that do not take part in a window are frozen.
+    pub freeze: bool,
+}
+
+/// One alternative.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Variant {
+    /// Its name, unique.
+    pub name: String,
+    /// What is started or addressed.
+    pub target: Target,
+    /// The stack by which operations travel.
+    pub protocol: Protocol,
+    /// Environment added to the service's; a value `env:NAME` is read when the run starts.
+    pub env: Vec<(String, String)>,
+}
+
+/// What is started or addressed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "kind")]
+pub enum Target {
+    /// A service of the catalogue.
+    Service {
+        /// Its name there.
+        name: String,
+    },
+    /// A program of the user's own.
+    Command {
+        /// Program and arguments; `{port}` stands for the port chosen.
+        argv: Vec<String>,
+        /// How it says that it accepts.
+        ready: Readiness,
+    },
+    /// A server that somebody else runs.
+    Url(Url),
+}
+
+/// How a program says that it accepts connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Readiness {
+    /// It prints `ready <port>`; it is started with `PORT=0`.
+    Line,
+    /// It listens on the port that we chose and gave it as `PORT` and `{port}`.
+    Port,
+}
+
+/// An `http://` address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Url {
+    /// Host name or address, without brackets.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+    /// Path and query, starting with `/`.
+    pub path: String,
+}
+
+/// The stack by which operations travel. Further protocols are further arms.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Protocol {
+    /// JSON over HTTP/1.1.
+    #[default]
+    #[serde(rename = "http1-json")]
+    Http1Json,
+}
+
+/// Commands run around the measurement, by `sh -c`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hooks {
+    /// Once before the first block.
+    pub prepare: Option<String>,
+    /// In every block, after the starts, outside the timed part.
+    pub reset: Option<String>,
+    /// Once at the end, however it ends.
+    pub cleanup: Option<String>,
+}
+
+impl Experiment {
+    /// Reads and checks an experiment file. `name` appears in errors.
+    pub fn parse(name: &str, text: &str) -> Result<Self, ExperimentError> {
+        read::experiment(name, text)
+    }
+
+    /// The file that this experiment is read from, every default written out and the matrix expanded as far as its
+    /// points allow. Reading it gives this experiment again.
+    pub fn to_toml(&self) -> String {
+        write::experiment(self)
+    }
+
+    /// The variants' identifiers in order; the first is the baseline.
+    pub fn variant_ids(&self) -> impl Iterator<Item = VariantId> + use<> {
+        (0..self.variants.len() as u16).map(VariantId)
+    }
+
+    /// The points' identifiers in order.
+    pub fn point_ids(&self) -> impl Iterator<Item = PointId> + use<> {
+        (0..self.points.len() as u16).map(PointId)
+    }
+}
+
+impl WorkloadSpec {
+    /// Names of the operations, in the order of [`crate::record::OperationId`].
+    pub fn operations(&self) -> Vec<String> {
+        match self {
+            Self::Pingpong { .. } => vec!["pong".to_owned()],
+            Self::Http { requests, .. } => requests.iter().map(|request| request.name.clone()).collect(),
+        }
+    }
+}
+
+impl Protocol {
+    /// Every protocol.
+    pub const ALL: [Self; 1] = [Self::Http1Json];
+
+    /// Its name in TOML and in a service's `PROTOCOL`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Http1Json => "http1-json",
+        }
+    }
+}
+
+impl Url {
+    /// Reads `http://host[:port][/path]`; the host may be an IPv6 address in brackets.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let rest = match text.split_once("://") {
+            Some(("http", rest)) => rest,
+            Some(("https", _)) => {
+                return Err(format!("`{text}`: TLS is not supported yet; use an `http://` address"));
+            }
+            Some((scheme, _)) => {
+                return Err(format!("`{text}`: scheme `{scheme}` is not supported; use `http://`"));
+            }
+            None => text,
+        };
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        let path = path.split('#').next().unwrap_or_default();
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        let (host, port) = split_authority(authority).ok_or_else(|| {
+            format!("`{text}` is not an address; expected `http://host[:port][/path]`, such as `http://127.0.0.1:8080/`")
+        })?;
+        if path.bytes().any(|b| b <= b' ' || b == 0x7f) {
+            return Err(format!(
+                "`{text}`: the path holds blanks or control characters; percent-encode them"
+            ));
+        }
+        Ok(Self { host: host.to_owned(), port, path })
+    }
+
+    /// `host:port` as a `Host` header names it.
+    pub fn authority(&self) -> String {
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        if self.port == 80 { host } else { format!("{host}:{}", self.port) }
+    }
+}
+
+fn split_authority(authority: &str) -> Option<(&str, u16)> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, after) = rest.split_once(']')?;
+            host.parse::<std::net::Ipv6Addr>().ok()?;
+            (host, after.strip_prefix(':').or(after.is_empty().then_some("80"))?)
+        }
+        None => authority.split_once(':').unwrap_or((authority, "80")),
+    };
+    let plain = |c: char| c.is_alphanumeric() || "-._:%".contains(c);
+    let port: u16 = port.parse().ok().filter(|port| *port != 0)?;
+    (!host.is_empty() && host.chars().all(plain)).then_some((host, port))
+}
+
+impl std::fmt::Display for Url {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "http://{}{}", self.authority(), self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests;

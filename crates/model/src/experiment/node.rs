@@ -1,0 +1,310 @@
+//! A TOML file as a tree that remembers its lines, and the reader that takes keys from it.
+//!
+//! Every key asked for is remembered, so that a key nobody asked for is an error that names what is allowed.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::str::FromStr;
+
+use toml::de::{DeTable, DeValue};
+
+/// Why a file is not an experiment: where, what, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct ExperimentError {
+    /// The file's name as given.
+    pub file: String,
+    /// Line, from 1; 0 where the whole file is meant.
+    pub line: usize,
+    /// What is wrong and what is allowed.
+    pub message: String,
+}
+
+impl fmt::Display for ExperimentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.file, self.message),
+            line => write!(f, "{}:{line}: {}", self.file, self.message),
+        }
+    }
+}
+
+/// A value with the line that it stands on.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Node {
+    pub line: usize,
+    pub value: Value,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Boolean(bool),
+    List(Vec<Node>),
+    Table(Vec<(String, Node)>),
+}
+
+impl Node {
+    /// Parses a whole file.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ExperimentError> {
+        let line_of = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
+        let error = |line, message| ExperimentError { file: file.to_owned(), line, message };
+        let table = DeTable::parse(text).map_err(|e| {
+            error(e.span().map_or(0, |span| line_of(span.start)), e.message().replace('\n', ", "))
+        })?;
+        let line = line_of(table.span().start);
+        convert_table(table.get_ref(), line, &line_of).map_err(|(line, message)| error(line, message))
+    }
+
+    /// The value as people write it in an error or a label: text without quotes.
+    pub fn show(&self) -> String {
+        match &self.value {
+            Value::Text(text) => text.clone(),
+            Value::Integer(n) => n.to_string(),
+            Value::Float(x) => x.to_string(),
+            Value::Boolean(b) => b.to_string(),
+            Value::List(items) => {
+                let items: Vec<_> = items.iter().map(Self::show).collect();
+                format!("[{}]", items.join(", "))
+            }
+            Value::Table(entries) => {
+                let entries: Vec<_> = entries.iter().map(|(k, v)| format!("{k} = {}", v.show())).collect();
+                format!("{{ {} }}", entries.join(", "))
+            }
+        }
+    }
+
+    /// Puts `value` at a dotted path, making tables on the way.
+    pub fn set(&mut self, path: &str, value: Self) {
+        let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
+        if !matches!(self.value, Value::Table(_)) {
+            self.value = Value::Table(Vec::new());
+        }
+        let Value::Table(entries) = &mut self.value else { return };
+        let at = entries.iter().position(|(name, _)| name == key).unwrap_or_else(|| {
+            entries.push((key.to_owned(), Self { line: value.line, value: Value::Table(Vec::new()) }));
+            entries.len() - 1
+        });
+        match rest {
+            Some(rest) => entries[at].1.set(rest, value),
+            None => entries[at].1 = value,
+        }
+    }
+
+    /// Takes the entry `key` out of a table.
+    pub fn remove(&mut self, key: &str) -> Option<Self> {
+        let Value::Table(entries) = &mut self.value else { return None };
+        let at = entries.iter().position(|(name, _)| name == key)?;
+        Some(entries.remove(at).1)
+    }
+}
+
+type LineError = (usize, String);
+
+fn convert(value: &DeValue<'_>, line: usize, line_of: &dyn Fn(usize) -> usize) -> Result<Node, LineError> {
+    let value = match value {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Boolean(b) => Value::Boolean(*b),
+        DeValue::Integer(n) => {
+            let digits = n.as_str().replace('_', "");
+            let number = i64::from_str_radix(&digits, n.radix());
+            Value::Integer(number.map_err(|_| (line, format!("`{}` is too large", n.as_str())))?)
+        }
+        DeValue::Float(x) => {
+            let number = x.as_str().replace('_', "").parse();
+            Value::Float(number.map_err(|_| (line, format!("`{}` is not a number", x.as_str())))?)
+        }
+        DeValue::Datetime(d) => {
+            return Err((line, format!("`{d}`: dates have no use here; write text in quotes")));
+        }
+        DeValue::Array(items) => {
+            let items = items.iter().map(|item| convert(item.get_ref(), line_of(item.span().start), line_of));
+            Value::List(items.collect::<Result<_, _>>()?)
+        }
+        DeValue::Table(table) => return convert_table(table, line, line_of),
+    };
+    Ok(Node { line, value })
+}
+
+fn convert_table(
+    table: &DeTable<'_>,
+    line: usize,
+    line_of: &dyn Fn(usize) -> usize,
+) -> Result<Node, LineError> {
+    let mut entries = Vec::new();
+    for (key, value) in table.iter() {
+        let key_line = line_of(key.span().start);
+        entries.push((
+            key.span().start,
+            key.get_ref().to_string(),
+            convert(value.get_ref(), key_line, line_of)?,
+        ));
+    }
+    // The parser sorts keys; the order of the file is the order of variants' settings and of the matrix.
+    entries.sort_by_key(|(start, ..)| *start);
+    Ok(Node { line, value: Value::Table(entries.into_iter().map(|(_, key, node)| (key, node)).collect()) })
+}
+
+/// A table being read.
+pub(super) struct Reader<'a> {
+    file: &'a str,
+    path: String,
+    line: usize,
+    entries: &'a [(String, Node)],
+    asked: RefCell<Vec<&'static str>>,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads `node`, which must be a table; `path` names it in errors (empty for the whole file).
+    pub fn new(file: &'a str, path: &str, node: &'a Node) -> Result<Self, ExperimentError> {
+        let Value::Table(entries) = &node.value else {
+            let message = format!("`{path}` must be a table, not `{}`", node.show());
+            return Err(ExperimentError { file: file.to_owned(), line: node.line, message });
+        };
+        Ok(Self { file, path: path.to_owned(), line: node.line, entries, asked: RefCell::default() })
+    }
+
+    /// An error at `line` of this file.
+    pub fn error(&self, line: usize, message: impl Into<String>) -> ExperimentError {
+        ExperimentError { file: self.file.to_owned(), line, message: message.into() }
+    }
+
+    /// The line of the table itself.
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// `key` with the table's path before it.
+    pub fn full(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// The raw value of `key`.
+    pub fn node(&self, key: &'static str) -> Option<&'a Node> {
+        self.asked.borrow_mut().push(key);
+        self.entries.iter().find(|(name, _)| name == key).map(|(_, node)| node)
+    }
+
+    /// The table at `key`.
+    pub fn table(&self, key: &'static str) -> Result<Option<Reader<'a>>, ExperimentError> {
+        self.node(key).map(|node| Reader::new(self.file, &self.full(key), node)).transpose()
+    }
+
+    /// The tables of the array of tables at `key`.
+    pub fn tables(&self, key: &'static str) -> Result<Vec<Reader<'a>>, ExperimentError> {
+        let Some(node) = self.node(key) else { return Ok(Vec::new()) };
+        let Value::List(items) = &node.value else {
+            return Err(self
+                .error(node.line, format!("`{}` must be written `[[{0}]]`, once for each", self.full(key))));
+        };
+        items.iter().map(|item| Reader::new(self.file, &self.full(key), item)).collect()
+    }
+
+    /// All entries of a table whose keys are the user's own.
+    pub fn free_entries(&self) -> &'a [(String, Node)] {
+        self.entries
+    }
+
+    /// Whatever `read` makes of the value at `key`; its error is put into words with key, value and line.
+    pub fn value<T>(
+        &self,
+        key: &'static str,
+        read: impl FnOnce(&Node) -> Result<T, String>,
+    ) -> Result<Option<T>, ExperimentError> {
+        let Some(node) = self.node(key) else { return Ok(None) };
+        read(node)
+            .map(Some)
+            .map_err(|message| self.error(node.line, format!("`{}`: {message}", self.full(key))))
+    }
+
+    /// Text.
+    pub fn text(&self, key: &'static str) -> Result<Option<String>, ExperimentError> {
+        self.value(key, |node| match &node.value {
+            Value::Text(text) => Ok(text.clone()),
+            _ => Err(format!("`{}` must be text in quotes", node.show())),
+        })
+    }
+
+    /// A quantity, or a plain number where its type reads one.
+    pub fn quantity<T: FromStr<Err: fmt::Display>>(
+        &self,
+        key: &'static str,
+    ) -> Result<Option<T>, ExperimentError> {
+        self.value(key, |node| node.show().parse().map_err(|e: T::Err| e.to_string()))
+    }
+
+    /// A whole number within bounds, both included.
+    pub fn integer(&self, key: &'static str, low: u64, high: u64) -> Result<Option<u64>, ExperimentError> {
+        self.value(key, |node| match node.value {
+            Value::Integer(n) if u64::try_from(n).is_ok_and(|n| (low..=high).contains(&n)) => Ok(n as u64),
+            _ => Err(format!("`{}` must be a whole number from {low} to {high}", node.show())),
+        })
+    }
+
+    /// A truth value.
+    pub fn boolean(&self, key: &'static str) -> Result<Option<bool>, ExperimentError> {
+        self.value(key, |node| match node.value {
+            Value::Boolean(b) => Ok(b),
+            _ => Err(format!("`{}` must be `true` or `false`", node.show())),
+        })
+    }
+
+    /// One of several words.
+    pub fn choice<T: Copy>(
+        &self,
+        key: &'static str,
+        words: &[(&str, T)],
+    ) -> Result<Option<T>, ExperimentError> {
+        self.value(key, |node| {
+            let text = node.show();
+            words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value).ok_or_else(|| {
+                let names: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+                format!("`{text}` is not known{}", suggestion(&text, &names))
+            })
+        })
+    }
+
+    /// Refuses keys that nobody asked for.
+    pub fn finish(self) -> Result<(), ExperimentError> {
+        let asked = self.asked.borrow();
+        for (key, node) in self.entries {
+            if !asked.contains(&key.as_str()) {
+                let place =
+                    if self.path.is_empty() { "the file".to_owned() } else { format!("`[{}]`", self.path) };
+                let message = format!("unknown key `{key}` in {place}{}", suggestion(key, &asked));
+                return Err(self.error(node.line, message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `; did you mean `x`? allowed: …` for a word that is none of `allowed`.
+pub fn suggestion(word: &str, allowed: &[&str]) -> String {
+    let nearest = allowed.iter().map(|name| (edit_distance(word, name), name)).min();
+    let hint = match nearest {
+        Some((distance, name)) if distance <= ((word.len() + 1) / 3).max(1) => {
+            format!("; did you mean `{name}`?")
+        }
+        _ => ";".to_owned(),
+    };
+    let names: Vec<_> = allowed.iter().map(|name| format!("`{name}`")).collect();
+    format!("{hint} allowed: {}", names.join(", "))
+}
+
+/// Levenshtein distance by characters.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,470 @@
+//! From the tree to the checked experiment: every key read once, every default in one place.
+
+use std::collections::BTreeSet;
+
+use super::node::{ExperimentError, Node, Reader, Value};
+use super::{
+    Arrivals, Equality, Experiment, Hooks, LoadModel, LoadSpec, PlanRules, Point, Protocol, Readiness,
+    ReplyCheck, RequestSpec, Target, Url, Variant, WorkloadSpec, matrix,
+};
+use crate::gate::{Gate, GateKind};
+use crate::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
+use crate::summary::Quantity;
+
+/// Every default of the experiment file, with its reason.
+mod default {
+    use super::{Nanoseconds, Quantity, Ratio};
+
+    /// One connection: the smallest load that says what a request costs.
+    pub const CONNECTIONS: u32 = 1;
+    /// Open load needs free slots, or requests wait for the pool and not for the server.
+    pub const CONNECTIONS_OPEN: u32 = 16;
+    /// No pipelining unless asked for.
+    pub const IN_FLIGHT: u32 = 1;
+    /// Longer than any healthy reply, short enough to end a run.
+    pub const TIMEOUT: Nanoseconds = Nanoseconds::from_secs(10);
+    /// Enough for a compiled service; a JVM wants seconds.
+    pub const WARMUP: Nanoseconds = Nanoseconds::from_millis(200);
+    /// Robust and narrow; the mean is reported beside it.
+    pub const HEADLINE: Quantity = Quantity::ResponseP50;
+    /// The fewest whose t interval is useful (t(5) = 2.57).
+    pub const BLOCKS_MIN: u32 = 6;
+    /// Beyond this another block narrows the interval by under 2 %.
+    pub const BLOCKS_MAX: u32 = 30;
+    /// What a person waits for.
+    pub const BUDGET: Nanoseconds = Nanoseconds::from_secs(300);
+    /// Smaller differences rarely decide a design.
+    pub const MARGIN: Ratio = Ratio::new(0.02);
+    /// Runs are repeatable unless another seed is asked for.
+    pub const SEED: u64 = 1;
+    /// More processes than this disturb each other even when frozen.
+    pub const TOGETHER: u32 = 6;
+}
+
+type Read<T> = Result<T, ExperimentError>;
+
+pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
+    let mut root = Node::parse(file, text)?;
+    // What the expansion takes out of the tree is still allowed at the top.
+    let expanded = matrix::expand(file, &mut root)?;
+    let reader = Reader::new(file, "", &root)?;
+    for key in ["workload", "load", "variant", "matrix"] {
+        reader.node(key);
+    }
+    let title = reader.text("title")?.unwrap_or_else(|| "untitled experiment".to_owned());
+    let plan = plan(reader.table("plan")?)?;
+    let gates = gates(reader.table("gates")?)?;
+    let hooks = hooks(reader.table("hooks")?)?;
+    reader.finish()?;
+
+    let mut points = Vec::new();
+    for point in expanded.points {
+        let Some(tree) = &point.workload else {
+            let message = "no `[workload]`; write one with `name = \"pingpong\"` or `name = \"http\"`";
+            return Err(ExperimentError { file: file.to_owned(), line: 0, message: message.to_owned() });
+        };
+        let workload = workload(Reader::new(file, "workload", tree)?)?;
+        let load = match &point.load {
+            Some(tree) => load(Reader::new(file, "load", tree)?)?,
+            None => closed_load(),
+        };
+        points.push(Point { label: point.label, workload, load });
+    }
+    let variants = variants(file, &expanded.variants)?;
+    Ok(Experiment { title, points, variants, plan, gates, hooks })
+}
+
+fn closed_load() -> LoadSpec {
+    LoadSpec {
+        model: LoadModel::Closed,
+        connections: default::CONNECTIONS,
+        in_flight: default::IN_FLIGHT,
+        timeout: default::TIMEOUT,
+        warmup: default::WARMUP,
+        keep_alive: true,
+    }
+}
+
+fn load(reader: Reader<'_>) -> Read<LoadSpec> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Kind {
+        Closed,
+        Open,
+    }
+    let line = reader.line();
+    let kind =
+        reader.choice("model", &[("closed", Kind::Closed), ("open", Kind::Open)])?.unwrap_or(Kind::Closed);
+    let rate: Option<PerSecond> = reader.quantity("rate")?;
+    let arrivals =
+        reader.choice("arrivals", &[("poisson", Arrivals::Poisson), ("constant", Arrivals::Constant)])?;
+    let model = match (kind, rate) {
+        (Kind::Closed, None) if arrivals.is_none() => LoadModel::Closed,
+        (Kind::Closed, _) => {
+            return Err(reader.error(line, "`load.rate` and `load.arrivals` belong to `model = \"open\"`"));
+        }
+        (Kind::Open, Some(rate)) if rate.get() > 0.0 => {
+            LoadModel::Open { rate, arrivals: arrivals.unwrap_or_default() }
+        }
+        (Kind::Open, _) => {
+            return Err(
+                reader.error(line, "open load needs a `rate` above zero, such as `rate = \"5000/s\"`")
+            );
+        }
+    };
+    let connections = if kind == Kind::Open { default::CONNECTIONS_OPEN } else { default::CONNECTIONS };
+    let spec = LoadSpec {
+        model,
+        connections: reader.integer("connections", 1, 60_000)?.map_or(connections, |n| n as u32),
+        in_flight: reader.integer("in_flight", 1, 1_000)?.map_or(default::IN_FLIGHT, |n| n as u32),
+        timeout: above_zero(&reader, "timeout")?.unwrap_or(default::TIMEOUT),
+        warmup: reader.quantity("warmup")?.unwrap_or(default::WARMUP),
+        keep_alive: reader.boolean("keep_alive")?.unwrap_or(true),
+    };
+    reader.finish()?;
+    Ok(spec)
+}
+
+fn above_zero(reader: &Reader<'_>, key: &'static str) -> Read<Option<Nanoseconds>> {
+    reader.value(key, |node| match node.show().parse::<Nanoseconds>() {
+        Ok(Nanoseconds::ZERO) => Err("must be above zero".to_owned()),
+        Ok(time) => Ok(time),
+        Err(error) => Err(error.to_string()),
+    })
+}
+
+fn plan(reader: Option<Reader<'_>>) -> Read<PlanRules> {
+    let mut rules = PlanRules {
+        headline: default::HEADLINE,
+        blocks_min: default::BLOCKS_MIN,
+        blocks_max: default::BLOCKS_MAX,
+        until: None,
+        budget: default::BUDGET,
+        margin: default::MARGIN,
+        seed: default::SEED,
+        window: None,
+        together: default::TOGETHER,
+        freeze: true,
+    };
+    let Some(reader) = reader else { return Ok(rules) };
+    if let Some(headline) = reader.quantity("headline")? {
+        rules.headline = headline;
+    }
+    if let Some(blocks) = reader.table("blocks")? {
+        rules.blocks_min = blocks.integer("min", 1, 1_000)?.map_or(rules.blocks_min, |n| n as u32);
+        rules.blocks_max =
+            blocks.integer("max", 1, 1_000)?.map_or(rules.blocks_max.max(rules.blocks_min), |n| n as u32);
+        if rules.blocks_max < rules.blocks_min {
+            let message = format!(
+                "`plan.blocks`: max = {} is below min = {}; raise one or lower the other",
+                rules.blocks_max, rules.blocks_min
+            );
+            return Err(blocks.error(blocks.line(), message));
+        }
+        blocks.finish()?;
+    }
+    rules.until = share(&reader, "until")?;
+    rules.budget = above_zero(&reader, "budget")?.unwrap_or(rules.budget);
+    rules.margin = share(&reader, "margin")?.unwrap_or(rules.margin);
+    rules.seed = reader.integer("seed", 0, i64::MAX as u64)?.unwrap_or(rules.seed);
+    rules.window = above_zero(&reader, "window")?;
+    rules.together = reader.integer("together", 1, 64)?.map_or(rules.together, |n| n as u32);
+    rules.freeze = reader.boolean("freeze")?.unwrap_or(rules.freeze);
+    reader.finish()?;
+    Ok(rules)
+}
+
+fn share(reader: &Reader<'_>, key: &'static str) -> Read<Option<Ratio>> {
+    reader.value(key, |node| match node.show().parse::<Ratio>() {
+        Ok(share) if share.get() > 0.0 && share.get() < 10.0 => Ok(share),
+        Ok(share) => Err(format!("`{share}` must be above 0 % and below 1000 %")),
+        Err(error) => Err(error.to_string()),
+    })
+}
+
+fn gates(reader: Option<Reader<'_>>) -> Read<Vec<Gate>> {
+    let Some(reader) = reader else { return Ok(Vec::new()) };
+    let mut gates = Vec::new();
+    for (key, kind) in [("fail_if", GateKind::FailIf), ("require", GateKind::Require)] {
+        let read = |node: &Node| -> Result<Vec<Gate>, String> {
+            let texts = match &node.value {
+                Value::List(items) => items.iter().map(Node::show).collect(),
+                _ => vec![node.show()],
+            };
+            texts.iter().map(|text| Gate::parse(kind, text).map_err(|e| e.to_string())).collect()
+        };
+        gates.extend(reader.value(key, read)?.unwrap_or_default());
+    }
+    reader.finish()?;
+    Ok(gates)
+}
+
+fn hooks(reader: Option<Reader<'_>>) -> Read<Hooks> {
+    let Some(reader) = reader else { return Ok(Hooks::default()) };
+    let hooks = Hooks {
+        prepare: reader.text("prepare")?,
+        reset: reader.text("reset")?,
+        cleanup: reader.text("cleanup")?,
+    };
+    reader.finish()?;
+    Ok(hooks)
+}
+
+fn workload(reader: Reader<'_>) -> Read<WorkloadSpec> {
+    #[derive(Clone, Copy)]
+    enum Kind {
+        Pingpong,
+        Http,
+    }
+    let line = reader.line();
+    let kind = reader.choice("name", &[("pingpong", Kind::Pingpong), ("http", Kind::Http)])?;
+    let Some(kind) = kind else {
+        return Err(reader.error(line, "`workload.name` is missing; allowed: `pingpong`, `http`"));
+    };
+    let spec = match kind {
+        Kind::Pingpong => pingpong(&reader)?,
+        Kind::Http => http(&reader)?,
+    };
+    reader.finish()?;
+    Ok(spec)
+}
+
+fn pingpong(reader: &Reader<'_>) -> Read<WorkloadSpec> {
+    let size = |node: &Node| match node.show().parse::<Bytes>() {
+        Ok(size) if (4..=100_000_000).contains(&size.get()) => Ok(size),
+        Ok(size) => Err(format!("`{size}` must be from 4 B to 100 MB")),
+        Err(error) => Err(error.to_string()),
+    };
+    let one = reader.value("size", size)?;
+    let many = reader.value("sizes", |node| match &node.value {
+        Value::List(items) if !items.is_empty() => items.iter().map(size).collect(),
+        _ => Err("must be a list of at least one size".to_owned()),
+    })?;
+    let sizes = match (one, many) {
+        (Some(_), Some(_)) => {
+            return Err(
+                reader.error(reader.line(), "`workload.size` and `workload.sizes` cannot stand together")
+            );
+        }
+        (Some(size), None) => vec![size],
+        (None, Some(sizes)) => sizes,
+        (None, None) => vec![Bytes::new(64)],
+    };
+    Ok(WorkloadSpec::Pingpong { sizes })
+}
+
+fn http(reader: &Reader<'_>) -> Read<WorkloadSpec> {
+    let words = [
+        ("status", Equality::Status),
+        ("length", Equality::Length),
+        ("json", Equality::Json),
+        ("bytes", Equality::Bytes),
+    ];
+    let equal = reader.choice("equal", &words)?.unwrap_or_default();
+    let mut requests = Vec::new();
+    for table in reader.tables("request")? {
+        requests.push(request(table)?);
+    }
+    if requests.is_empty() {
+        requests.push(RequestSpec {
+            name: "request".to_owned(),
+            method: "GET".to_owned(),
+            path: String::new(),
+            headers: Vec::new(),
+            body: Vec::new(),
+            weight: 1.0,
+            check: ReplyCheck::default(),
+        });
+    }
+    let mut names = BTreeSet::new();
+    for request in &requests {
+        if !names.insert(&request.name) {
+            let message = format!("two requests are named `{}`; give each a `name` of its own", request.name);
+            return Err(reader.error(reader.line(), message));
+        }
+    }
+    Ok(WorkloadSpec::Http { requests, equal })
+}
+
+fn request(reader: Reader<'_>) -> Read<RequestSpec> {
+    let token = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic());
+    let method = reader.text("method")?.unwrap_or_else(|| "GET".to_owned()).to_uppercase();
+    if !method.bytes().all(|b| b.is_ascii_alphabetic()) || method.is_empty() {
+        return Err(
+            reader.error(reader.line(), format!("`{method}` is not a method such as `GET` or `POST`"))
+        );
+    }
+    let path = reader.text("path")?.unwrap_or_default();
+    if !path.is_empty() && !(token(&path) && (path.starts_with('/') || path.starts_with('?'))) {
+        let message = format!("path `{path}` must start with `/` and hold no blanks; percent-encode them");
+        return Err(reader.error(reader.line(), message));
+    }
+    let name = reader
+        .text("name")?
+        .unwrap_or_else(|| format!("{method} {}", if path.is_empty() { "/" } else { &path }));
+    let headers = pairs(&reader, "headers")?;
+    let body = reader.text("body")?.unwrap_or_default().into_bytes();
+    let weight = reader.value("weight", |node| match node.show().parse::<f64>() {
+        Ok(weight) if weight > 0.0 && weight.is_finite() => Ok(weight),
+        _ => Err(format!("`{}` must be a number above zero", node.show())),
+    })?;
+    let check = match reader.table("check")? {
+        Some(table) => reply_check(table)?,
+        None => ReplyCheck::default(),
+    };
+    reader.finish()?;
+    Ok(RequestSpec { name, method, path, headers, body, weight: weight.unwrap_or(1.0), check })
+}
+
+/// A table of the user's own names, each with text.
+fn pairs(reader: &Reader<'_>, key: &'static str) -> Read<Vec<(String, String)>> {
+    let Some(table) = reader.table(key)? else { return Ok(Vec::new()) };
+    let pair = |(name, node): &(String, Node)| match &node.value {
+        Value::List(_) | Value::Table(_) => {
+            Err(table.error(node.line, format!("`{}` must be text in quotes", table.full(name))))
+        }
+        _ => Ok((name.clone(), node.show())),
+    };
+    table.free_entries().iter().map(pair).collect()
+}
+
+fn reply_check(reader: Reader<'_>) -> Read<ReplyCheck> {
+    let status = reader.integer("status", 100, 599)?.map(|n| n as u16);
+    let length = reader.quantity("length")?;
+    let headers = pairs(&reader, "headers")?;
+    let json = match reader.table("json")? {
+        None => Vec::new(),
+        Some(table) => {
+            let mut found = Vec::new();
+            for (pointer, node) in table.free_entries() {
+                if !pointer.is_empty() && !pointer.starts_with('/') {
+                    let message = format!("`{pointer}` is not a JSON pointer; write `\"/{pointer}\"`");
+                    return Err(table.error(node.line, message));
+                }
+                found.push((pointer.clone(), json_value(node)));
+            }
+            found
+        }
+    };
+    reader.finish()?;
+    Ok(ReplyCheck { status, length, headers, json })
+}
+
+fn json_value(node: &Node) -> serde_json::Value {
+    match &node.value {
+        Value::Text(text) => text.clone().into(),
+        Value::Integer(n) => (*n).into(),
+        Value::Float(x) => (*x).into(),
+        Value::Boolean(b) => (*b).into(),
+        Value::List(items) => items.iter().map(json_value).collect(),
+        Value::Table(entries) => entries
+            .iter()
+            .map(|(key, node)| (key.clone(), json_value(node)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+    }
+}
+
+fn variants(file: &str, nodes: &[Node]) -> Read<Vec<Variant>> {
+    let mut variants = Vec::new();
+    let mut names = BTreeSet::new();
+    for node in nodes {
+        let variant = variant(Reader::new(file, "variant", node)?)?;
+        if !names.insert(variant.name.clone()) {
+            let message = format!("two variants are named `{}`; give each a `name` of its own", variant.name);
+            return Err(ExperimentError { file: file.to_owned(), line: node.line, message });
+        }
+        variants.push(variant);
+    }
+    if variants.is_empty() {
+        let message = "no `[[variant]]`; write at least one with `service`, `command` or `url`";
+        return Err(ExperimentError { file: file.to_owned(), line: 0, message: message.to_owned() });
+    }
+    Ok(variants)
+}
+
+fn variant(reader: Reader<'_>) -> Read<Variant> {
+    let line = reader.line();
+    let service = reader.text("service")?;
+    let command = reader.value("command", command_words)?;
+    let url = reader.value("url", |node| Url::parse(&node.show()))?;
+    let ready = reader.choice("ready", &[("line", Readiness::Line), ("port", Readiness::Port)])?;
+    let name = reader.text("name")?;
+    let protocols: Vec<_> = Protocol::ALL.iter().map(|p| (p.name(), *p)).collect();
+    let protocol = reader.choice("protocol", &protocols)?.unwrap_or_default();
+    let env = pairs(&reader, "env")?;
+    let layers = reader.value("layers", |node| match &node.value {
+        Value::List(items) if items.is_empty() => Ok(()),
+        _ => Err(format!("`{}`: no layer is available yet; leave it out or write `[]`", node.show())),
+    });
+    layers?;
+    if ready.is_some() && command.is_none() {
+        return Err(reader.error(line, "`ready` belongs to `command`"));
+    }
+    if url.is_some() && !env.is_empty() {
+        return Err(reader.error(line, "`env` has no use beside `url`: that server is not started by us"));
+    }
+    let target = match (service, command, url) {
+        (Some(name), None, None) => Target::Service { name },
+        (None, Some(argv), None) => {
+            let by_port = argv.iter().any(|word| word.contains("{port}"));
+            let ready = ready.unwrap_or(if by_port { Readiness::Port } else { Readiness::Line });
+            Target::Command { argv, ready }
+        }
+        (None, None, Some(url)) => Target::Url(url),
+        _ => {
+            return Err(reader.error(line, "a variant needs exactly one of `service`, `command` and `url`"));
+        }
+    };
+    let name = name.unwrap_or_else(|| match &target {
+        Target::Service { name } => name.clone(),
+        Target::Command { argv, .. } => argv[0].rsplit('/').next().unwrap_or_default().to_owned(),
+        Target::Url(url) => url.to_string(),
+    });
+    reader.finish()?;
+    Ok(Variant { name, target, protocol, env })
+}
+
+/// A command as a list of words, or as text split at blanks outside quotes.
+fn command_words(node: &Node) -> Result<Vec<String>, String> {
+    let words = match &node.value {
+        Value::List(items) => items.iter().map(Node::show).collect(),
+        _ => split_words(&node.show())?,
+    };
+    if words.first().is_none_or(String::is_empty) {
+        return Err("names no program".to_owned());
+    }
+    Ok(words)
+}
+
+/// Words as a shell splits them, with single and double quotes and backslash, without expansion of any kind.
+fn split_words(text: &str) -> Result<Vec<String>, String> {
+    let (mut words, mut word, mut open, mut quote) = (Vec::new(), String::new(), false, None);
+    let mut letters = text.chars();
+    while let Some(c) = letters.next() {
+        match (quote, c) {
+            (Some(q), c) if c == q => quote = None,
+            (None, '\'' | '"') => (quote, open) = (Some(c), true),
+            (None | Some('"'), '\\') => {
+                word.extend(letters.next());
+                open = true;
+            }
+            (None, c) if c.is_whitespace() => {
+                if open {
+                    words.push(std::mem::take(&mut word));
+                }
+                open = false;
+            }
+            (_, c) => {
+                word.push(c);
+                open = true;
+            }
+        }
+    }
+    if quote.is_some() {
+        return Err(format!("`{text}` ends inside quotes"));
+    }
+    if open {
+        words.push(word);
+    }
+    Ok(words)
+}

@@ -1,0 +1,195 @@
+//! Gates: conditions on a result that decide the exit code, such as `p50 > +2 %`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
+use crate::summary::{Quantity, Unit, UnknownQuantity};
+
+/// Which way a gate asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateKind {
+    /// Fails when the condition is shown to hold: the whole interval satisfies it.
+    FailIf,
+    /// Passes only when the condition is shown to hold.
+    Require,
+}
+
+/// The direction of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Comparison {
+    /// `>` or `>=`.
+    Above,
+    /// `<` or `<=`.
+    Below,
+}
+
+/// What a gate looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    /// A quantity.
+    Quantity(Quantity),
+    /// Failed requests, counted (or as a share of all with a relative bound).
+    Errors,
+}
+
+/// What it is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// Change against the baseline, in parts of 1: 0.02 for `+2 %`.
+    Change(f64),
+    /// An absolute figure in the quantity's unit.
+    Absolute(f64),
+}
+
+/// One condition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gate {
+    /// Which way it asks.
+    pub kind: GateKind,
+    /// As written.
+    pub text: String,
+    /// What it looks at.
+    pub subject: Subject,
+    /// The direction.
+    pub comparison: Comparison,
+    /// The bound.
+    pub bound: Bound,
+}
+
+/// Text that is no condition.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GateError {
+    /// No comparison in it.
+    #[error("`{0}` is not a condition; write one such as `p50 > +2 %`, `p99 > 5 ms` or `errors > 0`")]
+    Shape(String),
+    /// The left side is no quantity.
+    #[error("{0}, errors")]
+    Quantity(#[from] UnknownQuantity),
+    /// The right side does not fit.
+    #[error("`{bound}` cannot bound {subject}; write a change such as `+2 %`{also}")]
+    Bound {
+        /// As written.
+        bound: String,
+        /// The left side.
+        subject: String,
+        /// What else is allowed.
+        also: &'static str,
+    },
+}
+
+impl Gate {
+    /// Reads `<quantity> <comparison> <bound>`; the bound is a change (`+2 %`, `-10%`) or an absolute figure (`5 ms`).
+    pub fn parse(kind: GateKind, text: &str) -> Result<Self, GateError> {
+        let shape = || GateError::Shape(text.to_owned());
+        let at = text.find(['<', '>']).ok_or_else(shape)?;
+        let comparison = if text[at..].starts_with('>') { Comparison::Above } else { Comparison::Below };
+        let left = text[..at].trim();
+        let right = text[at + 1..].trim_start_matches('=').trim();
+        if left.is_empty() || right.is_empty() {
+            return Err(shape());
+        }
+        let subject = match left {
+            "errors" => Subject::Errors,
+            _ => Subject::Quantity(left.parse()?),
+        };
+        let bound = parse_bound(subject, right)?;
+        Ok(Self { kind, text: text.to_owned(), subject, comparison, bound })
+    }
+
+    /// Whether an interval is shown to satisfy the condition: all of it lies on the asked side.
+    pub fn is_shown(&self, lower: f64, upper: f64, bound: f64) -> bool {
+        match self.comparison {
+            Comparison::Above => lower > bound,
+            Comparison::Below => upper < bound,
+        }
+    }
+}
+
+impl fmt::Display for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn parse_bound(subject: Subject, text: &str) -> Result<Bound, GateError> {
+    let signed = |text: &str| -> Option<f64> {
+        let (sign, rest) = match text.strip_prefix('-') {
+            Some(rest) => (-1.0, rest),
+            None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+        };
+        Some(sign * Ratio::from_str(rest).ok()?.get())
+    };
+    if text.ends_with('%')
+        && let Some(change) = signed(text)
+    {
+        return Ok(Bound::Change(change));
+    }
+    let (absolute, name, also) = match subject {
+        Subject::Errors => (text.parse::<u64>().ok().map(|n| n as f64), "errors".to_owned(), ", or a count"),
+        Subject::Quantity(quantity) => {
+            let (value, also) = match quantity.unit() {
+                Unit::Ns => (
+                    text.parse::<Nanoseconds>().ok().map(|t| t.as_nanos() as f64),
+                    ", or a time such as `5 ms`",
+                ),
+                Unit::Bytes => {
+                    (text.parse::<Bytes>().ok().map(|b| b.get() as f64), ", or a size such as `64 KiB`")
+                }
+                Unit::PerSecond => {
+                    (text.parse::<PerSecond>().ok().map(PerSecond::get), ", or a rate such as `5000/s`")
+                }
+            };
+            (value, quantity.label(), also)
+        }
+    };
+    absolute.map(Bound::Absolute).ok_or_else(|| GateError::Bound {
+        bound: text.to_owned(),
+        subject: name,
+        also,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_read() {
+        let gate = Gate::parse(GateKind::FailIf, "p50 > +2%").unwrap();
+        assert_eq!(
+            (gate.subject, gate.bound),
+            (Subject::Quantity(Quantity::ResponseP50), Bound::Change(0.02))
+        );
+        let gate = Gate::parse(GateKind::Require, "throughput >= -5 %").unwrap();
+        assert_eq!((gate.comparison, gate.bound), (Comparison::Above, Bound::Change(-0.05)));
+        let gate = Gate::parse(GateKind::FailIf, "p99 > 5 ms").unwrap();
+        assert_eq!(gate.bound, Bound::Absolute(5e6));
+        assert_eq!(Gate::parse(GateKind::FailIf, "errors > 0").unwrap().bound, Bound::Absolute(0.0));
+    }
+
+    #[test]
+    fn wrong_conditions_say_what_is_right() {
+        for (text, part) in [
+            ("p50", "such as `p50 > +2 %`"),
+            ("p5 > 1 %", "`p5` is not a quantity"),
+            ("p99 > 5 kB", "`5 ms`"),
+            ("> 1 %", "such as"),
+        ] {
+            let error = Gate::parse(GateKind::FailIf, text).unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn only_a_whole_interval_shows_a_condition() {
+        let gate = Gate::parse(GateKind::FailIf, "p50 > +2%").unwrap();
+        assert!(gate.is_shown(0.021, 0.03, 0.02) && !gate.is_shown(0.019, 0.03, 0.02));
+    }
+}

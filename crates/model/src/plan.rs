@@ -1,0 +1,129 @@
+//! The plan: which variant runs when, as a pure function of the seed. Nothing here knows what was measured.
+
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
+
+use crate::record::{PointId, VariantId};
+
+/// The order of everything, from the seed alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    seed: u64,
+    variants: u16,
+    points: u16,
+}
+
+/// The order within one block.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BlockPlan {
+    /// Variants in the order they are started.
+    pub starts: Vec<VariantId>,
+    /// Points in the order they are measured.
+    pub points: Vec<PointId>,
+}
+
+impl Plan {
+    /// A plan for so many variants and points.
+    ///
+    /// # Panics
+    /// Without a variant or a point; a checked experiment has both.
+    pub fn new(seed: u64, variants: usize, points: usize) -> Self {
+        assert!(variants > 0 && points > 0, "a plan needs a variant and a point");
+        Self { seed, variants: variants as u16, points: points as u16 }
+    }
+
+    /// Orders of starts and points in a block.
+    pub fn block(&self, block: u32) -> BlockPlan {
+        let mut random = self.random(&[1, u64::from(block)]);
+        let mut starts: Vec<_> = (0..self.variants).map(VariantId).collect();
+        let mut points: Vec<_> = (0..self.points).map(PointId).collect();
+        starts.shuffle(&mut random);
+        points.shuffle(&mut random);
+        BlockPlan { starts, points }
+    }
+
+    /// Variants of a round in the order of their windows.
+    ///
+    /// Two variants: rounds come in pairs AB, BA in random order, so that both orders are equally frequent. More: a
+    /// fresh random permutation; from five variants on the baseline gets ⌈√(K−1)⌉ windows, since every cost needs it
+    /// (the square-root rule for comparing many treatments with one control, Dunnett 1955).
+    pub fn round(&self, block: u32, point: PointId, round: u32) -> Vec<VariantId> {
+        let context = [2, u64::from(block), u64::from(point.0)];
+        if self.variants == 2 {
+            let mut random = self.random(&[&context[..], &[u64::from(round / 2)]].concat());
+            let first = u32::from(random.random::<bool>());
+            let first = VariantId(((round % 2) ^ first) as u16);
+            return vec![first, VariantId(1 - first.0)];
+        }
+        let mut random = self.random(&[&context[..], &[u64::from(round)]].concat());
+        let mut order: Vec<_> = (0..self.variants).map(VariantId).collect();
+        order.extend(std::iter::repeat_n(VariantId(0), self.baseline_windows() - 1));
+        order.shuffle(&mut random);
+        order
+    }
+
+    /// Windows of the baseline in a round.
+    pub fn baseline_windows(&self) -> usize {
+        if self.variants > 4 { f64::from(self.variants - 1).sqrt().ceil() as usize } else { 1 }
+    }
+
+    /// The seed of the request stream that every window of a round reads from its start.
+    pub fn substream(&self, block: u32, point: PointId, round: u32) -> u64 {
+        mix(self.seed, &[3, u64::from(block), u64::from(point.0), u64::from(round)])
+    }
+
+    fn random(&self, context: &[u64]) -> ChaCha8Rng {
+        ChaCha8Rng::seed_from_u64(mix(self.seed, context))
+    }
+}
+
+/// Folds numbers into one seed by SplitMix64's finaliser (Steele, Lea & Flood 2014): equal contexts give equal seeds,
+/// neighbouring ones unrelated seeds.
+fn mix(seed: u64, context: &[u64]) -> u64 {
+    context.iter().fold(seed, |state, value| {
+        let mut z = (state ^ value.wrapping_mul(0xff51_afd7_ed55_8ccd)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_variants_are_balanced_in_every_pair_of_rounds() {
+        let plan = Plan::new(7, 2, 1);
+        let mut first_in_pair = [0, 0];
+        for pair in 0..200 {
+            let [a, b] = [0, 1].map(|half| plan.round(0, PointId(0), 2 * pair + half));
+            assert_eq!(a, vec![b[1], b[0]], "the second round of a pair reverses the first");
+            first_in_pair[a[0].index()] += 1;
+        }
+        assert!(first_in_pair.iter().all(|n| (60..=140).contains(n)), "{first_in_pair:?} of 200");
+    }
+
+    #[test]
+    fn many_variants_get_extra_baseline_windows() {
+        for (variants, windows) in [(2, 1), (3, 1), (4, 1), (5, 2), (10, 3), (17, 4)] {
+            let order = Plan::new(1, variants, 1).round(3, PointId(0), 5);
+            assert_eq!(order.iter().filter(|v| v.0 == 0).count(), windows);
+            assert_eq!(order.len(), variants + windows - 1);
+        }
+    }
+
+    #[test]
+    fn the_same_seed_replays_and_another_differs() {
+        let rounds = |seed| -> Vec<_> {
+            let plan = Plan::new(seed, 5, 3);
+            (0..20)
+                .map(|r| (plan.round(1, PointId(2), r), plan.substream(1, PointId(2), r), plan.block(r)))
+                .collect()
+        };
+        assert_eq!(rounds(1), rounds(1));
+        assert_ne!(rounds(1), rounds(2));
+    }
+}
