@@ -1,0 +1,146 @@
+//! Checks of replies, piece by piece: bodies are compared as they pass and kept only where JSON must be parsed.
+
+use serde_json::Value;
+use weighbridge_load::codec::Head;
+use weighbridge_load::session::Check;
+use weighbridge_model::experiment::ReplyCheck;
+use weighbridge_model::quantity::Bytes;
+use weighbridge_model::record::{ErrorKind, Outcome};
+
+/// Longest body kept for a JSON check; a longer one fails it.
+const JSON_LIMIT: usize = 16 << 20;
+
+/// Something that can be used for one reply after another.
+pub(crate) trait Reset: Check {
+    /// Forgets the reply before.
+    fn reset(&mut self);
+}
+
+/// `p`, `o`…, `ng`, exactly so many bytes, each of them looked at.
+#[derive(Debug, Clone)]
+pub(crate) struct PongCheck {
+    size: u64,
+    seen: u64,
+    success: bool,
+    right: bool,
+}
+
+impl PongCheck {
+    pub fn new(size: Bytes) -> Self {
+        Self { size: size.get(), seen: 0, success: false, right: true }
+    }
+}
+
+impl Reset for PongCheck {
+    fn reset(&mut self) {
+        (self.seen, self.success, self.right) = (0, false, true);
+    }
+}
+
+impl Check for PongCheck {
+    fn head(&mut self, head: &Head<'_>) {
+        self.success = head.status == 200;
+    }
+
+    fn data(&mut self, bytes: &[u8]) {
+        let start = self.seen;
+        self.seen += bytes.len() as u64;
+        self.right = self.right && self.seen <= self.size && is_piece(bytes, start, self.size);
+    }
+
+    fn done(&mut self) -> Outcome {
+        match (self.success, self.right && self.seen == self.size) {
+            (false, _) => Outcome::Error(ErrorKind::Status),
+            (true, false) => Outcome::Error(ErrorKind::Check),
+            (true, true) => Outcome::Ok,
+        }
+    }
+}
+
+/// Whether `bytes` are what stands at `start` in a pong of `size` bytes; `start + bytes.len() <= size`.
+fn is_piece(bytes: &[u8], start: u64, size: u64) -> bool {
+    // Compared block by block, so that the comparison runs at memory speed.
+    const MIDDLE: [u8; 4096] = [b'o'; 4096];
+    let end = start + bytes.len() as u64;
+    let clip = |at: u64| (at.clamp(start, end) - start) as usize;
+    let (head, rest) = bytes.split_at(clip(1));
+    let (middle, tail) = rest.split_at(clip((size - 2).max(1)) - head.len());
+    let tail_start = (start + (head.len() + middle.len()) as u64).saturating_sub(size - 2) as usize;
+    (head.is_empty() || head == b"p")
+        && middle.chunks(MIDDLE.len()).all(|block| *block == MIDDLE[..block.len()])
+        && (tail.is_empty() || b"ng".get(tail_start..tail_start + tail.len()) == Some(tail))
+}
+
+/// The user's own conditions.
+#[derive(Debug, Clone)]
+pub(crate) struct HttpCheck {
+    want: ReplyCheck,
+    status_right: bool,
+    headers_right: bool,
+    seen: u64,
+    body: Vec<u8>,
+}
+
+impl HttpCheck {
+    pub fn new(want: ReplyCheck) -> Self {
+        Self { want, status_right: false, headers_right: false, seen: 0, body: Vec::new() }
+    }
+
+    fn json_is_right(&self) -> bool {
+        if self.want.json.is_empty() {
+            return true;
+        }
+        let Ok(value) = serde_json::from_slice::<Value>(&self.body) else { return false };
+        let holds = |(pointer, want): &(String, Value)| {
+            value.pointer(pointer).is_some_and(|got| same_json(got, want))
+        };
+        self.seen <= JSON_LIMIT as u64 && self.want.json.iter().all(holds)
+    }
+}
+
+/// Equality in which 1 and 1.0 are the same number.
+pub(crate) fn same_json(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_json(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same_json(a, b)))
+        }
+        _ => a == b,
+    }
+}
+
+impl Reset for HttpCheck {
+    fn reset(&mut self) {
+        (self.status_right, self.headers_right, self.seen) = (false, false, 0);
+        self.body.clear();
+    }
+}
+
+impl Check for HttpCheck {
+    fn head(&mut self, head: &Head<'_>) {
+        self.status_right = self.want.status.map_or(head.is_success(), |status| head.status == status);
+        let holds = |(name, value): &(String, String)| head.field(name) == Some(value.as_bytes());
+        self.headers_right = self.want.headers.iter().all(holds);
+    }
+
+    fn data(&mut self, bytes: &[u8]) {
+        self.seen += bytes.len() as u64;
+        if !self.want.json.is_empty() && self.body.len() + bytes.len() <= JSON_LIMIT {
+            self.body.extend_from_slice(bytes);
+        }
+    }
+
+    fn done(&mut self) -> Outcome {
+        if !self.status_right {
+            return Outcome::Error(ErrorKind::Status);
+        }
+        let length_right = self.want.length.is_none_or(|length| length.get() == self.seen);
+        match self.headers_right && length_right && self.json_is_right() {
+            true => Outcome::Ok,
+            false => Outcome::Error(ErrorKind::Check),
+        }
+    }
+}
