@@ -1,1 +1,57 @@
 //! Servers whose truth is known; loopback only.
+//!
+//! A probe is an HTTP/1.1 server of ours that obeys a [`Law`](law::Law): no delay at all, a delay drawn from a known
+//! distribution, one stall, periodic stalls, a cliff in the size of the reply. It writes down what it really did
+//! with each request, on the clock that a client on the same host reads too, so whatever a load generator reports
+//! can be held against the truth. The crate refuses to listen on anything but loopback, to print, and to judge.
+//!
+//! | request | reply |
+//! | --- | --- |
+//! | `/pong/{n}` | `p`, `o` …, `ng`: exactly n bytes, n in [`PONG_SIZES`]; else 400 with a JSON error |
+//! | `/version` | `probe <law> <version>`, a line |
+//! | `/probe/summary` | counts and sums so far, JSON |
+//! | `/probe/record` | all records so far, CSV |
+//! | anything else | `ok`, a line |
+//!
+//! Any method will do; a reply to HEAD has no body. A query is ignored, a request's body is dropped. The law holds
+//! for `/pong/{n}` and anything else; the probe's own paths and errors are neither delayed nor recorded. Bytes that
+//! are no request get 400, a head above [`request::HEAD_LIMIT`] 431, a transfer coding 501, another version of HTTP
+//! 505, and the connection ends.
+//!
+//! ```
+//! use std::io::{Read, Write};
+//! use weighbridge_probe::{Options, Stop, serve};
+//!
+//! let (sender, receiver) = std::sync::mpsc::channel();
+//! let stop = Stop::new()?;
+//! let theirs = stop.clone();
+//! let options = Options::new("constant:time=50us".parse()?);
+//! let probe = std::thread::spawn(move || serve(options, &theirs, |port| sender.send(port).expect("awaited")));
+//!
+//! let mut client = std::net::TcpStream::connect(("127.0.0.1", receiver.recv()?))?;
+//! client.write_all(b"GET /pong/5 HTTP/1.1\r\nHost: probe\r\nConnection: close\r\n\r\n")?;
+//! let mut reply = String::new();
+//! client.read_to_string(&mut reply)?;
+//! assert!(reply.ends_with("\r\n\r\npoong"));
+//!
+//! stop.request();
+//! let finished = probe.join().expect("the probe does not panic")?;
+//! assert!(finished.records[0].spent().as_nanos() >= 50_000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod connection;
+pub mod law;
+mod options;
+pub mod record;
+mod reply;
+pub mod request;
+pub mod runner;
+mod server;
+mod stop;
+mod sys;
+
+pub use options::{LoopbackHost, NotLoopback, Options, Recording};
+pub use reply::PONG_SIZES;
+pub use server::{Finished, ServeError, serve};
+pub use stop::Stop;

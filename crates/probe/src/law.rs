@@ -1,0 +1,297 @@
+//! The laws a probe can obey, as checked values, with the text form that flags and `GET /version` use.
+//!
+//! A law says *how long* a request keeps the probe, nothing else: how it is carried out for one request after the
+//! other is [`crate::runner`]'s, and really waiting is the server's. No clock is read here.
+//!
+//! | text | delay of a request |
+//! | --- | --- |
+//! | `null` | none |
+//! | `constant:time=200us` | always that |
+//! | `exponential:mean=200us[,seed=1]` | exponential |
+//! | `uniform:low=100us,high=300us[,seed=1]` | uniform |
+//! | `bimodal:low=100us,high=2ms,share=5%[,seed=1]` | `high` for that share of the requests, else `low` |
+//! | `stall:after=5s,length=1s` | one stop, at the first request so long after the first of all |
+//! | `stall:requests=1000,length=1s` | one stop, at the request after so many |
+//! | `periodic-stall:every=2s,length=100ms[,gap=10ms]` | a stop of `length` inside every `every` of running time |
+//! | `cliff:above=64KiB[,step=200us][,slope=0.1ns/B][,slope_above=0.2ns/B]` | by the size of the reply's body |
+
+mod text;
+
+pub use text::LawError;
+
+use std::num::NonZeroU64;
+
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
+
+/// What keeps a request in the probe.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Law {
+    /// No delay.
+    Null,
+    /// A busy-wait of a drawn time: with one request served at a time, the G of an M/G/1 queue.
+    Delay {
+        /// The distribution of the times.
+        distribution: Distribution,
+        /// Seed of the draws; the same seed draws the same times in the same order.
+        seed: u64,
+    },
+    /// One stop of the whole process, asleep.
+    Stall(Stall),
+    /// A stop of the whole process in every so much running time, asleep.
+    PeriodicStall(PeriodicStall),
+    /// A busy-wait by the size of the reply's body.
+    Cliff(Cliff),
+}
+
+/// A distribution of delays.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Distribution {
+    /// Always the same time.
+    Constant(Nanoseconds),
+    /// Exponential: P(delay > t) = exp(−t / mean).
+    Exponential {
+        /// The mean, and the standard deviation too.
+        mean: Nanoseconds,
+    },
+    /// Uniform between two times.
+    Uniform(Uniform),
+    /// One of two times.
+    Bimodal(Bimodal),
+}
+
+/// Every time from `low` to `high` alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Uniform {
+    low: Nanoseconds,
+    high: Nanoseconds,
+}
+
+/// `high` for a share of the requests, `low` for the others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bimodal {
+    low: Nanoseconds,
+    high: Nanoseconds,
+    share: Ratio,
+}
+
+/// One stop of the probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stall {
+    /// When it comes.
+    pub at: StallPoint,
+    /// How long it lasts.
+    pub length: Nanoseconds,
+}
+
+/// When the one stop comes. Only a request can meet it: the probe stops while it holds one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StallPoint {
+    /// At the first request that begins this long, or longer, after the first request of all began.
+    AfterTime(Nanoseconds),
+    /// At the request that follows this many.
+    AfterRequests(u64),
+}
+
+/// A stop of `length` inside every `every` of running time.
+///
+/// *Running time* must not count the time the process spends frozen between windows, and a process cannot see its
+/// own freezing. It is therefore built from what a request costs: with bᵢ the moment request i begins, and sᵢ the
+/// stop that was made in it (zero for nearly all), the *served time* is
+///
+/// ```text
+/// S = Σ min(bᵢ₊₁ − bᵢ − sᵢ, gap)
+/// ```
+///
+/// so a freeze counts as `gap` at most. The k-th stop is made at the first request with S ≥ k · (every − length).
+/// Running time is R = S + Σ sᵢ: each period is `every − length` of service and one stop of `length`, which is
+/// `every`. What S exceeds a threshold by counts towards the next, so the share does not drift: after any number of
+/// requests the stops number ⌊S / (every − length)⌋.
+///
+/// In closed load on one connection, where a request and its successor begin g ≤ `gap` apart without a stop, a
+/// period holds (every − length) / g requests in `every` of wall time. So throughput is 1/g · (1 − length/every), and
+/// the mean of the time from one reply to the next g / (1 − length/every): with 100 ms in every 2 s, throughput −5 %,
+/// mean 1/0.95 − 1 = +5.26 %, median unchanged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeriodicStall {
+    every: Nanoseconds,
+    length: Nanoseconds,
+    gap: Nanoseconds,
+}
+
+/// A delay that depends on the size n of the reply's body: `slope · n` up to and including `above`, then
+/// `slope · above + step + slope_above · (n − above)`. Where `step` is zero it is continuous in n.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cliff {
+    /// The last size before the cliff.
+    pub above: Bytes,
+    /// What a reply beyond it costs more at once.
+    pub step: Nanoseconds,
+    /// Time per byte up to `above`.
+    pub slope: NanosecondsPerByte,
+    /// Time per byte beyond `above`.
+    pub slope_above: NanosecondsPerByte,
+}
+
+/// Time per byte: finite and never negative.
+#[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
+pub struct NanosecondsPerByte(f64);
+
+impl Law {
+    /// The law's kind, as the verb `weigh probe` names it.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Delay { .. } => "delay",
+            Self::Stall(_) => "stall",
+            Self::PeriodicStall(_) => "periodic-stall",
+            Self::Cliff(_) => "cliff",
+        }
+    }
+}
+
+impl Uniform {
+    /// Every time from `low` to `high`; [`LawError::Order`] where `low` is longer.
+    pub fn try_new(low: Nanoseconds, high: Nanoseconds) -> Result<Self, LawError> {
+        if low > high {
+            return Err(LawError::Order { low, high });
+        }
+        Ok(Self { low, high })
+    }
+    /// The shortest time.
+    pub const fn low(self) -> Nanoseconds {
+        self.low
+    }
+    /// The longest time.
+    pub const fn high(self) -> Nanoseconds {
+        self.high
+    }
+}
+
+impl Bimodal {
+    /// `high` for `share` of the requests, else `low`; [`LawError::Order`] where `low` is longer,
+    /// [`LawError::Share`] where `share` is not from 0 to 1.
+    pub fn try_new(low: Nanoseconds, high: Nanoseconds, share: Ratio) -> Result<Self, LawError> {
+        if low > high {
+            return Err(LawError::Order { low, high });
+        }
+        if !(0.0..=1.0).contains(&share.get()) {
+            return Err(LawError::Share { share });
+        }
+        Ok(Self { low, high, share })
+    }
+    /// The shorter time.
+    pub const fn low(self) -> Nanoseconds {
+        self.low
+    }
+    /// The longer time.
+    pub const fn high(self) -> Nanoseconds {
+        self.high
+    }
+    /// The probability of the longer time.
+    pub const fn share(self) -> Ratio {
+        self.share
+    }
+}
+
+impl PeriodicStall {
+    /// The most that a gap between two requests counts as running time, unless said otherwise.
+    pub const GAP: Nanoseconds = Nanoseconds::from_millis(10);
+
+    /// A stop of `length` in every `every`, gaps counted up to [`Self::GAP`]; [`LawError::Period`] unless
+    /// `0 < length < every`.
+    pub fn try_new(every: Nanoseconds, length: Nanoseconds) -> Result<Self, LawError> {
+        if length == Nanoseconds::ZERO || length >= every {
+            return Err(LawError::Period { every, length });
+        }
+        Ok(Self { every, length, gap: Self::GAP })
+    }
+    /// The same with gaps between requests counted up to `gap`. Where windows are short, a freeze that counts as
+    /// 10 ms is much: a `gap` a little above the longest honest one keeps the share true.
+    pub const fn with_gap(self, gap: NonZeroU64) -> Self {
+        Self { gap: Nanoseconds::from_nanos(gap.get()), ..self }
+    }
+    /// The period, the stop included.
+    pub const fn every(self) -> Nanoseconds {
+        self.every
+    }
+    /// The stop in each period.
+    pub const fn length(self) -> Nanoseconds {
+        self.length
+    }
+    /// The most that a gap between two requests counts.
+    pub const fn gap(self) -> Nanoseconds {
+        self.gap
+    }
+}
+
+impl Cliff {
+    /// The delay of a reply whose body is `size` long, to the nearest nanosecond.
+    pub fn delay(&self, size: Bytes) -> Nanoseconds {
+        let (size, above) = (size.get(), self.above.get());
+        let below_cost = self.slope.0 * size.min(above) as f64;
+        if size <= above {
+            return Nanoseconds::from_nanos(below_cost.round() as u64);
+        }
+        let beyond_cost = self.slope_above.0 * (size - above) as f64;
+        self.step + Nanoseconds::from_nanos((below_cost + beyond_cost).round() as u64)
+    }
+}
+
+impl NanosecondsPerByte {
+    /// `value` nanoseconds a byte, or `None` where that is negative or not finite.
+    pub fn new(value: f64) -> Option<Self> {
+        (value.is_finite() && value >= 0.0).then_some(Self(value))
+    }
+    /// Nanoseconds a byte.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cliff(step_us: u64, slope: f64, slope_above: f64) -> Cliff {
+        Cliff {
+            above: Bytes::new(1000),
+            step: Nanoseconds::from_micros(step_us),
+            slope: NanosecondsPerByte::new(slope).unwrap(),
+            slope_above: NanosecondsPerByte::new(slope_above).unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_cliff_steps_just_above_its_size() {
+        let flat = cliff(200, 0.0, 0.0);
+        for (size, nanos) in [(4, 0), (1000, 0), (1001, 200_000), (1_000_000, 200_000)] {
+            assert_eq!(flat.delay(Bytes::new(size)), Nanoseconds::from_nanos(nanos));
+        }
+        let sloped = cliff(200, 0.5, 2.0);
+        for (size, nanos) in [(4, 2), (1000, 500), (1001, 200_502), (2000, 202_500)] {
+            assert_eq!(sloped.delay(Bytes::new(size)), Nanoseconds::from_nanos(nanos));
+        }
+    }
+
+    #[test]
+    fn a_cliff_without_a_step_is_continuous() {
+        let bend = cliff(0, 1.0, 3.0);
+        for size in 990..1010 {
+            let rise = bend.delay(Bytes::new(size + 1)).as_nanos() - bend.delay(Bytes::new(size)).as_nanos();
+            assert_eq!(rise, if size < 1000 { 1 } else { 3 });
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_when_made() {
+        let us = Nanoseconds::from_micros;
+        assert!(matches!(Uniform::try_new(us(2), us(1)), Err(LawError::Order { .. })));
+        assert!(matches!(Bimodal::try_new(us(2), us(1), Ratio::new(0.5)), Err(LawError::Order { .. })));
+        assert!(matches!(Bimodal::try_new(us(1), us(2), Ratio::new(1.5)), Err(LawError::Share { .. })));
+        assert!(matches!(Bimodal::try_new(us(1), us(2), Ratio::new(f64::NAN)), Err(LawError::Share { .. })));
+        assert!(matches!(PeriodicStall::try_new(us(2), us(2)), Err(LawError::Period { .. })));
+        assert!(matches!(PeriodicStall::try_new(us(2), us(0)), Err(LawError::Period { .. })));
+        assert_eq!(NanosecondsPerByte::new(-1.0), None);
+        assert_eq!(NanosecondsPerByte::new(f64::INFINITY), None);
+    }
+}

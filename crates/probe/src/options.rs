@@ -1,0 +1,80 @@
+//! What a probe serves and where, as checked values: an address beyond loopback cannot even be made.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::law::Law;
+
+/// What to serve, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The address, loopback.
+    pub host: LoopbackHost,
+    /// The port; 0 takes a free one.
+    pub port: u16,
+    /// The law.
+    pub law: Law,
+    /// Whether single requests are kept.
+    pub recording: Recording,
+    /// A folder in which `<pid>.csv` is written at the end; made where it is not there.
+    pub record_folder: Option<PathBuf>,
+}
+
+/// Whether and how many single requests are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recording {
+    /// None. Totals are kept all the same, except under the null law, which then reads no clock at all.
+    Off,
+    /// So many from the first, 56 bytes each; totals go on beyond.
+    Keep(NonZeroUsize),
+}
+
+/// An address that only this host can reach; `127.0.0.1` by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoopbackHost(IpAddr);
+
+/// A host that is not loopback.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{host}` is not a loopback address; a probe listens on `127.0.0.1`, `::1` or `localhost` only")]
+pub struct NotLoopback {
+    host: String,
+}
+
+impl Recording {
+    /// Two million requests, 112 MB when full.
+    pub const DEFAULT: Self = Self::Keep(NonZeroUsize::new(2_000_000).expect("not zero"));
+}
+
+impl Options {
+    /// A free port of 127.0.0.1; requests are kept except under the null law.
+    pub fn new(law: Law) -> Self {
+        let recording = if law == Law::Null { Recording::Off } else { Recording::DEFAULT };
+        Self { host: LoopbackHost::default(), port: 0, law, recording, record_folder: None }
+    }
+}
+
+impl LoopbackHost {
+    /// The address itself.
+    pub const fn address(self) -> IpAddr {
+        self.0
+    }
+}
+
+impl Default for LoopbackHost {
+    fn default() -> Self {
+        Self(IpAddr::V4(Ipv4Addr::LOCALHOST))
+    }
+}
+
+impl FromStr for LoopbackHost {
+    type Err = NotLoopback;
+    fn from_str(text: &str) -> Result<Self, NotLoopback> {
+        if text == "localhost" {
+            return Ok(Self::default());
+        }
+        let address = text.parse::<IpAddr>().ok().filter(IpAddr::is_loopback);
+        address.map(Self).ok_or_else(|| NotLoopback { host: text.to_owned() })
+    }
+}

@@ -1,0 +1,386 @@
+//! What a law asks of one request after the other: pure state machines and samplers, time an argument.
+//!
+//! Nothing here waits or reads a clock. The server asks [`Runner::next`] when a request begins, does the work it is
+//! told, and reports the end of a sleep by [`Runner::resumed`]; a test does the same on a virtual clock.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+
+use crate::law::{Cliff, Distribution, Law, PeriodicStall, Stall, StallPoint};
+
+/// What the probe must do with a request before it may reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// Nothing.
+    Nothing,
+    /// Keep the CPU busy until this long after the request began.
+    Spin(Nanoseconds),
+    /// Sleep this long, the whole process.
+    Sleep(Nanoseconds),
+}
+
+impl Work {
+    /// The time asked for.
+    pub const fn time(self) -> Nanoseconds {
+        match self {
+            Self::Nothing => Nanoseconds::ZERO,
+            Self::Spin(time) | Self::Sleep(time) => time,
+        }
+    }
+}
+
+/// A law under way.
+#[derive(Debug, Clone)]
+pub struct Runner(State);
+
+#[derive(Debug, Clone)]
+enum State {
+    Null,
+    Delay(Box<Sampler>),
+    Stall(StallOnce),
+    PeriodicStall(StallClock),
+    Cliff(Cliff),
+}
+
+impl Runner {
+    /// The law at its beginning.
+    pub fn new(law: &Law) -> Self {
+        Self(match *law {
+            Law::Null => State::Null,
+            Law::Delay { distribution, seed } => State::Delay(Box::new(Sampler::new(distribution, seed))),
+            Law::Stall(stall) => State::Stall(StallOnce::new(stall)),
+            Law::PeriodicStall(stall) => State::PeriodicStall(StallClock::new(stall)),
+            Law::Cliff(cliff) => State::Cliff(cliff),
+        })
+    }
+
+    /// What to do with the next request, which begins at `begin` and whose reply's body is `size` long.
+    pub fn next(&mut self, begin: Timestamp, size: Bytes) -> Work {
+        match &mut self.0 {
+            State::Null => Work::Nothing,
+            State::Delay(sampler) => Work::Spin(sampler.draw()),
+            State::Stall(stall) => stall.next(begin).map_or(Work::Nothing, Work::Sleep),
+            State::PeriodicStall(clock) => clock.next(begin).map_or(Work::Nothing, Work::Sleep),
+            State::Cliff(cliff) => Work::Spin(cliff.delay(size)),
+        }
+    }
+
+    /// A [`Work::Sleep`] is over at `now`.
+    pub fn resumed(&mut self, now: Timestamp) {
+        if let State::PeriodicStall(clock) = &mut self.0 {
+            clock.resumed(now);
+        }
+    }
+}
+
+/// Seeded draws from a distribution.
+#[derive(Debug, Clone)]
+pub struct Sampler {
+    distribution: Distribution,
+    random: ChaCha8Rng,
+}
+
+impl Sampler {
+    /// The stream of draws that belongs to `seed`.
+    pub fn new(distribution: Distribution, seed: u64) -> Self {
+        Self { distribution, random: ChaCha8Rng::seed_from_u64(seed) }
+    }
+
+    /// The next delay, to the nearest nanosecond.
+    pub fn draw(&mut self) -> Nanoseconds {
+        // From [0, 1), so 1 − u is never zero and its logarithm finite.
+        let mut u = || self.random.random::<f64>();
+        match self.distribution {
+            Distribution::Constant(time) => time,
+            // Inversion: F(t) = 1 − exp(−t/mean), so t = −mean · ln(1 − u).
+            Distribution::Exponential { mean } => rounded(mean.as_nanos() as f64 * -(-u()).ln_1p()),
+            Distribution::Uniform(range) => {
+                let width = range.high().saturating_sub(range.low());
+                range.low() + rounded(width.as_nanos() as f64 * u())
+            }
+            Distribution::Bimodal(two) => {
+                if u() < two.share().get() {
+                    two.high()
+                } else {
+                    two.low()
+                }
+            }
+        }
+    }
+}
+
+fn rounded(nanos: f64) -> Nanoseconds {
+    Nanoseconds::from_nanos(nanos.round() as u64)
+}
+
+/// The one stop of [`Stall`].
+#[derive(Debug, Clone)]
+struct StallOnce {
+    stall: Stall,
+    first: Option<Timestamp>,
+    seen: u64,
+    done: bool,
+}
+
+impl StallOnce {
+    fn new(stall: Stall) -> Self {
+        Self { stall, first: None, seen: 0, done: false }
+    }
+
+    fn next(&mut self, begin: Timestamp) -> Option<Nanoseconds> {
+        let first = *self.first.get_or_insert(begin);
+        let reached = match self.stall.at {
+            StallPoint::AfterTime(time) => begin.since(first) >= time,
+            StallPoint::AfterRequests(count) => self.seen >= count,
+        };
+        self.seen += 1;
+        let due = reached && !self.done;
+        self.done |= due;
+        due.then_some(self.stall.length)
+    }
+}
+
+/// The stops of [`PeriodicStall`], by the rule derived there.
+#[derive(Debug, Clone)]
+struct StallClock {
+    stall: PeriodicStall,
+    /// When the last request began, or, where a stop was made in it, when that stop ended: bᵢ + sᵢ.
+    last: Option<Timestamp>,
+    /// S: the served time so far.
+    served: Nanoseconds,
+    /// k · (every − length): the served time at which the next stop is due.
+    due: Nanoseconds,
+}
+
+impl StallClock {
+    fn new(stall: PeriodicStall) -> Self {
+        Self { stall, last: None, served: Nanoseconds::ZERO, due: service_share(&stall) }
+    }
+
+    fn next(&mut self, begin: Timestamp) -> Option<Nanoseconds> {
+        let gap = self.last.map_or(Nanoseconds::ZERO, |last| begin.since(last));
+        self.last = Some(begin);
+        self.served += gap.min(self.stall.gap());
+        if self.served < self.due {
+            return None;
+        }
+        self.due += service_share(&self.stall);
+        Some(self.stall.length())
+    }
+
+    fn resumed(&mut self, now: Timestamp) {
+        self.last = Some(now);
+    }
+}
+
+/// The part of a period in which requests are served.
+fn service_share(stall: &PeriodicStall) -> Nanoseconds {
+    stall.every().saturating_sub(stall.length())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DRAWS: usize = 100_000;
+
+    fn draws(text: &str, seed: u64) -> Vec<f64> {
+        let mut sampler = Sampler::new(text.parse().unwrap(), seed);
+        (0..DRAWS).map(|_| sampler.draw().as_nanos() as f64).collect()
+    }
+
+    /// The Kolmogorov–Smirnov distance between a sample and a distribution function.
+    fn distance(mut sample: Vec<f64>, cdf: impl Fn(f64) -> f64) -> f64 {
+        sample.sort_by(f64::total_cmp);
+        let n = sample.len() as f64;
+        let gaps = sample.iter().enumerate().map(|(i, &x)| {
+            let f = cdf(x);
+            (f - i as f64 / n).abs().max((f - (i + 1) as f64 / n).abs())
+        });
+        gaps.fold(0.0, f64::max)
+    }
+
+    /// Kolmogorov's limit at level 1 %: 1.628 / √n.
+    fn critical() -> f64 {
+        1.628 / (DRAWS as f64).sqrt()
+    }
+
+    #[test]
+    fn exponential_draws_follow_the_exponential_law() {
+        for seed in 1..=3 {
+            let found = distance(draws("exponential:mean=1ms", seed), |x| 1.0 - (-x / 1e6).exp());
+            assert!(found < critical(), "seed {seed}: {found}");
+        }
+        // The test must be able to fail: a mean 3 % off is found out.
+        let wrong = distance(draws("exponential:mean=1030us", 1), |x| 1.0 - (-x / 1e6).exp());
+        assert!(wrong > critical(), "{wrong}");
+    }
+
+    #[test]
+    fn uniform_draws_follow_the_uniform_law() {
+        for seed in 1..=3 {
+            let found = distance(draws("uniform:low=1ms,high=3ms", seed), |x| (x - 1e6) / 2e6);
+            assert!(found < critical(), "seed {seed}: {found}");
+        }
+    }
+
+    #[test]
+    fn bimodal_draws_are_one_of_two_in_the_right_share() {
+        let sample = draws("bimodal:low=100us,high=2ms,share=5%", 1);
+        let high = sample.iter().filter(|&&x| x == 2e6).count();
+        let low = sample.iter().filter(|&&x| x == 1e5).count();
+        assert_eq!(high + low, DRAWS);
+        // Binomial: four standard deviations around n·p.
+        let bound = 4.0 * (DRAWS as f64 * 0.05 * 0.95).sqrt();
+        assert!((high as f64 - DRAWS as f64 * 0.05).abs() < bound, "{high}");
+    }
+
+    #[test]
+    fn constant_draws_are_constant_and_extremes_hold() {
+        assert!(draws("constant:time=7us", 1).iter().all(|&x| x == 7e3));
+        assert!(draws("bimodal:low=1us,high=2us,share=0", 1).iter().all(|&x| x == 1e3));
+        assert!(draws("bimodal:low=1us,high=2us,share=1", 1).iter().all(|&x| x == 2e3));
+        assert!(draws("uniform:low=3us,high=3us", 1).iter().all(|&x| x == 3e3));
+        assert!(draws("exponential:mean=0ns", 1).iter().all(|&x| x == 0.0));
+    }
+
+    #[test]
+    fn moments_match_the_closed_forms() {
+        // (text, mean, variance); the sample mean lies within four standard errors.
+        for (text, mean, variance) in [
+            ("exponential:mean=1ms", 1e6, 1e12),
+            ("uniform:low=1ms,high=3ms", 2e6, 4e12 / 12.0),
+            ("bimodal:low=100us,high=2ms,share=5%", 0.95 * 1e5 + 0.05 * 2e6, 0.05 * 0.95 * 1.9e6 * 1.9e6),
+        ] {
+            let sample = draws(text, 11);
+            let n = DRAWS as f64;
+            let sample_mean = sample.iter().sum::<f64>() / n;
+            let sample_variance = sample.iter().map(|x| (x - sample_mean).powi(2)).sum::<f64>() / (n - 1.0);
+            assert!((sample_mean - mean).abs() < 4.0 * (variance / n).sqrt(), "{text}: {sample_mean}");
+            assert!((sample_variance / variance - 1.0).abs() < 0.05, "{text}: {sample_variance}");
+        }
+    }
+
+    #[test]
+    fn a_seed_replays_and_another_does_not() {
+        assert_eq!(draws("exponential:mean=1ms", 5), draws("exponential:mean=1ms", 5));
+        assert_ne!(draws("exponential:mean=1ms", 5), draws("exponential:mean=1ms", 6));
+    }
+
+    /// One connection in closed load on a virtual clock: each request takes `service` besides what the law asks.
+    /// Returns the times from one reply to the next; `freeze` is added before every `freeze_every`-th request.
+    struct ClosedLoop {
+        runner: Runner,
+        now: u64,
+        stops: Vec<(usize, u64)>,
+        replies: Vec<u64>,
+    }
+
+    impl ClosedLoop {
+        fn new(text: &str) -> Self {
+            let runner = Runner::new(&text.parse().unwrap());
+            Self { runner, now: 1_000_000_000, stops: Vec::new(), replies: Vec::new() }
+        }
+
+        fn request(&mut self, service: u64) {
+            let begun = self.now;
+            let work = self.runner.next(Timestamp::from_nanos(self.now), Bytes::new(4));
+            if let Work::Sleep(length) = work {
+                self.stops.push((self.replies.len(), self.now));
+                self.now += length.as_nanos();
+                self.runner.resumed(Timestamp::from_nanos(self.now));
+            }
+            self.now += service;
+            self.replies.push(self.now - begun);
+        }
+
+        fn wall(&self) -> u64 {
+            self.now - 1_000_000_000
+        }
+    }
+
+    #[test]
+    fn a_periodic_stall_takes_exactly_its_share_of_a_closed_loop() {
+        let service = 15_000;
+        let mut load = ClosedLoop::new("periodic-stall:every=2s,length=100ms");
+        // Up to and including the service of the request in which the 100th stop falls.
+        while load.stops.len() < 100 {
+            load.request(service);
+        }
+        let requests = load.replies.len() as u64;
+        // 100 stops end 100 periods but for the first request, whose beginning no gap precedes, and rounding up
+        // to whole requests: 190 s of service and 10 s of stops.
+        let expected_wall = 200_000_000_000;
+        assert!(load.wall().abs_diff(expected_wall) <= 2 * service, "{}", load.wall());
+        let throughput = requests as f64 / load.wall() as f64 * service as f64;
+        assert!((throughput - 0.95).abs() < 1e-6, "{throughput}");
+        let mean = load.replies.iter().sum::<u64>() as f64 / requests as f64 / service as f64;
+        assert!((mean - 1.0 / 0.95).abs() < 1e-6, "{mean}");
+        let mut sorted = load.replies.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted[sorted.len() / 2], service, "the median does not move");
+    }
+
+    #[test]
+    fn the_stops_of_a_periodic_stall_do_not_drift() {
+        // 7 µs does not divide 1.9 s: what exceeds a threshold must count towards the next.
+        let mut load = ClosedLoop::new("periodic-stall:every=2s,length=100ms");
+        while load.stops.len() < 50 {
+            load.request(7_000);
+        }
+        for (k, &(_, at)) in load.stops.iter().enumerate() {
+            let ideal = 1_000_000_000 + (k as u64 + 1) * 1_900_000_000 + k as u64 * 100_000_000;
+            assert!(at >= ideal && at - ideal < 7_000, "stop {k} at {at}, ideal {ideal}");
+        }
+    }
+
+    #[test]
+    fn frozen_time_counts_as_one_gap_and_no_more() {
+        // 19 requests 0.1 ms apart, then a freeze of 1 s: each cycle counts 1.9 ms + 10 ms = 11.9 ms.
+        let mut load = ClosedLoop::new("periodic-stall:every=2s,length=100ms");
+        let mut cycles = 0;
+        while load.stops.is_empty() {
+            for _ in 0..19 {
+                load.request(100_000);
+            }
+            load.now += 1_000_000_000 - 100_000;
+            load.request(100_000);
+            cycles += 1;
+        }
+        // The freeze lies between the 19th and the 20th request of a cycle: its gap is exactly 1 s, counted 10 ms;
+        // the other 19 gaps are 0.1 ms. 1.9 s / 11.9 ms = 159.66, so the first stop is made in the 160th cycle.
+        assert_eq!(cycles, 160);
+    }
+
+    #[test]
+    fn a_smaller_gap_counts_less_of_a_freeze() {
+        let mut load = ClosedLoop::new("periodic-stall:every=2s,length=100ms,gap=1ms");
+        while load.stops.is_empty() {
+            load.request(5_000_000);
+        }
+        // Every gap is 5 ms and counts 1 ms, so the first stop falls in the request after 1900 gaps.
+        assert_eq!(load.stops[0].0, 1900);
+    }
+
+    #[test]
+    fn a_single_stall_comes_once_where_it_was_asked_for() {
+        let mut by_count = ClosedLoop::new("stall:requests=1000,length=1s");
+        let mut by_time = ClosedLoop::new("stall:after=1s,length=1s");
+        for _ in 0..10_000 {
+            by_count.request(1_000_000);
+            by_time.request(1_000_000);
+        }
+        assert_eq!(by_count.stops, vec![(1000, 2_000_000_000)]);
+        assert_eq!(by_time.stops, vec![(1000, 2_000_000_000)]);
+    }
+
+    #[test]
+    fn null_asks_nothing_and_a_cliff_asks_by_size() {
+        let now = Timestamp::from_nanos(1);
+        assert_eq!(Runner::new(&Law::Null).next(now, Bytes::new(4)), Work::Nothing);
+        let mut cliff = Runner::new(&"cliff:above=10,step=1us".parse().unwrap());
+        assert_eq!(cliff.next(now, Bytes::new(10)).time(), Nanoseconds::ZERO);
+        assert_eq!(cliff.next(now, Bytes::new(11)), Work::Spin(Nanoseconds::from_micros(1)));
+    }
+}

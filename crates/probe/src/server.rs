@@ -1,0 +1,504 @@
+//! The probe itself: one thread, one epoll instance, one request at a time in the order they became readable.
+//!
+//! Connections are watched edge-triggered, so the kernel's list of ready ones is in the order of arrival: a
+//! first-come-first-served queue with one server. (Requests pipelined on one connection that one read delivers are
+//! served together.) Under the null law without recording, replies of one read go out in one write and no clock is
+//! read; otherwise each reply is written when its service ends. No request allocates. It refuses to listen beyond
+//! loopback, and to print: the port goes to a callback.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsRawFd, RawFd};
+use std::path::{Path, PathBuf};
+
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+
+use crate::connection::{Buffers, Connection, Flushed, Received, ReplyBody, Request};
+use crate::law::Law;
+use crate::options::{LoopbackHost, Options, Recording};
+use crate::record::{Recorder, Served, Totals, to_csv};
+use crate::reply::{self, OK_BODY, Route, Start};
+use crate::request::{Persistence, Refusal};
+use crate::runner::{Runner, Work};
+use crate::stop::Stop;
+use crate::sys::{self, End, Epoll, Event, Events, Trigger, Wait};
+
+/// Connections at once; more wait to be accepted.
+const CONNECTION_LIMIT: usize = 10_000;
+/// Buffers kept for later connections.
+const SPARE_LIMIT: usize = 256;
+/// How long connections may take to finish after a stop was asked for, within the 5 s a service has.
+const GRACE: Nanoseconds = Nanoseconds::from_secs(3);
+
+const LISTENER: u64 = u64::MAX;
+const STOP: u64 = u64::MAX - 1;
+
+/// Why a probe could not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Another process listens there. Remedy: another port, or 0 for a free one.
+    #[error("port {port} is in use; choose another, or 0 for a free one")]
+    PortInUse {
+        /// As given.
+        port: u16,
+    },
+    /// The address cannot be listened on, for instance a port below 1024 without the right to.
+    #[error("cannot listen on `{address}`; choose another port")]
+    Listen {
+        /// As given.
+        address: SocketAddr,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// The kernel refused a descriptor or a wait. Remedy: see the reason; mostly `ulimit -n`.
+    #[error("the probe's event loop broke; see the kernel's reason")]
+    EventLoop(#[source] io::Error),
+    /// The record could not be written. Remedy: a folder that can be.
+    #[error("cannot write the record to `{}`; choose a folder that can be written", path.display())]
+    Record {
+        /// The file or folder.
+        path: PathBuf,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+}
+
+/// What a probe leaves behind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finished {
+    /// The single requests kept, in the order they were served.
+    pub records: Vec<Served>,
+    /// Sums over all requests; `requests` alone under the null law without recording.
+    pub totals: Totals,
+    /// The record file, where one was asked for.
+    pub record_file: Option<PathBuf>,
+}
+
+/// Serves until `stop`, then finishes what is outstanding, writes the record file and returns what happened.
+/// `ready` is given the port once connections are accepted.
+///
+/// Peers have 3 s to take their replies. The law is kept to the end: a stall under way, and the delays of requests
+/// that were read before the stop, last as long as they last.
+pub fn serve(options: Options, stop: &Stop, ready: impl FnOnce(u16)) -> Result<Finished, ServeError> {
+    let listener = listen(options.host, options.port)?;
+    let port = listener.local_addr().map_err(ServeError::EventLoop)?.port();
+    let record_folder = options.record_folder.clone();
+    if let Some(folder) = &record_folder {
+        std::fs::create_dir_all(folder)
+            .map_err(|source| ServeError::Record { path: folder.clone(), source })?;
+    }
+    let mut server = Server::new(&options, listener, stop).map_err(ServeError::EventLoop)?;
+    ready(port);
+    server.run().map_err(ServeError::EventLoop)?;
+    let untimed = server.untimed;
+    let (records, mut totals) = server.recorder.finish();
+    totals.requests += untimed;
+    let record_file = record_folder.map(|folder| write_record(&folder, &records)).transpose()?;
+    Ok(Finished { records, totals, record_file })
+}
+
+fn listen(host: LoopbackHost, port: u16) -> Result<TcpListener, ServeError> {
+    let address = SocketAddr::new(host.address(), port);
+    let bound = TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        sys::widen_backlog(&listener)?;
+        Ok(listener)
+    });
+    bound.map_err(|source| match source.kind() {
+        io::ErrorKind::AddrInUse => ServeError::PortInUse { port },
+        _ => ServeError::Listen { address, source },
+    })
+}
+
+/// Writes `<pid>.csv` whole or not at all.
+fn write_record(folder: &Path, records: &[Served]) -> Result<PathBuf, ServeError> {
+    let path = folder.join(format!("{}.csv", std::process::id()));
+    let unfinished = path.with_extension("csv.part");
+    let written =
+        std::fs::write(&unfinished, to_csv(records)).and_then(|()| std::fs::rename(&unfinished, &path));
+    match written {
+        Ok(()) => Ok(path),
+        Err(source) => Err(ServeError::Record { path, source }),
+    }
+}
+
+/// Whether a connection lives on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Open,
+    /// It does, and there may be more to read at once.
+    Unread,
+    Over,
+}
+
+/// Whether all requests read so far were served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    /// They were; more must be read.
+    Served,
+    /// The socket takes no more for now; requests may be left in the buffer.
+    Blocked,
+    /// The last reply is written: the connection is to be closed.
+    Over,
+}
+
+/// Whether requests are timed one by one, or answered in batches without a clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Timing {
+    EachRequest,
+    None,
+}
+
+/// Where the probe is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Serving,
+    /// Stopping; connections that are not done by then are cut.
+    Draining(Timestamp),
+}
+
+/// Whether new connections are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Door {
+    Open,
+    /// At the limit of connections or descriptors; it opens when one closes.
+    Shut,
+}
+
+struct Server {
+    epoll: Epoll,
+    stop: Vec<RawFd>,
+    listener: Option<TcpListener>,
+    door: Door,
+    phase: Phase,
+    connections: Vec<Option<Box<Connection>>>,
+    free: Vec<usize>,
+    spare: Vec<Buffers>,
+    timing: Timing,
+    runner: Runner,
+    recorder: Recorder,
+    law: String,
+    /// Requests under the law that were answered without a clock.
+    untimed: u64,
+    /// When the probe turned to what it does now: it woke, or was done with the request before.
+    turned: Timestamp,
+}
+
+impl Server {
+    fn new(options: &Options, listener: TcpListener, stop: &Stop) -> io::Result<Self> {
+        let epoll = Epoll::new()?;
+        epoll.add(listener.as_raw_fd(), Trigger::ReadableLevel, LISTENER)?;
+        let stop: Vec<RawFd> = stop.descriptors().collect();
+        for descriptor in &stop {
+            epoll.add(*descriptor, Trigger::ReadableLevel, STOP)?;
+        }
+        let (timing, capacity) = match options.recording {
+            Recording::Keep(count) => (Timing::EachRequest, Some(count)),
+            Recording::Off if options.law == Law::Null => (Timing::None, None),
+            Recording::Off => (Timing::EachRequest, None),
+        };
+        Ok(Self {
+            epoll,
+            stop,
+            listener: Some(listener),
+            door: Door::Open,
+            phase: Phase::Serving,
+            connections: Vec::new(),
+            free: Vec::new(),
+            spare: Vec::new(),
+            timing,
+            runner: Runner::new(&options.law),
+            recorder: Recorder::new(capacity),
+            law: options.law.to_string(),
+            untimed: 0,
+            turned: sys::now(),
+        })
+    }
+
+    fn run(&mut self) -> io::Result<()> {
+        let mut events = Events::new();
+        loop {
+            if let Phase::Draining(deadline) = self.phase
+                && (self.free.len() == self.connections.len() || sys::now() >= deadline)
+            {
+                return Ok(());
+            }
+            let count = self.wait(&mut events)?;
+            for index in 0..count {
+                let event = events.get(index);
+                match event.token {
+                    LISTENER => self.accept()?,
+                    STOP => self.begin_draining()?,
+                    _ => self.advance(event),
+                }
+            }
+        }
+    }
+
+    /// Waits for events. A timed probe first looks without waiting: if something is ready, it has not been idle,
+    /// and the time since the last request belongs to the next.
+    fn wait(&mut self, events: &mut Events) -> io::Result<usize> {
+        let wait = match self.phase {
+            Phase::Serving => Wait::Forever,
+            Phase::Draining(deadline) => Wait::AtMost(deadline.since(sys::now())),
+        };
+        if self.timing == Timing::None {
+            return self.epoll.wait(events, wait);
+        }
+        let ready = self.epoll.wait(events, Wait::Poll)?;
+        if ready > 0 {
+            return Ok(ready);
+        }
+        let count = self.epoll.wait(events, wait)?;
+        self.turned = sys::now();
+        Ok(count)
+    }
+
+    fn accept(&mut self) -> io::Result<()> {
+        while let Some(listener) = &self.listener {
+            if self.connections.len() - self.free.len() >= CONNECTION_LIMIT {
+                return self.shut_door();
+            }
+            let stream = match listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if sys::is_of_one_connection(&error) => continue,
+                // No descriptor or memory left.
+                Err(_) => return self.shut_door(),
+            };
+            if stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)).is_ok() {
+                self.admit(stream);
+            }
+        }
+        Ok(())
+    }
+
+    fn admit(&mut self, stream: std::net::TcpStream) {
+        let buffers = self.spare.pop().unwrap_or_else(Buffers::new);
+        let connection = Box::new(Connection::new(stream, buffers));
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            self.connections.len() - 1
+        });
+        if self.epoll.add(connection.descriptor(), Trigger::AnyEdge, slot as u64).is_ok() {
+            self.connections[slot] = Some(connection);
+        } else {
+            self.free.push(slot);
+        }
+    }
+
+    /// Stops watching the listener: left watched, it would be reported for ever.
+    fn shut_door(&mut self) -> io::Result<()> {
+        if let (Some(listener), Door::Open) = (&self.listener, self.door) {
+            self.epoll.remove(listener.as_raw_fd())?;
+            self.door = Door::Shut;
+        }
+        Ok(())
+    }
+
+    fn open_door(&mut self) {
+        if let (Some(listener), Door::Shut) = (&self.listener, self.door)
+            && self.epoll.add(listener.as_raw_fd(), Trigger::ReadableLevel, LISTENER).is_ok()
+        {
+            self.door = Door::Open;
+        }
+    }
+
+    /// Takes no more connections, and closes those that have nothing under way.
+    fn begin_draining(&mut self) -> io::Result<()> {
+        if self.phase != Phase::Serving {
+            return Ok(());
+        }
+        self.phase = Phase::Draining(sys::now() + GRACE);
+        // They stay readable, and would wake every wait.
+        for descriptor in std::mem::take(&mut self.stop) {
+            self.epoll.remove(descriptor)?;
+        }
+        // Connections that wait to be accepted have requests outstanding too.
+        self.accept()?;
+        self.listener = None;
+        for slot in 0..self.connections.len() {
+            self.advance(Event { token: slot as u64, end: End::NotSeen });
+        }
+        Ok(())
+    }
+
+    /// Goes on with a connection that may be readable or writable.
+    fn advance(&mut self, event: Event) {
+        let slot = event.token as usize;
+        // An earlier event of the same wait may have closed it.
+        let Some(mut connection) = self.connections.get_mut(slot).and_then(Option::take) else { return };
+        let mut standing = self.exchange(&mut connection, event).unwrap_or(Standing::Over);
+        if self.phase != Phase::Serving && standing == Standing::Open && connection.is_idle() {
+            standing = Standing::Over;
+        }
+        match standing {
+            Standing::Open | Standing::Unread => self.connections[slot] = Some(connection),
+            Standing::Over => {
+                let buffers = connection.close();
+                if self.spare.len() < SPARE_LIMIT {
+                    self.spare.push(buffers);
+                }
+                self.free.push(slot);
+                self.open_door();
+            }
+        }
+    }
+
+    /// Writes what is left over, serves what is left over, then reads and serves what was read.
+    fn exchange(&mut self, connection: &mut Connection, event: Event) -> io::Result<Standing> {
+        let left_over = match settle(connection)? {
+            Progress::Served => self.serve_buffered(connection)?,
+            unsettled => unsettled,
+        };
+        match left_over {
+            Progress::Served => {}
+            Progress::Blocked => return Ok(Standing::Open),
+            Progress::Over => return Ok(Standing::Over),
+        }
+        let received = connection.receive()?;
+        match received {
+            Received::Nothing => return Ok(Standing::Open),
+            Received::End => return Ok(Standing::Over),
+            Received::All | Received::Full => {}
+        }
+        if self.timing == Timing::EachRequest {
+            connection.read_at = sys::now();
+        }
+        if self.serve_buffered(connection)? == Progress::Over {
+            return Ok(Standing::Over);
+        }
+        if received == Received::All && event.end == End::NotSeen {
+            return Ok(Standing::Open);
+        }
+        // Edge-triggered: what is still in the socket, an end too, would not be reported again. Others come first.
+        self.epoll.rearm(connection.descriptor(), Trigger::AnyEdge, event.token)?;
+        Ok(Standing::Unread)
+    }
+
+    /// Serves every whole request in the connection's buffer.
+    fn serve_buffered(&mut self, connection: &mut Connection) -> io::Result<Progress> {
+        loop {
+            match connection.next_request() {
+                Ok(Some(request)) => {
+                    let request = self.with_last_word(connection, request);
+                    if self.serve(connection, request)? == Flushed::Blocked {
+                        return Ok(Progress::Blocked);
+                    }
+                }
+                Ok(None) => return settle(connection),
+                Err(refusal) => {
+                    push_refusal(connection, refusal);
+                    return settle(connection);
+                }
+            }
+        }
+    }
+
+    /// While draining, the last reply on a connection says that it is the last.
+    fn with_last_word(&self, connection: &Connection, request: Request) -> Request {
+        if self.phase != Phase::Serving && connection.has_read_everything() {
+            Request { persistence: Persistence::Close, ..request }
+        } else {
+            request
+        }
+    }
+
+    fn serve(&mut self, connection: &mut Connection, request: Request) -> io::Result<Flushed> {
+        let Some(size) = request.route.size_under_law() else {
+            self.push_own_reply(connection, request);
+            let flushed = connection.flush();
+            self.turned = sys::now();
+            return flushed;
+        };
+        push_reply_under_law(connection, request);
+        if self.timing == Timing::EachRequest {
+            return self.serve_timed(connection, size);
+        }
+        self.untimed += 1;
+        if connection.is_batch_full() { connection.flush() } else { Ok(Flushed::Done) }
+    }
+
+    /// Does the law's work between the rendering of a reply and its writing, and records the truth.
+    fn serve_timed(&mut self, connection: &mut Connection, size: Bytes) -> io::Result<Flushed> {
+        let begin = connection.read_at.max(self.turned);
+        let work = self.runner.next(begin, size);
+        let end = perform(work, begin);
+        if let Work::Sleep(_) = work {
+            self.runner.resumed(end);
+        }
+        let flushed = connection.flush();
+        let written = sys::now();
+        self.recorder.add(Served {
+            turned: self.turned,
+            read: connection.read_at,
+            begin,
+            end,
+            written,
+            drawn: work.time(),
+            size,
+        });
+        self.turned = written;
+        flushed
+    }
+
+    /// Replies on the probe's own paths, and to a pong of no size: rare, so they may allocate.
+    fn push_own_reply(&self, connection: &mut Connection, request: Request) {
+        let untimed = (self.timing == Timing::None).then_some(self.untimed);
+        let (start, content) = match request.route {
+            Route::Version => (Start::TEXT, format!("probe {} {}\n", self.law, env!("CARGO_PKG_VERSION"))),
+            Route::Summary => (Start::JSON, self.recorder.summary(&self.law, untimed)),
+            Route::Record => (Start::CSV, self.recorder.csv()),
+            Route::WrongPong | Route::Pong(_) | Route::Ok => {
+                (Start::BAD_REQUEST, reply::error_json(&reply::wrong_pong_message()))
+            }
+        };
+        connection.push_reply(start, content.as_bytes(), request.body, request.persistence);
+    }
+}
+
+fn push_reply_under_law(connection: &mut Connection, request: Request) {
+    let Request { route, body, persistence } = request;
+    match route {
+        Route::Pong(size) => connection.push_pong(size, body, persistence),
+        _ => connection.push_reply(Start::TEXT, OK_BODY, body, persistence),
+    }
+}
+
+/// Answers bytes that are no request; the connection ends with it, since nobody knows where the next begins.
+fn push_refusal(connection: &mut Connection, refusal: Refusal) {
+    let message = reply::error_json(&refusal);
+    let start = Start::of_refusal(refusal);
+    connection.push_reply(start, message.as_bytes(), ReplyBody::Sent, Persistence::Close);
+}
+
+/// Writes what is rendered and says what that means for the connection.
+fn settle(connection: &mut Connection) -> io::Result<Progress> {
+    Ok(match connection.flush()? {
+        Flushed::Blocked => Progress::Blocked,
+        Flushed::Done if connection.is_ending() => Progress::Over,
+        Flushed::Done => Progress::Served,
+    })
+}
+
+/// Does the work and returns the clock after it: never before `begin` plus the work's time.
+fn perform(work: Work, begin: Timestamp) -> Timestamp {
+    match work {
+        Work::Nothing => begin,
+        Work::Spin(time) => spin_until(begin + time),
+        Work::Sleep(time) => {
+            std::thread::sleep(time.as_duration());
+            sys::now()
+        }
+    }
+}
+
+/// Reads the clock until it says `deadline`. A pause between readings would cost more precision than it saves power.
+fn spin_until(deadline: Timestamp) -> Timestamp {
+    loop {
+        let now = sys::now();
+        if now >= deadline {
+            return now;
+        }
+    }
+}
