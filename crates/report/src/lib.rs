@@ -1,1 +1,182 @@
 //! Summaries in, bytes out: terminal tables, charts, HTML, JSON, CSV, Markdown.
+//!
+//! Everything here is a function of values: it writes no file, reads no clock and computes no statistic. A figure
+//! that is not in a [`Summary`] or a [`Detail`] cannot be shown, and one that was withheld is shown as withheld.
+
+pub mod csv;
+pub mod html;
+pub mod json;
+pub mod load;
+pub mod markdown;
+mod style;
+mod table;
+pub mod terminal;
+mod text;
+mod view;
+mod words;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::Value;
+use weighbridge_model::summary::{Detail, Summary};
+
+pub use html::HowToRepeat;
+pub use style::{Style, Tone};
+pub use words::{headline_sentences, sentence};
+
+/// Columns of a terminal nobody knows the width of.
+pub const DEFAULT_COLUMNS: usize = 80;
+
+/// How a result is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// For people, at a terminal.
+    Text,
+    /// For programs; the published schema.
+    Json,
+    /// For spreadsheets: one cost a line.
+    Csv,
+    /// For a pull request.
+    Markdown,
+    /// One self-contained page.
+    Html,
+}
+
+impl Format {
+    /// Every format, in the order of help texts.
+    pub const ALL: [Self; 5] = [Self::Text, Self::Json, Self::Csv, Self::Markdown, Self::Html];
+
+    /// The name by which it is asked for.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+            Self::Csv => "csv",
+            Self::Markdown => "markdown",
+            Self::Html => "html",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Why a result cannot be written as asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FormatError {
+    /// A name that is no format; use one of those listed.
+    #[error("`{0}` is not an output format; allowed: {list}", list = Format::ALL.map(Format::name).join(", "))]
+    Unknown(String),
+    /// The format exists but not for this result; use one of those listed.
+    #[error("`{format}` is not available for {what}; use one of: {allowed}")]
+    Unavailable {
+        /// The format asked for.
+        format: Format,
+        /// The result it was asked for, in words.
+        what: &'static str,
+        /// Names of formats that exist for it.
+        allowed: &'static str,
+    },
+}
+
+impl FromStr for Format {
+    type Err = FormatError;
+    fn from_str(text: &str) -> Result<Self, FormatError> {
+        let name = text.trim().to_lowercase();
+        Self::ALL
+            .into_iter()
+            .find(|format| format.name() == name)
+            .ok_or_else(|| FormatError::Unknown(text.to_owned()))
+    }
+}
+
+/// One run with all that its report shows.
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'a> {
+    /// Verdicts, figures, findings.
+    pub summary: &'a Summary,
+    /// What the charts of the page draw.
+    pub detail: &'a Detail,
+    /// The host and its tools, as stored with the run.
+    pub environment: &'a Value,
+    /// What a reader needs to do it again.
+    pub how: &'a HowToRepeat,
+}
+
+/// How text for people is laid out.
+#[derive(Debug, Clone, Copy)]
+pub struct TextOptions<'a> {
+    /// Colours or none.
+    pub style: Style,
+    /// Columns of the terminal; below 80 is taken as 80, from 100 the ratio's interval is shown too.
+    pub columns: usize,
+    /// Where the run or its report lies, for the last line.
+    pub place: Option<&'a str>,
+}
+
+impl Default for TextOptions<'_> {
+    fn default() -> Self {
+        Self { style: Style::Plain, columns: DEFAULT_COLUMNS, place: None }
+    }
+}
+
+/// One run in the format asked for.
+pub fn render(format: Format, report: &Report<'_>, options: &TextOptions<'_>) -> String {
+    match format {
+        Format::Text => terminal::verdicts(report.summary, options),
+        Format::Json => json::run(report.summary),
+        Format::Csv => csv::costs(&[report.summary]),
+        Format::Markdown => markdown::verdicts(report.summary),
+        Format::Html => html::html(report.summary, report.detail, report.environment, report.how),
+    }
+}
+
+/// The runs of a suite in the format asked for.
+///
+/// # Errors
+/// [`FormatError::Unavailable`] for HTML: a page shows one run.
+pub fn render_suite(
+    format: Format,
+    summaries: &[&Summary],
+    options: &TextOptions<'_>,
+) -> Result<String, FormatError> {
+    let each = |page: &dyn Fn(&Summary) -> String| {
+        summaries.iter().map(|summary| page(summary)).collect::<Vec<_>>().join("\n")
+    };
+    Ok(match format {
+        Format::Text => each(&|summary| terminal::verdicts(summary, options)),
+        Format::Json => json::suite(summaries),
+        Format::Csv => csv::costs(summaries),
+        Format::Markdown => each(&markdown::verdicts),
+        Format::Html => {
+            return Err(FormatError::Unavailable {
+                format,
+                what: "a suite",
+                allowed: "text, json, csv, markdown",
+            });
+        }
+    })
+}
+
+/// The JSON schema of [`Summary`], generated from the type, pretty-printed with a final newline.
+pub fn summary_schema() -> String {
+    json::pretty(&schemars::schema_for!(Summary))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_format_names_the_allowed_ones() {
+        for format in Format::ALL {
+            assert_eq!(format.name().parse(), Ok(format));
+        }
+        let error = "xml".parse::<Format>().unwrap_err().to_string();
+        assert_eq!(error, "`xml` is not an output format; allowed: text, json, csv, markdown, html");
+    }
+}

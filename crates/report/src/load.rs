@@ -1,0 +1,315 @@
+//! One URL under load: what `weigh load URL` says, as text, JSON, CSV or Markdown.
+//!
+//! The figures come ready; a quantile that rests on fewer than [`MIN_BEYOND`] requests beyond it must come as absent
+//! with its reason, and is shown so.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
+use weighbridge_model::record::ErrorCounts;
+use weighbridge_model::summary::{SCHEMA_VERSION, Validity};
+
+use crate::style::{Style, Tone};
+use crate::table::{Align, Cell, Table};
+use crate::text::{clean, counted, grouped, hanging};
+use crate::{DEFAULT_COLUMNS, Format, FormatError, csv, json, markdown, words};
+
+/// Requests that must lie beyond a quantile before it is shown.
+pub const MIN_BEYOND: u64 = 20;
+
+/// Statistics of one kind of time over good replies. `None` is withheld (see `withheld`) or, where nothing was
+/// answered, not there.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Times {
+    /// Median.
+    #[serde(rename = "p50_ns")]
+    pub p50: Option<Nanoseconds>,
+    /// 90th percentile.
+    #[serde(rename = "p90_ns")]
+    pub p90: Option<Nanoseconds>,
+    /// 99th percentile.
+    #[serde(rename = "p99_ns")]
+    pub p99: Option<Nanoseconds>,
+    /// 99.9th percentile.
+    #[serde(rename = "p99_9_ns")]
+    pub p99_9: Option<Nanoseconds>,
+    /// Arithmetic mean.
+    #[serde(rename = "mean_ns")]
+    pub mean: Option<Nanoseconds>,
+    /// The longest.
+    #[serde(rename = "max_ns")]
+    pub max: Option<Nanoseconds>,
+    /// Why a quantile is absent, by its name (`p99.9`): see [`withheld`].
+    pub withheld: BTreeMap<String, String>,
+}
+
+/// How requests were issued.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase", tag = "model")]
+pub enum LoadModel {
+    /// The next request when a reply came.
+    Closed,
+    /// At a rate, whatever the replies do.
+    Open {
+        /// Requests due per second, as asked for.
+        #[serde(rename = "rate_per_s")]
+        rate: PerSecond,
+        /// The law of arrivals: `poisson`, `constant` …
+        arrivals: String,
+        /// Requests due per second, as they were.
+        #[serde(rename = "offered_per_s")]
+        offered: PerSecond,
+    },
+}
+
+/// One URL, measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LoadSummary {
+    /// Version of this JSON.
+    pub schema: u32,
+    /// The URL, credentials removed.
+    pub url: String,
+    /// Requests sent, however they ended.
+    pub requests: u64,
+    /// Failures among them, by kind.
+    pub errors: ErrorCounts,
+    /// Requests due but never sent.
+    pub not_sent: u64,
+    /// Replies by status, where the protocol has one: `200` to its count.
+    pub statuses: BTreeMap<u16, u64>,
+    /// First request sent to last reply complete.
+    #[serde(rename = "took_ns")]
+    pub took: Nanoseconds,
+    /// Connections kept open.
+    pub connections: u32,
+    /// Threads of the generator.
+    pub threads: u32,
+    /// Connections opened in all; more than `connections` where the server or the user closed some.
+    pub connects: u64,
+    /// How requests were issued.
+    pub load: LoadModel,
+    /// Good replies per second.
+    #[serde(rename = "throughput_per_s")]
+    pub throughput: PerSecond,
+    /// Done minus due.
+    pub response: Times,
+    /// Done minus sent.
+    pub service: Times,
+    /// Payload bytes sent.
+    #[serde(rename = "bytes_sent")]
+    pub sent: Bytes,
+    /// Payload bytes received.
+    #[serde(rename = "bytes_received")]
+    pub received: Bytes,
+    /// The generator's own lateness, 99th percentile; absent where nothing was sent.
+    #[serde(rename = "lag_p99_ns")]
+    pub lag_p99: Option<Nanoseconds>,
+    /// Whether these figures may be used.
+    pub validity: Validity,
+    /// What speaks against them.
+    pub reasons: Vec<String>,
+}
+
+impl LoadSummary {
+    /// The version of the JSON, for the field `schema`.
+    pub const SCHEMA: u32 = SCHEMA_VERSION;
+}
+
+/// The reason for a quantile that is absent because only `beyond` requests lie beyond it.
+pub fn withheld(beyond: u64) -> String {
+    format!("{beyond} of {MIN_BEYOND} requests needed beyond it")
+}
+
+/// The result in the format asked for.
+///
+/// # Errors
+/// [`FormatError::Unavailable`] for HTML: a page shows a run.
+pub fn render(format: Format, summary: &LoadSummary, style: Style) -> Result<String, FormatError> {
+    Ok(match format {
+        Format::Text => text(summary, style),
+        Format::Json => json::pretty(summary),
+        Format::Csv => table_csv(summary),
+        Format::Markdown => table_markdown(summary),
+        Format::Html => {
+            return Err(FormatError::Unavailable {
+                format,
+                what: "one URL",
+                allowed: "text, json, csv, markdown",
+            });
+        }
+    })
+}
+
+fn text(summary: &LoadSummary, style: Style) -> String {
+    let mut lines = alarms(summary, style);
+    lines.push(style.paint(Tone::Strong, &clean(&summary.url)));
+    lines.push(hanging("", &conditions(summary), DEFAULT_COLUMNS));
+    lines.push(String::new());
+    lines.extend(times(summary).lines(style, DEFAULT_COLUMNS));
+    lines.extend(withheld_lines(summary));
+    lines.push(String::new());
+    let mut facts = Table::new([Align::Left, Align::Left], 2);
+    for (name, value) in facts_of(summary) {
+        facts.push(vec![Cell::new(format!("  {name}")), Cell::new(value)]);
+    }
+    lines.extend(facts.lines(style, DEFAULT_COLUMNS));
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// Failures first: they change the first line.
+fn alarms(summary: &LoadSummary, style: Style) -> Vec<String> {
+    let mut lines: Vec<String> = words::failures(summary.requests, summary.errors)
+        .map(|line| style.paint(Tone::Problem, &line))
+        .into_iter()
+        .collect();
+    if summary.not_sent > 0 {
+        let line = format!("{} requests were due but never sent", summary.not_sent);
+        lines.push(style.paint(Tone::Problem, &line));
+    }
+    if summary.requests == 0 {
+        lines.push(style.paint(Tone::Problem, "no request was sent"));
+    }
+    if let Some(line) = words::validity(summary.validity) {
+        lines.push(style.paint(Tone::Problem, line));
+    }
+    lines.extend(summary.reasons.iter().map(|reason| hanging("  ", &clean(reason), DEFAULT_COLUMNS)));
+    lines
+}
+
+fn conditions(summary: &LoadSummary) -> String {
+    let load = match &summary.load {
+        LoadModel::Closed => "closed load".to_owned(),
+        LoadModel::Open { rate, arrivals, offered } => {
+            format!("open load of {rate} ({}, offered {offered})", clean(arrivals))
+        }
+    };
+    format!(
+        "{} in {}, {load}, {}, {}",
+        counted(summary.requests, "request"),
+        summary.took,
+        counted(u64::from(summary.connections), "connection"),
+        counted(u64::from(summary.threads), "thread")
+    )
+}
+
+/// A statistic's heading and how it is read from [`Times`].
+type Statistic = (&'static str, fn(&Times) -> Option<Nanoseconds>);
+
+/// The statistics in the order of tables.
+const STATISTICS: [Statistic; 6] = [
+    ("mean", |times| times.mean),
+    ("p50", |times| times.p50),
+    ("p90", |times| times.p90),
+    ("p99", |times| times.p99),
+    ("p99.9", |times| times.p99_9),
+    ("max", |times| times.max),
+];
+
+fn times(summary: &LoadSummary) -> Table {
+    let mut align = vec![Align::Right; STATISTICS.len() + 1];
+    align[0] = Align::Left;
+    let mut table = Table::new(align, 3);
+    table.push(std::iter::once(Cell::new("")).chain(STATISTICS.map(|(name, _)| Cell::new(name))).collect());
+    for (name, times) in [("response", &summary.response), ("service", &summary.service)] {
+        let figures = STATISTICS.map(|(_, statistic)| {
+            Cell::new(statistic(times).map_or_else(|| "–".to_owned(), |time| time.to_string()))
+        });
+        table.push(std::iter::once(Cell::new(format!("  {name}"))).chain(figures).collect());
+    }
+    table
+}
+
+/// Each reason once, with the quantiles it keeps back.
+fn withheld_lines(summary: &LoadSummary) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for times in [&summary.response, &summary.service] {
+        for (quantile, reason) in &times.withheld {
+            let line = format!("  {} withheld: {}", clean(quantile), clean(reason));
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
+
+fn facts_of(summary: &LoadSummary) -> Vec<(&'static str, String)> {
+    let seconds = summary.took.as_secs_f64();
+    let per_second = |bytes: Bytes| {
+        let rate = if seconds > 0.0 { bytes.get() as f64 / seconds } else { 0.0 };
+        weighbridge_model::quantity::display_bytes(rate.round())
+    };
+    let mut facts = vec![
+        ("throughput", summary.throughput.to_string()),
+        ("received", format!("{} ({}/s)", summary.received, per_second(summary.received))),
+        ("sent", format!("{} ({}/s)", summary.sent, per_second(summary.sent))),
+    ];
+    if !summary.statuses.is_empty() {
+        let each = summary.statuses.iter().map(|(status, count)| format!("{} × {status}", grouped(*count)));
+        facts.push(("statuses", each.collect::<Vec<_>>().join(", ")));
+    }
+    if summary.connects != u64::from(summary.connections) {
+        facts.push(("connected", format!("{} times", grouped(summary.connects))));
+    }
+    if let Some(lag) = summary.lag_p99 {
+        facts.push(("generator", format!("late by {lag} at p99; figures {}", summary.validity.name())));
+    }
+    facts
+}
+
+/// Every figure as name, value and unit, in the order of tables.
+fn figures(summary: &LoadSummary) -> Vec<(String, String, &'static str)> {
+    let count = |name: &str, value: u64| (name.to_owned(), value.to_string(), "count");
+    let mut figures = vec![
+        count("requests", summary.requests),
+        count("errors", summary.errors.total()),
+        count("not_sent", summary.not_sent),
+        ("took".to_owned(), summary.took.as_nanos().to_string(), "ns"),
+        ("throughput".to_owned(), summary.throughput.get().to_string(), "per_second"),
+    ];
+    for (name, times) in [("response", &summary.response), ("service", &summary.service)] {
+        figures.extend(STATISTICS.map(|(statistic, value)| {
+            let value = value(times).map(|time| time.as_nanos().to_string()).unwrap_or_default();
+            (format!("{name}_{}", statistic.replace('.', "_")), value, "ns")
+        }));
+    }
+    figures.push(("bytes_sent".to_owned(), summary.sent.get().to_string(), "bytes"));
+    figures.push(("bytes_received".to_owned(), summary.received.get().to_string(), "bytes"));
+    figures.push(("validity".to_owned(), summary.validity.name().to_owned(), ""));
+    figures
+}
+
+fn table_csv(summary: &LoadSummary) -> String {
+    let mut text = String::from("url,quantity,value,unit\r\n");
+    for (name, value, unit) in figures(summary) {
+        csv::line(&mut text, &[summary.url.clone(), name, value, unit.to_owned()]);
+    }
+    text
+}
+
+fn table_markdown(summary: &LoadSummary) -> String {
+    let mut text = format!("### {}\n\n", markdown::escape(&summary.url));
+    if let Some(line) = words::failures(summary.requests, summary.errors) {
+        text.push_str(&format!("> **{line}**\n\n"));
+    }
+    if let Some(line) = words::validity(summary.validity) {
+        let reasons: Vec<String> = summary.reasons.iter().map(|reason| markdown::escape(reason)).collect();
+        text.push_str(&format!("> **{line}** {}\n\n", reasons.join("; ")));
+    }
+    text.push_str(&format!(
+        "{}, {} good replies per second\n\n| time |",
+        markdown::escape(&conditions(summary)),
+        summary.throughput.to_string().trim_end_matches("/s")
+    ));
+    text.push_str(&STATISTICS.map(|(name, _)| format!(" {name} |")).concat());
+    text.push_str(&format!("\n| --- |{}\n", " ---: |".repeat(STATISTICS.len())));
+    for (name, times) in [("response", &summary.response), ("service", &summary.service)] {
+        let cells = STATISTICS.map(|(_, value)| {
+            format!(" {} |", value(times).map_or_else(|| "–".to_owned(), |time| time.to_string()))
+        });
+        text.push_str(&format!("| {name} |{}\n", cells.concat()));
+    }
+    text
+}

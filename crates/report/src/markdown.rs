@@ -1,0 +1,139 @@
+//! The verdict table for a pull request, in GitHub's Markdown. Foreign text can neither form markup nor mention anyone.
+
+use weighbridge_model::summary::{Cost, Severity, Summary};
+
+use crate::text::clean;
+use crate::view::{self, Pair};
+use crate::words;
+
+/// One run: alarms, the headline in words, a table per variant and point, findings.
+pub fn verdicts(summary: &Summary) -> String {
+    let mut text = format!("### {}\n\n", escape(&summary.title));
+    for alarm in words::alarms(summary) {
+        text.push_str(&format!("> **{}**\n", escape(&alarm.line)));
+        for of in alarm.of {
+            text.push_str(&format!("> - {}\n", escape(&of)));
+        }
+        text.push('\n');
+    }
+    for cost in words::headlines(summary) {
+        let words::Sentence { who, what, joint, verdict } = words::sentence_parts(summary, cost);
+        text.push_str(&format!("- {}: {}{joint}**{}**\n", escape(&who), escape(&what), escape(&verdict)));
+    }
+    for (name, reason) in &summary.unavailable {
+        text.push_str(&format!("- {} unavailable: {}\n", escape(name), escape(reason)));
+    }
+    for point in view::points(summary) {
+        for pair in &point.pairs {
+            text.push_str(&heading(&words::point(point.label), pair));
+            text.push_str(&table(summary, pair));
+        }
+    }
+    text.push_str(&closing(summary));
+    text
+}
+
+fn heading(point: &str, pair: &Pair<'_>) -> String {
+    let point = if point.is_empty() { String::new() } else { format!(", {}", escape(point)) };
+    format!("\n**{} against {} (baseline){point}**\n\n", escape(pair.variant), escape(pair.baseline))
+}
+
+fn table(summary: &Summary, pair: &Pair<'_>) -> String {
+    let several = words::several_operations(summary);
+    let mut text = String::from(if several { "| operation " } else { "" });
+    text.push_str("| quantity | difference | 95 % interval | change | verdict |\n");
+    text.push_str(if several { "| --- " } else { "" });
+    text.push_str("| --- | ---: | --- | ---: | --- |\n");
+    for cost in &pair.costs {
+        if several {
+            text.push_str(&format!("| {} ", escape(&cost.operation)));
+        }
+        text.push_str(&row(cost));
+    }
+    text
+}
+
+fn row(cost: &Cost) -> String {
+    let figures = words::has_figures(cost);
+    let difference = cost.difference.as_ref().filter(|_| figures);
+    let shown = difference.map(|figure| words::difference(cost.unit, figure));
+    let (point, interval) = shown.map_or_else(Default::default, |shown| (shown.point, shown.interval));
+    let change = cost.ratio.as_ref().filter(|_| figures).map(words::change);
+    let mark = if cost.headline { "**" } else { "" };
+    let reason = match cost.reason.as_deref().map(escape) {
+        Some(reason) if figures => format!(" ({reason})"),
+        Some(reason) => format!(": {reason}"),
+        None => String::new(),
+    };
+    format!(
+        "| {mark}{}{mark} | {point} | {} | {} | {mark}{}{mark}{reason} |\n",
+        cost.quantity.label(),
+        interval.as_deref().map(escape).unwrap_or_default(),
+        change.map(|change| change.point).unwrap_or_default(),
+        words::verdict(cost)
+    )
+}
+
+fn closing(summary: &Summary) -> String {
+    let mut text = String::new();
+    if !summary.findings.is_empty() {
+        text.push('\n');
+    }
+    for finding in &summary.findings {
+        let word = match finding.severity {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Problem => "problem",
+        };
+        let subject = match finding.subject.as_str() {
+            "" => String::new(),
+            subject => format!(" ({})", escape(subject)),
+        };
+        let remedy = match finding.remedy.as_str() {
+            "" => String::new(),
+            remedy => format!(" → {}", escape(remedy)),
+        };
+        text.push_str(&format!(
+            "- {word}: **{}**{subject}: {}{remedy}\n",
+            escape(&finding.name),
+            escape(&finding.evidence)
+        ));
+    }
+    let goal = words::goal(summary).map(|goal| format!("; {goal}")).unwrap_or_default();
+    text.push_str(&format!(
+        "\n95 % intervals over {} blocks; margin ±{}{goal}; run {}\n",
+        summary.blocks.used,
+        summary.margin,
+        escape(&summary.run)
+    ));
+    text
+}
+
+/// Foreign text without markup: punctuation that Markdown or HTML reads is escaped, `@` becomes an entity.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in clean(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '@' => out.push_str("&#64;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
+                out.push('\\');
+                out.push(c);
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_forms_no_markup() {
+        assert_eq!(escape("<b>|*x*|[a](b) @you"), "&lt;b&gt;\\|\\*x\\*\\|\\[a\\](b) &#64;you");
+    }
+}

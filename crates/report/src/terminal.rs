@@ -1,0 +1,290 @@
+//! The verdict table at a terminal: alarms, the headline in words, absolute figures, one quantity a line, findings,
+//! and where the run lies. Fits 80 columns unless a name alone is longer.
+
+use weighbridge_model::summary::{
+    Cost, Finding, Quantity, Severity, Summary, Validity, VariantSummary, Verdict,
+};
+
+use crate::style::{Style, Tone};
+use crate::table::{Align, Cell, Table};
+use crate::text::{clean, columns, counted, grouped, hanging};
+use crate::view::{self, Pair, Point};
+use crate::{TextOptions, words};
+
+/// From this width on the interval of the ratio is shown as well.
+const WIDE: usize = 100;
+const HEADLINE_MARK: &str = "▸ ";
+const NO_MARK: &str = "  ";
+
+/// The result of one run for people, with a final newline.
+pub fn verdicts(summary: &Summary, options: &TextOptions<'_>) -> String {
+    let page = Page { summary, style: options.style, columns: options.columns.max(crate::DEFAULT_COLUMNS) };
+    let mut lines = page.opening();
+    lines.extend(page.body());
+    lines.push(String::new());
+    lines.extend(page.closing(options.place));
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+struct Page<'a> {
+    summary: &'a Summary,
+    style: Style,
+    columns: usize,
+}
+
+impl Page<'_> {
+    fn folded(&self, lead: &str, text: &str) -> String {
+        hanging(lead, text, self.columns)
+    }
+
+    /// Alarms, title and the headline's sentences.
+    fn opening(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for alarm in words::alarms(self.summary) {
+            lines.push(self.style.paint(Tone::Problem, &alarm.line));
+            lines.extend(alarm.of.iter().map(|text| self.folded("  ", text)));
+        }
+        let quick = if self.summary.quick { " (quick: few blocks, short warm-up)" } else { "" };
+        let title = format!("{}{quick}", clean(&self.summary.title));
+        lines.push(self.style.paint(Tone::Strong, &self.folded("", &title)));
+        for cost in words::headlines(self.summary) {
+            let sentence = self.folded("", &words::sentence(self.summary, cost));
+            lines.push(self.style.paint(words::tone(cost), &sentence));
+        }
+        for (name, reason) in &self.summary.unavailable {
+            lines.push(self.folded("", &format!("{} unavailable: {}", clean(name), clean(reason))));
+        }
+        lines
+    }
+
+    /// Absolute figures of a point's variants.
+    fn figures(&self, point: &Point<'_>) -> Vec<String> {
+        let mut lines = Vec::new();
+        let heading = words::point_heading(point.label, point.condition);
+        if !heading.is_empty() {
+            lines.push(self.style.paint(Tone::Strong, &self.folded("", &heading)));
+        }
+        if point.condition.is_none() {
+            lines.extend(self.summary.conditions.iter().map(|text| self.folded("", &clean(text))));
+        }
+        let table = figures_table(&point.variants, true);
+        if table.width() <= self.columns {
+            lines.extend(table.lines(self.style, self.columns));
+            return lines;
+        }
+        // Long names would push the figures apart: each then stands on a line of its own.
+        let narrow = figures_table(&point.variants, false).lines(self.style, self.columns);
+        let mut rows = narrow.into_iter();
+        lines.extend(rows.next());
+        for (variant, row) in point.variants.iter().zip(rows) {
+            lines.extend([name_of(variant), row]);
+        }
+        lines
+    }
+
+    fn pair_heading(&self, point: &Point<'_>, pair: &Pair<'_>) -> String {
+        let heading = format!("{} against {} (baseline)", clean(pair.variant), clean(pair.baseline));
+        let label = words::point(point.label);
+        let heading = if label.is_empty() { heading } else { format!("{heading}, {label}") };
+        self.folded("", &heading)
+    }
+
+    /// Points, their figures and costs; the columns of costs line up over all of them.
+    fn body(&self) -> Vec<String> {
+        let points = view::points(self.summary);
+        let layouts = [(Names::Full, 2), (Names::Full, 1), (Names::Short, 1)];
+        let tables = layouts.map(|(names, gap)| self.table(&points, names, gap));
+        let fits = |table: &&Table| table.width() <= self.columns;
+        tables.iter().find(fits).unwrap_or(&tables[2]).lines(self.style, self.columns)
+    }
+
+    fn table(&self, points: &[Point<'_>], names: Names, gap: usize) -> Table {
+        let align = [Align::Left, Align::Right, Align::Left, Align::Right, Align::Left, Align::Left];
+        let mut table = Table::new(align, gap);
+        for point in points {
+            table.line("");
+            self.figures(point).into_iter().for_each(|line| table.line(line));
+            for pair in &point.pairs {
+                table.line("");
+                table.line(self.style.paint(Tone::Strong, &self.pair_heading(point, pair)));
+                for operation in pair.operations() {
+                    if words::several_operations(self.summary) {
+                        table.line(self.style.paint(Tone::Strong, &format!("  {}", clean(operation))));
+                    }
+                    let own = pair.costs.iter().copied().filter(|cost| cost.operation == operation);
+                    groups(own).iter().for_each(|group| self.group(&mut table, group, names));
+                }
+            }
+        }
+        table
+    }
+
+    /// One cost with its reason, or one line for costs without figures that share a reason.
+    fn group(&self, table: &mut Table, group: &[&Cost], names: Names) {
+        let cost = group[0];
+        let reason = cost.reason.as_deref().map(clean);
+        if !words::has_figures(cost) {
+            let mark = if group.iter().any(|cost| cost.headline) { HEADLINE_MARK } else { NO_MARK };
+            let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+            let text = format!("{}{reason}", cost.verdict.name());
+            table.span(format!("{mark}{}", words::quantities(group)), Cell::toned(words::tone(cost), text));
+            return;
+        }
+        table.push(self.cost_row(cost, names));
+        match reason {
+            // Under the verdict where it fits there; else under the row.
+            Some(reason) if columns(&reason) <= columns(Verdict::NoRelevantDifference.name()) => {
+                let mut row = vec![Cell::new(""); 5];
+                row.push(Cell::new(reason));
+                table.push(row);
+            }
+            Some(reason) => table.line(self.folded("      ", &reason)),
+            None => {}
+        }
+    }
+
+    fn cost_row(&self, cost: &Cost, names: Names) -> Vec<Cell> {
+        let difference = cost.difference.as_ref().map(|figure| words::difference(cost.unit, figure));
+        let change = cost.ratio.as_ref().map(words::change);
+        let (point, interval) = difference.map_or_else(Default::default, |d| (d.point, d.interval));
+        let (change, change_interval) = change.map_or_else(Default::default, |c| (c.point, c.interval));
+        let change_interval = change_interval.filter(|_| self.columns >= WIDE);
+        let tone = words::tone(cost);
+        let (mark, label_tone) =
+            if cost.headline { (HEADLINE_MARK, Tone::Strong) } else { (NO_MARK, Tone::Plain) };
+        vec![
+            Cell::toned(label_tone, format!("{mark}{}", names.of(cost.quantity))),
+            Cell::new(point),
+            Cell::new(interval.unwrap_or_else(|| "no interval".into())),
+            Cell::new(change),
+            Cell::new(change_interval.unwrap_or_default()),
+            Cell::toned(tone, words::verdict(cost)),
+        ]
+    }
+
+    /// Findings, how to read the table, the goal, and where the run lies.
+    fn closing(&self, place: Option<&str>) -> Vec<String> {
+        let mut lines: Vec<String> =
+            self.summary.findings.iter().flat_map(|finding| self.finding(finding)).collect();
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        lines.extend(words::goal(self.summary).map(|text| self.folded("", &text)));
+        lines.push(self.folded("", &reading(self.summary)));
+        lines.extend(place.map(|place| self.folded("", &format!("run: {}", clean(place)))));
+        lines
+    }
+
+    fn finding(&self, finding: &Finding) -> Vec<String> {
+        let (word, tone) = match finding.severity {
+            Severity::Note => ("note", Tone::Plain),
+            Severity::Warning => ("warning", Tone::Undecided),
+            Severity::Problem => ("problem", Tone::Problem),
+        };
+        let subject = if finding.subject.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", clean(&finding.subject))
+        };
+        let text = format!("{}{subject}: {}", clean(&finding.name), clean(&finding.evidence));
+        let plain = self.folded(&format!("{word}: "), &text);
+        let rest = plain.strip_prefix(word).unwrap_or(&plain);
+        let mut lines = vec![format!("{}{rest}", self.style.paint(tone, word))];
+        if !finding.remedy.is_empty() {
+            lines.push(self.folded("  -> ", &clean(&finding.remedy)));
+        }
+        lines
+    }
+}
+
+/// How much of a quantity's name there is room for.
+#[derive(Debug, Clone, Copy)]
+enum Names {
+    Full,
+    Short,
+}
+
+impl Names {
+    fn of(self, quantity: Quantity) -> String {
+        match self {
+            Self::Full => quantity.label(),
+            Self::Short => quantity.label().replace(" per operation", "/op"),
+        }
+    }
+}
+
+/// Costs in order; neighbours without figures that share verdict and reason form one group.
+fn groups<'a>(costs: impl Iterator<Item = &'a Cost>) -> Vec<Vec<&'a Cost>> {
+    let alike = |a: &Cost, b: &Cost| {
+        !words::has_figures(a)
+            && !words::has_figures(b)
+            && (a.verdict, &a.reason) == (b.verdict, &b.reason)
+            && matches!(a.verdict, Verdict::Invalid | Verdict::Withheld)
+    };
+    let mut groups: Vec<Vec<&Cost>> = Vec::new();
+    for cost in costs {
+        match groups.last_mut() {
+            Some(group) if alike(group[0], cost) => group.push(cost),
+            _ => groups.push(vec![cost]),
+        }
+    }
+    groups
+}
+
+/// How to read the table, in one sentence.
+fn reading(summary: &Summary) -> String {
+    let blocks = summary.blocks;
+    let void = if blocks.void > 0 { format!(" ({} void)", blocks.void) } else { String::new() };
+    format!(
+        "{}headline; 95 % intervals over {}{void}; margin ±{}; took {}",
+        HEADLINE_MARK,
+        counted(u64::from(blocks.used), "block"),
+        summary.margin,
+        summary.took
+    )
+}
+
+fn name_of(variant: &VariantSummary) -> String {
+    let mut marks = Vec::new();
+    if variant.baseline {
+        marks.push("baseline");
+    }
+    if variant.validity != Validity::Valid {
+        marks.push(variant.validity.name());
+    }
+    let name = clean(&variant.name);
+    if marks.is_empty() { name } else { format!("{name} ({})", marks.join(", ")) }
+}
+
+/// p50, p99, throughput, CPU per operation, memory, requests and errors of each variant; without names where those
+/// stand on lines of their own.
+fn figures_table(variants: &[&VariantSummary], named: bool) -> Table {
+    let mut align = vec![Align::Right; 8];
+    align[0] = Align::Left;
+    let mut table = Table::new(align, 2);
+    let heads = ["p50", "p99", "req/s", "CPU/op", "memory", "requests", "errors"];
+    let first = |name: String| Cell::new(if named { name } else { NO_MARK.into() });
+    table.push(std::iter::once(first(String::new())).chain(heads.map(Cell::new)).collect());
+    for variant in variants {
+        let figure = |quantity: Quantity| {
+            let shown = view::overall(variant, quantity).map(|e| quantity.unit().display(e.point));
+            Cell::new(shown.unwrap_or_else(|| "–".into()))
+        };
+        let mut rate = figure(Quantity::Throughput);
+        rate.text = rate.text.trim_end_matches("/s").to_owned();
+        let errors = variant.errors.total();
+        let tone = if errors > 0 { Tone::Problem } else { Tone::Plain };
+        table.push(vec![
+            first(name_of(variant)),
+            figure(Quantity::ResponseP50),
+            figure(Quantity::ResponseP99),
+            rate,
+            figure(Quantity::CpuPerOperation),
+            figure(Quantity::MemoryPeak),
+            Cell::new(grouped(variant.requests)),
+            Cell::toned(tone, grouped(errors)),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,90 @@
+//! Foreign text made harmless for people's eyes, and text folded to a width. Knows nothing of results.
+
+/// `text` without control and direction-changing characters, each shown as its code (`\u{1b}`): a service's name
+/// must not move the cursor or turn a line round.
+pub(crate) fn clean(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Columns that `text` takes; every character counts one.
+pub(crate) fn columns(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// `lead` and `text` folded at spaces into lines of at most `width` columns, later lines after `indent`. A word that
+/// is longer than a line stands alone.
+pub(crate) fn fold(text: &str, lead: &str, indent: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![lead.to_owned()];
+    let mut is_fresh = true;
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let line = lines.last_mut().expect("never empty");
+        if is_fresh || columns(line) + 1 + columns(word) <= width {
+            line.push_str(if is_fresh { "" } else { " " });
+            line.push_str(word);
+        } else {
+            lines.push(format!("{indent}{word}"));
+        }
+        is_fresh = false;
+    }
+    lines
+}
+
+/// [`fold`] as one text, later lines indented by the width of `lead`, at least by two.
+pub(crate) fn hanging(lead: &str, text: &str, width: usize) -> String {
+    fold(text, lead, &" ".repeat(columns(lead).max(2)), width).join("\n").trim_end().to_owned()
+}
+
+/// A count with its thousands apart: `1,204,332`.
+pub(crate) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 block`, `6 blocks`.
+pub(crate) fn counted(count: u64, word: &str) -> String {
+    format!("{} {word}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_and_reversals_become_visible() {
+        assert_eq!(clean("a\x1b[31mb\n\u{202e}c"), "a\\u{1b}[31mb\\u{a}\\u{202e}c");
+    }
+
+    #[test]
+    fn folding_keeps_every_word_and_the_width() {
+        let text = "one two three four five six seven";
+        let lines = fold(text, "", "  ", 10);
+        assert!(lines.iter().all(|line| columns(line) <= 10), "{lines:?}");
+        assert_eq!(lines.join(" ").replace("   ", " "), text);
+        assert_eq!(lines[1], "  three");
+        assert_eq!(hanging("a: ", "b", 80), "a: b");
+    }
+
+    #[test]
+    fn thousands_stand_apart() {
+        for (count, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")] {
+            assert_eq!(grouped(count), text);
+        }
+    }
+}

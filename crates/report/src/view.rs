@@ -1,0 +1,86 @@
+//! A summary in the order in which it is read: point by point, variant by variant. Only arranges, computes nothing.
+
+use weighbridge_model::summary::{Cost, Estimate, Figure, PointLabel, Quantity, Summary, VariantSummary};
+
+use crate::words;
+
+/// One point with all that is said of it.
+pub(crate) struct Point<'a> {
+    pub(crate) label: &'a PointLabel,
+    /// Workload, load model and connections in words, where the summary has one text per point.
+    pub(crate) condition: Option<&'a str>,
+    /// Baseline first, as in the summary.
+    pub(crate) variants: Vec<&'a VariantSummary>,
+    pub(crate) pairs: Vec<Pair<'a>>,
+}
+
+/// One variant against the baseline at one point.
+pub(crate) struct Pair<'a> {
+    pub(crate) variant: &'a str,
+    pub(crate) baseline: &'a str,
+    pub(crate) costs: Vec<&'a Cost>,
+}
+
+impl Pair<'_> {
+    /// The operations in order of appearance.
+    pub(crate) fn operations(&self) -> Vec<&str> {
+        distinct(self.costs.iter().map(|cost| cost.operation.as_str()))
+    }
+}
+
+/// The summary's points in order of appearance.
+pub(crate) fn points(summary: &Summary) -> Vec<Point<'_>> {
+    let of_variants = summary.variants.iter().map(|variant| &variant.point);
+    let labels = distinct(of_variants.chain(summary.costs.iter().map(|cost| &cost.point)));
+    let conditions_match = summary.conditions.len() == labels.len();
+    let each = labels.into_iter().enumerate().map(|(at, label)| Point {
+        label,
+        condition: conditions_match.then(|| summary.conditions[at].as_str()),
+        variants: summary.variants.iter().filter(|variant| variant.point == *label).collect(),
+        pairs: pairs(summary, label),
+    });
+    each.collect()
+}
+
+fn pairs<'a>(summary: &'a Summary, label: &'a PointLabel) -> Vec<Pair<'a>> {
+    let here: Vec<&Cost> = summary.costs.iter().filter(|cost| cost.point == *label).collect();
+    let names = distinct(here.iter().map(|cost| cost.variant.as_str()));
+    let each = names.into_iter().map(|variant| Pair {
+        variant,
+        baseline: words::baseline(summary, label),
+        costs: here.iter().copied().filter(|cost| cost.variant == variant).collect(),
+    });
+    each.collect()
+}
+
+/// A variant's figure of one quantity and operation.
+pub(crate) fn figure<'a>(
+    variant: &'a VariantSummary,
+    operation: &str,
+    quantity: Quantity,
+) -> Option<&'a Figure> {
+    variant.figures.iter().find(|figure| figure.quantity == quantity && figure.operation == operation)
+}
+
+/// A variant's figure of one quantity over all its operations, or of its only one.
+pub(crate) fn overall(variant: &VariantSummary, quantity: Quantity) -> Option<&Estimate> {
+    let of_quantity = || variant.figures.iter().filter(|figure| figure.quantity == quantity);
+    let all = of_quantity().find(|figure| figure.operation == "all");
+    all.or_else(|| of_quantity().next()).and_then(|figure| figure.estimate.as_ref())
+}
+
+/// Names of all variants, each once, in order of appearance: the order of colours in charts.
+pub(crate) fn variant_names(summary: &Summary) -> Vec<&str> {
+    distinct(summary.variants.iter().map(|variant| variant.name.as_str()))
+}
+
+/// Each value once, in order of first appearance.
+pub(crate) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for value in values {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+    }
+    seen
+}

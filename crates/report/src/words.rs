@@ -1,0 +1,426 @@
+//! How a figure, an interval and a verdict are put into words; the same in every format for people.
+//!
+//! Rounding for a reader is all that happens here. An interval decides the digits: they end where its half-width
+//! begins, and no bound other than zero is ever rounded to zero, because its sign carries the verdict.
+
+use weighbridge_model::record::{ErrorCounts, ErrorKind};
+use weighbridge_model::summary::{
+    Cost, Effect, Estimate, PointLabel, Summary, Unit, Validity, VariantSummary, Verdict,
+};
+
+use crate::style::Tone;
+use crate::text::clean;
+
+/// A figure and its interval as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shown {
+    /// `+20.1 µs`
+    pub(crate) point: String,
+    /// `[+19.8, +20.4]`, where there is one.
+    pub(crate) interval: Option<String>,
+}
+
+/// Whether a figure's sign is always written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Always,
+    Negative,
+}
+
+/// A unit's scale for a reader: what a figure is divided by, the text after it, and the decimals that make three
+/// digits of it.
+pub(crate) struct UnitScale {
+    pub(crate) divisor: f64,
+    pub(crate) suffix: &'static str,
+    decimals: usize,
+}
+
+/// The scale that suits figures of this magnitude.
+pub(crate) fn scale(unit: Unit, magnitude: f64) -> UnitScale {
+    let steps: &[(f64, f64, &'static str)] = match unit {
+        Unit::Ns => &[(999.5e6, 1e9, " s"), (999.5e3, 1e6, " ms"), (999.5, 1e3, " µs"), (0.0, 1.0, " ns")],
+        Unit::Bytes => &[
+            (1073741824.0, 1073741824.0, " GiB"),
+            (1048576.0, 1048576.0, " MiB"),
+            (1024.0, 1024.0, " KiB"),
+            (0.0, 1.0, " B"),
+        ],
+        Unit::PerSecond => {
+            &[(999.5e6, 1e9, "G/s"), (999.5e3, 1e6, "M/s"), (9999.5, 1e3, "k/s"), (0.0, 1.0, "/s")]
+        }
+    };
+    let fits = steps.iter().find(|step| magnitude >= step.0).unwrap_or(&steps[steps.len() - 1]);
+    let scaled = magnitude / fits.1;
+    let decimals = match scaled {
+        _ if fits.1 == 1.0 && unit != Unit::PerSecond => 0,
+        s if s >= 99.95 => 0,
+        s if s >= 9.995 => 1,
+        _ => 2,
+    };
+    UnitScale { divisor: fits.1, suffix: fits.2, decimals }
+}
+
+/// Decimals that show the first digit of `half_width`, and the second where the first is a 1.
+fn decimals_of(half_width: f64) -> usize {
+    if half_width <= 0.0 || !half_width.is_finite() {
+        return 0;
+    }
+    let exponent = half_width.log10().floor();
+    let leading = half_width / 10f64.powf(exponent);
+    let digits = -exponent + if leading < 1.95 { 1.0 } else { 0.0 };
+    digits.clamp(0.0, 3.0) as usize
+}
+
+fn rounds_to_zero(value: f64, decimals: usize) -> bool {
+    value != 0.0 && value.abs() < 0.5 * 10f64.powi(-(decimals as i32))
+}
+
+fn number(value: f64, decimals: usize, sign: Sign) -> String {
+    let text = match sign {
+        Sign::Always => format!("{value:+.decimals$}"),
+        Sign::Negative => format!("{value:.decimals$}"),
+    };
+    let is_zero = text.chars().all(|c| !c.is_ascii_digit() || c == '0');
+    if is_zero { text.trim_start_matches(['+', '-']).to_owned() } else { text }
+}
+
+/// `estimate`, already divided by its scale, as text.
+fn shown(estimate: [f64; 3], suffix: &str, interval: bool, fallback: usize, sign: Sign) -> Shown {
+    let [point, lower, upper] = estimate;
+    if !point.is_finite() {
+        return Shown { point: "–".into(), interval: None };
+    }
+    let mut decimals = if interval { decimals_of((upper - lower) / 2.0) } else { fallback };
+    while interval && decimals < 3 && [lower, upper].iter().any(|bound| rounds_to_zero(*bound, decimals)) {
+        decimals += 1;
+    }
+    let text = |value: f64| number(value, decimals, sign);
+    Shown {
+        point: format!("{}{suffix}", text(point)),
+        interval: interval.then(|| format!("[{}, {}]", text(lower), text(upper))),
+    }
+}
+
+fn in_unit(unit: Unit, estimate: &Estimate, sign: Sign) -> Shown {
+    let (lower, upper) = estimate.interval().unwrap_or((estimate.point, estimate.point));
+    let magnitude = estimate.point.abs().max((upper - lower).abs() / 2.0);
+    let scale = scale(unit, magnitude);
+    let scaled = [estimate.point, lower, upper].map(|value| value / scale.divisor);
+    shown(scaled, scale.suffix, estimate.interval().is_some(), scale.decimals, sign)
+}
+
+/// A difference in its unit: `+20.1 µs`, `[+19.8, +20.4]`.
+pub(crate) fn difference(unit: Unit, estimate: &Estimate) -> Shown {
+    in_unit(unit, estimate, Sign::Always)
+}
+
+/// An absolute figure in its unit: `35.4 µs`, `[35.1, 35.7]`.
+pub(crate) fn absolute(unit: Unit, estimate: &Estimate) -> Shown {
+    in_unit(unit, estimate, Sign::Negative)
+}
+
+/// A ratio as a change: 2.31 is `+131 %`.
+pub(crate) fn change(ratio: &Estimate) -> Shown {
+    let percent = |value: f64| (value - 1.0) * 100.0;
+    let (lower, upper) = ratio.interval().unwrap_or((ratio.point, ratio.point));
+    let point = percent(ratio.point);
+    let fallback = match point.abs() {
+        p if p >= 99.95 => 0,
+        p if p >= 0.995 => 1,
+        _ => 2,
+    };
+    shown([point, percent(lower), percent(upper)], " %", ratio.interval().is_some(), fallback, Sign::Always)
+}
+
+/// `higher (worse)`, `undecided` …
+pub(crate) fn verdict(cost: &Cost) -> String {
+    match cost.effect {
+        Some(Effect::Better) => format!("{} (better)", cost.verdict.name()),
+        Some(Effect::Worse) => format!("{} (worse)", cost.verdict.name()),
+        None => cost.verdict.name().to_owned(),
+    }
+}
+
+/// What a verdict means to the reader.
+pub(crate) fn tone(cost: &Cost) -> Tone {
+    match (cost.verdict, cost.effect) {
+        (Verdict::Invalid, _) => Tone::Problem,
+        (Verdict::Undecided | Verdict::Withheld, _) => Tone::Undecided,
+        (_, Some(Effect::Better)) => Tone::Better,
+        (_, Some(Effect::Worse)) => Tone::Worse,
+        (_, None) => Tone::Plain,
+    }
+}
+
+/// Whether a cost has figures a reader may use.
+pub(crate) fn has_figures(cost: &Cost) -> bool {
+    cost.difference.is_some() && !matches!(cost.verdict, Verdict::Invalid | Verdict::Withheld)
+}
+
+/// A point in words: `64 B`, `connections 4, 64 B`; empty where the experiment has one point.
+pub(crate) fn point(label: &PointLabel) -> String {
+    let words = label.iter().map(|(key, value)| {
+        // A bare number does not say what it counts; one with a unit does.
+        if value.chars().any(char::is_alphabetic) {
+            clean(value)
+        } else {
+            format!("{} {}", clean(key.rsplit('.').next().unwrap_or(key)), clean(value))
+        }
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// What stands above a point: its condition, led by the point where the condition does not name it.
+pub(crate) fn point_heading(label: &PointLabel, condition: Option<&str>) -> String {
+    let (point, condition) = (point(label), clean(condition.unwrap_or_default()));
+    match (point.is_empty(), condition.is_empty()) {
+        (true, _) => condition,
+        (false, true) => point,
+        (false, false) if condition.contains(&point) => condition,
+        (false, false) => format!("{point}: {condition}"),
+    }
+}
+
+/// `name, point`, or the name alone.
+pub(crate) fn subject(name: &str, label: &PointLabel) -> String {
+    let point = point(label);
+    if point.is_empty() { clean(name) } else { format!("{}, {point}", clean(name)) }
+}
+
+/// Whether costs are of several operations, so that each must be named.
+pub(crate) fn several_operations(summary: &Summary) -> bool {
+    summary.costs.iter().any(|cost| cost.operation != summary.costs[0].operation)
+}
+
+/// Names of quantities, the kind of time said once: `response p50, p90, p99`.
+pub(crate) fn quantities(costs: &[&Cost]) -> String {
+    let mut text = String::new();
+    let mut last_kind = None;
+    for cost in costs {
+        let label = cost.quantity.label();
+        let kind = label.split_once(' ').map(|(kind, _)| kind.to_owned());
+        let is_time = cost.quantity.is_response() || cost.quantity.is_service();
+        let name = match &kind {
+            Some(kind) if is_time && last_kind.as_ref() == Some(kind) => &label[kind.len() + 1..],
+            _ => &label,
+        };
+        text.push_str(if text.is_empty() { "" } else { ", " });
+        text.push_str(name);
+        last_kind = kind;
+    }
+    text
+}
+
+/// The name of the baseline at a point.
+pub(crate) fn baseline<'a>(summary: &'a Summary, label: &PointLabel) -> &'a str {
+    let here = summary.variants.iter().find(|v| v.baseline && v.point == *label);
+    let any = || summary.variants.iter().find(|v| v.baseline);
+    here.or_else(any).map_or("baseline", |v| v.name.as_str())
+}
+
+/// `go against rust (baseline), 64 B`
+fn comparison(summary: &Summary, cost: &Cost) -> String {
+    let mut words =
+        format!("{} against {} (baseline)", clean(&cost.variant), clean(baseline(summary, &cost.point)));
+    let point = point(&cost.point);
+    if !point.is_empty() {
+        words.push_str(&format!(", {point}"));
+    }
+    if several_operations(summary) {
+        words.push_str(&format!(", {}", clean(&cost.operation)));
+    }
+    words
+}
+
+/// One cost in words, in parts, so that a format can set each apart: `{who}: {what}{joint}{verdict}`.
+pub(crate) struct Sentence {
+    /// `go against rust (baseline), 64 B`
+    pub(crate) who: String,
+    /// `response p50 +3.2 µs [+3.0, +3.4], +21 %`, or the quantity alone where it has no figures.
+    pub(crate) what: String,
+    /// `: ` after figures, a space where there are none.
+    pub(crate) joint: &'static str,
+    /// `higher (worse)`, with its reason.
+    pub(crate) verdict: String,
+}
+
+/// One cost in words:
+/// `go against rust (baseline), 64 B: response p50 +3.2 µs [+3.0, +3.4], +21 %: higher (worse)`.
+/// Foreign text in it has no control characters; it is not escaped for any format.
+pub fn sentence(summary: &Summary, cost: &Cost) -> String {
+    let Sentence { who, what, joint, verdict } = sentence_parts(summary, cost);
+    format!("{who}: {what}{joint}{verdict}")
+}
+
+/// [`sentence`] in parts.
+pub(crate) fn sentence_parts(summary: &Summary, cost: &Cost) -> Sentence {
+    let mut what = cost.quantity.label();
+    let figure = cost.difference.as_ref().filter(|_| has_figures(cost));
+    if let Some(figure) = figure {
+        let shown = difference(cost.unit, figure);
+        what.push_str(&format!(" {}", shown.point));
+        if let Some(interval) = shown.interval {
+            what.push_str(&format!(" {interval}"));
+        }
+        if let Some(ratio) = &cost.ratio {
+            what.push_str(&format!(", {}", change(ratio).point));
+        }
+    }
+    let reason = match cost.reason.as_deref().map(clean) {
+        Some(reason) if figure.is_some() => format!(" ({reason})"),
+        Some(reason) => format!(": {reason}"),
+        None => String::new(),
+    };
+    Sentence {
+        who: comparison(summary, cost),
+        what,
+        joint: if figure.is_some() { ": " } else { " " },
+        verdict: format!("{}{reason}", verdict(cost)),
+    }
+}
+
+/// The experiment's headline in words, one sentence per variant and point.
+pub fn headline_sentences(summary: &Summary) -> Vec<String> {
+    headlines(summary).map(|cost| sentence(summary, cost)).collect()
+}
+
+/// The costs of the headline.
+pub(crate) fn headlines(summary: &Summary) -> impl Iterator<Item = &Cost> {
+    summary.costs.iter().filter(|cost| cost.headline)
+}
+
+/// `12 of 1000 requests failed: 10 status, 2 timeout`; `None` where none did.
+pub(crate) fn failures(requests: u64, errors: ErrorCounts) -> Option<String> {
+    let kinds: Vec<String> = ErrorKind::ALL
+        .into_iter()
+        .filter(|kind| errors.get(*kind) > 0)
+        .map(|kind| format!("{} {}", errors.get(kind), kind.name()))
+        .collect();
+    let requests_word = if requests == 1 { "request" } else { "requests" };
+    (!kinds.is_empty())
+        .then(|| format!("{} of {requests} {requests_word} failed: {}", errors.total(), kinds.join(", ")))
+}
+
+/// `invalid: these figures must not be used`; `None` for valid ones.
+pub(crate) const fn validity(validity: Validity) -> Option<&'static str> {
+    match validity {
+        Validity::Valid => None,
+        Validity::Suspect => Some("suspect: read these figures with care"),
+        Validity::Invalid => Some("invalid: these figures must not be used"),
+    }
+}
+
+/// What a reader must know before any figure: a line, then one line for each variant it is about.
+pub(crate) struct Alarm {
+    pub(crate) line: String,
+    pub(crate) of: Vec<String>,
+}
+
+/// Alarms of a run: validity first, then failed and unsent requests. Empty where all is well.
+pub(crate) fn alarms(summary: &Summary) -> Vec<Alarm> {
+    let doubted: Vec<&VariantSummary> =
+        summary.variants.iter().filter(|v| v.validity != Validity::Valid).collect();
+    let of = doubted.iter().map(|v| {
+        let reasons: Vec<String> = v.reasons.iter().map(|reason| clean(reason)).collect();
+        format!("{}: {}: {}", subject(&v.name, &v.point), v.validity.name(), reasons.join("; "))
+    });
+    let mut alarms: Vec<Alarm> = validity(summary.validity)
+        .map(|line| Alarm { line: line.to_owned(), of: of.collect() })
+        .into_iter()
+        .collect();
+    let (mut errors, mut requests, mut unsent) = (ErrorCounts::default(), 0, 0);
+    for variant in &summary.variants {
+        errors.add(variant.errors);
+        requests += variant.requests;
+        unsent += variant.not_sent;
+    }
+    if let Some(line) = failures(requests, errors) {
+        let failed = |v: &&VariantSummary| v.errors.total() > 0;
+        let of = summary.variants.iter().filter(failed).filter_map(|v| {
+            failures(v.requests, v.errors).map(|text| format!("{}: {text}", subject(&v.name, &v.point)))
+        });
+        alarms.push(Alarm { line, of: of.collect() });
+    }
+    if unsent > 0 {
+        alarms.push(Alarm { line: format!("{unsent} requests were due but never sent"), of: Vec::new() });
+    }
+    alarms
+}
+
+/// Whether the wanted precision was reached, in words.
+pub(crate) fn goal(summary: &Summary) -> Option<String> {
+    let goal = summary.goal.as_ref()?;
+    let reached = if goal.reached { "reached" } else { "not reached" };
+    let width = goal.half_width.map_or("no interval below 4 blocks".to_owned(), |half| {
+        format!("the widest headline interval is ±{half}")
+    });
+    Some(format!("precision goal ±{} {reached}: {width}", goal.until))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(point: f64, lower: f64, upper: f64) -> Estimate {
+        Estimate { point, lower: Some(lower), upper: Some(upper), level: 0.95, blocks: 6 }
+    }
+    fn pair(shown: Shown) -> (String, String) {
+        (shown.point, shown.interval.unwrap_or_default())
+    }
+
+    #[test]
+    fn the_interval_decides_the_digits() {
+        for (figure, point, interval) in [
+            (estimate(20_100.0, 19_800.0, 20_400.0), "+20.1 µs", "[+19.8, +20.4]"),
+            (estimate(3_200.0, 3_000.0, 3_400.0), "+3.2 µs", "[+3.0, +3.4]"),
+            (estimate(15_340.0, 15_320.0, 15_360.0), "+15.34 µs", "[+15.32, +15.36]"),
+            (estimate(3_200.0, 1_800.0, 4_600.0), "+3.2 µs", "[+1.8, +4.6]"),
+            (estimate(-12.0, -40.0, 16.0), "-12 ns", "[-40, +16]"),
+            (estimate(0.0, -300_000.0, 300_000.0), "0.0 µs", "[-300, +300]"),
+        ] {
+            let (shown_point, shown_interval) = pair(difference(Unit::Ns, &figure));
+            assert_eq!(shown_interval, interval);
+            if figure.point != 0.0 {
+                assert_eq!(shown_point, point);
+            }
+        }
+    }
+
+    #[test]
+    fn a_bound_with_a_sign_is_not_rounded_to_zero() {
+        let figure = estimate(4_500.0, 300.0, 8_700.0);
+        assert_eq!(pair(difference(Unit::Ns, &figure)), ("+4.5 µs".into(), "[+0.3, +8.7]".into()));
+    }
+
+    #[test]
+    fn a_ratio_is_shown_as_a_change() {
+        assert_eq!(pair(change(&estimate(2.31, 2.28, 2.34))), ("+131 %".into(), "[+128, +134]".into()));
+        assert_eq!(pair(change(&estimate(0.95, 0.94, 0.96))), ("-5.0 %".into(), "[-6.0, -4.0]".into()));
+        let bare = Estimate { point: 1.0133, lower: None, upper: None, level: 0.95, blocks: 3 };
+        assert_eq!(change(&bare), Shown { point: "+1.3 %".into(), interval: None });
+    }
+
+    #[test]
+    fn absolute_figures_carry_no_plus() {
+        let bytes = estimate(12.5 * 1048576.0, 12.1 * 1048576.0, 12.9 * 1048576.0);
+        assert_eq!(pair(absolute(Unit::Bytes, &bytes)), ("12.5 MiB".into(), "[12.1, 12.9]".into()));
+        let rate = estimate(52_300.0, 52_100.0, 52_500.0);
+        assert_eq!(pair(absolute(Unit::PerSecond, &rate)), ("52.3k/s".into(), "[52.1, 52.5]".into()));
+    }
+
+    #[test]
+    fn points_name_bare_numbers_only() {
+        let label = PointLabel::from([
+            ("load.connections".to_owned(), "4".to_owned()),
+            ("workload.size".to_owned(), "64 B".to_owned()),
+        ]);
+        assert_eq!(point(&label), "connections 4, 64 B");
+    }
+
+    #[test]
+    fn failures_are_counted_by_kind() {
+        let errors = ErrorCounts { status: 12, ..ErrorCounts::default() };
+        assert_eq!(failures(1000, errors).as_deref(), Some("12 of 1000 requests failed: 12 status"));
+        assert_eq!(failures(1000, ErrorCounts::default()), None);
+    }
+}

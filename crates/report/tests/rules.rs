@@ -1,0 +1,163 @@
+//! Rules that hold for every result: nothing foreign is markup, nothing is wider than the terminal, bad news comes
+//! first, and what was withheld is not shown.
+
+mod support;
+
+use weighbridge_model::summary::{Detail, Summary, Verdict};
+use weighbridge_report::{
+    DEFAULT_COLUMNS, Format, HowToRepeat, Report, Style, TextOptions, headline_sentences, load, render,
+};
+
+fn made(summary: &Summary, format: Format) -> String {
+    let (detail, environment, how) = (support::detail(), support::environment(), support::how());
+    let report = Report { summary, detail: &detail, environment: &environment, how: &how };
+    render(format, &report, &TextOptions::default())
+}
+
+fn hostile(format: Format) -> String {
+    let (summary, detail, environment, how) = support::hostile();
+    let report = Report { summary: &summary, detail: &detail, environment: &environment, how: &how };
+    render(format, &report, &TextOptions::default())
+}
+
+#[test]
+fn a_page_holds_no_markup_of_foreign_text() {
+    let page = hostile(Format::Html);
+    for forbidden in ["<script", "<img", "onerror=y>", "\x1b", "\u{202e}", "'1'"] {
+        assert!(!page.contains(forbidden), "`{forbidden:?}` is in the page");
+    }
+    assert!(page.contains("&lt;script&gt;alert(&#39;1&#39;)"));
+    assert!(page.matches("&lt;script&gt;").count() > 50, "hostile names reach every section");
+}
+
+#[test]
+fn a_page_is_well_formed_and_asks_for_nothing() {
+    for page in [hostile(Format::Html), made(&support::valid(), Format::Html)] {
+        assert!(page.contains("default-src 'none'; style-src 'unsafe-inline'; img-src data:"));
+        for forbidden in ["http:", "https:", "src=\"", "url(", "@import", "NaN", "<script"] {
+            let page = page.split("<pre>").next().unwrap();
+            assert!(!page.contains(forbidden), "`{forbidden}` is in the page");
+        }
+        for element in
+            ["section", "figure", "svg", "table", "tbody", "tr", "td", "ul", "li", "p", "span", "div"]
+        {
+            let opened =
+                page.matches(&format!("<{element}>")).count() + page.matches(&format!("<{element} ")).count();
+            assert_eq!(opened, page.matches(&format!("</{element}>")).count(), "<{element}>");
+        }
+    }
+}
+
+#[test]
+fn a_terminal_gets_no_control_characters() {
+    let screen = hostile(Format::Text);
+    assert!(screen.chars().all(|c| c == '\n' || !c.is_control()), "{screen:?}");
+    assert!(!screen.contains('\u{202e}'));
+    let mut load = support::load();
+    load.url = support::HOSTILE.into();
+    load.reasons = vec![support::HOSTILE.into()];
+    let screen = load::render(Format::Text, &load, Style::Plain).unwrap();
+    assert!(screen.chars().all(|c| c == '\n' || !c.is_control()), "{screen:?}");
+}
+
+#[test]
+fn markdown_mentions_nobody_and_keeps_its_tables() {
+    let text = hostile(Format::Markdown);
+    for forbidden in ["<script", "<img", "@all", "\x1b", "[x"] {
+        assert!(!text.contains(forbidden), "`{forbidden:?}`");
+    }
+    let bars = |line: &str| line.replace("\\|", "").matches('|').count();
+    let rows: Vec<usize> = text.lines().filter(|line| line.starts_with('|')).map(bars).collect();
+    assert!(!rows.is_empty() && rows.iter().all(|bars| *bars == rows[0]), "{rows:?}");
+}
+
+#[test]
+fn text_fits_eighty_columns() {
+    let loads = [support::load(), support::load_valid()];
+    let loads = loads.map(|summary| load::render(Format::Text, &summary, Style::Plain).unwrap());
+    let runs = [support::valid(), support::troubled()].map(|summary| made(&summary, Format::Text));
+    for line in runs.iter().chain(&loads).flat_map(|text| text.lines()) {
+        assert!(line.chars().count() <= DEFAULT_COLUMNS, "{line}");
+        assert_eq!(line, line.trim_end());
+    }
+}
+
+#[test]
+fn long_names_do_not_push_figures_off_the_screen() {
+    let mut summary = support::valid();
+    let name = "go+veth+vxlan+wireguard, GOGC=off, 2 cpus";
+    summary.variants.iter_mut().filter(|v| v.name == "go").for_each(|v| v.name = name.into());
+    summary.costs.iter_mut().for_each(|cost| cost.variant = name.into());
+    let text = made(&summary, Format::Text);
+    assert!(text.lines().all(|line| line.chars().count() <= DEFAULT_COLUMNS), "{text}");
+}
+
+#[test]
+fn bad_news_changes_the_first_line() {
+    let first = |summary: &Summary| made(summary, Format::Text).lines().next().unwrap().to_owned();
+    let mut summary = support::valid();
+    assert_eq!(first(&summary), summary.title);
+    summary.variants[1].errors.status = 12;
+    assert_eq!(first(&summary), "12 of 4817320 requests failed: 12 status");
+    assert_eq!(first(&support::troubled()), "invalid: these figures must not be used");
+    let load = |summary| load::render(Format::Text, &summary, Style::Plain).unwrap();
+    assert!(load(support::load()).starts_with("12 of 10000 requests failed: 12 status\n"));
+    assert!(load(support::load_valid()).starts_with("http://127.0.0.1:8080/person/1\n"));
+}
+
+#[test]
+fn the_headline_is_said_in_words_with_interval_ratio_and_verdict() {
+    let sentences = headline_sentences(&support::valid());
+    assert_eq!(
+        sentences[0],
+        "go against rust (baseline), 64 B: response p50 +3.21 µs [+3.09, +3.32], +20.9 %: higher (worse)"
+    );
+    let sentences = headline_sentences(&support::troubled());
+    assert_eq!(
+        sentences[1],
+        "go against rust (baseline), 64 KiB: response p50 invalid: generator lag p99 of 312 µs is above 100 µs"
+    );
+}
+
+#[test]
+fn figures_of_an_invalid_or_withheld_cost_are_never_shown() {
+    let mut summary = support::valid();
+    for cost in &mut summary.costs {
+        cost.verdict = Verdict::Invalid;
+        cost.effect = None;
+        cost.reason = Some("a reason".into());
+    }
+    let shown = made(&support::valid(), Format::Text);
+    assert!(shown.contains("[+3.09, +3.32]") && shown.contains("+20.9 %"));
+    for format in [Format::Text, Format::Markdown, Format::Html] {
+        let text = made(&summary, format).replace('−', "-");
+        assert!(!text.contains("3.09, +3.32") && !text.contains("+20.9 %"), "{format}");
+        assert!(text.contains("a reason"), "{format}");
+    }
+}
+
+#[test]
+fn a_run_without_anything_is_still_a_report() {
+    let mut summary = support::valid();
+    (summary.costs, summary.variants, summary.conditions) = Default::default();
+    summary.goal = None;
+    let (detail, how) = (Detail::default(), HowToRepeat::default());
+    let environment = serde_json::Value::Null;
+    let report = Report { summary: &summary, detail: &detail, environment: &environment, how: &how };
+    for format in Format::ALL {
+        assert!(!render(format, &report, &TextOptions::default()).is_empty(), "{format}");
+    }
+}
+
+#[test]
+fn colours_take_nothing_from_the_words() {
+    let summary = support::troubled();
+    let options = TextOptions { style: Style::Ansi, ..TextOptions::default() };
+    let (detail, environment, how) = (support::detail(), support::environment(), support::how());
+    let report = Report { summary: &summary, detail: &detail, environment: &environment, how: &how };
+    let mut coloured = render(Format::Text, &report, &options);
+    for code in ["0", "1", "31", "32", "33", "1;31"] {
+        coloured = coloured.replace(&format!("\x1b[{code}m"), "");
+    }
+    assert_eq!(coloured, made(&summary, Format::Text));
+}

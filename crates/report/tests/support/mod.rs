@@ -1,0 +1,418 @@
+//! Synthetic results, typed, so that a change of the model's types is a change here. No figure was measured.
+
+#![allow(dead_code)] // each test file uses its own part
+
+use serde_json::{Value, json};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
+use weighbridge_model::record::{ErrorCounts, Traffic, WindowKind};
+use weighbridge_model::summary::{
+    BlockCounts, Cost, Curve, Detail, Effect, Estimate, Figure, Finding, Goal, PointLabel, Quantity,
+    SCHEMA_VERSION, Severity, Summary, Validity, VariantSummary, Verdict, WindowPoint,
+};
+use weighbridge_report::HowToRepeat;
+use weighbridge_report::load::{LoadModel, LoadSummary, Times, withheld};
+
+const SIZES: [&str; 2] = ["64 B", "64 KiB"];
+
+/// An estimate with a symmetric interval over 6 blocks.
+pub fn estimate(point: f64, half_width: f64) -> Estimate {
+    Estimate {
+        point,
+        lower: Some(point - half_width),
+        upper: Some(point + half_width),
+        level: 0.95,
+        blocks: 6,
+    }
+}
+
+pub fn point(size: &str) -> PointLabel {
+    PointLabel::from([("workload.size".to_owned(), size.to_owned())])
+}
+
+/// Figures of the baseline at 64 B and the ratio of `go` to it.
+const FIGURES: [(Quantity, f64, f64); 12] = [
+    (Quantity::ResponseP50, 15_340.0, 1.209),
+    (Quantity::ResponseP90, 19_870.0, 1.244),
+    (Quantity::ResponseP99, 31_200.0, 2.31),
+    (Quantity::ResponseMean, 16_480.0, 1.262),
+    (Quantity::ServiceP50, 15_310.0, 1.208),
+    (Quantity::ServiceP90, 19_840.0, 1.244),
+    (Quantity::ServiceP99, 31_150.0, 2.312),
+    (Quantity::ServiceMean, 16_450.0, 1.262),
+    (Quantity::Throughput, 58_900.0, 0.792),
+    (Quantity::CpuPerOperation, 11_900.0, 1.348),
+    (Quantity::BytesPerOperation, 214.0, 1.0093),
+    (Quantity::MemoryPeak, 4_404_019.0, 3.02),
+];
+
+/// The ratio at 64 KiB, where the payload outweighs the language.
+fn near(ratio: f64) -> f64 {
+    1.0 + (ratio - 1.0) * 0.06
+}
+
+/// Half-width of a ratio, in parts of it: the median is known best, the tail worst.
+fn spread(quantity: Quantity) -> f64 {
+    match quantity {
+        Quantity::ResponseP50 | Quantity::ServiceP50 => 0.006,
+        Quantity::ResponseP99 | Quantity::ServiceP99 => 0.11,
+        Quantity::BytesPerOperation => 0.0004,
+        _ => 0.021,
+    }
+}
+
+fn cost(size: &str, quantity: Quantity, base: f64, ratio: f64) -> Cost {
+    let half = ratio * spread(quantity);
+    let (lower, upper) = (ratio - half - 1.0, ratio + half - 1.0);
+    let (verdict, reason) = match () {
+        () if lower >= -0.02 && upper <= 0.02 => {
+            let measurable = (lower > 0.0).then(|| format!("measurable: {:+.1} %", (ratio - 1.0) * 100.0));
+            (Verdict::NoRelevantDifference, measurable)
+        }
+        () if lower > 0.0 => (Verdict::Higher, None),
+        () if upper < 0.0 => (Verdict::Lower, None),
+        () => (Verdict::Undecided, None),
+    };
+    let worse = match verdict {
+        Verdict::Higher => Some(quantity.higher_is() == Effect::Worse),
+        Verdict::Lower => Some(quantity.higher_is() == Effect::Better),
+        _ => None,
+    };
+    Cost {
+        point: point(size),
+        variant: "go".into(),
+        operation: "pong".into(),
+        quantity,
+        unit: quantity.unit(),
+        difference: Some(estimate(base * (ratio - 1.0), base * half)),
+        ratio: Some(estimate(ratio, half)),
+        verdict,
+        effect: worse.map(|worse| if worse { Effect::Worse } else { Effect::Better }),
+        reason,
+        p: Some(0.0004),
+        headline: quantity == Quantity::ResponseP50,
+    }
+}
+
+fn variant(name: &str, size: &str, scale: f64) -> VariantSummary {
+    let large = if size == "64 KiB" { 2.4 } else { 1.0 };
+    let figures = FIGURES.map(|(quantity, base, ratio)| {
+        let at = if quantity == Quantity::Throughput { base / large } else { base * large };
+        let ratio = if large > 1.0 { near(ratio) } else { ratio };
+        let value = at * if name == "rust" { 1.0 } else { ratio * scale };
+        Figure {
+            operation: "pong".into(),
+            quantity,
+            unit: quantity.unit(),
+            estimate: Some(estimate(value, value * 0.008)),
+            reason: None,
+        }
+    });
+    let versions = [("rust", "Rust 1.95.0 hyper 1.7.0"), ("go", "Go 1.26.8 net/http 1.26.8")];
+    VariantSummary {
+        name: name.into(),
+        point: point(size),
+        baseline: name == "rust",
+        validity: Validity::Valid,
+        reasons: Vec::new(),
+        requests: if name == "rust" { 1_204_332 } else { 1_204_332 - 4 },
+        errors: ErrorCounts::default(),
+        not_sent: 0,
+        windows: 1_830,
+        blocks: 6,
+        version: versions.iter().find(|(of, _)| *of == name).map(|(_, version)| (*version).to_owned()),
+        figures: figures.into(),
+        traffic: Traffic {
+            sent: Bytes::new(84_303_240),
+            received: Bytes::new(173_423_808),
+            segments_out: 1_204_390,
+            segments_in: 1_204_402,
+            retransmits: if name == "rust" { 0 } else { 3 },
+        },
+    }
+}
+
+/// Two variants at two points, all well.
+pub fn valid() -> Summary {
+    let costs = SIZES.iter().flat_map(|size| {
+        let large = *size == "64 KiB";
+        FIGURES.map(|(quantity, base, ratio)| {
+            let at = if large && quantity != Quantity::Throughput { base * 2.4 } else { base };
+            let near = if large { near(ratio) } else { ratio };
+            cost(size, quantity, at, near)
+        })
+    });
+    Summary {
+        schema: SCHEMA_VERSION,
+        title: "What does a reply of Go cost against one of Rust?".into(),
+        run: "2026-11-21T10-15-00-languages".into(),
+        started: "2026-11-21T10:15:00Z".into(),
+        took: Nanoseconds::from_millis(142_300),
+        quick: false,
+        validity: Validity::Valid,
+        headline: Quantity::ResponseP50,
+        margin: Ratio::new(0.02),
+        blocks: BlockCounts { used: 6, void: 0, min: 6, max: 30 },
+        goal: Some(Goal { until: Ratio::new(0.01), half_width: Some(Ratio::new(0.0073)), reached: true }),
+        conditions: SIZES
+            .map(|size| format!("pingpong of {size} over http1-json, closed load, 4 connections"))
+            .into(),
+        costs: costs.collect(),
+        variants: SIZES
+            .iter()
+            .flat_map(|size| [variant("rust", size, 1.0), variant("go", size, 1.0)])
+            .collect(),
+        findings: Vec::new(),
+        unavailable: Vec::new(),
+    }
+}
+
+/// [`valid`] with everything that can go wrong: failures, an invalid variant, quantiles withheld, findings, a variant
+/// that is missing.
+pub fn troubled() -> Summary {
+    let mut summary = valid();
+    summary.quick = true;
+    summary.validity = Validity::Invalid;
+    summary.blocks.void = 1;
+    summary.goal =
+        Some(Goal { until: Ratio::new(0.005), half_width: Some(Ratio::new(0.0073)), reached: false });
+    for cost in &mut summary.costs {
+        let small = cost.point == point("64 B");
+        if small && matches!(cost.quantity, Quantity::ResponseP99 | Quantity::ServiceP99) {
+            let why = "76 requests lie beyond p99, 100 are needed";
+            void(cost, Verdict::Withheld, why);
+        } else if !small && cost.quantity.is_response() {
+            void(cost, Verdict::Invalid, "generator lag p99 of 312 µs is above 100 µs");
+        }
+    }
+    let go = &mut summary.variants[3];
+    go.validity = Validity::Invalid;
+    go.reasons = vec!["generator lag p99 of 312 µs is above 100 µs".into()];
+    go.errors = ErrorCounts { status: 10, timeout: 2, ..ErrorCounts::default() };
+    summary.variants[1].validity = Validity::Suspect;
+    summary.variants[1].reasons = vec!["loop delay p50 is 23 % of service p50".into()];
+    for (index, quantity) in [(0, Quantity::ResponseP99), (1, Quantity::ResponseP99)] {
+        let figures = &mut summary.variants[index].figures;
+        let figure = figures.iter_mut().find(|figure| figure.quantity == quantity).unwrap();
+        figure.estimate = None;
+        figure.reason = Some("12 of 20 requests needed beyond it in a block".into());
+    }
+    summary.findings = findings();
+    summary.unavailable =
+        vec![("scala".into(), "no `mvn` was found; install maven or set `services.scala.build`".into())];
+    summary
+}
+
+fn void(cost: &mut Cost, verdict: Verdict, reason: &str) {
+    cost.difference = None;
+    cost.ratio = None;
+    cost.p = None;
+    cost.effect = None;
+    cost.verdict = verdict;
+    cost.reason = Some(reason.to_owned());
+}
+
+fn findings() -> Vec<Finding> {
+    let finding = |severity, name: &str, subject: &str, evidence: &str, remedy: &str| Finding {
+        severity,
+        name: name.into(),
+        subject: subject.into(),
+        evidence: evidence.into(),
+        remedy: remedy.into(),
+    };
+    vec![
+        finding(
+            Severity::Problem,
+            "generator late",
+            "go, 64 KiB",
+            "requests were sent 312 µs late at p99; the service was not the cause",
+            "lower the rate, or give the client a core of its own",
+        ),
+        finding(
+            Severity::Warning,
+            "carry-over",
+            "go, 64 B",
+            "windows after rust are 0.8 % ± 0.3 % faster than windows after go",
+            "lengthen the lead-in: `plan.lead_in = \"5 ms\"`",
+        ),
+        finding(
+            Severity::Note,
+            "one service core",
+            "",
+            "the host has two cores: costs are CPU costs, no parallelism",
+            "",
+        ),
+    ]
+}
+
+/// A small deterministic stream of numbers from 0 to 1 (an LCG of Numerical Recipes: enough for a drawing).
+pub fn noise(seed: u32) -> impl FnMut() -> f64 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        f64::from(state >> 8) / f64::from(1 << 24)
+    }
+}
+
+/// Curves and windows that fit [`valid`].
+pub fn detail() -> Detail {
+    let mut detail = Detail::default();
+    for (size, large) in [("64 B", 1.0), ("64 KiB", 2.4)] {
+        for (name, factor, seed) in [("rust", 1.0, 7), ("go", 1.209, 11)] {
+            let factor = if large > 1.0 { near(factor) } else { factor };
+            let base = 15_340.0 * large * factor;
+            for (time, shift) in [("response", 1.0), ("service", 0.985)] {
+                let curve = curve(base * shift, if name == "go" { 1.5 } else { 0.8 });
+                let (variant, time) = (name.to_owned(), time.to_owned());
+                detail.curves.push(Curve { variant, point: point(size), time, points: curve });
+            }
+            detail.windows.extend(windows(name, size, base, seed));
+        }
+    }
+    detail
+}
+
+fn curve(median: f64, tail: f64) -> Vec<(f64, u64)> {
+    let at = |n: u32| 1.0 - 10f64.powf(-f64::from(n) / 20.0);
+    let time = |q: f64| median * (0.9 + 0.33 * q.powi(3) + tail * 0.08 * (1.0 / (1.0 - q)).log10().powf(2.2));
+    (0..=90).map(at).map(|q| (q, time(q) as u64)).collect()
+}
+
+fn windows(name: &str, size: &str, base: f64, seed: u32) -> Vec<WindowPoint> {
+    let mut noise = noise(seed + size.len() as u32);
+    let mut windows = Vec::new();
+    for block in 0..6u32 {
+        let level = base * (1.0 + 0.012 * (noise() - 0.5));
+        for round in 0..60u32 {
+            let stall = if noise() > 0.985 { 0.09 } else { 0.0 };
+            let start =
+                f64::from(block) * 23.0 + f64::from(round) * 0.31 + if name == "go" { 0.02 } else { 0.0 };
+            windows.push(WindowPoint {
+                variant: name.into(),
+                point: point(size),
+                block,
+                kind: if round == 59 { WindowKind::Check } else { WindowKind::Measured },
+                at: Nanoseconds::from_secs_f64(start),
+                response_p50: Nanoseconds::from_nanos(
+                    (level * (1.0 + stall + 0.02 * (noise() - 0.5))) as u64,
+                ),
+                throughput: 1e9 / level,
+            });
+        }
+    }
+    windows
+}
+
+pub fn environment() -> Value {
+    json!({
+        "cpu": {"model": "Example CPU at 2.5 GHz", "cores": 2, "governor": null, "smt": false},
+        "kernel": "6.18.0", "clock_source": "tsc",
+        "memory": "24 GiB",
+        "network": {"mtu": 65536, "congestion_control": "cubic", "buffers": [4096, 131072, 6291456]},
+        "services": [
+            {"name": "rust", "version": "Rust 1.95.0 hyper 1.7.0", "sha256": "5f70bf18a086007016e948b04aed3b82"},
+            {"name": "go", "version": "Go 1.26.8 net/http 1.26.8", "sha256": "9c56cc51b374c3ba189210d5b6d4bf57"}
+        ],
+        "tool": {"version": "0.1.0", "git": "75e4d96"}
+    })
+}
+
+pub fn how() -> HowToRepeat {
+    HowToRepeat {
+        command: "weigh run suites/languages/pingpong.toml --seed 1".into(),
+        folder: "runs/2026-11-21T10-15-00-languages".into(),
+        seed: 1,
+        experiment_toml:
+            "title = \"What does a reply of Go cost against one of Rust?\"\n\n[workload]\nname = \
+                          \"pingpong\"\n\n[load]\nmodel = \"closed\"\nconnections = 4\n\n[matrix]\nservice = \
+                          [\"rust\", \"go\"]\nworkload.size = [\"64 B\", \"64 KiB\"]\n"
+                .into(),
+    }
+}
+
+/// What a hostile name tries: markup, quotes, entities, escape sequences, a reversal of the line.
+pub const HOSTILE: &str = "<script>alert('1')</script>\"&\x1b[31m\u{202e}|`@all\r\n](x)<img src=x onerror=y>";
+
+/// [`troubled`] with every foreign text hostile.
+pub fn hostile() -> (Summary, Detail, Value, HowToRepeat) {
+    let text = || HOSTILE.to_owned();
+    let label = || PointLabel::from([(text(), text())]);
+    let mut summary = troubled();
+    (summary.title, summary.run, summary.started) = (text(), text(), text());
+    summary.conditions = vec![text(), text(), text()];
+    for cost in &mut summary.costs {
+        (cost.variant, cost.operation, cost.point) = (text(), text(), label());
+        cost.reason = Some(text());
+    }
+    for variant in &mut summary.variants {
+        (variant.name, variant.point, variant.version) = (text(), label(), Some(text()));
+        variant.reasons = vec![text()];
+        for figure in &mut variant.figures {
+            (figure.operation, figure.reason) = (text(), Some(text()));
+        }
+    }
+    for finding in &mut summary.findings {
+        (finding.name, finding.subject) = (text(), text());
+        (finding.evidence, finding.remedy) = (text(), text());
+    }
+    summary.unavailable = vec![(text(), text())];
+    let mut detail = detail();
+    for curve in &mut detail.curves {
+        (curve.variant, curve.point) = (text(), label());
+    }
+    for window in &mut detail.windows {
+        (window.variant, window.point) = (text(), label());
+    }
+    let how = HowToRepeat { command: text(), folder: text(), seed: 1, experiment_toml: text() };
+    (summary, detail, json!({ HOSTILE: { "list": [HOSTILE], "objects": [{ HOSTILE: HOSTILE }] } }), how)
+}
+
+/// One URL, some of whose replies failed, with a tail too short for p99.9.
+pub fn load() -> LoadSummary {
+    let micros = |n: f64| Some(Nanoseconds::from_nanos((n * 1e3) as u64));
+    let times = |shift: f64| Times {
+        p50: micros(270.0 + shift),
+        p90: micros(412.0 + shift),
+        p99: micros(1_310.0 + shift),
+        p99_9: None,
+        mean: micros(301.0 + shift),
+        max: micros(8_120.0 + shift),
+        withheld: [("p99.9".to_owned(), withheld(9))].into(),
+    };
+    LoadSummary {
+        schema: LoadSummary::SCHEMA,
+        url: "http://127.0.0.1:8080/person/1".into(),
+        requests: 10_000,
+        errors: ErrorCounts { status: 12, ..ErrorCounts::default() },
+        not_sent: 0,
+        statuses: [(200, 9_988), (503, 12)].into(),
+        took: Nanoseconds::from_millis(2_004),
+        connections: 16,
+        threads: 1,
+        connects: 17,
+        load: LoadModel::Open {
+            rate: PerSecond::new(5_000.0).unwrap(),
+            arrivals: "poisson".into(),
+            offered: PerSecond::new(4_990.0).unwrap(),
+        },
+        throughput: PerSecond::new(4_984.0).unwrap(),
+        response: times(0.0),
+        service: times(-3.0),
+        sent: Bytes::new(790_000),
+        received: Bytes::new(2_140_000),
+        lag_p99: Some(Nanoseconds::from_nanos(4_200)),
+        validity: Validity::Valid,
+        reasons: Vec::new(),
+    }
+}
+
+/// [`load`] of a closed load in which all is well.
+pub fn load_valid() -> LoadSummary {
+    LoadSummary {
+        errors: ErrorCounts::default(),
+        statuses: [(200, 10_000)].into(),
+        connects: 16,
+        load: LoadModel::Closed,
+        throughput: PerSecond::new(52_345.0).unwrap(),
+        ..load()
+    }
+}
