@@ -1,1 +1,26 @@
-//! Records in, summary out: estimates, verdicts, diagnosis, next step. Pure.
+//! Records in, summary out: estimates, verdicts, diagnosis, advice, next step. Pure.
+//!
+//! No clock, no input or output, no randomness: the same records give the same summary on every machine. The crate
+//! refuses to render anything, to measure anything and to carry out the steps that it names.
+//!
+//! The way through it: [`gather`] puts trials into blocks, [`estimate`] makes block estimates of them, [`verdict`]
+//! concludes, [`diagnose`] says what speaks against it, [`summary::summarise`] puts all of it in order, and [`steer`] answers
+//! what to run next. Every number that decides something stands in [`thresholds`].
+
+pub mod detail;
+pub mod diagnose;
+pub mod estimate;
+pub mod gate;
+pub mod gather;
+pub mod question;
+pub mod single;
+pub mod stats;
+pub mod steadiness;
+pub mod steer;
+pub mod summary;
+pub mod thresholds;
+pub mod verdict;
+
+pub use detail::detail;
+pub use question::{Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant};
+pub use summary::summarise;

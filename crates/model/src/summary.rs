@@ -224,7 +224,8 @@ pub enum Verdict {
     /// The data must not be used for this; the reason says why.
     #[serde(rename = "invalid")]
     Invalid,
-    /// Too few requests for this quantile; the reason says how many are needed.
+    /// Not to be had: too few requests for this quantile, not measured, or the generator was the limit; the reason says
+    /// which.
     #[serde(rename = "withheld")]
     Withheld,
 }
@@ -332,8 +333,10 @@ pub struct VariantSummary {
     pub reasons: Vec<String>,
     /// Requests begun in measured windows.
     pub requests: u64,
-    /// Failures among them, by kind.
-    pub errors: ErrorCounts,
+    /// Failures among them.
+    pub errors: u64,
+    /// The same by kind.
+    pub errors_by_kind: ErrorCounts,
     /// Requests due but never sent.
     pub not_sent: u64,
     /// Measured windows.

@@ -72,8 +72,10 @@ pub struct LoadSummary {
     pub url: String,
     /// Requests sent, however they ended.
     pub requests: u64,
-    /// Failures among them, by kind.
-    pub errors: ErrorCounts,
+    /// Failures among them.
+    pub errors: u64,
+    /// The same by kind.
+    pub errors_by_kind: ErrorCounts,
     /// Requests due but never sent.
     pub not_sent: u64,
     /// Replies by status, where the protocol has one: `200` to its count.
@@ -160,7 +162,7 @@ fn text(summary: &LoadSummary, style: Style) -> String {
 
 /// Failures first: they change the first line.
 fn alarms(summary: &LoadSummary, style: Style) -> Vec<String> {
-    let mut lines: Vec<String> = words::failures(summary.requests, summary.errors)
+    let mut lines: Vec<String> = words::failures(summary.requests, summary.errors_by_kind)
         .map(|line| style.paint(Tone::Problem, &line))
         .into_iter()
         .collect();
@@ -264,7 +266,7 @@ fn figures(summary: &LoadSummary) -> Vec<(String, String, &'static str)> {
     let count = |name: &str, value: u64| (name.to_owned(), value.to_string(), "count");
     let mut figures = vec![
         count("requests", summary.requests),
-        count("errors", summary.errors.total()),
+        count("errors", summary.errors),
         count("not_sent", summary.not_sent),
         ("took".to_owned(), summary.took.as_nanos().to_string(), "ns"),
         ("throughput".to_owned(), summary.throughput.get().to_string(), "per_second"),
@@ -291,7 +293,7 @@ fn table_csv(summary: &LoadSummary) -> String {
 
 fn table_markdown(summary: &LoadSummary) -> String {
     let mut text = format!("### {}\n\n", markdown::escape(&summary.url));
-    if let Some(line) = words::failures(summary.requests, summary.errors) {
+    if let Some(line) = words::failures(summary.requests, summary.errors_by_kind) {
         text.push_str(&format!("> **{line}**\n\n"));
     }
     if let Some(line) = words::validity(summary.validity) {

@@ -273,7 +273,7 @@ fn figures_table(variants: &[&VariantSummary], named: bool) -> Table {
         };
         let mut rate = figure(Quantity::Throughput);
         rate.text = rate.text.trim_end_matches("/s").to_owned();
-        let errors = variant.errors.total();
+        let errors = variant.errors;
         let tone = if errors > 0 { Tone::Problem } else { Tone::Plain };
         table.push(vec![
             first(name_of(variant)),

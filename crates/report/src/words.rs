@@ -330,14 +330,14 @@ pub(crate) fn alarms(summary: &Summary) -> Vec<Alarm> {
         .collect();
     let (mut errors, mut requests, mut unsent) = (ErrorCounts::default(), 0, 0);
     for variant in &summary.variants {
-        errors.add(variant.errors);
+        errors.add(variant.errors_by_kind);
         requests += variant.requests;
         unsent += variant.not_sent;
     }
     if let Some(line) = failures(requests, errors) {
-        let failed = |v: &&VariantSummary| v.errors.total() > 0;
+        let failed = |v: &&VariantSummary| v.errors > 0;
         let of = summary.variants.iter().filter(failed).filter_map(|v| {
-            failures(v.requests, v.errors).map(|text| format!("{}: {text}", subject(&v.name, &v.point)))
+            failures(v.requests, v.errors_by_kind).map(|text| format!("{}: {text}", subject(&v.name, &v.point)))
         });
         alarms.push(Alarm { line, of: of.collect() });
     }

@@ -16,7 +16,7 @@ pub struct Received<'a> {
     /// Its status.
     pub status: u16,
     /// Its header fields, name and value.
-    pub headers: &'a [(String, Vec<u8>)],
+    pub headers: &'a [(String, String)],
     /// Its body.
     pub body: &'a [u8],
 }
@@ -60,7 +60,7 @@ pub(crate) fn canonical(
     received: &Received<'_>,
 ) -> Result<Canonical, String> {
     let Received { status, headers, body } = *received;
-    let fields: Vec<_> = headers.iter().map(|(name, value)| Header { name, value }).collect();
+    let fields: Vec<_> = headers.iter().map(|(name, value)| Header { name, value: value.as_bytes() }).collect();
     check.head(&Head { status, fields: &fields });
     check.data(body);
     match check.done() {

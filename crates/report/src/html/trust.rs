@@ -63,7 +63,7 @@ fn variants(summary: &Summary) -> String {
 fn variant(variant: &VariantSummary) -> String {
     let reasons: String =
         variant.reasons.iter().map(|r| format!("<span class=\"reason\">{}</span>", escape(r))).collect();
-    let errors = words::failures(variant.requests, variant.errors);
+    let errors = words::failures(variant.requests, variant.errors_by_kind);
     let kinds = errors.as_deref().and_then(|text| text.split_once(": ")).map(|(_, kinds)| kinds);
     let kinds = kinds.map(|kinds| format!("<span class=\"reason\">{}</span>", escape(kinds)));
     let count = |n: u64| format!("<td class=\"n\">{}</td>", grouped(n));
@@ -74,7 +74,7 @@ fn variant(variant: &VariantSummary) -> String {
         escape(&words::subject(&variant.name, &variant.point)),
         variant.validity.name(),
         count(variant.requests),
-        grouped(variant.errors.total()),
+        grouped(variant.errors),
         kinds.unwrap_or_default(),
         count(variant.not_sent),
         count(variant.windows),

@@ -1,0 +1,275 @@
+//! Block estimates, and the estimates made of them: the only place where two variants meet.
+//!
+//! Two estimands, never mixed. The *typical* (p50 in closed load) is the median over a block's rounds of the
+//! log-ratio, and of the difference, of the windows' p50. A *total* (everything else) pools all measured windows of a
+//! variant in a block, nothing trimmed, and gives one log-ratio and one difference per block. Ratios are exp of the
+//! mean of block log-ratios; intervals are Student's t over blocks. No robust location is ever taken of a total.
+
+use weighbridge_model::record::{PointId, VariantId};
+use weighbridge_model::summary::{Estimate, Quantity, Statistic};
+
+use crate::gather::{Cell, Gathered, Lens, Totals};
+use crate::question::{Load, Question, Scope};
+use crate::stats::interval::{Interval, Mean};
+use crate::stats::sample::median;
+use crate::thresholds::{BEYOND_IN_ALL, BEYOND_PER_BLOCK, BLOCKS_FOR_INTERVAL, LEVEL};
+
+/// Why there is no estimate.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum Absence {
+    /// The variant ran in no block that counts.
+    #[error("no block that counts; run it again and look at the findings")]
+    NoBlock,
+    /// Nothing of the kind was recorded.
+    #[error("not measured")]
+    NotMeasured,
+    /// Too few requests beyond the quantile in some block.
+    #[error(
+        "{found} requests beyond this quantile in a block, {BEYOND_PER_BLOCK} are needed; allow a larger budget"
+    )]
+    FewPerBlock {
+        /// In the block with the fewest.
+        found: u64,
+    },
+    /// Too few requests beyond the quantile over all blocks.
+    #[error(
+        "{found} requests beyond this quantile in all, {BEYOND_IN_ALL} are needed; allow a larger budget"
+    )]
+    FewInAll {
+        /// Of the variant or the baseline, whichever has fewer.
+        found: u64,
+    },
+}
+
+/// What one block says of variant against baseline.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BlockEstimate {
+    /// The block's number.
+    pub block: u32,
+    /// ln(variant / baseline).
+    pub log_ratio: f64,
+    /// Variant minus baseline, in the quantity's unit.
+    pub difference: f64,
+}
+
+/// Variant against baseline over all blocks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contrast {
+    blocks: Vec<BlockEstimate>,
+    first_stage: usize,
+}
+
+/// One variant at one point in one scope: its cells with their totals.
+#[derive(Debug, Clone)]
+pub struct Side<'a> {
+    scope: Scope,
+    load: Load,
+    first_stage: usize,
+    cells: Vec<(Cell<'a>, Totals)>,
+}
+
+impl Contrast {
+    /// A contrast of block estimates, rising by block; `first_stage` is the number of blocks whose spread counts
+    /// (see [`Mean::with_first_stage`]).
+    pub fn new(blocks: Vec<BlockEstimate>, first_stage: usize) -> Self {
+        Self { blocks, first_stage }
+    }
+
+    /// The block estimates.
+    pub fn blocks(&self) -> &[BlockEstimate] {
+        &self.blocks
+    }
+
+    /// The blocks' log-ratios.
+    pub fn log_ratios(&self) -> Vec<f64> {
+        self.blocks.iter().map(|block| block.log_ratio).collect()
+    }
+
+    /// Mean log-ratio with its error; `None` below 4 blocks, where no interval is given.
+    pub fn log_mean(&self) -> Option<Mean> {
+        mean_with_error(&self.log_ratios(), self.first_stage)
+    }
+
+    /// Variant over baseline: exp of the mean of block log-ratios, with exponentiated bounds.
+    pub fn ratio(&self) -> Estimate {
+        let logs = estimate(&self.log_ratios(), self.first_stage);
+        Estimate {
+            point: logs.point.exp(),
+            lower: logs.lower.map(f64::exp),
+            upper: logs.upper.map(f64::exp),
+            ..logs
+        }
+    }
+
+    /// Variant minus baseline: the mean of block differences.
+    pub fn difference(&self) -> Estimate {
+        let differences: Vec<f64> = self.blocks.iter().map(|block| block.difference).collect();
+        estimate(&differences, self.first_stage)
+    }
+
+    /// The interval of the ratio; `None` below 4 blocks.
+    pub fn ratio_interval(&self) -> Option<Interval> {
+        self.log_mean().map(|mean| mean.interval(LEVEL).exp())
+    }
+
+    /// Half-width of the ratio's interval, relative to the ratio (0.01: known to within a factor of 1.01 either
+    /// way); `None` below 4 blocks.
+    pub fn half_width(&self) -> Option<f64> {
+        self.log_mean().map(|mean| mean.interval(LEVEL).half_width().exp_m1())
+    }
+}
+
+fn mean_with_error(values: &[f64], first_stage: usize) -> Option<Mean> {
+    let stage = first_stage.max(BLOCKS_FOR_INTERVAL);
+    (values.len() >= BLOCKS_FOR_INTERVAL).then(|| Mean::with_first_stage(values, stage)).flatten()
+}
+
+/// The estimate of block values: their mean with a t interval from 4 blocks on. `values` is not empty.
+fn estimate(values: &[f64], first_stage: usize) -> Estimate {
+    let interval = mean_with_error(values, first_stage).map(|mean| mean.interval(LEVEL));
+    Estimate {
+        point: values.iter().sum::<f64>() / values.len() as f64,
+        lower: interval.map(|i| i.lower),
+        upper: interval.map(|i| i.upper),
+        level: LEVEL,
+        blocks: values.len() as u32,
+    }
+}
+
+/// Whether a quantity is a typical under this load: p50 in closed load, and nothing else.
+pub fn is_typical(quantity: Quantity, load: Load) -> bool {
+    load == Load::Closed && quantity.statistic() == Statistic::Quantile(0.5)
+}
+
+impl<'a> Side<'a> {
+    /// Adds up one variant at one point in one scope.
+    pub fn new(
+        question: &Question,
+        gathered: &Gathered<'a>,
+        (point, variant): (PointId, VariantId),
+        scope: Scope,
+        lens: Lens,
+    ) -> Self {
+        let load = question.points.get(point.index()).map_or(Load::Closed, |point| point.load);
+        let cells = gathered.cells(point, variant, lens);
+        let cells = cells.into_iter().map(|cell| (cell.totals(scope), cell)).map(|(t, c)| (c, t)).collect();
+        Self { scope, load, first_stage: question.blocks.min as usize, cells }
+    }
+
+    /// The variant's own figure over blocks: the mean of block values. A block's typical is the median of its
+    /// windows' p50.
+    pub fn figure(&self, quantity: Quantity) -> Result<Estimate, Absence> {
+        self.enough_per_block(quantity)?;
+        let value = |(cell, totals): &(Cell<'_>, Totals)| match is_typical(quantity, self.load) {
+            true => median(
+                &cell.medians_by_round(self.scope, quantity).into_values().flatten().collect::<Vec<_>>(),
+            ),
+            false => totals.get(quantity),
+        };
+        let values: Vec<f64> = self.cells.iter().filter_map(value).collect();
+        if values.is_empty() {
+            return Err(Absence::NotMeasured);
+        }
+        Ok(estimate(&values, self.first_stage))
+    }
+
+    /// This variant against `baseline`, block by block.
+    ///
+    /// A block counts where both were measured in it. Needs, for a quantile, 20 requests beyond it in every block and
+    /// 100 in all, on both sides.
+    pub fn against(&self, baseline: &Side<'_>, quantity: Quantity) -> Result<Contrast, Absence> {
+        for side in [self, baseline] {
+            side.enough_per_block(quantity)?;
+            let found = side.beyond(quantity).map(|all| all.iter().sum());
+            if let Some(found) = found.filter(|found| *found < BEYOND_IN_ALL) {
+                return Err(Absence::FewInAll { found });
+            }
+        }
+        let pair = |mine: &(Cell<'_>, Totals)| {
+            let theirs = baseline.cells.iter().find(|(cell, _)| cell.block == mine.0.block)?;
+            match is_typical(quantity, self.load) {
+                true => typical(&mine.0, &theirs.0, self.scope, quantity),
+                false => total(mine.0.block, mine.1.get(quantity)?, theirs.1.get(quantity)?),
+            }
+        };
+        let blocks: Vec<_> = self.cells.iter().filter_map(pair).collect();
+        match blocks.is_empty() {
+            true => Err(Absence::NotMeasured),
+            false => Ok(Contrast::new(blocks, self.first_stage)),
+        }
+    }
+
+    /// Requests beyond a quantile per block; `None` for what is no quantile.
+    fn beyond(&self, quantity: Quantity) -> Option<Vec<u64>> {
+        let Statistic::Quantile(q) = quantity.statistic() else { return None };
+        let count = |(cell, totals): &(Cell<'_>, Totals)| match is_typical(quantity, self.load) {
+            true => cell.good(self.scope),
+            false => totals.recorded,
+        };
+        Some(self.cells.iter().map(count).map(|n| beyond(n, q)).collect())
+    }
+
+    fn enough_per_block(&self, quantity: Quantity) -> Result<(), Absence> {
+        let Some(beyond) = self.beyond(quantity) else {
+            return if self.cells.is_empty() { Err(Absence::NoBlock) } else { Ok(()) };
+        };
+        match beyond.into_iter().min() {
+            None => Err(Absence::NoBlock),
+            Some(found) if found < BEYOND_PER_BLOCK => Err(Absence::FewPerBlock { found }),
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+/// How many of `count` requests lie beyond the `q` quantile by nearest rank.
+pub(crate) fn beyond(count: u64, q: f64) -> u64 {
+    (count as f64 * (1.0 - q) + 1e-6).floor() as u64
+}
+
+/// The typical of one block: medians over rounds. Where a variant has several windows in a round (the baseline, from
+/// five variants on), the median of their p50 stands for the round.
+fn typical(mine: &Cell<'_>, theirs: &Cell<'_>, scope: Scope, quantity: Quantity) -> Option<BlockEstimate> {
+    let rounds = round_pairs(mine, theirs, scope, quantity);
+    let logs: Vec<f64> = rounds.iter().map(|(a, b)| (a / b).ln()).collect();
+    let differences: Vec<f64> = rounds.iter().map(|(a, b)| a - b).collect();
+    Some(BlockEstimate { block: mine.block, log_ratio: median(&logs)?, difference: median(&differences)? })
+}
+
+/// The p50 of variant and baseline in every round in which both had a good reply.
+fn round_pairs(mine: &Cell<'_>, theirs: &Cell<'_>, scope: Scope, quantity: Quantity) -> Vec<(f64, f64)> {
+    let theirs = theirs.medians_by_round(scope, quantity);
+    let pair = |(round, windows): (u32, Vec<f64>)| Some((median(&windows)?, median(theirs.get(&round)?)?));
+    let positive = |(a, b): &(f64, f64)| *a > 0.0 && *b > 0.0;
+    mine.medians_by_round(scope, quantity).into_iter().filter_map(pair).filter(positive).collect()
+}
+
+fn total(block: u32, mine: f64, theirs: f64) -> Option<BlockEstimate> {
+    let positive = mine > 0.0 && theirs > 0.0;
+    positive.then(|| BlockEstimate { block, log_ratio: (mine / theirs).ln(), difference: mine - theirs })
+}
+
+/// The headline of one variant at one point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Headline {
+    /// The point.
+    pub point: PointId,
+    /// The variant, never the baseline.
+    pub variant: VariantId,
+    /// Its cost over the blocks so far.
+    pub contrast: Result<Contrast, Absence>,
+}
+
+/// The headline of every variant at every point, over the blocks so far: what stopping and progress look at.
+pub fn headlines(question: &Question, gathered: &Gathered<'_>) -> Vec<Headline> {
+    let mut found = Vec::new();
+    for (point, facts) in question.points() {
+        let Some(&scope) = facts.scopes().first() else { continue };
+        let side = |variant| Side::new(question, gathered, (point, variant), scope, Lens::Measured);
+        let baseline = side(VariantId(0));
+        for (variant, _) in question.variants().skip(1) {
+            let contrast = side(variant).against(&baseline, question.headline);
+            found.push(Headline { point, variant, contrast });
+        }
+    }
+    found
+}

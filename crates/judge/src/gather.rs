@@ -1,0 +1,365 @@
+//! Trials put into blocks: what counts, what is void, and the sums of one variant in one block.
+//!
+//! A *cell* is one variant at one point in one block. This module adds up and merges; it never compares two variants, and
+//! never averages a percentile.
+
+use std::collections::BTreeMap;
+
+use weighbridge_model::quantity::{Nanoseconds, Ratio};
+use weighbridge_model::record::{
+    ErrorCounts, ErrorKind, OperationFigures, Outcome, PointId, TimeHistogram, Traffic, TrialRecord,
+    VariantId, Void, WindowEnd, WindowKind, WindowRecord, time_histogram,
+};
+use weighbridge_model::summary::{Quantity, Statistic};
+
+use crate::question::Scope;
+use crate::thresholds::STEAL_SHARE;
+
+/// The role under which CPU time that belongs to no process is booked; it is no variant's own.
+const UNATTRIBUTED: &str = "unattributed";
+
+/// All trials of a run by block, void blocks apart.
+#[derive(Debug, Clone)]
+pub struct Gathered<'a> {
+    /// Blocks that count, by rising number.
+    pub used: Vec<Block<'a>>,
+    /// Blocks that were thrown away: number and why.
+    pub void: Vec<(u32, String)>,
+}
+
+/// One block: a trial of every variant that took part.
+#[derive(Debug, Clone)]
+pub struct Block<'a> {
+    /// Its number, from 0.
+    pub number: u32,
+    /// Its trials.
+    pub trials: Vec<&'a TrialRecord>,
+}
+
+/// Which windows of a cell are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lens {
+    /// The measured windows.
+    Measured,
+    /// The longer windows of the window check, by their length in requests relative to a measured window.
+    Check(Longer),
+}
+
+/// How much longer a check window is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Longer {
+    /// About ten times: 3 to 32.
+    Tenfold,
+    /// About a hundred times: above 32.
+    Hundredfold,
+}
+
+/// One variant at one point in one block.
+#[derive(Debug, Clone)]
+pub struct Cell<'a> {
+    /// The block's number.
+    pub block: u32,
+    /// The trials (one, save where a variant was run twice in a block).
+    pub trials: Vec<&'a TrialRecord>,
+    /// The windows seen through the lens, in the order they ran.
+    pub windows: Vec<&'a WindowRecord>,
+    point: PointId,
+    lens: Lens,
+}
+
+/// Merged histograms of a cell's replies: good ones, and timeouts as lower bounds.
+#[derive(Debug, Clone)]
+pub struct Times {
+    /// Response times.
+    pub response: TimeHistogram,
+    /// Service times.
+    pub service: TimeHistogram,
+}
+
+impl<'a> Gathered<'a> {
+    /// Sorts trials into blocks. A block with a void trial, with more than 10 % of its CPU time stolen, or with an
+    /// aborted measured window is void as a whole: what is left of it was not measured under the same conditions.
+    pub fn new(trials: &'a [TrialRecord]) -> Self {
+        let mut blocks: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
+        for trial in trials {
+            blocks.entry(trial.block).or_default().push(trial);
+        }
+        let mut gathered = Self { used: Vec::new(), void: Vec::new() };
+        for (number, trials) in blocks {
+            match trials.iter().find_map(|trial| why_void(trial)) {
+                Some(reason) => gathered.void.push((number, reason)),
+                None => gathered.used.push(Block { number, trials }),
+            }
+        }
+        gathered
+    }
+
+    /// A variant's cells at a point, one per block in which it was measured.
+    pub fn cells(&self, point: PointId, variant: VariantId, lens: Lens) -> Vec<Cell<'a>> {
+        self.used.iter().filter_map(|block| block.cell(point, variant, lens)).collect()
+    }
+
+    /// Pairs of cells of a variant and the baseline, from the blocks in which both were measured.
+    pub fn pairs(&self, point: PointId, variant: VariantId, lens: Lens) -> Vec<(Cell<'a>, Cell<'a>)> {
+        let both = |block: &Block<'a>| {
+            Some((block.cell(point, variant, lens)?, block.cell(point, VariantId(0), lens)?))
+        };
+        self.used.iter().filter_map(both).collect()
+    }
+}
+
+/// Why a trial voids its block.
+fn why_void(trial: &TrialRecord) -> Option<String> {
+    if let Some(void) = &trial.void {
+        return Some(match void {
+            Void::Stopped => "the run was stopped in the middle of it".to_owned(),
+            Void::ClockJump => "the wall clock jumped".to_owned(),
+            Void::ServiceDied(detail) => format!("a service ended by itself: {detail}"),
+            Void::Steal(detail) => format!("the hypervisor took its CPU time: {detail}"),
+        });
+    }
+    if trial.steal > STEAL_SHARE {
+        let (share, limit) = (Ratio::new(trial.steal), Ratio::new(STEAL_SHARE));
+        return Some(format!("the hypervisor took {share} of its CPU time (limit {limit})"));
+    }
+    let cut = |w: &WindowRecord| w.kind == WindowKind::Measured && w.figures.end == WindowEnd::Aborted;
+    trial.windows.iter().any(cut).then(|| "a measured window was cut short".to_owned())
+}
+
+impl<'a> Block<'a> {
+    /// A variant's cell at a point; `None` where no window of it is seen through the lens.
+    pub fn cell(&self, point: PointId, variant: VariantId, lens: Lens) -> Option<Cell<'a>> {
+        let trials: Vec<_> = self.trials.iter().copied().filter(|t| t.variant == variant).collect();
+        let here = |w: &&WindowRecord| w.point == point;
+        let of_kind = |kind: WindowKind| {
+            trials.iter().flat_map(|t| &t.windows).filter(here).filter(move |w| w.kind == kind)
+        };
+        let windows: Vec<_> = match lens {
+            Lens::Measured => of_kind(WindowKind::Measured).collect(),
+            Lens::Check(longer) => {
+                let mut sizes: Vec<u64> = of_kind(WindowKind::Measured).map(|w| w.figures.requests).collect();
+                sizes.sort_unstable();
+                let usual = *sizes.get(sizes.len() / 2)?;
+                of_kind(WindowKind::Check)
+                    .filter(|w| longer_by(w.figures.requests, usual) == Some(longer))
+                    .collect()
+            }
+        };
+        (!windows.is_empty()).then_some(Cell { block: self.number, trials, windows, point, lens })
+    }
+}
+
+/// How much longer `requests` is than `usual`; `None` below about three times.
+fn longer_by(requests: u64, usual: u64) -> Option<Longer> {
+    match requests as f64 / usual.max(1) as f64 {
+        factor if factor > 32.0 => Some(Longer::Hundredfold),
+        factor if factor >= 3.0 => Some(Longer::Tenfold),
+        _ => None,
+    }
+}
+
+/// One window's figures of a scope.
+pub fn figures_of(window: &WindowRecord, scope: Scope) -> Option<&OperationFigures> {
+    match scope {
+        Scope::All | Scope::Only => window.figures.all.as_ref(),
+        Scope::One(operation) => window.figures.operations.iter().find(|f| f.operation == operation),
+    }
+}
+
+impl<'a> Cell<'a> {
+    /// The windows' figures of a scope, windows without a good reply left out.
+    fn figures(&self, scope: Scope) -> impl Iterator<Item = &'a OperationFigures> {
+        self.windows.iter().filter_map(move |window| figures_of(window, scope))
+    }
+
+    /// Good replies.
+    pub fn good(&self, scope: Scope) -> u64 {
+        self.figures(scope).map(|f| f.ok).sum()
+    }
+
+    /// Requests begun.
+    pub fn requests(&self) -> u64 {
+        self.windows.iter().map(|w| w.figures.requests).sum()
+    }
+
+    /// Requests due but never sent.
+    pub fn not_sent(&self) -> u64 {
+        self.windows.iter().map(|w| w.figures.not_sent).sum()
+    }
+
+    /// Failed requests by kind.
+    pub fn errors(&self) -> ErrorCounts {
+        let mut counts = ErrorCounts::default();
+        self.windows.iter().for_each(|w| counts.add(w.figures.errors));
+        counts
+    }
+
+    /// Kernel's counts on the generator's sockets.
+    pub fn traffic(&self) -> Traffic {
+        let mut traffic = Traffic::default();
+        self.windows.iter().for_each(|w| traffic.add(w.figures.traffic));
+        traffic
+    }
+
+    /// The windows' times, summed: first sent to last done of each.
+    pub fn time(&self) -> Nanoseconds {
+        self.windows.iter().map(|w| w.figures.ended.since(w.figures.started)).sum()
+    }
+
+    /// CPU time of the variant's own processes per request answered; `None` where it was not accounted.
+    ///
+    /// Sums over sums. Each role counts the requests of its own interval (thaw to freeze), which is longer than
+    /// the window by its lead-in.
+    pub fn cpu_per_request(&self) -> Option<f64> {
+        let mut roles: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for role in self.windows.iter().flat_map(|w| &w.cpu).filter(|role| role.role != UNATTRIBUTED) {
+            let (cpu, requests) = roles.entry(&role.role).or_default();
+            *cpu += role.cpu.as_nanos();
+            *requests += role.requests;
+        }
+        let each = roles.values().filter(|(_, requests)| *requests > 0);
+        let sum: f64 = each.map(|&(cpu, requests)| cpu as f64 / requests as f64).sum();
+        (sum > 0.0).then_some(sum)
+    }
+
+    /// Payload bytes both ways per request answered; `None` where none were counted.
+    fn bytes_per_request(&self) -> Option<f64> {
+        let errors = self.errors();
+        let unanswered: u64 = [ErrorKind::Connect, ErrorKind::Reset, ErrorKind::Timeout, ErrorKind::Protocol]
+            .into_iter()
+            .map(|kind| errors.get(kind))
+            .sum();
+        let answered = self.requests().saturating_sub(unanswered);
+        let traffic = self.traffic();
+        let bytes = traffic.sent.get() + traffic.received.get();
+        (answered > 0 && bytes > 0).then(|| bytes as f64 / answered as f64)
+    }
+
+    /// The largest resident memory of the variant's processes, roles summed; `None` where it is not known, or where
+    /// the trial visited other points too and its peak belongs to none of them.
+    fn memory_peak(&self) -> Option<f64> {
+        let mine = |t: &&&TrialRecord| t.windows.iter().all(|w| w.point == self.point);
+        let peaks =
+            self.trials.iter().filter(mine).map(|t| t.memory.iter().map(|role| role.peak.get()).sum());
+        peaks.max().filter(|peak: &u64| *peak > 0).map(|peak| peak as f64)
+    }
+
+    /// Merged histograms of a scope; empty through any lens but the measured windows'.
+    pub fn times(&self, scope: Scope) -> Times {
+        let mut times = Times { response: time_histogram(), service: time_histogram() };
+        if self.lens == Lens::Measured {
+            for trial in &self.trials {
+                times.add_trial(trial, self.point, scope);
+            }
+        }
+        times
+    }
+
+    /// Every total of the cell. `p50` here is the pooled one; the typical of closed load is not a cell's to give.
+    pub fn totals(&self, scope: Scope) -> Totals {
+        let times = self.times(scope);
+        let timeouts = self.timeouts(scope);
+        let mut totals = Totals { values: [None; Quantity::ALL.len()], recorded: times.response.len() };
+        for quantity in Quantity::ALL {
+            let histogram = if quantity.is_response() { &times.response } else { &times.service };
+            totals.values[quantity as usize] = match quantity.statistic() {
+                Statistic::Quantile(q) => quantile(histogram, q),
+                Statistic::Mean => self.mean(scope, quantity, &timeouts),
+                Statistic::Other => self.other(scope, quantity),
+            };
+        }
+        totals
+    }
+
+    /// Sum of times over count: good replies exactly from the windows, timeouts (lower bounds) from the histograms.
+    fn mean(&self, scope: Scope, quantity: Quantity, timeouts: &Times) -> Option<f64> {
+        let response = quantity.is_response();
+        let (late, pick): (_, fn(&OperationFigures) -> Nanoseconds) = match response {
+            true => (&timeouts.response, |f| f.response_sum),
+            false => (&timeouts.service, |f| f.service_sum),
+        };
+        let good: f64 = self.figures(scope).map(|f| pick(f).as_nanos() as f64).sum();
+        let count = self.good(scope) + late.len();
+        let bounds = if late.is_empty() { 0.0 } else { late.mean() * late.len() as f64 };
+        (self.good(scope) > 0).then(|| (good + bounds) / count as f64)
+    }
+
+    fn timeouts(&self, scope: Scope) -> Times {
+        let mut times = Times { response: time_histogram(), service: time_histogram() };
+        if self.lens == Lens::Measured && self.errors().timeout > 0 {
+            for trial in &self.trials {
+                times.add(trial, self.point, scope, Outcome::Error(ErrorKind::Timeout));
+            }
+        }
+        times
+    }
+
+    fn other(&self, scope: Scope, quantity: Quantity) -> Option<f64> {
+        match quantity {
+            Quantity::Throughput => {
+                let (good, time) = (self.good(scope), self.time().as_secs_f64());
+                (good > 0 && time > 0.0).then(|| good as f64 / time)
+            }
+            Quantity::CpuPerOperation if scope.has(quantity) => self.cpu_per_request(),
+            Quantity::BytesPerOperation if scope.has(quantity) => self.bytes_per_request(),
+            Quantity::MemoryPeak if scope.has(quantity) => self.memory_peak(),
+            _ => None,
+        }
+    }
+
+    /// The windows by round: the p50s of a scope in nanoseconds.
+    pub fn medians_by_round(&self, scope: Scope, quantity: Quantity) -> BTreeMap<u32, Vec<f64>> {
+        let mut rounds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for window in &self.windows {
+            if let Some(figures) = figures_of(window, scope) {
+                let p50 = if quantity.is_response() { figures.response_p50 } else { figures.service_p50 };
+                rounds.entry(window.round).or_default().push(p50.as_nanos() as f64);
+            }
+        }
+        rounds
+    }
+}
+
+/// Every total of a cell, by quantity.
+#[derive(Debug, Clone, Copy)]
+pub struct Totals {
+    values: [Option<f64>; Quantity::ALL.len()],
+    /// Replies in the merged histogram.
+    pub recorded: u64,
+}
+
+impl Totals {
+    /// A quantity's total in its unit; `None` where it was not measured.
+    pub fn get(&self, quantity: Quantity) -> Option<f64> {
+        self.values[quantity as usize]
+    }
+}
+
+impl Times {
+    fn add_trial(&mut self, trial: &TrialRecord, point: PointId, scope: Scope) {
+        self.add(trial, point, scope, Outcome::Ok);
+        self.add(trial, point, scope, Outcome::Error(ErrorKind::Timeout));
+    }
+
+    fn add(&mut self, trial: &TrialRecord, point: PointId, scope: Scope, outcome: Outcome) {
+        let Some(tallies) = trial.tallies.get(point.index()) else { return };
+        let wanted = |operation| match scope {
+            Scope::All | Scope::Only => true,
+            Scope::One(one) => one == operation,
+        };
+        for tally in tallies.entries.iter().filter(|t| t.outcome == outcome && wanted(t.operation)) {
+            add(&mut self.response, &tally.response);
+            add(&mut self.service, &tally.service);
+        }
+    }
+}
+
+/// Merges `from` into `into`.
+pub(crate) fn add(into: &mut TimeHistogram, from: &TimeHistogram) {
+    into.add(from).expect("every time histogram has the bounds of `time_histogram`");
+}
+
+/// The `q` quantile in nanoseconds, nearest rank, to the histogram's three digits; `None` where it is empty.
+pub(crate) fn quantile(histogram: &TimeHistogram, q: f64) -> Option<f64> {
+    (!histogram.is_empty()).then(|| histogram.value_at_quantile(q) as f64)
+}

@@ -1,0 +1,236 @@
+//! One server under one load: figures of `weigh load URL`, and whether they may be used.
+//!
+//! There are no blocks here, so no figure has an interval and nothing is compared.
+
+use weighbridge_model::quantity::{Nanoseconds, PerSecond, Ratio};
+use weighbridge_model::record::{
+    ErrorCounts, ErrorKind, Outcome, Tallies, TimeHistogram, Traffic, WindowEnd, WindowFigures, time_histogram,
+};
+use weighbridge_model::summary::Validity;
+
+use crate::thresholds::{
+    BEYOND_PER_BLOCK, BUSY_SHARE, LAG_FLOOR, LAG_SHARE, LOOP_DELAY_SHARE, RETRANSMIT_SHARE,
+};
+
+/// Figures of all threads together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Single {
+    /// Requests begun.
+    pub requests: u64,
+    /// Failures among them.
+    pub errors: ErrorCounts,
+    /// Requests due but never sent.
+    pub not_sent: u64,
+    /// Requests due per second.
+    pub offered: PerSecond,
+    /// First sent to last done.
+    pub took: Nanoseconds,
+    /// Good replies per second.
+    pub throughput: PerSecond,
+    /// Done minus due; a timeout counts as a lower bound.
+    pub response: Times,
+    /// Done minus sent; a timeout counts as a lower bound.
+    pub service: Times,
+    /// Kernel's counts on the sockets.
+    pub traffic: Traffic,
+    /// Connections opened while measuring.
+    pub connects: u64,
+    /// The generator's own lateness; absent where nothing was sent.
+    pub lag_p99: Option<Nanoseconds>,
+    /// Whether the figures may be used.
+    pub validity: Validity,
+    /// What speaks against them.
+    pub reasons: Vec<String>,
+}
+
+/// Statistics of one kind of time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Times {
+    /// Quantile, and its time or, where too few lie beyond it, how many do.
+    pub quantiles: [(f64, Result<Nanoseconds, u64>); 4],
+    /// Arithmetic mean; absent without a reply.
+    pub mean: Option<Nanoseconds>,
+    /// The longest; absent without a reply.
+    pub max: Option<Nanoseconds>,
+}
+
+/// Quantiles that are shown.
+const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+
+/// Sums up one window of each thread. `sharing` says so where client and server have to share a core.
+pub fn single(windows: &[WindowFigures], tallies: &Tallies, sharing: Option<&str>) -> Single {
+    let sum = |pick: fn(&WindowFigures) -> u64| windows.iter().map(pick).sum::<u64>();
+    let (mut errors, mut traffic) = (ErrorCounts::default(), Traffic::default());
+    for window in windows {
+        errors.add(window.errors);
+        traffic.add(window.traffic);
+    }
+    let started = windows.iter().map(|w| w.started).min().unwrap_or_default();
+    let took = windows.iter().map(|w| w.ended).max().unwrap_or_default().since(started);
+    let good = sum(|w| w.requests).saturating_sub(errors.total());
+    let (response, service) = histograms(tallies);
+    let mut single = Single {
+        requests: sum(|w| w.requests),
+        errors,
+        not_sent: sum(|w| w.not_sent),
+        offered: PerSecond::from_count(sum(|w| w.offered), took),
+        took,
+        throughput: PerSecond::from_count(good, took),
+        response: times(&response),
+        service: times(&service),
+        traffic,
+        connects: sum(|w| w.connects),
+        lag_p99: (!tallies.lag.is_empty()).then(|| quantile(&tallies.lag, 0.99)),
+        validity: Validity::Valid,
+        reasons: Vec::new(),
+    };
+    check(&mut single, windows, tallies, good);
+    if let Some(sharing) = sharing {
+        single.doubt(Validity::Suspect, sharing.to_owned());
+    }
+    single
+}
+
+/// Good replies and timeouts: a request that was given up took at least that long.
+fn histograms(tallies: &Tallies) -> (TimeHistogram, TimeHistogram) {
+    let (mut response, mut service) = (time_histogram(), time_histogram());
+    for tally in &tallies.entries {
+        if matches!(tally.outcome, Outcome::Ok | Outcome::Error(ErrorKind::Timeout)) {
+            crate::gather::add(&mut response, &tally.response);
+            crate::gather::add(&mut service, &tally.service);
+        }
+    }
+    (response, service)
+}
+
+fn quantile(histogram: &TimeHistogram, q: f64) -> Nanoseconds {
+    Nanoseconds::from_nanos(histogram.value_at_quantile(q))
+}
+
+fn times(histogram: &TimeHistogram) -> Times {
+    let at = |q: f64| {
+        let beyond = histogram.len() - (q * histogram.len() as f64).ceil() as u64;
+        if beyond < BEYOND_PER_BLOCK { Err(beyond) } else { Ok(quantile(histogram, q)) }
+    };
+    let present = !histogram.is_empty();
+    Times {
+        quantiles: QUANTILES.map(|q| (q, at(q))),
+        mean: present.then(|| Nanoseconds::from_nanos(histogram.mean().round() as u64)),
+        max: present.then(|| Nanoseconds::from_nanos(histogram.max())),
+    }
+}
+
+impl Single {
+    fn doubt(&mut self, validity: Validity, reason: String) {
+        self.validity = self.validity.max(validity);
+        self.reasons.push(reason);
+    }
+}
+
+/// The self-check, with the thresholds of a run.
+fn check(single: &mut Single, windows: &[WindowFigures], tallies: &Tallies, good: u64) {
+    if good == 0 {
+        single.doubt(Validity::Invalid, "no good reply came".to_owned());
+    }
+    let response = histograms(tallies).0;
+    let p50 = quantile(&response, 0.5);
+    if let Some(lag) = single.lag_p99 {
+        let limit = LAG_FLOOR.max(Nanoseconds::from_nanos((p50.as_nanos() as f64 * LAG_SHARE) as u64));
+        if lag > limit {
+            single.doubt(Validity::Invalid, format!("the generator was late: lag p99 {lag}, limit {limit}"));
+        }
+    }
+    if windows.iter().any(|w| w.end == WindowEnd::Saturated) || single.not_sent > 0 {
+        let reason = format!("overloaded: {} requests were due and never sent", single.not_sent);
+        single.doubt(Validity::Invalid, reason);
+    }
+    let service = quantile(&histograms(tallies).1, 0.5);
+    let delay = quantile(&tallies.loop_delay, 0.5);
+    if good > 0 && delay.share_of(service).get() > LOOP_DELAY_SHARE {
+        let reason = format!("replies waited in the generator: loop delay p50 {delay} of service p50 {service}");
+        single.doubt(Validity::Suspect, reason);
+    }
+    let busy = windows.iter().map(|w| w.health.busy.share_of(w.health.wall).get()).fold(0.0, f64::max);
+    if busy > BUSY_SHARE {
+        let share = Ratio::new((busy * 100.0).round() / 100.0);
+        let reason = format!("generator busy {share} of the time: throughput may be its limit; add `-t` threads");
+        single.doubt(Validity::Suspect, reason);
+    }
+    let segments = single.traffic.segments_out;
+    let again = single.traffic.retransmits;
+    if segments > 0 && again as f64 > segments as f64 * RETRANSMIT_SHARE {
+        single.doubt(Validity::Suspect, format!("{again} of {segments} segments were sent again"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weighbridge_model::quantity::Timestamp;
+    use weighbridge_model::record::{LoopHealth, OperationId, RequestRecord};
+
+    fn record(due: u64, sent: u64, done: u64, outcome: Outcome) -> RequestRecord {
+        let at = Timestamp::from_nanos;
+        RequestRecord { due: at(due), sent: at(sent), done: at(done), operation: OperationId(0), outcome }
+    }
+
+    fn window(requests: u64, errors: ErrorCounts) -> WindowFigures {
+        WindowFigures {
+            started: Timestamp::from_nanos(1_000),
+            ended: Timestamp::from_nanos(1_000_001_000),
+            end: WindowEnd::Complete,
+            offered: requests,
+            requests,
+            not_sent: 0,
+            errors,
+            connects: 1,
+            operations: Vec::new(),
+            all: None,
+            traffic: Traffic::default(),
+            health: LoopHealth { wall: Nanoseconds::from_secs(1), ..LoopHealth::default() },
+        }
+    }
+
+    #[test]
+    fn quantiles_come_with_enough_requests_beyond_them_or_not_at_all() {
+        let mut tallies = Tallies::default();
+        // 1 to 2000 µs: asymmetric enough that the 5th percentile cannot pass for the 95th.
+        (1..=2000).for_each(|t| tallies.record(&record(0, 0, t * 1000, Outcome::Ok)));
+        let single = single(&[window(2000, ErrorCounts::default())], &tallies, None);
+        let near = |q: usize, micros: f64| {
+            let (_, time) = single.response.quantiles[q];
+            (time.unwrap().as_nanos() as f64 / (micros * 1000.0) - 1.0).abs() < 0.001
+        };
+        assert!(near(0, 1000.0) && near(1, 1800.0) && near(2, 1980.0));
+        assert_eq!(single.response.quantiles[3].1, Err(2), "2 of 2000 lie beyond p99.9");
+        assert_eq!((single.validity, single.throughput.get().round()), (Validity::Valid, 2000.0));
+    }
+
+    #[test]
+    fn a_timeout_counts_as_a_lower_bound_and_other_errors_only_as_errors() {
+        let mut tallies = Tallies::default();
+        tallies.record(&record(0, 0, 1_000, Outcome::Ok));
+        tallies.record(&record(0, 0, 9_000_000, Outcome::Error(ErrorKind::Timeout)));
+        tallies.record(&record(0, 0, 70_000_000, Outcome::Error(ErrorKind::Status)));
+        let errors = ErrorCounts { timeout: 1, status: 1, ..ErrorCounts::default() };
+        let single = single(&[window(3, errors)], &tallies, None);
+        let max = single.response.max.unwrap().as_nanos();
+        assert!((9_000_000..9_100_000).contains(&max), "{max}");
+        assert_eq!(single.throughput.get().round(), 1.0, "only good replies are throughput");
+    }
+
+    #[test]
+    fn a_late_generator_invalidates_and_a_busy_one_is_suspect() {
+        let mut tallies = Tallies::default();
+        (0..100).for_each(|_| tallies.record(&record(0, 0, 100_000, Outcome::Ok)));
+        tallies.lag.record_n(200_000, 100).unwrap();
+        let late = single(&[window(100, ErrorCounts::default())], &tallies, None);
+        assert_eq!(late.validity, Validity::Invalid);
+        assert!(late.reasons[0].contains("lag p99 200 µs, limit 100 µs"), "{:?}", late.reasons);
+        tallies.lag.reset();
+        let mut busy = window(100, ErrorCounts::default());
+        busy.health.busy = Nanoseconds::from_millis(900);
+        let busy = single(&[busy], &tallies, Some("client and server share their cores"));
+        assert_eq!((busy.validity, busy.reasons.len()), (Validity::Suspect, 2));
+    }
+}

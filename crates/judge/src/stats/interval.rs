@@ -1,0 +1,180 @@
+//! Student's t interval over block estimates, and Stein's two-stage rule for how many blocks to run.
+//!
+//! Blocks are the only units: whoever passes single windows or requests here gets an interval that is far too
+//! narrow. The module refuses to look at the data again after the number of blocks is fixed.
+
+use super::sample::{mean, standard_deviation};
+use super::student::two_sided_quantile;
+
+/// A mean with its standard error and the degrees of freedom of that error: all that an interval or a p value needs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mean {
+    /// The mean of the block estimates.
+    pub point: f64,
+    /// Its standard error, s/√n.
+    pub error: f64,
+    /// Degrees of freedom of s.
+    pub degrees: f64,
+}
+
+/// A two-sided interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// The middle on the scale on which the mean was taken.
+    pub point: f64,
+    /// The lower bound.
+    pub lower: f64,
+    /// The upper bound.
+    pub upper: f64,
+}
+
+/// Two stages of blocks: the first fixes the spread and with it the number of blocks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stein {
+    /// Blocks of the first stage, at least 2.
+    pub first: usize,
+    /// Most blocks allowed.
+    pub most: usize,
+    /// Wanted half-width of the interval, in the unit of the estimates.
+    pub goal: f64,
+    /// Confidence level, for example 0.95.
+    pub level: f64,
+}
+
+/// What Stein's rule asks for after the first stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blocks {
+    /// How many blocks to run in all.
+    pub run: usize,
+    /// How many the goal would take, before clipping to the most allowed.
+    pub needed: usize,
+}
+
+impl Mean {
+    /// The mean of `estimates` with s of all of them: n−1 degrees of freedom. `None` below two estimates.
+    ///
+    /// Assumes estimates that are independent and near normal, which block averages and their log-ratios are.
+    pub fn of(estimates: &[f64]) -> Option<Self> {
+        Self::with_first_stage(estimates, estimates.len())
+    }
+
+    /// The mean of all `estimates` with s of the first `first` only, and first−1 degrees of freedom.
+    ///
+    /// This is Stein's second stage (Stein 1945): n depended on the first stage's s, and x̄ is independent of it, so
+    /// (x̄−µ)√n/s is exactly t with first−1 degrees of freedom; with the s of all n it would not be, and stopping
+    /// early at a luckily small s would make the interval too narrow. `None` below two estimates in the first stage.
+    pub fn with_first_stage(estimates: &[f64], first: usize) -> Option<Self> {
+        let stage = &estimates[..first.min(estimates.len())];
+        let deviation = standard_deviation(stage)?;
+        Some(Self {
+            point: mean(estimates)?,
+            error: deviation / (estimates.len() as f64).sqrt(),
+            degrees: (stage.len() - 1) as f64,
+        })
+    }
+
+    /// mean ± t(ν)·s/√n.
+    pub fn interval(self, level: f64) -> Interval {
+        let half = two_sided_quantile(level, self.degrees) * self.error;
+        Interval { point: self.point, lower: self.point - half, upper: self.point + half }
+    }
+}
+
+impl Interval {
+    /// The interval of a ratio from the interval of its logarithm.
+    pub fn exp(self) -> Self {
+        Self { point: self.point.exp(), lower: self.lower.exp(), upper: self.upper.exp() }
+    }
+
+    /// Half the distance between the bounds.
+    pub fn half_width(self) -> f64 {
+        0.5 * (self.upper - self.lower)
+    }
+
+    /// Whether `value` lies between the bounds, bounds included.
+    pub fn contains(self, value: f64) -> bool {
+        self.lower <= value && value <= self.upper
+    }
+}
+
+impl Stein {
+    /// n = ⌈(t(first−1)·s/goal)²⌉ clipped to [first, most], with s from the first stage of `estimates`.
+    ///
+    /// `None` while the first stage is incomplete.
+    pub fn blocks(&self, estimates: &[f64]) -> Option<Blocks> {
+        if estimates.len() < self.first {
+            return None;
+        }
+        let stage = Mean::with_first_stage(&estimates[..self.first], self.first)?;
+        let deviation = stage.error * (self.first as f64).sqrt();
+        let root = two_sided_quantile(self.level, stage.degrees) * deviation / self.goal;
+        // A goal of zero asks for more blocks than there are; `as` saturates, and not-a-number (0/0) becomes 0.
+        let needed = (root * root).ceil() as usize;
+        Some(Blocks { run: needed.clamp(self.first, self.most.max(self.first)), needed })
+    }
+}
+
+impl Blocks {
+    /// Whether clipping cut the number below what the goal takes.
+    pub fn cut(self) -> bool {
+        self.run < self.needed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_of_a_textbook_sample() {
+        // NIST/SEMATECH e-Handbook §1.3.5.2: N = 195, mean 9.261460, s = 0.022789, 95 % limits 9.258242 and 9.264679.
+        let (n, s, middle) = (195_u32, 0.022_789, 9.261_460);
+        let mean =
+            Mean { point: middle, error: s / f64::from(n).sqrt(), degrees: f64::from(n - 1) }.interval(0.95);
+        assert!((mean.lower - 9.258_242).abs() < 2e-6 && (mean.upper - 9.264_679).abs() < 2e-6, "{mean:?}");
+    }
+
+    #[test]
+    fn six_blocks_use_five_degrees_of_freedom() {
+        // mean 3.5, s = √3.5, half-width 2.5706·√(3.5/6).
+        let interval = Mean::of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap().interval(0.95);
+        assert!((interval.half_width() - 2.570_581_835_6 * (3.5_f64 / 6.0).sqrt()).abs() < 1e-9);
+        assert_eq!(Mean::of(&[1.0]), None);
+    }
+
+    #[test]
+    fn stein_asks_for_the_blocks_that_the_first_stage_says() {
+        let first = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        // (2.5706·1.8708/goal)²: 23.13 at goal 1, so 24; 5.78 at goal 2, so clipped up to 6; 92.5 at 0.5, cut to 30.
+        let rule = |goal| Stein { first: 6, most: 30, goal, level: 0.95 };
+        assert_eq!(rule(1.0).blocks(&first), Some(Blocks { run: 24, needed: 24 }));
+        assert_eq!(rule(2.0).blocks(&first).unwrap().run, 6);
+        let cut = rule(0.5).blocks(&first).unwrap();
+        assert!(cut.cut() && cut == Blocks { run: 30, needed: 93 });
+        assert_eq!(rule(1.0).blocks(&first[..5]), None);
+    }
+
+    #[test]
+    fn stein_does_not_look_again_after_the_first_stage() {
+        let rule = Stein { first: 6, most: 30, goal: 1.0, level: 0.95 };
+        let mut estimates = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let planned = rule.blocks(&estimates);
+        estimates.extend([1e6, -1e6, 1e6]);
+        assert_eq!(rule.blocks(&estimates), planned);
+    }
+
+    #[test]
+    fn the_final_interval_keeps_the_deviation_of_the_first_stage() {
+        let estimates = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 3.5, 3.5, 3.5, 3.5];
+        let mean = Mean::with_first_stage(&estimates, 6).unwrap();
+        assert_eq!(mean.degrees, 5.0);
+        assert!((mean.error - (3.5_f64 / 10.0).sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_first_stage_without_spread_needs_no_more_blocks() {
+        let rule = Stein { first: 4, most: 30, goal: 0.0, level: 0.95 };
+        assert_eq!(rule.blocks(&[2.0; 4]).unwrap().run, 4);
+        assert_eq!(rule.blocks(&[1.0, 2.0, 1.0, 2.0]).unwrap().run, 30);
+    }
+}

@@ -1,0 +1,11 @@
+//! Plain mathematics on slices of `f64`: distributions, samples, intervals, multiple tests, steadiness.
+//!
+//! Each function names its formula, its source and what it assumes, and is tested against published values or
+//! closed forms. Nothing here knows a variant, a window or a unit.
+
+pub mod interval;
+pub mod multiple;
+pub mod sample;
+pub mod special;
+pub mod steady;
+pub mod student;

@@ -1,0 +1,211 @@
+//! Do the windows agree with each other: drift within trials, two levels, carry-over between neighbours, and the
+//! window check.
+//!
+//! Each answers with an alarm or nothing; none of them moves an estimate.
+
+use std::collections::BTreeMap;
+
+use weighbridge_model::quantity::Ratio;
+use weighbridge_model::record::{PointId, VariantId};
+use weighbridge_model::summary::{Quantity, Validity};
+
+use crate::diagnose::Alarm;
+use crate::estimate::{Contrast, Side};
+use crate::gather::{Cell, Gathered, Lens, Longer, figures_of};
+use crate::question::{Question, Scope};
+use crate::stats::interval::Mean;
+use crate::stats::multiple::p_against_zero;
+use crate::stats::sample::median;
+use crate::stats::steady::{carry_over, drift, two_levels};
+use crate::thresholds::{CARRY_OVER_P, DRIFT_CHANGE, DRIFT_P, LEVEL, WINDOW_CHECK_P};
+
+/// The name of the alarm that flags a cost which changes with the window's length.
+pub const DEPENDS_ON_WINDOW: &str = "depends on window";
+
+/// Fewest rounds of each order in a block that are compared for carry-over.
+const ROUNDS_PER_ORDER: usize = 3;
+
+/// The logarithms of the p50 of a cell's measured windows, in the order they ran.
+fn log_medians(cell: &Cell<'_>) -> Vec<f64> {
+    let p50s = cell.windows.iter().filter_map(|window| window.figures.all.as_ref());
+    p50s.map(|figures| (figures.response_p50.as_nanos().max(1) as f64).ln()).collect()
+}
+
+/// Whether a variant was still changing while it was measured: more than half of its trials drift significantly, and the
+/// median change over a trial is above 5 %.
+pub fn drifting(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<Alarm> {
+    let cells = gathered.cells(point, variant, Lens::Measured);
+    let drifts: Vec<_> = cells.iter().filter_map(|cell| drift(&log_medians(cell))).collect();
+    let significant = drifts.iter().filter(|drift| drift.p < DRIFT_P).count();
+    let change = median(&drifts.iter().map(|drift| drift.change).collect::<Vec<_>>())?;
+    (2 * significant > drifts.len() && change.abs() > DRIFT_CHANGE).then(|| Alarm {
+        validity: Validity::Suspect,
+        name: "drift",
+        evidence: format!(
+            "response p50 changed by {} within a trial, in {significant} of {} trials",
+            Ratio::new(change.exp_m1()),
+            drifts.len()
+        ),
+        remedy: "allow a longer `warmup`",
+    })
+}
+
+/// Whether a variant's windows lie on two levels, block by block.
+pub fn on_two_levels(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<Alarm> {
+    let cells = gathered.cells(point, variant, Lens::Measured);
+    let found: Vec<_> = cells.iter().filter_map(|cell| two_levels(&log_medians(cell))).collect();
+    let first = found.first().filter(|_| 2 * found.len() > cells.len())?;
+    let times = |log: f64| weighbridge_model::quantity::display_nanos(log.exp());
+    Some(Alarm {
+        validity: Validity::Valid,
+        name: "two levels",
+        evidence: format!(
+            "windows lie near {} and near {} ({} of them), in {} of {} blocks",
+            times(first.low),
+            times(first.high),
+            Ratio::new((100.0 * first.high_share).round() / 100.0),
+            found.len(),
+            cells.len()
+        ),
+        remedy: "the p50 is one of two states; read the windows over time beside it",
+    })
+}
+
+/// Whether a variant's cost depends on whether it ran before or after the baseline in a round.
+pub fn carried_over(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<Alarm> {
+    let pairs = gathered.pairs(point, variant, Lens::Measured);
+    let orders: Vec<_> = pairs.iter().filter_map(|(mine, theirs)| by_order(mine, theirs)).collect();
+    let (after, before): (Vec<f64>, Vec<f64>) = orders.into_iter().unzip();
+    let found = carry_over(&after, &before).filter(|found| found.p < CARRY_OVER_P)?;
+    Some(Alarm {
+        validity: Validity::Suspect,
+        name: "carry-over",
+        evidence: format!(
+            "response p50 against the baseline differs by {} between the orders AB and BA",
+            Ratio::new(found.difference.point.exp_m1())
+        ),
+        remedy: "lengthen the window or the lead-in: a window is changed by the one before it",
+    })
+}
+
+/// Median log-ratio of a block's rounds in which the variant ran after the baseline, and before it. Rounds in which it ran
+/// between two windows of the baseline say nothing of order.
+fn by_order(mine: &Cell<'_>, theirs: &Cell<'_>) -> Option<(f64, f64)> {
+    let mut rounds: BTreeMap<u32, Vec<(u32, f64)>> = BTreeMap::new();
+    for window in &theirs.windows {
+        if let Some(figures) = figures_of(window, Scope::All) {
+            let p50 = figures.response_p50.as_nanos() as f64;
+            rounds.entry(window.round).or_default().push((window.position, p50));
+        }
+    }
+    let (mut after, mut before) = (Vec::new(), Vec::new());
+    for window in &mine.windows {
+        let Some((figures, baseline)) = figures_of(window, Scope::All).zip(rounds.get(&window.round)) else {
+            continue;
+        };
+        let p50s: Vec<f64> = baseline.iter().map(|(_, p50)| *p50).collect();
+        let log_ratio = (figures.response_p50.as_nanos() as f64 / median(&p50s)?).ln();
+        if !log_ratio.is_finite() {
+            continue;
+        }
+        if baseline.iter().all(|(position, _)| *position < window.position) {
+            after.push(log_ratio);
+        } else if baseline.iter().all(|(position, _)| *position > window.position) {
+            before.push(log_ratio);
+        }
+    }
+    let enough = after.len() >= ROUNDS_PER_ORDER && before.len() >= ROUNDS_PER_ORDER;
+    enough.then_some(())?;
+    Some((median(&after)?, median(&before)?))
+}
+
+/// Whether a variant's headline cost moves beyond its interval in windows ten or a hundred times as long.
+///
+/// Where the headline cannot be had from single windows (it needs a trial's histograms), the mean response time stands for it.
+/// From three blocks on, the blocks' own differences must also be significant: the check has fewer windows and
+/// more noise than the cost; below, the cost must move by more than the margin.
+pub fn depends_on_window(
+    question: &Question,
+    gathered: &Gathered<'_>,
+    point: PointId,
+    variant: VariantId,
+    scope: Scope,
+) -> Option<Alarm> {
+    let contrast = |lens, quantity| {
+        let side = |variant| Side::new(question, gathered, (point, variant), scope, lens);
+        side(variant).against(&side(VariantId(0)), quantity).ok()
+    };
+    let check = |longer: Longer| {
+        let checked = |quantity| Some((contrast(Lens::Check(longer), quantity)?, quantity));
+        let (check, quantity) = checked(question.headline).or_else(|| checked(Quantity::ResponseMean))?;
+        moved(&contrast(Lens::Measured, quantity)?, &check, question.margin)
+            .map(|change| (longer, quantity, change))
+    };
+    let (longer, quantity, change) = [Longer::Tenfold, Longer::Hundredfold].into_iter().find_map(check)?;
+    let times = if longer == Longer::Tenfold { "ten" } else { "a hundred" };
+    Some(Alarm {
+        validity: Validity::Suspect,
+        name: DEPENDS_ON_WINDOW,
+        evidence: format!(
+            "{quantity} against the baseline changes by {} in windows {times} times as long",
+            Ratio::new(change.exp_m1())
+        ),
+        remedy: "set `window` to a longer time: something in the service is slower than a window",
+    })
+}
+
+/// By how much the log-ratio moved, where that is beyond the interval and beyond the check's own noise.
+fn moved(measured: &Contrast, check: &Contrast, margin: Ratio) -> Option<f64> {
+    let interval = measured.log_mean()?.interval(LEVEL);
+    let logs = check.log_ratios();
+    let longer = logs.iter().sum::<f64>() / logs.len() as f64;
+    let of_block = |block: u32| measured.blocks().iter().find(|b| b.block == block);
+    let differences: Vec<f64> =
+        check.blocks().iter().filter_map(|b| Some(b.log_ratio - of_block(b.block)?.log_ratio)).collect();
+    let beyond_noise = match Mean::of(&differences).filter(|_| differences.len() >= 3) {
+        Some(mean) => p_against_zero(mean) < WINDOW_CHECK_P,
+        None => (longer - interval.point).abs() > margin.get(),
+    };
+    (!interval.contains(longer) && beyond_noise).then_some(longer - interval.point)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::BlockEstimate;
+
+    const MARGIN: Ratio = Ratio::new(0.02);
+
+    fn contrast(logs: &[f64]) -> Contrast {
+        let block = |(block, log): (u32, &f64)| BlockEstimate { block, log_ratio: *log, difference: 0.0 };
+        Contrast::new((0..).zip(logs).map(block).collect(), 6)
+    }
+
+    #[test]
+    fn a_shift_beyond_interval_and_noise_has_moved() {
+        let measured = contrast(&[0.100, 0.101, 0.099, 0.100, 0.101, 0.099]);
+        let check = contrast(&[0.150, 0.148, 0.152, 0.151, 0.149, 0.150]);
+        assert!((moved(&measured, &check, MARGIN).unwrap() - 0.05).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_noisy_check_beyond_a_narrow_interval_has_not_moved() {
+        let measured = contrast(&[0.100, 0.101, 0.099, 0.100, 0.101, 0.099]);
+        let check = contrast(&[0.160, 0.050, 0.165, 0.045, 0.158, 0.052]);
+        assert_eq!(moved(&measured, &check, MARGIN), None);
+    }
+
+    #[test]
+    fn a_steady_shift_within_a_wide_interval_has_not_moved() {
+        let measured = contrast(&[0.05, 0.15, 0.05, 0.15, 0.05, 0.15]);
+        let check = contrast(&[0.061, 0.160, 0.060, 0.159, 0.060, 0.160]);
+        assert_eq!(moved(&measured, &check, MARGIN), None);
+    }
+
+    #[test]
+    fn with_checks_in_two_blocks_only_the_margin_decides() {
+        let measured = contrast(&[0.100, 0.101, 0.099, 0.100, 0.101, 0.099]);
+        assert_eq!(moved(&measured, &contrast(&[0.115, 0.116]), MARGIN), None);
+        assert!(moved(&measured, &contrast(&[0.125, 0.126]), MARGIN).is_some());
+    }
+}

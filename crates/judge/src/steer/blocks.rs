@@ -1,0 +1,272 @@
+//! When to stop, and how long a block measures.
+
+use weighbridge_model::quantity::{Nanoseconds, Ratio};
+
+use crate::question::Blocks;
+use crate::stats::interval::Stein;
+use crate::thresholds::{LEVEL, ROUNDS_LEAST};
+
+/// What decides the number and the length of blocks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BlockRule {
+    /// Fewest (the first stage) and most blocks.
+    pub blocks: Blocks,
+    /// Wanted half-width of the headline's ratio, relative to the ratio; `None` runs the fewest blocks and fills the budget
+    /// with rounds.
+    pub until: Option<Ratio>,
+    /// The time allowed.
+    pub budget: Budget,
+}
+
+/// The time allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Budget {
+    /// From the first start on, all included (`budget` of an experiment).
+    Whole(Nanoseconds),
+    /// Of rounds only (`-d` of `weigh load`).
+    Measured(Nanoseconds),
+}
+
+/// The run so far.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BlockHistory<'a> {
+    /// Blocks that count.
+    pub used: u32,
+    /// Blocks thrown away.
+    pub void: u32,
+    /// The headline's block log-ratios, one slice per variant and point, rising by block.
+    pub log_ratios: &'a [Vec<f64>],
+    /// Starts, checks and warm-ups of all blocks begun so far.
+    pub overhead: Nanoseconds,
+    /// Blocks begun so far, void ones and one that is just warm included.
+    pub begun: u32,
+    /// Rounds of all blocks so far, switches included.
+    pub measured: Nanoseconds,
+    /// One round at every point, as far as it is known.
+    pub round: Option<Nanoseconds>,
+}
+
+/// What to do next in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockStep {
+    /// Run another block; so many are planned in all.
+    Run {
+        /// Blocks planned by now.
+        of: u32,
+    },
+    /// The run has its blocks.
+    Stop(Stop),
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The planned number is reached; with a goal, the goal too.
+    Enough,
+    /// The most blocks allowed are run and the goal would take more.
+    Most {
+        /// Blocks that the goal would take.
+        needed: u32,
+    },
+    /// The budget would not hold another block and the plan asks for more.
+    Budget {
+        /// Blocks that the goal would take.
+        needed: u32,
+    },
+    /// As many blocks are void as the fewest that a run needs.
+    Void,
+}
+
+/// Blocks that the headline asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Wanted {
+    run: u32,
+    needed: u32,
+}
+
+impl BlockRule {
+    /// The next step, asked before each block.
+    ///
+    /// Below the fewest blocks: another one, whatever the budget. Then, with a goal, n = ⌈(t(min−1)·s/ln(1+until))²⌉ of
+    /// the widest headline, clipped to [min, max], is fixed by the first stage alone; without one, n is the fewest.
+    pub fn next(&self, history: &BlockHistory<'_>) -> BlockStep {
+        let planned = self.planned(history);
+        if history.void >= self.blocks.min && history.void > history.used {
+            return BlockStep::Stop(Stop::Void);
+        }
+        if history.used < self.blocks.min {
+            return BlockStep::Run { of: planned };
+        }
+        let wanted = self.wanted(history);
+        if history.used >= wanted.run {
+            let cut = wanted.needed > history.used;
+            return BlockStep::Stop(if cut { Stop::Most { needed: wanted.needed } } else { Stop::Enough });
+        }
+        if !self.holds_another(history) {
+            return BlockStep::Stop(Stop::Budget { needed: wanted.needed });
+        }
+        BlockStep::Run { of: wanted.run }
+    }
+
+    /// The measured time of the block that is now warm: (budget − starts and warm-ups so far) / blocks still planned,
+    /// with the starts and warm-ups of the blocks to come set aside at the pace of those so far.
+    ///
+    /// With a goal, blocks are as long as if every affordable block were run, in both stages alike: Stein's rule
+    /// assumes one spread for all, and a goal met early then saves time.
+    pub fn measured_time(&self, history: &BlockHistory<'_>) -> Nanoseconds {
+        let left = u64::from(self.planned(history).saturating_sub(history.used).max(1));
+        match self.budget {
+            Budget::Measured(time) => time.saturating_sub(history.measured) / left,
+            Budget::Whole(time) => {
+                let to_come = overhead_per_block(history) * (left - 1);
+                time.saturating_sub(history.overhead + history.measured).saturating_sub(to_come) / left
+            }
+        }
+    }
+
+    /// Blocks among which the budget is shared out.
+    fn planned(&self, history: &BlockHistory<'_>) -> u32 {
+        let Blocks { min, max } = self.blocks;
+        let most = max.max(min);
+        match (self.until, self.budget) {
+            (None, _) => min,
+            (Some(_), Budget::Measured(_)) => most,
+            (Some(_), Budget::Whole(time)) => {
+                let least =
+                    overhead_per_block(history) + history.round.unwrap_or_default() * u64::from(ROUNDS_LEAST);
+                let affordable = time.as_nanos().checked_div(least.as_nanos()).unwrap_or(u64::MAX);
+                affordable.clamp(u64::from(min), u64::from(most)) as u32
+            }
+        }
+    }
+
+    fn wanted(&self, history: &BlockHistory<'_>) -> Wanted {
+        let Blocks { min, max } = self.blocks;
+        let Some(until) = self.until else { return Wanted { run: min, needed: min } };
+        let rule = Stein { first: min as usize, most: max as usize, goal: until.get().ln_1p(), level: LEVEL };
+        let asked = history.log_ratios.iter().filter_map(|logs| rule.blocks(logs));
+        asked.fold(Wanted { run: min, needed: min }, |widest, blocks| Wanted {
+            run: widest.run.max(blocks.run as u32),
+            needed: widest.needed.max(u32::try_from(blocks.needed).unwrap_or(u32::MAX)),
+        })
+    }
+
+    /// Whether the budget holds another block as long as those so far.
+    fn holds_another(&self, history: &BlockHistory<'_>) -> bool {
+        let measured = history.measured / u64::from(history.begun.max(1));
+        match self.budget {
+            Budget::Measured(time) => history.measured + measured <= time,
+            Budget::Whole(time) => {
+                history.overhead + history.measured + overhead_per_block(history) + measured <= time
+            }
+        }
+    }
+}
+
+fn overhead_per_block(history: &BlockHistory<'_>) -> Nanoseconds {
+    history.overhead / u64::from(history.begun.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: BlockRule = BlockRule {
+        blocks: Blocks { min: 6, max: 30 },
+        until: Some(Ratio::new(0.01)),
+        budget: Budget::Whole(Nanoseconds::from_secs(600)),
+    };
+
+    /// Log-ratios with a first-stage deviation of `s`: three at +d, three at −d, s = d·√(6/5).
+    fn first_stage(s: f64) -> Vec<f64> {
+        let d = s / (6.0_f64 / 5.0).sqrt();
+        vec![d, -d, d, -d, d, -d]
+    }
+
+    fn history(used: u32, log_ratios: &[Vec<f64>]) -> BlockHistory<'_> {
+        BlockHistory {
+            used,
+            void: 0,
+            log_ratios,
+            overhead: Nanoseconds::from_secs(2) * u64::from(used),
+            begun: used,
+            measured: Nanoseconds::from_secs(10) * u64::from(used),
+            round: Some(Nanoseconds::from_millis(60)),
+        }
+    }
+
+    #[test]
+    fn the_first_stage_is_always_run_even_over_budget() {
+        let rule = BlockRule { budget: Budget::Whole(Nanoseconds::from_secs(1)), ..RULE };
+        for used in 0..6 {
+            let logs = [first_stage(0.01)[..used as usize].to_vec()];
+            assert!(matches!(rule.next(&history(used, &logs)), BlockStep::Run { .. }), "{used}");
+        }
+        assert!(matches!(rule.next(&history(6, &[first_stage(0.05)])), BlockStep::Stop(Stop::Budget { .. })));
+    }
+
+    #[test]
+    fn the_widest_headline_fixes_the_number_of_blocks() {
+        // s = 0.01: (2.5706·0.01/ln 1.01)² = 6.67, so 7; s = 0.02 takes 26.7, so 27.
+        let logs = [first_stage(0.01), first_stage(0.02)];
+        assert_eq!(RULE.next(&history(6, &logs[..1])), BlockStep::Run { of: 7 });
+        assert_eq!(RULE.next(&history(6, &logs)), BlockStep::Run { of: 27 });
+        let mut more = logs.to_vec();
+        more.iter_mut().for_each(|logs| logs.extend([1.0; 20]));
+        assert_eq!(RULE.next(&history(26, &more)), BlockStep::Run { of: 27 }, "later blocks do not move n");
+        assert_eq!(RULE.next(&history(27, &more)), BlockStep::Stop(Stop::Enough));
+    }
+
+    #[test]
+    fn a_goal_out_of_reach_is_said() {
+        // s = 0.04: 106.8 blocks.
+        assert_eq!(
+            RULE.next(&history(30, &[first_stage(0.04)])),
+            BlockStep::Stop(Stop::Most { needed: 107 })
+        );
+        let short = BlockRule { budget: Budget::Whole(Nanoseconds::from_secs(100)), ..RULE };
+        assert_eq!(
+            short.next(&history(8, &[first_stage(0.02)])),
+            BlockStep::Stop(Stop::Budget { needed: 27 })
+        );
+    }
+
+    #[test]
+    fn without_a_goal_the_fewest_blocks_share_the_budget() {
+        let rule = BlockRule { until: None, ..RULE };
+        // Six blocks of 2 s overhead in 600 s: (600 − 12)/6 = 98 s each, also for the last.
+        let first = BlockHistory { overhead: Nanoseconds::from_secs(2), begun: 1, ..history(0, &[]) };
+        assert_eq!(rule.measured_time(&first), Nanoseconds::from_secs(98));
+        let last = BlockHistory {
+            overhead: Nanoseconds::from_secs(12),
+            begun: 6,
+            measured: Nanoseconds::from_secs(490),
+            ..history(5, &[])
+        };
+        assert_eq!(rule.measured_time(&last), Nanoseconds::from_secs(98));
+        assert_eq!(rule.next(&history(6, &[])), BlockStep::Stop(Stop::Enough));
+    }
+
+    #[test]
+    fn with_a_goal_blocks_are_as_long_as_if_all_were_run() {
+        let first = BlockHistory { overhead: Nanoseconds::from_secs(2), begun: 1, ..history(0, &[]) };
+        assert_eq!(RULE.measured_time(&first), Nanoseconds::from_secs(18));
+        assert_eq!(RULE.next(&first), BlockStep::Run { of: 30 });
+        // Where 30 blocks cannot be had, as many as fit with ten rounds each share the time.
+        let slow = BlockHistory { overhead: Nanoseconds::from_secs(60), ..first };
+        assert_eq!(RULE.next(&slow), BlockStep::Run { of: 9 });
+    }
+
+    #[test]
+    fn a_duration_of_measured_time_leaves_starts_out() {
+        let rule = BlockRule { until: None, budget: Budget::Measured(Nanoseconds::from_secs(12)), ..RULE };
+        let first = BlockHistory { overhead: Nanoseconds::from_secs(100), begun: 1, ..history(0, &[]) };
+        assert_eq!(rule.measured_time(&first), Nanoseconds::from_secs(2));
+    }
+
+    #[test]
+    fn a_run_whose_blocks_are_all_void_ends() {
+        let void = BlockHistory { void: 6, begun: 6, ..history(0, &[]) };
+        assert_eq!(RULE.next(&void), BlockStep::Stop(Stop::Void));
+    }
+}

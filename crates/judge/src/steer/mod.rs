@@ -1,0 +1,15 @@
+//! What to run next: pure state machines that the conductor asks between windows, rounds and blocks.
+//!
+//! Each is a rule (fixed for the run) and a function of a history (what happened so far) to a step. None of them holds
+//! state, reads a clock or touches a service; the same history gives the same step, so a run can be resumed and
+//! tested without running.
+
+mod blocks;
+mod rounds;
+mod warm;
+mod window;
+
+pub use blocks::{BlockHistory, BlockRule, BlockStep, Budget, Stop};
+pub use rounds::{RoundHistory, RoundRule, RoundStep};
+pub use warm::{WarmRule, WarmStep, WarmWindow};
+pub use window::{Extent, Pace, Pairing, Periods, WindowRule};

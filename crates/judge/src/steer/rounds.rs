@@ -1,0 +1,82 @@
+//! How many rounds a block has.
+
+use weighbridge_model::quantity::Nanoseconds;
+
+use crate::thresholds::ROUNDS_LEAST;
+
+/// What decides the rounds of one block at one point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoundRule {
+    /// The time to fill: the block's measured time over its points.
+    pub time: Nanoseconds,
+    /// Variants in a round. With two, rounds come in pairs AB, BA.
+    pub variants: usize,
+}
+
+/// The rounds so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RoundHistory {
+    /// Rounds done.
+    pub rounds: u32,
+    /// Time they took, switches and lead-ins included.
+    pub spent: Nanoseconds,
+}
+
+/// What to do next in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoundStep {
+    /// Run another round; so many are expected in all.
+    Round {
+        /// Expected number of rounds.
+        of: u32,
+    },
+    /// The block has its rounds.
+    Done,
+}
+
+impl RoundRule {
+    /// The next step: rounds until the time is filled (to the nearest round), at least 10, and an even number with two
+    /// variants, so that each runs first equally often.
+    pub fn next(&self, history: RoundHistory) -> RoundStep {
+        let of = self.expected(history);
+        if history.rounds < of { RoundStep::Round { of } } else { RoundStep::Done }
+    }
+
+    fn expected(&self, history: RoundHistory) -> u32 {
+        let each = history.spent.as_nanos() as f64 / f64::from(history.rounds.max(1));
+        let fit = if each > 0.0 { (self.time.as_nanos() as f64 / each).round() } else { 0.0 };
+        let rounds = (fit as u32).max(ROUNDS_LEAST);
+        if self.variants == 2 { rounds.next_multiple_of(2) } else { rounds }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn follow(rule: RoundRule, each: Nanoseconds) -> u32 {
+        let mut history = RoundHistory::default();
+        while let RoundStep::Round { .. } = rule.next(history) {
+            history = RoundHistory { rounds: history.rounds + 1, spent: history.spent + each };
+        }
+        history.rounds
+    }
+
+    #[test]
+    fn rounds_fill_the_time() {
+        let rule = RoundRule { time: Nanoseconds::from_secs(2), variants: 3 };
+        assert_eq!(follow(rule, Nanoseconds::from_millis(62)), 32);
+    }
+
+    #[test]
+    fn there_are_at_least_ten_rounds() {
+        let rule = RoundRule { time: Nanoseconds::ZERO, variants: 3 };
+        assert_eq!(follow(rule, Nanoseconds::from_secs(4)), 10);
+    }
+
+    #[test]
+    fn two_variants_have_as_many_rounds_of_either_order() {
+        let rule = RoundRule { time: Nanoseconds::from_millis(1300), variants: 2 };
+        assert_eq!(follow(rule, Nanoseconds::from_millis(100)), 14);
+    }
+}

@@ -1,0 +1,282 @@
+//! The whole answer: every cost, figure and finding of a run, in the order of tables.
+//!
+//! Estimates come from [`crate::estimate`], verdicts from [`crate::verdict`], doubts from [`crate::diagnose`] and
+//! [`crate::steadiness`]; this module only puts them together and decides that `invalid` overrides.
+
+use weighbridge_model::quantity::Ratio;
+use weighbridge_model::record::{ErrorCounts, PointId, Traffic, TrialRecord, VariantId};
+use weighbridge_model::summary::{
+    BlockCounts, Cost, Figure, Finding, Goal, Quantity, SCHEMA_VERSION, Severity, Summary, VariantSummary,
+    Verdict,
+};
+
+use crate::diagnose::{Diagnosis, GENERATOR_BOUND, diagnose, subject};
+use crate::estimate::{Absence, Side, headlines};
+use crate::gather::{Gathered, Lens};
+use crate::question::{Life, Point, Question, Scope, Variant};
+use crate::steadiness::{DEPENDS_ON_WINDOW, carried_over, depends_on_window, drifting, on_two_levels};
+use crate::verdict::{conclude, correct};
+
+/// Judges a run.
+pub fn summarise(question: &Question, trials: &[TrialRecord]) -> Summary {
+    let gathered = Gathered::new(trials);
+    let mut findings = limits(question);
+    findings.extend(void_blocks(&gathered));
+    let (mut costs, mut variants) = (Vec::new(), Vec::new());
+    for (id, point) in question.points() {
+        let table = Table::new(question, &gathered, id, point);
+        costs.extend(table.costs());
+        variants.extend(table.variants());
+        findings.extend(table.findings());
+    }
+    findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.severity));
+    let run = question.run.clone();
+    Summary {
+        schema: SCHEMA_VERSION,
+        title: run.title,
+        run: run.name,
+        started: run.started,
+        took: run.took,
+        quick: run.quick,
+        validity: variants.iter().map(|variant| variant.validity).max().unwrap_or_default(),
+        headline: question.headline,
+        margin: question.margin,
+        blocks: BlockCounts {
+            used: gathered.used.len() as u32,
+            void: gathered.void.len() as u32,
+            min: question.blocks.min,
+            max: question.blocks.max,
+        },
+        goal: goal(question, &gathered),
+        conditions: run.conditions,
+        costs,
+        variants,
+        findings,
+        unavailable: run.unavailable,
+    }
+}
+
+/// Whether the widest headline interval over variants and points meets the goal.
+fn goal(question: &Question, gathered: &Gathered<'_>) -> Option<Goal> {
+    let until = question.until?;
+    let widths: Option<Vec<f64>> =
+        headlines(question, gathered).iter().map(|h| h.contrast.as_ref().ok()?.half_width()).collect();
+    let widest = widths.and_then(|widths| widths.into_iter().reduce(f64::max));
+    // Stein's n meets the goal exactly; the last bit must not undo that.
+    let reached = widest.is_some_and(|width| width <= until.get() * (1.0 + 1e-9));
+    Some(Goal { until, half_width: widest.map(Ratio::new), reached })
+}
+
+/// What the set-up itself does not let anybody conclude.
+fn limits(question: &Question) -> Vec<Finding> {
+    let note = |name: &str, subject: &str, evidence: &str, remedy: &str| Finding {
+        severity: Severity::Note,
+        name: name.to_owned(),
+        subject: subject.to_owned(),
+        evidence: evidence.to_owned(),
+        remedy: remedy.to_owned(),
+    };
+    let instances = question.variants.iter().filter(|variant| variant.life == Life::Instance);
+    let mut notes: Vec<_> = instances
+        .map(|variant| {
+            let evidence = "this instance: restart variance not included";
+            note("one instance", &variant.name, evidence, "let it be started here, as `service` or `command`")
+        })
+        .collect();
+    if question.cores.service == Some(1) {
+        let evidence = "one service core: costs are CPU costs, no parallelism";
+        notes.push(note("one service core", "", evidence, "use a host with more than two cores"));
+    }
+    notes
+}
+
+fn void_blocks(gathered: &Gathered<'_>) -> Vec<Finding> {
+    let finding = |(block, reason): &(u32, String)| Finding {
+        severity: Severity::Note,
+        name: "void block".to_owned(),
+        subject: String::new(),
+        evidence: format!("block {block} counts for nothing: {reason}"),
+        remedy: "none is needed where enough blocks are left".to_owned(),
+    };
+    gathered.void.iter().map(finding).collect()
+}
+
+/// One point: every variant's sides and diagnosis.
+struct Table<'a> {
+    question: &'a Question,
+    gathered: &'a Gathered<'a>,
+    id: PointId,
+    point: &'a Point,
+    scopes: Vec<Scope>,
+    /// By variant, then by scope.
+    sides: Vec<Vec<Side<'a>>>,
+    diagnoses: Vec<Diagnosis>,
+}
+
+impl<'a> Table<'a> {
+    fn new(question: &'a Question, gathered: &'a Gathered<'a>, id: PointId, point: &'a Point) -> Self {
+        let scopes = point.scopes();
+        let sides = |variant| {
+            let side = |&scope| Side::new(question, gathered, (id, variant), scope, Lens::Measured);
+            scopes.iter().map(side).collect()
+        };
+        let sides = question.variants().map(|(variant, _)| sides(variant)).collect();
+        let diagnoses = question
+            .variants()
+            .map(|(variant, _)| {
+                let mut diagnosis = diagnose(question, gathered, id, variant);
+                diagnosis.alarms.extend(drifting(gathered, id, variant));
+                diagnosis.alarms.extend(on_two_levels(gathered, id, variant));
+                if variant != VariantId(0) {
+                    diagnosis.alarms.extend(carried_over(gathered, id, variant));
+                    diagnosis.alarms.extend(depends_on_window(question, gathered, id, variant, scopes[0]));
+                }
+                diagnosis
+            })
+            .collect();
+        Self { question, gathered, id, point, scopes, sides, diagnoses }
+    }
+
+    /// Costs variant by variant, the headline first, with Holm's correction over all of them.
+    fn costs(&self) -> Vec<Cost> {
+        let mut costs = Vec::new();
+        for (variant, _) in self.question.variants().skip(1) {
+            let mut rows = Vec::new();
+            for (at, &scope) in self.scopes.iter().enumerate() {
+                let quantities = Quantity::ALL.into_iter().filter(|quantity| scope.has(*quantity));
+                rows.extend(quantities.map(|quantity| self.cost(variant, (at, scope), quantity)));
+            }
+            rows.sort_by_key(|row| !row.headline);
+            costs.extend(rows);
+        }
+        correct(&mut costs);
+        costs
+    }
+
+    fn cost(&self, variant: VariantId, (at, scope): (usize, Scope), quantity: Quantity) -> Cost {
+        let contrast = self.sides[variant.index()][at].against(&self.sides[0][at], quantity);
+        let mut cost = Cost {
+            point: self.point.label.clone(),
+            variant: self.question.variants[variant.index()].name.clone(),
+            operation: self.point.name(scope).to_owned(),
+            quantity,
+            unit: quantity.unit(),
+            difference: None,
+            ratio: None,
+            verdict: Verdict::Withheld,
+            effect: None,
+            reason: None,
+            p: None,
+            headline: quantity == self.question.headline && scope.is_whole(),
+        };
+        match contrast {
+            Err(absence) => cost.reason = Some(self.why_absent(absence, quantity)),
+            Ok(contrast) => {
+                let conclusion = conclude(&contrast, quantity, self.question.margin);
+                cost.difference = Some(contrast.difference());
+                cost.ratio = Some(contrast.ratio());
+                cost.verdict = conclusion.verdict;
+                cost.effect = conclusion.effect;
+                cost.reason = conclusion.reason;
+                cost.p = conclusion.p;
+            }
+        }
+        self.doubt(&mut cost, variant);
+        cost
+    }
+
+    fn why_absent(&self, absence: Absence, quantity: Quantity) -> String {
+        let why = match (absence, quantity) {
+            (Absence::NotMeasured, Quantity::MemoryPeak) if self.question.points.len() > 1 => {
+                "a trial that visits several points has one peak for all"
+            }
+            (Absence::NotMeasured, Quantity::CpuPerOperation | Quantity::MemoryPeak) => {
+                "only processes that are started here, as `service` or `command`, are accounted"
+            }
+            _ => return absence.to_string(),
+        };
+        format!("{absence}: {why}")
+    }
+
+    /// Lets the diagnosis override: invalid figures, a generator that was the limit, a cost that depends on the window.
+    fn doubt(&self, cost: &mut Cost, variant: VariantId) {
+        let both = [VariantId(0), variant].map(|v| (v, &self.diagnoses[v.index()]));
+        let name = |v: VariantId| &self.question.variants[v.index()].name;
+        let over = both.iter().find_map(|(v, diagnosis)| Some((*v, diagnosis.invalid()?)));
+        if let Some((v, reason)) = over {
+            cost.verdict = Verdict::Invalid;
+            cost.effect = None;
+            cost.reason = Some(format!("`{}`: {reason}", name(v)));
+            return;
+        }
+        let bound = both.iter().find_map(|(v, d)| Some((*v, d.alarm(GENERATOR_BOUND)?)));
+        if let Some((v, alarm)) = bound.filter(|_| cost.quantity == Quantity::Throughput) {
+            cost.verdict = Verdict::Withheld;
+            cost.effect = None;
+            cost.reason = Some(format!("`{}`: {}: {}", name(v), alarm.name, alarm.evidence));
+            return;
+        }
+        if cost.headline
+            && let Some(alarm) = both[1].1.alarm(DEPENDS_ON_WINDOW)
+        {
+            let flag = format!("{}: {}", alarm.name, alarm.evidence);
+            cost.reason = Some(cost.reason.take().map_or(flag.clone(), |reason| format!("{reason}; {flag}")));
+        }
+    }
+
+    fn variants(&self) -> Vec<VariantSummary> {
+        self.question.variants().map(|(variant, _)| self.variant(variant)).collect()
+    }
+
+    fn variant(&self, variant: VariantId) -> VariantSummary {
+        let cells = self.gathered.cells(self.id, variant, Lens::Measured);
+        let (mut errors, mut traffic) = (ErrorCounts::default(), Traffic::default());
+        for cell in &cells {
+            errors.add(cell.errors());
+            traffic.add(cell.traffic());
+        }
+        let diagnosis = &self.diagnoses[variant.index()];
+        VariantSummary {
+            name: self.question.variants[variant.index()].name.clone(),
+            point: self.point.label.clone(),
+            baseline: variant == VariantId(0),
+            validity: diagnosis.validity(),
+            reasons: diagnosis.reasons(),
+            requests: cells.iter().map(|cell| cell.requests()).sum(),
+            errors: errors.total(),
+            errors_by_kind: errors,
+            not_sent: cells.iter().map(|cell| cell.not_sent()).sum(),
+            windows: cells.iter().map(|cell| cell.windows.len() as u64).sum(),
+            blocks: cells.len() as u32,
+            version: cells
+                .iter()
+                .flat_map(|cell| &cell.trials)
+                .find_map(|trial| trial.service.version.clone()),
+            figures: self.figures(variant),
+            traffic,
+        }
+    }
+
+    fn figures(&self, variant: VariantId) -> Vec<Figure> {
+        let mut figures = Vec::new();
+        for (&scope, side) in self.scopes.iter().zip(&self.sides[variant.index()]) {
+            for quantity in Quantity::ALL.into_iter().filter(|quantity| scope.has(*quantity)) {
+                let (estimate, reason) = match side.figure(quantity) {
+                    Ok(estimate) => (Some(estimate), None),
+                    Err(absence) => (None, Some(self.why_absent(absence, quantity))),
+                };
+                let operation = self.point.name(scope).to_owned();
+                figures.push(Figure { operation, quantity, unit: quantity.unit(), estimate, reason });
+            }
+        }
+        figures
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let of = |(variant, diagnosis): (&Variant, &Diagnosis)| {
+            let subject = subject(&variant.name, &self.point.label);
+            diagnosis.alarms.iter().map(|alarm| alarm.finding(&subject)).collect::<Vec<_>>()
+        };
+        self.question.variants.iter().zip(&self.diagnoses).flat_map(of).collect()
+    }
+}

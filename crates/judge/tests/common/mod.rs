@@ -1,0 +1,232 @@
+//! Synthetic trials: what a generator would have recorded of requests whose times the test chose.
+
+#![allow(dead_code)] // each test file uses its own part
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use weighbridge_judge::{Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio, Timestamp};
+use weighbridge_model::record::{
+    ErrorCounts, ErrorKind, LoopHealth, OperationFigures, OperationId, Outcome, PointId, RequestRecord,
+    RoleCpu, RoleMemory, ServiceFacts, Tallies, Traffic, TrialRecord, VariantId, WindowEnd, WindowFigures,
+    WindowKind, WindowRecord,
+};
+use weighbridge_model::summary::{Cost, Quantity, Summary};
+
+/// One request as the test wants it.
+#[derive(Debug, Clone, Copy)]
+pub struct Request {
+    pub operation: u16,
+    pub outcome: Outcome,
+    /// Due to sent, in nanoseconds.
+    pub waited: u64,
+    /// Sent to done, in nanoseconds.
+    pub service: u64,
+}
+
+/// A good reply after `service` nanoseconds.
+pub fn good(service: u64) -> Request {
+    Request { operation: 0, outcome: Outcome::Ok, waited: 0, service }
+}
+
+/// A failed request.
+pub fn failed(kind: ErrorKind, service: u64) -> Request {
+    Request { outcome: Outcome::Error(kind), ..good(service) }
+}
+
+/// What one window was, besides its requests.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    pub kind: WindowKind,
+    pub round: u32,
+    pub position: u32,
+    /// Requests outstanding at once: the window takes the sum of service times over this.
+    pub connections: u64,
+}
+
+impl Place {
+    pub fn measured(round: u32, position: u32) -> Self {
+        Self { kind: WindowKind::Measured, round, position, connections: 1 }
+    }
+}
+
+/// A trial of one variant in one block at point 0.
+pub fn trial(block: u32, variant: u16) -> TrialRecord {
+    TrialRecord {
+        block,
+        variant: VariantId(variant),
+        service: ServiceFacts { version: Some("test 1.0".to_owned()), ..Default::default() },
+        windows: Vec::new(),
+        tallies: vec![Tallies::default()],
+        memory: vec![RoleMemory { role: "service".to_owned(), peak: Bytes::new(10 << 20) }],
+        steal: 0.0,
+        void: None,
+    }
+}
+
+/// Adds a window that carried these requests.
+pub fn add_window(trial: &mut TrialRecord, place: Place, requests: &[Request]) {
+    let started = trial.windows.last().map_or(Timestamp::from_nanos(1_000), |last| last.figures.ended);
+    let time = requests.iter().map(|r| r.waited + r.service).sum::<u64>() / place.connections;
+    let ended = started + Nanoseconds::from_nanos(time);
+    let mut errors = ErrorCounts::default();
+    for request in requests {
+        if let Outcome::Error(kind) = request.outcome {
+            *errors.get_mut(kind) += 1;
+        }
+        if place.kind == WindowKind::Measured {
+            trial.tallies[0].record(&record(request, started));
+        }
+    }
+    let mut operations: Vec<u16> = requests.iter().map(|r| r.operation).collect();
+    operations.sort_unstable();
+    operations.dedup();
+    let of = |operation: u16| figures(requests, |r| r.operation == operation, operation);
+    let count = requests.len() as u64;
+    trial.windows.push(WindowRecord {
+        kind: place.kind,
+        block: trial.block,
+        point: PointId(0),
+        round: place.round,
+        position: place.position,
+        variant: trial.variant,
+        figures: WindowFigures {
+            started,
+            ended,
+            end: WindowEnd::Complete,
+            offered: count,
+            requests: count,
+            not_sent: 0,
+            errors,
+            connects: 0,
+            operations: operations.into_iter().filter_map(of).collect(),
+            all: figures(requests, |_| true, 0),
+            traffic: Traffic {
+                sent: Bytes::new(100 * count),
+                received: Bytes::new(200 * count),
+                segments_out: count,
+                segments_in: count,
+                retransmits: 0,
+            },
+            health: LoopHealth {
+                busy: Nanoseconds::from_nanos(time / 10),
+                wall: Nanoseconds::from_nanos(time),
+                ..Default::default()
+            },
+        },
+        cpu: vec![RoleCpu {
+            role: "service".to_owned(),
+            cpu: Nanoseconds::from_nanos(10_000 * count),
+            requests: count,
+        }],
+    });
+}
+
+fn record(request: &Request, due: Timestamp) -> RequestRecord {
+    let sent = due + Nanoseconds::from_nanos(request.waited);
+    RequestRecord {
+        due,
+        sent,
+        done: sent + Nanoseconds::from_nanos(request.service),
+        operation: OperationId(request.operation),
+        outcome: request.outcome,
+    }
+}
+
+fn figures(requests: &[Request], of: impl Fn(&Request) -> bool, operation: u16) -> Option<OperationFigures> {
+    let good: Vec<_> = requests.iter().filter(|r| r.outcome == Outcome::Ok && of(r)).collect();
+    let sorted = |time: fn(&Request) -> u64| {
+        let mut times: Vec<u64> = good.iter().map(|r| time(r)).collect();
+        times.sort_unstable();
+        times
+    };
+    let (response, service) = (sorted(|r| r.waited + r.service), sorted(|r| r.service));
+    let rank = |times: &[u64], percent: usize| {
+        Nanoseconds::from_nanos(times[(times.len() * percent).div_ceil(100).max(1) - 1])
+    };
+    let sum = |times: &[u64]| Nanoseconds::from_nanos(times.iter().sum());
+    (!good.is_empty()).then(|| OperationFigures {
+        operation: OperationId(operation),
+        ok: good.len() as u64,
+        response_sum: sum(&response),
+        service_sum: sum(&service),
+        response_p50: rank(&response, 50),
+        service_p50: rank(&service, 50),
+        response_p90: rank(&response, 90),
+        service_p90: rank(&service, 90),
+        response_max: Nanoseconds::from_nanos(*response.last().expect("not empty")),
+    })
+}
+
+/// A closed-load question about these variants with one operation `get`.
+pub fn question(variants: &[&str]) -> Question {
+    Question {
+        run: Run { title: "a test".to_owned(), ..Default::default() },
+        headline: Quantity::ResponseP50,
+        margin: Ratio::new(0.02),
+        until: None,
+        blocks: Blocks { min: 6, max: 30 },
+        variants: variants
+            .iter()
+            .map(|name| Variant {
+                name: (*name).to_owned(),
+                transport: Transport::Tcp,
+                life: Life::Restarted,
+            })
+            .collect(),
+        points: vec![Point {
+            label: Default::default(),
+            load: Load::Closed,
+            operations: vec!["get".to_owned()],
+        }],
+        cores: Cores { service: Some(1), placement: Placement::Apart },
+    }
+}
+
+/// Blocks of rounds of two variants with AB and BA in turn; `requests(variant, block, round)` says what a window carried.
+pub fn run(
+    blocks: u32,
+    rounds: u32,
+    mut requests: impl FnMut(u16, u32, u32) -> Vec<Request>,
+) -> Vec<TrialRecord> {
+    let mut trials = Vec::new();
+    for block in 0..blocks {
+        let mut pair = [trial(block, 0), trial(block, 1)];
+        for round in 0..rounds {
+            for position in 0..2 {
+                let variant = (round + position) % 2;
+                let carried = requests(variant as u16, block, round);
+                add_window(&mut pair[variant as usize], Place::measured(round, position), &carried);
+            }
+        }
+        trials.extend(pair);
+    }
+    trials
+}
+
+/// The row of a variant's quantity; panics with the table's rows where there is none.
+pub fn cost<'a>(summary: &'a Summary, operation: &str, quantity: Quantity) -> &'a Cost {
+    let row = summary.costs.iter().find(|c| c.operation == operation && c.quantity == quantity);
+    row.unwrap_or_else(|| panic!("no row `{operation}` {quantity}"))
+}
+
+/// The point of a row's ratio.
+pub fn ratio(summary: &Summary, quantity: Quantity) -> f64 {
+    cost(summary, "get", quantity).ratio.expect("a ratio").point
+}
+
+/// A seeded random stream.
+pub fn random(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+/// A standard normal by Box and Muller (1958).
+pub fn normal(random: &mut ChaCha8Rng) -> f64 {
+    let (u, v): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
+    (-2.0 * u.ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()
+}
+
+/// Times about `middle` with a relative spread, as many as asked.
+pub fn noisy(random: &mut ChaCha8Rng, middle: f64, spread: f64, count: usize) -> Vec<Request> {
+    (0..count).map(|_| good((middle * (1.0 + spread * normal(random))).max(1.0) as u64)).collect()
+}

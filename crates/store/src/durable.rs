@@ -1,0 +1,196 @@
+//! Writing that survives a kill: every file and folder appears whole under its name or not at all.
+//!
+//! The order is always the same: write under a temporary name, fsync, rename, fsync the parent. It refuses to
+//! overwrite in place and knows nothing of what the bytes mean.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::{NextStep, ReadError, WriteError};
+
+/// End of every temporary name. Together with a leading dot it marks debris of a killed writer.
+const TEMPORARY: &str = ".partial";
+
+/// Writes files durably, and says what to do next where that does not work.
+#[derive(Debug, Clone)]
+pub(crate) struct Durable {
+    next: NextStep,
+}
+
+impl Durable {
+    pub(crate) fn new(next: NextStep) -> Self {
+        Self { next }
+    }
+
+    /// Puts `bytes` at `path`, replacing what was there in one step.
+    pub(crate) fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+        let temporary = temporary_name(path);
+        let written = write_synced(&temporary, bytes)
+            .and_then(|()| fs::rename(&temporary, path))
+            .and_then(|()| sync_folder(parent(path)));
+        written.map_err(|error| {
+            let _ = fs::remove_file(&temporary); // frees the space; the first error is the one to report
+            self.error(path, error)
+        })
+    }
+
+    /// Makes the folder `path` with `files` in it, all at once. Nothing may lie at `path` yet.
+    pub(crate) fn write_folder(&self, path: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), WriteError> {
+        let temporary = temporary_name(path);
+        let fill = || -> io::Result<()> {
+            fs::create_dir(&temporary)?;
+            for (name, bytes) in files {
+                write_synced(&temporary.join(name), bytes)?;
+            }
+            sync_folder(&temporary)?;
+            fs::rename(&temporary, path)?;
+            sync_folder(parent(path))
+        };
+        fill().map_err(|error| {
+            let _ = fs::remove_dir_all(&temporary); // frees the space; the first error is the one to report
+            self.error(path, error)
+        })
+    }
+
+    /// Makes the folder `path`, with its parents; an existing one is fine.
+    pub(crate) fn make_folder(&self, path: &Path) -> Result<(), WriteError> {
+        fs::create_dir_all(path)
+            .and_then(|()| sync_folder(parent(path)))
+            .map_err(|error| self.error(path, error))
+    }
+
+    /// Removes the folder `path` so that it is never seen half empty under its name.
+    pub(crate) fn remove_folder(&self, path: &Path) -> Result<(), WriteError> {
+        let temporary = temporary_name(path);
+        fs::rename(path, &temporary)
+            .and_then(|()| sync_folder(parent(path)))
+            .and_then(|()| fs::remove_dir_all(&temporary))
+            .map_err(|error| self.error(path, error))
+    }
+
+    /// Removes what killed writers left in `folder` under temporary names.
+    pub(crate) fn remove_debris(&self, folder: &Path) -> Result<(), WriteError> {
+        for (name, path) in entries(folder)? {
+            if name.starts_with('.') && name.ends_with(TEMPORARY) {
+                let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+                removed.map_err(|error| self.error(&path, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The typed error of a failed write at `path`.
+    pub(crate) fn error(&self, path: &Path, source: io::Error) -> WriteError {
+        let (path, next) = (path.to_owned(), self.next.clone());
+        match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => WriteError::DiskFull { path, next },
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                WriteError::Denied { path, source, next }
+            }
+            _ => WriteError::Io { path, source, next },
+        }
+    }
+}
+
+/// Reads a whole file.
+pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, ReadError> {
+    fs::read(path).map_err(|source| match source.kind() {
+        ErrorKind::NotFound => ReadError::Missing { path: path.to_owned() },
+        _ => ReadError::Io { path: path.to_owned(), source },
+    })
+}
+
+/// Names (those that are UTF-8, as ours are) and paths in a folder, sorted by name; none where there is no folder.
+pub(crate) fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, ReadError> {
+    let listed = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => Err(error),
+        Ok(iterator) => iterator.collect::<io::Result<Vec<_>>>(),
+    };
+    let listed = listed.map_err(|source| ReadError::Io { path: folder.to_owned(), source })?;
+    let mut named: Vec<_> = listed
+        .into_iter()
+        .filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
+        .collect();
+    named.sort();
+    Ok(named)
+}
+
+/// Makes the names in a folder durable.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// A name beside `path` that no reader takes for anything. The process id keeps two writers of derived files apart.
+fn temporary_name(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}{TEMPORARY}", std::process::id()))
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn errno(code: rustix::io::Errno) -> WriteError {
+        let durable = Durable::new(NextStep::Resume("runs/a".into()));
+        durable.error(Path::new("runs/a/plan.json"), io::Error::from_raw_os_error(code.raw_os_error()))
+    }
+
+    #[test]
+    fn a_full_disk_names_the_path_and_the_way_on() {
+        for code in [rustix::io::Errno::NOSPC, rustix::io::Errno::DQUOT] {
+            assert_eq!(
+                errno(code).to_string(),
+                "no space left to write `runs/a/plan.json`; free space and continue with \
+                 `weigh run --resume runs/a`"
+            );
+        }
+    }
+
+    #[test]
+    fn a_forbidden_write_is_told_from_other_failures() {
+        for code in [rustix::io::Errno::ACCESS, rustix::io::Errno::PERM, rustix::io::Errno::ROFS] {
+            assert!(matches!(errno(code), WriteError::Denied { .. }), "{code}");
+        }
+        assert!(matches!(errno(rustix::io::Errno::IO), WriteError::Io { .. }));
+    }
+
+    #[test]
+    fn a_failed_write_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = folder.path().join("taken");
+        fs::create_dir(&taken).unwrap();
+        fs::write(taken.join("file"), "x").unwrap();
+        let durable = Durable::new(NextStep::Repeat);
+        assert!(durable.write_file(&taken, b"y").is_err());
+        assert!(durable.write_folder(&taken, &[("a", vec![1])]).is_err());
+        let names: Vec<_> = entries(folder.path()).unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["taken"]);
+        assert_eq!(fs::read(taken.join("file")).unwrap(), b"x");
+    }
+
+    #[test]
+    fn debris_goes_and_everything_else_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(".003.17.partial")).unwrap();
+        fs::write(folder.path().join(".003.17.partial/windows.csv"), "x").unwrap();
+        fs::write(folder.path().join(".plan.json.17.partial"), "x").unwrap();
+        for kept in ["plan.json", ".hidden", "notes.partial"] {
+            fs::write(folder.path().join(kept), "x").unwrap();
+        }
+        Durable::new(NextStep::Repeat).remove_debris(folder.path()).unwrap();
+        let names: Vec<_> = entries(folder.path()).unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, [".hidden", "notes.partial", "plan.json"]);
+    }
+}

@@ -1,0 +1,230 @@
+//! What can go wrong with a run folder. Every message names the file and the next step; nothing here decides
+//! what to do about it.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a run folder cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The path holds no run: it has no `run.json`. Another path was meant, or the run ended while its folder was
+    /// being made.
+    #[error(
+        "`{path}` is not a run folder (it has no `run.json`); give the path of a folder that `weigh run` made"
+    )]
+    NotARun {
+        /// The path given.
+        path: PathBuf,
+    },
+    /// The run was written in another version of the format. Use the version of `weigh` that wrote it, or a newer one.
+    #[error(
+        "`{path}` has schema {found}, this `weigh` reads schema {supported}; use the version that wrote it"
+    )]
+    Schema {
+        /// The file with the version.
+        path: PathBuf,
+        /// The version in it.
+        found: u64,
+        /// The version that can be read.
+        supported: u32,
+    },
+    /// A file of the run is not there.
+    #[error(
+        "`{path}` is missing: the run ended before it was written, or it was removed since; measure again"
+    )]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file is not in its format.
+    #[error("`{path}`{at}: {problem}; restore the file from a copy or measure again", at = Line(*.line))]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1, where one can be named.
+        line: Option<u64>,
+        /// What is wrong there.
+        problem: String,
+    },
+    /// A file is in its format, but it is not the one that was written.
+    #[error(
+        "`{path}` was changed after the run (its SHA-256 differs from the recorded one); restore the file from a \
+         copy or measure again"
+    )]
+    Altered {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The operating system would not read it: permissions, a failing disk.
+    #[error("`{path}` cannot be read: {source}; make it readable and try again")]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+/// Why a run folder cannot be written. Blocks that were written before are kept in every case.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The disk, or the user's share of it, is full.
+    #[error("no space left to write `{path}`; free space and {next}")]
+    DiskFull {
+        /// The file or folder.
+        path: PathBuf,
+        /// How to go on.
+        next: NextStep,
+    },
+    /// The user may not write there, or nobody may (a read-only file system).
+    #[error("`{path}` may not be written ({source}); make it writable and {next}")]
+    Denied {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+        /// How to go on.
+        next: NextStep,
+    },
+    /// The operating system would not write it for any other reason.
+    #[error("`{path}` cannot be written: {source}; remove the cause and {next}")]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+        /// How to go on.
+        next: NextStep,
+    },
+    /// Another process is writing this run.
+    #[error("`{folder}` is being written by {owner}; wait until it ends, or stop it", owner = Owner(*.pid))]
+    Locked {
+        /// The run folder.
+        folder: PathBuf,
+        /// Its process id, where it has been noted already.
+        pid: Option<u32>,
+    },
+    /// A block without trials: there is nothing to keep.
+    #[error("a block without trials cannot be stored; give one trial of every variant")]
+    EmptyBlock,
+    /// The trials given together do not belong to one block.
+    #[error("trials of blocks {first} and {other} were given together; write one block at a time")]
+    MixedBlock {
+        /// Block of the first trial.
+        first: u32,
+        /// Another trial's block.
+        other: u32,
+    },
+    /// The run holds this block already.
+    #[error("block {block} is stored already; give the next block its own number")]
+    BlockExists {
+        /// The block.
+        block: u32,
+    },
+    /// A block that is not void lacks a variant.
+    #[error(
+        "block {block} has no trial of variant `{variant}`; write a block only when all its trials have ended"
+    )]
+    MissingVariant {
+        /// The block.
+        block: u32,
+        /// The variant's name.
+        variant: String,
+    },
+    /// A trial is of a variant that takes no part.
+    #[error(
+        "a trial of block {block} is of variant {variant}, which takes no part; list it among the participants"
+    )]
+    UnknownVariant {
+        /// The block.
+        block: u32,
+        /// The variant's position in the experiment.
+        variant: u16,
+    },
+    /// A value that the format cannot hold, such as a number that is not finite. A defect of the caller.
+    #[error("{what} cannot be stored: {problem}; please report this as a defect")]
+    NotStorable {
+        /// What was to be stored.
+        what: String,
+        /// Why not.
+        problem: String,
+    },
+    /// A derived file would lie outside the run folder or replace a part of the record.
+    #[error("`{name}` is not a name for a derived file; use a plain file name that is no part of the record")]
+    DerivedName {
+        /// The name given.
+        name: String,
+    },
+    /// The run to be continued cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] ReadError),
+}
+
+/// What the user does once the cause of a failed write is gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NextStep {
+    /// The run's whole blocks are kept: go on with it.
+    Resume(PathBuf),
+    /// Nothing was measured yet: start again, here or elsewhere.
+    StartAgain,
+    /// The run is complete; only this file is missing.
+    Repeat,
+}
+
+impl fmt::Display for NextStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resume(folder) => write!(f, "continue with `weigh run --resume {}`", folder.display()),
+            Self::StartAgain => f.write_str("start again, or choose another folder with `--out DIR`"),
+            Self::Repeat => f.write_str("repeat the command"),
+        }
+    }
+}
+
+/// Something wrong inside a file, before the file's path is known.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Problem {
+    pub(crate) line: Option<u64>,
+    pub(crate) what: String,
+}
+
+impl Problem {
+    pub(crate) fn on_line(line: u64, what: impl Into<String>) -> Self {
+        Self { line: Some(line), what: what.into() }
+    }
+
+    pub(crate) fn somewhere(what: impl Into<String>) -> Self {
+        Self { line: None, what: what.into() }
+    }
+
+    pub(crate) fn of_json(error: &serde_json::Error) -> Self {
+        // serde_json repeats the position at the end of its message; ours stands in front.
+        let message = error.to_string();
+        let what = message.split(" at line ").next().unwrap_or(&message).to_owned();
+        Self { line: u64::try_from(error.line()).ok().filter(|line| *line > 0), what }
+    }
+
+    pub(crate) fn at(self, path: impl Into<PathBuf>) -> ReadError {
+        ReadError::Damaged { path: path.into(), line: self.line, problem: self.what }
+    }
+}
+
+struct Line(Option<u64>);
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |line| write!(f, " line {line}"))
+    }
+}
+
+struct Owner(Option<u32>);
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(pid) => write!(f, "process {pid}"),
+            None => f.write_str("another process"),
+        }
+    }
+}

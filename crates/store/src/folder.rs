@@ -1,0 +1,261 @@
+//! A run folder as readers see it: which runs there are, what one holds. Reading takes no lock and changes nothing;
+//! only derived files may be written here, since they are no part of the record.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use weighbridge_model::event::TimedEvent;
+use weighbridge_model::record::TrialRecord;
+use weighbridge_model::summary::{self, Detail, Summary};
+
+use crate::durable::{Durable, entries, read_file};
+use crate::error::{NextStep, Problem, ReadError, WriteError};
+use crate::schema::{parse, parse_versioned};
+use crate::utc::UtcTime;
+use crate::{
+    BLOCKS, DETAIL, ENVIRONMENT, EVENTS, EXPERIMENT, LOCK, PLAN, RECORD_SCHEMA_VERSION, RUN, SUMMARY, TRIALS,
+};
+use crate::{events, trial};
+
+/// Longest part of a folder's name that the caller gives, in bytes.
+const SLUG_BYTES: usize = 60;
+
+/// A run folder, open for reading.
+#[derive(Debug, Clone)]
+pub struct RunFolder {
+    path: PathBuf,
+    name: String,
+    started: UtcTime,
+}
+
+/// `run.json`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct WireRun {
+    pub(crate) schema: u32,
+    pub(crate) name: String,
+    pub(crate) started: String,
+    pub(crate) started_unix_ns: u64,
+}
+
+/// `blocks/NNN.json`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct WireBlock {
+    pub(crate) schema: u32,
+    pub(crate) block: u32,
+    pub(crate) trials: Vec<WireBlockTrial>,
+}
+
+/// A block's reference to one of its trials.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct WireBlockTrial {
+    pub(crate) folder: String,
+    pub(crate) variant: u16,
+    pub(crate) variant_name: String,
+    pub(crate) sha256: String,
+}
+
+impl RunFolder {
+    /// Opens a run. Fails where `path` is none, or its format is of another version.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, ReadError> {
+        let path = path.into();
+        let manifest = path.join(RUN);
+        let bytes = read_file(&manifest).map_err(|error| match error {
+            ReadError::Missing { .. } => ReadError::NotARun { path: path.clone() },
+            ReadError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotADirectory => {
+                ReadError::NotARun { path: path.clone() }
+            }
+            other => other,
+        })?;
+        let wire: WireRun = parse_versioned(&manifest, &bytes, RECORD_SCHEMA_VERSION)?;
+        Ok(Self { path, name: wire.name, started: UtcTime::from_unix_ns(wire.started_unix_ns) })
+    }
+
+    /// The runs in `out_dir`, newest first; none where there is no such folder. Folders that are no runs, and runs
+    /// that [`RunFolder::open`] refuses, are passed over.
+    pub fn list(out_dir: impl AsRef<Path>) -> Result<Vec<Self>, ReadError> {
+        let mut runs: Vec<Self> =
+            entries(out_dir.as_ref())?.into_iter().filter_map(|(_, path)| Self::open(path).ok()).collect();
+        // Of runs that started in one instant, the one whose name was taken got a suffix: it is the later one.
+        runs.sort_by_cached_key(|run| {
+            std::cmp::Reverse((run.started, run.path.as_os_str().len(), run.path.clone()))
+        });
+        Ok(runs)
+    }
+
+    /// The newest run in `out_dir`, if there is any.
+    pub fn latest(out_dir: impl AsRef<Path>) -> Result<Option<Self>, ReadError> {
+        Ok(Self::list(out_dir)?.into_iter().next())
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The name it was given, as in its folder's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// When it started.
+    pub fn started(&self) -> UtcTime {
+        self.started
+    }
+
+    /// `experiment.toml`: the experiment as resolved.
+    pub fn experiment(&self) -> Result<String, ReadError> {
+        let path = self.path.join(EXPERIMENT);
+        String::from_utf8(read_file(&path)?).map_err(|error| {
+            let whole = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = 1 + whole.iter().filter(|byte| **byte == b'\n').count() as u64;
+            Problem::on_line(line, "bytes that are not UTF-8").at(&path)
+        })
+    }
+
+    /// `environment.json`: the host and the services.
+    pub fn environment(&self) -> Result<Value, ReadError> {
+        self.json(ENVIRONMENT)
+    }
+
+    /// `plan.json`: seeds and rules.
+    pub fn plan(&self) -> Result<Value, ReadError> {
+        self.json(PLAN)
+    }
+
+    /// `events.jsonl`, whole lines only.
+    pub fn events(&self) -> Result<Vec<TimedEvent>, ReadError> {
+        events::read_events(&self.path.join(EVENTS))
+    }
+
+    /// Numbers of the whole blocks, ascending.
+    pub fn blocks(&self) -> Result<Vec<u32>, ReadError> {
+        Ok(self.markers()?.into_iter().map(|(_, marker)| marker.block).collect())
+    }
+
+    /// All whole blocks, ascending; a block is its trials in the order they were given. Trials of a block that was
+    /// never finished are left aside.
+    pub fn load_blocks(&self) -> Result<Vec<Vec<TrialRecord>>, ReadError> {
+        self.markers()?.iter().map(|(path, marker)| self.load_block(path, marker)).collect()
+    }
+
+    /// `summary.json`; fails where the run has not ended.
+    pub fn summary(&self) -> Result<Summary, ReadError> {
+        let path = self.path.join(SUMMARY);
+        parse_versioned(&path, &read_file(&path)?, summary::SCHEMA_VERSION)
+    }
+
+    /// `detail.json`; fails where the run has not ended.
+    pub fn detail(&self) -> Result<Detail, ReadError> {
+        self.json(DETAIL)
+    }
+
+    /// Writes a file that is made from the record, such as `report.html`, in one step. Fails where the name is not a
+    /// plain one or is part of the record.
+    pub fn write_derived(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, WriteError> {
+        const RECORD: [&str; 10] =
+            [RUN, EXPERIMENT, ENVIRONMENT, PLAN, EVENTS, TRIALS, BLOCKS, SUMMARY, DETAIL, LOCK];
+        let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0']);
+        if !plain || RECORD.contains(&name) {
+            return Err(WriteError::DerivedName { name: name.to_owned() });
+        }
+        let path = self.path.join(name);
+        Durable::new(NextStep::Repeat).write_file(&path, bytes)?;
+        Ok(path)
+    }
+
+    /// Every block marker with its path, ascending by block.
+    pub(crate) fn markers(&self) -> Result<Vec<(PathBuf, WireBlock)>, ReadError> {
+        let mut markers = Vec::new();
+        for (name, path) in entries(&self.path.join(BLOCKS))? {
+            if name.strip_suffix(".json").is_some_and(is_number) {
+                let marker: WireBlock = parse_versioned(&path, &read_file(&path)?, RECORD_SCHEMA_VERSION)?;
+                check_marker(&name, &marker).map_err(|problem| problem.at(&path))?;
+                markers.push((path, marker));
+            }
+        }
+        markers.sort_by_key(|(_, marker)| marker.block);
+        Ok(markers)
+    }
+
+    /// Numbered folders in `trials/`, with their paths.
+    pub(crate) fn trial_folders(&self) -> Result<Vec<(String, PathBuf)>, ReadError> {
+        let mut folders = entries(&self.path.join(TRIALS))?;
+        folders.retain(|(name, path)| is_number(name) && path.is_dir());
+        Ok(folders)
+    }
+
+    fn load_block(&self, path: &Path, marker: &WireBlock) -> Result<Vec<TrialRecord>, ReadError> {
+        let load = |listed: &WireBlockTrial| {
+            let record = trial::read(&self.path.join(TRIALS).join(&listed.folder), &listed.sha256)?;
+            if (record.block, record.variant.0) == (marker.block, listed.variant) {
+                return Ok(record);
+            }
+            let what = format!("trial `{}` is of another block or variant", listed.folder);
+            Err(Problem::somewhere(what).at(path))
+        };
+        marker.trials.iter().map(load).collect()
+    }
+
+    fn json<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, ReadError> {
+        let path = self.path.join(name);
+        parse(&path, &read_file(&path)?)
+    }
+}
+
+/// Text as part of a folder's name: lower-case letters, digits and single hyphens, at most 60 bytes; `run` where
+/// nothing is left.
+pub fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for c in text.chars().map(|c| c.to_ascii_lowercase()) {
+        if c.is_ascii_alphanumeric() {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.truncate(SLUG_BYTES);
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() { "run".to_owned() } else { slug.to_owned() }
+}
+
+/// The name of a trial's folder or, with `.json`, of a block's marker.
+pub(crate) fn numbered(number: u32) -> String {
+    format!("{number:03}")
+}
+
+fn is_number(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A marker must be of the block in its name, and may point only into `trials/`.
+fn check_marker(name: &str, marker: &WireBlock) -> Result<(), Problem> {
+    if name != format!("{}.json", numbered(marker.block)) {
+        return Err(Problem::somewhere(format!("it is of block {}, which its name is not", marker.block)));
+    }
+    match marker.trials.iter().find(|listed| !is_number(&listed.folder)) {
+        Some(listed) => Err(Problem::somewhere(format!("`{}` is not the number of a trial", listed.folder))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_slugs() {
+        for (text, expected) in [
+            ("JSON over HTTP against gRPC", "json-over-http-against-grpc"),
+            ("  --Size: 64 KiB?! ", "size-64-kib"),
+            ("../../etc/passwd", "etc-passwd"),
+            ("größe", "gr-e"),
+            ("…", "run"),
+            ("", "run"),
+        ] {
+            assert_eq!(slug(text), expected, "{text}");
+        }
+        assert_eq!(slug(&"a".repeat(200)).len(), SLUG_BYTES);
+        assert_eq!(slug(&format!("{}-b", "a".repeat(59))), "a".repeat(59));
+    }
+}

@@ -1,0 +1,296 @@
+//! `total.hlog`: a trial's histograms in the HdrHistogram interval-log format, version 1.3, V2 compressed, base64, as
+//! its Java, JavaScript, Python and Rust implementations read it.
+//!
+//! A tag says what a line counts: `point=0;operation=0;outcome=ok;time=response`, then the same of `service`, for each
+//! operation and outcome; `point=0;time=lag` and `point=0;time=loop_delay` close the point. Values are nanoseconds.
+//! All lines give the trial's measured time as their interval: readers skip lines that begin before the first one.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogIterator, IntervalLogWriter, IntervalLogWriterBuilder, LogEntry, Tag,
+};
+use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+use weighbridge_model::record::{
+    ErrorKind, OperationId, Outcome, Tallies, Tally, TimeHistogram, WindowKind, WindowRecord, time_histogram,
+};
+
+use crate::error::Problem;
+
+/// Lines that every reader of the format expects before the first histogram.
+const FORMAT: &str = "[Histogram log format version 1.3]";
+const LEGEND: &str =
+    "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
+
+/// Which time a histogram is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Time {
+    Response,
+    Service,
+    Lag,
+    LoopDelay,
+}
+
+/// What a line counts. Lag and loop delay are of no operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Label {
+    point: usize,
+    of: Option<(OperationId, Outcome)>,
+    time: Time,
+}
+
+/// Writes the log of a trial; the windows give the interval. The error says which histogram cannot be stored, and why.
+pub(crate) fn write_histograms(tallies: &[Tallies], windows: &[WindowRecord]) -> Result<Vec<u8>, String> {
+    let (start, length) = measured_interval(windows);
+    let mut bytes = Vec::new();
+    IntervalLogWriterBuilder::new()
+        .add_comment(FORMAT)
+        .begin_log_with(&mut bytes, &mut V2DeflateSerializer::new())
+        .map_err(|error| error.to_string())?;
+    bytes.extend_from_slice(LEGEND.as_bytes());
+    let mut serializer = V2DeflateSerializer::new();
+    let mut log = IntervalLogWriterBuilder::new()
+        .begin_log_with(&mut bytes, &mut serializer)
+        .map_err(|error| error.to_string())?;
+    for (tallies, point) in tallies.iter().zip(0..) {
+        for (label, histogram) in lines_of(point, tallies) {
+            write_line(&mut log, label, histogram, (start, length))
+                .map_err(|problem| format!("{}: {problem}", label.text()))?;
+        }
+    }
+    drop(log);
+    Ok(bytes)
+}
+
+/// Reads the log back, one element a point.
+pub(crate) fn read_histograms(bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
+    let mut points = Vec::new();
+    let mut open = Tallies::default();
+    let mut waiting: Option<(Label, TimeHistogram)> = None;
+    let mut last = 0;
+    for (line, number) in bytes.split_inclusive(|byte| *byte == b'\n').zip(1..) {
+        last = number;
+        let Some((label, histogram)) = read_line(line).map_err(|what| Problem::on_line(number, what))? else {
+            continue;
+        };
+        let expected =
+            |what: &str| Problem::on_line(number, format!("`{}` where {what} is next", label.text()));
+        if label.point != points.len() {
+            return Err(expected(&format!("point {}", points.len())));
+        }
+        waiting = match (waiting.take(), label.of, label.time) {
+            (None, Some(_), Time::Response) => Some((label, histogram)),
+            (Some((first, response)), Some((operation, outcome)), Time::Service) if first.of == label.of => {
+                open.entries.push(Tally { operation, outcome, response, service: histogram });
+                None
+            }
+            (None, None, Time::Lag) => Some((label, histogram)),
+            (Some((first, lag)), None, Time::LoopDelay) if first.time == Time::Lag => {
+                let entries = std::mem::take(&mut open.entries);
+                points.push(Tallies { entries, lag, loop_delay: histogram });
+                None
+            }
+            (Some((first, _)), ..) => return Err(expected(&format!("the partner of `{}`", first.text()))),
+            (None, ..) => return Err(expected("a response time or a lag")),
+        };
+    }
+    if waiting.is_some() || !open.entries.is_empty() {
+        return Err(Problem::on_line(last, format!("the log ends within point {}", points.len())));
+    }
+    Ok(points)
+}
+
+/// The histograms of a point in the order of the file.
+fn lines_of(point: usize, tallies: &Tallies) -> impl Iterator<Item = (Label, &TimeHistogram)> {
+    let of_requests = tallies.entries.iter().flat_map(move |tally| {
+        let of = Some((tally.operation, tally.outcome));
+        [
+            (Label { point, of, time: Time::Response }, &tally.response),
+            (Label { point, of, time: Time::Service }, &tally.service),
+        ]
+    });
+    of_requests.chain([
+        (Label { point, of: None, time: Time::Lag }, &tallies.lag),
+        (Label { point, of: None, time: Time::LoopDelay }, &tallies.loop_delay),
+    ])
+}
+
+fn write_line(
+    log: &mut IntervalLogWriter<'_, '_, Vec<u8>, V2DeflateSerializer>,
+    label: Label,
+    histogram: &TimeHistogram,
+    (start, length): (Duration, Duration),
+) -> Result<(), String> {
+    check_bounds(histogram)?;
+    let text = label.text();
+    log.write_histogram(histogram, start, length, Tag::new(&text)).map_err(|error| error.to_string())
+}
+
+/// The label and histogram of one line; `None` for a comment or the legend.
+fn read_line(line: &[u8]) -> Result<Option<(Label, TimeHistogram)>, String> {
+    let interval = match IntervalLogIterator::new(line).next() {
+        None | Some(Ok(LogEntry::StartTime(_) | LogEntry::BaseTime(_))) => return Ok(None),
+        Some(Ok(LogEntry::Interval(interval))) => interval,
+        Some(Err(_)) => return Err("neither a comment nor a whole histogram line".to_owned()),
+    };
+    let tag = interval.tag().ok_or("a histogram without a tag")?;
+    let label = Label::parse(tag.as_str()).ok_or_else(|| format!("`{}` is not a known tag", tag.as_str()))?;
+    let encoded =
+        STANDARD.decode(interval.encoded_histogram()).map_err(|error| format!("base64: {error}"))?;
+    let histogram = Deserializer::new()
+        .deserialize(&mut encoded.as_slice())
+        .map_err(|error| format!("histogram of `{}`: {error}", tag.as_str()))?;
+    check_bounds(&histogram)?;
+    Ok(Some((label, histogram)))
+}
+
+/// Histograms are merged by addition, for which all must have the same bounds.
+fn check_bounds(histogram: &TimeHistogram) -> Result<(), String> {
+    let bounds = |h: &TimeHistogram| (h.low(), h.high(), h.sigfig());
+    let (found, expected) = (bounds(histogram), bounds(&time_histogram()));
+    if found == expected {
+        return Ok(());
+    }
+    Err(format!("histogram bounds (lowest, highest, digits) are {found:?}, expected {expected:?}"))
+}
+
+/// Start of the first measured window on the monotonic clock, and the time to the end of the last; of all windows
+/// where none is measured.
+fn measured_interval(windows: &[WindowRecord]) -> (Duration, Duration) {
+    let span = |measured_only: bool| {
+        let taken = windows.iter().filter(|w| !measured_only || w.kind == WindowKind::Measured);
+        let start = taken.clone().map(|w| w.figures.started).min()?;
+        let end = taken.map(|w| w.figures.ended).max()?;
+        Some((Duration::from_nanos(start.as_nanos()), end.since(start).as_duration()))
+    };
+    span(true).or_else(|| span(false)).unwrap_or_default()
+}
+
+impl Time {
+    const ALL: [Self; 4] = [Self::Response, Self::Service, Self::Lag, Self::LoopDelay];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Response => "response",
+            Self::Service => "service",
+            Self::Lag => "lag",
+            Self::LoopDelay => "loop_delay",
+        }
+    }
+}
+
+impl Label {
+    /// The tag; it has neither commas nor spaces, which the format forbids.
+    fn text(self) -> String {
+        let (point, time) = (self.point, self.time.name());
+        match self.of {
+            Some((operation, outcome)) => {
+                format!("point={point};operation={};outcome={};time={time}", operation.0, outcome.name())
+            }
+            None => format!("point={point};time={time}"),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut fields = text.split(';');
+        let mut field = |key: &str| fields.next()?.strip_prefix(key)?.strip_prefix('=');
+        let point = field("point")?.parse().ok()?;
+        let of = if text.contains(";operation=") {
+            let operation = OperationId(field("operation")?.parse().ok()?);
+            Some((operation, outcome(field("outcome")?)?))
+        } else {
+            None
+        };
+        let name = field("time")?;
+        let time = Time::ALL.into_iter().find(|time| time.name() == name)?;
+        Some(Self { point, of, time })
+    }
+}
+
+fn outcome(name: &str) -> Option<Outcome> {
+    let errors = ErrorKind::ALL.into_iter().map(Outcome::Error);
+    std::iter::once(Outcome::Ok).chain(errors).find(|outcome| outcome.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log_of(values: &[u64]) -> String {
+        let mut tallies = Tallies::default();
+        let tally = tallies.entry(OperationId(3), Outcome::Error(ErrorKind::Timeout));
+        for value in values {
+            tally.response.record(*value).unwrap();
+            tally.service.record(*value).unwrap();
+        }
+        String::from_utf8(write_histograms(&[tallies], &[]).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_head_is_what_other_implementations_expect() {
+        let log = log_of(&[1]);
+        assert!(
+            log.starts_with(&format!("#{FORMAT}\n{LEGEND}Tag=point=0;operation=3;outcome=timeout;")),
+            "{log}"
+        );
+    }
+
+    #[test]
+    fn tags_are_read_as_they_are_written() {
+        for of in
+            [None, Some((OperationId(7), Outcome::Ok)), Some((OperationId(0), outcome("check").unwrap()))]
+        {
+            for time in Time::ALL {
+                let label = Label { point: 12, of, time };
+                assert_eq!(Label::parse(&label.text()), Some(label));
+                assert!(Tag::new(&label.text()).is_some());
+            }
+        }
+        for text in ["", "point=0", "point=0;time=late", "point=x;time=lag", "point=0;operation=1;time=lag"] {
+            assert_eq!(Label::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn damage_is_found_with_its_line() {
+        let log = log_of(&[1_000, 2_000_000]);
+        let lines: Vec<&str> = log.lines().collect();
+        assert_eq!(lines.len(), 6);
+        let without = |dropped: usize| {
+            let kept = lines.iter().zip(0..).filter(|(_, at)| *at != dropped);
+            kept.map(|(line, _)| format!("{line}\n")).collect::<String>()
+        };
+        for (text, line) in [
+            (without(2), 3),
+            (without(3), 4),
+            (without(4), 5),
+            (without(5), 5),
+            (
+                log.replace(
+                    "operation=3;outcome=timeout;time=service",
+                    "operation=4;outcome=timeout;time=service",
+                ),
+                4,
+            ),
+            (log.replace("point=0;time=lag", "point=1;time=lag"), 5),
+            (log.replace("point=0;time=lag", "point=0;time=late"), 5),
+            (log.replacen("HISTFAAA", "HISSFAAA", 1), 3),
+            (log.replacen("HISTFAAA", "HIST*AAA", 1), 3),
+            (log.replacen("Tag=", "", 1), 3),
+            (log[..log.len() - 10].to_owned(), 6),
+        ] {
+            let problem = read_histograms(text.as_bytes()).map(|points| points.len()).unwrap_err();
+            assert_eq!(problem.line, Some(line), "{problem:?}\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_histogram_of_other_bounds_is_refused_both_ways() {
+        let tallies =
+            Tallies { lag: TimeHistogram::new_with_bounds(1, 1_000_000, 3).unwrap(), ..Tallies::default() };
+        let problem = write_histograms(&[tallies], &[]).unwrap_err();
+        assert!(problem.contains("point=0;time=lag") && problem.contains("1000000"), "{problem}");
+    }
+}

@@ -1,0 +1,159 @@
+//! Secrets stay out of the record: a value under a key that names one is replaced by the beginning of its hash, so
+//! that two runs can still be told to have used the same secret.
+//!
+//! It goes by names alone and refuses to guess secrets from values. Eight digits of a hash do not protect a secret
+//! that can be guessed; they only keep it from being read.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Parts of a key, lower case and without separators, that make its value a secret.
+const SECRET_PARTS: [&str; 11] = [
+    "authorization",
+    "cookie",
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "credential",
+    "apikey",
+    "privatekey",
+    "accesskey",
+];
+
+/// Whether a key (a header's, a variable's, a setting's) names a secret: Authorization, Cookie, X-Api-Key, and
+/// anything like a password, secret, token, credential or private key. Case, `-` and `_` do not matter.
+pub fn is_secret(key: &str) -> bool {
+    let plain: String =
+        key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    SECRET_PARTS.iter().any(|part| plain.contains(part))
+}
+
+/// The value as it may be stored under this key: itself, or [`redacted`] where the key [names a secret](is_secret).
+pub fn redact<'a>(key: &str, value: &'a str) -> Cow<'a, str> {
+    if is_secret(key) { redacted(value) } else { Cow::Borrowed(value) }
+}
+
+/// `<redacted sha256:XXXXXXXX>`, whatever the key: for values given as `env:NAME`. What is redacted already, and
+/// nothing at all, stay as they are.
+pub fn redacted(value: &str) -> Cow<'_, str> {
+    if value.is_empty() || is_redacted(value) {
+        return Cow::Borrowed(value);
+    }
+    let digest = Sha256::digest(value.as_bytes());
+    let [a, b, c, d] = [digest[0], digest[1], digest[2], digest[3]];
+    Cow::Owned(format!("{OPENING}{a:02x}{b:02x}{c:02x}{d:02x}>"))
+}
+
+/// Redacts text under secret keys anywhere in a JSON value, and elements of lists that read `key: value` or
+/// `key=value`, as header lines and environments do.
+pub fn redact_json(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            for (key, inner) in map {
+                if is_secret(key) { redact_all(inner) } else { redact_json(inner) }
+            }
+        }
+        Value::Array(list) => {
+            for element in list {
+                match element {
+                    Value::String(text) => redact_line(text),
+                    other => redact_json(other),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+const OPENING: &str = "<redacted sha256:";
+
+fn is_redacted(value: &str) -> bool {
+    let digits = value.strip_prefix(OPENING).and_then(|rest| rest.strip_suffix('>'));
+    digits.is_some_and(|digits| digits.len() == 8 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Every text below a secret key, in lists and objects too.
+fn redact_all(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = redacted(text).into_owned(),
+        Value::Array(list) => list.iter_mut().for_each(redact_all),
+        Value::Object(map) => map.values_mut().for_each(redact_all),
+        _ => {}
+    }
+}
+
+fn redact_line(text: &mut String) {
+    let Some(at) = text.find([':', '=']) else { return };
+    let (key, value) = (&text[..at], &text[at + 1..]);
+    // Keys have no spaces; prose with a colon is not a header line.
+    if is_secret(key) && !key.trim().contains(' ') {
+        let start = text.len() - value.trim_start().len();
+        let kept = redacted(&text[start..]).into_owned();
+        text.replace_range(start.., &kept);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // First 8 digits of `printf swordfish | sha256sum`.
+    const SWORDFISH: &str = "<redacted sha256:b9f195c5>";
+
+    #[test]
+    fn secrets_are_replaced_by_the_beginning_of_their_hash() {
+        for key in [
+            "Authorization",
+            "cookie",
+            "Set-Cookie",
+            "Proxy-Authorization",
+            "X-Api-Key",
+            "PGPASSWORD",
+            "db_password",
+            "CLIENT_SECRET",
+            "github-token",
+            "AWS_ACCESS_KEY_ID",
+            "passphrase",
+        ] {
+            assert_eq!(redact(key, "swordfish"), SWORDFISH, "{key}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_kept() {
+        for key in ["Content-Type", "GOGC", "keyboard", "PATH", "author", "key"] {
+            assert_eq!(redact(key, "swordfish"), "swordfish", "{key}");
+        }
+    }
+
+    #[test]
+    fn redacting_twice_changes_nothing() {
+        assert_eq!(redacted(SWORDFISH), SWORDFISH);
+        assert_eq!(redacted(""), "");
+        assert_ne!(redacted("<redacted sha256:not hex!>"), "<redacted sha256:not hex!>");
+    }
+
+    #[test]
+    fn json_is_searched_to_the_bottom() {
+        let mut value = serde_json::json!({
+            "headers": ["Authorization: swordfish", "Accept: text/plain", "a token: not a header"],
+            "variants": [{ "env": { "DB_PASSWORD": "swordfish", "GOGC": "off" } }],
+            "environment": ["API_KEY=swordfish", "HOME=/home/me"],
+            "tokens": { "all": ["swordfish"], "count": 3 },
+        });
+        redact_json(&mut value);
+        assert_eq!(
+            value,
+            serde_json::json!({
+                "headers": [format!("Authorization: {SWORDFISH}"), "Accept: text/plain", "a token: not a header"],
+                "variants": [{ "env": { "DB_PASSWORD": SWORDFISH, "GOGC": "off" } }],
+                "environment": [format!("API_KEY={SWORDFISH}"), "HOME=/home/me"],
+                "tokens": { "all": [SWORDFISH], "count": 3 },
+            })
+        );
+    }
+}

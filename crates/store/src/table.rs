@@ -1,0 +1,186 @@
+//! Flat tables as CSV ([RFC 4180](https://www.rfc-editor.org/rfc/rfc4180), a header line, `\n` between rows): cells are
+//! whole numbers, words or text, and an empty cell is an absent number. It refuses tables whose header is not the
+//! expected one, so columns are never confused.
+
+use std::fmt::Display;
+use std::num::TryFromIntError;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::Problem;
+
+/// A row being written.
+#[derive(Default)]
+pub(crate) struct Row(Vec<String>);
+
+impl Row {
+    pub(crate) fn number(&mut self, number: impl Into<u64>) -> &mut Self {
+        self.text(number.into())
+    }
+
+    pub(crate) fn text(&mut self, text: impl Display) -> &mut Self {
+        self.0.push(text.to_string());
+        self
+    }
+
+    /// A word of a closed list, spelled as in JSON.
+    pub(crate) fn word(&mut self, word: impl Serialize) -> &mut Self {
+        match serde_json::to_value(word) {
+            Ok(serde_json::Value::String(text)) => self.text(text),
+            other => unreachable!("a word is an enum without content, not {other:?}"),
+        }
+    }
+
+    pub(crate) fn empty(&mut self, cells: usize) -> &mut Self {
+        self.0.resize(self.0.len() + cells, String::new());
+        self
+    }
+}
+
+/// Writes a table. Every row must have a cell for every column.
+pub(crate) fn write_table(columns: &[&str], rows: impl IntoIterator<Item = Row>) -> Vec<u8> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(columns).expect("memory takes every write");
+    for Row(cells) in rows {
+        writer.write_record(cells).expect("rows have a cell for every column");
+    }
+    writer.into_inner().expect("memory takes every write")
+}
+
+/// Reads a table row by row.
+pub(crate) fn read_table<T>(
+    columns: &[&str],
+    bytes: &[u8],
+    mut read: impl FnMut(&mut Cells<'_>) -> Result<T, String>,
+) -> Result<Vec<T>, Problem> {
+    let mut reader = csv::Reader::from_reader(bytes);
+    check_header(columns, reader.headers().map_err(|error| problem_of_csv(&error))?)?;
+    let mut rows = Vec::new();
+    let mut record = csv::StringRecord::new();
+    while reader.read_record(&mut record).map_err(|error| problem_of_csv(&error))? {
+        let mut cells = Cells { columns, record: &record, next: 0 };
+        let row = read(&mut cells)
+            .map_err(|what| Problem { line: record.position().map(csv::Position::line), what })?;
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// A row being read, cell by cell from the left.
+pub(crate) struct Cells<'a> {
+    columns: &'a [&'a str],
+    record: &'a csv::StringRecord,
+    next: usize,
+}
+
+impl<'a> Cells<'a> {
+    pub(crate) fn text(&mut self) -> &'a str {
+        self.next += 1;
+        self.record.get(self.next - 1).unwrap_or_default()
+    }
+
+    pub(crate) fn number<N: TryFrom<u64, Error = TryFromIntError>>(&mut self) -> Result<N, String> {
+        let text = self.text();
+        let number = text.parse::<u64>().ok().and_then(|number| N::try_from(number).ok());
+        number.ok_or_else(|| self.wrong(text, "a whole number of this column's range"))
+    }
+
+    pub(crate) fn wide(&mut self) -> Result<u64, String> {
+        let text = self.text();
+        text.parse().map_err(|_| self.wrong(text, "a whole number below 2^64"))
+    }
+
+    pub(crate) fn word<W: DeserializeOwned>(&mut self) -> Result<W, String> {
+        let text = self.text();
+        serde_json::from_value(text.into()).map_err(|error| format!("column `{}`: {error}", self.column()))
+    }
+
+    /// Whether the next `cells` cells are all empty; if so they are passed over.
+    pub(crate) fn absent(&mut self, cells: usize) -> bool {
+        let empty = (self.next..self.next + cells).all(|at| self.record.get(at) == Some(""));
+        if empty {
+            self.next += cells;
+        }
+        empty
+    }
+
+    fn wrong(&self, text: &str, wanted: &str) -> String {
+        format!("column `{}`: `{text}` is not {wanted}", self.column())
+    }
+
+    fn column(&self) -> &str {
+        self.columns.get(self.next - 1).copied().unwrap_or_default()
+    }
+}
+
+fn check_header(columns: &[&str], header: &csv::StringRecord) -> Result<(), Problem> {
+    if header.iter().eq(columns.iter().copied()) {
+        return Ok(());
+    }
+    let at = columns.iter().zip(header).take_while(|(expected, found)| **expected == *found).count();
+    let what = match (columns.get(at), header.get(at)) {
+        (Some(expected), Some(found)) => format!("column {} is `{found}`, expected `{expected}`", at + 1),
+        (Some(expected), None) => format!("column `{expected}` is missing"),
+        (None, found) => format!("unknown column `{}`", found.unwrap_or_default()),
+    };
+    Err(Problem::on_line(1, what))
+}
+
+fn problem_of_csv(error: &csv::Error) -> Problem {
+    let line = error.position().map(csv::Position::line);
+    let what = match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("{len} cells where {expected_len} are expected")
+        }
+        csv::ErrorKind::Utf8 { .. } => "bytes that are not UTF-8".to_owned(),
+        _ => error.to_string(),
+    };
+    Problem { line, what }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: [&str; 2] = ["name", "count"];
+
+    fn read(text: &str) -> Result<Vec<(String, u16)>, Problem> {
+        read_table(&COLUMNS, text.as_bytes(), |cells| Ok((cells.text().to_owned(), cells.number()?)))
+    }
+
+    #[test]
+    fn text_of_any_kind_survives() {
+        let names = ["plain", "", "a,b", "say \"hi\"", "two\nlines\r\n", " spaces ", "µ"];
+        let rows = names.iter().zip(0u16..).map(|(name, count)| {
+            let mut row = Row::default();
+            row.text(name).number(count);
+            row
+        });
+        let bytes = write_table(&COLUMNS, rows);
+        let back = read(std::str::from_utf8(&bytes).unwrap()).unwrap();
+        assert!(back.iter().map(|(name, _)| name).eq(names.iter()), "{back:?}");
+        assert!(back.iter().map(|(_, count)| *count).eq(0..7));
+    }
+
+    #[test]
+    fn damage_is_found_with_its_line() {
+        for (text, problem) in [
+            (
+                "name,count\na,1\nb,x\n",
+                (3, "column `count`: `x` is not a whole number of this column's range"),
+            ),
+            (
+                "name,count\na,65536\n",
+                (2, "column `count`: `65536` is not a whole number of this column's range"),
+            ),
+            ("name,count\na,1\nb\n", (3, "1 cells where 2 are expected")),
+            ("name,size\na,1\n", (1, "column 2 is `size`, expected `count`")),
+            ("name\na\n", (1, "column `count` is missing")),
+            ("name,count,more\na,1,2\n", (1, "unknown column `more`")),
+            ("", (1, "column `name` is missing")),
+        ] {
+            assert_eq!(read(text), Err(Problem::on_line(problem.0, problem.1)), "{text:?}");
+        }
+    }
+}

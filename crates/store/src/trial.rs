@@ -1,0 +1,180 @@
+//! One trial as a folder of files, and back. `trial.json` holds what is one of a kind and the SHA-256 of the other
+//! files, so its own hash stands for the whole trial.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::{RoleMemory, ServiceFacts, TrialRecord, VariantId, Void};
+
+use crate::durable::read_file;
+use crate::error::{Problem, ReadError};
+use crate::histograms::{read_histograms, write_histograms};
+use crate::schema::parse_versioned;
+use crate::windows::{
+    read_operations, read_resources, read_windows, write_operations, write_resources, write_windows,
+};
+use crate::{RECORD_SCHEMA_VERSION, TRIAL_FILE};
+
+const WINDOWS: &str = "windows.csv";
+const OPERATIONS: &str = "operations.csv";
+const RESOURCES: &str = "resources.csv";
+const HISTOGRAMS: &str = "total.hlog";
+
+/// `trial.json`.
+#[derive(Debug, Serialize, Deserialize)]
+struct WireTrial {
+    schema: u32,
+    block: u32,
+    variant: u16,
+    variant_name: String,
+    service: WireService,
+    memory: Vec<WireMemory>,
+    steal: f64,
+    void: Option<Void>,
+    sha256: WireHashes,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct WireService {
+    version: Option<String>,
+    binary_sha256: Option<String>,
+    start_ns: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct WireMemory {
+    role: String,
+    peak_bytes: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct WireHashes {
+    #[serde(rename = "windows.csv")]
+    windows: String,
+    #[serde(rename = "operations.csv")]
+    operations: String,
+    #[serde(rename = "resources.csv")]
+    resources: String,
+    #[serde(rename = "total.hlog")]
+    histograms: String,
+}
+
+/// A trial as files, `trial.json` last. The error says what cannot be stored.
+pub(crate) fn encode(
+    variant_name: &str,
+    trial: &TrialRecord,
+) -> Result<Vec<(&'static str, Vec<u8>)>, String> {
+    if !trial.steal.is_finite() {
+        return Err(format!("steal is {}, not a share", trial.steal));
+    }
+    let mut files = vec![
+        (WINDOWS, write_windows(&trial.windows)),
+        (OPERATIONS, write_operations(&trial.windows)),
+        (RESOURCES, write_resources(&trial.windows, &trial.memory)),
+        (HISTOGRAMS, write_histograms(&trial.tallies, &trial.windows)?),
+    ];
+    let wire = WireTrial {
+        schema: RECORD_SCHEMA_VERSION,
+        block: trial.block,
+        variant: trial.variant.0,
+        variant_name: variant_name.to_owned(),
+        service: WireService {
+            version: trial.service.version.clone(),
+            binary_sha256: trial.service.binary_sha256.clone(),
+            start_ns: trial.service.start.map(Nanoseconds::as_nanos),
+        },
+        memory: trial.memory.iter().map(WireMemory::from).collect(),
+        steal: trial.steal,
+        void: trial.void.clone(),
+        sha256: WireHashes {
+            windows: sha256_hex(&files[0].1),
+            operations: sha256_hex(&files[1].1),
+            resources: sha256_hex(&files[2].1),
+            histograms: sha256_hex(&files[3].1),
+        },
+    };
+    let mut json = serde_json::to_vec_pretty(&wire).map_err(|error| error.to_string())?;
+    json.push(b'\n');
+    files.push((TRIAL_FILE, json));
+    Ok(files)
+}
+
+/// Reads the trial in `folder`, whose `trial.json` must have the hash `sha256`.
+pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError> {
+    let json = Stored::load(folder, TRIAL_FILE, sha256)?;
+    let wire: WireTrial = parse_versioned(&json.path, &json.bytes, RECORD_SCHEMA_VERSION)?;
+    json.check_unaltered()?;
+    let hashes = &wire.sha256;
+
+    let mut windows = Stored::load(folder, WINDOWS, &hashes.windows)?.parse(read_windows)?;
+    let operations = Stored::load(folder, OPERATIONS, &hashes.operations)?;
+    operations.parse(|bytes| read_operations(bytes, &mut windows))?;
+    let resources = Stored::load(folder, RESOURCES, &hashes.resources)?;
+    let memory = resources.parse(|bytes| {
+        let memory = read_resources(bytes, &mut windows)?;
+        let agrees = memory.iter().map(WireMemory::from).eq(wire.memory.iter().cloned());
+        agrees
+            .then_some(memory)
+            .ok_or_else(|| Problem::somewhere(format!("memory differs from `{TRIAL_FILE}`")))
+    })?;
+    let histograms = Stored::load(folder, HISTOGRAMS, &hashes.histograms)?;
+    // Altered bytes are never decompressed: the lengths in them could ask for any amount of memory.
+    histograms.check_unaltered()?;
+    let tallies = histograms.parse(read_histograms)?;
+
+    Ok(TrialRecord {
+        block: wire.block,
+        variant: VariantId(wire.variant),
+        service: ServiceFacts {
+            version: wire.service.version,
+            binary_sha256: wire.service.binary_sha256,
+            start: wire.service.start_ns.map(Nanoseconds::from_nanos),
+        },
+        windows,
+        tallies,
+        memory,
+        steal: wire.steal,
+        void: wire.void,
+    })
+}
+
+/// SHA-256 in hexadecimal.
+pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A file as found, with the hash it should have.
+struct Stored {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    sha256: String,
+}
+
+impl Stored {
+    fn load(folder: &Path, name: &str, sha256: &str) -> Result<Self, ReadError> {
+        let path = folder.join(name);
+        Ok(Self { bytes: read_file(&path)?, path, sha256: sha256.to_owned() })
+    }
+
+    /// Parses first and compares hashes then: a line says more than a hash.
+    fn parse<T>(&self, read: impl FnOnce(&[u8]) -> Result<T, Problem>) -> Result<T, ReadError> {
+        let value = read(&self.bytes).map_err(|problem| problem.at(&self.path))?;
+        self.check_unaltered()?;
+        Ok(value)
+    }
+
+    fn check_unaltered(&self) -> Result<(), ReadError> {
+        if sha256_hex(&self.bytes) == self.sha256 {
+            return Ok(());
+        }
+        Err(ReadError::Altered { path: self.path.clone() })
+    }
+}
+
+impl From<&RoleMemory> for WireMemory {
+    fn from(memory: &RoleMemory) -> Self {
+        Self { role: memory.role.clone(), peak_bytes: memory.peak.get() }
+    }
+}

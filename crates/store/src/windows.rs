@@ -1,0 +1,302 @@
+//! The tables of a trial: `windows.csv`, `operations.csv` and `resources.csv`. Together they hold every window whole,
+//! in columns that any data-frame library reads. No figure is computed here.
+
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::record::{
+    ErrorCounts, ErrorKind, LoopHealth, OperationFigures, OperationId, PointId, RoleCpu, RoleMemory, Traffic,
+    VariantId, WindowFigures, WindowRecord,
+};
+
+use crate::error::Problem;
+use crate::table::{Cells, Row, read_table, write_table};
+
+/// Columns of `windows.csv`: one row a window, in the order they ran.
+pub(crate) const WINDOW_COLUMNS: [&str; 39] = [
+    "window",
+    "kind",
+    "block",
+    "point",
+    "round",
+    "position",
+    "variant",
+    "started_ns",
+    "ended_ns",
+    "end",
+    "offered",
+    "requests",
+    "not_sent",
+    "errors_connect",
+    "errors_reset",
+    "errors_timeout",
+    "errors_protocol",
+    "errors_status",
+    "errors_check",
+    "connects",
+    "all_operation",
+    "all_ok",
+    "all_response_sum_ns",
+    "all_service_sum_ns",
+    "all_response_p50_ns",
+    "all_service_p50_ns",
+    "all_response_p90_ns",
+    "all_service_p90_ns",
+    "all_response_max_ns",
+    "sent_bytes",
+    "received_bytes",
+    "segments_out",
+    "segments_in",
+    "retransmits",
+    "loop_busy_ns",
+    "loop_wall_ns",
+    "loop_cpu_ns",
+    "loop_delay_p50_ns",
+    "lag_p99_ns",
+];
+
+/// Columns of `operations.csv`: one row a window and operation.
+pub(crate) const OPERATION_COLUMNS: [&str; 10] = [
+    "window",
+    "operation",
+    "ok",
+    "response_sum_ns",
+    "service_sum_ns",
+    "response_p50_ns",
+    "service_p50_ns",
+    "response_p90_ns",
+    "service_p90_ns",
+    "response_max_ns",
+];
+
+/// Columns of `resources.csv`: one row a window and role (CPU), then one row a role (memory).
+pub(crate) const RESOURCE_COLUMNS: [&str; 6] =
+    ["resource", "window", "role", "cpu_ns", "requests", "peak_bytes"];
+
+/// Cells that [`OperationFigures`] fill.
+const FIGURE_CELLS: usize = OPERATION_COLUMNS.len() - 1;
+
+const CPU: &str = "cpu";
+const MEMORY: &str = "memory";
+
+pub(crate) fn write_windows(windows: &[WindowRecord]) -> Vec<u8> {
+    write_table(&WINDOW_COLUMNS, windows.iter().zip(0u64..).map(|(window, index)| window_row(index, window)))
+}
+
+pub(crate) fn write_operations(windows: &[WindowRecord]) -> Vec<u8> {
+    let rows = windows.iter().zip(0u64..).flat_map(|(window, index)| {
+        window.figures.operations.iter().map(move |operation| {
+            let mut row = Row::default();
+            row.number(index);
+            push_operation(&mut row, operation);
+            row
+        })
+    });
+    write_table(&OPERATION_COLUMNS, rows)
+}
+
+pub(crate) fn write_resources(windows: &[WindowRecord], memory: &[RoleMemory]) -> Vec<u8> {
+    let cpu = windows.iter().zip(0u64..).flat_map(|(window, index)| {
+        window.cpu.iter().map(move |role| {
+            let mut row = Row::default();
+            row.text(CPU)
+                .number(index)
+                .text(&role.role)
+                .number(role.cpu.as_nanos())
+                .number(role.requests)
+                .empty(1);
+            row
+        })
+    });
+    let memory = memory.iter().map(|role| {
+        let mut row = Row::default();
+        row.text(MEMORY).empty(1).text(&role.role).empty(2).number(role.peak.get());
+        row
+    });
+    write_table(&RESOURCE_COLUMNS, cpu.chain(memory))
+}
+
+/// Windows without their operations and CPU, which lie in the other tables.
+pub(crate) fn read_windows(bytes: &[u8]) -> Result<Vec<WindowRecord>, Problem> {
+    let mut expected = 0;
+    read_table(&WINDOW_COLUMNS, bytes, |cells| {
+        let index = cells.wide()?;
+        if index != expected {
+            return Err(format!("column `window`: `{index}` where `{expected}` is next"));
+        }
+        expected += 1;
+        read_window(cells)
+    })
+}
+
+pub(crate) fn read_operations(bytes: &[u8], windows: &mut [WindowRecord]) -> Result<(), Problem> {
+    read_table(&OPERATION_COLUMNS, bytes, |cells| {
+        let window = window_of(cells, windows)?;
+        window.figures.operations.push(read_operation(cells)?);
+        Ok(())
+    })
+    .map(drop)
+}
+
+pub(crate) fn read_resources(bytes: &[u8], windows: &mut [WindowRecord]) -> Result<Vec<RoleMemory>, Problem> {
+    let mut memory = Vec::new();
+    read_table(&RESOURCE_COLUMNS, bytes, |cells| {
+        match cells.text() {
+            CPU => {
+                let window = window_of(cells, windows)?;
+                let role = cells.text().to_owned();
+                let cpu = Nanoseconds::from_nanos(cells.wide()?);
+                window.cpu.push(RoleCpu { role, cpu, requests: cells.wide()? });
+            }
+            MEMORY => {
+                cells.absent(1);
+                let role = cells.text().to_owned();
+                cells.absent(2);
+                memory.push(RoleMemory { role, peak: Bytes::new(cells.wide()?) });
+            }
+            other => return Err(format!("column `resource`: `{other}` is neither `{CPU}` nor `{MEMORY}`")),
+        }
+        Ok(())
+    })?;
+    Ok(memory)
+}
+
+fn window_of<'w>(
+    cells: &mut Cells<'_>,
+    windows: &'w mut [WindowRecord],
+) -> Result<&'w mut WindowRecord, String> {
+    let index = cells.wide()?;
+    let found = usize::try_from(index).ok().and_then(|at| windows.get_mut(at));
+    found.ok_or_else(|| format!("column `window`: the trial has no window {index}"))
+}
+
+fn window_row(index: u64, window: &WindowRecord) -> Row {
+    let figures = &window.figures;
+    let mut row = Row::default();
+    row.number(index)
+        .word(window.kind)
+        .number(window.block)
+        .number(window.point.0)
+        .number(window.round)
+        .number(window.position)
+        .number(window.variant.0)
+        .number(figures.started.as_nanos())
+        .number(figures.ended.as_nanos())
+        .word(figures.end)
+        .number(figures.offered)
+        .number(figures.requests)
+        .number(figures.not_sent);
+    for kind in ErrorKind::ALL {
+        row.number(figures.errors.get(kind));
+    }
+    row.number(figures.connects);
+    match &figures.all {
+        Some(all) => push_operation(&mut row, all),
+        None => {
+            row.empty(FIGURE_CELLS);
+        }
+    }
+    let (traffic, health) = (figures.traffic, figures.health);
+    row.number(traffic.sent.get())
+        .number(traffic.received.get())
+        .number(traffic.segments_out)
+        .number(traffic.segments_in)
+        .number(traffic.retransmits)
+        .number(health.busy.as_nanos())
+        .number(health.wall.as_nanos())
+        .number(health.cpu.as_nanos())
+        .number(health.loop_delay_p50.as_nanos())
+        .number(health.lag_p99.as_nanos());
+    row
+}
+
+// Fields of a struct literal are evaluated in the order they are written, which here is the order of the columns.
+fn read_window(cells: &mut Cells<'_>) -> Result<WindowRecord, String> {
+    Ok(WindowRecord {
+        kind: cells.word()?,
+        block: cells.number()?,
+        point: PointId(cells.number()?),
+        round: cells.number()?,
+        position: cells.number()?,
+        variant: VariantId(cells.number()?),
+        figures: WindowFigures {
+            started: Timestamp::from_nanos(cells.wide()?),
+            ended: Timestamp::from_nanos(cells.wide()?),
+            end: cells.word()?,
+            offered: cells.wide()?,
+            requests: cells.wide()?,
+            not_sent: cells.wide()?,
+            errors: read_errors(cells)?,
+            connects: cells.wide()?,
+            all: if cells.absent(FIGURE_CELLS) { None } else { Some(read_operation(cells)?) },
+            traffic: Traffic {
+                sent: Bytes::new(cells.wide()?),
+                received: Bytes::new(cells.wide()?),
+                segments_out: cells.wide()?,
+                segments_in: cells.wide()?,
+                retransmits: cells.wide()?,
+            },
+            health: LoopHealth {
+                busy: Nanoseconds::from_nanos(cells.wide()?),
+                wall: Nanoseconds::from_nanos(cells.wide()?),
+                cpu: Nanoseconds::from_nanos(cells.wide()?),
+                loop_delay_p50: Nanoseconds::from_nanos(cells.wide()?),
+                lag_p99: Nanoseconds::from_nanos(cells.wide()?),
+            },
+            operations: Vec::new(),
+        },
+        cpu: Vec::new(),
+    })
+}
+
+fn read_errors(cells: &mut Cells<'_>) -> Result<ErrorCounts, String> {
+    let mut errors = ErrorCounts::default();
+    for kind in ErrorKind::ALL {
+        *errors.get_mut(kind) = cells.wide()?;
+    }
+    Ok(errors)
+}
+
+fn push_operation(row: &mut Row, figures: &OperationFigures) {
+    row.number(figures.operation.0)
+        .number(figures.ok)
+        .number(figures.response_sum.as_nanos())
+        .number(figures.service_sum.as_nanos())
+        .number(figures.response_p50.as_nanos())
+        .number(figures.service_p50.as_nanos())
+        .number(figures.response_p90.as_nanos())
+        .number(figures.service_p90.as_nanos())
+        .number(figures.response_max.as_nanos());
+}
+
+fn read_operation(cells: &mut Cells<'_>) -> Result<OperationFigures, String> {
+    Ok(OperationFigures {
+        operation: OperationId(cells.number()?),
+        ok: cells.wide()?,
+        response_sum: Nanoseconds::from_nanos(cells.wide()?),
+        service_sum: Nanoseconds::from_nanos(cells.wide()?),
+        response_p50: Nanoseconds::from_nanos(cells.wide()?),
+        service_p50: Nanoseconds::from_nanos(cells.wide()?),
+        response_p90: Nanoseconds::from_nanos(cells.wide()?),
+        service_p90: Nanoseconds::from_nanos(cells.wide()?),
+        response_max: Nanoseconds::from_nanos(cells.wide()?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_a_window_that_is_not_there_is_damage() {
+        let text = "window,operation,ok,response_sum_ns,service_sum_ns,response_p50_ns,service_p50_ns,\
+                    response_p90_ns,service_p90_ns,response_max_ns\n7,0,1,1,1,1,1,1,1,1\n";
+        let problem = read_operations(text.as_bytes(), &mut []).unwrap_err();
+        assert_eq!(problem, Problem::on_line(2, "column `window`: the trial has no window 7"));
+    }
+
+    #[test]
+    fn a_resource_of_no_known_kind_is_damage() {
+        let text = "resource,window,role,cpu_ns,requests,peak_bytes\ndisk,,service,,,1\n";
+        let problem = read_resources(text.as_bytes(), &mut []).unwrap_err();
+        assert_eq!(problem, Problem::on_line(2, "column `resource`: `disk` is neither `cpu` nor `memory`"));
+    }
+}

@@ -1,0 +1,300 @@
+//! What is stored is what is read: by this crate to the last bit, and by others in the formats they know.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use proptest::prelude::*;
+use support::*;
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::record::*;
+use weighbridge_store::{Participant, RunFolder, RunWriter, WriteError};
+
+fn one(name: &str, variant: u16) -> Vec<Participant> {
+    vec![Participant { variant: VariantId(variant), name: name.to_owned() }]
+}
+
+#[test]
+fn blocks_come_back_identical_and_in_order() {
+    let out = tempfile::tempdir().unwrap();
+    let mut run = RunWriter::create(out.path(), "round trip", STARTED).unwrap();
+    for number in [1, 0, 2] {
+        run.write_block(&participants(), &block(number)).unwrap();
+    }
+    let read = RunFolder::open(run.folder().path()).unwrap();
+    assert_eq!(read.blocks().unwrap(), [0, 1, 2]);
+    assert_blocks(&read.load_blocks().unwrap(), &[block(0), block(1), block(2)], "");
+}
+
+#[test]
+fn total_hlog_is_read_by_the_library_s_own_iterator() {
+    let out = tempfile::tempdir().unwrap();
+    let mut run = RunWriter::create(out.path(), "hlog", STARTED).unwrap();
+    let trial = trial(0, VariantId(0));
+    run.write_block(&one("a", 0), std::slice::from_ref(&trial)).unwrap();
+
+    let log = std::fs::read(run.folder().path().join("trials/000/total.hlog")).unwrap();
+    let mut found: BTreeMap<String, Histogram<u64>> = BTreeMap::new();
+    for entry in IntervalLogIterator::new(&log) {
+        let LogEntry::Interval(interval) = entry.unwrap() else { panic!("no time is logged") };
+        // The measured windows of `support::trial` are its third and fourth.
+        assert_eq!(interval.start_timestamp().as_millis(), 1040);
+        let bytes = base64::engine::general_purpose::STANDARD.decode(interval.encoded_histogram()).unwrap();
+        let histogram = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+        found.insert(interval.tag().unwrap().as_str().to_owned(), histogram);
+    }
+    let mut expected: BTreeMap<String, Histogram<u64>> = BTreeMap::new();
+    for (tallies, point) in trial.tallies.iter().zip(0..) {
+        for tally in &tallies.entries {
+            let tag =
+                format!("point={point};operation={};outcome={}", tally.operation.0, tally.outcome.name());
+            expected.insert(format!("{tag};time=response"), tally.response.clone());
+            expected.insert(format!("{tag};time=service"), tally.service.clone());
+        }
+        expected.insert(format!("point={point};time=lag"), tallies.lag.clone());
+        expected.insert(format!("point={point};time=loop_delay"), tallies.loop_delay.clone());
+    }
+    assert_eq!(
+        expected.len(),
+        16,
+        "two operations with three outcomes at the first point, none at the second"
+    );
+    assert!(found.keys().eq(expected.keys()), "{:?}", found.keys());
+    assert!(found == expected, "the right tags, with other counts");
+}
+
+#[test]
+fn files_look_as_documented() {
+    let out = tempfile::tempdir().unwrap();
+    let mut run = RunWriter::create(out.path(), "Golden files", STARTED).unwrap();
+    let mut golden = trial(3, VariantId(2));
+    golden.void = Some(Void::ServiceDied("exit status 139".to_owned()));
+    run.write_block(&participants(), &[golden]).unwrap();
+    let folder = run.folder().path();
+    for name in ["run.json", "blocks/003.json"] {
+        compare_with_golden(&folder.join(name), name);
+    }
+    for name in ["trial.json", "windows.csv", "operations.csv", "resources.csv"] {
+        compare_with_golden(&folder.join("trials/000").join(name), name);
+    }
+}
+
+/// `UPDATE_GOLDEN=1 cargo test -p weighbridge-store` refreshes `testdata/`.
+fn compare_with_golden(found: &Path, name: &str) {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name.replace('/', "-"));
+    let text = without_hashes(&std::fs::read_to_string(found).unwrap());
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&golden, &text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&golden).unwrap();
+    assert_eq!(text, expected, "{} (refresh with UPDATE_GOLDEN=1)", golden.display());
+}
+
+/// Hashes depend on the compression library's version, which may change without any harm.
+fn without_hashes(text: &str) -> String {
+    let hash = |part: &&str| part.len() == 64 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    text.split('"').map(|part| if hash(&part) { "<sha256>" } else { part }).collect::<Vec<_>>().join("\"")
+}
+
+#[test]
+fn every_column_is_documented() {
+    let documentation = include_str!("../src/lib.rs");
+    for file in ["windows.csv", "operations.csv", "resources.csv"] {
+        let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(file);
+        let header = std::fs::read_to_string(golden).unwrap().lines().next().unwrap().to_owned();
+        for column in header.split(',') {
+            let plain = column.strip_prefix("all_").unwrap_or(column);
+            assert!(documentation.contains(&format!("`{plain}`")), "column `{column}` of {file}");
+        }
+    }
+}
+
+#[test]
+fn what_the_format_cannot_hold_is_refused_before_anything_is_written() {
+    let out = tempfile::tempdir().unwrap();
+    let mut run = RunWriter::create(out.path(), "refused", STARTED).unwrap();
+    let mut bad = block(0);
+    bad[1].steal = f64::NAN;
+    let error = run.write_block(&participants(), &bad).unwrap_err();
+    assert!(matches!(&error, WriteError::NotStorable { what, .. } if what.contains("grpc")), "{error}");
+    assert_eq!(std::fs::read_dir(run.folder().path().join("trials")).unwrap().count(), 0);
+    run.write_block(&participants(), &block(0)).unwrap();
+}
+
+fn time() -> impl Strategy<Value = Nanoseconds> {
+    any::<u64>().prop_map(Nanoseconds::from_nanos)
+}
+
+fn any_operation() -> impl Strategy<Value = OperationFigures> {
+    (any::<u16>(), any::<u64>(), [time(), time(), time(), time()], [time(), time(), time()]).prop_map(
+        |(operation, ok, [response_sum, service_sum, response_p50, service_p50], [p90, service_p90, max])| {
+            OperationFigures {
+                operation: OperationId(operation),
+                ok,
+                response_sum,
+                service_sum,
+                response_p50,
+                service_p50,
+                response_p90: p90,
+                service_p90,
+                response_max: max,
+            }
+        },
+    )
+}
+
+fn any_figures() -> impl Strategy<Value = WindowFigures> {
+    let operations = prop::collection::vec(any_operation(), 0..4);
+    let ends = prop::sample::select(vec![WindowEnd::Complete, WindowEnd::Saturated, WindowEnd::Aborted]);
+    let counts = prop::array::uniform32(any::<u64>());
+    (operations, prop::option::of(any_operation()), ends, counts).prop_map(|(operations, all, end, c)| {
+        let errors = ErrorCounts {
+            connect: c[0],
+            reset: c[1],
+            timeout: c[2],
+            protocol: c[3],
+            status: c[4],
+            check: c[5],
+        };
+        WindowFigures {
+            started: Timestamp::from_nanos(c[6]),
+            ended: Timestamp::from_nanos(c[7]),
+            end,
+            offered: c[8],
+            requests: c[9],
+            not_sent: c[10],
+            errors,
+            connects: c[11],
+            operations,
+            all,
+            traffic: Traffic {
+                sent: Bytes::new(c[12]),
+                received: Bytes::new(c[13]),
+                segments_out: c[14],
+                segments_in: c[15],
+                retransmits: c[16],
+            },
+            health: LoopHealth {
+                busy: Nanoseconds::from_nanos(c[17]),
+                wall: Nanoseconds::from_nanos(c[18]),
+                cpu: Nanoseconds::from_nanos(c[19]),
+                loop_delay_p50: Nanoseconds::from_nanos(c[20]),
+                lag_p99: Nanoseconds::from_nanos(c[21]),
+            },
+        }
+    })
+}
+
+fn any_window() -> impl Strategy<Value = WindowRecord> {
+    let kinds = prop::sample::select(vec![
+        WindowKind::WarmUp,
+        WindowKind::LeadIn,
+        WindowKind::Measured,
+        WindowKind::Check,
+    ]);
+    let role = (any::<String>(), time(), any::<u64>()).prop_map(|(role, cpu, requests)| RoleCpu {
+        role,
+        cpu,
+        requests,
+    });
+    let place = (any::<u32>(), any::<u16>(), any::<u32>(), any::<u32>(), any::<u16>());
+    (kinds, place, any_figures(), prop::collection::vec(role, 0..3)).prop_map(
+        |(kind, (block, point, round, position, variant), figures, cpu)| WindowRecord {
+            kind,
+            block,
+            point: PointId(point),
+            round,
+            position,
+            variant: VariantId(variant),
+            figures,
+            cpu,
+        },
+    )
+}
+
+fn any_histogram() -> impl Strategy<Value = TimeHistogram> {
+    prop::collection::vec((1u64..=3_600_000_000_000, 1u64..1 << 40), 0..20).prop_map(|records| {
+        let mut histogram = time_histogram();
+        for (value, count) in records {
+            histogram.record_n(value, count).unwrap();
+        }
+        histogram
+    })
+}
+
+fn any_tallies() -> impl Strategy<Value = Tallies> {
+    let outcome = prop::sample::select(
+        ErrorKind::ALL.map(Outcome::Error).into_iter().chain([Outcome::Ok]).collect::<Vec<_>>(),
+    );
+    let tally = (any::<u16>(), outcome, any_histogram(), any_histogram()).prop_map(
+        |(operation, outcome, response, service)| Tally {
+            operation: OperationId(operation),
+            outcome,
+            response,
+            service,
+        },
+    );
+    (prop::collection::vec(tally, 0..3), any_histogram(), any_histogram())
+        .prop_map(|(entries, lag, loop_delay)| Tallies { entries, lag, loop_delay })
+}
+
+fn any_void() -> impl Strategy<Value = Void> {
+    prop_oneof![
+        Just(Void::Stopped),
+        Just(Void::ClockJump),
+        any::<String>().prop_map(Void::ServiceDied),
+        any::<String>().prop_map(Void::Steal),
+    ]
+}
+
+/// A trial that a failing property prints without its histograms of 30,000 counts each.
+#[derive(Clone)]
+struct Quiet(TrialRecord);
+
+impl std::fmt::Debug for Quiet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let TrialRecord { variant, service, windows, tallies, memory, steal, void, .. } = &self.0;
+        let tags: Vec<Vec<_>> = tallies
+            .iter()
+            .map(|point| point.entries.iter().map(|tally| (tally.operation, tally.outcome)).collect())
+            .collect();
+        f.debug_tuple("Trial").field(&(variant, service, windows, tags, memory, steal, void)).finish()
+    }
+}
+
+fn any_trial() -> impl Strategy<Value = Quiet> {
+    let service =
+        (prop::option::of(any::<String>()), prop::option::of(any::<String>()), prop::option::of(time()))
+            .prop_map(|(version, binary_sha256, start)| ServiceFacts { version, binary_sha256, start });
+    let memory = prop::collection::vec(
+        (any::<String>(), any::<u64>()).prop_map(|(role, peak)| RoleMemory { role, peak: Bytes::new(peak) }),
+        0..3,
+    );
+    let windows = prop::collection::vec(any_window(), 0..5);
+    let tallies = prop::collection::vec(any_tallies(), 0..3);
+    let steal = any::<f64>().prop_filter("shares are finite", |share| share.is_finite());
+    (any::<u16>(), service, windows, tallies, (memory, steal), prop::option::of(any_void())).prop_map(
+        |(variant, service, windows, tallies, (memory, steal), void)| {
+            let variant = VariantId(variant);
+            Quiet(TrialRecord { block: 0, variant, service, windows, tallies, memory, steal, void })
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_trial_comes_back_identical(Quiet(trial) in any_trial(), name in any::<String>()) {
+        let out = tempfile::tempdir().unwrap();
+        let mut run = RunWriter::create(out.path(), &name, STARTED).unwrap();
+        run.write_block(&one(&name, trial.variant.0), std::slice::from_ref(&trial)).unwrap();
+        let read = RunFolder::open(run.folder().path()).unwrap().load_blocks().unwrap();
+        prop_assert!(read == [[trial]]);
+    }
+}

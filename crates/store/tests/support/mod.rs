@@ -1,0 +1,162 @@
+//! Trials made from a seed, for tests: several points, operations and outcomes, every field set.
+
+#![allow(dead_code)] // each test file uses its part
+
+use rand::Rng;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::record::*;
+use weighbridge_store::{Participant, UtcTime};
+
+/// 2026-11-21T21:22:04Z.
+pub const STARTED: UtcTime = UtcTime::from_unix_ns(1_795_296_124_000_000_000);
+
+/// Two variants that take part; the variant between them is unavailable.
+pub fn participants() -> Vec<Participant> {
+    [(0, "http-json"), (2, "grpc, \"with\" odd name")]
+        .map(|(variant, name)| Participant { variant: VariantId(variant), name: name.to_owned() })
+        .to_vec()
+}
+
+/// One trial of each participant.
+pub fn block(number: u32) -> Vec<TrialRecord> {
+    participants().iter().map(|one| trial(number, one.variant)).collect()
+}
+
+/// The same trial for the same block and variant.
+pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
+    let mut random = ChaCha8Rng::seed_from_u64(u64::from(block) << 16 | u64::from(variant.0));
+    let kinds = [
+        WindowKind::WarmUp,
+        WindowKind::LeadIn,
+        WindowKind::Measured,
+        WindowKind::Measured,
+        WindowKind::Check,
+    ];
+    let windows = kinds
+        .into_iter()
+        .zip(0u32..)
+        .map(|(kind, index)| WindowRecord {
+            kind,
+            block,
+            point: PointId((index % 2) as u16),
+            round: index / 2,
+            position: index % 3,
+            variant,
+            figures: figures(&mut random, index),
+            cpu: ["service", "sidecar"][..random.random_range(0..=2)]
+                .iter()
+                .map(|role| RoleCpu {
+                    role: (*role).to_owned(),
+                    cpu: nanos(&mut random),
+                    requests: random.random_range(0..500),
+                })
+                .collect(),
+        })
+        .collect();
+    TrialRecord {
+        block,
+        variant,
+        service: ServiceFacts {
+            version: Some("go 1.26.8 net/http \"1\"\nsecond line".to_owned()),
+            binary_sha256: None,
+            start: Some(nanos(&mut random)),
+        },
+        windows,
+        tallies: vec![tallies(&mut random, 2), tallies(&mut random, 0)],
+        memory: vec![RoleMemory {
+            role: "service".to_owned(),
+            peak: Bytes::new(random.random_range(0..1 << 30)),
+        }],
+        steal: random.random_range(0.0..0.1),
+        void: None,
+    }
+}
+
+fn figures(random: &mut ChaCha8Rng, index: u32) -> WindowFigures {
+    let started = 1_000_000_000 + u64::from(index) * 20_000_000;
+    let mut errors = ErrorCounts::default();
+    for kind in ErrorKind::ALL {
+        *errors.get_mut(kind) = random.random_range(0..3);
+    }
+    WindowFigures {
+        started: Timestamp::from_nanos(started),
+        ended: Timestamp::from_nanos(started + random.random_range(15_000_000..20_000_000)),
+        end: [WindowEnd::Complete, WindowEnd::Saturated, WindowEnd::Aborted][index as usize % 3],
+        offered: random.random_range(200..300),
+        requests: random.random_range(200..300),
+        not_sent: random.random_range(0..2),
+        errors,
+        connects: random.random_range(0..16),
+        operations: (0..index as u16 % 3).map(|operation| operation_figures(random, operation)).collect(),
+        all: (index > 0).then(|| operation_figures(random, 0)),
+        traffic: Traffic {
+            sent: Bytes::new(random.random_range(0..1 << 20)),
+            received: Bytes::new(random.random_range(0..1 << 20)),
+            segments_out: random.random_range(0..1000),
+            segments_in: random.random_range(0..1000),
+            retransmits: random.random_range(0..2),
+        },
+        health: LoopHealth {
+            busy: nanos(random),
+            wall: nanos(random),
+            cpu: nanos(random),
+            loop_delay_p50: nanos(random),
+            lag_p99: nanos(random),
+        },
+    }
+}
+
+fn operation_figures(random: &mut ChaCha8Rng, operation: u16) -> OperationFigures {
+    OperationFigures {
+        operation: OperationId(operation),
+        ok: random.random_range(1..200),
+        response_sum: nanos(random),
+        service_sum: nanos(random),
+        response_p50: nanos(random),
+        service_p50: nanos(random),
+        response_p90: nanos(random),
+        service_p90: nanos(random),
+        response_max: nanos(random),
+    }
+}
+
+fn tallies(random: &mut ChaCha8Rng, operations: u16) -> Tallies {
+    let mut tallies = Tallies::default();
+    for operation in 0..operations {
+        for outcome in [Outcome::Ok, Outcome::Error(ErrorKind::Timeout), Outcome::Error(ErrorKind::Check)] {
+            for _ in 0..random.random_range(1..40) {
+                let due = random.random_range(0..1_000_000);
+                let sent = due + random.random_range(0..10_000);
+                tallies.record(&RequestRecord {
+                    due: Timestamp::from_nanos(due),
+                    sent: Timestamp::from_nanos(sent),
+                    done: Timestamp::from_nanos(sent + random.random_range(1..5_000_000_000)),
+                    operation: OperationId(operation),
+                    outcome,
+                });
+                tallies.lag.saturating_record(random.random_range(1..10_000));
+                tallies.loop_delay.saturating_record(random.random_range(1..1_000));
+            }
+        }
+    }
+    tallies
+}
+
+fn nanos(random: &mut ChaCha8Rng) -> Nanoseconds {
+    Nanoseconds::from_nanos(random.random_range(1..20_000_000))
+}
+
+/// Fails where the blocks differ, without printing histograms of 30,000 counts each.
+#[track_caller]
+pub fn assert_blocks(found: &[Vec<TrialRecord>], expected: &[Vec<TrialRecord>], context: &str) {
+    let places = |blocks: &[Vec<TrialRecord>]| -> Vec<Vec<(u32, u16)>> {
+        blocks
+            .iter()
+            .map(|trials| trials.iter().map(|trial| (trial.block, trial.variant.0)).collect())
+            .collect()
+    };
+    assert_eq!(places(found), places(expected), "{context}");
+    assert!(found == expected, "{context}: the right trials, with other contents");
+}
