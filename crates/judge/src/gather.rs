@@ -235,12 +235,12 @@ impl<'a> Cell<'a> {
         (answered > 0 && bytes > 0).then(|| bytes as f64 / answered as f64)
     }
 
-    /// The largest resident memory of the variant's processes, roles summed; `None` where it is not known, or where
-    /// the trial visited other points too and its peak belongs to none of them.
+    /// The largest resident memory of the variant's processes at the point, roles summed; `None` where it is not known.
     fn memory_peak(&self) -> Option<f64> {
-        let mine = |t: &&&TrialRecord| t.windows.iter().all(|w| w.point == self.point);
-        let peaks =
-            self.trials.iter().filter(mine).map(|t| t.memory.iter().map(|role| role.peak.get()).sum());
+        let here = |trial: &&TrialRecord| {
+            trial.memory.iter().filter(|role| role.point == self.point).map(|role| role.peak.get()).sum()
+        };
+        let peaks = self.trials.iter().map(here);
         peaks.max().filter(|peak: &u64| *peak > 0).map(|peak| peak as f64)
     }
 

@@ -136,7 +136,7 @@ fn defect_11_attempts_failures_and_good_replies_are_counted_apart() {
     });
     let summary = summarise(&question(&["a", "b"]), &trials);
     let failing = &summary.variants[1];
-    assert_eq!((failing.requests, failing.errors.status, failing.errors.total()), (12_000, 6_000, 6_000));
+    assert_eq!((failing.requests, failing.errors_by_kind.status, failing.errors), (12_000, 6_000, 6_000));
     assert!((ratio(&summary, Quantity::Throughput) - 0.5).abs() < 1e-9, "only good replies are throughput");
     assert!((ratio(&summary, Quantity::ResponseMean) - 1.0).abs() < 1e-9, "times are of good replies");
     assert_eq!(summary.validity, Validity::Suspect);

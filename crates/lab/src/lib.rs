@@ -1,1 +1,26 @@
 //! The bench top: host facts, service processes, pinning, freezing, accounting, clean-up.
+//!
+//! The lab starts programs, keeps them where they belong, tells what they used, and sees that nothing outlives a run.
+//! It never sends a request, never estimates, and never prints; it freezes and kills only what it started.
+#![cfg(target_os = "linux")]
+
+pub mod account;
+pub mod ask;
+pub mod catalog;
+pub mod cgroup;
+pub mod clock;
+pub mod cores;
+pub mod cputime;
+pub mod custody;
+pub mod doctor;
+pub mod freeze;
+pub mod guardian;
+pub mod host;
+pub mod launch;
+pub mod logs;
+pub mod ports;
+pub mod process;
+pub mod procfs;
+pub mod registry;
+pub mod service;
+mod sys;

@@ -394,12 +394,14 @@ impl Tallies {
     }
 }
 
-/// Memory of one role over a trial.
+/// Memory of one role at one point of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoleMemory {
     /// The role's name.
     pub role: String,
-    /// Largest resident size of its processes, summed (`VmHWM`).
+    /// The point.
+    pub point: PointId,
+    /// Largest resident size of its processes while the point was measured, summed (`VmHWM`).
     pub peak: Bytes,
 }
 

@@ -97,7 +97,8 @@ fn bad_news_changes_the_first_line() {
     let first = |summary: &Summary| made(summary, Format::Text).lines().next().unwrap().to_owned();
     let mut summary = support::valid();
     assert_eq!(first(&summary), summary.title);
-    summary.variants[1].errors.status = 12;
+    summary.variants[1].errors_by_kind.status = 12;
+    summary.variants[1].errors = 12;
     assert_eq!(first(&summary), "12 of 4817320 requests failed: 12 status");
     assert_eq!(first(&support::troubled()), "invalid: these figures must not be used");
     let load = |summary| load::render(Format::Text, &summary, Style::Plain).unwrap();

@@ -58,7 +58,7 @@
 //! | `block` | block, from 0 |
 //! | `variant`, `variant_name` | position in the experiment (0 is the baseline), and name |
 //! | `service.version`, `service.binary_sha256`, `service.start_ns` | its own word, its executable's hash, start to ready; `null` where unknown |
-//! | `memory[].role`, `memory[].peak_bytes` | largest resident size by role |
+//! | `memory[].role`, `memory[].point`, `memory[].peak_bytes` | largest resident size by role and point |
 //! | `steal` | share of CPU time the hypervisor took over the block, in parts of 1 |
 //! | `void` | `null`, or `kind` (`stopped`, `clock-jump`, `service-died`, `steal`) and `detail`: the trial must not be used |
 //! | `sha256` | hash of each other file, by name |
@@ -102,12 +102,13 @@
 //!
 //! | column | meaning |
 //! | --- | --- |
-//! | `resource` | `cpu`: one row a window and role; `memory`: one row a role, equal to `memory` in `trial.json` |
+//! | `resource` | `cpu`: one row a window and role; `memory`: one row a role and point, equal to `memory` in `trial.json` |
 //! | `window` | the window (`cpu` only) |
 //! | `role` | `service`, `sidecar`, `peer` … |
 //! | `cpu_ns` | CPU time from thaw to freeze around the window, lead-in included (`cpu` only) |
 //! | `requests` | requests answered in that time, good and bad (`cpu` only) |
-//! | `peak_bytes` | largest resident size (`memory` only) |
+//! | `peak_bytes` | largest resident size while the point was measured (`memory` only) |
+//! | `point` | the point (`memory` only) |
 //!
 //! # `total.hlog`
 //!

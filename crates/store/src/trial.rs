@@ -46,6 +46,7 @@ struct WireService {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct WireMemory {
     role: String,
+    point: u16,
     peak_bytes: u64,
 }
 
@@ -175,6 +176,6 @@ impl Stored {
 
 impl From<&RoleMemory> for WireMemory {
     fn from(memory: &RoleMemory) -> Self {
-        Self { role: memory.role.clone(), peak_bytes: memory.peak.get() }
+        Self { role: memory.role.clone(), point: memory.point.0, peak_bytes: memory.peak.get() }
     }
 }

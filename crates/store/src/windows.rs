@@ -68,8 +68,8 @@ pub(crate) const OPERATION_COLUMNS: [&str; 10] = [
 ];
 
 /// Columns of `resources.csv`: one row a window and role (CPU), then one row a role (memory).
-pub(crate) const RESOURCE_COLUMNS: [&str; 6] =
-    ["resource", "window", "role", "cpu_ns", "requests", "peak_bytes"];
+pub(crate) const RESOURCE_COLUMNS: [&str; 7] =
+    ["resource", "window", "role", "cpu_ns", "requests", "peak_bytes", "point"];
 
 /// Cells that [`OperationFigures`] fill.
 const FIGURE_CELLS: usize = OPERATION_COLUMNS.len() - 1;
@@ -102,13 +102,18 @@ pub(crate) fn write_resources(windows: &[WindowRecord], memory: &[RoleMemory]) -
                 .text(&role.role)
                 .number(role.cpu.as_nanos())
                 .number(role.requests)
-                .empty(1);
+                .empty(2);
             row
         })
     });
     let memory = memory.iter().map(|role| {
         let mut row = Row::default();
-        row.text(MEMORY).empty(1).text(&role.role).empty(2).number(role.peak.get());
+        row.text(MEMORY)
+            .empty(1)
+            .text(&role.role)
+            .empty(2)
+            .number(role.peak.get())
+            .number(u64::from(role.point.0));
         row
     });
     write_table(&RESOURCE_COLUMNS, cpu.chain(memory))
@@ -150,7 +155,8 @@ pub(crate) fn read_resources(bytes: &[u8], windows: &mut [WindowRecord]) -> Resu
                 cells.absent(1);
                 let role = cells.text().to_owned();
                 cells.absent(2);
-                memory.push(RoleMemory { role, peak: Bytes::new(cells.wide()?) });
+                let peak = Bytes::new(cells.wide()?);
+                memory.push(RoleMemory { role, point: PointId(cells.number()?), peak });
             }
             other => return Err(format!("column `resource`: `{other}` is neither `{CPU}` nor `{MEMORY}`")),
         }
@@ -295,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_resource_of_no_known_kind_is_damage() {
-        let text = "resource,window,role,cpu_ns,requests,peak_bytes\ndisk,,service,,,1\n";
+        let text = "resource,window,role,cpu_ns,requests,peak_bytes,point\ndisk,,service,,,1,0\n";
         let problem = read_resources(text.as_bytes(), &mut []).unwrap_err();
         assert_eq!(problem, Problem::on_line(2, "column `resource`: `disk` is neither `cpu` nor `memory`"));
     }

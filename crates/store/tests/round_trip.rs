@@ -272,7 +272,11 @@ fn any_trial() -> impl Strategy<Value = Quiet> {
         (prop::option::of(any::<String>()), prop::option::of(any::<String>()), prop::option::of(time()))
             .prop_map(|(version, binary_sha256, start)| ServiceFacts { version, binary_sha256, start });
     let memory = prop::collection::vec(
-        (any::<String>(), any::<u64>()).prop_map(|(role, peak)| RoleMemory { role, peak: Bytes::new(peak) }),
+        (any::<String>(), any::<u16>(), any::<u64>()).prop_map(|(role, point, peak)| RoleMemory {
+            role,
+            point: PointId(point),
+            peak: Bytes::new(peak),
+        }),
         0..3,
     );
     let windows = prop::collection::vec(any_window(), 0..5);

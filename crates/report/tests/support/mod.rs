@@ -115,7 +115,8 @@ fn variant(name: &str, size: &str, scale: f64) -> VariantSummary {
         validity: Validity::Valid,
         reasons: Vec::new(),
         requests: if name == "rust" { 1_204_332 } else { 1_204_332 - 4 },
-        errors: ErrorCounts::default(),
+        errors: 0,
+        errors_by_kind: ErrorCounts::default(),
         not_sent: 0,
         windows: 1_830,
         blocks: 6,
@@ -187,7 +188,8 @@ pub fn troubled() -> Summary {
     let go = &mut summary.variants[3];
     go.validity = Validity::Invalid;
     go.reasons = vec!["generator lag p99 of 312 µs is above 100 µs".into()];
-    go.errors = ErrorCounts { status: 10, timeout: 2, ..ErrorCounts::default() };
+    go.errors_by_kind = ErrorCounts { status: 10, timeout: 2, ..ErrorCounts::default() };
+    go.errors = go.errors_by_kind.total();
     summary.variants[1].validity = Validity::Suspect;
     summary.variants[1].reasons = vec!["loop delay p50 is 23 % of service p50".into()];
     for (index, quantity) in [(0, Quantity::ResponseP99), (1, Quantity::ResponseP99)] {
@@ -382,7 +384,8 @@ pub fn load() -> LoadSummary {
         schema: LoadSummary::SCHEMA,
         url: "http://127.0.0.1:8080/person/1".into(),
         requests: 10_000,
-        errors: ErrorCounts { status: 12, ..ErrorCounts::default() },
+        errors: 12,
+        errors_by_kind: ErrorCounts { status: 12, ..ErrorCounts::default() },
         not_sent: 0,
         statuses: [(200, 9_988), (503, 12)].into(),
         took: Nanoseconds::from_millis(2_004),
@@ -408,7 +411,8 @@ pub fn load() -> LoadSummary {
 /// [`load`] of a closed load in which all is well.
 pub fn load_valid() -> LoadSummary {
     LoadSummary {
-        errors: ErrorCounts::default(),
+        errors: 0,
+        errors_by_kind: ErrorCounts::default(),
         statuses: [(200, 10_000)].into(),
         connects: 16,
         load: LoadModel::Closed,

@@ -67,6 +67,7 @@ pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
         tallies: vec![tallies(&mut random, 2), tallies(&mut random, 0)],
         memory: vec![RoleMemory {
             role: "service".to_owned(),
+            point: PointId(1),
             peak: Bytes::new(random.random_range(0..1 << 30)),
         }],
         steal: random.random_range(0.0..0.1),

@@ -1,0 +1,319 @@
+//! The catalogue of services: where `services/` is found, what is in it, and what of that can be used here.
+//!
+//! It is sought from the experiment's folder upward, then from the current folder upward, then at `$WEIGH_SERVICES`;
+//! never from where the executable lies, so that the same files give the same services wherever `weigh` is installed.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::service::{FILE, Service, ServiceError};
+
+/// The folder that is sought.
+const FOLDER: &str = "services";
+
+/// The services of one `services/` folder.
+#[derive(Debug)]
+pub struct Catalog {
+    folder: PathBuf,
+    /// By folder name, ascending; a file that is wrong is kept as its error.
+    services: Vec<(String, Result<Service, ServiceError>)>,
+}
+
+/// Why there is no catalogue, or no such service in it.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// No folder with services was found.
+    #[error("found no `{FOLDER}` folder with a `*/{FILE}` in or above {}; set `WEIGH_SERVICES` to one", places(.sought))]
+    NotFound {
+        /// The folders from which it was sought.
+        sought: Vec<PathBuf>,
+    },
+    /// There is no service of this name.
+    #[error("there is no service `{name}` in `{}`{}; there are {}", folder.display(), meant(.nearest), known.join(", "))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// Where it was sought.
+        folder: PathBuf,
+        /// The name that comes closest, where one does.
+        nearest: Option<String>,
+        /// All names.
+        known: Vec<String>,
+    },
+    /// There is one, but its file is wrong.
+    #[error(transparent)]
+    Invalid(#[from] ServiceError),
+}
+
+fn places(sought: &[PathBuf]) -> String {
+    sought.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ")
+}
+
+fn meant(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!(", did you mean `{name}`")).unwrap_or_default()
+}
+
+/// Whether a service can be used here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// Its toolchain is there.
+    Available,
+    /// It cannot be used; the reason says why and what to do.
+    Unavailable,
+}
+
+/// One line of `weigh services list`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Listing {
+    /// The word by which experiments name it.
+    pub name: String,
+    /// Its language; `None` where its file is wrong.
+    pub language: Option<String>,
+    /// Whether it can be used.
+    pub status: Status,
+    /// Its answer to `--version`; `None` where it is not built yet.
+    pub version: Option<String>,
+    /// Why it is unavailable, with the remedy; or that it is not built yet.
+    pub reason: Option<String>,
+}
+
+impl Catalog {
+    /// Finds the services for an experiment in `experiment` (its folder; `None` without a file) and the current folder
+    /// `current`; `variable` is the value of `WEIGH_SERVICES`.
+    ///
+    /// # Errors
+    /// [`CatalogError::NotFound`].
+    pub fn find(
+        experiment: Option<&Path>,
+        current: &Path,
+        variable: Option<&OsStr>,
+    ) -> Result<Self, CatalogError> {
+        let starts: Vec<PathBuf> = experiment
+            .into_iter()
+            .chain([current])
+            // Upward of a relative path means upward of where it really is.
+            .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
+            .collect();
+        let above = starts.iter().flat_map(|start| start.ancestors().map(|folder| folder.join(FOLDER)));
+        let named = variable.filter(|value| !value.is_empty()).map(PathBuf::from);
+        let found = above.chain(named.clone()).find_map(|folder| Self::read(&folder));
+        found.ok_or_else(|| {
+            let mut sought = starts.clone();
+            sought.dedup();
+            sought.extend(named);
+            CatalogError::NotFound { sought }
+        })
+    }
+
+    /// The services in `folder`; `None` where there is none.
+    fn read(folder: &Path) -> Option<Self> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .ok()?
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| folder.join(name).join(FILE).is_file())
+            .collect();
+        names.sort();
+        let services: Vec<_> =
+            names.into_iter().map(|name| (name.clone(), Service::read(&folder.join(name)))).collect();
+        (!services.is_empty()).then(|| Self { folder: folder.to_owned(), services })
+    }
+
+    /// The folder in which the services are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// All names, ascending.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.services.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The service called `name`.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unknown`] with the nearest name and the list, [`CatalogError::Invalid`] where its file is wrong.
+    pub fn get(&self, name: &str) -> Result<Service, CatalogError> {
+        match self.services.iter().find(|(known, _)| known == name) {
+            Some((_, Ok(service))) => Ok(service.clone()),
+            // Reading again gives the error anew, which cannot be copied; or the service, mended meanwhile.
+            Some((known, Err(_))) => Ok(Service::read(&self.folder.join(known))?),
+            None => Err(CatalogError::Unknown {
+                name: name.to_owned(),
+                folder: self.folder.clone(),
+                nearest: nearest(name, self.names()).map(str::to_owned),
+                known: self.names().map(|known| format!("`{known}`")).collect(),
+            }),
+        }
+    }
+
+    /// Asks each service in turn whether its toolchain is there and which version it is.
+    pub fn list(&self) -> Vec<Listing> {
+        self.services.iter().map(|(name, service)| listing(name, service)).collect()
+    }
+}
+
+fn listing(name: &str, service: &Result<Service, ServiceError>) -> Listing {
+    let unavailable = |language: Option<&Service>, reason: String| Listing {
+        name: name.to_owned(),
+        language: language.map(|service| service.language().to_owned()),
+        status: Status::Unavailable,
+        version: None,
+        reason: Some(reason),
+    };
+    let service = match service {
+        Ok(service) => service,
+        Err(error) => return unavailable(None, error.to_string()),
+    };
+    if let Err(error) = service.probe() {
+        return unavailable(Some(service), error.to_string());
+    }
+    let (version, reason) = match service.version() {
+        Ok(version) => (Some(version), None),
+        Err(_) if service.binary_sha256().is_none() => (None, Some("not built yet".to_owned())),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    Listing {
+        name: name.to_owned(),
+        language: Some(service.language().to_owned()),
+        status: Status::Available,
+        version,
+        reason,
+    }
+}
+
+/// The name closest to `wanted`, if at most a third of it would have to change.
+fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let allowed = wanted.chars().count().div_ceil(3);
+    names
+        .map(|name| (edits(wanted, name), name))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// Levenshtein's distance: insertions, deletions and replacements from `a` to `b`.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn service(root: &Path, name: &str, probe: &str) {
+        let folder = root.join(FOLDER).join(name);
+        fs::create_dir_all(&folder).expect("a folder");
+        let text = format!(
+            "name = \"{name}\"\nlanguage = \"Shell\"\nworkloads = [\"pingpong\"]\nprotocols = [\"http1-json\"]\n\
+             freeze = \"safe\"\n[toolchain]\nprobe = [\"{probe}\"]\nremedy = \"install it\"\n\
+             [build]\ncommand = [\"true\"]\n[start]\ncommand = [\"./run\"]\n"
+        );
+        fs::write(folder.join(FILE), text).expect("a file");
+    }
+
+    fn tree() -> tempfile::TempDir {
+        let tree = tempfile::tempdir().expect("a folder");
+        for part in ["suite/deep", "elsewhere/deep", "empty/services/notes", "empty/deep", "named"] {
+            fs::create_dir_all(tree.path().join(part)).expect("a folder");
+        }
+        service(&tree.path().join("suite"), "rust", "true");
+        service(&tree.path().join("elsewhere"), "go", "true");
+        service(&tree.path().join("named"), "java", "true");
+        tree
+    }
+
+    fn names(catalog: &Catalog) -> Vec<&str> {
+        catalog.names().collect()
+    }
+
+    #[test]
+    fn the_experiments_folder_comes_before_the_current_one_and_that_before_the_variable() {
+        let tree = tree();
+        let at = |part: &str| tree.path().join(part);
+        let variable = at("named/services");
+        let find = |experiment: Option<&Path>, current: &Path| {
+            Catalog::find(experiment, current, Some(variable.as_os_str())).expect("services")
+        };
+        assert_eq!(names(&find(Some(&at("suite/deep")), &at("elsewhere/deep"))), ["rust"]);
+        assert_eq!(names(&find(None, &at("elsewhere/deep"))), ["go"]);
+        assert_eq!(names(&find(Some(&at("empty/deep")), &at("elsewhere"))), ["go"]);
+        assert_eq!(names(&find(Some(&at("empty/deep")), &at("empty"))), ["java"]);
+    }
+
+    #[test]
+    fn nothing_found_names_where_it_was_sought() {
+        let tree = tree();
+        let place = tree.path().join("empty/deep");
+        let error = Catalog::find(None, &place, None).expect_err("no services").to_string();
+        assert!(error.contains(&place.display().to_string()) && error.contains("WEIGH_SERVICES"), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_name_gets_the_nearest_and_the_list() {
+        let tree = tree();
+        service(&tree.path().join("suite"), "python", "true");
+        let catalog = Catalog::find(None, &tree.path().join("suite"), None).expect("services");
+        let error = catalog.get("pyhton").expect_err("a slip").to_string();
+        assert!(error.ends_with(", did you mean `python`; there are `python`, `rust`"), "{error}");
+        let error = catalog.get("haskell").expect_err("none like it").to_string();
+        assert!(!error.contains("did you mean"), "{error}");
+        assert_eq!(catalog.get("rust").expect("it is there").language(), "Shell");
+    }
+
+    #[test]
+    fn listing_never_stops_at_a_service_that_cannot_be_used() {
+        let tree = tree();
+        let root = tree.path().join("suite");
+        service(&root, "absent", "wb-no-such-toolchain");
+        service(&root, "broken", "true");
+        fs::write(root.join("services/broken/service.toml"), "nonsense = 1\n").expect("a file");
+        let catalog = Catalog::find(None, &root, None).expect("services");
+        let list = catalog.list();
+        let states: Vec<_> = list.iter().map(|line| (line.name.as_str(), line.status)).collect();
+        let wanted =
+            [("absent", Status::Unavailable), ("broken", Status::Unavailable), ("rust", Status::Available)];
+        assert_eq!(states, wanted);
+        assert!(list[0].reason.as_ref().is_some_and(|reason| reason.ends_with("; install it")));
+        assert!(list[1].reason.as_ref().is_some_and(|reason| reason.contains("`nonsense`")));
+        assert_eq!(list[2].reason.as_deref(), Some("not built yet"));
+        assert!(matches!(catalog.get("broken"), Err(CatalogError::Invalid(_))));
+    }
+
+    #[test]
+    fn a_listing_has_the_published_keys() {
+        let line = Listing {
+            name: "go".to_owned(),
+            language: Some("Go".to_owned()),
+            status: Status::Available,
+            version: None,
+            reason: None,
+        };
+        let json = serde_json::to_string(&line).expect("plain data");
+        let wanted = r#"{"name":"go","language":"Go","status":"available","version":null,"reason":null}"#;
+        assert_eq!(json, wanted);
+    }
+
+    #[test]
+    fn distances_are_levenshteins() {
+        for (a, b, distance) in
+            [("", "", 0), ("kitten", "sitting", 3), ("go", "", 2), ("", "rust", 4), ("flaw", "lawn", 2)]
+        {
+            assert_eq!(edits(a, b), distance, "{a} to {b}");
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Control groups of version 2: finding the hierarchy, making one group per unit, freezing, killing, removing it.
+//!
+//! Groups are made below the one this process is in, under a name that begins with `wb-`; nothing else is touched,
+//! and no controller is switched on (freezing, killing and counting CPU need none).
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use weighbridge_model::quantity::Nanoseconds;
+
+use crate::procfs::Pid;
+use crate::sys::{self, Signal, Target};
+
+/// Every group that we make has a name that begins so.
+pub const PREFIX: &str = "wb-";
+
+/// Distinguishes attempts of several threads.
+static ATTEMPTS: AtomicU32 = AtomicU32::new(0);
+
+/// Where groups can be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hierarchy {
+    mount: PathBuf,
+    base: PathBuf,
+}
+
+impl Hierarchy {
+    /// The mounted version 2 hierarchy and our place in it; `None` where there is none.
+    pub fn detect() -> Option<Self> {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+        Self::locate(&mounts, &own).filter(|found| found.base.is_dir())
+    }
+
+    /// The same from the text of `/proc/self/mountinfo` and `/proc/self/cgroup`.
+    pub fn locate(mountinfo: &str, own: &str) -> Option<Self> {
+        let (root, mount) = mountinfo.lines().find_map(cgroup2_mount)?;
+        let place = own.lines().find_map(|line| line.strip_prefix("0::"))?;
+        // A place outside of the mounted root (another namespace's view) leaves the mount point itself.
+        let below = Path::new(place).strip_prefix(&root).unwrap_or(Path::new(""));
+        let base = if place.contains("..") { mount.clone() } else { mount.join(below) };
+        Some(Self { mount, base })
+    }
+
+    /// Where the hierarchy is mounted.
+    pub fn mount(&self) -> &Path {
+        &self.mount
+    }
+
+    /// The group in which new ones are made: our own.
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+
+    /// Whether a group can be made and frozen here, found by making one and removing it.
+    pub fn is_usable(&self) -> bool {
+        // It lives for some microseconds and holds nobody, so no registry lists it.
+        let attempt = ATTEMPTS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{PREFIX}{:08x}-probe{attempt}", Pid::own().get());
+        let Ok(group) = Cgroup::create(&self.base.join(name)) else { return false };
+        let enterable = OpenOptions::new().write(true).open(self.base.join("cgroup.procs")).is_ok();
+        group.remove(Duration::from_millis(100)).is_ok() && enterable
+    }
+}
+
+/// Root and mount point of a `cgroup2` line of mountinfo: `id parent dev root mount options … - type source …`.
+fn cgroup2_mount(line: &str) -> Option<(PathBuf, PathBuf)> {
+    let (left, right) = line.split_once(" - ")?;
+    if right.split(' ').next()? != "cgroup2" {
+        return None;
+    }
+    let mut fields = left.split(' ').skip(3);
+    let mut path = || fields.next().map(|field| PathBuf::from(field.replace("\\040", " ")));
+    Some((path()?, path()?))
+}
+
+/// One group, with the files open that are used around every window.
+#[derive(Debug)]
+pub struct Cgroup {
+    path: PathBuf,
+    procs: File,
+    freeze: File,
+    events: File,
+}
+
+impl Cgroup {
+    /// Makes the group `path` and opens its files.
+    ///
+    /// # Errors
+    /// The system's: not allowed, exists already, or the kernel is older than 5.2 and has no `cgroup.freeze`.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        fs::create_dir(path)?;
+        let open = |name: &str, write: bool| OpenOptions::new().read(true).write(write).open(path.join(name));
+        let files = (|| {
+            Ok((open("cgroup.procs", true)?, open("cgroup.freeze", true)?, open("cgroup.events", false)?))
+        })();
+        match files {
+            Ok((procs, freeze, events)) => Ok(Self { path: path.to_owned(), procs, freeze, events }),
+            Err(error) => {
+                // The error that matters is the first; an empty group that stays is named `wb-` and harmless.
+                let _ = fs::remove_dir(path);
+                Err(error)
+            }
+        }
+    }
+
+    /// Where the group is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file to which a process writes `0` in order to enter.
+    pub(crate) fn procs(&self) -> BorrowedFd<'_> {
+        self.procs.as_fd()
+    }
+
+    /// The processes in the group that still run.
+    ///
+    /// # Errors
+    /// The system's, when the group was removed by someone else.
+    pub fn members(&self) -> io::Result<Vec<Pid>> {
+        let text = read_from_start(&self.procs)?;
+        // Processes of an outer namespace show as 0; they cannot be ours.
+        Ok(text.lines().filter_map(|line| line.parse().ok().filter(|id| *id > 0).map(Pid::new)).collect())
+    }
+
+    /// Asks for all members to be frozen, or thawed. Frozen is only what [`Cgroup::is_frozen`] confirms.
+    ///
+    /// # Errors
+    /// The system's, when the group was removed by someone else.
+    pub fn request(&self, state: Wanted) -> io::Result<()> {
+        let text: &[u8] = match state {
+            Wanted::Frozen => b"1",
+            Wanted::Running => b"0",
+        };
+        self.freeze.write_all_at(text, 0)
+    }
+
+    /// Whether every member is frozen now.
+    ///
+    /// # Errors
+    /// The system's, when the group was removed by someone else.
+    pub fn is_frozen(&self) -> io::Result<bool> {
+        let mut buffer = [0; 128];
+        let length = self.events.read_at(&mut buffer, 0)?;
+        Ok(buffer[..length].split(|byte| *byte == b'\n').any(|line| line == b"frozen 1"))
+    }
+
+    /// CPU time of all processes that ever were in the group, those that ended included, in whole microseconds;
+    /// `None` where the kernel does not count it.
+    pub fn cpu_time(&self) -> Option<Nanoseconds> {
+        parse_cpu_stat(&fs::read_to_string(self.path.join("cpu.stat")).ok()?)
+    }
+
+    /// Kills every member, frozen or not.
+    ///
+    /// # Errors
+    /// The system's, when the group was removed by someone else.
+    pub fn kill(&self) -> io::Result<()> {
+        kill_members(&self.path)
+    }
+
+    /// Removes the group, waiting until the last member has gone.
+    ///
+    /// # Errors
+    /// The system's: still populated after `patience`.
+    pub fn remove(self, patience: Duration) -> io::Result<()> {
+        remove(&self.path, patience)
+    }
+}
+
+/// What is asked of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// All members stand still.
+    Frozen,
+    /// All members run.
+    Running,
+}
+
+/// Kills every member of the group at `path`: by `cgroup.kill` (Linux 5.14), else one by one until none is left.
+pub(crate) fn kill_members(path: &Path) -> io::Result<()> {
+    if fs::write(path.join("cgroup.kill"), "1").is_ok() {
+        return Ok(());
+    }
+    // A member may fork between the reading of the list and the signal; its child is in the next reading.
+    for _ in 0..100 {
+        let text = fs::read_to_string(path.join("cgroup.procs"))?;
+        let members: Vec<i32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+        if members.is_empty() {
+            return Ok(());
+        }
+        for id in members {
+            // It may have ended by itself; the next reading tells.
+            let _ = sys::signal(Target::Process(Pid::new(id)), Signal::Kill);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}
+
+/// Removes the group at `path`; one that is gone already is fine.
+pub(crate) fn remove(path: &Path, patience: Duration) -> io::Result<()> {
+    let deadline = sys::monotonic() + Nanoseconds::from_nanos(patience.as_nanos() as u64);
+    loop {
+        match fs::remove_dir(path) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            // A killed member leaves the group a moment after it was killed.
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) && sys::monotonic() < deadline => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn read_from_start(file: &File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        let length = file.read_at(&mut chunk, bytes.len() as u64)?;
+        if length == 0 {
+            return Ok(String::from_utf8_lossy(&bytes).into_owned());
+        }
+        bytes.extend_from_slice(&chunk[..length]);
+    }
+}
+
+fn parse_cpu_stat(text: &str) -> Option<Nanoseconds> {
+    let micros: u64 = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?.trim().parse().ok()?;
+    micros.checked_mul(1_000).map(Nanoseconds::from_nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HYBRID: &str = "24 20 0:21 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n\
+        25 24 0:22 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n\
+        34 24 0:31 / /sys/fs/cgroup/unified rw,relatime shared:9 - cgroup2 cgroup2 rw\n";
+
+    #[test]
+    fn the_version_2_mount_of_a_hybrid_setup_is_found() {
+        let found = Hierarchy::locate(HYBRID, "9:name=systemd:/\n4:memory:/x/y\n0::/\n").expect("a mount");
+        assert_eq!(found.mount(), Path::new("/sys/fs/cgroup/unified"));
+        assert_eq!(found.base(), Path::new("/sys/fs/cgroup/unified"));
+    }
+
+    #[test]
+    fn groups_are_made_below_our_own() {
+        let unified = "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n";
+        let own = "0::/user.slice/user-1000.slice/session-2.scope\n";
+        let found = Hierarchy::locate(unified, own).expect("a mount");
+        assert_eq!(found.base(), Path::new("/sys/fs/cgroup/user.slice/user-1000.slice/session-2.scope"));
+    }
+
+    #[test]
+    fn a_container_that_sees_part_of_the_hierarchy_is_understood() {
+        let part = "30 24 0:26 /docker/abc /sys/fs/cg\\040roup rw - cgroup2 cgroup2 rw\n";
+        let inside = Hierarchy::locate(part, "0::/docker/abc/worker\n").expect("a mount");
+        assert_eq!(inside.base(), Path::new("/sys/fs/cg roup/worker"));
+        let outside = Hierarchy::locate(part, "0::/../other\n").expect("a mount");
+        assert_eq!(outside.base(), Path::new("/sys/fs/cg roup"));
+    }
+
+    #[test]
+    fn version_1_alone_is_no_hierarchy() {
+        let first = "25 24 0:22 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n";
+        assert_eq!(Hierarchy::locate(first, "3:freezer:/\n"), None);
+        assert_eq!(Hierarchy::locate(first, "0::/\n"), None);
+    }
+
+    #[test]
+    fn cpu_stat_is_in_microseconds() {
+        let text = "usage_usec 1234567\nuser_usec 1000000\nsystem_usec 234567\n";
+        assert_eq!(parse_cpu_stat(text), Some(Nanoseconds::from_nanos(1_234_567_000)));
+        assert_eq!(parse_cpu_stat("user_usec 1\n"), None);
+    }
+}

@@ -1,0 +1,625 @@
+//! What on this host spoils measurements, with the evidence and what to do about it.
+//!
+//! [`Observation::take`] looks; [`diagnose`] judges, as a pure function of what was seen. It changes nothing: the one
+//! remedy that is ours to carry out is [`crate::registry::clean`].
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
+
+use crate::cores::{CoreLayout, Sharing, core_list};
+use crate::cputime::{CpuTimes, steal_share};
+use crate::freeze::FreezeMethod;
+use crate::host::{HostFacts, Hypervisor};
+use crate::procfs::{self, Pid, kib_field};
+use crate::registry;
+use crate::sys;
+
+// Every threshold, with its reason.
+
+/// Stolen share of CPU time that shows in tail percentiles.
+const STEAL_WARNING: f64 = 0.01;
+/// Stolen share at which a block is invalid (METHODOLOGY, self-check).
+const STEAL_PROBLEM: f64 = 0.10;
+/// Runnable tasks per core, over a minute, beyond what an idle desktop has.
+const LOAD_WARNING: f64 = 0.25;
+/// Share of one core at which a process competes with a measurement.
+const BUSY_WARNING: f64 = 0.05;
+/// Reads of the clock dearer than this are system calls, at three per request some percent of a short request.
+const CLOCK_WARNING: Nanoseconds = Nanoseconds::from_nanos(250);
+/// Dearer than this the generator measures its clock.
+const CLOCK_PROBLEM: Nanoseconds = Nanoseconds::from_micros(1);
+/// Client and service each hold one file per connection; below this a thousand connections do not fit.
+const FILES_WARNING: u64 = 4096;
+/// A closed connection holds its port for a minute; below this 250 new connections a second exhaust them.
+const PORTS_WARNING: u32 = 16_384;
+/// A few virtual machines of six variants do not fit into less.
+const MEMORY_WARNING: Bytes = Bytes::new(1 << 30);
+/// Less does not hold a run's own records.
+const MEMORY_PROBLEM: Bytes = Bytes::new(256 << 20);
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// As it should be.
+    Fine,
+    /// To be known when reading results.
+    Note,
+    /// Widens intervals or biases some figures.
+    Warning,
+    /// Results are not to be trusted before this is mended.
+    Problem,
+}
+
+/// What a finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subject {
+    /// How many cores there are and who gets which.
+    Cores,
+    /// Physical cores shared by client and service.
+    Siblings,
+    /// What governs the frequency.
+    Governor,
+    /// Time taken by the hypervisor.
+    Steal,
+    /// The load average.
+    Load,
+    /// Other programs that use CPU.
+    BusyProcesses,
+    /// What the clock runs by.
+    ClockSource,
+    /// What a read of the clock costs.
+    ClockCost,
+    /// The limit of open files.
+    OpenFiles,
+    /// Ports for outgoing connections.
+    LocalPorts,
+    /// TCP congestion control.
+    CongestionControl,
+    /// How variants that wait are kept still.
+    Freezing,
+    /// Free memory.
+    Memory,
+    /// What earlier runs left behind.
+    Leftovers,
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Cores => "cores",
+            Self::Siblings => "SMT siblings",
+            Self::Governor => "frequency governor",
+            Self::Steal => "steal",
+            Self::Load => "load average",
+            Self::BusyProcesses => "busy processes",
+            Self::ClockSource => "clock source",
+            Self::ClockCost => "clock cost",
+            Self::OpenFiles => "open files",
+            Self::LocalPorts => "local ports",
+            Self::CongestionControl => "congestion control",
+            Self::Freezing => "freezing",
+            Self::Memory => "memory",
+            Self::Leftovers => "leftovers",
+        })
+    }
+}
+
+/// One thing found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// How bad it is.
+    pub level: Level,
+    /// What it is about.
+    pub subject: Subject,
+    /// What was seen.
+    pub evidence: String,
+    /// What to do; `None` where nothing needs doing or nothing can be done.
+    pub remedy: Option<String>,
+}
+
+impl Finding {
+    fn new(level: Level, subject: Subject, evidence: impl Into<String>) -> Self {
+        Self { level, subject, evidence: evidence.into(), remedy: None }
+    }
+
+    fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+}
+
+/// A process that used CPU while we looked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BusyProcess {
+    /// Its id.
+    pub pid: Pid,
+    /// Its name.
+    pub name: String,
+    /// Share of one core.
+    pub share: Ratio,
+}
+
+/// Everything that is judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observation {
+    /// The host's facts.
+    pub facts: HostFacts,
+    /// Who would run where; `None` where the cores are unknown.
+    pub layout: Option<CoreLayout>,
+    /// Stolen share since boot.
+    pub steal_since_boot: Option<Ratio>,
+    /// Stolen share while we looked.
+    pub steal_now: Option<Ratio>,
+    /// Load average over one minute.
+    pub load: Option<f64>,
+    /// Processes that used CPU while we looked, ourselves not counted, the busiest first.
+    pub busy: Vec<BusyProcess>,
+    /// How a lab would freeze.
+    pub freezing: FreezeMethod,
+    /// Cost of one read of the monotonic clock.
+    pub clock_cost: Nanoseconds,
+    /// Memory that can be had without swapping.
+    pub memory_available: Option<Bytes>,
+    /// How many registries have dead owners, and what they list that still exists.
+    pub stale: Option<(usize, String)>,
+}
+
+impl Observation {
+    /// Looks at the host for `interval` (half a second shows what counts in 10 ms ticks), and at the registries in
+    /// `base`. Call it before pinning anything.
+    pub fn take(interval: Duration, base: Option<&Path>) -> Self {
+        let boot = CpuTimes::default();
+        let before = CpuTimes::read();
+        let first = cpu_ticks();
+        let start = sys::monotonic();
+        std::thread::sleep(interval);
+        let passed = sys::monotonic().since(start);
+        let busy = busy_processes(&first, passed);
+        let after = CpuTimes::read();
+        let stale: Vec<_> = base
+            .and_then(|base| registry::list(base).ok())
+            .into_iter()
+            .flatten()
+            .filter(registry::Listed::is_stale)
+            .collect();
+        Self {
+            facts: HostFacts::read(),
+            layout: CoreLayout::detect().ok(),
+            steal_since_boot: after.as_ref().map(|after| steal_share(&boot, after)),
+            steal_now: before.as_ref().zip(after.as_ref()).map(|(before, after)| steal_share(before, after)),
+            load: fs::read_to_string("/proc/loadavg").ok().and_then(|text| parse_load(&text)),
+            busy,
+            freezing: FreezeMethod::detect(),
+            clock_cost: clock_cost(),
+            memory_available: fs::read_to_string("/proc/meminfo")
+                .ok()
+                .and_then(|text| kib_field(&text, "MemAvailable:")),
+            stale: (!stale.is_empty()).then(|| (stale.len(), registry::stale_summary(&stale))),
+        }
+    }
+}
+
+fn parse_load(text: &str) -> Option<f64> {
+    text.split_ascii_whitespace().next()?.parse().ok()
+}
+
+type Ticks = HashMap<(Pid, u64), u64>;
+
+fn cpu_ticks() -> Ticks {
+    procfs::processes().into_iter().map(|stat| ((stat.pid, stat.start_time), stat.cpu_ticks)).collect()
+}
+
+fn busy_processes(first: &Ticks, passed: Nanoseconds) -> Vec<BusyProcess> {
+    let mut busy = Vec::new();
+    for stat in procfs::processes().into_iter().filter(|stat| stat.pid != Pid::own()) {
+        let before = first.get(&(stat.pid, stat.start_time)).copied().unwrap_or(0);
+        let share = (sys::tick() * stat.cpu_ticks.saturating_sub(before)).share_of(passed);
+        if share.get() > BUSY_WARNING {
+            busy.push(BusyProcess { pid: stat.pid, name: stat.name, share });
+        }
+    }
+    busy.sort_by(|a, b| b.share.get().total_cmp(&a.share.get()));
+    busy
+}
+
+/// The cheapest of several series: an interruption can only make a series dearer.
+fn clock_cost() -> Nanoseconds {
+    const READS: u64 = 1_000;
+    let series = || {
+        let start = sys::monotonic();
+        let last = (0..READS).fold(start, |_, _| sys::monotonic());
+        last.since(start) / READS
+    };
+    (0..20).map(|_| series()).min().unwrap_or_default()
+}
+
+/// Judges what was seen: one finding a subject, as far as it could be seen, in the order of [`Subject`].
+pub fn diagnose(seen: &Observation) -> Vec<Finding> {
+    let judges = [
+        cores,
+        siblings,
+        governor,
+        steal,
+        load,
+        busy,
+        clock_source,
+        clock,
+        open_files,
+        local_ports,
+        congestion_control,
+        freezing,
+        memory,
+        leftovers,
+    ];
+    judges.iter().filter_map(|judge: &fn(&Observation) -> Option<Finding>| judge(seen)).collect()
+}
+
+fn cores(seen: &Observation) -> Option<Finding> {
+    let layout = seen.layout.as_ref()?;
+    let level = match (layout.sharing(), layout.service().len()) {
+        (Sharing::Shared, _) => Level::Problem,
+        (Sharing::Apart, 1) => Level::Note,
+        (Sharing::Apart, _) => Level::Fine,
+    };
+    let finding = Finding::new(level, Subject::Cores, layout.to_string());
+    let remedy = "use a host with at least two cores, or allow this process more than one";
+    Some(if level == Level::Problem { finding.with_remedy(remedy) } else { finding })
+}
+
+fn siblings(seen: &Observation) -> Option<Finding> {
+    let (layout, groups) = (seen.layout.as_ref()?, seen.facts.siblings.as_ref()?);
+    let shared = layout.siblings_of_client(groups);
+    let client = layout.client();
+    if shared.is_empty() {
+        let evidence = format!("no service core shares a physical core with the client's core {client}");
+        return Some(Finding::new(Level::Fine, Subject::Siblings, evidence));
+    }
+    let list = core_list(&shared);
+    let evidence = format!("service cores {list} share a physical core with the client's core {client}");
+    let mut apart: Vec<_> = layout.service().iter().copied().filter(|core| !shared.contains(core)).collect();
+    apart.push(client);
+    let finding = Finding::new(Level::Warning, Subject::Siblings, evidence);
+    Some(if apart.len() > 1 {
+        finding.with_remedy(format!("run `weigh` under `taskset -c {}`", core_list(&apart)))
+    } else {
+        finding.with_remedy("switch SMT off in the firmware, or use a host with more physical cores")
+    })
+}
+
+fn governor(seen: &Observation) -> Option<Finding> {
+    let Some(frequency) = &seen.facts.frequency else {
+        let evidence = "the host does not tell how its frequency is governed";
+        return Some(Finding::new(Level::Note, Subject::Governor, evidence));
+    };
+    let evidence = frequency.governors.join(", ");
+    if frequency.governors.iter().all(|name| name == "performance") {
+        return Some(Finding::new(Level::Fine, Subject::Governor, evidence));
+    }
+    let remedy = "run `cpupower frequency-set -g performance`";
+    Some(Finding::new(Level::Warning, Subject::Governor, evidence).with_remedy(remedy))
+}
+
+fn steal(seen: &Observation) -> Option<Finding> {
+    let since_boot = seen.steal_since_boot?;
+    let worst = seen.steal_now.map_or(since_boot.get(), |now| now.get().max(since_boot.get()));
+    let level = match worst {
+        share if share > STEAL_PROBLEM => Level::Problem,
+        share if share > STEAL_WARNING => Level::Warning,
+        _ => Level::Fine,
+    };
+    let now = seen.steal_now.map(|now| format!(", {now} now")).unwrap_or_default();
+    let host = if seen.facts.hypervisor == Some(Hypervisor::Present) { "; a virtual machine" } else { "" };
+    let evidence = format!("{since_boot} of CPU time stolen since boot{now}{host}");
+    let finding = Finding::new(level, Subject::Steal, evidence);
+    let remedy = "use a host of your own or dedicated cores, or measure at a quieter hour";
+    Some(if level > Level::Fine { finding.with_remedy(remedy) } else { finding })
+}
+
+fn load(seen: &Observation) -> Option<Finding> {
+    let load = seen.load?;
+    let cores = seen.facts.cores.as_ref().map_or(1, |cores| cores.len().max(1));
+    let evidence = format!("{load:.2} over one minute on {cores} cores");
+    if load <= LOAD_WARNING * cores as f64 {
+        return Some(Finding::new(Level::Fine, Subject::Load, evidence));
+    }
+    let remedy = "wait until other work is done, or stop it";
+    Some(Finding::new(Level::Warning, Subject::Load, evidence).with_remedy(remedy))
+}
+
+fn busy(seen: &Observation) -> Option<Finding> {
+    if seen.busy.is_empty() {
+        let evidence = "no other process uses more than 5 % of a core";
+        return Some(Finding::new(Level::Fine, Subject::BusyProcesses, evidence));
+    }
+    let names: Vec<String> = seen
+        .busy
+        .iter()
+        .take(5)
+        .map(|process| format!("`{}` (process {}) {}", process.name, process.pid, process.share))
+        .collect();
+    let more = seen.busy.len().saturating_sub(names.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let evidence = format!("{}{more} of a core", names.join(", "));
+    Some(Finding::new(Level::Warning, Subject::BusyProcesses, evidence).with_remedy("stop them, or wait"))
+}
+
+fn clock_source(seen: &Observation) -> Option<Finding> {
+    let source = seen.facts.clock_source.as_deref()?;
+    let level = match source {
+        "tsc" | "arch_sys_counter" => Level::Fine,
+        "hpet" | "acpi_pm" | "jiffies" | "pit" | "refined-jiffies" => Level::Problem,
+        _ => Level::Warning,
+    };
+    let finding = Finding::new(level, Subject::ClockSource, format!("`{source}`"));
+    let offered = seen.facts.clock_sources.iter().flatten().any(|name| name == "tsc");
+    Some(match (level, offered) {
+        (Level::Fine, _) => finding,
+        (_, true) => finding.with_remedy(
+            "write `tsc` to /sys/devices/system/clocksource/clocksource0/current_clocksource as root",
+        ),
+        (_, false) => finding.with_remedy("use a host whose kernel trusts the processor's own counter"),
+    })
+}
+
+fn clock(seen: &Observation) -> Option<Finding> {
+    let level = match seen.clock_cost {
+        cost if cost > CLOCK_PROBLEM => Level::Problem,
+        cost if cost > CLOCK_WARNING => Level::Warning,
+        _ => Level::Fine,
+    };
+    let finding = Finding::new(level, Subject::ClockCost, format!("{} a read", seen.clock_cost));
+    let remedy = "change the clock source, or leave the tracer or sandbox that intercepts the call";
+    Some(if level > Level::Fine { finding.with_remedy(remedy) } else { finding })
+}
+
+fn open_files(seen: &Observation) -> Option<Finding> {
+    let limit = seen.facts.open_files?;
+    let evidence = format!("{} (may be raised to {})", limit.soft, limit.hard);
+    if limit.soft >= FILES_WARNING {
+        return Some(Finding::new(Level::Fine, Subject::OpenFiles, evidence));
+    }
+    let remedy = format!("run `ulimit -n {}` first", FILES_WARNING.max(limit.soft).min(limit.hard));
+    Some(Finding::new(Level::Warning, Subject::OpenFiles, evidence).with_remedy(remedy))
+}
+
+fn local_ports(seen: &Observation) -> Option<Finding> {
+    let range = seen.facts.local_ports?;
+    let evidence = format!("{} ports, {} to {}", range.count(), range.first, range.last);
+    if range.count() >= PORTS_WARNING {
+        return Some(Finding::new(Level::Fine, Subject::LocalPorts, evidence));
+    }
+    let remedy = "run `sysctl net.ipv4.ip_local_port_range='32768 60999'` as root";
+    Some(Finding::new(Level::Warning, Subject::LocalPorts, evidence).with_remedy(remedy))
+}
+
+fn congestion_control(seen: &Observation) -> Option<Finding> {
+    let name = seen.facts.congestion_control.as_deref()?;
+    // The kernel's own default needs no explanation beside a result; another does.
+    let level = if name == "cubic" { Level::Fine } else { Level::Note };
+    Some(Finding::new(level, Subject::CongestionControl, format!("`{name}`")))
+}
+
+fn freezing(seen: &Observation) -> Option<Finding> {
+    let evidence = format!("variants that wait are kept still by {}", seen.freezing);
+    let finding = |level| Finding::new(level, Subject::Freezing, evidence.as_str());
+    Some(match seen.freezing {
+        FreezeMethod::Cgroup => finding(Level::Fine),
+        FreezeMethod::Stop => finding(Level::Note)
+            .with_remedy("run `systemd-run --user --scope -p Delegate=yes weigh …` to have control groups"),
+    })
+}
+
+fn memory(seen: &Observation) -> Option<Finding> {
+    let available = seen.memory_available?;
+    let level = match available {
+        bytes if bytes < MEMORY_PROBLEM => Level::Problem,
+        bytes if bytes < MEMORY_WARNING => Level::Warning,
+        _ => Level::Fine,
+    };
+    let whole = seen.facts.memory.map(|whole| format!(" of {whole}")).unwrap_or_default();
+    let finding = Finding::new(level, Subject::Memory, format!("{available}{whole} available"));
+    let remedy = "free memory, or give `together` a smaller number of variants";
+    Some(if level > Level::Fine { finding.with_remedy(remedy) } else { finding })
+}
+
+fn leftovers(seen: &Observation) -> Option<Finding> {
+    let Some((count, things)) = &seen.stale else {
+        return Some(Finding::new(Level::Fine, Subject::Leftovers, "no run left anything behind"));
+    };
+    let runs = if *count == 1 { "run" } else { "runs" };
+    let evidence = format!("{count} {runs} ended without cleaning up: {things}");
+    Some(Finding::new(Level::Warning, Subject::Leftovers, evidence).with_remedy("run `weigh doctor --clean`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cores::CoreId;
+    use crate::host::{Frequency, Limit, PortRange};
+
+    fn core_ids(numbers: &[u32]) -> Vec<CoreId> {
+        numbers.iter().copied().map(CoreId::new).collect()
+    }
+
+    /// A host with nothing to complain about.
+    fn healthy() -> Observation {
+        let all = core_ids(&[0, 1, 2, 3]);
+        Observation {
+            facts: HostFacts {
+                cores: Some(all.clone()),
+                siblings: Some(all.iter().map(|core| vec![*core]).collect()),
+                frequency: Some(Frequency {
+                    governors: vec!["performance".to_owned()],
+                    driver: None,
+                    lowest_khz: None,
+                    highest_khz: None,
+                }),
+                hypervisor: Some(Hypervisor::Absent),
+                clock_source: Some("tsc".to_owned()),
+                clock_sources: Some(vec!["tsc".to_owned(), "hpet".to_owned()]),
+                congestion_control: Some("cubic".to_owned()),
+                local_ports: Some(PortRange { first: 32768, last: 60999 }),
+                open_files: Some(Limit { soft: 20_000, hard: 20_000 }),
+                memory: Some(Bytes::new(8 << 30)),
+                ..HostFacts::default()
+            },
+            layout: CoreLayout::of(&all).ok(),
+            steal_since_boot: Some(Ratio::new(0.001)),
+            steal_now: Some(Ratio::new(0.0)),
+            load: Some(0.2),
+            busy: Vec::new(),
+            freezing: FreezeMethod::Cgroup,
+            clock_cost: Nanoseconds::from_nanos(80),
+            memory_available: Some(Bytes::new(4 << 30)),
+            stale: None,
+        }
+    }
+
+    fn found(seen: &Observation, subject: Subject) -> Finding {
+        let mut all = diagnose(seen).into_iter().filter(|finding| finding.subject == subject);
+        let finding = all.next().expect("one finding a subject");
+        assert_eq!(all.next(), None);
+        finding
+    }
+
+    /// Changes a healthy host, and expects that just one subject is no longer fine.
+    #[track_caller]
+    fn expect(subject: Subject, level: Level, change: impl FnOnce(&mut Observation)) -> Finding {
+        let mut seen = healthy();
+        change(&mut seen);
+        let unwell: Vec<_> =
+            diagnose(&seen).into_iter().filter(|finding| finding.level > Level::Fine).collect();
+        assert_eq!(unwell.len(), 1, "{unwell:?}");
+        assert_eq!((unwell[0].subject, unwell[0].level), (subject, level), "{unwell:?}");
+        unwell[0].clone()
+    }
+
+    #[test]
+    fn a_healthy_host_is_fine_in_every_subject() {
+        let findings = diagnose(&healthy());
+        let subjects: Vec<Subject> = findings.iter().map(|finding| finding.subject).collect();
+        let mut sorted = subjects.clone();
+        sorted.sort();
+        assert_eq!(subjects, sorted);
+        assert_eq!(findings.len(), 14);
+        assert!(findings.iter().all(|finding| finding.level == Level::Fine && finding.remedy.is_none()));
+    }
+
+    #[test]
+    fn few_cores_are_noted_and_one_is_a_problem() {
+        expect(Subject::Cores, Level::Note, |seen| seen.layout = CoreLayout::of(&core_ids(&[0, 3])).ok());
+        let one = expect(Subject::Cores, Level::Problem, |seen| {
+            seen.layout = CoreLayout::of(&core_ids(&[0])).ok();
+        });
+        assert!(one.remedy.is_some());
+    }
+
+    #[test]
+    fn siblings_of_the_client_are_named_with_the_cores_to_use_instead() {
+        let finding = expect(Subject::Siblings, Level::Warning, |seen| {
+            seen.facts.siblings = Some(vec![core_ids(&[0, 1]), core_ids(&[2, 3])]);
+        });
+        assert!(finding.evidence.starts_with("service cores 2 share"), "{}", finding.evidence);
+        assert_eq!(finding.remedy.as_deref(), Some("run `weigh` under `taskset -c 0-1,3`"));
+    }
+
+    #[test]
+    fn steal_is_judged_at_one_and_ten_percent_whichever_is_worse() {
+        expect(Subject::Steal, Level::Warning, |seen| seen.steal_now = Some(Ratio::new(0.02)));
+        expect(Subject::Steal, Level::Problem, |seen| seen.steal_since_boot = Some(Ratio::new(0.11)));
+        let fine = found(&healthy(), Subject::Steal);
+        assert_eq!(fine.evidence, "0.10 % of CPU time stolen since boot, 0 % now");
+    }
+
+    #[test]
+    fn a_governor_other_than_performance_is_a_warning() {
+        let powersave = |seen: &mut Observation| {
+            seen.facts.frequency.as_mut().expect("healthy").governors.push("powersave".to_owned());
+        };
+        let finding = expect(Subject::Governor, Level::Warning, powersave);
+        assert_eq!(finding.evidence, "performance, powersave");
+        expect(Subject::Governor, Level::Note, |seen| seen.facts.frequency = None);
+    }
+
+    #[test]
+    fn load_and_busy_processes_are_warnings() {
+        // 0.25 a core is the limit: 1.0 on four cores is fine, a little more is not.
+        expect(Subject::Load, Level::Warning, |seen| seen.load = Some(1.01));
+        let mut edge = healthy();
+        edge.load = Some(1.0);
+        assert_eq!(found(&edge, Subject::Load).level, Level::Fine);
+        let compiler = BusyProcess { pid: Pid::new(7), name: "cc".to_owned(), share: Ratio::new(0.5) };
+        let finding = expect(Subject::BusyProcesses, Level::Warning, |seen| seen.busy = vec![compiler]);
+        assert_eq!(finding.evidence, "`cc` (process 7) 50 % of a core");
+    }
+
+    #[test]
+    fn clocks_are_judged_by_source_and_by_cost() {
+        let source = |name: &str| {
+            let name = name.to_owned();
+            move |seen: &mut Observation| seen.facts.clock_source = Some(name)
+        };
+        expect(Subject::ClockSource, Level::Problem, source("hpet"));
+        let finding = expect(Subject::ClockSource, Level::Warning, source("kvm-clock"));
+        assert!(finding.remedy.is_some_and(|remedy| remedy.starts_with("write `tsc`")));
+        expect(Subject::ClockCost, Level::Warning, |seen| seen.clock_cost = Nanoseconds::from_nanos(251));
+        expect(Subject::ClockCost, Level::Problem, |seen| seen.clock_cost = Nanoseconds::from_nanos(1_001));
+    }
+
+    #[test]
+    fn limits_are_judged() {
+        let files = expect(Subject::OpenFiles, Level::Warning, |seen| {
+            seen.facts.open_files = Some(Limit { soft: 1024, hard: 524_288 });
+        });
+        assert_eq!(files.remedy.as_deref(), Some("run `ulimit -n 4096` first"));
+        expect(Subject::LocalPorts, Level::Warning, |seen| {
+            seen.facts.local_ports = Some(PortRange { first: 50_000, last: 50_999 });
+        });
+        expect(Subject::CongestionControl, Level::Note, |seen| {
+            seen.facts.congestion_control = Some("bbr".to_owned());
+        });
+        expect(Subject::Freezing, Level::Note, |seen| seen.freezing = FreezeMethod::Stop);
+        expect(Subject::Memory, Level::Warning, |seen| seen.memory_available = Some(Bytes::new(1 << 29)));
+        expect(Subject::Memory, Level::Problem, |seen| seen.memory_available = Some(Bytes::new(1 << 20)));
+    }
+
+    #[test]
+    fn leftovers_point_to_the_remedy() {
+        let finding = expect(Subject::Leftovers, Level::Warning, |seen| {
+            seen.stale = Some((2, "process 7".to_owned()));
+        });
+        assert_eq!(finding.evidence, "2 runs ended without cleaning up: process 7");
+        assert_eq!(finding.remedy.as_deref(), Some("run `weigh doctor --clean`"));
+    }
+
+    #[test]
+    fn what_could_not_be_seen_is_not_judged() {
+        let blind = Observation { facts: HostFacts::default(), layout: None, ..healthy() };
+        let subjects: Vec<Subject> = diagnose(&blind).iter().map(|finding| finding.subject).collect();
+        assert!(!subjects.contains(&Subject::Cores) && !subjects.contains(&Subject::ClockSource));
+    }
+
+    #[test]
+    fn this_host_can_be_observed_and_a_busy_process_is_seen() {
+        let mut busy =
+            std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell");
+        let pid = Pid::new(busy.id() as i32);
+        // On a loaded machine the loop may wait long for its first tick of CPU time.
+        let seen = (0..100).any(|_| {
+            let seen = Observation::take(Duration::from_millis(200), None);
+            seen.clock_cost > Nanoseconds::ZERO && seen.busy.iter().any(|process| process.pid == pid)
+        });
+        busy.kill().expect("it is ours");
+        busy.wait().expect("it is ours");
+        assert!(seen, "a busy loop was not among the busy processes");
+    }
+}

@@ -1,0 +1,522 @@
+//! Starting a role: pinned, in a session and control group of its own, in custody before it executes, and waited for
+//! until it is ready.
+//!
+//! A start either gives a role that accepts connections, or an error that says which step failed and what the program
+//! said last; it never leaves a process behind. What the program is and how it is configured is the caller's business.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use weighbridge_model::quantity::{Nanoseconds, Timestamp};
+
+use crate::cgroup::{self, Cgroup, Hierarchy};
+use crate::cores::{CoreId, core_list};
+use crate::custody::{Custody, CustodyError, Thing};
+use crate::freeze::{FreezeMethod, Unit};
+use crate::guardian::Guardian;
+use crate::logs::{LineFinder, last_lines};
+use crate::ports::{self, Listener};
+use crate::process::{Exit, Running};
+use crate::procfs::{Pid, ProcessIdentity};
+use crate::registry::Registry;
+use crate::sys::{self, Gate, SetupStep};
+
+/// Exit code by which a service says that its configuration is bad.
+const BAD_CONFIGURATION: i32 = 2;
+/// Exit code by which a service says that its port is in use.
+const PORT_IN_USE: i32 = 3;
+/// Lines of output that an error keeps.
+const LINES: usize = 20;
+/// Pause between two looks at a role that is starting: the resolution of its start time.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// How a role tells that it accepts connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ready {
+    /// It prints `ready <port>` on its standard output. It gets `PORT=0`: choose a free port and print it.
+    Line,
+    /// It accepts TCP connections on this port of the loopback address. It gets the port as `PORT`.
+    Port(u16),
+    /// The same on a free port that is chosen for it.
+    AnyPort,
+}
+
+/// What to start, and how. In the command and the environment `{port}` stands for the port, unless `ready` is
+/// [`Ready::Line`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// The role's name for messages.
+    pub name: String,
+    /// Program and arguments; no shell is involved.
+    pub command: Vec<String>,
+    /// Added to our own environment, over `PORT` too.
+    pub environment: Vec<(String, String)>,
+    /// Where it runs; our own folder by default.
+    pub folder: Option<PathBuf>,
+    /// The cores it may use, ascending; those that we may use by default.
+    pub cores: Option<Vec<CoreId>>,
+    /// File for its standard output, emptied first. May be the same as `stderr`.
+    pub stdout: PathBuf,
+    /// File for its standard error, emptied first.
+    pub stderr: PathBuf,
+    /// How it tells that it is ready.
+    pub ready: Ready,
+    /// How long it may take.
+    pub ready_timeout: Nanoseconds,
+}
+
+/// Why a role could not be started. Nothing of it runs.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The command is empty.
+    #[error("`{name}` has an empty command; give a program to start")]
+    NoCommand {
+        /// The role.
+        name: String,
+    },
+    /// Its folder is not there.
+    #[error("`{name}` should start in `{}`, which is not a folder", folder.display())]
+    NoFolder {
+        /// The role.
+        name: String,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A log file could not be opened.
+    #[error("could not write the log `{}` of `{name}`; check folder and room", path.display())]
+    Log {
+        /// The role.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// The program could not be executed.
+    #[error("could not execute `{program}` for `{name}`: {source}; build it or correct the command")]
+    NotExecutable {
+        /// The role.
+        name: String,
+        /// The program.
+        program: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A preparation failed: pipe, control group, pinning.
+    #[error("`{name}` could not {step}: {source}")]
+    Setup {
+        /// The role.
+        name: String,
+        /// What could not be done.
+        step: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// It could not be taken into custody.
+    #[error(transparent)]
+    Custody(#[from] CustodyError),
+    /// Its port is taken: found before the start, or said by exit code 3.
+    #[error("the port of `{name}`{} is in use{}; stop what holds it or choose another{}", named(.port), held(.holder), last(.output))]
+    PortInUse {
+        /// The role.
+        name: String,
+        /// The port where it is known.
+        port: Option<u16>,
+        /// The process that holds it, where it can be seen.
+        holder: Option<Pid>,
+        /// The role's last lines.
+        output: Vec<String>,
+    },
+    /// It says by exit code 2 that its configuration is bad.
+    #[error("`{name}` refused its configuration (exit code 2); check protocol, workload and environment{}", last(.output))]
+    BadConfiguration {
+        /// The role.
+        name: String,
+        /// Its last lines.
+        output: Vec<String>,
+    },
+    /// It ended before it was ready.
+    #[error("`{name}` ended with {exit} before it was ready; it must stay in the foreground{}", last(.output))]
+    Exited {
+        /// The role.
+        name: String,
+        /// How.
+        exit: Exit,
+        /// Its last lines.
+        output: Vec<String>,
+    },
+    /// It was not ready in time, and was killed.
+    #[error("`{name}` was not ready within {waited}: {wanted}{}", last(.output))]
+    NeverReady {
+        /// The role.
+        name: String,
+        /// How long was waited.
+        waited: Nanoseconds,
+        /// What was waited for.
+        wanted: String,
+        /// Its last lines.
+        output: Vec<String>,
+    },
+    /// Its ready line names no port.
+    #[error("`{name}` said `{line}`; it must say `ready <port>` with a port from 1 to 65535")]
+    BadReadyLine {
+        /// The role.
+        name: String,
+        /// The line.
+        line: String,
+    },
+}
+
+fn named(port: &Option<u16>) -> String {
+    port.map(|port| format!(" ({port})")).unwrap_or_default()
+}
+
+fn held(holder: &Option<Pid>) -> String {
+    holder.map(|pid| format!(" by process {pid}")).unwrap_or_default()
+}
+
+/// The end of the output for a one-line message.
+fn last(output: &[String]) -> String {
+    let from = output.len().saturating_sub(3);
+    if output.is_empty() {
+        String::new()
+    } else {
+        format!("; its last lines: {}", output[from..].join(" | "))
+    }
+}
+
+impl LaunchError {
+    /// The last lines that the role wrote, oldest first, at most 20.
+    pub fn output(&self) -> &[String] {
+        match self {
+            Self::PortInUse { output, .. }
+            | Self::BadConfiguration { output, .. }
+            | Self::Exited { output, .. }
+            | Self::NeverReady { output, .. } => output,
+            _ => &[],
+        }
+    }
+}
+
+/// Starts the roles of one run.
+#[derive(Debug)]
+pub struct Lab {
+    custody: Arc<Custody>,
+    /// Where control groups are made; without it roles are frozen by signals.
+    hierarchy: Option<Hierarchy>,
+    prefix: String,
+    units: AtomicU32,
+}
+
+impl Lab {
+    /// A lab whose things are listed in `registry` and watched by `guardian`. `run` names the run; control groups are
+    /// called `wb-<8 hex of the run>-<n>`. Roles are frozen in the best way that the host offers.
+    pub fn new(run: &str, guardian: Option<Guardian>, registry: Option<Registry>) -> Self {
+        Self::with_method(run, guardian, registry, FreezeMethod::Cgroup)
+    }
+
+    /// The same with a wanted way of freezing. [`FreezeMethod::Stop`] does without control groups, and is used too
+    /// where they cannot be; children that leave the session escape then.
+    pub fn with_method(
+        run: &str,
+        guardian: Option<Guardian>,
+        registry: Option<Registry>,
+        method: FreezeMethod,
+    ) -> Self {
+        let hierarchy = match method {
+            FreezeMethod::Cgroup => Hierarchy::detect().filter(Hierarchy::is_usable),
+            FreezeMethod::Stop => None,
+        };
+        let digest = Sha256::digest(run.as_bytes());
+        let hex: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        Self {
+            custody: Arc::new(Custody::new(guardian, registry)),
+            hierarchy,
+            prefix: format!("{}{hex}", cgroup::PREFIX),
+            units: AtomicU32::new(0),
+        }
+    }
+
+    /// How this lab freezes.
+    pub const fn freeze_method(&self) -> FreezeMethod {
+        if self.hierarchy.is_some() { FreezeMethod::Cgroup } else { FreezeMethod::Stop }
+    }
+
+    /// Ends the lab: everything was stopped, so the guardian goes and the registry is removed. What is left is
+    /// returned, the guardian ends it and the registry stays.
+    ///
+    /// # Errors
+    /// Where the guardian had gone or the registry could not be removed.
+    pub fn close(self) -> Result<Vec<Thing>, CustodyError> {
+        self.custody.close()
+    }
+
+    /// Starts a role and waits until it is ready.
+    ///
+    /// # Errors
+    /// See [`LaunchError`]; nothing of the role is left running then.
+    pub fn launch(&self, launch: &Launch) -> Result<Running, LaunchError> {
+        let name = || launch.name.clone();
+        let (program, _) =
+            launch.command.split_first().ok_or_else(|| LaunchError::NoCommand { name: name() })?;
+        if let Some(folder) = launch.folder.as_ref().filter(|folder| !folder.is_dir()) {
+            return Err(LaunchError::NoFolder { name: name(), folder: folder.clone() });
+        }
+        let port = choose_port(launch)?;
+        let mut command = prepare(launch, port)?;
+        let group = self.make_group(launch)?;
+        let started = sys::monotonic();
+        let spawned = self.spawn(launch, program, &mut command, group.as_ref());
+        let (child, identity) = match spawned {
+            Ok(spawned) => spawned,
+            Err(error) => {
+                self.discard_group(group);
+                return Err(error);
+            }
+        };
+        let unit = Unit::new(identity.pid, group);
+        let mut running = Running::new(child, identity, unit, started, Arc::clone(&self.custody));
+        // An error drops `running`, which kills the role and strikes it out.
+        let (port, ready) = await_ready(&mut running, launch, port, started)?;
+        running.set_ready(port, ready);
+        Ok(running)
+    }
+
+    fn make_group(&self, launch: &Launch) -> Result<Option<Cgroup>, LaunchError> {
+        let Some(hierarchy) = &self.hierarchy else { return Ok(None) };
+        // Groups of an earlier process with the same run name (a resumed run) may still be there.
+        loop {
+            let unit = self.units.fetch_add(1, Ordering::Relaxed);
+            let path = hierarchy.base().join(format!("{}-{unit}", self.prefix));
+            if path.exists() {
+                continue;
+            }
+            self.custody.take(Thing::Cgroup { path: path.clone() })?;
+            return Cgroup::create(&path).map(Some).map_err(|source| {
+                // The error to tell is the first; the guardian finds nothing at this path.
+                let _ = self.custody.release(Thing::Cgroup { path: path.clone() });
+                let step = format!("make the control group `{}`", path.display());
+                LaunchError::Setup { name: launch.name.clone(), step, source }
+            });
+        }
+    }
+
+    fn discard_group(&self, group: Option<Cgroup>) {
+        let Some(group) = group else { return };
+        let path = group.path().to_owned();
+        // A group that cannot be removed stays in custody, and the guardian tries again.
+        if group.remove(Duration::from_secs(1)).is_ok() {
+            let _ = self.custody.release(Thing::Cgroup { path });
+        }
+    }
+
+    /// Forks, has the child written down while it waits at a gate, and lets it execute.
+    fn spawn(
+        &self,
+        launch: &Launch,
+        program: &str,
+        command: &mut Command,
+        group: Option<&Cgroup>,
+    ) -> Result<(Child, ProcessIdentity), LaunchError> {
+        let setup = |step: String| {
+            let name = launch.name.clone();
+            move |source| LaunchError::Setup { name, step, source }
+        };
+        let pipe = || io::pipe().map_err(setup("make a pipe".to_owned()));
+        let ((gate_read, gate_write), (mut report_read, report_write)) = (pipe()?, pipe()?);
+        let gate =
+            Gate { wait: gate_read.as_fd(), release: gate_write.as_fd(), report: report_write.as_fd() };
+        let cores = launch.cores.as_deref();
+        sys::prepare_child(command, group.map(Cgroup::procs), cores, gate)
+            .map_err(setup(format!("be pinned to cores {}", core_list(cores.unwrap_or_default()))))?;
+        std::thread::scope(|scope| {
+            // Spawning returns only after exec, so another thread waits for that while this one opens the gate.
+            let spawning = scope.spawn(move || {
+                let spawned = command.spawn();
+                // Without the child the report ends here, and the reader below learns that.
+                drop(report_write);
+                spawned
+            });
+            let taken = read_report(&mut report_read).map(|pid| self.admit(pid));
+            if matches!(taken, Ok(Ok(_))) {
+                // A child that is gone already shows in what spawning returns.
+                let _ = (&gate_write).write_all(b"!");
+            }
+            drop(gate_write);
+            let spawned = spawning.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
+            match (taken, spawned) {
+                (Ok(Ok(identity)), Ok(child)) => Ok((child, identity)),
+                (Ok(Ok(identity)), Err(source)) => {
+                    // As for the group: nothing is there for the guardian to find.
+                    let _ = self.custody.release(Thing::Process(identity));
+                    Err(not_executable(launch, program, source))
+                }
+                (Ok(Err(error)), _) => Err(error.into()),
+                (Err(Some(step)), Err(source)) => Err(setup(step.describe().to_owned())(source)),
+                (Err(_), Err(source)) => Err(not_executable(launch, program, source)),
+                (Err(_), Ok(mut child)) => {
+                    // It ran without having reported, which cannot be; then it must not stay.
+                    let _ = child.kill().and_then(|()| child.wait());
+                    Err(setup("report its process id".to_owned())(io::ErrorKind::Other.into()))
+                }
+            }
+        })
+    }
+
+    fn admit(&self, pid: Pid) -> Result<ProcessIdentity, CustodyError> {
+        let identity = ProcessIdentity::of(pid).ok_or(crate::registry::RegistryError::NoOwner)?;
+        self.custody.take(Thing::Process(identity))?;
+        Ok(identity)
+    }
+}
+
+fn not_executable(launch: &Launch, program: &str, source: io::Error) -> LaunchError {
+    LaunchError::NotExecutable { name: launch.name.clone(), program: program.to_owned(), source }
+}
+
+/// The child's process id, or the step in which it failed (`None` where it never came to be).
+fn read_report(report: &mut io::PipeReader) -> Result<Pid, Option<SetupStep>> {
+    let mut bytes = [0; 4];
+    report.read_exact(&mut bytes).map_err(|_| None)?;
+    match i32::from_ne_bytes(bytes) {
+        pid if pid > 0 => Ok(Pid::new(pid)),
+        step => Err(SetupStep::from_report(step)),
+    }
+}
+
+/// The port a role shall listen on, or `None` where it chooses.
+fn choose_port(launch: &Launch) -> Result<Option<u16>, LaunchError> {
+    let name = || launch.name.clone();
+    match launch.ready {
+        Ready::Line => Ok(None),
+        Ready::Port(port) => match ports::listener_of(port) {
+            Listener::Nobody => Ok(Some(port)),
+            listener => Err(LaunchError::PortInUse {
+                name: name(),
+                port: Some(port),
+                holder: listener.pid(),
+                output: Vec::new(),
+            }),
+        },
+        Ready::AnyPort => ports::free_port().map(Some).map_err(|source| LaunchError::Setup {
+            name: name(),
+            step: "find a free port".to_owned(),
+            source,
+        }),
+    }
+}
+
+fn prepare(launch: &Launch, port: Option<u16>) -> Result<Command, LaunchError> {
+    let fill = |text: &String| match port {
+        Some(port) => text.replace("{port}", &port.to_string()),
+        None => text.clone(),
+    };
+    let log = |path: &Path| {
+        let opened = File::create(path).and_then(|_| OpenOptions::new().append(true).open(path));
+        let failed = |source| LaunchError::Log { name: launch.name.clone(), path: path.to_owned(), source };
+        opened.map_err(failed)
+    };
+    let words: Vec<String> = launch.command.iter().map(fill).collect();
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command.env("PORT", port.unwrap_or(0).to_string());
+    command.envs(launch.environment.iter().map(|(key, value)| (key, fill(value))));
+    command.stdin(Stdio::null()).stdout(log(&launch.stdout)?).stderr(log(&launch.stderr)?);
+    if let Some(folder) = &launch.folder {
+        command.current_dir(folder);
+    }
+    Ok(command)
+}
+
+/// Waits for readiness; the port, and the time from start to ready.
+fn await_ready(
+    running: &mut Running,
+    launch: &Launch,
+    port: Option<u16>,
+    started: Timestamp,
+) -> Result<(u16, Nanoseconds), LaunchError> {
+    let mut lines = LineFinder::new(&launch.stdout);
+    loop {
+        let found = match port {
+            Some(port) => accepts(port).then_some(port),
+            None => lines.find().map(|line| parse_ready(&launch.name, &line)).transpose()?,
+        };
+        let waited = sys::monotonic().since(started);
+        // Who has ended is not ready, whatever it said before.
+        if let Some(exit) = running.exit() {
+            return Err(explain(launch, port, exit));
+        }
+        if let Some(port) = found {
+            return Ok((port, waited));
+        }
+        if waited > launch.ready_timeout {
+            let wanted = match port {
+                Some(port) => format!("it accepts no connection on 127.0.0.1:{port}"),
+                None => "it did not print `ready <port>`".to_owned(),
+            };
+            return Err(LaunchError::NeverReady {
+                name: launch.name.clone(),
+                waited: launch.ready_timeout,
+                wanted,
+                output: last_words(launch),
+            });
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn explain(launch: &Launch, port: Option<u16>, exit: Exit) -> LaunchError {
+    let (name, output) = (launch.name.clone(), last_words(launch));
+    // The codes are the contract of services. A plain command may mean anything by them; there a port that is
+    // taken in the moment of its end speaks for itself.
+    match (port, exit) {
+        (None, Exit::Code(PORT_IN_USE)) => LaunchError::PortInUse { name, port, holder: None, output },
+        (None, Exit::Code(BAD_CONFIGURATION)) => LaunchError::BadConfiguration { name, output },
+        (Some(number), _) if ports::listener_of(number) != Listener::Nobody => {
+            LaunchError::PortInUse { name, port, holder: ports::listener_of(number).pid(), output }
+        }
+        _ => LaunchError::Exited { name, exit, output },
+    }
+}
+
+fn accepts(port: u16) -> bool {
+    let addresses = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+    let connects = |address| {
+        TcpStream::connect_timeout(&SocketAddr::new(address, port), Duration::from_millis(250)).is_ok()
+    };
+    addresses.into_iter().any(connects)
+}
+
+fn parse_ready(name: &str, line: &str) -> Result<u16, LaunchError> {
+    let port = line.strip_prefix("ready ").and_then(|port| port.trim().parse().ok()).filter(|port| *port > 0);
+    port.ok_or_else(|| LaunchError::BadReadyLine { name: name.to_owned(), line: line.to_owned() })
+}
+
+/// The role's last lines of standard error, or of standard output where it wrote no error.
+fn last_words(launch: &Launch) -> Vec<String> {
+    let complaint = last_lines(&launch.stderr, LINES);
+    if complaint.is_empty() { last_lines(&launch.stdout, LINES) } else { complaint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ready_line_names_a_port_or_is_quoted() {
+        assert_eq!(parse_ready("go", "ready 8081").expect("a port"), 8081);
+        for line in ["ready", "ready 0", "ready 99999", "ready soon"] {
+            let error = parse_ready("go", line).expect_err(line);
+            assert!(error.to_string().contains(&format!("`{line}`")), "{error}");
+        }
+    }
+}

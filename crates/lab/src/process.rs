@@ -1,0 +1,291 @@
+//! A role that runs: is it alive, what has it used, stand still, go on, stop.
+//!
+//! A role is one unit: whatever is done, is done to all processes of its session and control group. Dropping a
+//! running role kills it; nothing that we started outlives its handle.
+
+use std::fmt;
+use std::process::Child;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+
+use crate::account::{CpuAccount, CpuReading};
+use crate::custody::{Custody, Thing};
+use crate::freeze::{FreezeError, FreezeMethod, Unit};
+use crate::procfs::{self, Pid, ProcessIdentity};
+use crate::sys::{self, Ended, Signal};
+
+/// What the contract of services gives a role to finish its outstanding requests and exit.
+pub const GRACE: Nanoseconds = Nanoseconds::from_secs(5);
+
+/// A killed process ends at once, unless it sits in an uninterruptible call.
+const KILL_PATIENCE: Nanoseconds = Nanoseconds::from_secs(5);
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exit {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal killed it.
+    Signal(i32),
+    /// The system does not tell, because something else collected its status.
+    Unknown,
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(number) => write!(f, "signal {number}"),
+            Self::Unknown => f.write_str("an unknown status"),
+        }
+    }
+}
+
+/// What it took to stop a role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Departure {
+    /// It had ended before it was asked to.
+    EndedBefore,
+    /// It and all its children ended within the grace.
+    InTime,
+    /// It, or a child, had to be killed.
+    Killed,
+}
+
+/// How a role ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExitReport {
+    /// How its first process ended.
+    pub exit: Exit,
+    /// From the request to the end of its last process.
+    pub took: Nanoseconds,
+    /// What it took.
+    pub departure: Departure,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Running,
+    Frozen,
+    Ended,
+}
+
+/// A role that was started and is ready.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    identity: ProcessIdentity,
+    /// `None` only once it has ended.
+    unit: Option<Unit>,
+    state: State,
+    exit: Option<Exit>,
+    started: Timestamp,
+    ready_after: Nanoseconds,
+    port: u16,
+    account: CpuAccount,
+    custody: Arc<Custody>,
+}
+
+impl Running {
+    pub(crate) fn new(
+        child: Child,
+        identity: ProcessIdentity,
+        unit: Unit,
+        started: Timestamp,
+        custody: Arc<Custody>,
+    ) -> Self {
+        Self {
+            child,
+            identity,
+            unit: Some(unit),
+            state: State::Running,
+            exit: None,
+            started,
+            ready_after: Nanoseconds::ZERO,
+            port: 0,
+            account: CpuAccount::default(),
+            custody,
+        }
+    }
+
+    pub(crate) const fn set_ready(&mut self, port: u16, after: Nanoseconds) {
+        self.port = port;
+        self.ready_after = after;
+    }
+
+    /// The port it listens on.
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Its first process, which leads its session and process group.
+    pub const fn pid(&self) -> Pid {
+        self.identity.pid
+    }
+
+    /// When it was started.
+    pub const fn started(&self) -> Timestamp {
+        self.started
+    }
+
+    /// Time from start to ready, to about a millisecond.
+    pub const fn ready_after(&self) -> Nanoseconds {
+        self.ready_after
+    }
+
+    /// How it is frozen.
+    pub fn freeze_method(&self) -> FreezeMethod {
+        self.unit.as_ref().map_or(FreezeMethod::Stop, Unit::method)
+    }
+
+    /// Whether its first process runs (frozen counts as running).
+    pub fn is_alive(&mut self) -> bool {
+        self.exit().is_none()
+    }
+
+    /// How its first process ended; `None` while it runs.
+    pub fn exit(&mut self) -> Option<Exit> {
+        if self.exit.is_none() {
+            // Reaped only when all of its children are gone too; see `Unit::new`.
+            self.exit = match sys::peek_exit(self.identity.pid) {
+                Ok(ended) => ended.map(|ended| match ended {
+                    Ended::Code(code) => Exit::Code(code),
+                    Ended::Signal(number) => Exit::Signal(number),
+                }),
+                Err(_) => Some(Exit::Unknown),
+            };
+        }
+        self.exit
+    }
+
+    /// Its processes that run, children included.
+    pub fn members(&mut self) -> Vec<Pid> {
+        self.unit.as_mut().map(Unit::members).unwrap_or_default()
+    }
+
+    /// CPU time of all its processes by their own clocks; never runs backwards. While frozen it stands still, but for
+    /// less than a microsecond a thread directly after the freeze.
+    pub fn cpu_time(&mut self) -> CpuReading {
+        let members = self.members();
+        let clock = |pid: Pid| sys::process_cpu_clock(pid).ok().map(|time| (pid, time));
+        let clocks: Vec<(Pid, Nanoseconds)> = members.into_iter().filter_map(clock).collect();
+        self.account.observe(&clocks)
+    }
+
+    /// CPU time as its control group counts it, processes that ended included, in whole microseconds: the check on
+    /// [`Running::cpu_time`] where processes come and go. `None` without a control group.
+    pub fn group_cpu_time(&self) -> Option<Nanoseconds> {
+        self.unit.as_ref()?.cgroup()?.cpu_time()
+    }
+
+    /// The peaks of resident memory (`VmHWM`) of the processes that run now, summed: pages that they share count once
+    /// for each. Processes that ended are not in it.
+    pub fn memory_peak(&mut self) -> Bytes {
+        self.members().into_iter().filter_map(procfs::peak_memory).sum()
+    }
+
+    /// Freezes all its processes; when this returns, every thread stands still. Freezing twice is freezing once.
+    ///
+    /// # Errors
+    /// [`FreezeError`]; it runs on then.
+    pub fn freeze(&mut self) -> Result<(), FreezeError> {
+        if let (State::Running, Some(unit)) = (self.state, &mut self.unit) {
+            unit.freeze()?;
+            self.state = State::Frozen;
+        }
+        Ok(())
+    }
+
+    /// Lets all its processes run. Thawing what is not frozen does nothing.
+    ///
+    /// # Errors
+    /// [`FreezeError`]; only stopping remains then.
+    pub fn thaw(&mut self) -> Result<(), FreezeError> {
+        if let (State::Frozen, Some(unit)) = (self.state, &mut self.unit) {
+            unit.thaw()?;
+            self.state = State::Running;
+        }
+        Ok(())
+    }
+
+    /// Stops it: thaws it where frozen, SIGTERM to all its processes, SIGKILL to what is left after `grace`
+    /// ([`GRACE`] by contract).
+    pub fn stop(mut self, grace: Nanoseconds) -> ExitReport {
+        self.end(Some(grace))
+    }
+
+    /// Ends it, politely where a grace is given; called again it only reports.
+    fn end(&mut self, grace: Option<Nanoseconds>) -> ExitReport {
+        let start = sys::monotonic();
+        let ended_before = !self.is_alive() && self.members().is_empty();
+        let mut departure = if ended_before { Departure::EndedBefore } else { Departure::InTime };
+        // A unit that cannot be thawed can still be killed.
+        let _ = self.thaw();
+        if let (Some(grace), Some(unit), false) = (grace, &mut self.unit, ended_before) {
+            unit.signal_all(Signal::Terminate);
+            self.wait_for_end(start, grace);
+        }
+        if !self.has_ended() {
+            departure = Departure::Killed;
+            self.kill();
+        }
+        let took = sys::monotonic().since(start);
+        self.state = State::Ended;
+        self.release();
+        ExitReport { exit: self.exit.unwrap_or(Exit::Unknown), took, departure }
+    }
+
+    fn has_ended(&mut self) -> bool {
+        !self.is_alive() && self.members().is_empty()
+    }
+
+    fn wait_for_end(&mut self, start: Timestamp, patience: Nanoseconds) {
+        while !self.has_ended() && sys::monotonic().since(start) < patience {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn kill(&mut self) {
+        let start = sys::monotonic();
+        while !self.has_ended() && sys::monotonic().since(start) < KILL_PATIENCE {
+            // Again and again: a child may be born between the list of members and their signals.
+            if let Some(unit) = &mut self.unit {
+                unit.kill();
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Strikes the role out, and removes its control group. What would not end or go stays in custody, so that the
+    /// guardian tries again.
+    fn release(&mut self) {
+        let gone = self.has_ended();
+        let Some(group) = self.unit.take().map(Unit::into_cgroup) else { return };
+        if gone {
+            // It has ended, so this returns at once; failing, it was reaped by someone else.
+            let _ = self.child.wait();
+            // Writing fails only where guardian or disk are gone, which the next start tells.
+            let _ = self.custody.release(Thing::Process(self.identity));
+        }
+        if let Some(group) = group {
+            let path = group.path().to_owned();
+            if group.remove(Duration::from_secs(1)).is_ok() {
+                let _ = self.custody.release(Thing::Cgroup { path });
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.state != State::Ended {
+            self.end(None);
+        }
+    }
+}

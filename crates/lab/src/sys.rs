@@ -1,0 +1,283 @@
+//! The few system calls that the standard library lacks, each behind a safe function: signals, affinity, CPU clocks,
+//! sessions, and what a child does between fork and exec.
+//!
+//! The only module with `unsafe`. It decides nothing: no policy, no retries, no state.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use weighbridge_model::quantity::{Nanoseconds, Timestamp};
+
+use crate::cores::CoreId;
+use crate::procfs::Pid;
+
+/// The signals this crate sends or ignores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Signal {
+    Continue,
+    HangUp,
+    Interrupt,
+    Kill,
+    Quit,
+    Stop,
+    Terminate,
+    TerminalStop,
+}
+
+/// Whom a signal goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    Process(Pid),
+    Group(Pid),
+}
+
+/// A child's preparations, in their order; the step that failed is told to the parent as a negative number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SetupStep {
+    Session = 1,
+    Cgroup = 2,
+    Cores = 3,
+}
+
+impl SetupStep {
+    /// What the step does, to follow `could not`.
+    pub(crate) const fn describe(self) -> &'static str {
+        match self {
+            Self::Session => "make a session of its own",
+            Self::Cgroup => "enter its cgroup",
+            Self::Cores => "pin itself to its cores",
+        }
+    }
+
+    /// The step that a child's negative report names.
+    pub(crate) const fn from_report(report: i32) -> Option<Self> {
+        match report {
+            -1 => Some(Self::Session),
+            -2 => Some(Self::Cgroup),
+            -3 => Some(Self::Cores),
+            _ => None,
+        }
+    }
+}
+
+/// Descriptors by which a forked child waits until its parent has written down that it exists.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gate<'a> {
+    /// The child reads one byte here; end of file means that the parent is gone or has changed its mind.
+    pub(crate) wait: BorrowedFd<'a>,
+    /// The parent's end. The child closes its copy, or it would never see end of file.
+    pub(crate) release: BorrowedFd<'a>,
+    /// The child writes its process id, or the negative number of the step that failed, as four native bytes.
+    pub(crate) report: BorrowedFd<'a>,
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+const fn number(signal: Signal) -> libc::c_int {
+    match signal {
+        Signal::Continue => libc::SIGCONT,
+        Signal::HangUp => libc::SIGHUP,
+        Signal::Interrupt => libc::SIGINT,
+        Signal::Kill => libc::SIGKILL,
+        Signal::Quit => libc::SIGQUIT,
+        Signal::Stop => libc::SIGSTOP,
+        Signal::Terminate => libc::SIGTERM,
+        Signal::TerminalStop => libc::SIGTSTP,
+    }
+}
+
+/// Sends a signal. Ids below 2 (init, "every process", "my own group") are refused: no caller can mean them.
+pub(crate) fn signal(target: Target, signal: Signal) -> io::Result<()> {
+    let (Target::Process(pid) | Target::Group(pid)) = target;
+    if pid.get() < 2 {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let address = if matches!(target, Target::Group(_)) { -pid.get() } else { pid.get() };
+    // SAFETY: kill takes plain numbers and touches no memory of ours.
+    check(unsafe { libc::kill(address, number(signal)) })
+}
+
+/// How a child ended, as code or signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Code(i32),
+    Signal(i32),
+}
+
+/// How a child of ours ended, `None` while it runs. It is not reaped: its number stays its own.
+pub(crate) fn peek_exit(child: Pid) -> io::Result<Option<Ended>> {
+    // SAFETY: siginfo_t is plain data, for which all zeros is what waitid leaves where nobody has ended.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let id = u32::try_from(child.get()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // SAFETY: the pointer is valid for one siginfo_t.
+    check(unsafe {
+        libc::waitid(libc::P_PID, id, &mut info, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT)
+    })?;
+    // SAFETY: waitid succeeded, so these fields are those of a child's end, or zero.
+    let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
+    Ok((pid != 0).then_some(match info.si_code {
+        libc::CLD_EXITED => Ended::Code(status),
+        _ => Ended::Signal(status),
+    }))
+}
+
+/// Ignores a signal for the rest of this process's life.
+pub(crate) fn ignore(signal: Signal) {
+    // SAFETY: SIG_IGN installs no handler, so no code of ours can run in signal context.
+    unsafe { libc::signal(number(signal), libc::SIG_IGN) };
+}
+
+/// Moves this process into a session of its own; an error where it leads a group already.
+pub(crate) fn new_session() -> io::Result<()> {
+    // SAFETY: setsid takes nothing and touches no memory.
+    if unsafe { libc::setsid() } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn read_clock(clock: libc::clockid_t) -> io::Result<Nanoseconds> {
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the pointer is valid for one timespec.
+    check(unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) })?;
+    // SAFETY: clock_gettime succeeded and so filled it.
+    let time = unsafe { time.assume_init() };
+    Ok(Nanoseconds::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64))
+}
+
+/// `CLOCK_MONOTONIC` now.
+pub(crate) fn monotonic() -> Timestamp {
+    // CLOCK_MONOTONIC exists on every Linux; should reading it fail, zero makes elapsed times zero, never huge.
+    Timestamp::from_nanos(read_clock(libc::CLOCK_MONOTONIC).unwrap_or_default().as_nanos())
+}
+
+/// `CLOCK_REALTIME` now, since 1970.
+pub(crate) fn realtime() -> Nanoseconds {
+    read_clock(libc::CLOCK_REALTIME).unwrap_or_default()
+}
+
+/// CPU time that a process has used, all its threads together, as its own CPU clock has it.
+pub(crate) fn process_cpu_clock(pid: Pid) -> io::Result<Nanoseconds> {
+    let mut clock: libc::clockid_t = 0;
+    // SAFETY: the pointer is valid for one clockid_t.
+    match unsafe { libc::clock_getcpuclockid(pid.get(), &mut clock) } {
+        0 => read_clock(clock),
+        code => Err(io::Error::from_raw_os_error(code)),
+    }
+}
+
+/// Length of one tick of `/proc/stat` and `/proc/<pid>/stat`.
+pub(crate) fn tick() -> Nanoseconds {
+    // SAFETY: sysconf takes a plain number.
+    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    // 100 is what every Linux tells user space; sysconf cannot fail on this name there.
+    Nanoseconds::from_secs(1) / u64::try_from(per_second).ok().filter(|n| *n > 0).unwrap_or(100)
+}
+
+/// Soft and hard limit of open files; `None` where the kernel will not say.
+pub(crate) fn open_file_limit() -> Option<(u64, u64)> {
+    let mut limit = MaybeUninit::<libc::rlimit>::uninit();
+    // SAFETY: the pointer is valid for one rlimit.
+    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, limit.as_mut_ptr()) }).ok()?;
+    // SAFETY: getrlimit succeeded and so filled it.
+    let limit = unsafe { limit.assume_init() };
+    Some((limit.rlim_cur, limit.rlim_max))
+}
+
+fn core_set(cores: &[CoreId]) -> io::Result<libc::cpu_set_t> {
+    // SAFETY: cpu_set_t is a plain array of bits, for which all zeros is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    for core in cores {
+        let index = core.get() as usize;
+        if index >= libc::CPU_SETSIZE as usize {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        // SAFETY: the index was checked against the size of the set.
+        unsafe { libc::CPU_SET(index, &mut set) };
+    }
+    Ok(set)
+}
+
+/// Lets a thread run on `cores` only; `None` is the calling thread. Cores from 1024 on are refused.
+pub(crate) fn set_affinity(thread: Option<Pid>, cores: &[CoreId]) -> io::Result<()> {
+    let set = core_set(cores)?;
+    let thread = thread.map_or(0, Pid::get);
+    // SAFETY: the set lives through the call and the size is its own.
+    check(unsafe { libc::sched_setaffinity(thread, size_of_val(&set), &set) })
+}
+
+/// The cores a thread may run on, ascending; `None` is the calling thread.
+pub(crate) fn affinity(thread: Option<Pid>) -> io::Result<Vec<CoreId>> {
+    let mut set = core_set(&[])?;
+    let thread = thread.map_or(0, Pid::get);
+    // SAFETY: the set is writable for its own size.
+    check(unsafe { libc::sched_getaffinity(thread, size_of_val(&set), &mut set) })?;
+    // SAFETY: every index is below the size of the set.
+    let allowed = |index: &u32| unsafe { libc::CPU_ISSET(*index as usize, &set) };
+    Ok((0..libc::CPU_SETSIZE as u32).filter(allowed).map(CoreId::new).collect())
+}
+
+/// Adds to `command` what its child does before exec: a session of its own, its cgroup, its cores, then the gate.
+///
+/// The descriptors must stay open until `command` has been spawned; an error where a core number is impossible.
+pub(crate) fn prepare_child(
+    command: &mut Command,
+    cgroup: Option<BorrowedFd<'_>>,
+    cores: Option<&[CoreId]>,
+    gate: Gate<'_>,
+) -> io::Result<()> {
+    let cores = cores.map(core_set).transpose()?;
+    let cgroup = cgroup.map(|fd| fd.as_raw_fd());
+    let (wait, release, report) = (gate.wait.as_raw_fd(), gate.release.as_raw_fd(), gate.report.as_raw_fd());
+    let child = move || {
+        if let Err((step, error)) = set_up(cgroup, cores.as_ref()) {
+            send(report, -(step as i32));
+            return Err(error);
+        }
+        // SAFETY: plain system calls without memory; the release end is our copy and used nowhere else.
+        let own = unsafe {
+            libc::close(release);
+            libc::getpid()
+        };
+        send(report, own);
+        let mut go = 0_u8;
+        loop {
+            // SAFETY: the pointer is valid for one byte.
+            match unsafe { libc::read(wait, (&raw mut go).cast(), 1) } {
+                1 => return Ok(()),
+                0 => return Err(io::Error::from_raw_os_error(libc::ECANCELED)),
+                _ if io::Error::last_os_error().raw_os_error() == Some(libc::EINTR) => {}
+                _ => return Err(io::Error::last_os_error()),
+            }
+        }
+    };
+    // SAFETY: between fork and exec the closure makes only async-signal-safe system calls and never allocates
+    // (errors are made from plain numbers).
+    unsafe { command.pre_exec(child) };
+    Ok(())
+}
+
+fn set_up(cgroup: Option<RawFd>, cores: Option<&libc::cpu_set_t>) -> Result<(), (SetupStep, io::Error)> {
+    new_session().map_err(|error| (SetupStep::Session, error))?;
+    if let Some(procs) = cgroup {
+        // SAFETY: the pointer is valid for one byte; writing `0` to cgroup.procs moves the writer itself.
+        if unsafe { libc::write(procs, c"0".as_ptr().cast(), 1) } != 1 {
+            return Err((SetupStep::Cgroup, io::Error::last_os_error()));
+        }
+    }
+    if let Some(set) = cores {
+        // SAFETY: the set lives in the closure and the size is its own.
+        check(unsafe { libc::sched_setaffinity(0, size_of_val(set), set) })
+            .map_err(|error| (SetupStep::Cores, error))?;
+    }
+    Ok(())
+}
+
+fn send(report: RawFd, value: i32) {
+    let bytes = value.to_ne_bytes();
+    // A parent that cannot be told sees end of file instead, and reports that.
+    // SAFETY: the pointer is valid for four bytes.
+    unsafe { libc::write(report, bytes.as_ptr().cast(), bytes.len()) };
+}

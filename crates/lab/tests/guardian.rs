@@ -1,0 +1,246 @@
+//! The guardian against a run that is killed with signal 9, in real processes.
+//!
+//! A program of its own and no test harness: it plays the guardian and the victim too, by its first argument, as
+//! `weigh` does by its hidden verb.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use weighbridge_lab::cgroup::Hierarchy;
+use weighbridge_lab::custody::{Change, Thing};
+use weighbridge_lab::freeze::FreezeMethod;
+use weighbridge_lab::guardian::{self, Guardian};
+use weighbridge_lab::launch::{Lab, Launch, Ready};
+use weighbridge_lab::ports::{self, Listener};
+use weighbridge_lab::process::Departure;
+use weighbridge_lab::procfs::{self, Pid, ProcessIdentity};
+use weighbridge_lab::registry::{self, CleanMode, CleanOutcome, Registry};
+use weighbridge_model::quantity::Nanoseconds;
+
+const GUARD: &str = "play-guardian";
+const VICTIM: &str = "play-victim";
+const LISTEN: &str = "play-listener";
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [GUARD] => {
+            guardian::run(io::stdin(), io::stdout()).expect("its parent waits for it");
+        }
+        [VICTIM, folder, method] => victim(Path::new(folder), method),
+        [LISTEN] => listen(),
+        _ if arguments.iter().any(|argument| argument == "--list") => {}
+        _ => stories(),
+    }
+}
+
+type Story = (&'static str, fn());
+
+fn stories() {
+    let stories: [Story; 6] = [
+        ("a frozen run that is killed leaves nothing, control groups", || killed("cgroup")),
+        ("a frozen run that is killed leaves nothing, signals", || killed("stop")),
+        ("a guardian outlives what a terminal may send", signals_are_ignored),
+        ("a guardian that is sent away leaves everything", dismissal),
+        ("a guardian does not touch a stranger of the same id", strangers),
+        ("a plain command gets a port and is ready when it accepts", plain_command),
+    ];
+    for (claim, story) in stories {
+        writeln!(io::stdout(), "test {claim} ...").expect("stdout");
+        story();
+    }
+}
+
+/// Waits until something is so; the time is only a limit.
+#[track_caller]
+fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..30_000 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    panic!("{what} did not come about within a minute");
+}
+
+fn launch(folder: &Path, name: &str, command: &[&str]) -> Launch {
+    Launch {
+        name: name.to_owned(),
+        command: command.iter().map(|word| (*word).to_owned()).collect(),
+        environment: Vec::new(),
+        folder: None,
+        cores: None,
+        stdout: folder.join(format!("{name}.out")),
+        stderr: folder.join(format!("{name}.err")),
+        ready: Ready::Line,
+        ready_timeout: Nanoseconds::from_secs(60),
+    }
+}
+
+/// Starts two roles under guard, one of them frozen, tells their processes, and waits to be killed.
+fn victim(folder: &Path, method: &str) {
+    let method = if method == "cgroup" { FreezeMethod::Cgroup } else { FreezeMethod::Stop };
+    let program = std::env::current_exe().expect("our own program");
+    let guardian = Guardian::start(&program, GUARD).expect("a guardian");
+    let registry = Registry::create(&folder.join("registry"), "victim").expect("a registry");
+    let run = folder.display().to_string();
+    let lab = Lab::with_method(&run, Some(guardian), Some(registry), method);
+    let busy = "(trap '' TERM; while :; do :; done)& echo ready 1; while :; do :; done";
+    let mut frozen = lab.launch(&launch(folder, "frozen", &["sh", "-c", busy])).expect("it starts");
+    let mut running = lab.launch(&launch(folder, "running", &["sh", "-c", busy])).expect("it starts");
+    frozen.freeze().expect("it can be frozen");
+    let pids: Vec<String> =
+        [frozen.members(), running.members()].concat().iter().map(Pid::to_string).collect();
+    writeln!(io::stdout(), "{}", pids.join(" ")).expect("stdout");
+    std::thread::sleep(Duration::from_secs(600));
+}
+
+/// A victim at work.
+struct Scene {
+    method: &'static str,
+    folder: tempfile::TempDir,
+    victim: Child,
+    roles: Vec<ProcessIdentity>,
+    guardian: ProcessIdentity,
+}
+
+impl Scene {
+    fn set(method: &'static str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command = Command::new(std::env::current_exe().expect("our own program"));
+        command.arg(VICTIM).arg(folder.path()).arg(method).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut victim = command.spawn().expect("a victim");
+        let mut line = String::new();
+        let output = victim.stdout.take().expect("piped");
+        BufReader::new(output).read_line(&mut line).expect("its roles");
+        let ids = line.split_whitespace().map(|id| Pid::new(id.parse().expect("a number")));
+        let roles: Vec<ProcessIdentity> = ids.filter_map(ProcessIdentity::of).collect();
+        assert_eq!(roles.len(), 4, "{line}");
+        let parent = Pid::new(victim.id() as i32);
+        let is_guardian = |stat: &procfs::ProcessStat| {
+            stat.parent == parent && !roles.iter().any(|role| role.pid == stat.pid)
+        };
+        let guardian = procfs::processes().into_iter().find(is_guardian).expect("a guardian");
+        let guardian = ProcessIdentity { pid: guardian.pid, start_time: guardian.start_time };
+        Self { method, folder, victim, roles, guardian }
+    }
+
+    fn groups(&self) -> Vec<std::path::PathBuf> {
+        let listed = registry::list(&self.folder.path().join("registry")).expect("registries");
+        let group = |thing: &Thing| match thing {
+            Thing::Cgroup { path } => Some(path.clone()),
+            Thing::Process(_) => None,
+        };
+        listed.iter().flat_map(|listed| listed.things.iter().filter_map(group)).collect()
+    }
+
+    /// Kills the victim with signal 9 and checks that nothing is left but a registry that says so.
+    fn kill_and_check(mut self) {
+        let groups = self.groups();
+        if self.method == "cgroup" && Hierarchy::detect().is_some_and(|found| found.is_usable()) {
+            assert_eq!(groups.len(), 2);
+        }
+        assert!(groups.iter().all(|group| group.is_dir()));
+        assert!(self.roles.iter().all(|role| role.is_alive()));
+        self.victim.kill().expect("it is ours");
+        self.victim.wait().expect("it is ours");
+        eventually("the guardian's end", || !self.guardian.is_alive());
+        for role in &self.roles {
+            assert!(!role.is_alive(), "{role:?} outlived its run");
+        }
+        assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
+        let base = self.folder.path().join("registry");
+        let actions = registry::clean(&base, CleanMode::Remove).expect("cleaning");
+        let (last, things) = actions.split_last().expect("a registry was left");
+        assert_eq!(things.len(), 2 + groups.len());
+        assert!(things.iter().all(|action| action.outcome == CleanOutcome::AlreadyGone), "{things:?}");
+        assert_eq!(last.outcome, CleanOutcome::Removed);
+    }
+}
+
+fn killed(method: &'static str) {
+    Scene::set(method).kill_and_check();
+}
+
+fn signals_are_ignored() {
+    let scene = Scene::set("cgroup");
+    let own = procfs::ProcessStat::read(scene.guardian.pid).expect("it runs");
+    assert_eq!(own.session, scene.guardian.pid, "it sits in a session of its own");
+    for signal in ["INT", "TERM", "HUP", "QUIT", "TSTP"] {
+        let sent =
+            Command::new("kill").arg(format!("-{signal}")).arg(scene.guardian.pid.to_string()).status();
+        assert!(sent.expect("kill").success());
+    }
+    scene.kill_and_check();
+}
+
+/// A process that no lab started, killed when the story ends.
+struct Sleeper(Child);
+
+impl Sleeper {
+    fn start() -> Self {
+        Self(Command::new("sleep").arg("1000").process_group(0).spawn().expect("sleep"))
+    }
+    fn identity(&self) -> ProcessIdentity {
+        ProcessIdentity::of(Pid::new(self.0.id() as i32)).expect("it runs")
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        // It may have been killed by what is tested; it is reaped here either way.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn guardian_of(identity: ProcessIdentity) -> Guardian {
+    let program = std::env::current_exe().expect("our own program");
+    let mut guardian = Guardian::start(&program, GUARD).expect("a guardian");
+    guardian.tell(&Change::Taken(Thing::Process(identity))).expect("it listens");
+    guardian
+}
+
+fn dismissal() {
+    let sleeper = Sleeper::start();
+    let identity = sleeper.identity();
+    guardian_of(identity).dismiss().expect("it goes");
+    assert!(identity.is_alive());
+    // The same without a word ends it: so what was seen above was the dismissal's doing.
+    drop(guardian_of(identity));
+    assert!(!identity.is_alive());
+}
+
+fn strangers() {
+    let sleeper = Sleeper::start();
+    let identity = sleeper.identity();
+    drop(guardian_of(ProcessIdentity { start_time: identity.start_time - 1, ..identity }));
+    assert!(identity.is_alive());
+}
+
+fn listen() {
+    let port: u16 = std::env::var("PORT").ok().and_then(|port| port.parse().ok()).expect("a port");
+    let listener = std::net::TcpListener::bind(("127.0.0.1", port)).expect("a free port");
+    for connection in listener.incoming() {
+        drop(connection);
+    }
+}
+
+fn plain_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lab = Lab::new(&folder.path().display().to_string(), None, None);
+    let program = std::env::current_exe().expect("our own program").display().to_string();
+    let mut plain = launch(folder.path(), "plain", &[&program, LISTEN]);
+    plain.ready = Ready::AnyPort;
+    plain.environment = vec![("SEEN".to_owned(), "{port}".to_owned())];
+    let role = lab.launch(&plain).expect("it starts");
+    assert_eq!(ports::listener_of(role.port()), Listener::Process(role.pid()));
+    let environment = fs::read(format!("/proc/{}/environ", role.pid())).expect("it runs");
+    let seen = format!("SEEN={}", role.port()).into_bytes();
+    assert!(environment.split(|byte| *byte == 0).any(|pair| pair == seen));
+    assert_eq!(role.stop(Nanoseconds::from_secs(60)).departure, Departure::InTime);
+}

@@ -1,0 +1,185 @@
+//! The registry with real processes: it lists what lives, cleaning ends what a dead owner left, and nothing else.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use weighbridge_lab::custody::Thing;
+use weighbridge_lab::launch::{Lab, Launch, Ready};
+use weighbridge_lab::procfs::{Pid, ProcessIdentity};
+use weighbridge_lab::registry::{self, Action, CleanMode, CleanOutcome, Owner, Registry};
+use weighbridge_model::quantity::Nanoseconds;
+
+/// A process of another's, killed when the test ends however it ends.
+struct Sleeper(Child);
+
+impl Sleeper {
+    fn start() -> Self {
+        let mut command = Command::new("sleep");
+        Self(command.arg("1000").process_group(0).stdin(Stdio::null()).spawn().expect("sleep"))
+    }
+
+    fn identity(&self) -> ProcessIdentity {
+        ProcessIdentity::of(Pid::new(self.0.id() as i32)).expect("it runs")
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        // It may have been killed by what is tested; it is reaped here either way.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn dead_process() -> ProcessIdentity {
+    let sleeper = Sleeper::start();
+    let identity = sleeper.identity();
+    drop(sleeper);
+    identity
+}
+
+fn write(base: &Path, run: &str, owner: &Owner, lines: &[String]) {
+    let owner = serde_json::to_string(owner).expect("plain data");
+    let text = format!("{{\"owner\":{owner}}}\n{}\n", lines.join("\n"));
+    fs::write(base.join(format!("{run}.jsonl")), text).expect("a file");
+}
+
+fn taken(thing: &Thing) -> String {
+    format!("{{\"taken\":{}}}", serde_json::to_string(thing).expect("plain data"))
+}
+
+fn outcomes(actions: &[Action]) -> Vec<CleanOutcome> {
+    actions.iter().map(|action| action.outcome.clone()).collect()
+}
+
+fn dead_owner() -> Owner {
+    Owner { process: dead_process(), ..Owner::own().expect("/proc is mounted") }
+}
+
+#[test]
+fn a_run_lists_what_lives_and_takes_its_registry_away() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let base = folder.path().join("registry");
+    let registry = Registry::create(&base, "run-1").expect("a registry");
+    let path = registry.path().to_owned();
+    let lab = Lab::new(&path.display().to_string(), None, Some(registry));
+    let launch = Launch {
+        name: "role".to_owned(),
+        command: ["sh", "-c", "echo ready 1; sleep 1000"].map(str::to_owned).to_vec(),
+        environment: Vec::new(),
+        folder: None,
+        cores: None,
+        stdout: folder.path().join("out"),
+        stderr: folder.path().join("err"),
+        ready: Ready::Line,
+        ready_timeout: Nanoseconds::from_secs(60),
+    };
+    let mut role = lab.launch(&launch).expect("it starts");
+    let listed = registry::list(&base).expect("registries");
+    assert_eq!(listed.len(), 1);
+    assert_eq!((listed[0].run.as_str(), listed[0].owner.clone()), ("run-1", Owner::own()));
+    let identity = ProcessIdentity::of(role.pid()).expect("it runs");
+    assert!(listed[0].things.contains(&Thing::Process(identity)), "{:?}", listed[0].things);
+
+    // The owner lives: nothing is done, nothing is even mentioned.
+    assert_eq!(registry::clean(&base, CleanMode::Remove).expect("cleaning"), []);
+    assert!(role.is_alive());
+
+    role.stop(Nanoseconds::from_secs(60));
+    assert_eq!(registry::list(&base).expect("registries")[0].things, []);
+    assert_eq!(lab.close().expect("nothing is left"), []);
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_failed_start_leaves_nothing_listed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let registry = Registry::create(folder.path(), "run-2").expect("a registry");
+    let lab = Lab::new(&folder.path().display().to_string(), None, Some(registry));
+    for command in [&["/nonexistent/program"][..], &["sh", "-c", "exit 1"]] {
+        let launch = Launch {
+            name: "role".to_owned(),
+            command: command.iter().map(|word| (*word).to_owned()).collect(),
+            environment: Vec::new(),
+            folder: None,
+            cores: None,
+            stdout: folder.path().join("out"),
+            stderr: folder.path().join("err"),
+            ready: Ready::Line,
+            ready_timeout: Nanoseconds::from_secs(60),
+        };
+        lab.launch(&launch).expect_err("it cannot start");
+        assert_eq!(registry::list(folder.path()).expect("registries")[0].things, []);
+    }
+}
+
+#[test]
+fn one_name_is_one_registry() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let first = Registry::create(folder.path(), "run-3").expect("a registry");
+    Registry::create(folder.path(), "run-3").expect_err("it exists");
+    assert!(first.path().exists());
+    first.finish().expect("it is ours");
+    Registry::create(folder.path(), "run-3").expect("the name is free again");
+}
+
+#[test]
+fn a_dead_owners_process_is_ended_after_a_dry_run_that_only_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sleeper = Sleeper::start();
+    let identity = sleeper.identity();
+    write(folder.path(), "left", &dead_owner(), &[taken(&Thing::Process(identity))]);
+
+    let dry = registry::clean(folder.path(), CleanMode::DryRun).expect("cleaning");
+    assert_eq!(outcomes(&dry), [CleanOutcome::WouldRemove, CleanOutcome::WouldRemove]);
+    assert!(identity.is_alive());
+
+    let done = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    assert_eq!(outcomes(&done), [CleanOutcome::Removed, CleanOutcome::Removed]);
+    assert!(!identity.is_alive());
+    assert_eq!(registry::list(folder.path()).expect("registries"), []);
+}
+
+#[test]
+fn a_process_id_that_was_used_again_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sleeper = Sleeper::start();
+    let earlier = ProcessIdentity { start_time: sleeper.identity().start_time - 1, ..sleeper.identity() };
+    write(folder.path(), "left", &dead_owner(), &[taken(&Thing::Process(earlier))]);
+    let done = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    assert_eq!(outcomes(&done), [CleanOutcome::AlreadyGone, CleanOutcome::Removed]);
+    assert!(sleeper.identity().is_alive());
+}
+
+#[test]
+fn a_registry_of_another_boot_is_removed_and_nothing_that_it_lists() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sleeper = Sleeper::start();
+    let owner = Owner { boot: "another".to_owned(), ..Owner::own().expect("/proc is mounted") };
+    write(folder.path(), "left", &owner, &[taken(&Thing::Process(sleeper.identity()))]);
+    let done = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    assert_eq!(outcomes(&done), [CleanOutcome::AlreadyGone, CleanOutcome::Removed]);
+    assert!(sleeper.identity().is_alive());
+}
+
+#[test]
+fn folders_that_are_not_our_control_groups_and_unknown_kinds_are_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let foreign = folder.path().join("system.slice");
+    let disguised = folder.path().join("wb-12345678-0");
+    for path in [&foreign, &disguised] {
+        fs::create_dir(path).expect("a folder");
+    }
+    let base = folder.path().join("registry");
+    fs::create_dir(&base).expect("a folder");
+    let mut lines = [&foreign, &disguised].map(|path| taken(&Thing::Cgroup { path: path.clone() })).to_vec();
+    lines.push(r#"{"taken":{"kind":"namespace","name":"wb-12345678"}}"#.to_owned());
+    write(&base, "left", &dead_owner(), &lines);
+    let done = registry::clean(&base, CleanMode::Remove).expect("cleaning");
+    assert_eq!(done.len(), 3);
+    assert!(done.iter().all(|action| matches!(action.outcome, CleanOutcome::Kept(_))), "{done:?}");
+    assert!(foreign.exists() && disguised.exists());
+    assert_eq!(registry::list(&base).expect("registries").len(), 1);
+}
