@@ -1,3 +1,49 @@
-//! The weigh command.
+//! The `weigh` command: parse, call, print the error, set the exit code.
 
-fn main() {}
+mod args;
+mod exit;
+mod printer;
+mod progress;
+mod signals;
+mod verb;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Arguments, Verb};
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let printer = Printer::new(arguments.color);
+    let outcome = run(arguments.verb, &printer);
+    let exit = outcome.unwrap_or_else(|error| {
+        if printer::is_broken_pipe(&error) {
+            return Exit::Fine;
+        }
+        printer.error(&error);
+        Exit::CouldNot
+    });
+    ExitCode::from(exit as u8)
+}
+
+fn run(verb: Verb, printer: &Printer) -> anyhow::Result<Exit> {
+    match verb {
+        Verb::Load(arguments) => verb::load::run(&arguments, printer),
+        Verb::Run(arguments) => verb::run::run(&arguments, printer),
+        Verb::Plan(arguments) => verb::plan::run(&arguments, printer),
+        Verb::Verify(arguments) => verb::verify::run(&arguments, printer),
+        Verb::Init(arguments) => verb::init::run(&arguments, printer),
+        Verb::Compare(arguments) => verb::compare::run(&arguments, printer),
+        Verb::Report(arguments) => verb::report::run(&arguments, printer),
+        Verb::Export(arguments) => verb::export::run(&arguments, printer),
+        Verb::History(arguments) => verb::history::run(&arguments, printer),
+        Verb::Doctor(arguments) => verb::doctor::run(&arguments, printer),
+        Verb::Services(arguments) => verb::services::run(&arguments, printer),
+        Verb::Probe(arguments) => verb::probe::run(&arguments, printer),
+        Verb::Completions(arguments) => verb::completions::run(&arguments, printer),
+        Verb::Guardian => verb::guardian::run(),
+    }
+}

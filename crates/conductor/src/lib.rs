@@ -1,1 +1,20 @@
 //! Carries out a plan: lab, load, workload, judge and store together.
+//!
+//! The only crate besides the command that sees them all. It executes steps that the judge names and writes down what
+//! happened; it estimates nothing and prints nothing.
+
+mod actor;
+mod answers;
+mod block;
+mod client;
+pub mod compare;
+pub mod control;
+mod environment;
+mod question;
+pub mod run;
+pub mod single;
+pub mod verify;
+mod words;
+
+pub use control::Control;
+pub use words::conditions;

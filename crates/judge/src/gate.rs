@@ -59,7 +59,8 @@ fn decide(gate: &Gate, figures: &[Figure], bound: f64) -> GateOutcome {
             GateKind::Require => GateOutcome::Failed("there is no such figure".to_owned()),
         };
     }
-    let shown = |figure: &Figure| figure.interval.is_some_and(|(lower, upper)| gate.is_shown(lower, upper, bound));
+    let shown =
+        |figure: &Figure| figure.interval.is_some_and(|(lower, upper)| gate.is_shown(lower, upper, bound));
     let failing = figures.iter().find(|figure| match gate.kind {
         GateKind::FailIf => shown(figure),
         GateKind::Require => !shown(figure),
@@ -94,7 +95,11 @@ fn costs(summary: &Summary, quantity: Quantity) -> Vec<Figure> {
     let usable = |cost: &Cost| !matches!(cost.verdict, Verdict::Invalid | Verdict::Withheld);
     rows.map(|cost| Figure {
         name: named(&cost.variant, &cost.point, &quantity.label()),
-        interval: cost.ratio.filter(|_| usable(cost)).and_then(|r| r.interval()).map(|(l, u)| (l - 1.0, u - 1.0)),
+        interval: cost
+            .ratio
+            .filter(|_| usable(cost))
+            .and_then(|r| r.interval())
+            .map(|(l, u)| (l - 1.0, u - 1.0)),
     })
     .collect()
 }
@@ -102,7 +107,10 @@ fn costs(summary: &Summary, quantity: Quantity) -> Vec<Figure> {
 fn absolutes(summary: &Summary, quantity: Quantity) -> Vec<Figure> {
     let figures = summary.variants.iter().flat_map(|variant| {
         let several = variant.figures.iter().any(|figure| figure.operation == "all");
-        let mine = variant.figures.iter().filter(move |f| f.quantity == quantity && (!several || f.operation == "all"));
+        let mine = variant
+            .figures
+            .iter()
+            .filter(move |f| f.quantity == quantity && (!several || f.operation == "all"));
         mine.map(|figure| Figure {
             name: named(&variant.name, &variant.point, &quantity.label()),
             interval: figure.estimate.as_ref().and_then(Estimate::interval),
@@ -121,7 +129,11 @@ fn errors(summary: &Summary, of: fn(f64, f64) -> f64) -> Vec<Figure> {
 
 fn named(variant: &str, point: &weighbridge_model::summary::PointLabel, what: &str) -> String {
     let values: Vec<_> = point.values().map(String::as_str).collect();
-    if values.is_empty() { format!("`{variant}` {what}") } else { format!("`{variant}` ({}) {what}", values.join(", ")) }
+    if values.is_empty() {
+        format!("`{variant}` {what}")
+    } else {
+        format!("`{variant}` ({}) {what}", values.join(", "))
+    }
 }
 
 fn single_value(single: &Single, quantity: Quantity) -> Option<f64> {

@@ -4,7 +4,8 @@
 
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::{
-    ErrorCounts, ErrorKind, Outcome, Tallies, TimeHistogram, Traffic, WindowEnd, WindowFigures, time_histogram,
+    ErrorCounts, ErrorKind, Outcome, Tallies, TimeHistogram, Traffic, WindowEnd, WindowFigures,
+    time_histogram,
 };
 use weighbridge_model::summary::Validity;
 
@@ -147,13 +148,15 @@ fn check(single: &mut Single, windows: &[WindowFigures], tallies: &Tallies, good
     let service = quantile(&histograms(tallies).1, 0.5);
     let delay = quantile(&tallies.loop_delay, 0.5);
     if good > 0 && delay.share_of(service).get() > LOOP_DELAY_SHARE {
-        let reason = format!("replies waited in the generator: loop delay p50 {delay} of service p50 {service}");
+        let reason =
+            format!("replies waited in the generator: loop delay p50 {delay} of service p50 {service}");
         single.doubt(Validity::Suspect, reason);
     }
     let busy = windows.iter().map(|w| w.health.busy.share_of(w.health.wall).get()).fold(0.0, f64::max);
     if busy > BUSY_SHARE {
         let share = Ratio::new((busy * 100.0).round() / 100.0);
-        let reason = format!("generator busy {share} of the time: throughput may be its limit; add `-t` threads");
+        let reason =
+            format!("generator busy {share} of the time: throughput may be its limit; add `-t` threads");
         single.doubt(Validity::Suspect, reason);
     }
     let segments = single.traffic.segments_out;

@@ -337,7 +337,8 @@ pub(crate) fn alarms(summary: &Summary) -> Vec<Alarm> {
     if let Some(line) = failures(requests, errors) {
         let failed = |v: &&VariantSummary| v.errors > 0;
         let of = summary.variants.iter().filter(failed).filter_map(|v| {
-            failures(v.requests, v.errors_by_kind).map(|text| format!("{}: {text}", subject(&v.name, &v.point)))
+            failures(v.requests, v.errors_by_kind)
+                .map(|text| format!("{}: {text}", subject(&v.name, &v.point)))
         });
         alarms.push(Alarm { line, of: of.collect() });
     }

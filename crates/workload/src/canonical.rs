@@ -60,7 +60,8 @@ pub(crate) fn canonical(
     received: &Received<'_>,
 ) -> Result<Canonical, String> {
     let Received { status, headers, body } = *received;
-    let fields: Vec<_> = headers.iter().map(|(name, value)| Header { name, value: value.as_bytes() }).collect();
+    let fields: Vec<_> =
+        headers.iter().map(|(name, value)| Header { name, value: value.as_bytes() }).collect();
     check.head(&Head { status, fields: &fields });
     check.data(body);
     match check.done() {

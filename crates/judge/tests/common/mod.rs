@@ -58,7 +58,11 @@ pub fn trial(block: u32, variant: u16) -> TrialRecord {
         service: ServiceFacts { version: Some("test 1.0".to_owned()), ..Default::default() },
         windows: Vec::new(),
         tallies: vec![Tallies::default()],
-        memory: vec![RoleMemory { role: "service".to_owned(), point: PointId(0), peak: Bytes::new(10 << 20) }],
+        memory: vec![RoleMemory {
+            role: "service".to_owned(),
+            point: PointId(0),
+            peak: Bytes::new(10 << 20),
+        }],
         steal: 0.0,
         void: None,
     }

@@ -1,0 +1,408 @@
+//! What may be typed. Only typing: meaning is given in the verb's file.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
+
+/// Measures what a design decision costs a networked service: runs the alternatives side by side under the same
+/// load, interleaved, and answers with the difference, its confidence interval and a verdict.
+///
+/// Exit codes: 0 fine, 1 a gate failed, 2 could not do it, 3 the figures must not be used.
+#[derive(Debug, Parser)]
+#[command(name = "weigh", version, max_term_width = 100)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+    /// When to use colour; `NO_COLOR` is obeyed.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
+    pub color: Color,
+}
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// At a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// One verb.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Put load on a URL, or weigh two or more URLs against each other.
+    Load(Load),
+    /// Carry out an experiment, or a folder of them, and print the verdicts.
+    Run(Run),
+    /// Show what `run` would do: the first block exactly, and the rules for the rest.
+    Plan(Plan),
+    /// Check that services keep their contract, or that an experiment's variants answer alike.
+    Verify(Verify),
+    /// Write a commented experiment file.
+    Init(Init),
+    /// Compare two variants of one run, or look at several runs together.
+    Compare(Compare),
+    /// Write the report of a run as one HTML page, or print it.
+    Report(Report),
+    /// Print a run in another format.
+    Export(Export),
+    /// List the runs in a folder, newest first.
+    History(History),
+    /// Say what spoils measurements on this host; `--clean` removes what dead runs left behind.
+    Doctor(Doctor),
+    /// List, build, start or stop the reference services.
+    Services(Services),
+    /// Start a server whose truth is known, on loopback.
+    Probe(Probe),
+    /// Print a completion script for a shell.
+    Completions(Completions),
+    /// Ends what a run started when the run itself cannot.
+    #[command(hide = true)]
+    Guardian,
+}
+
+/// Arguments of `weigh load`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh load http://127.0.0.1:8080/
+  weigh load -c 16 -d 30s -r 5000 http://127.0.0.1:8080/
+  weigh load http://127.0.0.1:8080/ http://127.0.0.1:8081/   # the second against the first")]
+pub struct Load {
+    /// One URL: closed or open load on it. Two or more: alternated in short windows, the first is the baseline.
+    #[arg(required = true, value_name = "URL")]
+    pub urls: Vec<String>,
+    /// Connections [default: 1; with --rate 16].
+    #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    pub connections: Option<u32>,
+    /// Threads, each with its share of the connections.
+    #[arg(short, long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub threads: u32,
+    /// How long to send (one URL), or measured time in all (several) [default: 10s].
+    #[arg(short, long, conflicts_with = "requests")]
+    pub duration: Option<Nanoseconds>,
+    /// How many requests to send in all.
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u64).range(1..))]
+    pub requests: Option<u64>,
+    /// Open load: requests due per second, such as `5000` or `20k/s`. Without it the load is closed.
+    #[arg(short, long)]
+    pub rate: Option<PerSecond>,
+    /// Law of the gaps between requests of open load.
+    #[arg(long, value_enum, default_value_t = ArrivalLaw::Poisson, requires = "rate")]
+    pub arrivals: ArrivalLaw,
+    /// Method [default: GET; with a body POST].
+    #[arg(short, long)]
+    pub method: Option<String>,
+    /// Header, `Name: value`; a value `env:NAME` is read from the environment.
+    #[arg(short = 'H', long = "header", value_name = "HEADER")]
+    pub headers: Vec<String>,
+    /// Body of each request.
+    #[arg(long, conflicts_with = "body_file")]
+    pub body: Option<String>,
+    /// File that holds the body of each request; `-` is stdin.
+    #[arg(long, value_name = "FILE")]
+    pub body_file: Option<PathBuf>,
+    /// After this a request has failed.
+    #[arg(long, default_value = "10s")]
+    pub timeout: Nanoseconds,
+    /// Time of load before measuring [default: none for one URL, 200ms for several].
+    #[arg(long)]
+    pub warmup: Option<Nanoseconds>,
+    /// Requests outstanding per connection (HTTP/1.1 pipelining).
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub pipeline: u32,
+    /// A new connection for each request.
+    #[arg(long)]
+    pub no_keepalive: bool,
+    /// Connect to this address instead of the URL's, `host:port`.
+    #[arg(long, value_name = "ADDRESS")]
+    pub connect_to: Option<String>,
+    /// Seed of everything random.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Several URLs: differences within this share are not relevant.
+    #[arg(long, default_value = "2%")]
+    pub margin: Ratio,
+    /// Several URLs: folder for the run.
+    #[arg(long, default_value = "runs", value_name = "DIR")]
+    pub out: PathBuf,
+    /// Fail (exit code 1) when this is shown to hold, such as `p99 > 5ms`, `errors > 0`, or with several URLs
+    /// `p50 > +2%`.
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_if: Vec<String>,
+    /// Pass only when this is shown to hold.
+    #[arg(long, value_name = "CONDITION")]
+    pub require: Vec<String>,
+    /// Allow rates above 1,000/s against an address that is neither loopback nor private.
+    #[arg(long)]
+    pub allow_remote: bool,
+    /// Where and how to print.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Law of the gaps between requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ArrivalLaw {
+    /// Exponential gaps.
+    Poisson,
+    /// Equal gaps.
+    Constant,
+}
+
+/// Where and how to print.
+#[derive(Debug, Args)]
+pub struct Output {
+    /// Format of what is printed: text, json, csv, markdown.
+    #[arg(long, default_value = "text", value_name = "FORMAT")]
+    pub format: weighbridge_report::Format,
+    /// Write it to this file instead of stdout.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `weigh run`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh run suites/quickstart.toml
+  weigh run experiment.toml --quick --format json
+  weigh run --resume runs/20260101-120000-pong")]
+pub struct Run {
+    /// Experiment file, `-` for stdin, or a folder of experiments.
+    #[arg(value_name = "EXPERIMENT", required_unless_present = "resume")]
+    pub experiment: Option<PathBuf>,
+    /// Folder for run folders.
+    #[arg(long, default_value = "runs", value_name = "DIR")]
+    pub out: PathBuf,
+    /// 4 blocks, short warm-up and a small budget; the result is labelled quick.
+    #[arg(long)]
+    pub quick: bool,
+    /// Only these variants, comma-separated; the first named is the baseline.
+    #[arg(long, value_delimiter = ',', value_name = "VARIANT")]
+    pub only: Vec<String>,
+    /// Go on with an interrupted run.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "quick", "only", "out"])]
+    pub resume: Option<PathBuf>,
+    /// Fail (exit code 1) when this is shown to hold, such as `p50 > +2%`; added to the file's gates.
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_if: Vec<String>,
+    /// Pass only when this is shown to hold; added to the file's gates.
+    #[arg(long, value_name = "CONDITION")]
+    pub require: Vec<String>,
+    /// Allow rates above 1,000/s against an address that is neither loopback nor private.
+    #[arg(long)]
+    pub allow_remote: bool,
+    /// Where and how to print.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Arguments of `weigh plan`.
+#[derive(Debug, Args)]
+pub struct Plan {
+    /// Experiment file, `-` for stdin.
+    #[arg(value_name = "EXPERIMENT")]
+    pub experiment: PathBuf,
+    /// As `run --quick` would do it.
+    #[arg(long)]
+    pub quick: bool,
+    /// Format: text or json.
+    #[arg(long, default_value = "text", value_name = "FORMAT")]
+    pub format: weighbridge_report::Format,
+}
+
+/// Arguments of `weigh verify`.
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// Names of services, or an experiment file; every available service without any.
+    #[arg(value_name = "SERVICE|EXPERIMENT")]
+    pub subjects: Vec<String>,
+    /// Leave out the slow rows.
+    #[arg(long)]
+    pub quick: bool,
+    /// Format: text or json.
+    #[arg(long, default_value = "text", value_name = "FORMAT")]
+    pub format: weighbridge_report::Format,
+}
+
+/// Arguments of `weigh init`.
+#[derive(Debug, Args)]
+pub struct Init {
+    /// URL of your service; the file then weighs it against a second address.
+    #[arg(value_name = "URL")]
+    pub url: Option<String>,
+    /// File to write; `-` is stdout. An existing file is not overwritten.
+    #[arg(short, long, default_value = "experiment.toml", value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// Arguments of `weigh compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh compare runs/20260101-120000-pong go rust     # go as the baseline
+  weigh compare runs/A runs/B                         # refused unless measured together")]
+pub struct Compare {
+    /// A run folder, or two.
+    #[arg(required = true, value_name = "RUN|VARIANT", num_args = 1..=3)]
+    pub subjects: Vec<String>,
+    /// Fail (exit code 1) when this is shown to hold.
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_if: Vec<String>,
+    /// Pass only when this is shown to hold.
+    #[arg(long, value_name = "CONDITION")]
+    pub require: Vec<String>,
+    /// Where and how to print.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Arguments of `weigh report`.
+#[derive(Debug, Args)]
+pub struct Report {
+    /// Run folder; the newest in `runs` without one.
+    #[arg(value_name = "RUN")]
+    pub run: Option<PathBuf>,
+    /// File to write; `-` is stdout [default: report.html in the run folder].
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `weigh export`.
+#[derive(Debug, Args)]
+pub struct Export {
+    /// Run folder; the newest in `runs` without one.
+    #[arg(value_name = "RUN")]
+    pub run: Option<PathBuf>,
+    /// Where and how to print.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Arguments of `weigh history`.
+#[derive(Debug, Args)]
+pub struct History {
+    /// Folder of run folders.
+    #[arg(default_value = "runs", value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Format: text or json.
+    #[arg(long, default_value = "text", value_name = "FORMAT")]
+    pub format: weighbridge_report::Format,
+}
+
+/// Arguments of `weigh doctor`.
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Remove what runs left behind whose owner is dead, and nothing else.
+    #[arg(long)]
+    pub clean: bool,
+    /// With --clean: only say what would be removed.
+    #[arg(long, requires = "clean")]
+    pub dry_run: bool,
+    /// Format: text or json.
+    #[arg(long, default_value = "text", value_name = "FORMAT")]
+    pub format: weighbridge_report::Format,
+}
+
+/// Arguments of `weigh services`.
+#[derive(Debug, Args)]
+pub struct Services {
+    /// What to do with them.
+    #[command(subcommand)]
+    pub action: ServicesAction,
+}
+
+/// What to do with services.
+#[derive(Debug, Subcommand)]
+pub enum ServicesAction {
+    /// Name, language, whether it can run here, and its version.
+    List {
+        /// Format: text or json.
+        #[arg(long, default_value = "text", value_name = "FORMAT")]
+        format: weighbridge_report::Format,
+    },
+    /// Build services; all available ones without a name.
+    Build {
+        /// Names of services.
+        names: Vec<String>,
+    },
+    /// Start one service in the foreground until Ctrl-C.
+    Start {
+        /// Its name.
+        name: String,
+        /// Port; 0 for any free one.
+        #[arg(long, default_value_t = 8080)]
+        port: u16,
+    },
+    /// End services that dead runs left behind (the same as `doctor --clean`).
+    Stop,
+}
+
+/// Arguments of `weigh probe`.
+#[derive(Debug, Args)]
+pub struct Probe {
+    /// The law by which it answers.
+    #[command(subcommand)]
+    pub law: ProbeLaw,
+    /// Port; 0 for any free one [default: the environment's PORT, or 8080].
+    #[arg(long, global = true)]
+    pub port: Option<u16>,
+    /// Folder into which the record of every request is written at the end.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub record: Option<PathBuf>,
+}
+
+/// The laws of probes.
+#[derive(Debug, Subcommand)]
+pub enum ProbeLaw {
+    /// Answers at once.
+    Null,
+    /// Keeps its CPU busy before each answer: `20us`, `exponential:mean=1ms`, `uniform:low=10us,high=30us`,
+    /// `bimodal:low=10us,high=1ms,share=5%`.
+    Delay {
+        /// The law of the delay, or just a time.
+        law: String,
+        /// Seed of the draws.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// Stops once.
+    Stall {
+        /// When: a time after the first request, or a count of requests.
+        #[arg(long, default_value = "3s")]
+        at: String,
+        /// For how long.
+        #[arg(long, default_value = "1s")]
+        length: Nanoseconds,
+    },
+    /// Stops again and again, by its running time (gaps between requests count up to 10 ms each).
+    PeriodicStall {
+        /// Running time from stop to stop.
+        #[arg(long, default_value = "2s")]
+        every: Nanoseconds,
+        /// For how long.
+        #[arg(long, default_value = "100ms")]
+        length: Nanoseconds,
+        /// Most that a gap between two requests counts (time in which it was frozen, for one).
+        #[arg(long, default_value = "10ms")]
+        gap: Nanoseconds,
+    },
+    /// Takes longer for larger answers.
+    Cliff {
+        /// Size above which the step applies.
+        #[arg(long, default_value = "87380")]
+        above: Bytes,
+        /// The step.
+        #[arg(long, default_value = "5ms")]
+        step: Nanoseconds,
+    },
+}
+
+/// Arguments of `weigh completions`.
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell.
+    pub shell: clap_complete::Shell,
+}

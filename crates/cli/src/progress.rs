@@ -1,0 +1,145 @@
+//! Progress of a run on stderr: one rewritten line at a terminal, a line per block elsewhere.
+
+use std::time::{Duration, Instant};
+
+use weighbridge_model::event::{Event, Interim, TimedEvent};
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::summary::PointLabel;
+
+use crate::printer::Printer;
+
+/// Rewriting more often than this only flickers.
+const REWRITE: Duration = Duration::from_millis(100);
+
+/// Follows a run's events.
+pub struct Progress<'a> {
+    printer: &'a Printer,
+    budget: Nanoseconds,
+    live: String,
+    written: Option<Instant>,
+    interim: String,
+    blocks: u32,
+}
+
+impl<'a> Progress<'a> {
+    /// Before the first event.
+    pub fn new(printer: &'a Printer) -> Self {
+        Self {
+            printer,
+            budget: Nanoseconds::ZERO,
+            live: String::new(),
+            written: None,
+            interim: String::new(),
+            blocks: 0,
+        }
+    }
+
+    /// Shows one event.
+    pub fn event(&mut self, timed: &TimedEvent) {
+        match &timed.event {
+            Event::RunStarted { title, variants, points, blocks, budget, .. } => {
+                self.budget = *budget;
+                let points = if *points > 1 { format!(", {points} points") } else { String::new() };
+                self.line(&format!(
+                    "{title}: {}{points}, {} to {} blocks, at most {budget}",
+                    variants.join(" against "),
+                    blocks.0,
+                    blocks.1
+                ));
+            }
+            Event::Building { service } => self.rewrite(&format!("building `{service}`"), true),
+            Event::Unavailable { variant, reason } => {
+                self.clear();
+                self.printer.warning(format_args!("`{variant}` is left out: {reason}"));
+            }
+            Event::Verified { requests } => {
+                self.rewrite(&format!("answers agree ({requests} requests)"), true)
+            }
+            Event::BlockStarted { block, of } => {
+                self.blocks = *of;
+                let text = format!("block {} of {of}: starting{}", block + 1, self.interim);
+                self.rewrite(&text, true);
+            }
+            Event::Started { .. } => {}
+            Event::Warm { variant, point, .. } => {
+                self.rewrite(&format!("warm: {variant}{}{}", show(point), self.interim), false);
+            }
+            Event::Round { block, point, round, of } => {
+                let left = self.budget.saturating_sub(timed.at);
+                let text = format!(
+                    "block {} of {}: round {} of about {of}{}, at most {left} left{}",
+                    block + 1,
+                    self.blocks,
+                    round + 1,
+                    show(point),
+                    self.interim
+                );
+                self.rewrite(&text, false);
+            }
+            Event::BlockEnded { block, interim, of } => self.block_ended(*block, *of, interim),
+            Event::BlockVoid { block, reason } => {
+                self.clear();
+                self.printer
+                    .warning(format_args!("block {} is void and measured again: {reason}", block + 1));
+            }
+            Event::Warning { text } => {
+                self.clear();
+                self.printer.warning(text);
+            }
+            Event::RunEnded { .. } => self.clear(),
+            Event::Interrupted { folder, blocks } => {
+                self.clear();
+                self.printer.note(format_args!(
+                    "interrupted: {blocks} whole blocks are kept; go on with `weigh run --resume {folder}`"
+                ));
+            }
+        }
+    }
+
+    fn block_ended(&mut self, block: u32, of: u32, interim: &[Interim]) {
+        let texts: Vec<_> = interim.iter().map(describe).collect();
+        self.interim = texts.first().map(|text| format!("; {text}")).unwrap_or_default();
+        if !self.printer.is_live() {
+            self.line(&format!("block {} of {of}: {}", block + 1, texts.join("; ")));
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        self.clear();
+        self.printer.note(text);
+    }
+
+    fn rewrite(&mut self, text: &str, at_once: bool) {
+        let now = Instant::now();
+        if !self.printer.is_live() || (!at_once && self.written.is_some_and(|then| now - then < REWRITE)) {
+            return;
+        }
+        let columns = crate::signals::terminal_columns(libc::STDERR_FILENO).unwrap_or(80);
+        self.live = text.chars().take(columns.saturating_sub(1)).collect();
+        self.printer.raw(&format!("\r\x1b[2K{}", self.live));
+        self.written = Some(now);
+    }
+
+    fn clear(&mut self) {
+        if !self.live.is_empty() {
+            self.printer.raw("\r\x1b[2K");
+            self.live.clear();
+        }
+    }
+}
+
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+fn show(point: &PointLabel) -> String {
+    let values: Vec<_> = point.values().map(String::as_str).collect();
+    if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) }
+}
+
+fn describe(interim: &Interim) -> String {
+    let width = interim.half_width.map(|w| format!(" ± {:.1} %", w * 100.0)).unwrap_or_default();
+    format!("{}{} {:+.1} %{width}", interim.variant, show(&interim.point), interim.change * 100.0)
+}

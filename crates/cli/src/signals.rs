@@ -1,0 +1,84 @@
+//! Signals as flags: Ctrl-C asks the run to stop, Ctrl-Z asks it to thaw and stand still. Also the terminal's width.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+/// What the user asked for by signal.
+#[derive(Debug, Clone, Default)]
+pub struct Flags {
+    /// SIGINT, SIGTERM or SIGHUP came: stop, clean up, keep what is whole.
+    pub interrupted: Arc<AtomicBool>,
+    /// SIGTSTP came: thaw everything, then stop this process.
+    pub suspended: Arc<AtomicBool>,
+    /// Either came: the window that is running ends.
+    pub window: Arc<AtomicBool>,
+}
+
+static INTERRUPTED: AtomicPtr<AtomicBool> = AtomicPtr::new(std::ptr::null_mut());
+static SUSPENDED: AtomicPtr<AtomicBool> = AtomicPtr::new(std::ptr::null_mut());
+static WINDOW: AtomicPtr<AtomicBool> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Turns the signals into flags for the rest of the process's life. A second Ctrl-C ends the process at once; the
+/// guardian then cleans up.
+pub fn install() -> Flags {
+    let flags = Flags::default();
+    for (cell, flag) in
+        [(&INTERRUPTED, &flags.interrupted), (&SUSPENDED, &flags.suspended), (&WINDOW, &flags.window)]
+    {
+        // Leaked on purpose: a handler may run until the process ends.
+        cell.store(Arc::into_raw(Arc::clone(flag)).cast_mut(), Ordering::SeqCst);
+    }
+    for (signal, handler) in [
+        (libc::SIGINT, on_interrupt as extern "C" fn(libc::c_int)),
+        (libc::SIGTERM, on_interrupt),
+        (libc::SIGHUP, on_interrupt),
+        (libc::SIGTSTP, on_suspend),
+    ] {
+        // SAFETY: the handlers only touch atomics and call async-signal-safe functions; the struct is fully set.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = handler as usize;
+            action.sa_flags = libc::SA_RESTART;
+            libc::sigemptyset(&mut action.sa_mask);
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+    }
+    flags
+}
+
+fn raise(cell: &AtomicPtr<AtomicBool>) -> bool {
+    let flag = cell.load(Ordering::SeqCst);
+    // SAFETY: the pointer is null or was leaked by `install` and is never freed.
+    unsafe { flag.as_ref() }.is_some_and(|flag| flag.swap(true, Ordering::SeqCst))
+}
+
+extern "C" fn on_interrupt(signal: libc::c_int) {
+    raise(&WINDOW);
+    if raise(&INTERRUPTED) {
+        // SAFETY: `_exit` is async-signal-safe.
+        unsafe { libc::_exit(128 + signal) };
+    }
+}
+
+extern "C" fn on_suspend(_signal: libc::c_int) {
+    raise(&SUSPENDED);
+    raise(&WINDOW);
+}
+
+/// Stops this process until somebody continues it, as Ctrl-Z would have.
+pub fn stop_self() {
+    // SAFETY: raising a signal on ourselves has no memory effect; SIGSTOP cannot be handled.
+    unsafe {
+        libc::raise(libc::SIGSTOP);
+    }
+}
+
+/// Columns of the terminal behind a descriptor.
+pub fn terminal_columns(descriptor: libc::c_int) -> Option<usize> {
+    // SAFETY: `winsize` is plain data that the call fills in.
+    let size = unsafe {
+        let mut size: libc::winsize = std::mem::zeroed();
+        (libc::ioctl(descriptor, libc::TIOCGWINSZ, &mut size) == 0).then_some(size)?
+    };
+    (size.ws_col > 0).then_some(usize::from(size.ws_col))
+}

@@ -1,0 +1,54 @@
+//! `weigh compare`: two variants of one run with full verdicts; two runs only as far as they may be compared.
+
+use std::path::Path;
+
+use anyhow::bail;
+use weighbridge_conductor::compare::{Comparison, compare_runs, compare_variants};
+use weighbridge_model::summary::Summary;
+use weighbridge_report::{Format, TextOptions, csv, json, markdown, terminal};
+use weighbridge_store::RunFolder;
+
+use super::support::{Destination, gates, pass_gates};
+use crate::args::Compare;
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// Compares.
+pub fn run(arguments: &Compare, printer: &Printer) -> anyhow::Result<Exit> {
+    let gates = gates(&arguments.fail_if, &arguments.require)?;
+    let is_run = |text: &String| Path::new(text).is_dir();
+    let summary = match &arguments.subjects[..] {
+        [run] => RunFolder::open(run)?.summary()?,
+        [run, baseline, variant] if is_run(run) => {
+            compare_variants(&RunFolder::open(run)?, baseline, variant)?
+        }
+        [first, second] if is_run(first) && is_run(second) => {
+            match compare_runs(&RunFolder::open(first)?, &RunFolder::open(second)?)? {
+                Comparison::Together(summary) | Comparison::NotTogether(summary) => summary,
+            }
+        }
+        [run, variant] if is_run(run) => {
+            let folder = RunFolder::open(run)?;
+            let baseline = baseline_of(&folder.summary()?)?;
+            compare_variants(&folder, &baseline, variant)?
+        }
+        _ => bail!("name a run and two of its variants, or two runs: `weigh compare RUN BASELINE VARIANT`"),
+    };
+    let options = TextOptions { style: printer.style(), columns: printer.columns(), place: None };
+    let text = match arguments.output.format {
+        Format::Text => terminal::verdicts(&summary, &options),
+        Format::Json => json::run(&summary),
+        Format::Csv => csv::costs(&[&summary]),
+        Format::Markdown => markdown::verdicts(&summary),
+        Format::Html => bail!("`html` is not available for a comparison; use text, json, csv or markdown"),
+    };
+    Destination::open(&arguments.output)?.write(&text, printer)?;
+    Ok(pass_gates(&summary, &gates, printer))
+}
+
+fn baseline_of(summary: &Summary) -> anyhow::Result<String> {
+    match summary.variants.iter().find(|variant| variant.baseline) {
+        Some(variant) => Ok(variant.name.clone()),
+        None => bail!("run `{}` has no baseline", summary.run),
+    }
+}

@@ -1,0 +1,81 @@
+//! `weigh doctor`: what spoils measurements on this host, and what dead runs left behind.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use serde_json::json;
+use weighbridge_lab::doctor::{Level, Observation, diagnose};
+use weighbridge_lab::registry::{self, Action, CleanMode, CleanOutcome};
+use weighbridge_report::Format;
+
+use crate::args::Doctor;
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// How long the host is watched: the kernel counts in ticks of 10 ms.
+const WATCH: Duration = Duration::from_millis(500);
+
+/// Looks, or cleans.
+pub fn run(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
+    if arguments.clean { clean(arguments, printer) } else { look(arguments, printer) }
+}
+
+fn look(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
+    let base = registry::default_base();
+    let findings = diagnose(&Observation::take(WATCH, base.as_deref()));
+    let text = match arguments.format {
+        Format::Json => serde_json::to_string_pretty(&findings)?,
+        Format::Text => {
+            let mut text = String::new();
+            for finding in &findings {
+                let word = match finding.level {
+                    Level::Fine => "fine",
+                    Level::Note => "note",
+                    Level::Warning => "warning",
+                    Level::Problem => "problem",
+                };
+                let _ = writeln!(text, "{word:<8} {:<19} {}", finding.subject, finding.evidence);
+                if let Some(remedy) = &finding.remedy {
+                    let _ = writeln!(text, "{:<28} {remedy}", "");
+                }
+            }
+            text
+        }
+        other => bail!("`{other}` is not available for `doctor`; use `text` or `json`"),
+    };
+    printer.data(&text)?;
+    let worst = findings.iter().map(|finding| finding.level).max();
+    Ok(if worst == Some(Level::Problem) { Exit::Invalid } else { Exit::Fine })
+}
+
+fn clean(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
+    let base = registry::default_base().context("there is no home folder; set XDG_STATE_HOME")?;
+    let mode = if arguments.dry_run { CleanMode::DryRun } else { CleanMode::Remove };
+    let actions = registry::clean(&base, mode)?;
+    let text = match arguments.format {
+        Format::Json => {
+            let row = |a: &Action| json!({ "run": a.run, "what": a.what, "outcome": outcome(&a.outcome) });
+            serde_json::to_string_pretty(&actions.iter().map(row).collect::<Vec<_>>())?
+        }
+        Format::Text if actions.is_empty() => "nothing is left behind by a dead run".to_owned(),
+        Format::Text => {
+            let line = |a: &Action| format!("{}: {}: {}", a.run, a.what, outcome(&a.outcome));
+            actions.iter().map(line).collect::<Vec<_>>().join("\n")
+        }
+        other => bail!("`{other}` is not available for `doctor`; use `text` or `json`"),
+    };
+    printer.data(&text)?;
+    let failed = actions.iter().any(|action| matches!(action.outcome, CleanOutcome::Failed(_)));
+    Ok(if failed { Exit::CouldNot } else { Exit::Fine })
+}
+
+fn outcome(outcome: &CleanOutcome) -> String {
+    match outcome {
+        CleanOutcome::WouldRemove => "would be removed".to_owned(),
+        CleanOutcome::Removed => "removed".to_owned(),
+        CleanOutcome::AlreadyGone => "already gone".to_owned(),
+        CleanOutcome::Kept(why) => format!("kept: {why}"),
+        CleanOutcome::Failed(why) => format!("failed: {why}"),
+    }
+}

@@ -1,0 +1,342 @@
+//! `weigh load`: one URL under load, or several weighed against each other.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use weighbridge_conductor::Control;
+use weighbridge_conductor::run::is_public;
+use weighbridge_conductor::single::{self, Single};
+use weighbridge_judge::gate::{GateOutcome, judge_single};
+use weighbridge_judge::single as judged;
+use weighbridge_load::generator::Progress as LoadProgress;
+use weighbridge_load::window::Stop;
+use weighbridge_model::experiment::{
+    Arrivals, Equality, Experiment, Hooks, LoadModel, LoadSpec, PlanRules, Point, Protocol, ReplyCheck,
+    RequestSpec, Target, Url, Variant, WorkloadSpec,
+};
+use weighbridge_model::gate::{Bound, Gate};
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::summary::{PointLabel, Quantity, Validity};
+use weighbridge_report::load::{LoadModel as ShownModel, LoadSummary, Times, withheld};
+
+use super::support::{Destination, gates, options};
+use crate::args::{ArrivalLaw, Load};
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::signals;
+
+/// How long one URL is loaded where nothing is said.
+const DURATION: Nanoseconds = Nanoseconds::from_secs(10);
+/// Blocks of several URLs.
+const BLOCKS: u32 = 6;
+/// Warm-up of several URLs in each block.
+const WARMUP: Nanoseconds = Nanoseconds::from_millis(200);
+/// Open load above this against a public address must be allowed.
+const REMOTE_RATE: f64 = 1_000.0;
+
+/// Carries the verb out.
+pub fn run(arguments: &Load, printer: &Printer) -> anyhow::Result<Exit> {
+    let urls = arguments.urls.iter().map(|text| Url::parse(text)).collect::<Result<Vec<_>, _>>();
+    let urls = urls.map_err(anyhow::Error::msg)?;
+    let gates = gates(&arguments.fail_if, &arguments.require)?;
+    let connect_to = arguments.connect_to.as_deref().map(parse_address).transpose()?;
+    match &urls[..] {
+        [url] => one(arguments, url, connect_to, &gates, printer),
+        _ => several(arguments, &urls, connect_to, gates, printer),
+    }
+}
+
+/// `host:port`, the host possibly an IPv6 address in brackets.
+fn parse_address(text: &str) -> anyhow::Result<(String, u16)> {
+    let url = Url::parse(&format!("http://{text}")).map_err(anyhow::Error::msg);
+    let url = url.with_context(|| format!("`--connect-to {text}` is not `host:port`"))?;
+    Ok((url.host, url.port))
+}
+
+fn one(
+    arguments: &Load,
+    url: &Url,
+    connect_to: Option<(String, u16)>,
+    gates: &[Gate],
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
+    if let Some(gate) =
+        gates.iter().find(|gate| matches!(gate.bound, Bound::Change(_)) && gate.text.contains('p'))
+    {
+        bail!(
+            "`{gate}` asks for a change, and one URL has no baseline; give two URLs, or a bound such as `5ms`"
+        );
+    }
+    let load = load_spec(arguments, Nanoseconds::ZERO);
+    if let LoadModel::Open { rate, .. } = load.model
+        && rate.get() > REMOTE_RATE
+        && !arguments.allow_remote
+        && is_public(&url.host, url.port)
+    {
+        bail!(
+            "{rate} against `{}`, which is neither loopback nor private; add `--allow-remote` if that server is yours",
+            url.host
+        );
+    }
+    let destination = Destination::open(&arguments.output)?;
+    let flags = signals::install();
+    let single = Single {
+        url: url.clone(),
+        connect_to,
+        workload: workload(arguments)?,
+        load,
+        stop: match arguments.requests {
+            Some(count) => Stop::Count(count),
+            None => Stop::Time(arguments.duration.unwrap_or(DURATION)),
+        },
+        threads: arguments.threads,
+        seed: arguments.seed,
+        control: Control {
+            interrupted: flags.interrupted.clone(),
+            suspended: flags.suspended,
+            window: flags.window,
+            stop: Some(signals::stop_self),
+        },
+    };
+    let live = |progress: LoadProgress| show_progress(&single, progress, printer);
+    let outcome = single::run(&single, &live);
+    if printer.is_live() {
+        printer.raw("\r\x1b[2K");
+    }
+    let record = outcome?;
+    if let Some(trouble) = &record.trouble {
+        printer.warning(trouble);
+    }
+    let figures = judged::single(&record.windows, &record.tallies, record.sharing.as_deref());
+    let summary = shown(&single, &figures);
+    let text = weighbridge_report::load::render(arguments.output.format, &summary, printer.style())?;
+    destination.write(&text, printer)?;
+    Ok(exit_of(gates, &figures, printer))
+}
+
+fn exit_of(gates: &[Gate], figures: &judged::Single, printer: &Printer) -> Exit {
+    if figures.validity == Validity::Invalid {
+        return Exit::Invalid;
+    }
+    let mut exit = Exit::Fine;
+    for gate in gates {
+        if let GateOutcome::Failed(why) = judge_single(gate, figures) {
+            printer.note(format_args!("gate failed: `{gate}`: {why}"));
+            exit = Exit::GateFailed;
+        }
+    }
+    exit
+}
+
+fn show_progress(single: &Single, progress: LoadProgress, printer: &Printer) {
+    if !printer.is_live() {
+        return;
+    }
+    let of = match single.stop {
+        Stop::Count(count) => format!("{} of {count} requests", progress.good + progress.errors.total()),
+        Stop::Time(time) => format!("{:.1} of {time}", progress.elapsed.as_secs_f64()),
+    };
+    let rate = progress.good as f64 / progress.elapsed.as_secs_f64().max(1e-9);
+    let errors = match progress.errors.total() {
+        0 => String::new(),
+        count => format!(", {count} errors"),
+    };
+    printer.raw(&format!("\r\x1b[2K{of}, {:.0}/s, {} connections{errors}", rate, progress.connections));
+}
+
+/// The figures in the form that is printed.
+fn shown(single: &Single, figures: &judged::Single) -> LoadSummary {
+    LoadSummary {
+        schema: LoadSummary::SCHEMA,
+        url: single.url.to_string(),
+        requests: figures.requests,
+        errors: figures.errors.total(),
+        errors_by_kind: figures.errors,
+        not_sent: figures.not_sent,
+        statuses: std::collections::BTreeMap::new(),
+        took: figures.took,
+        connections: single.load.connections,
+        threads: single.threads,
+        connects: figures.connects,
+        load: match single.load.model {
+            LoadModel::Closed => ShownModel::Closed,
+            LoadModel::Open { rate, arrivals } => ShownModel::Open {
+                rate,
+                arrivals: match arrivals {
+                    Arrivals::Constant => "constant".to_owned(),
+                    Arrivals::Poisson => "poisson".to_owned(),
+                },
+                offered: figures.offered,
+            },
+        },
+        throughput: figures.throughput,
+        response: shown_times(&figures.response),
+        service: shown_times(&figures.service),
+        sent: figures.traffic.sent,
+        received: figures.traffic.received,
+        lag_p99: figures.lag_p99,
+        validity: figures.validity,
+        reasons: figures.reasons.clone(),
+    }
+}
+
+fn shown_times(times: &judged::Times) -> Times {
+    let [p50, p90, p99, p99_9] = times.quantiles.map(|(_, time)| time);
+    let names = ["p50", "p90", "p99", "p99.9"];
+    let reasons = names
+        .into_iter()
+        .zip([p50, p90, p99, p99_9])
+        .filter_map(|(name, time)| time.err().map(|beyond| (name.to_owned(), withheld(beyond))));
+    Times {
+        withheld: reasons.collect(),
+        p50: p50.ok(),
+        p90: p90.ok(),
+        p99: p99.ok(),
+        p99_9: p99_9.ok(),
+        mean: times.mean,
+        max: times.max,
+    }
+}
+
+fn several(
+    arguments: &Load,
+    urls: &[Url],
+    connect_to: Option<(String, u16)>,
+    gates: Vec<Gate>,
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
+    if arguments.threads > 1 {
+        bail!("several URLs are weighed by one generator on one core; leave `--threads` out");
+    }
+    if arguments.requests.is_some() {
+        bail!("several URLs are weighed for a time; use `--duration` instead of `--requests`");
+    }
+    let experiment = experiment(arguments, urls, gates)?;
+    let options = weighbridge_conductor::run::Options {
+        measured_budget: true,
+        allow_remote: arguments.allow_remote,
+        connect_to,
+        ..options(arguments.out.clone())?
+    };
+    let destination = Destination::open(&arguments.output)?;
+    super::run::carry_out(experiment, &options, (destination, arguments.output.format), printer)
+}
+
+/// The experiment that a command line with several URLs stands for.
+fn experiment(arguments: &Load, urls: &[Url], gates: Vec<Gate>) -> anyhow::Result<Experiment> {
+    let names = names(urls);
+    let variant = |(name, url): (String, &Url)| Variant {
+        name,
+        target: Target::Url(url.clone()),
+        protocol: Protocol::default(),
+        env: Vec::new(),
+    };
+    Ok(Experiment {
+        title: format!("load {}", names.join(" ")),
+        points: vec![Point {
+            label: PointLabel::new(),
+            workload: workload(arguments)?,
+            load: load_spec(arguments, WARMUP),
+        }],
+        variants: names.into_iter().zip(urls).map(variant).collect(),
+        plan: PlanRules {
+            headline: Quantity::ResponseP50,
+            blocks_min: BLOCKS,
+            blocks_max: BLOCKS,
+            until: None,
+            budget: arguments.duration.unwrap_or(DURATION),
+            margin: arguments.margin,
+            seed: arguments.seed,
+            window: None,
+            together: 64,
+            freeze: false,
+        },
+        gates,
+        hooks: Hooks::default(),
+    })
+}
+
+/// URLs as names; the same URL twice gets a number, so that a server can be weighed against itself.
+fn names(urls: &[Url]) -> Vec<String> {
+    let name = |(index, url): (usize, &Url)| {
+        let before = urls[..index].iter().filter(|other| *other == url).count();
+        if before == 0 { url.to_string() } else { format!("{url} #{}", before + 1) }
+    };
+    urls.iter().enumerate().map(name).collect()
+}
+
+fn load_spec(arguments: &Load, warmup: Nanoseconds) -> LoadSpec {
+    let connections = if arguments.rate.is_some() { 16 } else { arguments.threads };
+    LoadSpec {
+        model: match arguments.rate {
+            None => LoadModel::Closed,
+            Some(rate) => LoadModel::Open {
+                rate,
+                arrivals: match arguments.arrivals {
+                    ArrivalLaw::Poisson => Arrivals::Poisson,
+                    ArrivalLaw::Constant => Arrivals::Constant,
+                },
+            },
+        },
+        connections: arguments.connections.unwrap_or(connections),
+        in_flight: arguments.pipeline,
+        timeout: arguments.timeout,
+        warmup: arguments.warmup.unwrap_or(warmup),
+        keep_alive: !arguments.no_keepalive,
+    }
+}
+
+fn workload(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
+    let body = match (&arguments.body, &arguments.body_file) {
+        (Some(text), _) => text.clone().into_bytes(),
+        (None, Some(path)) => read_body(path)?,
+        (None, None) => Vec::new(),
+    };
+    let method =
+        arguments.method.clone().unwrap_or_else(|| if body.is_empty() { "GET" } else { "POST" }.to_owned());
+    let header = |text: &String| {
+        let (name, value) = text
+            .split_once(':')
+            .with_context(|| format!("header `{text}` has no colon; write `Name: value`"))?;
+        Ok((name.trim().to_owned(), value.trim().to_owned()))
+    };
+    let request = RequestSpec {
+        name: "request".to_owned(),
+        method: method.to_uppercase(),
+        path: String::new(),
+        headers: arguments.headers.iter().map(header).collect::<anyhow::Result<_>>()?,
+        body,
+        weight: 1.0,
+        check: ReplyCheck::default(),
+    };
+    Ok(WorkloadSpec::Http { requests: vec![request], equal: Equality::Status })
+}
+
+fn read_body(path: &Path) -> anyhow::Result<Vec<u8>> {
+    if path == Path::new("-") {
+        let mut body = Vec::new();
+        std::io::Read::read_to_end(&mut std::io::stdin(), &mut body).context("could not read stdin")?;
+        return Ok(body);
+    }
+    std::fs::read(path).with_context(|| format!("could not read the body `{}`", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_url_twice_has_two_names() {
+        let url = Url::parse("http://h:1/").unwrap();
+        assert_eq!(
+            names(&[url.clone(), url.clone(), url]),
+            ["http://h:1/", "http://h:1/ #2", "http://h:1/ #3"]
+        );
+    }
+
+    #[test]
+    fn an_address_to_connect_to_needs_no_scheme() {
+        assert_eq!(parse_address("[::1]:81").unwrap(), ("::1".to_owned(), 81));
+        assert!(parse_address("a b").is_err());
+    }
+}

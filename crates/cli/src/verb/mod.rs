@@ -1,0 +1,17 @@
+//! One file per verb, each with one public `run`. A verb loads, calls a library and hands values to a renderer.
+
+pub mod compare;
+pub mod completions;
+pub mod doctor;
+pub mod export;
+pub mod guardian;
+pub mod history;
+pub mod init;
+pub mod load;
+pub mod plan;
+pub mod probe;
+pub mod report;
+pub mod run;
+pub mod services;
+mod support;
+pub mod verify;

@@ -1,0 +1,76 @@
+//! `weigh plan`: the first block exactly, and the rules for the rest.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use anyhow::bail;
+use weighbridge_conductor::conditions;
+use weighbridge_conductor::run::{Options, plan_value};
+use weighbridge_model::experiment::Experiment;
+use weighbridge_model::plan::Plan as Order;
+use weighbridge_report::Format;
+
+use super::support::{options, quicken, read_experiment};
+use crate::args::Plan;
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// Prints the plan.
+pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
+    let mut experiment = read_experiment(&arguments.experiment)?;
+    if arguments.quick {
+        quicken(&mut experiment);
+    }
+    let options = Options { quick: arguments.quick, ..options(PathBuf::from("runs"))? };
+    let text = match arguments.format {
+        Format::Text => describe(&experiment),
+        Format::Json => serde_json::to_string_pretty(&plan_value(&experiment, &options))?,
+        other => bail!("`{other}` is not available for a plan; use `text` or `json`"),
+    };
+    printer.data(&text)?;
+    Ok(Exit::Fine)
+}
+
+fn describe(experiment: &Experiment) -> String {
+    let rules = &experiment.plan;
+    let order = Order::new(rules.seed, experiment.variants.len(), experiment.points.len());
+    let name = |id: weighbridge_model::record::VariantId| experiment.variants[id.index()].name.as_str();
+    let block = order.block(0);
+    let mut text = format!("{}\n\n", experiment.title);
+    for (index, variant) in experiment.variants.iter().enumerate() {
+        let role = if index == 0 { " (baseline)" } else { "" };
+        let _ = writeln!(text, "variant  {}{role}, {}", variant.name, variant.protocol.name());
+    }
+    for point in &experiment.points {
+        let _ = writeln!(text, "point    {}", conditions(point));
+    }
+    let _ =
+        writeln!(text, "\nblocks   {} to {}, within {}", rules.blocks_min, rules.blocks_max, rules.budget);
+    match rules.until {
+        Some(until) => {
+            let _ = writeln!(
+                text,
+                "stop     when {} is known to ± {until}; the number of blocks is fixed after the first {}",
+                rules.headline, rules.blocks_min
+            );
+        }
+        None => {
+            let _ = writeln!(text, "stop     after {} blocks, which share the budget", rules.blocks_min);
+        }
+    }
+    let window = rules.window.map_or("about 20 ms, by the pace of the warm-up".to_owned(), |w| w.to_string());
+    let _ = writeln!(text, "window   {window}; the same number of requests for every variant of a round");
+    let _ = writeln!(text, "margin   {}; seed {}", rules.margin, rules.seed);
+    let starts: Vec<_> = block.starts.iter().map(|id| name(*id)).collect();
+    let _ = writeln!(text, "\nblock 1  starts {}", starts.join(", "));
+    for point in &block.points {
+        let label: Vec<_> = experiment.points[point.index()].label.values().map(String::as_str).collect();
+        let label = if label.is_empty() { String::new() } else { format!(" at {}", label.join(", ")) };
+        for round in 0..4 {
+            let turns: Vec<_> = order.round(0, *point, round).iter().map(|id| name(*id)).collect();
+            let _ = writeln!(text, "         round {}{label}: {}", round + 1, turns.join(", "));
+        }
+    }
+    let _ = writeln!(text, "         … at least 10 rounds at each point, then the block's share of the time");
+    text
+}

@@ -1,0 +1,80 @@
+//! `weigh probe`: a server whose truth is known, on loopback.
+
+use anyhow::{Context, bail};
+use weighbridge_probe::law::Law;
+use weighbridge_probe::{LoopbackHost, Options, ServeError, Stop, serve};
+
+use crate::args::{Probe, ProbeLaw};
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// Exit code of a service whose port is in use (services/README.md); a probe keeps that contract.
+const PORT_IN_USE: i32 = 3;
+
+/// Serves until SIGTERM or Ctrl-C.
+pub fn run(arguments: &Probe, printer: &Printer) -> anyhow::Result<Exit> {
+    let stop = Stop::on_termination().context("could not watch for signals")?;
+    let law: Law = law_text(&arguments.law).parse()?;
+    let mut options = Options::new(law);
+    options.port = match arguments.port {
+        Some(port) => port,
+        None => environment("PORT")?.unwrap_or(8080),
+    };
+    if let Some(host) = environment::<LoopbackHost>("HOST")? {
+        options.host = host;
+    }
+    options.record_folder.clone_from(&arguments.record);
+    let mut said = Ok(());
+    let served = serve(options, &stop, |port| said = printer.data(&format!("ready {port}")));
+    said?;
+    match served {
+        Ok(finished) => {
+            if let Some(path) = finished.record_file {
+                printer.note(format_args!("record: `{}`", path.display()));
+            }
+            Ok(Exit::Fine)
+        }
+        Err(error @ ServeError::PortInUse { .. }) => {
+            printer.error(&error.into());
+            std::process::exit(PORT_IN_USE)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn environment<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str) -> anyhow::Result<Option<T>> {
+    match std::env::var(name) {
+        Err(_) => Ok(None),
+        Ok(text) if text.is_empty() => Ok(None),
+        Ok(text) => match text.parse() {
+            Ok(value) => Ok(Some(value)),
+            Err(error) => bail!("`{name}` is `{text}`: {error}"),
+        },
+    }
+}
+
+/// The law in the words of the probe.
+fn law_text(law: &ProbeLaw) -> String {
+    let nanos = |time: &weighbridge_model::quantity::Nanoseconds| format!("{} ns", time.as_nanos());
+    match law {
+        ProbeLaw::Null => "null".to_owned(),
+        // A bare time is the simplest law.
+        ProbeLaw::Delay { law, seed } if law.starts_with(|c: char| c.is_ascii_digit()) => {
+            let _ = seed;
+            format!("constant:time={law}")
+        }
+        ProbeLaw::Delay { law, seed } if law.contains("seed=") || law.starts_with("constant") => {
+            let _ = seed;
+            law.clone()
+        }
+        ProbeLaw::Delay { law, seed } => format!("{law},seed={seed}"),
+        ProbeLaw::Stall { at, length } => {
+            let what = if at.bytes().all(|b| b.is_ascii_digit()) { "requests" } else { "after" };
+            format!("stall:{what}={at},length={}", nanos(length))
+        }
+        ProbeLaw::PeriodicStall { every, length, gap } => {
+            format!("periodic-stall:every={},length={},gap={}", nanos(every), nanos(length), nanos(gap))
+        }
+        ProbeLaw::Cliff { above, step } => format!("cliff:above={},step={}", above.get(), nanos(step)),
+    }
+}

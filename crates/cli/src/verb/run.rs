@@ -1,0 +1,165 @@
+//! `weigh run`: an experiment, or a folder of them, from plan to verdict.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use weighbridge_conductor::run::{self, Finished, Options, RunError};
+use weighbridge_model::event::TimedEvent;
+use weighbridge_model::experiment::Experiment;
+use weighbridge_report::{Format, TextOptions, render, render_suite};
+
+use super::support::{Destination, Stored, gates, options, pass_gates, quicken, read_experiment};
+use crate::args::Run;
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::progress::Progress;
+
+/// Carries the verb out.
+pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
+    let extra = gates(&arguments.fail_if, &arguments.require)?;
+    if let Some(folder) = &arguments.resume {
+        let options = options(PathBuf::from("runs"))?;
+        let destination = Destination::open(&arguments.output)?;
+        let mut progress = Progress::new(printer);
+        let finished = run::resume(folder, &options, &mut |event| progress.event(event))?;
+        drop(progress);
+        let gates = Experiment::parse("experiment.toml", &finished.folder.experiment()?)?.gates;
+        return finish(&finished, &[gates, extra].concat(), (destination, arguments.output.format), printer);
+    }
+    let path = arguments.experiment.as_deref().context("name an experiment file")?;
+    let base = Options {
+        quick: arguments.quick,
+        allow_remote: arguments.allow_remote,
+        ..options(arguments.out.clone())?
+    };
+    let files = experiments(path)?;
+    let mut read = Vec::new();
+    for file in &files {
+        // All files are read before anything is measured: a mistake in the last must not cost the first's time.
+        let mut experiment = read_experiment(file)?;
+        select(&mut experiment, &arguments.only)?;
+        if arguments.quick {
+            quicken(&mut experiment);
+        }
+        experiment.gates.extend(extra.iter().cloned());
+        read.push((experiment, Options { experiment_folder: folder_of(file), ..base.clone() }));
+    }
+    let destination = Destination::open(&arguments.output)?;
+    match <[_; 1]>::try_from(read) {
+        Ok([(experiment, options)]) => {
+            carry_out(experiment, &options, (destination, arguments.output.format), printer)
+        }
+        Err(read) => suite(read, (destination, arguments.output.format), printer),
+    }
+}
+
+/// Runs one experiment and prints its verdicts.
+pub fn carry_out(
+    experiment: Experiment,
+    options: &Options,
+    output: (Destination, Format),
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
+    let gates = experiment.gates.clone();
+    let finished = measure(experiment, options, printer)?;
+    finish(&finished, &gates, output, printer)
+}
+
+fn measure(experiment: Experiment, options: &Options, printer: &Printer) -> Result<Finished, RunError> {
+    let mut progress = Progress::new(printer);
+    run::run(experiment, options, &mut |event: &TimedEvent| progress.event(event))
+}
+
+fn finish(
+    finished: &Finished,
+    gates: &[weighbridge_model::gate::Gate],
+    (destination, format): (Destination, Format),
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
+    let stored = Stored::of(finished)?;
+    let page = write_report(finished, &stored)?;
+    let place = page.display().to_string();
+    let text = TextOptions { style: printer.style(), columns: printer.columns(), place: Some(&place) };
+    destination.write(&render(format, &stored.report(), &text), printer)?;
+    Ok(pass_gates(&finished.summary, gates, printer))
+}
+
+/// The HTML page, in the run folder.
+fn write_report(finished: &Finished, stored: &Stored) -> anyhow::Result<PathBuf> {
+    let page = render(Format::Html, &stored.report(), &TextOptions::default());
+    Ok(finished.folder.write_derived("report.html", page.as_bytes())?)
+}
+
+/// Several experiments one after another; the worst outcome is the exit code.
+fn suite(
+    experiments: Vec<(Experiment, Options)>,
+    (destination, format): (Destination, Format),
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
+    if format == Format::Html {
+        bail!("a suite has no page of its own; each run writes its `report.html` in its folder");
+    }
+    let (mut summaries, mut exit) = (Vec::new(), Exit::Fine);
+    for (experiment, options) in experiments {
+        let gates = experiment.gates.clone();
+        let title = experiment.title.clone();
+        match measure(experiment, &options, printer) {
+            Ok(finished) => {
+                let stored = Stored::of(&finished)?;
+                write_report(&finished, &stored)?;
+                exit = exit.max(pass_gates(&finished.summary, &gates, printer));
+                summaries.push(finished.summary);
+            }
+            Err(error @ RunError::Interrupted { .. }) => return Err(error.into()),
+            Err(error) => {
+                printer.error(&anyhow::Error::new(error).context(format!("experiment `{title}`")));
+                exit = exit.max(Exit::CouldNot);
+            }
+        }
+    }
+    let text = TextOptions { style: printer.style(), columns: printer.columns(), place: None };
+    let all: Vec<_> = summaries.iter().collect();
+    destination.write(&render_suite(format, &all, &text)?, printer)?;
+    Ok(exit)
+}
+
+/// The file itself, or the experiments of a folder by name.
+fn experiments(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = std::fs::read_dir(path).with_context(|| format!("could not read `{}`", path.display()))?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    if files.is_empty() {
+        bail!("`{}` holds no experiment; a suite is a folder of `.toml` files", path.display());
+    }
+    Ok(files)
+}
+
+fn folder_of(file: &Path) -> Option<PathBuf> {
+    let folder = file.canonicalize().ok()?;
+    folder.parent().map(Path::to_owned)
+}
+
+/// Keeps the variants named, in the order named.
+fn select(experiment: &mut Experiment, only: &[String]) -> anyhow::Result<()> {
+    if only.is_empty() {
+        return Ok(());
+    }
+    let mut kept = Vec::new();
+    for name in only {
+        let found = experiment.variants.iter().find(|variant| variant.name == *name);
+        match found {
+            Some(variant) if !kept.contains(variant) => kept.push(variant.clone()),
+            Some(_) => bail!("`--only` names `{name}` twice"),
+            None => {
+                let names: Vec<_> = experiment.variants.iter().map(|v| format!("`{}`", v.name)).collect();
+                bail!("`--only {name}`: no such variant; allowed: {}", names.join(", "));
+            }
+        }
+    }
+    experiment.variants = kept;
+    Ok(())
+}

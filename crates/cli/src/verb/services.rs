@@ -1,0 +1,124 @@
+//! `weigh services`: the reference services.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use anyhow::bail;
+use weighbridge_conductor::run::find_catalog;
+use weighbridge_lab::catalog::{Catalog, Status};
+use weighbridge_lab::guardian::Guardian;
+use weighbridge_lab::launch::{Lab, Ready};
+use weighbridge_lab::process::GRACE;
+use weighbridge_lab::service::Service;
+use weighbridge_report::Format;
+
+use super::support::options;
+use crate::args::{Doctor, Services, ServicesAction};
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// Carries the action out.
+pub fn run(arguments: &Services, printer: &Printer) -> anyhow::Result<Exit> {
+    match &arguments.action {
+        ServicesAction::List { format } => list(*format, printer),
+        ServicesAction::Build { names } => build(names, printer),
+        ServicesAction::Start { name, port } => start(name, *port, printer),
+        ServicesAction::Stop => {
+            let arguments = Doctor { clean: true, dry_run: false, format: Format::Text };
+            super::doctor::run(&arguments, printer)
+        }
+    }
+}
+
+fn list(format: Format, printer: &Printer) -> anyhow::Result<Exit> {
+    let rows = find_catalog(None)?.list();
+    let text = match format {
+        Format::Json => serde_json::to_string_pretty(&rows)?,
+        Format::Text => {
+            let mut text = format!("{:<10} {:<10} {:<12} {}\n", "name", "language", "status", "version");
+            for row in &rows {
+                let status = match row.status {
+                    Status::Available => "available",
+                    Status::Unavailable => "unavailable",
+                };
+                let language = row.language.as_deref().unwrap_or("-");
+                let version = row.version.as_deref().or(row.reason.as_deref()).unwrap_or("-");
+                let _ = writeln!(text, "{:<10} {language:<10} {status:<12} {version}", row.name);
+            }
+            text
+        }
+        other => bail!("`{other}` is not available for a list of services; use `text` or `json`"),
+    };
+    printer.data(&text)?;
+    Ok(Exit::Fine)
+}
+
+/// The services named, or all whose toolchain is there.
+pub fn selected(catalog: &Catalog, names: &[String], printer: &Printer) -> anyhow::Result<Vec<Service>> {
+    if !names.is_empty() {
+        return Ok(names.iter().map(|name| catalog.get(name)).collect::<Result<_, _>>()?);
+    }
+    let mut services = Vec::new();
+    for name in catalog.names() {
+        let service = catalog.get(name)?;
+        match service.probe() {
+            Ok(()) => services.push(service),
+            Err(error) => printer.warning(format_args!("`{name}` is left out: {error}")),
+        }
+    }
+    Ok(services)
+}
+
+fn build(names: &[String], printer: &Printer) -> anyhow::Result<Exit> {
+    let catalog = find_catalog(None)?;
+    for service in selected(&catalog, names, printer)? {
+        build_one(&service, printer)?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// Builds a service, saying so.
+pub fn build_one(service: &Service, printer: &Printer) -> anyhow::Result<()> {
+    printer.note(format_args!("building `{}`", service.name()));
+    let log = std::env::temp_dir().join(format!("weigh-build-{}-{}.log", service.name(), std::process::id()));
+    service.build(&log)?;
+    // The log of a build that went well is of no use to anybody.
+    let _ = std::fs::remove_file(&log);
+    Ok(())
+}
+
+fn start(name: &str, port: u16, printer: &Printer) -> anyhow::Result<Exit> {
+    let service = find_catalog(None)?.get(name)?;
+    service.probe()?;
+    build_one(&service, printer)?;
+    let options = options("runs".into())?;
+    let (program, verb) = &options.guardian;
+    let lab = Lab::new(
+        &format!("service-{name}-{}", std::process::id()),
+        Some(Guardian::start(program, verb)?),
+        None,
+    );
+    let log = std::env::temp_dir().join(format!("weigh-service-{name}-{}.log", std::process::id()));
+    let workload = service.workloads().first().cloned().unwrap_or_default();
+    let protocol = service.protocols().first().cloned().unwrap_or_default();
+    let mut launch = service.launch(&workload, &protocol, &log, &log);
+    if port != 0 {
+        launch.ready = Ready::Port(port);
+    }
+    let mut running = lab.launch(&launch)?;
+    printer.data(&format!("http://127.0.0.1:{}", running.port()))?;
+    printer.note(format_args!("`{name}` runs until Ctrl-C"));
+    let flag = &options.control.interrupted;
+    let stopped = || flag.load(std::sync::atomic::Ordering::SeqCst);
+    while !stopped() && running.is_alive() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let died = !stopped();
+    running.stop(GRACE);
+    lab.close()?;
+    if died {
+        bail!("`{name}` ended by itself; its output is in `{}`", log.display());
+    }
+    let _ = std::fs::remove_file(&log);
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,201 @@
+//! What several verbs need: reading an experiment, finding a run, writing output, gates on a result.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+use weighbridge_conductor::Control;
+use weighbridge_conductor::run::{Finished, Options};
+use weighbridge_judge::gate::{GateOutcome, judge};
+use weighbridge_model::experiment::Experiment;
+use weighbridge_model::gate::{Gate, GateKind};
+use weighbridge_model::summary::{Detail, Summary, Validity};
+use weighbridge_report::{HowToRepeat, Report};
+use weighbridge_store::RunFolder;
+
+use crate::args::Output;
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::signals;
+
+/// The blocks of a quick run: the fewest that give an interval.
+const QUICK_BLOCKS: u32 = 4;
+/// The most time a quick run takes.
+const QUICK_BUDGET: weighbridge_model::quantity::Nanoseconds =
+    weighbridge_model::quantity::Nanoseconds::from_secs(60);
+
+/// An experiment file's text and name; `-` is stdin.
+pub fn read_text(path: &Path) -> anyhow::Result<(String, String)> {
+    if path == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).context("could not read stdin")?;
+        return Ok(("stdin".to_owned(), text));
+    }
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| {
+        format!("could not read `{name}`; give an experiment file, `weigh init` writes one")
+    })?;
+    Ok((name, text))
+}
+
+/// Reads an experiment.
+pub fn read_experiment(path: &Path) -> anyhow::Result<Experiment> {
+    let (name, text) = read_text(path)?;
+    Ok(Experiment::parse(&name, &text)?)
+}
+
+/// The experiment as `--quick` does it: 4 blocks, a shorter warm-up, no goal, at most a minute.
+pub fn quicken(experiment: &mut Experiment) {
+    let plan = &mut experiment.plan;
+    (plan.blocks_min, plan.blocks_max, plan.until) = (QUICK_BLOCKS, QUICK_BLOCKS, None);
+    plan.budget = plan.budget.min(QUICK_BUDGET);
+    for point in &mut experiment.points {
+        point.load.warmup = point.load.warmup / 2;
+    }
+}
+
+/// Options of a run, with the signals caught from here on.
+pub fn options(out: PathBuf) -> anyhow::Result<Options> {
+    let flags = signals::install();
+    Ok(Options {
+        out,
+        quick: false,
+        measured_budget: false,
+        allow_remote: false,
+        guardian: (
+            std::env::current_exe().context("could not find this program's own file")?,
+            "guardian".to_owned(),
+        ),
+        experiment_folder: None,
+        connect_to: None,
+        control: Control {
+            interrupted: flags.interrupted,
+            suspended: flags.suspended,
+            window: flags.window,
+            stop: Some(signals::stop_self),
+        },
+    })
+}
+
+/// Somewhere to write, opened before anything is measured.
+pub enum Destination {
+    /// Standard output.
+    Stdout,
+    /// A file.
+    File(File, PathBuf),
+}
+
+impl Destination {
+    /// Opens the destination that was asked for.
+    pub fn open(output: &Output) -> anyhow::Result<Self> {
+        match &output.output {
+            None => Ok(Self::Stdout),
+            Some(path) if path == Path::new("-") => Ok(Self::Stdout),
+            Some(path) => {
+                let file =
+                    File::create(path).with_context(|| format!("could not write `{}`", path.display()))?;
+                Ok(Self::File(file, path.clone()))
+            }
+        }
+    }
+
+    /// Writes the result.
+    pub fn write(self, text: &str, printer: &Printer) -> anyhow::Result<()> {
+        match self {
+            Self::Stdout => Ok(printer.data(text)?),
+            Self::File(mut file, path) => file
+                .write_all(text.as_bytes())
+                .with_context(|| format!("could not write `{}`", path.display())),
+        }
+    }
+}
+
+/// Gates from flags.
+pub fn gates(fail_if: &[String], require: &[String]) -> anyhow::Result<Vec<Gate>> {
+    let parse = |kind: GateKind| move |text: &String| Gate::parse(kind, text);
+    let fail = fail_if.iter().map(parse(GateKind::FailIf));
+    Ok(fail.chain(require.iter().map(parse(GateKind::Require))).collect::<Result<_, _>>()?)
+}
+
+/// Judges gates and says which failed. An invalid result is worse than a failed gate.
+pub fn pass_gates(summary: &Summary, gates: &[Gate], printer: &Printer) -> Exit {
+    let mut exit = Exit::Fine;
+    for gate in gates {
+        if let GateOutcome::Failed(why) = judge(gate, summary) {
+            printer.note(format_args!("gate failed: `{gate}`: {why}"));
+            exit = Exit::GateFailed;
+        }
+    }
+    if summary.validity == Validity::Invalid { Exit::Invalid } else { exit }
+}
+
+/// A run folder by path, or the newest in `runs`.
+pub fn open_run(path: Option<&Path>) -> anyhow::Result<RunFolder> {
+    match path {
+        Some(path) => Ok(RunFolder::open(path)?),
+        None => match RunFolder::latest("runs")? {
+            Some(run) => Ok(run),
+            None => bail!("there is no run in `runs`; name a run folder, or make one with `weigh run`"),
+        },
+    }
+}
+
+/// Everything that reports show of a stored run.
+pub struct Stored {
+    summary: Summary,
+    detail: Detail,
+    environment: Value,
+    how: HowToRepeat,
+}
+
+impl Stored {
+    /// Reads a finished run.
+    pub fn read(folder: &RunFolder) -> anyhow::Result<Self> {
+        let path = folder.path().display();
+        let summary = folder.summary().with_context(|| {
+            format!("run `{path}` has no summary: it did not end; go on with `weigh run --resume {path}`")
+        })?;
+        Ok(Self {
+            how: how_to_repeat(folder, &summary)?,
+            summary,
+            detail: folder.detail()?,
+            environment: folder.environment()?,
+        })
+    }
+
+    /// A run that just ended.
+    pub fn of(finished: &Finished) -> anyhow::Result<Self> {
+        Ok(Self {
+            summary: finished.summary.clone(),
+            detail: finished.detail.clone(),
+            environment: finished.environment.clone(),
+            how: how_to_repeat(&finished.folder, &finished.summary)?,
+        })
+    }
+
+    /// What a renderer takes.
+    pub fn report(&self) -> Report<'_> {
+        Report {
+            summary: &self.summary,
+            detail: &self.detail,
+            environment: &self.environment,
+            how: &self.how,
+        }
+    }
+}
+
+fn how_to_repeat(folder: &RunFolder, summary: &Summary) -> anyhow::Result<HowToRepeat> {
+    let text = folder.experiment()?;
+    let path = folder.path().display().to_string();
+    let quick = if summary.quick { " --quick" } else { "" };
+    // `--quick` is already part of the stored experiment; the flag only labels the result again.
+    let seed = Experiment::parse("experiment.toml", &text).map(|e| e.plan.seed).unwrap_or_default();
+    Ok(HowToRepeat {
+        command: format!("weigh run {path}/experiment.toml{quick}"),
+        folder: path,
+        seed,
+        experiment_toml: text,
+    })
+}

@@ -1,0 +1,89 @@
+//! `weigh verify`: services against their contract, or an experiment's variants against each other.
+
+use std::path::Path;
+
+use anyhow::bail;
+use serde_json::json;
+use weighbridge_conductor::run::{self, Options, find_catalog};
+use weighbridge_conductor::verify::{self, Depth, Row, RowResult, Subject};
+use weighbridge_lab::service::Service;
+use weighbridge_report::Format;
+
+use super::services::{build_one, selected};
+use super::support::{options, read_experiment};
+use crate::args::Verify;
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// Verifies.
+pub fn run(arguments: &Verify, printer: &Printer) -> anyhow::Result<Exit> {
+    if !matches!(arguments.format, Format::Text | Format::Json) {
+        bail!("`{}` is not available for `verify`; use `text` or `json`", arguments.format);
+    }
+    match &arguments.subjects[..] {
+        [file] if file.ends_with(".toml") => experiment(Path::new(file), arguments.format, printer),
+        names => services(names, arguments, printer),
+    }
+}
+
+fn services(names: &[String], arguments: &Verify, printer: &Printer) -> anyhow::Result<Exit> {
+    let catalog = find_catalog(None)?;
+    let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
+    let mut all = Vec::new();
+    let mut failed = 0;
+    for service in selected(&catalog, names, printer)? {
+        service.probe()?;
+        build_one(&service, printer)?;
+        let text = arguments.format == Format::Text;
+        let mut trouble = Ok(());
+        let rows = verify::service(&subject(&service), depth, &mut |row| {
+            if text && trouble.is_ok() {
+                trouble = printer.data(&line(service.name(), row));
+            }
+        });
+        trouble?;
+        let wrong = rows.iter().filter(|row| matches!(row.result, RowResult::Failed(_))).count();
+        printer.note(format_args!(
+            "`{}`: {} of {} rows hold",
+            service.name(),
+            rows.len() - wrong,
+            rows.len()
+        ));
+        failed += wrong;
+        all.push(json!({ "service": service.name(), "failed": wrong, "rows": rows }));
+    }
+    if arguments.format == Format::Json {
+        printer.data(&serde_json::to_string_pretty(&all)?)?;
+    }
+    Ok(if failed > 0 { Exit::GateFailed } else { Exit::Fine })
+}
+
+fn subject(service: &Service) -> Subject {
+    let start = service.launch("", "", Path::new("/dev/null"), Path::new("/dev/null")).command;
+    Subject {
+        name: service.name().to_owned(),
+        language: service.language().to_owned(),
+        folder: service.folder().to_owned(),
+        start,
+        workloads: service.workloads().to_vec(),
+        protocols: service.protocols().to_vec(),
+    }
+}
+
+fn line(service: &str, row: &Row) -> String {
+    let detail = row.result.detail().map(|detail| format!("\n      {detail}")).unwrap_or_default();
+    format!("{service} {:<4} {:<8} {}{detail}", row.id, row.result.word(), row.claim)
+}
+
+fn experiment(file: &Path, format: Format, printer: &Printer) -> anyhow::Result<Exit> {
+    let experiment = read_experiment(file)?;
+    let folder = file.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
+    let options = Options { experiment_folder: folder, ..options("runs".into())? };
+    let checked = run::verify(experiment, &options, &mut |_| {})?;
+    let text = match format {
+        Format::Json => serde_json::to_string_pretty(&json!({ "requests": checked, "agree": true }))?,
+        _ => format!("all variants answer alike ({checked} requests)"),
+    };
+    printer.data(&text)?;
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,303 @@
+//! A variant come to life for one block: its process where it is ours, its addresses, what it says of itself.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use weighbridge_lab::catalog::Catalog;
+use weighbridge_lab::cores::CoreLayout;
+use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
+use weighbridge_lab::process::{GRACE, Running};
+use weighbridge_lab::service::Service;
+use weighbridge_load::dial::{ResolveError, resolve};
+use weighbridge_model::experiment::{Readiness, Target, Variant, WorkloadSpec};
+use weighbridge_model::quantity::{Bytes, Nanoseconds};
+use weighbridge_model::record::{ServiceFacts, VariantId};
+use weighbridge_workload::Address;
+
+/// A service that says nothing for so long will say nothing.
+const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
+
+/// How one variant is started in every block.
+#[derive(Debug, Clone)]
+pub(crate) enum Recipe {
+    /// A service of the catalogue, built.
+    Service { service: Service, version: Option<String>, hash: Option<String> },
+    /// A program of the user's own.
+    Command { argv: Vec<String>, ready: Ready },
+    /// A server that somebody else runs.
+    Url { address: Address, addresses: Vec<SocketAddr> },
+}
+
+/// Why a variant cannot be prepared or started.
+#[derive(Debug, thiserror::Error)]
+pub enum ActorError {
+    /// The service did not come up.
+    #[error("variant `{variant}`: {source}")]
+    Launch {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: LaunchError,
+    },
+    /// The URL's host is unknown.
+    #[error("variant `{variant}`: {source}")]
+    Resolve {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: ResolveError,
+    },
+    /// A value says `env:NAME` and the environment has no such name.
+    #[error("variant `{variant}`: `{key}` asks for `env:{name}`, which is not set; export it and run again")]
+    Environment {
+        /// The variant.
+        variant: String,
+        /// The variable to set.
+        key: String,
+        /// The variable asked for.
+        name: String,
+    },
+    /// The process refuses to stop or to go on.
+    #[error("variant `{variant}`: {source}")]
+    Freeze {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: weighbridge_lab::freeze::FreezeError,
+    },
+}
+
+impl Recipe {
+    /// Finds out how to start `variant`. Services are taken from `catalog`, built already.
+    pub fn new(variant: &Variant, service: Option<Service>) -> Result<Self, ActorError> {
+        Ok(match &variant.target {
+            Target::Service { .. } => {
+                let service = service.expect("the caller looked the service up");
+                let (version, hash) = (service.version().ok(), service.binary_sha256());
+                Self::Service { service, version, hash }
+            }
+            Target::Command { argv, ready } => Self::Command {
+                argv: argv.clone(),
+                ready: match ready {
+                    Readiness::Line => Ready::Line,
+                    Readiness::Port => Ready::AnyPort,
+                },
+            },
+            Target::Url(url) => {
+                let resolved = resolve(&url.host, url.port);
+                let addresses = resolved
+                    .map_err(|source| ActorError::Resolve { variant: variant.name.clone(), source })?;
+                Self::Url {
+                    address: Address { authority: url.authority(), base: url.path.clone() },
+                    addresses,
+                }
+            }
+        })
+    }
+
+    /// The service's binary and version, for the environment and for resuming.
+    pub fn identity(&self) -> (Option<&str>, Option<&str>) {
+        match self {
+            Self::Service { version, hash, .. } => (version.as_deref(), hash.as_deref()),
+            _ => (None, None),
+        }
+    }
+
+    /// Where a server that is not ours is reached.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        match self {
+            Self::Url { addresses, .. } => addresses,
+            _ => &[],
+        }
+    }
+
+    /// Whether we start it.
+    pub fn is_ours(&self) -> bool {
+        !matches!(self, Self::Url { .. })
+    }
+
+    /// The longest time constant that it declares.
+    pub fn period(&self) -> Option<Nanoseconds> {
+        match self {
+            Self::Service { service, .. } => service.period(),
+            _ => None,
+        }
+    }
+}
+
+/// A variant that is up.
+#[derive(Debug)]
+pub(crate) struct Actor {
+    pub variant: VariantId,
+    pub name: String,
+    pub address: Address,
+    pub addresses: Vec<SocketAddr>,
+    pub facts: ServiceFacts,
+    running: Option<Running>,
+    may_freeze: bool,
+}
+
+/// What every start needs.
+pub(crate) struct Stage<'a> {
+    pub lab: &'a Lab,
+    pub cores: &'a CoreLayout,
+    pub logs: &'a Path,
+    pub freeze: bool,
+}
+
+impl Stage<'_> {
+    /// Starts a variant and waits until it is ready.
+    pub fn start(
+        &self,
+        block: u32,
+        id: VariantId,
+        variant: &Variant,
+        recipe: &Recipe,
+        workload: &WorkloadSpec,
+    ) -> Result<Actor, ActorError> {
+        let log = |stream: &str| self.logs.join(format!("{block:03}-{}-{stream}.log", id.0));
+        let (mut launch, may_freeze) = match recipe {
+            Recipe::Url { address, addresses } => {
+                return Ok(Actor {
+                    variant: id,
+                    name: variant.name.clone(),
+                    address: address.clone(),
+                    addresses: addresses.clone(),
+                    facts: ServiceFacts::default(),
+                    running: None,
+                    may_freeze: false,
+                });
+            }
+            Recipe::Service { service, .. } => {
+                let workload = match workload {
+                    WorkloadSpec::Pingpong { .. } => "pingpong",
+                    // The user's own requests ask whatever the service's default workload offers.
+                    WorkloadSpec::Http { .. } => {
+                        service.workloads().first().map_or("pingpong", String::as_str)
+                    }
+                };
+                let launch = service.launch(workload, variant.protocol.name(), &log("out"), &log("err"));
+                (launch, service.freezing() == weighbridge_lab::service::Freezing::Safe)
+            }
+            Recipe::Command { argv, ready } => {
+                let launch = Launch {
+                    name: variant.name.clone(),
+                    command: argv.clone(),
+                    environment: Vec::new(),
+                    folder: None,
+                    cores: None,
+                    stdout: log("out"),
+                    stderr: log("err"),
+                    ready: *ready,
+                    ready_timeout: READY_TIMEOUT,
+                };
+                (launch, true)
+            }
+        };
+        launch.name.clone_from(&variant.name);
+        launch.cores = Some(self.cores.service().to_vec());
+        launch.environment.extend(environment(variant)?);
+        let running = self
+            .lab
+            .launch(&launch)
+            .map_err(|source| ActorError::Launch { variant: variant.name.clone(), source })?;
+        let (version, hash) = recipe.identity();
+        Ok(Actor {
+            variant: id,
+            name: variant.name.clone(),
+            address: Address { authority: format!("127.0.0.1:{}", running.port()), base: "/".to_owned() },
+            addresses: vec![SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), running.port())],
+            facts: ServiceFacts {
+                version: version.map(str::to_owned),
+                binary_sha256: hash.map(str::to_owned),
+                start: Some(running.ready_after()),
+            },
+            running: Some(running),
+            may_freeze: may_freeze && self.freeze,
+        })
+    }
+}
+
+/// The variant's environment with `env:` values looked up.
+fn environment(variant: &Variant) -> Result<Vec<(String, String)>, ActorError> {
+    let resolve = |(key, value): &(String, String)| match value.strip_prefix("env:") {
+        None => Ok((key.clone(), value.clone())),
+        Some(name) => std::env::var(name).map(|value| (key.clone(), value)).map_err(|_| {
+            ActorError::Environment { variant: variant.name.clone(), key: key.clone(), name: name.to_owned() }
+        }),
+    };
+    variant.env.iter().map(resolve).collect()
+}
+
+impl Actor {
+    /// Stops the process in its tracks where that is ours to do. Idempotent.
+    pub fn freeze(&mut self) -> Result<(), ActorError> {
+        self.change(Running::freeze)
+    }
+
+    /// Lets it run again. Idempotent.
+    pub fn thaw(&mut self) -> Result<(), ActorError> {
+        self.change(Running::thaw)
+    }
+
+    fn change(
+        &mut self,
+        how: impl FnOnce(&mut Running) -> Result<(), weighbridge_lab::freeze::FreezeError>,
+    ) -> Result<(), ActorError> {
+        match &mut self.running {
+            Some(running) if self.may_freeze => {
+                how(running).map_err(|source| ActorError::Freeze { variant: self.name.clone(), source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// CPU time so far, where the process is ours.
+    pub fn cpu(&mut self) -> Option<Nanoseconds> {
+        self.running.as_mut().map(|running| running.cpu_time().time)
+    }
+
+    /// Peak of resident memory since the last call of [`Actor::forget_memory_peak`], or since the start.
+    pub fn memory_peak(&mut self) -> Option<Bytes> {
+        self.running.as_mut().map(Running::memory_peak)
+    }
+
+    /// Starts the measure of peak memory anew.
+    pub fn forget_memory_peak(&mut self) {
+        if let Some(running) = &mut self.running {
+            for pid in running.members() {
+                // 5 resets the peak to what is resident now (proc(5)). Where the kernel refuses, the peak is the
+                // trial's, which is an upper bound of the point's.
+                let _ = std::fs::write(format!("/proc/{}/clear_refs", pid.get()), "5");
+            }
+        }
+    }
+
+    /// How the process ended, where it is ours and has.
+    pub fn death(&mut self) -> Option<String> {
+        let exit = self.running.as_mut()?.exit()?;
+        Some(format!("`{}` ended with {exit}", self.name))
+    }
+
+    /// Ends the process as the contract says.
+    pub fn stop(self) {
+        if let Some(running) = self.running {
+            running.stop(GRACE);
+        }
+    }
+}
+
+/// Looks a variant's service up and says why it cannot be used here.
+pub(crate) fn find_service(
+    variant: &Variant,
+    workload: &WorkloadSpec,
+    catalog: &Catalog,
+) -> Result<Service, String> {
+    let Target::Service { name } = &variant.target else { return Err("not a service".to_owned()) };
+    let service = catalog.get(name).map_err(|error| error.to_string())?;
+    if let WorkloadSpec::Pingpong { .. } = workload {
+        service.offers("pingpong", variant.protocol.name()).map_err(|error| error.to_string())?;
+    }
+    service.probe().map_err(|error| error.to_string())?;
+    Ok(service)
+}

@@ -1,0 +1,662 @@
+//! One block: every variant started afresh, verified, warmed, and measured in rounds of short windows.
+//!
+//! Only the variant whose turn it is runs; the others are frozen. Decisions (how long, how many, warm or not) are the
+//! judge's; this module carries them out and writes down what happened. It estimates nothing.
+
+use std::process::Command;
+
+use weighbridge_judge::steer::{
+    BlockHistory, BlockRule, Extent, Pace, Pairing, RoundHistory, RoundRule, RoundStep, WarmRule, WarmStep,
+    WarmWindow, WindowRule,
+};
+use weighbridge_lab::clock::{ClockReading, ClockWatch, monotonic_now};
+use weighbridge_lab::cputime::{CpuTimes, steal_share};
+use weighbridge_load::generator::{self, ConnectError, WindowSpec};
+use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
+use weighbridge_load::{KeepAlive, Recording, Settings};
+use weighbridge_model::event::Event;
+use weighbridge_model::experiment::{Experiment, LoadModel, LoadSpec, Point};
+use weighbridge_model::plan::Plan;
+use weighbridge_model::quantity::{Nanoseconds, Ratio};
+use weighbridge_model::record::{
+    PointId, RoleCpu, RoleMemory, Tallies, TrialRecord, VariantId, Void, WindowEnd, WindowKind, WindowRecord,
+};
+use weighbridge_workload::{Workload, WorkloadError};
+
+use crate::actor::{Actor, ActorError, Recipe, Stage};
+use crate::answers::{self, AnswerError, Asked};
+use crate::client::Client;
+use crate::control::{Ask, Control};
+
+/// Shortest lead-in after a switch, as time at the variant's own pace.
+const LEAD_IN: Nanoseconds = Nanoseconds::from_millis(1);
+/// Fewest requests of a lead-in on each slot.
+const LEAD_IN_REQUESTS: u64 = 2;
+/// Check windows are this many times as long as measured ones …
+const CHECK_FACTORS: [u64; 2] = [10, 100];
+/// … but none longer than this (unless the nominal length is).
+const CHECK_LONGEST: Nanoseconds = Nanoseconds::from_secs(2);
+/// Share of the measured time that check windows may take.
+const CHECK_SHARE: f64 = 0.10;
+/// Longest warm-up, as a multiple of the asked one.
+const WARM_UP_MOST: u64 = 10;
+/// Rounds are reported at most this often.
+const REPORT_EVERY: Nanoseconds = Nanoseconds::from_millis(250);
+/// The role of the processes under test.
+const SERVICE_ROLE: &str = "service";
+
+/// Why a block could not be measured. Nothing that was started for it runs any more.
+#[derive(Debug, thiserror::Error)]
+pub enum BlockError {
+    /// A variant did not come up, or could not be frozen.
+    #[error(transparent)]
+    Actor(#[from] ActorError),
+    /// A request cannot be rendered.
+    #[error("variant `{variant}`: {source}")]
+    Workload {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: WorkloadError,
+    },
+    /// Answers are wrong or differ.
+    #[error(transparent)]
+    Answers(#[from] AnswerError),
+    /// The generator got no connection.
+    #[error("variant `{variant}`: {source}")]
+    Connect {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: ConnectError,
+    },
+    /// A server that is not ours stopped answering.
+    #[error("variant `{variant}`: {trouble}")]
+    Silent {
+        /// The variant.
+        variant: String,
+        /// What the generator saw.
+        trouble: String,
+    },
+    /// A system call of the loop failed.
+    #[error("the generator failed: {0}")]
+    Generator(generator::RunError),
+    /// The reset hook failed.
+    #[error("hook `reset` (`{command}`) {how}; mend the command or remove it")]
+    Hook {
+        /// The command.
+        command: String,
+        /// How it ended.
+        how: String,
+    },
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What one block took and gave.
+#[derive(Debug)]
+pub(crate) struct BlockResult {
+    pub trials: Vec<TrialRecord>,
+    pub times: BlockTimes,
+}
+
+/// Where the time of blocks went.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct BlockTimes {
+    /// Starts, checks of answers, warm-ups, stops.
+    pub overhead: Nanoseconds,
+    /// Rounds, switches included.
+    pub measured: Nanoseconds,
+    /// One round at every point.
+    pub round: Nanoseconds,
+}
+
+/// Everything that blocks of a run have in common.
+pub(crate) struct Bench<'a> {
+    pub experiment: &'a Experiment,
+    pub plan: Plan,
+    pub recipes: &'a [Recipe],
+    pub stage: Stage<'a>,
+    pub client: &'a Client,
+    pub control: &'a Control,
+    pub rule: BlockRule,
+}
+
+/// One block under way.
+struct Block<'a, 'b> {
+    bench: &'a Bench<'a>,
+    number: u32,
+    actors: Vec<Actor>,
+    trials: Vec<TrialRecord>,
+    emit: &'b mut dyn FnMut(Event),
+    times: BlockTimes,
+    clocks: ClockWatch,
+    reported: weighbridge_model::quantity::Timestamp,
+}
+
+/// One variant, bound to a point.
+struct Bound {
+    workload: Workload,
+    pace: Pace,
+}
+
+impl Bench<'_> {
+    /// Measures block `number`. `history` is the run without this block.
+    ///
+    /// A block that was disturbed (suspended, clock jump, a service that died) is returned with void trials.
+    pub fn block(
+        &self,
+        number: u32,
+        history: &BlockHistory<'_>,
+        emit: &mut dyn FnMut(Event),
+    ) -> Result<BlockResult, BlockError> {
+        let began = monotonic_now();
+        let machine = CpuTimes::read();
+        let order = self.plan.block(number);
+        let mut block = Block::new(self, number, emit);
+        block.start(&order.starts)?;
+        let disturbed = match block.points(&order.points, history, began) {
+            Ok(()) => None,
+            Err(Cut::Void(void)) => Some(void),
+            Err(Cut::Error(error)) => return Err(error),
+        };
+        let steal = match (machine, CpuTimes::read()) {
+            (Some(before), Some(after)) => steal_share(&before, &after).get(),
+            _ => 0.0,
+        };
+        let BlockTimes { measured, round, .. } = block.times;
+        let mut trials = block.end();
+        for trial in &mut trials {
+            trial.steal = steal;
+            trial.void.clone_from(&disturbed);
+        }
+        let overhead = monotonic_now().since(began).saturating_sub(measured);
+        Ok(BlockResult { trials, times: BlockTimes { overhead, measured, round } })
+    }
+}
+
+impl Bench<'_> {
+    /// Starts every variant, compares their answers at every point, and stops them. Returns the requests compared.
+    pub fn verify(&self) -> Result<usize, BlockError> {
+        let mut requests = 0;
+        let mut count = |event: Event| {
+            if let Event::Verified { requests: compared } = event {
+                requests += compared;
+            }
+        };
+        let mut block = Block::new(self, 0, &mut count);
+        let order = self.plan.block(0);
+        block.start(&order.starts)?;
+        for point in order.points {
+            let outcome = block.bind(point).and_then(|bound| block.verify(point, &bound));
+            match outcome {
+                Ok(()) => {}
+                Err(Cut::Error(error)) => return Err(error),
+                Err(Cut::Void(_)) => return Err(BlockError::Interrupted),
+            }
+        }
+        block.end();
+        Ok(requests)
+    }
+}
+
+/// Why a block ends early.
+enum Cut {
+    /// It counts for nothing; the run goes on.
+    Void(Void),
+    /// The run cannot go on.
+    Error(BlockError),
+}
+
+impl<E: Into<BlockError>> From<E> for Cut {
+    fn from(error: E) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+impl<'a, 'b> Block<'a, 'b> {
+    fn new(bench: &'a Bench<'a>, number: u32, emit: &'b mut dyn FnMut(Event)) -> Self {
+        Self {
+            bench,
+            number,
+            actors: Vec::new(),
+            trials: Vec::new(),
+            emit,
+            times: BlockTimes::default(),
+            clocks: ClockWatch::start(ClockReading::take()),
+            reported: monotonic_now(),
+        }
+    }
+
+    /// Closes every connection and stops what was started, as the contract says.
+    fn end(mut self) -> Vec<TrialRecord> {
+        for actor in std::mem::take(&mut self.actors) {
+            let variant = actor.variant;
+            self.bench.client.call(move |generator| generator.detach(variant));
+            actor.stop();
+        }
+        std::mem::take(&mut self.trials)
+    }
+
+    /// Starts every variant, each frozen once it is ready, and runs the reset hook.
+    fn start(&mut self, order: &[VariantId]) -> Result<(), BlockError> {
+        let experiment = self.bench.experiment;
+        let workload = &experiment.points[0].workload;
+        for &id in order {
+            if self.bench.control.ask() == Ask::Interrupt {
+                return Err(BlockError::Interrupted);
+            }
+            let (variant, recipe) = (&experiment.variants[id.index()], &self.bench.recipes[id.index()]);
+            let mut actor = self.bench.stage.start(self.number, id, variant, recipe, workload)?;
+            actor.freeze()?;
+            (self.emit)(Event::Started { variant: actor.name.clone(), took: actor.facts.start });
+            self.bench.client.direct(id, actor.addresses.clone());
+            self.trials.push(TrialRecord {
+                block: self.number,
+                variant: id,
+                service: actor.facts.clone(),
+                windows: Vec::new(),
+                tallies: vec![Tallies::default(); experiment.points.len()],
+                memory: Vec::new(),
+                steal: 0.0,
+                void: None,
+            });
+            self.actors.push(actor);
+        }
+        self.trials.sort_by_key(|trial| trial.variant);
+        self.actors.sort_by_key(|actor| actor.variant);
+        experiment.hooks.reset.as_deref().map_or(Ok(()), |command| run_hook("reset", command))
+    }
+
+    fn points(
+        &mut self,
+        order: &[PointId],
+        history: &BlockHistory<'_>,
+        began: weighbridge_model::quantity::Timestamp,
+    ) -> Result<(), Cut> {
+        let points = order.len() as u64;
+        for (done, &point) in (0..).zip(order) {
+            let warming = monotonic_now();
+            let mut bound = self.bind(point)?;
+            self.verify(point, &bound)?;
+            self.warm(point, &mut bound)?;
+            let extent = self.extent(point, &bound);
+            // Points still to come will need about as long to warm as this one did.
+            let ahead = monotonic_now().since(warming) * (points - 1 - done);
+            let overhead = monotonic_now().since(began).saturating_sub(self.times.measured) + ahead;
+            let measured = self.bench.rule.measured_time(&BlockHistory {
+                overhead: history.overhead + overhead,
+                begun: history.begun + 1,
+                ..*history
+            });
+            let rounds = self.rounds(point, &bound, extent, measured / points)?;
+            self.check_windows(point, &bound, extent, rounds)?;
+            self.note_memory(point);
+            for actor in &self.actors {
+                let variant = actor.variant;
+                self.bench.client.call(move |generator| generator.detach(variant));
+            }
+        }
+        Ok(())
+    }
+
+    /// Binds every variant to the point's workload and load, and opens its connections.
+    fn bind(&mut self, id: PointId) -> Result<Vec<Bound>, Cut> {
+        let point = &self.bench.experiment.points[id.index()];
+        let mut bound = Vec::new();
+        for actor in &mut self.actors {
+            let protocol = self.bench.experiment.variants[actor.variant.index()].protocol;
+            let environment = |name: &str| std::env::var(name).ok();
+            let workload =
+                Workload::new(&point.workload, &point.load, protocol, &actor.address, &environment)
+                    .map_err(|source| BlockError::Workload { variant: actor.name.clone(), source })?;
+            actor.thaw()?;
+            actor.forget_memory_peak();
+            let (variant, settings) = (actor.variant, settings(&point.load));
+            let (framing, sessions) = (workload.framing(), workload.sessions());
+            let connected = self.bench.client.call(move |generator| {
+                generator.attach(variant, settings, framing, sessions);
+                generator.connect(variant).map(|_| ())
+            });
+            actor.freeze()?;
+            connected.map_err(|source| BlockError::Connect { variant: actor.name.clone(), source })?;
+            let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
+            bound.push(Bound { workload, pace });
+        }
+        Ok(bound)
+    }
+
+    /// Asks every variant everything once and compares the answers.
+    fn verify(&mut self, id: PointId, bound: &[Bound]) -> Result<(), Cut> {
+        let timeout = self.bench.experiment.points[id.index()].load.timeout;
+        let mut first: Option<(String, Vec<_>)> = None;
+        let mut requests = 0;
+        for (actor, bound) in self.actors.iter_mut().zip(bound) {
+            actor.thaw()?;
+            let asked = Asked { name: &actor.name, addresses: &actor.addresses, workload: &bound.workload };
+            let given = answers::answers(&asked, timeout);
+            actor.freeze()?;
+            let given = given?;
+            requests += given.len();
+            match &first {
+                None => first = Some((actor.name.clone(), given)),
+                Some((name, ones)) => {
+                    answers::compare(&bound.workload, (name, ones), (&actor.name, &given))?;
+                }
+            }
+        }
+        (self.emit)(Event::Verified { requests });
+        Ok(())
+    }
+
+    /// Warms every variant at the point and notes its pace.
+    fn warm(&mut self, id: PointId, bound: &mut [Bound]) -> Result<(), Cut> {
+        let point = &self.bench.experiment.points[id.index()];
+        let slots = slots(&point.load);
+        let rule = WarmRule {
+            least: point.load.warmup,
+            most: point.load.warmup * WARM_UP_MOST,
+            nominal: self.window_rule(point).nominal(),
+            slots,
+        };
+        for (index, bound) in bound.iter_mut().enumerate() {
+            self.actors[index].thaw()?;
+            let cpu = self.actors[index].cpu();
+            let mut history = Vec::new();
+            let (pace, windows) = loop {
+                match rule.next(&history) {
+                    WarmStep::Window(requests) => {
+                        let place = Place {
+                            kind: WindowKind::WarmUp,
+                            point: id,
+                            round: history.len() as u32,
+                            position: 0,
+                        };
+                        let load = Load::Closed(Stop::Count(requests));
+                        let figures = self.window(index, place, load, None, Vec::new())?;
+                        history.push(WarmWindow {
+                            requests: figures.requests,
+                            time: figures.ended.since(figures.started),
+                            p50: figures.all.map(|all| all.response_p50),
+                        });
+                    }
+                    WarmStep::Warm(pace) | WarmStep::TimeUp(pace) => break (pace, history.len() as u32),
+                }
+            };
+            let used = self.actors[index].cpu().zip(cpu).map(|(after, before)| after.saturating_sub(before));
+            let spent: Nanoseconds = history.iter().map(|window| window.time).sum();
+            let cores = self.bench.stage.cores.service().len() as f64;
+            let busy = used.map(|used| Ratio::new(used.share_of(spent).get() / cores));
+            bound.pace = Pace { busy, ..pace };
+            self.actors[index].freeze()?;
+            let variant = self.actors[index].name.clone();
+            (self.emit)(Event::Warm { variant, point: point.label.clone(), windows });
+        }
+        Ok(())
+    }
+
+    fn window_rule(&self, point: &Point) -> WindowRule {
+        WindowRule {
+            nominal: self.bench.experiment.plan.window,
+            period: self.bench.recipes.iter().filter_map(Recipe::period).max(),
+            slots: slots(&point.load),
+        }
+    }
+
+    /// How far the measured windows of this block and point go.
+    fn extent(&mut self, id: PointId, bound: &[Bound]) -> Extent {
+        let point = &self.bench.experiment.points[id.index()];
+        let rule = self.window_rule(point);
+        let paces: Vec<Pace> = bound.iter().map(|bound| bound.pace).collect();
+        let pairing = match point.load.model {
+            LoadModel::Closed => rule.closed(&paces),
+            LoadModel::Open { rate, .. } => rule.open(rate, &paces),
+        };
+        match pairing {
+            Pairing::Windows { extent, .. } | Pairing::Sequential { extent } => extent,
+            // Request-by-request interleaving is not carried out yet; the longest window allowed is.
+            Pairing::Requests => match point.load.model {
+                LoadModel::Closed => Extent::Requests(slots(&point.load)),
+                LoadModel::Open { .. } => Extent::Time(rule.longest()),
+            },
+        }
+    }
+
+    /// Rounds until the time is filled; returns the time that they took.
+    fn rounds(
+        &mut self,
+        point: PointId,
+        bound: &[Bound],
+        extent: Extent,
+        time: Nanoseconds,
+    ) -> Result<RoundHistory, Cut> {
+        let rule = RoundRule { time, variants: self.actors.len() };
+        let mut history = RoundHistory::default();
+        while let RoundStep::Round { of } = rule.next(history) {
+            let began = monotonic_now();
+            self.round(WindowKind::Measured, point, bound, extent, history.rounds)?;
+            let took = monotonic_now().since(began);
+            history = RoundHistory { rounds: history.rounds + 1, spent: history.spent + took };
+            self.times.measured += took;
+            if monotonic_now().since(self.reported) >= REPORT_EVERY {
+                self.reported = monotonic_now();
+                let label = self.bench.experiment.points[point.index()].label.clone();
+                (self.emit)(Event::Round { block: self.number, point: label, round: history.rounds - 1, of });
+            }
+        }
+        self.times.round += history.spent / u64::from(history.rounds.max(1));
+        Ok(history)
+    }
+
+    /// One window of every variant in the plan's order.
+    fn round(
+        &mut self,
+        kind: WindowKind,
+        point: PointId,
+        bound: &[Bound],
+        extent: Extent,
+        round: u32,
+    ) -> Result<(), Cut> {
+        for (position, variant) in (0..).zip(self.bench.plan.round(self.number, point, round)) {
+            self.turn(Place { kind, point, round, position }, variant, bound, extent)?;
+        }
+        Ok(())
+    }
+
+    /// One variant's turn: thaw, lead-in, window, freeze.
+    fn turn(&mut self, place: Place, variant: VariantId, bound: &[Bound], extent: Extent) -> Result<(), Cut> {
+        let index = variant.index();
+        let load = self.bench.experiment.points[place.point.index()].load.clone();
+        self.actors[index].thaw()?;
+        let before = self.actors[index].cpu();
+        let pace = bound[index].pace;
+        let lead_in =
+            (pace.requests as f64 / pace.time.as_secs_f64().max(1e-9) * LEAD_IN.as_secs_f64()) as u64;
+        let lead_in = lead_in.max(LEAD_IN_REQUESTS * slots(&load));
+        let lead_place = Place { kind: WindowKind::LeadIn, ..place };
+        let lead = self.window(index, lead_place, Load::Closed(Stop::Count(lead_in)), None, Vec::new())?;
+        let tallies = (place.kind == WindowKind::Measured).then(|| self.take_tallies(index, place.point));
+        let window = measured_load(&load, extent);
+        let figures = self.window(index, place, window, tallies, Vec::new())?;
+        let after = self.actors[index].cpu();
+        self.actors[index].freeze()?;
+        if let Some(cpu) = after.zip(before).map(|(after, before)| after.saturating_sub(before)) {
+            let requests = lead.requests + figures.requests;
+            let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
+            record.cpu.push(RoleCpu { role: SERVICE_ROLE.to_owned(), cpu, requests });
+        }
+        Ok(())
+    }
+
+    fn take_tallies(&mut self, index: usize, point: PointId) -> Tallies {
+        std::mem::take(&mut self.trials[index].tallies[point.index()])
+    }
+
+    /// Has the generator run one window and records it. Given tallies come back into the trial.
+    fn window(
+        &mut self,
+        index: usize,
+        place: Place,
+        load: Load,
+        tallies: Option<Tallies>,
+        cpu: Vec<RoleCpu>,
+    ) -> Result<weighbridge_model::record::WindowFigures, Cut> {
+        self.obey()?;
+        let variant = self.actors[index].variant;
+        let substream = self.substream(place);
+        let keep = tallies.is_some();
+        let (report, tallies) = self.bench.client.call(move |generator| {
+            let mut tallies = tallies.unwrap_or_default();
+            let spec = WindowSpec { substream, load, recording: Recording::Exact };
+            (generator.run(variant, &spec, &mut tallies, None, None), tallies)
+        });
+        let generator::WindowReport { figures, trouble } = report.map_err(BlockError::Generator)?;
+        if keep {
+            self.trials[index].tallies[place.point.index()] = tallies;
+        }
+        self.trials[index].windows.push(WindowRecord {
+            kind: place.kind,
+            block: self.number,
+            point: place.point,
+            round: place.round,
+            position: place.position,
+            variant,
+            figures: figures.clone(),
+            cpu,
+        });
+        self.obey()?;
+        if figures.end == WindowEnd::Aborted {
+            if let Some(how) = self.actors[index].death() {
+                return Err(Cut::Void(Void::ServiceDied(how)));
+            }
+            let variant = self.actors[index].name.clone();
+            let trouble =
+                trouble.map_or_else(|| "a window was cut".to_owned(), |trouble| trouble.to_string());
+            return Err(BlockError::Silent { variant, trouble }.into());
+        }
+        Ok(figures)
+    }
+
+    /// The stream of requests that a window reads: shared by all windows of a round, apart for each kind.
+    fn substream(&self, place: Place) -> u64 {
+        let round = match place.kind {
+            WindowKind::Measured => place.round,
+            WindowKind::LeadIn => place.round | 1 << 31,
+            WindowKind::WarmUp => place.round | 1 << 30,
+            WindowKind::Check => place.round | 1 << 29,
+        };
+        self.bench.plan.substream(self.number, place.point, round)
+    }
+
+    /// Obeys the user's flags and the clock between windows.
+    fn obey(&mut self) -> Result<(), Cut> {
+        match self.bench.control.ask() {
+            Ask::GoOn => {}
+            Ask::Interrupt => return Err(BlockError::Interrupted.into()),
+            Ask::Suspend => {
+                for actor in &mut self.actors {
+                    actor.thaw()?;
+                }
+                self.bench.control.stand_still();
+                return Err(Cut::Void(Void::Stopped));
+            }
+        }
+        match self.clocks.check(ClockReading::take()) {
+            Some(_) => Err(Cut::Void(Void::ClockJump)),
+            None => Ok(()),
+        }
+    }
+
+    /// Some windows ten and a hundred times as long, as far as a tenth of the measured time allows.
+    fn check_windows(
+        &mut self,
+        point: PointId,
+        bound: &[Bound],
+        extent: Extent,
+        rounds: RoundHistory,
+    ) -> Result<(), Cut> {
+        let each = rounds.spent / u64::from(rounds.rounds.max(1));
+        let mut allowed = rounds.spent.as_secs_f64() * CHECK_SHARE;
+        for (at, factor) in (0..).zip(CHECK_FACTORS) {
+            let cost = each * factor;
+            // A hundredfold window is too dear for every block, so blocks take turns in proportion.
+            let turns = (cost.as_secs_f64() / allowed.max(1e-9)).ceil().max(1.0) as u32;
+            let longest = cost / self.actors.len() as u64;
+            if longest > CHECK_LONGEST || self.number % turns != turns - 1 {
+                continue;
+            }
+            let began = monotonic_now();
+            self.round(WindowKind::Check, point, bound, longer(extent, factor), at)?;
+            self.times.measured += monotonic_now().since(began);
+            allowed = (allowed - cost.as_secs_f64()).max(0.0);
+        }
+        Ok(())
+    }
+
+    fn note_memory(&mut self, point: PointId) {
+        for (actor, trial) in self.actors.iter_mut().zip(&mut self.trials) {
+            if let Some(peak) = actor.memory_peak() {
+                trial.memory.push(RoleMemory { role: SERVICE_ROLE.to_owned(), point, peak });
+            }
+        }
+    }
+}
+
+/// Where a window stands.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    kind: WindowKind,
+    point: PointId,
+    round: u32,
+    position: u32,
+}
+
+/// Requests that can be outstanding at once.
+fn slots(load: &LoadSpec) -> u64 {
+    u64::from(load.connections) * u64::from(load.in_flight)
+}
+
+/// What the generator needs to know of a load.
+pub(crate) fn settings(load: &LoadSpec) -> Settings {
+    Settings {
+        connections: load.connections,
+        in_flight: load.in_flight,
+        timeout: load.timeout,
+        keep_alive: if load.keep_alive { KeepAlive::Reuse } else { KeepAlive::OnePerRequest },
+        ..Settings::default()
+    }
+}
+
+fn measured_load(load: &LoadSpec, extent: Extent) -> Load {
+    match (load.model, extent) {
+        (LoadModel::Open { rate, arrivals }, Extent::Time(nominal)) => {
+            Load::Open { rate, arrivals, queue: QUEUE, end: OpenEnd::BusyCycles(nominal) }
+        }
+        (LoadModel::Open { rate, arrivals }, Extent::Requests(count)) => {
+            let nominal = rate.gap().unwrap_or_default() * count;
+            Load::Open { rate, arrivals, queue: QUEUE, end: OpenEnd::BusyCycles(nominal) }
+        }
+        (LoadModel::Closed, Extent::Requests(count)) => Load::Closed(Stop::Count(count)),
+        (LoadModel::Closed, Extent::Time(time)) => Load::Closed(Stop::Time(time)),
+    }
+}
+
+/// The extent of a check window.
+fn longer(extent: Extent, factor: u64) -> Extent {
+    match extent {
+        Extent::Requests(count) => Extent::Requests(count * factor),
+        Extent::Time(time) => Extent::Time(time * factor),
+    }
+}
+
+/// Runs a hook by `sh -c` and waits for it.
+pub(crate) fn run_hook(name: &str, command: &str) -> Result<(), BlockError> {
+    let failed = |how: String| BlockError::Hook { command: format!("{name}: {command}"), how };
+    let status = Command::new("sh").arg("-c").arg(command).stdin(std::process::Stdio::null()).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(failed(format!("ended with {status}"))),
+        Err(error) => Err(failed(format!("could not be run: {error}"))),
+    }
+}

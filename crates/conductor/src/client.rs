@@ -1,0 +1,110 @@
+//! The client: one thread on the client's core that owns the generator. Everyone else asks it and sleeps meanwhile.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use weighbridge_lab::cores::{CoreId, pin_current_thread};
+use weighbridge_load::dial::{AfterFailure, Dial, TcpDial};
+use weighbridge_load::generator::{Generator, Options};
+use weighbridge_model::record::VariantId;
+
+/// Why there is no client.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The thread or its event queue could not be made.
+    #[error("could not start the generator: {0}; check the limits of open files and threads")]
+    Start(#[from] io::Error),
+}
+
+type Job = Box<dyn FnOnce(&mut Generator) + Send>;
+
+/// The handle of the client's thread. Dropping it ends the thread and closes every connection.
+#[derive(Debug)]
+pub(crate) struct Client {
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+    dial: SharedDial,
+}
+
+impl Client {
+    /// Starts the thread, pinned to `core` where one is given. `cut` ends the window that is running.
+    pub fn start(core: Option<CoreId>, cut: Arc<AtomicBool>) -> Result<Self, ClientError> {
+        let dial = SharedDial::default();
+        let (jobs, inbox) = channel::<Job>();
+        let (ready, started) = channel();
+        let own_dial = dial.clone();
+        let thread = std::thread::Builder::new().name("generator".to_owned()).spawn(move || {
+            // A thread that cannot be pinned still measures; the self-check sees what that does.
+            let _ = core.map(pin_current_thread);
+            let made = Generator::new(Box::new(own_dial), Options { stop: cut, ..Options::default() });
+            match made {
+                Err(error) => drop(ready.send(Err(error))),
+                Ok(mut generator) => {
+                    drop(ready.send(Ok(())));
+                    for job in inbox {
+                        job(&mut generator);
+                    }
+                }
+            }
+        })?;
+        started.recv().unwrap_or_else(|_| Err(io::Error::other("the thread ended")))?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread), dial })
+    }
+
+    /// Sets where a variant's connections go.
+    pub fn direct(&self, variant: VariantId, addresses: Vec<SocketAddr>) {
+        self.dial.lock().set(variant, addresses);
+    }
+
+    /// Has the generator do something and waits for it, asleep.
+    ///
+    /// # Panics
+    /// Where the generator's thread has panicked.
+    pub fn call<R: Send + 'static>(&self, job: impl FnOnce(&mut Generator) -> R + Send + 'static) -> R {
+        let (answer, result) = channel();
+        let boxed: Job = Box::new(move |generator| drop(answer.send(job(generator))));
+        let jobs = self.jobs.as_ref().expect("present until dropped");
+        jobs.send(boxed).expect("the generator's thread lives as long as its handle");
+        result.recv().expect("the generator answers every job")
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // Its panic was already seen by whoever waited for an answer.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// One dialler for the generator and for the conductor, who learns new addresses with every block.
+#[derive(Debug, Clone, Default)]
+struct SharedDial(Arc<Mutex<TcpDial>>);
+
+impl SharedDial {
+    fn lock(&self) -> MutexGuard<'_, TcpDial> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Dial for SharedDial {
+    fn dial(&mut self, variant: VariantId) -> io::Result<OwnedFd> {
+        self.lock().dial(variant)
+    }
+    fn failed(&mut self, variant: VariantId, socket: BorrowedFd<'_>) -> AfterFailure {
+        self.lock().failed(variant, socket)
+    }
+    fn succeeded(&mut self, variant: VariantId, socket: BorrowedFd<'_>) {
+        self.lock().succeeded(variant, socket);
+    }
+    fn peer(&self, variant: VariantId) -> String {
+        self.lock().peer(variant)
+    }
+}

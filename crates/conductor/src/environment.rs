@@ -1,0 +1,67 @@
+//! What a run's environment was, and whether it is still the same.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use weighbridge_lab::host::HostFacts;
+use weighbridge_model::experiment::{Experiment, WorkloadSpec};
+use weighbridge_store::redact::{is_secret, redacted as redacted_value};
+
+use crate::actor::Recipe;
+
+/// `environment.json`: host, toolchains, this program, and every variant's service.
+pub(crate) fn environment(experiment: &Experiment, recipes: &[Recipe], folder: Option<&Path>) -> Value {
+    let variant = |(variant, recipe): (&weighbridge_model::experiment::Variant, &Recipe)| {
+        let (version, hash) = recipe.identity();
+        json!({ "name": variant.name, "version": version, "binary_sha256": hash })
+    };
+    json!({
+        "weigh": { "version": env!("CARGO_PKG_VERSION"), "executable_sha256": own_hash() },
+        // A fact that does not become JSON cannot be shown; the rest still can.
+        "host": serde_json::to_value(HostFacts::collect(folder)).unwrap_or(Value::Null),
+        "variants": experiment.variants.iter().zip(recipes).map(variant).collect::<Vec<_>>(),
+    })
+}
+
+fn own_hash() -> Option<String> {
+    let executable = std::fs::read("/proc/self/exe").ok()?;
+    Some(Sha256::digest(&executable).iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// What differs between two environments so that blocks of one cannot stand beside blocks of the other.
+pub(crate) fn changed(before: &Value, now: &Value) -> Option<String> {
+    let paths = [
+        ("/host/boot_id", "the machine was started again"),
+        ("/host/hostname_sha256", "this is another machine"),
+        ("/weigh/executable_sha256", "this is another build of `weigh`"),
+    ];
+    let differs = |path: &str| before.pointer(path) != now.pointer(path);
+    if let Some((_, why)) = paths.iter().find(|(path, _)| differs(path)) {
+        return Some((*why).to_owned());
+    }
+    let variants = |value: &Value| value["variants"].as_array().cloned().unwrap_or_default();
+    let changed = variants(before).into_iter().zip(variants(now)).find(|(a, b)| a != b);
+    changed.map(|(a, _)| {
+        format!("the service of variant `{}` was built anew", a["name"].as_str().unwrap_or("?"))
+    })
+}
+
+/// The experiment without its secrets. Values given as `env:NAME` stay as they are: they hold none.
+pub(crate) fn redacted(experiment: &Experiment) -> Experiment {
+    let mut experiment = experiment.clone();
+    let hide = |pairs: &mut Vec<(String, String)>| {
+        for (key, value) in pairs {
+            if is_secret(key) && !value.starts_with("env:") {
+                *value = redacted_value(value).into_owned();
+            }
+        }
+    };
+    for point in &mut experiment.points {
+        if let WorkloadSpec::Http { requests, .. } = &mut point.workload {
+            requests.iter_mut().for_each(|request| hide(&mut request.headers));
+        }
+    }
+    experiment.variants.iter_mut().for_each(|variant| hide(&mut variant.env));
+    experiment
+}

@@ -1,0 +1,244 @@
+//! One server under one load, without blocks or variants: what `weigh load URL` measures.
+
+use std::net::SocketAddr;
+use std::sync::Mutex;
+
+use weighbridge_lab::clock::monotonic_now;
+use weighbridge_lab::cores::{CoreId, CoreLayout, parse_core_list, pin_current_thread};
+use weighbridge_lab::ports::listener_of;
+use weighbridge_load::dial::{ResolveError, TcpDial, resolve};
+use weighbridge_load::generator::{self, ConnectError, Generator, Progress, Trouble, WindowSpec};
+use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
+use weighbridge_load::{Recording, Settings};
+use weighbridge_model::experiment::{LoadModel, LoadSpec, Protocol, Url, WorkloadSpec};
+use weighbridge_model::quantity::{Nanoseconds, PerSecond};
+use weighbridge_model::record::{Tallies, VariantId, WindowEnd, WindowFigures};
+use weighbridge_workload::{Address, Workload, WorkloadError};
+
+use crate::block::settings;
+use crate::control::{Ask, Control};
+
+/// How long replies are waited for after the last request was due, beyond the request's own timeout: none.
+const VARIANT: VariantId = VariantId(0);
+
+/// What to do.
+#[derive(Debug, Clone)]
+pub struct Single {
+    /// The server.
+    pub url: Url,
+    /// Where to connect instead of the URL's host and port.
+    pub connect_to: Option<(String, u16)>,
+    /// What to ask.
+    pub workload: WorkloadSpec,
+    /// How to ask; its warm-up is time of load before measuring.
+    pub load: LoadSpec,
+    /// When to stop.
+    pub stop: Stop,
+    /// Threads, each with its share of connections, rate and count.
+    pub threads: u32,
+    /// Seed of the request stream and the arrivals.
+    pub seed: u64,
+    /// What the user asks meanwhile.
+    pub control: Control,
+}
+
+/// What was measured.
+#[derive(Debug)]
+pub struct SingleRecord {
+    /// One window for each thread.
+    pub windows: Vec<WindowFigures>,
+    /// All threads' histograms, merged.
+    pub tallies: Tallies,
+    /// What kept a thread from going on.
+    pub trouble: Option<Trouble>,
+    /// Whether client and server have to share a core.
+    pub sharing: Option<String>,
+}
+
+/// Why nothing was measured.
+#[derive(Debug, thiserror::Error)]
+pub enum SingleError {
+    /// The host is unknown.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+    /// A request cannot be rendered.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// No connection.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// A system call of the loop failed.
+    #[error("the generator failed: {0}")]
+    Run(#[from] generator::RunError),
+    /// The generator could not be made.
+    #[error("could not start the generator: {0}; check the limits of open files and threads")]
+    Start(#[from] std::io::Error),
+    /// More threads than there is work for.
+    #[error("{threads} threads need at least as many connections, not {connections}")]
+    Threads {
+        /// Threads asked for.
+        threads: u32,
+        /// Connections asked for.
+        connections: u32,
+    },
+}
+
+/// Puts the load on the server. `progress` is called about ten times a second with the sum over threads.
+///
+/// # Errors
+/// [`SingleError`] where nothing could be measured; failed requests are figures.
+pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<SingleRecord, SingleError> {
+    let (threads, connections) = (single.threads, single.load.connections);
+    if threads > connections {
+        return Err(SingleError::Threads { threads, connections });
+    }
+    let (host, port) =
+        single.connect_to.clone().unwrap_or_else(|| (single.url.host.clone(), single.url.port));
+    let addresses = resolve(&host, port)?;
+    let (core, sharing) = client_core(&addresses, threads);
+    let address = Address { authority: single.url.authority(), base: single.url.path.clone() };
+    let environment = |name: &str| std::env::var(name).ok();
+    let workload =
+        Workload::new(&single.workload, &single.load, Protocol::Http1Json, &address, &environment)?;
+    let latest = Mutex::new(vec![None; threads as usize]);
+    let report = |thread: usize, one: Progress| {
+        let mut latest = latest.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        latest[thread] = Some(one);
+        if let Some(sum) = latest.iter().flatten().copied().reduce(add_progress) {
+            progress(sum);
+        }
+    };
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let spawn = |thread: u32| {
+            let (workload, addresses, report) = (&workload, &addresses, &report);
+            scope.spawn(move || {
+                let share = Share { single, thread };
+                share.run(core, addresses.clone(), workload, &mut |one| report(thread as usize, one))
+            })
+        };
+        let handles: Vec<_> = (0..threads).map(spawn).collect();
+        handles.into_iter().map(|handle| handle.join().expect("the generator does not panic")).collect()
+    });
+    let mut record =
+        SingleRecord { windows: Vec::new(), tallies: Tallies::default(), trouble: None, sharing };
+    for result in results {
+        let (figures, tallies, trouble) = result?;
+        record.windows.push(figures);
+        record.tallies.merge(&tallies);
+        record.trouble = record.trouble.or(trouble);
+    }
+    Ok(record)
+}
+
+fn add_progress(a: Progress, b: Progress) -> Progress {
+    let mut errors = a.errors;
+    errors.add(b.errors);
+    Progress {
+        elapsed: a.elapsed.max(b.elapsed),
+        good: a.good + b.good,
+        errors,
+        outstanding: a.outstanding + b.outstanding,
+        connections: a.connections + b.connections,
+    }
+}
+
+/// One thread's share of the load.
+struct Share<'a> {
+    single: &'a Single,
+    thread: u32,
+}
+
+type Shared = (WindowFigures, Tallies, Option<Trouble>);
+
+impl Share<'_> {
+    fn run(
+        &self,
+        core: Option<CoreId>,
+        addresses: Vec<SocketAddr>,
+        workload: &Workload,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Shared, SingleError> {
+        // A thread that cannot be pinned still measures; the self-check sees what that does.
+        let _ = core.map(pin_current_thread);
+        let options = generator::Options { stop: self.single.control.window.clone(), ..Default::default() };
+        let mut generator = Generator::new(Box::new(TcpDial::to(VARIANT, addresses)), options)?;
+        let load = &self.single.load;
+        let settings =
+            Settings { connections: self.part(u64::from(load.connections)) as u32, ..settings(load) };
+        generator.attach(VARIANT, settings, workload.framing(), workload.sessions());
+        generator.connect(VARIANT)?;
+        if load.warmup > Nanoseconds::ZERO {
+            let spec = self.window(Stop::Time(load.warmup), 0);
+            generator.run(VARIANT, &spec, &mut Tallies::default(), None, None)?;
+        }
+        let stop = match self.single.stop {
+            Stop::Count(count) => Stop::Count(self.part(count)),
+            time @ Stop::Time(_) => time,
+        };
+        let mut tallies = Tallies::default();
+        let mut report = self.measure(&mut generator, stop, 1, &mut tallies, progress)?;
+        // Ctrl-Z cut the window; after it the rest is measured as a window of its own would be: not at all.
+        if self.single.control.ask() == Ask::Suspend {
+            self.single.control.stand_still();
+        }
+        if report.figures.end == WindowEnd::Aborted && report.figures.ended < report.figures.started {
+            report.figures.ended = monotonic_now();
+        }
+        Ok((report.figures, tallies, report.trouble))
+    }
+
+    fn measure(
+        &self,
+        generator: &mut Generator,
+        stop: Stop,
+        stream: u64,
+        tallies: &mut Tallies,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<generator::WindowReport, generator::RunError> {
+        generator.run(VARIANT, &self.window(stop, stream), tallies, None, Some(progress))
+    }
+
+    fn window(&self, stop: Stop, stream: u64) -> WindowSpec {
+        let load = match self.single.load.model {
+            LoadModel::Closed => Load::Closed(stop),
+            LoadModel::Open { rate, arrivals } => {
+                let rate = PerSecond::new(rate.get() / f64::from(self.single.threads)).unwrap_or(rate);
+                let end = OpenEnd::Drain { stop, limit: self.single.load.timeout };
+                Load::Open { rate, arrivals, queue: QUEUE, end }
+            }
+        };
+        // SplitMix64's increment keeps the threads' streams apart.
+        let substream = self.single.seed.wrapping_add((u64::from(self.thread) * 2 + stream) << 32);
+        WindowSpec { substream, load, recording: Recording::Batched }
+    }
+
+    /// This thread's part of `whole`; the first threads take what does not divide.
+    fn part(&self, whole: u64) -> u64 {
+        let threads = u64::from(self.single.threads);
+        whole / threads + u64::from(u64::from(self.thread) < whole % threads)
+    }
+}
+
+/// The core for a single client thread, and what is wrong with it. A server on this host that is bound to some cores
+/// is kept away from; one that may run anywhere will be moved away by the scheduler.
+pub(crate) fn client_core(addresses: &[SocketAddr], threads: u32) -> (Option<CoreId>, Option<String>) {
+    let Ok(layout) = CoreLayout::detect() else { return (None, None) };
+    if threads > 1 {
+        return (None, None);
+    }
+    let local = addresses.iter().find(|address| address.ip().is_loopback());
+    let pid = local.and_then(|address| listener_of(address.port()).pid());
+    let bound = pid.and_then(|pid| {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", pid.get())).ok()?;
+        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+        parse_core_list(list.trim())
+    });
+    let all: Vec<CoreId> = layout.service().iter().copied().chain([layout.client()]).collect();
+    let Some(bound) = bound.filter(|bound| !all.iter().all(|core| bound.contains(core))) else {
+        return (Some(layout.client()), None);
+    };
+    match all.iter().rev().find(|core| !bound.contains(core)) {
+        Some(core) => (Some(*core), None),
+        None => (None, Some("client and server share their cores".to_owned())),
+    }
+}

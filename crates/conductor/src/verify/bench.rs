@@ -1,0 +1,233 @@
+//! What the rows work with: the service to start, the one instance that many rows share, and the limits of time.
+//!
+//! A row that fails may leave the shared instance in any state, so the next row gets a fresh one.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use super::Subject;
+use super::client::{ClientError, Connection};
+use super::limits::{self, Limits, START, STOP};
+use super::outcome::{Shortfall, Verdict, differs};
+use super::reply::{Expected, Reply, Request, ask};
+use super::running::{Ended, Patience, Running, start};
+
+/// An instance of the service that has said `ready`. Dropping it kills it.
+#[derive(Debug)]
+pub(super) struct Service {
+    running: Running,
+    address: SocketAddr,
+    limits: Limits,
+}
+
+/// A process that was told to stop.
+#[derive(Debug)]
+pub(super) struct Stopping {
+    running: Running,
+    address: SocketAddr,
+    signalled: Instant,
+}
+
+/// The state of a verification between its rows.
+#[derive(Debug)]
+pub(super) struct Bench<'a> {
+    pub(super) subject: &'a Subject,
+    limits: Limits,
+    shared: Option<Service>,
+    unstartable: Option<String>,
+}
+
+impl<'a> Bench<'a> {
+    /// A bench on which nothing runs yet.
+    pub(super) fn new(subject: &'a Subject) -> Self {
+        Self { subject, limits: Limits::for_row(), shared: None, unstartable: None }
+    }
+
+    /// Begins a row: its time runs from now.
+    pub(super) fn begin_row(&mut self) {
+        self.limits = Limits::for_row();
+        if let Some(shared) = &mut self.shared {
+            shared.limits = self.limits;
+        }
+    }
+
+    /// Ends a row. What it left behind must not colour the next one; a service that died under it fails it.
+    pub(super) fn end_row(&mut self, verdict: Verdict) -> Verdict {
+        // A process that dies closes its connections a moment before it has ended.
+        let patience = if verdict.is_err() { limits::DEATH } else { Duration::ZERO };
+        let death = self.shared.as_mut().and_then(|shared| shared.running.death(patience));
+        if death.is_some() || verdict.is_err() {
+            self.shared = None;
+        }
+        match (death, verdict) {
+            (Some(death), Err(Shortfall::Failed(text))) => {
+                Err(Shortfall::Failed(format!("{text}; the service ended: {death}")))
+            }
+            (Some(death), _) => Err(differs("afterwards", "a service that goes on", death)),
+            (None, verdict) => verdict,
+        }
+    }
+
+    /// Why the service cannot be had as it is, if it was tried in vain.
+    pub(super) fn unstartable(&self) -> Option<&str> {
+        self.unstartable.as_deref()
+    }
+
+    /// The limits of the row.
+    pub(super) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Runs the service as a process that should end by itself.
+    ///
+    /// # Errors
+    /// What came instead of its end, in words.
+    pub(super) fn run(
+        &self,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+        patience: Patience,
+    ) -> Result<Result<Ended, String>, Shortfall> {
+        let running = start(self.subject, arguments, environment)?;
+        Ok(running.end(self.limits.within(START), patience))
+    }
+
+    /// Starts an instance with `PORT=0` and waits until it is ready.
+    ///
+    /// # Errors
+    /// Where it cannot be started or does not say `ready`.
+    pub(super) fn start(&mut self) -> Result<Service, Shortfall> {
+        let started = self.start_with(&[]);
+        if let Err(Shortfall::Failed(why)) = &started {
+            self.unstartable = Some(why.clone());
+        }
+        started
+    }
+
+    /// Starts an instance with `environment` over `PORT=0` and waits until it is ready.
+    ///
+    /// # Errors
+    /// Where it cannot be started or does not say `ready`.
+    pub(super) fn start_with(&self, environment: &[(&str, &str)]) -> Result<Service, Shortfall> {
+        let mut running = start(self.subject, &[], environment)?;
+        let port = running.ready(self.limits.within(START))?;
+        let host = environment.iter().find(|(name, value)| *name == "HOST" && !value.is_empty());
+        let host = host.and_then(|(_, value)| value.parse().ok());
+        let address = SocketAddr::new(host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), port);
+        Ok(Service { running, address, limits: self.limits })
+    }
+
+    /// The instance that rows share; started where there is none.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub(super) fn shared(&mut self) -> Result<&mut Service, Shortfall> {
+        if self.shared.is_none() {
+            let started = self.start()?;
+            self.shared = Some(started);
+        }
+        // The line above has filled it.
+        self.shared.as_mut().ok_or_else(|| Shortfall::Skipped("there is no service".to_owned()))
+    }
+
+    /// A new connection to the shared instance.
+    ///
+    /// # Errors
+    /// Where there is no service or it does not accept.
+    pub(super) fn connect(&mut self) -> Result<Connection, Shortfall> {
+        self.shared()?.connect()
+    }
+
+    /// Sends one request over a new connection to the shared instance and checks the reply and that the connection
+    /// stays open behind it.
+    ///
+    /// # Errors
+    /// Where anything else comes.
+    pub(super) fn ask(&mut self, request: &Request, expected: &Expected) -> Result<Reply, Shortfall> {
+        ask(&mut self.connect()?, request, expected)
+    }
+
+    /// Row P2 on a new connection to the shared instance.
+    ///
+    /// # Errors
+    /// Where it does not get its reply.
+    pub(super) fn answers(&mut self) -> Verdict {
+        self.shared()?.answers()
+    }
+}
+
+impl Service {
+    /// Where it listens.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Connects anew.
+    ///
+    /// # Errors
+    /// Where it does not accept.
+    pub(super) fn connect(&self) -> Result<Connection, Shortfall> {
+        self.try_connect().map_err(|error| {
+            differs(format_args!("connecting to {}", self.address), "an accepted connection", error)
+        })
+    }
+
+    /// Connects anew and leaves it to the caller what a failure means.
+    ///
+    /// # Errors
+    /// Where it does not accept.
+    pub(super) fn try_connect(&self) -> Result<Connection, ClientError> {
+        Connection::open(self.address, self.limits)
+    }
+
+    /// Row P2: a new connection gets pong(5).
+    ///
+    /// # Errors
+    /// Where anything else comes.
+    pub(super) fn answers(&self) -> Verdict {
+        ask(&mut self.connect()?, &Request::pong(5), &Expected::Pong(5)).map(drop)
+    }
+
+    /// Kills it and returns what it had written on stdout behind the `ready` line.
+    pub(super) fn kill(self) -> Vec<u8> {
+        self.running.kill()
+    }
+
+    /// Sends SIGTERM.
+    ///
+    /// # Errors
+    /// Where it cannot be sent.
+    pub(super) fn terminate(self) -> Result<Stopping, Shortfall> {
+        let signalled = self.running.terminate()?;
+        Ok(Stopping { running: self.running, address: self.address, signalled })
+    }
+}
+
+impl Stopping {
+    /// Where it listened.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// When the signal was sent.
+    pub(super) fn signalled(&self) -> Instant {
+        self.signalled
+    }
+
+    /// Waits for exit code 0 within 5 s of the signal and checks that nothing was said.
+    ///
+    /// # Errors
+    /// Where it ends otherwise, late, or with words.
+    pub(super) fn end(self) -> Verdict {
+        let expected = "exit code 0 within 5 s, nothing on stdout behind `ready <port>`, nothing on stderr";
+        let wrong = |came: &dyn fmt::Display| Err(differs("SIGTERM", expected, came));
+        match self.running.end(self.signalled + STOP, Patience::UntilDeadline) {
+            Err(came) => wrong(&came),
+            Ok(ended) if ended.code() != Some(0) || !ended.stdout.is_empty() || !ended.stderr.is_empty() => {
+                wrong(&ended)
+            }
+            Ok(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! A raw little HTTP/1 client: it sends the bytes it is given and reads one head or body at a time, strictly, with
+//! a deadline on everything.
+//!
+//! It judges only whether a head *is* one; whether a reply is right is said elsewhere. It follows nothing, decodes
+//! nothing, repairs nothing.
+
+use std::fmt;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use super::limits::{Limits, STREAM_END, WATCH, left};
+use super::outcome::quoted;
+use super::sys;
+
+/// A head longer than this is no head of a service.
+const LONGEST_HEAD: usize = 64 << 10;
+
+/// Why nothing right came over a connection; reads behind "came".
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ClientError {
+    /// Nobody listens.
+    #[error("a refused connection")]
+    Refused,
+    /// The stream ended too early.
+    #[error("the end of the stream after {got} bytes of the {part}")]
+    Ended {
+        /// What was being read.
+        part: Part,
+        /// How much of it had come.
+        got: usize,
+    },
+    /// The connection was reset.
+    #[error("a reset connection after {got} bytes of the {part}")]
+    Reset {
+        /// What was being read.
+        part: Part,
+        /// How much of it had come.
+        got: usize,
+    },
+    /// The deadline passed.
+    #[error("{got} bytes of the {part} and nothing more within {waited:.1?}")]
+    Late {
+        /// What was being read.
+        part: Part,
+        /// How much of it had come.
+        got: usize,
+        /// How long was waited.
+        waited: Duration,
+    },
+    /// What came is not a head of HTTP/1.
+    #[error("a head with {fault}: {head}")]
+    Malformed {
+        /// What is wrong with it.
+        fault: &'static str,
+        /// Its beginning, quoted.
+        head: String,
+    },
+    /// The system refused something else.
+    #[error("a broken connection ({0})")]
+    Broken(io::Error),
+}
+
+impl ClientError {
+    /// Whether the service closed the connection instead of saying anything.
+    pub(super) fn is_silent_close(&self) -> bool {
+        matches!(self, Self::Ended { got: 0, .. } | Self::Reset { got: 0, .. })
+    }
+}
+
+/// What was being read or written when something went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Request,
+    Head,
+    Body,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Request => "request",
+            Self::Head => "head",
+            Self::Body => "body",
+        })
+    }
+}
+
+/// What a connection is found to do when nothing is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Quiet {
+    /// It stays open and silent.
+    Open,
+    /// It was closed or broken by the other side.
+    Closed,
+    /// Bytes came that nobody had asked for; the first of them.
+    Noisy(Vec<u8>),
+}
+
+/// The head of a reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) status: u16,
+    /// Names in small letters, values without the blanks around them, in the order they came.
+    headers: Vec<(String, String)>,
+}
+
+impl Head {
+    /// Reads a head without the empty line that ends it.
+    ///
+    /// # Errors
+    /// Where it is not one by the letter: bare line feeds, folded lines, blanks in names, another version.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, ClientError> {
+        let malformed = |fault| ClientError::Malformed { fault, head: quoted(bytes) };
+        // Latin-1, as HTTP has it: each byte is a character, so nothing is lost.
+        let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
+        let mut lines = text.split("\r\n");
+        let status = lines.next().and_then(status_of).ok_or_else(|| malformed("a wrong status line"))?;
+        let headers = lines.map(header_of).collect::<Option<_>>();
+        Ok(Self { status, headers: headers.ok_or_else(|| malformed("a wrong header line"))? })
+    }
+
+    /// The values of all headers called `name`, in small letters.
+    pub(super) fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.headers.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The value of the header `name`, if there is exactly one.
+    pub(super) fn only<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        let mut values = self.values(name);
+        values.next().filter(|_| values.next().is_none())
+    }
+
+    /// What does not depend on the moment: all headers but `Date`, in alphabetical order.
+    pub(super) fn lasting_headers(&self) -> Vec<(String, String)> {
+        let mut headers: Vec<_> = self.headers.iter().filter(|(name, _)| name != "date").cloned().collect();
+        headers.sort();
+        headers
+    }
+}
+
+fn status_of(line: &str) -> Option<u16> {
+    let rest = line.strip_prefix("HTTP/1.1 ").or_else(|| line.strip_prefix("HTTP/1.0 "))?;
+    let (digits, reason) = rest.split_at_checked(3)?;
+    let well_formed = digits.bytes().all(|byte| byte.is_ascii_digit())
+        && (reason.is_empty() || reason.starts_with(' '))
+        && !reason.contains(['\r', '\n']);
+    digits.parse().ok().filter(|_| well_formed)
+}
+
+fn header_of(line: &str) -> Option<(String, String)> {
+    let (name, value) = line.split_once(':')?;
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(token) || value.contains(['\r', '\n', '\0']) {
+        return None;
+    }
+    Some((name.to_ascii_lowercase(), value.trim_matches([' ', '\t']).to_owned()))
+}
+
+/// A connection to the service.
+#[derive(Debug)]
+pub(super) struct Connection {
+    stream: TcpStream,
+    limits: Limits,
+    /// What was received and not yet read.
+    unread: Vec<u8>,
+}
+
+impl Connection {
+    /// Connects, with `TCP_NODELAY`.
+    ///
+    /// # Errors
+    /// Where nobody accepts.
+    pub(super) fn open(address: SocketAddr, limits: Limits) -> Result<Self, ClientError> {
+        let begin = Instant::now();
+        let stream = TcpStream::connect_timeout(&address, left(limits.for_reply(0))).map_err(|error| {
+            match error.kind() {
+                ErrorKind::ConnectionRefused => ClientError::Refused,
+                ErrorKind::TimedOut => {
+                    ClientError::Late { part: Part::Request, got: 0, waited: begin.elapsed() }
+                }
+                _ => ClientError::Broken(error),
+            }
+        })?;
+        // Where nobody listens on a port of the ephemeral range, the system may choose that very port for our end
+        // and connect us with ourselves.
+        if stream.local_addr().ok() == Some(address) {
+            return Err(ClientError::Refused);
+        }
+        stream.set_nodelay(true).map_err(ClientError::Broken)?;
+        Ok(Self { stream, limits, unread: Vec::new() })
+    }
+
+    /// Sends bytes as they are, in one write where the system takes them.
+    ///
+    /// # Errors
+    /// Where the connection is broken, or nobody reads until the deadline.
+    pub(super) fn send(&mut self, bytes: &[u8]) -> Result<(), ClientError> {
+        let begin = Instant::now();
+        let patience = left(self.limits.for_reply(0));
+        self.stream.set_write_timeout(Some(patience)).map_err(ClientError::Broken)?;
+        self.stream.write_all(bytes).map_err(|error| trouble(error, Part::Request, 0, begin))
+    }
+
+    /// Reads the head of the next reply.
+    ///
+    /// # Errors
+    /// Where none comes until `deadline`, or what comes is none.
+    pub(super) fn head(&mut self, deadline: Instant) -> Result<Head, ClientError> {
+        let begin = Instant::now();
+        let mut searched = 0;
+        loop {
+            let end = self.unread[searched..].windows(4).position(|bytes| bytes == b"\r\n\r\n");
+            if let Some(end) = end.map(|end| end + searched) {
+                let rest = self.unread.split_off(end + 4);
+                let head = std::mem::replace(&mut self.unread, rest);
+                return Head::parse(&head[..end]);
+            }
+            searched = self.unread.len().saturating_sub(3);
+            if self.unread.len() > LONGEST_HEAD {
+                let head = quoted(&self.unread);
+                return Err(ClientError::Malformed { fault: "no end within 64 KiB", head });
+            }
+            self.fill(Part::Head, deadline, begin)?;
+        }
+    }
+
+    /// Reads the next `length` bytes.
+    ///
+    /// # Errors
+    /// Where fewer come until `deadline`.
+    pub(super) fn body(&mut self, length: usize, deadline: Instant) -> Result<Vec<u8>, ClientError> {
+        let begin = Instant::now();
+        while self.unread.len() < length {
+            self.fill(Part::Body, deadline, begin)?;
+        }
+        let rest = self.unread.split_off(length);
+        Ok(std::mem::replace(&mut self.unread, rest))
+    }
+
+    /// Waits until at least `length` bytes have come, and leaves them to be read.
+    ///
+    /// # Errors
+    /// Where fewer come in time.
+    pub(super) fn receive_at_least(&mut self, length: usize) -> Result<(), ClientError> {
+        let (begin, deadline) = (Instant::now(), self.limits.for_reply(length));
+        while self.unread.len() < length {
+            self.fill(Part::Head, deadline, begin)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until `deadline` for the end of the stream with nothing before it.
+    ///
+    /// # Errors
+    /// What came instead, in words.
+    pub(super) fn end(&mut self, deadline: Instant) -> Result<(), String> {
+        let begin = Instant::now();
+        if self.unread.is_empty() {
+            match self.fill(Part::Head, deadline, begin) {
+                Err(ClientError::Ended { .. }) => return Ok(()),
+                Err(ClientError::Late { waited, .. }) => {
+                    return Err(format!("a stream that is open after {waited:.1?}"));
+                }
+                Err(error) => return Err(error.to_string()),
+                Ok(()) => {}
+            }
+        }
+        Err(format!("{} and more", quoted(&self.unread)))
+    }
+
+    /// Waits for the end of the stream behind a last reply.
+    ///
+    /// # Errors
+    /// What came instead, in words.
+    pub(super) fn end_behind_reply(&mut self) -> Result<(), String> {
+        self.end(self.limits.within(STREAM_END))
+    }
+
+    /// Watches the connection for a moment.
+    pub(super) fn watch(&mut self) -> Quiet {
+        if self.unread.is_empty() {
+            let begin = Instant::now();
+            match self.fill(Part::Head, begin + WATCH, begin) {
+                Ok(()) => {}
+                Err(ClientError::Late { .. }) => return Quiet::Open,
+                Err(_) => return Quiet::Closed,
+            }
+        }
+        Quiet::Noisy(self.unread.clone())
+    }
+
+    /// Resets the connection.
+    ///
+    /// # Errors
+    /// Where the system refuses.
+    pub(super) fn reset(self) -> Result<(), ClientError> {
+        sys::reset_on_close(&self.stream).map_err(ClientError::Broken)
+    }
+
+    /// The limits of the row that this connection belongs to.
+    pub(super) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Receives something.
+    fn fill(&mut self, part: Part, deadline: Instant, begin: Instant) -> Result<(), ClientError> {
+        let got = self.unread.len();
+        // Bytes that trickle in must not move the deadline.
+        if Instant::now() >= deadline {
+            return Err(ClientError::Late { part, got, waited: begin.elapsed() });
+        }
+        self.stream.set_read_timeout(Some(left(deadline))).map_err(ClientError::Broken)?;
+        let mut chunk = [0; 64 << 10];
+        match self.stream.read(&mut chunk) {
+            Ok(0) => Err(ClientError::Ended { part, got }),
+            Ok(length) => {
+                self.unread.extend_from_slice(&chunk[..length]);
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
+            Err(error) => Err(trouble(error, part, got, begin)),
+        }
+    }
+}
+
+fn trouble(error: io::Error, part: Part, got: usize, begin: Instant) -> ClientError {
+    match error.kind() {
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => ClientError::Reset { part, got },
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+            ClientError::Late { part, got, waited: begin.elapsed() }
+        }
+        _ => ClientError::Broken(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    /// A connection to a server that does this with its end of it.
+    fn against(serve: impl FnOnce(TcpStream) + Send + 'static) -> Connection {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let address = listener.local_addr().expect("an address");
+        thread::spawn(move || serve(listener.accept().expect("a connection").0));
+        Connection::open(address, Limits::for_row()).expect("it listens")
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_millis(50)
+    }
+
+    fn later() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
+
+    #[test]
+    fn a_head_is_read_by_the_letter() {
+        let head = Head::parse(b"HTTP/1.1 200 OK\r\nA-b:  x \r\na-B: y\r\nDate: now").expect("a head");
+        assert_eq!(head.status, 200);
+        assert_eq!(head.values("a-b").collect::<Vec<_>>(), ["x", "y"]);
+        assert_eq!((head.only("a-b"), head.only("date"), head.only("absent")), (None, Some("now"), None));
+        assert_eq!(head.lasting_headers().len(), 2);
+        for wrong in [
+            "",
+            "HTTP/2 200 OK",
+            "HTTP/1.1 20 OK",
+            "HTTP/1.1 +20 OK",
+            "HTTP/1.1 2000",
+            "HTTP/1.1 200 OK\nA: b",
+            "HTTP/1.1 200 OK\r\nA : b",
+            "HTTP/1.1 200 OK\r\nA: b\r\n folded",
+            "HTTP/1.1 200 OK\r\nA: b\nC: d",
+            "HTTP/1.1 200 OK\r\n: b",
+            "HTTP/1.1 200 OK\r\nno colon",
+        ] {
+            assert!(Head::parse(wrong.as_bytes()).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn silence_is_late_and_a_trickle_does_not_move_the_deadline() {
+        let mut silent = against(|stream| {
+            thread::sleep(Duration::from_secs(2));
+            drop(stream);
+        });
+        assert!(matches!(silent.head(soon()), Err(ClientError::Late { got: 0, .. })));
+        let mut trickle = against(|mut stream| {
+            while stream.write_all(b"x").is_ok() {
+                thread::sleep(Duration::from_millis(5));
+            }
+        });
+        assert!(matches!(trickle.head(soon()), Err(ClientError::Late { part: Part::Head, .. })));
+    }
+
+    #[test]
+    fn an_endless_head_is_given_up() {
+        let mut endless = against(|mut stream| while stream.write_all(&[b'x'; 4096]).is_ok() {});
+        let error = endless.head(later()).expect_err("no head");
+        assert!(matches!(error, ClientError::Malformed { fault: "no end within 64 KiB", .. }), "{error}");
+    }
+
+    #[test]
+    fn an_early_end_says_what_had_come() {
+        let mut short = against(|mut stream| {
+            stream.write_all(b"HTTP/1.1 200 OK\r\n\r\npoon").expect("it is read");
+        });
+        assert_eq!(short.head(later()).expect("a head").status, 200);
+        let error = short.body(5, later()).expect_err("four bytes");
+        assert_eq!(error.to_string(), "the end of the stream after 4 bytes of the body");
+        assert!(!error.is_silent_close());
+    }
+
+    #[test]
+    fn the_end_of_a_stream_is_told_from_noise_and_silence() {
+        let mut closed = against(drop);
+        assert_eq!(closed.end(later()), Ok(()));
+        let mut noisy = against(|mut stream| {
+            stream.write_all(b"extra").expect("it is read");
+            thread::sleep(Duration::from_secs(2));
+        });
+        assert_eq!(noisy.end(later()), Err("`extra` and more".to_owned()));
+        assert_eq!(noisy.watch(), Quiet::Noisy(b"extra".to_vec()));
+        let mut open = against(|stream| {
+            thread::sleep(Duration::from_secs(2));
+            drop(stream);
+        });
+        assert_eq!(open.watch(), Quiet::Open);
+        assert!(open.end(soon()).is_err());
+    }
+
+    #[test]
+    fn nobody_listening_is_a_refusal() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        // The port of a connected socket is taken, yet nobody listens on it.
+        let client = TcpStream::connect(listener.local_addr().expect("an address")).expect("it listens");
+        let refused = Connection::open(client.local_addr().expect("an address"), Limits::for_row());
+        assert!(matches!(refused, Err(ClientError::Refused)), "{refused:?}");
+    }
+}

@@ -1,0 +1,370 @@
+//! Rows H1 to H20: HTTP/1.1 as every protocol of the family needs it, whatever the workload.
+
+use std::collections::BTreeSet;
+use std::panic::resume_unwind;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::bench::Bench;
+use super::client::Connection;
+use super::limits::STREAM_END;
+use super::outcome::{Shortfall, Verdict, differs};
+use super::process::version_line;
+use super::reply::{Expected, Reply, Request, ask, check_open, exchange, receive};
+use super::{Needs, Test};
+
+/// The group.
+pub(super) const ROWS: &[Test] = &[
+    Test {
+        id: "H1",
+        claim: "`GET /version` answers the line of `--version`",
+        needs: Needs::Service,
+        run: |bench| get_version(bench).map(drop),
+    },
+    Test {
+        id: "H2",
+        claim: "`HEAD /version` answers the head of `GET /version` without a body",
+        needs: Needs::Service,
+        run: head_of_version_equals_get,
+    },
+    Test {
+        id: "H3",
+        claim: "a path that is not known is 404, never a redirect",
+        needs: Needs::Service,
+        run: unknown_paths_are_404,
+    },
+    Test {
+        id: "H4",
+        claim: "a method that a known path has not is 405 with `Allow: GET, HEAD`",
+        needs: Needs::Service,
+        run: other_methods_are_405,
+    },
+    Test {
+        id: "H5",
+        claim: "the method is judged before the size",
+        needs: Needs::Service,
+        run: |bench| bench.ask(&Request::empty("POST", "/pong/abc"), &Expected::Problem(405)).map(drop),
+    },
+    Test {
+        id: "H6",
+        claim: "100 requests in turn on one connection are answered and leave it open",
+        needs: Needs::Service,
+        run: a_connection_is_kept,
+    },
+    Test {
+        id: "H7",
+        claim: "400, 404 and 405 leave the connection usable",
+        needs: Needs::Service,
+        run: errors_keep_the_connection,
+    },
+    Test {
+        id: "H8",
+        claim: "`Connection: close` is obeyed behind the reply",
+        needs: Needs::Service,
+        run: |bench| answers_and_closes(bench, &Request::pong(5).with("Connection: close")),
+    },
+    Test {
+        id: "H9",
+        claim: "HTTP/1.0 without `Connection` is answered and closed",
+        needs: Needs::Service,
+        run: |bench| answers_and_closes(bench, &Request::pong(5).in_http10()),
+    },
+    Test {
+        id: "H10",
+        claim: "16 pipelined requests are answered in order",
+        needs: Needs::Service,
+        run: |bench| pipeline(bench, &(4..20).collect::<Vec<_>>(), Duration::ZERO),
+    },
+    Test {
+        id: "H11",
+        claim: "pipelined requests are answered in order where the replies are large and read late",
+        needs: Needs::Service,
+        run: |bench| pipeline(bench, &[1000, 200_000, 5], Duration::from_millis(100)),
+    },
+    Test {
+        id: "H12",
+        claim: "a head that comes byte by byte is read",
+        needs: Needs::Service,
+        run: |bench| {
+            in_pieces(bench, &(1..Request::pong(5).bytes().len()).collect::<Vec<_>>(), Duration::ZERO)
+        },
+    },
+    Test {
+        id: "H13",
+        claim: "a head cut at any awkward place is read",
+        needs: Needs::Service,
+        run: cut_heads_are_read,
+    },
+    Test {
+        id: "H14",
+        claim: "a head of 4,000 bytes is read",
+        needs: Needs::Service,
+        run: a_long_head_is_read,
+    },
+    Test {
+        id: "H15",
+        claim: "what is not HTTP is refused with 400 or by closing, and nobody else notices",
+        needs: Needs::Service,
+        run: |bench| refuses_or_closes(bench, "`frobnicate`", b"frobnicate\r\n\r\n"),
+    },
+    Test {
+        id: "H16",
+        claim: "connections that are closed before a whole head harm nobody",
+        needs: Needs::Service,
+        run: abandoned_connections_harm_nobody,
+    },
+    Test {
+        id: "H17",
+        claim: "a connection that is reset amid a reply harms nobody",
+        needs: Needs::Service,
+        run: a_reset_harms_nobody,
+    },
+    Test {
+        id: "H18",
+        claim: "20 connections at once with 50 requests each get all their replies",
+        needs: Needs::Service,
+        run: many_connections_are_served,
+    },
+    Test {
+        id: "H19",
+        claim: "a connection that was idle for 15 s is still served",
+        needs: Needs::ServiceAndTime,
+        run: idle_connections_are_kept,
+    },
+    Test {
+        id: "H20",
+        claim: "replies of 1,000 bytes do not wait for a timer (Nagle's algorithm)",
+        needs: Needs::Service,
+        run: replies_do_not_wait,
+    },
+];
+
+fn get_version(bench: &mut Bench) -> Result<Reply, Shortfall> {
+    let line = version_line(bench, &[])
+        .map_err(|_| Shortfall::Skipped("`--version` gives no line to compare with (row C1)".to_owned()))?;
+    bench.ask(&Request::get("/version"), &Expected::Version(line))
+}
+
+fn head_of_version_equals_get(bench: &mut Bench) -> Verdict {
+    let get = get_version(bench)?;
+    let request = Request::head("/version");
+    let expected = Expected::Version(String::from_utf8_lossy(&get.body).into_owned());
+    let mut connection = bench.connect()?;
+    let head = ask(&mut connection, &request, &expected)?.head;
+    let (expected, came) = (get.head.lasting_headers(), head.lasting_headers());
+    if expected != came {
+        return Err(differs(request, format_args!("the headers {expected:?}"), format_args!("{came:?}")));
+    }
+    ask(&mut connection, &Request::pong(5), &Expected::Pong(5)).map(drop)
+}
+
+fn unknown_paths_are_404(bench: &mut Bench) -> Verdict {
+    let paths = ["/", "/pong", "/pong/5/", "/pong/5/6", "/Pong/5", "/ping", "/version/", "/versions"];
+    paths.into_iter().try_for_each(|path| bench.ask(&Request::get(path), &Expected::Problem(404)).map(drop))
+}
+
+fn other_methods_are_405(bench: &mut Bench) -> Verdict {
+    for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"] {
+        for path in ["/pong/5", "/pong/", "/version"] {
+            let request = Request::empty(method, path);
+            let reply = bench.ask(&request, &Expected::Problem(405))?;
+            let allowed: BTreeSet<_> =
+                reply.head.values("allow").flat_map(|value| value.split(',')).map(str::trim).collect();
+            if allowed != BTreeSet::from(["GET", "HEAD"]) {
+                return Err(differs(request, "`Allow` with GET and HEAD", format_args!("{allowed:?}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn a_connection_is_kept(bench: &mut Bench) -> Verdict {
+    let steps: Vec<_> = (4..104).map(|n| (Request::pong(n), Expected::Pong(n))).collect();
+    in_turn(bench, &steps)
+}
+
+fn errors_keep_the_connection(bench: &mut Bench) -> Verdict {
+    in_turn(
+        bench,
+        &[
+            (Request::get("/pong/abc"), Expected::Problem(400)),
+            (Request::get("/nowhere"), Expected::Problem(404)),
+            (Request::empty("POST", "/pong/5"), Expected::Problem(405)),
+            (Request::pong(5), Expected::Pong(5)),
+        ],
+    )
+}
+
+/// Asks in turn on one connection, which must stay open behind each reply.
+fn in_turn(bench: &mut Bench, steps: &[(Request, Expected)]) -> Verdict {
+    let mut connection = bench.connect()?;
+    steps.iter().try_for_each(|(request, expected)| ask(&mut connection, request, expected).map(drop))
+}
+
+fn answers_and_closes(bench: &mut Bench, request: &Request) -> Verdict {
+    let mut connection = bench.connect()?;
+    exchange(&mut connection, request, &Expected::Pong(5))?;
+    connection
+        .end_behind_reply()
+        .map_err(|came| differs(request, "the end of the stream behind the reply", came))
+}
+
+/// Sends requests for these sizes in one write and reads the replies after a while.
+fn pipeline(bench: &mut Bench, sizes: &[usize], pause: Duration) -> Verdict {
+    let mut connection = bench.connect()?;
+    let bytes: Vec<u8> = sizes.iter().flat_map(|size| Request::pong(*size).bytes()).collect();
+    connection.send(&bytes).map_err(|error| differs("a pipeline", "a write that is taken", error))?;
+    thread::sleep(pause);
+    let mut last = None;
+    for size in sizes {
+        let request = Request::pong(*size);
+        let reply = receive(&mut connection, &request, &Expected::Pong(*size))?;
+        last = Some((request, reply));
+    }
+    last.map_or(Ok(()), |(request, reply)| check_open(&mut connection, &request, &reply))
+}
+
+/// Sends `GET /pong/5` cut at these places, a while between the pieces.
+fn in_pieces(bench: &mut Bench, cuts: &[usize], pause: Duration) -> Verdict {
+    let mut connection = bench.connect()?;
+    let request = Request::pong(5);
+    let bytes = request.bytes();
+    let remark = match cuts {
+        [cut] => format!(" (sent in two pieces, {cut} bytes first)"),
+        _ => " (sent byte by byte)".to_owned(),
+    };
+    let starts = [0].into_iter().chain(cuts.iter().copied());
+    let ends = cuts.iter().copied().chain([bytes.len()]);
+    for (start, end) in starts.zip(ends) {
+        if start > 0 {
+            thread::sleep(pause);
+        }
+        connection
+            .send(&bytes[start..end])
+            .map_err(|error| differs(format_args!("{request}{remark}"), "pong(5)", error))?;
+    }
+    receive(&mut connection, &request, &Expected::Pong(5))
+        .and_then(|reply| check_open(&mut connection, &request, &reply))
+        .map_err(|shortfall| behind(shortfall, &remark))
+}
+
+/// A failure with a remark behind it.
+fn behind(shortfall: Shortfall, remark: impl std::fmt::Display) -> Shortfall {
+    match shortfall {
+        Shortfall::Failed(text) => Shortfall::Failed(format!("{text}{remark}")),
+        other => other,
+    }
+}
+
+fn cut_heads_are_read(bench: &mut Bench) -> Verdict {
+    let bytes = Request::pong(5).bytes();
+    let find = |text: &[u8]| bytes.windows(text.len()).position(|window| window == text).unwrap_or(0);
+    let cuts = ["GET /po".len(), find(b"Host") + 2, find(b"\r") + 1, bytes.len() - 1];
+    cuts.into_iter().try_for_each(|cut| in_pieces(bench, &[cut], Duration::from_millis(20)))
+}
+
+fn a_long_head_is_read(bench: &mut Bench) -> Verdict {
+    let short = Request::pong(5).with("X-Long: ").bytes().len();
+    let request = Request::pong(5).with(&format!("X-Long: {}", "a".repeat(4000 - short)));
+    bench.ask(&request, &Expected::Pong(5)).map(drop)
+}
+
+/// Sends what must be refused: status 400 or the end of the stream, and other connections do not notice.
+pub(super) fn refuses_or_closes(bench: &mut Bench, what: &str, bytes: &[u8]) -> Verdict {
+    let mut connection = bench.connect()?;
+    let deadline = bench.limits().within(STREAM_END);
+    let head = connection.send(bytes).and_then(|()| connection.head(deadline));
+    let came = match head {
+        Ok(head) if head.status == 400 => None,
+        Ok(head) => Some(format!("status {}", head.status)),
+        Err(error) if error.is_silent_close() => None,
+        Err(error) => Some(error.to_string()),
+    };
+    match came {
+        Some(came) => Err(differs(what, "status 400 or the end of the stream within 2 s", came)),
+        None => bench.answers(),
+    }
+}
+
+fn abandoned_connections_harm_nobody(bench: &mut Bench) -> Verdict {
+    drop(bench.connect()?);
+    let mut connection = bench.connect()?;
+    let bytes = Request::pong(5).bytes();
+    connection
+        .send(&bytes[..bytes.len() / 2])
+        .map_err(|error| differs("half a head", "a write that is taken", error))?;
+    drop(connection);
+    bench.answers()
+}
+
+fn a_reset_harms_nobody(bench: &mut Bench) -> Verdict {
+    let mut connection = bench.connect()?;
+    let request = Request::pong(10_000_000);
+    let begun = connection.send(&request.bytes()).and_then(|()| connection.receive_at_least(1000));
+    begun
+        .and_then(|()| connection.reset())
+        .map_err(|error| differs(request, "a reply that begins", error))?;
+    bench.answers()
+}
+
+/// Connections of row H18.
+const CROWD: usize = 20;
+
+fn many_connections_are_served(bench: &mut Bench) -> Verdict {
+    let service = bench.shared()?;
+    let connections = (0..CROWD).map(|_| service.connect()).collect::<Result<Vec<_>, _>>()?;
+    let failures: Vec<_> = thread::scope(|scope| {
+        let spawn = |(index, connection)| scope.spawn(move || one_of_many(connection, index));
+        let crowd: Vec<_> = connections.into_iter().enumerate().map(spawn).collect();
+        let verdicts =
+            crowd.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        verdicts.filter_map(Result::err).collect()
+    });
+    let count = failures.len();
+    match failures.into_iter().next() {
+        None => Ok(()),
+        Some(first) => Err(behind(first, format_args!(" (the first of {count} of {CROWD} connections)"))),
+    }
+}
+
+/// 50 requests in turn, in an order of their own for each connection.
+fn one_of_many(mut connection: Connection, index: usize) -> Verdict {
+    const SIZES: [usize; 5] = [4, 5, 1000, 65_536, 200_000];
+    // Steps that share no factor with 50 visit all of its residues; there are 20 of them, one for each connection.
+    let step = (1..50).filter(|step| step % 2 != 0 && step % 5 != 0).nth(index).unwrap_or(1);
+    (0..50).try_for_each(|turn| {
+        let size = SIZES[turn * step % 50 / 10];
+        ask(&mut connection, &Request::pong(size), &Expected::Pong(size)).map(drop)
+    })
+}
+
+fn idle_connections_are_kept(bench: &mut Bench) -> Verdict {
+    let mut connection = bench.connect()?;
+    let request = Request::pong(5);
+    ask(&mut connection, &request, &Expected::Pong(5))?;
+    thread::sleep(Duration::from_secs(15));
+    ask(&mut connection, &request, &Expected::Pong(5))
+        .map(drop)
+        .map_err(|shortfall| behind(shortfall, " (after 15 s without a request)"))
+}
+
+fn replies_do_not_wait(bench: &mut Bench) -> Verdict {
+    const PLATEAU: Duration = Duration::from_millis(20);
+    let mut connection = bench.connect()?;
+    let request = Request::pong(1000);
+    let mut times = Vec::new();
+    for _ in 0..50 {
+        let sent = Instant::now();
+        exchange(&mut connection, &request, &Expected::Pong(1000))?;
+        times.push(sent.elapsed());
+    }
+    times.sort();
+    let median = times[times.len() / 2];
+    if median < PLATEAU {
+        return Ok(());
+    }
+    Err(Shortfall::Warned(format!(
+        "expected a median below 20 ms, came {median:.1?}; near 40 ms it is Nagle's algorithm meeting delayed \
+         acknowledgement: set `TCP_NODELAY`, or write head and body at once"
+    )))
+}

@@ -1,0 +1,245 @@
+//! `weigh verify` of one service: the table of `services/README.md`, tried from outside, row by row.
+//!
+//! It starts the built service, talks to it over loopback and judges what comes by the letter. It builds nothing,
+//! measures nothing (row H20 only advises) and knows no service by name. A service that hangs, dies or lies costs
+//! bounded time: every wait ends, every process is killed, and the row says what was expected and what came.
+
+mod bench;
+mod client;
+mod http;
+mod limits;
+mod outcome;
+mod pingpong;
+mod process;
+mod reply;
+mod running;
+mod stopping;
+mod sys;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use bench::Bench;
+use outcome::{Shortfall, Verdict};
+
+/// A service of the catalogue, already built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// `name` of its `service.toml`.
+    pub name: String,
+    /// `language` of its `service.toml`: the first word that `--version` must print.
+    pub language: String,
+    /// The folder of its `service.toml`, in which it is started.
+    pub folder: PathBuf,
+    /// `start.command`. A first word with a `/` is a path from the folder, any other is sought on `PATH`.
+    pub start: Vec<String>,
+    /// `workloads` of its `service.toml`.
+    pub workloads: Vec<String>,
+    /// `protocols` of its `service.toml`.
+    pub protocols: Vec<String>,
+}
+
+/// How thorough a verification is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// All rows.
+    Full,
+    /// Without the rows that take long (marked † in the table).
+    Quick,
+}
+
+/// One row of the table, tried. Serialises as `{"id", "claim", "result", "detail"}`, where `result` is `passed`,
+/// `failed`, `skipped` or `warned`, and `detail` a text, or null where the row passed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Its name in the table, such as `C1`.
+    pub id: &'static str,
+    /// What the service must do.
+    pub claim: &'static str,
+    /// How it went.
+    pub result: RowResult,
+}
+
+/// How a row went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RowResult {
+    /// The service keeps the contract here.
+    Passed,
+    /// It does not: what was expected, and what came.
+    Failed(String),
+    /// The row was not tried: why.
+    Skipped(String),
+    /// The contract is kept, but measurements will suffer: how.
+    Warned(String),
+}
+
+impl RowResult {
+    /// `passed`, `failed`, `skipped` or `warned`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed(_) => "failed",
+            Self::Skipped(_) => "skipped",
+            Self::Warned(_) => "warned",
+        }
+    }
+
+    /// What there is to say beside the word; `None` where the row passed.
+    pub fn detail(&self) -> Option<&str> {
+        match self {
+            Self::Passed => None,
+            Self::Failed(text) | Self::Skipped(text) | Self::Warned(text) => Some(text),
+        }
+    }
+}
+
+impl From<Verdict> for RowResult {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Ok(()) => Self::Passed,
+            Err(Shortfall::Failed(text)) => Self::Failed(text),
+            Err(Shortfall::Skipped(text)) => Self::Skipped(text),
+            Err(Shortfall::Warned(text)) => Self::Warned(text),
+        }
+    }
+}
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut row = serializer.serialize_struct("Row", 4)?;
+        row.serialize_field("id", self.id)?;
+        row.serialize_field("claim", self.claim)?;
+        row.serialize_field("result", self.result.word())?;
+        row.serialize_field("detail", &self.result.detail())?;
+        row.end()
+    }
+}
+
+/// One line of the table.
+struct Test {
+    id: &'static str,
+    claim: &'static str,
+    needs: Needs,
+    run: fn(&mut Bench) -> Verdict,
+}
+
+/// What a row cannot do without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    /// A program that can be started.
+    Program,
+    /// A service that becomes ready and speaks `pingpong` over `http1-json`.
+    Service,
+    /// The same, and so much time that a quick verification does without.
+    ServiceAndTime,
+}
+
+/// The table, in its order.
+fn table() -> impl Iterator<Item = &'static Test> {
+    [process::ROWS, http::ROWS, pingpong::ROWS, stopping::ROWS].into_iter().flatten()
+}
+
+/// The longest that the rows of a full and of a quick verification may take together; about ten times what a slow
+/// run-time needs.
+const FULL_BUDGET: Duration = Duration::from_secs(600);
+const QUICK_BUDGET: Duration = Duration::from_secs(300);
+
+/// Verifies a service: tries each row in the order of the table, hands it to `on_row` when it is done, and returns
+/// them all. The service keeps the contract where no row failed.
+///
+/// It takes up to a minute for a service that keeps the contract, and at most 10 minutes (5 where quick) and one
+/// row for any other: the row that the time does not reach fails, those behind it are skipped.
+pub fn service(subject: &Subject, depth: Depth, on_row: &mut dyn FnMut(&Row)) -> Vec<Row> {
+    let budget = match depth {
+        Depth::Full => FULL_BUDGET,
+        Depth::Quick => QUICK_BUDGET,
+    };
+    within(subject, depth, budget, on_row)
+}
+
+fn within(subject: &Subject, depth: Depth, budget: Duration, on_row: &mut dyn FnMut(&Row)) -> Vec<Row> {
+    let end = Instant::now() + budget;
+    let mut bench = Bench::new(subject);
+    let mut rows: Vec<Row> = Vec::new();
+    let mut exhausted_at = None;
+    for test in table() {
+        let result = if let Some(id) = exhausted_at {
+            RowResult::Skipped(format!("the time was used up before row {id}"))
+        } else if Instant::now() >= end {
+            exhausted_at = Some(test.id);
+            RowResult::Failed(format!("expected all rows within {budget:?}, came this one only then"))
+        } else {
+            attempt(&mut bench, test, depth).into()
+        };
+        let row = Row { id: test.id, claim: test.claim, result };
+        on_row(&row);
+        rows.push(row);
+    }
+    rows
+}
+
+/// Tries a row, unless there is a reason not to.
+fn attempt(bench: &mut Bench, test: &Test, depth: Depth) -> Verdict {
+    if let Some(reason) = obstacle(bench, test, depth) {
+        return Err(Shortfall::Skipped(reason));
+    }
+    bench.begin_row();
+    let verdict = (test.run)(bench);
+    bench.end_row(verdict)
+}
+
+fn obstacle(bench: &Bench, test: &Test, depth: Depth) -> Option<String> {
+    if test.needs == Needs::Program {
+        return None;
+    }
+    if test.needs == Needs::ServiceAndTime && depth == Depth::Quick {
+        return Some("takes long, and this verification is a quick one".to_owned());
+    }
+    let Subject { name, workloads, protocols, .. } = bench.subject;
+    for (word, offered, kind) in [("pingpong", workloads, "workload"), ("http1-json", protocols, "protocol")]
+    {
+        if !offered.iter().any(|offer| offer == word) {
+            return Some(format!("`{name}` does not offer the {kind} `{word}`"));
+        }
+    }
+    bench.unstartable().map(|why| format!("the service could not be started before: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_the_rows_of_the_contract_in_their_order() {
+        let group = |letter: char, count: usize| (1..=count).map(move |number| format!("{letter}{number}"));
+        let expected: Vec<_> =
+            group('C', 15).chain(group('H', 20)).chain(group('P', 15)).chain(group('S', 9)).collect();
+        assert_eq!(table().map(|test| test.id.to_owned()).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_row_serialises_with_four_fields() {
+        let row = |result| serde_json::to_string(&Row { id: "C1", claim: "is", result }).expect("plain text");
+        assert_eq!(row(RowResult::Passed), r#"{"id":"C1","claim":"is","result":"passed","detail":null}"#);
+        let failed = row(RowResult::Failed("expected a, came b".to_owned()));
+        assert_eq!(failed, r#"{"id":"C1","claim":"is","result":"failed","detail":"expected a, came b"}"#);
+    }
+
+    #[test]
+    fn a_row_that_the_time_does_not_reach_fails_and_those_behind_it_are_skipped() {
+        let subject = Subject {
+            name: "shell".to_owned(),
+            language: "sh".to_owned(),
+            folder: std::env::temp_dir(),
+            start: ["sh", "-c", "exec sleep 600"].map(str::to_owned).to_vec(),
+            workloads: Vec::new(),
+            protocols: Vec::new(),
+        };
+        let rows = within(&subject, Depth::Full, Duration::ZERO, &mut |_| {});
+        assert!(matches!(rows[0].result, RowResult::Failed(_)), "{:?}", rows[0]);
+        let skipped = rows[1..].iter().filter(|row| matches!(row.result, RowResult::Skipped(_))).count();
+        assert_eq!(skipped, table().count() - 1);
+    }
+}

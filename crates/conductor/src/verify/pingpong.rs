@@ -1,0 +1,140 @@
+//! Rows P1 to P15: the workload `pingpong` over `http1-json`.
+
+use super::bench::Bench;
+use super::http::refuses_or_closes;
+use super::outcome::{Verdict, differs};
+use super::reply::{Expected, Request, ask};
+use super::{Needs, Test};
+
+/// The group.
+pub(super) const ROWS: &[Test] = &[
+    Test { id: "P1", claim: "`/pong/4` is `pong`", needs: Needs::Service, run: |bench| pongs(bench, &[4]) },
+    Test { id: "P2", claim: "`/pong/5` is `poong`", needs: Needs::Service, run: |bench| pongs(bench, &[5]) },
+    Test {
+        id: "P3",
+        claim: "22 sizes up to 1,000,000, around the edges of segments and buffers, keep the law",
+        needs: Needs::Service,
+        run: |bench| pongs(bench, &SIZES),
+    },
+    Test {
+        id: "P4",
+        claim: "10,000,000 bytes keep the law",
+        needs: Needs::Service,
+        run: |bench| pongs(bench, &[10_000_000]),
+    },
+    Test {
+        id: "P5",
+        claim: "100,000,000 bytes, the most, keep the law",
+        needs: Needs::ServiceAndTime,
+        run: |bench| pongs(bench, &[100_000_000]),
+    },
+    Test {
+        id: "P6",
+        claim: "sizes below 4 and above 100,000,000 are 400, however large",
+        needs: Needs::Service,
+        run: sizes_out_of_range_are_400,
+    },
+    Test {
+        id: "P7",
+        claim: "what is no canonical decimal is 400",
+        needs: Needs::Service,
+        run: |bench| refused(bench, &NOT_CANONICAL),
+    },
+    Test {
+        id: "P8",
+        claim: "no size at all is 400",
+        needs: Needs::Service,
+        run: |bench| refused(bench, &[""]),
+    },
+    Test {
+        id: "P9",
+        claim: "what is no canonical decimal after percent-decoding is 400",
+        needs: Needs::Service,
+        run: |bench| refused(bench, &["%20", "5%20", "%205", "%2B5", "5%00", "5%0A", "%FF", "%D9%A5"]),
+    },
+    Test {
+        id: "P10",
+        claim: "the size is compared after percent-decoding",
+        needs: Needs::Service,
+        run: |bench| bench.ask(&Request::get("/pong/%35"), &Expected::Pong(5)).map(drop),
+    },
+    Test {
+        id: "P11",
+        claim: "a broken percent-escape is refused with 400 or by closing, and nobody else notices",
+        needs: Needs::Service,
+        run: |bench| refuses_or_closes(bench, "`GET /pong/%zz`", &Request::get("/pong/%zz").bytes()),
+    },
+    Test {
+        id: "P12",
+        claim: "a query is ignored",
+        needs: Needs::Service,
+        run: |bench| bench.ask(&Request::get("/pong/5?size=6"), &Expected::Pong(5)).map(drop),
+    },
+    Test {
+        id: "P13",
+        claim: "`HEAD` answers type and length of `GET` without a body",
+        needs: Needs::Service,
+        run: heads_have_no_body,
+    },
+    Test {
+        id: "P14",
+        claim: "`HEAD` of a wrong size is 400 without a body",
+        needs: Needs::Service,
+        run: |bench| head_then_pong(bench, "/pong/abc", &Expected::Problem(400)),
+    },
+    Test {
+        id: "P15",
+        claim: "the same request gets the same reply, all but `Date`",
+        needs: Needs::Service,
+        run: replies_are_the_same,
+    },
+];
+
+/// Sizes around the edges of digits, segments, pages and buffers.
+const SIZES: [usize; 22] = [
+    6, 7, 8, 9, 10, 99, 100, 1000, 1459, 1460, 1461, 4095, 4096, 4097, 8192, 16_384, 65_535, 65_536, 65_537,
+    87_380, 500_000, 1_000_000,
+];
+
+const NOT_CANONICAL: [&str; 13] =
+    ["abc", "-5", "+5", "5.0", "5e3", "0x5", "007", "05", "5a", "a5", "5_0", "5,0", "5;a=1"];
+
+fn pongs(bench: &mut Bench, sizes: &[usize]) -> Verdict {
+    sizes.iter().try_for_each(|n| bench.ask(&Request::pong(*n), &Expected::Pong(*n)).map(drop))
+}
+
+fn refused(bench: &mut Bench, sizes: &[&str]) -> Verdict {
+    sizes.iter().try_for_each(|size| {
+        bench.ask(&Request::get(format!("/pong/{size}")), &Expected::Problem(400)).map(drop)
+    })
+}
+
+fn sizes_out_of_range_are_400(bench: &mut Bench) -> Verdict {
+    // The two large ones are 5 modulo 2^32 and 2^64.
+    refused(bench, &["0", "1", "2", "3", "100000001", "4294967301", "18446744073709551621"])?;
+    refused(bench, &[&"9".repeat(400)])
+}
+
+fn heads_have_no_body(bench: &mut Bench) -> Verdict {
+    [5, 1_000_000]
+        .into_iter()
+        .try_for_each(|n| head_then_pong(bench, &format!("/pong/{n}"), &Expected::Pong(n)))
+}
+
+/// Asks the head, then row P2 on the same connection: a body behind the head would be in its way.
+fn head_then_pong(bench: &mut Bench, path: &str, expected: &Expected) -> Verdict {
+    let mut connection = bench.connect()?;
+    ask(&mut connection, &Request::head(path), expected)?;
+    ask(&mut connection, &Request::pong(5), &Expected::Pong(5)).map(drop)
+}
+
+fn replies_are_the_same(bench: &mut Bench) -> Verdict {
+    let request = Request::pong(1000);
+    // Both bodies keep the law, or asking would have failed.
+    let first = bench.ask(&request, &Expected::Pong(1000))?.head.lasting_headers();
+    let second = bench.ask(&request, &Expected::Pong(1000))?.head.lasting_headers();
+    if first == second {
+        return Ok(());
+    }
+    Err(differs(request, format_args!("the headers {first:?} again"), format_args!("{second:?}")))
+}

@@ -1,0 +1,276 @@
+//! Rows C1 to C15: arguments, configuration, the `ready` line and the port.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+
+use super::bench::{Bench, Service};
+use super::client::{ClientError, Connection};
+use super::outcome::{Shortfall, Verdict, differs, quoted};
+use super::running::{Ended, Patience};
+use super::{Needs, Test};
+
+/// The group.
+pub(super) const ROWS: &[Test] = &[
+    Test {
+        id: "C1",
+        claim: "`--version` prints one line of four words, the first the language, and exits with 0",
+        needs: Needs::Program,
+        run: |bench| version_line(bench, &[]).map(drop),
+    },
+    Test {
+        id: "C2",
+        claim: "`--version` prints the same line whatever the environment says",
+        needs: Needs::Program,
+        run: version_ignores_the_environment,
+    },
+    Test {
+        id: "C3",
+        claim: "an unknown argument is refused in one line that names it and `--version`, exit code 2",
+        needs: Needs::Program,
+        run: |bench| refuses(bench, &["--frobnicate"], &[], &["--frobnicate", "--version"]),
+    },
+    Test {
+        id: "C4",
+        claim: "an argument behind `--version` is refused in one line, exit code 2",
+        needs: Needs::Program,
+        run: |bench| refuses(bench, &["--version", "extra"], &[], &[]),
+    },
+    Test {
+        id: "C5",
+        claim: "a `PORT` that is no number from 0 to 65535 in digits is refused in one line, exit code 2",
+        needs: Needs::Program,
+        run: wrong_ports_are_refused,
+    },
+    Test {
+        id: "C6",
+        claim: "an unknown `WORKLOAD` is refused in one line that names `pingpong`, exit code 2",
+        needs: Needs::Program,
+        run: |bench| refuses_value(bench, "WORKLOAD", "frobnicate", &["pingpong"]),
+    },
+    Test {
+        id: "C7",
+        claim: "an unknown `PROTOCOL` is refused in one line that names `http1-json`, exit code 2",
+        needs: Needs::Program,
+        run: |bench| refuses_value(bench, "PROTOCOL", "frobnicate", &["http1-json"]),
+    },
+    Test {
+        id: "C8",
+        claim: "a `HOST` that is no address is refused in one line, exit code 2",
+        needs: Needs::Program,
+        run: |bench| refuses_value(bench, "HOST", "frobnicate", &[]),
+    },
+    Test {
+        id: "C9",
+        claim: "a `HOST` that is not this host's is refused in one line, exit code 2",
+        needs: Needs::Program,
+        run: |bench| refuses_value(bench, "HOST", "192.0.2.1", &[]),
+    },
+    Test {
+        id: "C10",
+        claim: "`TLS_CERT`, `TLS_KEY` and `DIRECT` are refused in one line where not supported, exit code 2",
+        needs: Needs::Program,
+        run: unsupported_variables_are_refused,
+    },
+    Test {
+        id: "C11",
+        claim: "variables set to the empty text count as unset",
+        needs: Needs::Service,
+        run: empty_variables_count_as_unset,
+    },
+    Test {
+        id: "C12",
+        claim: "stdout is exactly `ready <port>`, and the port answers at once",
+        needs: Needs::Service,
+        run: ready_is_true_and_alone,
+    },
+    Test {
+        id: "C13",
+        claim: "a given `PORT` is the port",
+        needs: Needs::Service,
+        run: |bench| on_a_free_port(bench).map(drop),
+    },
+    Test {
+        id: "C14",
+        claim: "a port in use is refused in one line, exit code 3, and its owner goes on",
+        needs: Needs::Service,
+        run: port_in_use_is_refused,
+    },
+    Test {
+        id: "C15",
+        claim: "`HOST=::1` listens there and there only",
+        needs: Needs::Service,
+        run: listens_on_the_host_only,
+    },
+];
+
+/// Runs `--version` and returns what it printed, without the line feed.
+///
+/// # Errors
+/// Where it ends otherwise or prints anything else.
+pub(super) fn version_line(bench: &Bench, environment: &[(&str, &str)]) -> Result<String, Shortfall> {
+    let language = &bench.subject.language;
+    let expected = format!("exit code 0, one line of four words with `{language}` first, nothing on stderr");
+    let wrong = |came: String| differs("`--version`", &expected, came);
+    let ended = bench.run(&["--version"], environment, Patience::UntilDeadline)?.map_err(wrong)?;
+    match line_of(&ended.stdout) {
+        Some(line) if ended.code() == Some(0) && ended.stderr.is_empty() && is_version(line, language) => {
+            Ok(line.to_owned())
+        }
+        _ => Err(wrong(ended.to_string())),
+    }
+}
+
+/// Whether `line` is four words with one space between, the first the language.
+fn is_version(line: &str, language: &str) -> bool {
+    let words: Vec<_> = line.split(' ').collect();
+    let word = |word: &&str| !word.is_empty() && !word.contains(char::is_whitespace);
+    words.len() == 4 && words.iter().all(word) && words[0] == language
+}
+
+/// The text of a single line that ends with a line feed.
+fn line_of(bytes: &[u8]) -> Option<&str> {
+    let line = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
+    (!line.is_empty() && !line.contains('\n')).then_some(line)
+}
+
+fn version_ignores_the_environment(bench: &mut Bench) -> Verdict {
+    let plain = version_line(bench, &[])?;
+    let disturbed = version_line(bench, &[("PORT", "abc")])?;
+    if plain == disturbed {
+        return Ok(());
+    }
+    let came = quoted(disturbed.as_bytes());
+    Err(differs("`--version` with `PORT=abc`", format_args!("`{plain}`"), came))
+}
+
+/// Checks that a start is refused with exit code 2 and one line that holds `words`.
+fn refuses(bench: &Bench, arguments: &[&str], environment: &[(&str, &str)], words: &[&str]) -> Verdict {
+    let settings = environment.iter().map(|(name, value)| format!("{name}={value}"));
+    let what: Vec<_> = settings.chain(arguments.iter().map(|argument| (*argument).to_owned())).collect();
+    let ended = bench.run(arguments, environment, Patience::UntilItSpeaks)?;
+    check_refusal(ended, &what.join(" "), 2, words)
+}
+
+fn check_refusal(ended: Result<Ended, String>, what: &str, code: i32, words: &[&str]) -> Verdict {
+    let holding = if words.is_empty() { "" } else { " holding " };
+    let list: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
+    let expected =
+        format!("exit code {code}, nothing on stdout, one line on stderr{holding}{}", list.join(" and "));
+    let wrong = |came: String| Err(differs(format_args!("start with `{what}`"), &expected, came));
+    match ended {
+        Err(came) => wrong(came),
+        Ok(ended) => {
+            let named =
+                line_of(&ended.stderr).is_some_and(|line| words.iter().all(|word| line.contains(word)));
+            let right = ended.code() == Some(code) && ended.stdout.is_empty() && named;
+            if right { Ok(()) } else { wrong(ended.to_string()) }
+        }
+    }
+}
+
+/// Checks that a variable's value is refused in a line that holds both and `words`.
+fn refuses_value(bench: &Bench, name: &str, value: &str, words: &[&str]) -> Verdict {
+    let words: Vec<_> = [name, value].into_iter().chain(words.iter().copied()).collect();
+    refuses(bench, &[], &[(name, value)], &words)
+}
+
+fn wrong_ports_are_refused(bench: &mut Bench) -> Verdict {
+    let wrong = ["abc", "-1", "+80", "65536", "80a", "8 0", "99999999999999999999"];
+    wrong.into_iter().try_for_each(|port| refuses_value(bench, "PORT", port, &[]))
+}
+
+fn unsupported_variables_are_refused(bench: &mut Bench) -> Verdict {
+    let direct = bench.subject.protocols.iter().any(|protocol| protocol == "direct");
+    [("TLS_CERT", "/dev/null"), ("TLS_KEY", "/dev/null"), ("DIRECT", "1")]
+        .into_iter()
+        .filter(|(name, _)| *name != "DIRECT" || !direct)
+        .try_for_each(|(name, value)| refuses_value(bench, name, value, &[]))
+}
+
+fn empty_variables_count_as_unset(bench: &mut Bench) -> Verdict {
+    let empty = ["WORKLOAD", "PROTOCOL", "HOST", "TLS_CERT", "TLS_KEY", "DIRECT"].map(|name| (name, ""));
+    bench.start_with(&empty).map(drop)
+}
+
+fn ready_is_true_and_alone(bench: &mut Bench) -> Verdict {
+    let service = bench.start()?;
+    service.answers()?;
+    let more = service.kill();
+    if more.is_empty() {
+        return Ok(());
+    }
+    Err(differs("start", "nothing on stdout behind `ready <port>`", quoted(&more)))
+}
+
+/// How often a row tries again where another process may have taken a port that was free a moment ago.
+const ATTEMPTS: usize = 3;
+
+/// Starts the service on a port that was free a moment ago.
+fn on_a_free_port(bench: &Bench) -> Result<Service, Shortfall> {
+    let mut outcome = Err(Shortfall::Skipped("no port was tried".to_owned()));
+    for _ in 0..ATTEMPTS {
+        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+        let free =
+            free.map_err(|error| Shortfall::Skipped(format!("this host has no free port: {error}")))?;
+        let port = free.port().to_string();
+        outcome = bench.start_with(&[("PORT", &port)]).and_then(|service| {
+            let came = service.address().port();
+            if came == free.port() {
+                return Ok(service);
+            }
+            Err(differs(format_args!("start with `PORT={port}`"), format_args!("`ready {port}`"), came))
+        });
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome
+}
+
+fn port_in_use_is_refused(bench: &mut Bench) -> Verdict {
+    let first = on_a_free_port(bench)?;
+    let port = first.address().port().to_string();
+    let second = bench.run(&[], &[("PORT", &port)], Patience::UntilItSpeaks)?;
+    check_refusal(second, &format!("PORT={port}"), 3, &["PORT", &port])?;
+    first.answers()
+}
+
+fn listens_on_the_host_only(bench: &mut Bench) -> Verdict {
+    if let Err(error) = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)) {
+        return Err(Shortfall::Skipped(format!("this host has no `::1`: {error}")));
+    }
+    let mut came = String::new();
+    // Another process may listen on 127.0.0.1 at the same port, but hardly three times.
+    for _ in 0..ATTEMPTS {
+        let service = bench.start_with(&[("HOST", "::1")])?;
+        service.answers()?;
+        let other = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), service.address().port());
+        match Connection::open(other, bench.limits()) {
+            Err(ClientError::Refused) => return Ok(()),
+            Err(error) => came = error.to_string(),
+            Ok(_) => came = "an accepted one".to_owned(),
+        }
+    }
+    Err(differs("connecting to 127.0.0.1 with `HOST=::1`", "a refused connection", came))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_four_words_with_one_space_between() {
+        assert!(is_version("Go 1.26.8 net/http 1.26.8", "Go"));
+        for line in ["go 1 a 1", "Go  1 a 1", "Go 1 a", "Go 1 a 1 x", "Go 1 a 1 ", " Go 1 a 1", "Go 1 a 1\r"]
+        {
+            assert!(!is_version(line, "Go"), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn one_line_ends_with_its_line_feed() {
+        assert_eq!(line_of(b"a b\n"), Some("a b"));
+        for text in ["", "\n", "a", "a\nb\n", "a\n\n"] {
+            assert_eq!(line_of(text.as_bytes()), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! What a right reply is, by the letter of the contract: status, exact `Content-Type` and `Content-Length`, no
+//! `Transfer-Encoding`, the body byte for byte and nothing behind it.
+//!
+//! It sends one request at a time over a connection it is given and says what came instead of what was expected.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::client::{ClientError, Connection, Head, Quiet};
+use super::outcome::{Shortfall, Verdict, differs, quoted};
+
+/// An error reply longer than this is none.
+const LONGEST_PROBLEM: usize = 64 << 10;
+
+/// A request, to be sent in one write.
+#[derive(Debug, Clone)]
+pub(super) struct Request {
+    method: &'static str,
+    path: String,
+    version: &'static str,
+    /// Header lines behind `Host`, each with its CR LF.
+    headers: String,
+}
+
+impl Request {
+    /// `GET path`, HTTP/1.1.
+    pub(super) fn get(path: impl Into<String>) -> Self {
+        Self { method: "GET", path: path.into(), version: "HTTP/1.1", headers: String::new() }
+    }
+
+    /// `GET /pong/{n}`.
+    pub(super) fn pong(n: usize) -> Self {
+        Self::get(format!("/pong/{n}"))
+    }
+
+    /// `HEAD path`.
+    pub(super) fn head(path: impl Into<String>) -> Self {
+        Self { method: "HEAD", ..Self::get(path) }
+    }
+
+    /// Another method with an empty body.
+    pub(super) fn empty(method: &'static str, path: impl Into<String>) -> Self {
+        Self { method, ..Self::get(path) }.with("Content-Length: 0")
+    }
+
+    /// The same with one more header line.
+    pub(super) fn with(mut self, header: &str) -> Self {
+        self.headers.push_str(header);
+        self.headers.push_str("\r\n");
+        self
+    }
+
+    /// The same in HTTP/1.0.
+    pub(super) fn in_http10(self) -> Self {
+        Self { version: "HTTP/1.0", ..self }
+    }
+
+    /// What goes over the wire.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let Self { method, path, version, headers } = self;
+        format!("{method} {path} {version}\r\nHost: localhost\r\n{headers}\r\n").into_bytes()
+    }
+}
+
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path: String = self.path.chars().take(40).collect();
+        let more = if path.len() < self.path.len() { "…" } else { "" };
+        write!(f, "`{} {path}{more}`", self.method)
+    }
+}
+
+/// What the contract says to a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// 200 with the body of that many bytes; at least 4.
+    Pong(usize),
+    /// 200 with this text.
+    Version(String),
+    /// This status and a body that says what was wrong.
+    Problem(u16),
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pong(n) => write!(f, "pong({n})"),
+            Self::Version(text) => write!(f, "status 200 with `{text}`"),
+            Self::Problem(status) => write!(f, "error({status})"),
+        }
+    }
+}
+
+impl Expected {
+    fn status(&self) -> u16 {
+        match self {
+            Self::Pong(_) | Self::Version(_) => 200,
+            Self::Problem(status) => *status,
+        }
+    }
+
+    fn content_type(&self) -> &'static str {
+        match self {
+            Self::Pong(_) | Self::Version(_) => "text/plain",
+            Self::Problem(_) => "application/json",
+        }
+    }
+
+    /// The length of the body, where it is known beforehand.
+    fn length(&self) -> Option<usize> {
+        match self {
+            Self::Pong(n) => Some(*n),
+            Self::Version(text) => Some(text.len()),
+            Self::Problem(_) => None,
+        }
+    }
+
+    /// Judges a head and returns the length of the body that belongs to it.
+    fn check_head(&self, head: &Head) -> Result<usize, String> {
+        if head.status != self.status() {
+            return Err(format!("status {}", head.status));
+        }
+        check_header(head, "content-type", self.content_type())?;
+        if head.values("transfer-encoding").next().is_some() {
+            return Err("a head with `Transfer-Encoding`".to_owned());
+        }
+        if let Some(length) = self.length() {
+            check_header(head, "content-length", &length.to_string())?;
+            return Ok(length);
+        }
+        let length = head.only("content-length").ok_or("a head without exactly one `Content-Length`")?;
+        let digits = length.bytes().all(|byte| byte.is_ascii_digit());
+        let length = length.parse().ok().filter(|length| digits && *length <= LONGEST_PROBLEM);
+        length.ok_or_else(|| "a head whose `Content-Length` is no number up to 64 KiB".to_owned())
+    }
+
+    fn check_body(&self, body: &[u8]) -> Result<(), String> {
+        match self {
+            Self::Pong(n) => check_pong(body, *n),
+            Self::Version(text) if body == text.as_bytes() => Ok(()),
+            Self::Version(_) => Err(format!("the body {}", quoted(body))),
+            Self::Problem(_) => check_problem(body),
+        }
+    }
+}
+
+fn check_header(head: &Head, name: &str, expected: &str) -> Result<(), String> {
+    if head.only(name) == Some(expected) {
+        return Ok(());
+    }
+    let values: Vec<_> = head.values(name).map(|value| quoted(value.as_bytes())).collect();
+    let came = if values.is_empty() { "nothing".to_owned() } else { values.join(" and ") };
+    Err(format!("{came} as `{name}` instead of `{expected}`"))
+}
+
+/// The law of the body: byte 0 is `p`, the last two are `ng`, all between are `o`.
+fn check_pong(body: &[u8], n: usize) -> Result<(), String> {
+    let law = |index: usize| match index {
+        0 => b'p',
+        _ if index + 2 == n => b'n',
+        _ if index + 1 == n => b'g',
+        _ => b'o',
+    };
+    match body.iter().enumerate().find(|(index, byte)| **byte != law(*index)) {
+        Some((index, byte)) => {
+            Err(format!("{} instead of `{}` as byte {index}", quoted(&[*byte]), char::from(law(index))))
+        }
+        None if body.len() == n => Ok(()),
+        None => Err(format!("{} bytes", body.len())),
+    }
+}
+
+/// An object with `error` as its only key and a text that is not empty.
+fn check_problem(body: &[u8]) -> Result<(), String> {
+    let wrong = || format!("the body {} instead of {{\"error\": \"<text>\"}}", quoted(body));
+    let Ok(Value::Object(object)) = serde_json::from_slice(body) else { return Err(wrong()) };
+    let said = object.get("error").and_then(Value::as_str).filter(|text| !text.is_empty());
+    if said.is_some() && object.len() == 1 { Ok(()) } else { Err(wrong()) }
+}
+
+/// A reply that was found right.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) head: Head,
+    pub(super) body: Vec<u8>,
+}
+
+/// Sends a request, reads the right reply and checks that the connection stays open with nothing behind it.
+///
+/// # Errors
+/// Where another reply comes, or none, or more, or the connection is closed.
+pub(super) fn ask(
+    connection: &mut Connection,
+    request: &Request,
+    expected: &Expected,
+) -> Result<Reply, Shortfall> {
+    let reply = exchange(connection, request, expected)?;
+    check_open(connection, request, &reply)?;
+    Ok(reply)
+}
+
+/// Sends a request and reads the right reply, whatever is behind it.
+///
+/// # Errors
+/// Where another reply comes, or none.
+pub(super) fn exchange(
+    connection: &mut Connection,
+    request: &Request,
+    expected: &Expected,
+) -> Result<Reply, Shortfall> {
+    connection.send(&request.bytes()).map_err(|error| differs(request, expected, error))?;
+    receive(connection, request, expected)
+}
+
+/// Reads the right reply to a request that was sent before.
+///
+/// # Errors
+/// Where another reply comes, or none.
+pub(super) fn receive(
+    connection: &mut Connection,
+    request: &Request,
+    expected: &Expected,
+) -> Result<Reply, Shortfall> {
+    read(connection, request, expected).map_err(|came| differs(request, expected, came))
+}
+
+fn read(connection: &mut Connection, request: &Request, expected: &Expected) -> Result<Reply, String> {
+    let text = |error: ClientError| error.to_string();
+    let limits = connection.limits();
+    let head = connection.head(limits.for_reply(expected.length().unwrap_or(0))).map_err(text)?;
+    let length = match (request.method, expected) {
+        // Row P14 asks a length of no head of an error, since there is no body to compare it with.
+        ("HEAD", Expected::Problem(status)) => {
+            if head.status != *status {
+                return Err(format!("status {}", head.status));
+            }
+            check_header(&head, "content-type", expected.content_type())?;
+            0
+        }
+        ("HEAD", _) => expected.check_head(&head).map(|_| 0)?,
+        _ => expected.check_head(&head)?,
+    };
+    let body = connection.body(length, limits.for_reply(length)).map_err(text)?;
+    if request.method != "HEAD" {
+        expected.check_body(&body)?;
+    }
+    Ok(Reply { head, body })
+}
+
+/// Checks that a connection is kept open after the reply to `request`, with nothing behind it.
+///
+/// # Errors
+/// Where it was closed, or more came.
+pub(super) fn check_open(connection: &mut Connection, request: &Request, reply: &Reply) -> Verdict {
+    let expected = "a connection that stays open with nothing behind the reply";
+    let announced = reply.head.values("connection").any(|value| value.eq_ignore_ascii_case("close"));
+    if announced {
+        return Err(differs(request, expected, "`Connection: close`"));
+    }
+    match connection.watch() {
+        Quiet::Open => Ok(()),
+        Quiet::Closed => Err(differs(request, expected, "its end")),
+        Quiet::Noisy(bytes) => Err(differs(request, expected, format_args!("{} behind it", quoted(&bytes)))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(text: &str) -> Head {
+        Head::parse(text.replace('\n', "\r\n").as_bytes()).expect("a head")
+    }
+
+    #[test]
+    fn the_law_of_pong_is_judged_byte_for_byte() {
+        for (n, body) in [(4, "pong"), (5, "poong"), (6, "pooong")] {
+            assert_eq!(check_pong(body.as_bytes(), n), Ok(()));
+        }
+        for (n, body, came) in [
+            (4, "Pong", "`P` instead of `p` as byte 0"),
+            (5, "poOng", "`O` instead of `o` as byte 2"),
+            (6, "poooog", "`o` instead of `n` as byte 4"),
+            (5, "poon", "4 bytes"),
+        ] {
+            assert_eq!(check_pong(body.as_bytes(), n), Err(came.to_owned()));
+        }
+    }
+
+    #[test]
+    fn an_error_body_has_one_key_and_a_text() {
+        assert_eq!(check_problem(br#"{"error": "no"}"#), Ok(()));
+        for body in [r#"{"error":""}"#, r#"{"error":1}"#, r#"{"error":"a","b":1}"#, "{}", "[]", "no", ""] {
+            assert!(check_problem(body.as_bytes()).is_err(), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_head_is_right_to_the_letter_or_wrong() {
+        let pong = Expected::Pong(5);
+        let right = "HTTP/1.1 200 OK\nContent-Type: text/plain\ncontent-length: 5";
+        assert_eq!(pong.check_head(&head(right)), Ok(5));
+        for (wrong, by) in [
+            ("200 OK", "201 Created"),
+            ("text/plain", "text/plain; charset=utf-8"),
+            ("length: 5", "length: 05"),
+            ("length: 5", "length: 5\ncontent-length: 5"),
+            ("\ncontent-length: 5", ""),
+            ("OK", "OK\nTransfer-Encoding: chunked"),
+        ] {
+            let text = right.replace(wrong, by);
+            assert_ne!(text, right);
+            assert!(pong.check_head(&head(&text)).is_err(), "{text}");
+        }
+    }
+}

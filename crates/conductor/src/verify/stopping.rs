@@ -1,0 +1,184 @@
+//! Rows S1 to S9: what SIGTERM does. Each starts an instance of its own.
+
+use std::thread;
+use std::time::Duration;
+
+use super::bench::{Bench, Stopping};
+use super::client::{ClientError, Connection};
+use super::limits::IDLE_END;
+use super::outcome::{Shortfall, Verdict, differs};
+use super::reply::{Expected, Request, ask, receive};
+use super::{Needs, Test};
+
+/// The group.
+pub(super) const ROWS: &[Test] = &[
+    Test {
+        id: "S1",
+        claim: "SIGTERM without connections: exit code 0 within 5 s, without a word",
+        needs: Needs::Service,
+        run: |bench| bench.start()?.terminate()?.end(),
+    },
+    Test {
+        id: "S2",
+        claim: "SIGTERM ends idle connections within 1 s",
+        needs: Needs::Service,
+        run: idle_connections_end,
+    },
+    Test {
+        id: "S3",
+        claim: "SIGTERM amid a reply: it is sent in full, then the connection and the process end",
+        needs: Needs::Service,
+        run: |bench| stop_amid_a_reply(bench).map(drop),
+    },
+    Test {
+        id: "S4",
+        claim: "SIGTERM closes the listener while a reply is outstanding",
+        needs: Needs::Service,
+        run: the_listener_is_closed,
+    },
+    Test {
+        id: "S5",
+        claim: "a client that does not read its reply does not keep the process beyond 5 s",
+        needs: Needs::Service,
+        run: a_client_that_does_not_read_is_cut_off,
+    },
+    Test {
+        id: "S6",
+        claim: "a connection that never carried a request does not keep the process beyond 5 s",
+        needs: Needs::Service,
+        run: |bench| stop_behind(bench, 0),
+    },
+    Test {
+        id: "S7",
+        claim: "half a head does not keep the process beyond 5 s",
+        needs: Needs::Service,
+        run: |bench| stop_behind(bench, Request::pong(5).bytes().len() / 2),
+    },
+    Test {
+        id: "S8",
+        claim: "the port can be used again at once",
+        needs: Needs::Service,
+        run: the_port_is_free_again,
+    },
+    Test {
+        id: "S9",
+        claim: "SIGTERM is handled as soon as `ready` is said",
+        needs: Needs::Service,
+        run: sigterm_at_once,
+    },
+];
+
+/// Between a signal or a connection and what is looked at next.
+const MOMENT: Duration = Duration::from_millis(200);
+
+/// For the service to accept a connection that says nothing it could answer.
+const ACCEPT: Duration = Duration::from_millis(50);
+
+/// Times that row S9 tries to hit the gap between `ready` and the handling of SIGTERM.
+const TRIES: usize = 5;
+
+/// Times that row S8 tries, since another process may take the port meanwhile.
+const ATTEMPTS: usize = 3;
+
+const LARGE: usize = 10_000_000;
+
+fn idle_connections_end(bench: &mut Bench) -> Verdict {
+    let service = bench.start()?;
+    let mut connections = Vec::new();
+    for _ in 0..3 {
+        let mut connection = service.connect()?;
+        ask(&mut connection, &Request::pong(5), &Expected::Pong(5))?;
+        connections.push(connection);
+    }
+    let stopping = service.terminate()?;
+    let deadline = stopping.signalled() + IDLE_END;
+    for connection in &mut connections {
+        let end = connection.end(deadline);
+        end.map_err(|came| differs("SIGTERM", "the end of each idle connection within 1 s", came))?;
+    }
+    stopping.end()
+}
+
+/// Starts an instance, asks a large reply, reads its beginning and sends SIGTERM.
+fn signal_amid_a_reply(bench: &mut Bench) -> Result<(Stopping, Connection), Shortfall> {
+    let service = bench.start()?;
+    let mut connection = service.connect()?;
+    let request = Request::pong(LARGE);
+    connection
+        .send(&request.bytes())
+        .and_then(|()| connection.receive_at_least(1000))
+        .map_err(|error| differs(request, "a reply that begins", error))?;
+    Ok((service.terminate()?, connection))
+}
+
+/// Row S3; returns the port.
+fn stop_amid_a_reply(bench: &mut Bench) -> Result<u16, Shortfall> {
+    let (stopping, mut connection) = signal_amid_a_reply(bench)?;
+    thread::sleep(MOMENT);
+    receive(&mut connection, &Request::pong(LARGE), &Expected::Pong(LARGE))?;
+    let end = connection.end_behind_reply();
+    end.map_err(|came| differs("SIGTERM amid a reply", "the end of the stream behind the reply", came))?;
+    let port = stopping.address().port();
+    stopping.end()?;
+    Ok(port)
+}
+
+fn the_listener_is_closed(bench: &mut Bench) -> Verdict {
+    let (stopping, connection) = signal_amid_a_reply(bench)?;
+    thread::sleep(MOMENT);
+    let came = match Connection::open(stopping.address(), bench.limits()) {
+        Err(ClientError::Refused) => None,
+        Err(error) => Some(error.to_string()),
+        Ok(_) => Some("an accepted one".to_owned()),
+    };
+    drop(connection);
+    match came {
+        None => Ok(()),
+        Some(came) => Err(differs("connecting 200 ms after SIGTERM", "a refused connection", came)),
+    }
+}
+
+fn a_client_that_does_not_read_is_cut_off(bench: &mut Bench) -> Verdict {
+    let (stopping, connection) = signal_amid_a_reply(bench)?;
+    let end = stopping.end();
+    drop(connection);
+    end
+}
+
+/// Connects, sends the beginning of a head, then SIGTERM.
+fn stop_behind(bench: &mut Bench, length: usize) -> Verdict {
+    let service = bench.start()?;
+    let mut connection = service.connect()?;
+    connection
+        .send(&Request::pong(5).bytes()[..length])
+        .map_err(|error| differs("half a head", "a write that is taken", error))?;
+    thread::sleep(ACCEPT);
+    let end = service.terminate()?.end();
+    drop(connection);
+    end
+}
+
+fn the_port_is_free_again(bench: &mut Bench) -> Verdict {
+    let mut outcome = Ok(());
+    for _ in 0..ATTEMPTS {
+        let port = stop_amid_a_reply(bench)?;
+        outcome = again_on(bench, port);
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome
+}
+
+fn again_on(bench: &Bench, port: u16) -> Verdict {
+    let service = bench.start_with(&[("PORT", &port.to_string())])?;
+    let came = service.address().port();
+    if came == port {
+        return Ok(());
+    }
+    Err(differs(format_args!("start with `PORT={port}` again"), format_args!("`ready {port}`"), came))
+}
+
+fn sigterm_at_once(bench: &mut Bench) -> Verdict {
+    (0..TRIES).try_for_each(|_| bench.start()?.terminate()?.end())
+}

@@ -1,0 +1,281 @@
+//! The table of `services/README.md` against the real services, which keep it, and against versions of the Go
+//! service that break it in one place each: exactly the rows that speak of that place must fail.
+//!
+//! A service whose program is missing is built first, with its own `build.command`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::Deserialize;
+use tempfile::TempDir;
+use weighbridge_conductor::verify::{self, Depth, Row, RowResult, Subject};
+
+/// What of a `service.toml` is needed here.
+#[derive(Deserialize)]
+struct Manifest {
+    name: String,
+    language: String,
+    workloads: Vec<String>,
+    protocols: Vec<String>,
+    build: Step,
+    start: Step,
+}
+
+#[derive(Deserialize)]
+struct Step {
+    command: Vec<String>,
+}
+
+fn services() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../services")
+}
+
+fn manifest(folder: &Path) -> Manifest {
+    let text = fs::read_to_string(folder.join("service.toml")).expect("a service.toml");
+    toml::from_str(&text).expect("a service.toml of the contract")
+}
+
+fn build(folder: &Path, command: &[String]) {
+    let mut build = Command::new(&command[0]);
+    // Set by the cargo that runs this test, it would override the toolchain that the service pins.
+    build.env_remove("RUSTUP_TOOLCHAIN");
+    let output = build.args(&command[1..]).current_dir(folder).output().expect("the toolchain is there");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn subject(folder: &Path) -> Subject {
+    let Manifest { name, language, workloads, protocols, build: step, start } = manifest(folder);
+    if !folder.join(&start.command[0]).is_file() {
+        build(folder, &step.command);
+    }
+    Subject { name, language, folder: folder.to_owned(), start: start.command, workloads, protocols }
+}
+
+fn ids<'a>(rows: &'a [Row], of_interest: impl Fn(&RowResult) -> bool + 'a) -> Vec<&'static str> {
+    rows.iter().filter(|row| of_interest(&row.result)).map(|row| row.id).collect()
+}
+
+fn failures(rows: &[Row]) -> Vec<&'static str> {
+    ids(rows, |result| matches!(result, RowResult::Failed(_)))
+}
+
+fn row<'a>(rows: &'a [Row], id: &str) -> &'a Row {
+    rows.iter().find(|row| row.id == id).expect("every row is reported")
+}
+
+/// All that is not passed, for the message of an assertion.
+fn remarks(rows: &[Row]) -> String {
+    let remark = |row: &Row| Some(format!("{} {}: {}\n", row.id, row.result.word(), row.result.detail()?));
+    rows.iter().filter_map(remark).collect()
+}
+
+fn keeps_the_contract(name: &str) {
+    let subject = subject(&services().join(name));
+    let mut seen = Vec::new();
+    let rows = verify::service(&subject, Depth::Full, &mut |row| seen.push(row.clone()));
+    assert_eq!(rows, seen, "each row is told when it is done");
+    assert_eq!(rows.len(), 59);
+    // H20 is advice about a time, which a busy host may miss; `::1` is the host's.
+    let allowed = |row: &Row| {
+        matches!((row.id, row.result.word()), (_, "passed") | ("H20", "warned") | ("C15", "skipped"))
+    };
+    assert!(rows.iter().all(allowed), "{}", remarks(&rows));
+}
+
+#[test]
+fn the_rust_service_keeps_the_contract() {
+    keeps_the_contract("rust");
+}
+
+#[test]
+fn the_go_service_keeps_the_contract() {
+    keeps_the_contract("go");
+}
+
+/// The Go service with some of its text replaced, in a folder of its own.
+struct Mutant {
+    folder: TempDir,
+    subject: Subject,
+}
+
+impl Mutant {
+    fn new(patches: &[(&str, &str)]) -> Self {
+        let original = services().join("go");
+        let folder = TempDir::new().expect("a temporary folder");
+        for file in ["go.mod", "service.toml"] {
+            fs::copy(original.join(file), folder.path().join(file)).expect("a copy");
+        }
+        let mut source = fs::read_to_string(original.join("main.go")).expect("the source");
+        // A shorter grace than the contract allows keeps it all the same, and these tests short.
+        for (from, to) in patches.iter().chain(&[("grace = 4 * time.Second", "grace = 1 * time.Second")]) {
+            assert_eq!(source.matches(from).count(), 1, "`{from}` must be in the source once");
+            source = source.replace(from, to);
+        }
+        fs::write(folder.path().join("main.go"), source).expect("a source");
+        let subject = subject(folder.path());
+        Self { folder, subject }
+    }
+
+    fn verify(&self) -> Vec<Row> {
+        let rows = verify::service(&self.subject, Depth::Quick, &mut |_| {});
+        assert_eq!(self.processes(), Vec::<PathBuf>::new(), "every process must be gone");
+        rows
+    }
+
+    /// Processes whose program lies in the folder.
+    fn processes(&self) -> Vec<PathBuf> {
+        let folder = self.folder.path().canonicalize().expect("it is there");
+        let programs = fs::read_dir("/proc").expect("a /proc").flatten();
+        let programs = programs.filter_map(|entry| fs::read_link(entry.path().join("exe")).ok());
+        programs.filter(|program| program.starts_with(&folder)).collect()
+    }
+}
+
+#[track_caller]
+fn fails_exactly(patches: &[(&str, &str)], expected: &[&str]) -> Vec<Row> {
+    let rows = Mutant::new(patches).verify();
+    assert_eq!(failures(&rows), expected, "{}", remarks(&rows));
+    rows
+}
+
+#[track_caller]
+fn says(rows: &[Row], id: &str, text: &str) {
+    let detail = row(rows, id).result.detail().expect("it did not pass");
+    assert!(detail.contains(text), "{id}: {detail}");
+}
+
+#[test]
+fn a_wrong_content_type_of_errors_is_found() {
+    let rows = fails_exactly(
+        &[(
+            r#"reply(w, status, "application/json", body)"#,
+            r#"reply(w, status, "application/json; charset=utf-8", body)"#,
+        )],
+        &["H3", "H4", "H5", "H7", "P6", "P7", "P8", "P9", "P14"],
+    );
+    says(
+        &rows,
+        "P8",
+        "came `application/json; charset=utf-8` as `content-type` instead of `application/json`",
+    );
+    assert_eq!(
+        ids(&rows, |result| matches!(result, RowResult::Skipped(_))),
+        ["H19", "P5"],
+        "quick skips these"
+    );
+}
+
+#[test]
+fn a_body_that_is_one_byte_short_is_found() {
+    let rows = fails_exactly(
+        &[("\tw.Write(body)", "\tif len(body) == 87380 {\n\t\tbody = body[1:]\n\t}\n\tw.Write(body)")],
+        &["P3"],
+    );
+    says(
+        &rows,
+        "P3",
+        "`GET /pong/87380`: expected pong(87380), came the end of the stream after 87379 bytes",
+    );
+}
+
+#[test]
+fn a_wrong_byte_amid_large_bodies_is_found() {
+    let rows = fails_exactly(
+        &[("\tbody[0] = 'p'", "\tbody[0] = 'p'\n\tif size > 500000 {\n\t\tbody[size/2] = '0'\n\t}")],
+        &["P3", "P4", "S3", "S8"],
+    );
+    says(&rows, "P4", "came `0` instead of `o` as byte 5000000");
+}
+
+#[test]
+fn a_200_instead_of_404_is_found() {
+    let rows =
+        fails_exactly(&[("problem(w, http.StatusNotFound,", "problem(w, http.StatusOK,")], &["H3", "H7"]);
+    says(&rows, "H3", "`GET /`: expected error(404), came status 200");
+}
+
+#[test]
+fn sizes_that_are_not_canonical_are_found() {
+    // Base 0 takes underscores.
+    fails_exactly(&[("strconv.ParseUint(text, 10, 63)", "strconv.ParseUint(text, 0, 63)")], &["P7"]);
+}
+
+#[test]
+fn a_deaf_ear_to_sigterm_is_found() {
+    let rows = fails_exactly(
+        &[("case <-stop.Done():", "case <-make(chan struct{}):")],
+        &["S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S9"],
+    );
+    says(&rows, "S1", "SIGTERM: expected exit code 0 within 5 s");
+    says(&rows, "S4", "expected a refused connection, came an accepted one");
+}
+
+#[test]
+fn a_word_too_many_on_stdout_is_found() {
+    let rows = fails_exactly(
+        &[(
+            "\tif err := serve(stop, listener)",
+            "\tfmt.Println(\"listening\")\n\tif err := serve(stop, listener)",
+        )],
+        &["C12", "S1", "S2", "S3", "S5", "S6", "S7", "S8", "S9"],
+    );
+    says(&rows, "C12", "expected nothing on stdout behind `ready <port>`, came `listening\\n`");
+}
+
+#[test]
+fn exit_code_0_for_a_wrong_configuration_is_found() {
+    let rows = fails_exactly(
+        &[("exitConfiguration = 2", "exitConfiguration = 0")],
+        &["C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10"],
+    );
+    says(&rows, "C5", "start with `PORT=abc`: expected exit code 2, nothing on stdout, one line on stderr");
+}
+
+#[test]
+fn a_service_that_hangs_and_one_that_dies_fail_their_rows_only() {
+    let rows = fails_exactly(
+        &[
+            ("[]byte(versionText()))", "[]byte(<-make(chan string)))"),
+            (
+                "\tif err != nil || size < smallestBody",
+                "\tif r.PathValue(\"n\") == \"007\" {\n\t\tos.Exit(7)\n\t}\n\tif err != nil || size < smallestBody",
+            ),
+        ],
+        &["H1", "H2", "P7"],
+    );
+    says(&rows, "H1", "0 bytes of the head and nothing more within");
+    says(&rows, "P7", "the service ended: exit status: 7");
+}
+
+#[test]
+fn a_wrapper_that_does_not_pass_sigterm_on_is_found_and_leaves_nothing_behind() {
+    let mut mutant = Mutant::new(&[]);
+    let script = r#"bin/weigh-go "$@"; exit $?"#;
+    mutant.subject.start = ["sh", "-c", script, "sh"].map(str::to_owned).to_vec();
+    let rows = mutant.verify();
+    assert_eq!(failures(&rows), ["S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S9"], "{}", remarks(&rows));
+    says(&rows, "S1", "came signal: 15 (SIGTERM)");
+}
+
+#[test]
+fn a_program_that_is_missing_fails_what_needs_only_it_and_skips_the_rest() {
+    let mut mutant = Mutant::new(&[]);
+    mutant.subject.start = vec!["bin/absent".to_owned()];
+    let rows = mutant.verify();
+    let process_rows = (1..=12).map(|number| format!("C{number}")).collect::<Vec<_>>();
+    assert_eq!(failures(&rows), process_rows, "{}", remarks(&rows));
+    says(&rows, "C1", "start of `bin/absent`: expected a process, came No such file or directory");
+    says(&rows, "H1", "the service could not be started before: start of `bin/absent`");
+}
+
+#[test]
+fn a_service_without_the_workload_is_verified_as_a_program_only() {
+    let mut mutant = Mutant::new(&[]);
+    mutant.subject.workloads = vec!["person".to_owned()];
+    let rows = mutant.verify();
+    assert_eq!(failures(&rows), Vec::<&str>::new(), "{}", remarks(&rows));
+    let passed = ids(&rows, |result| *result == RowResult::Passed);
+    assert_eq!(passed, ["C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10"]);
+    says(&rows, "P1", "does not offer the workload `pingpong`");
+}

@@ -1,0 +1,202 @@
+//! The sans-I/O contract of every protocol: bytes in, events out, bytes to write.
+//!
+//! A codec owns the protocol's state of one connection and nothing else. It refuses to own a socket, a clock, a
+//! buffer of bodies or a timeout; the loop owns those. Bodies are handed on as slices of the input and never kept,
+//! so a hostile peer costs no more memory than one unfinished head.
+
+use weighbridge_model::quantity::Timestamp;
+use weighbridge_model::record::{ErrorKind, Outcome};
+
+use crate::http1::Http1;
+use crate::request::Rendered;
+
+/// Longest head, chunk line or other unit that must be whole before it can be read; longer is a protocol error.
+pub const UNIT_LIMIT: usize = 256 * 1024;
+
+/// Bytes waiting to be written to one connection. Grows to the largest batch ever written and is then reused.
+#[derive(Debug, Default)]
+pub struct Out {
+    bytes: Vec<u8>,
+    written: usize,
+}
+
+impl Out {
+    /// Appends bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// What is still to be written.
+    pub fn pending(&self) -> &[u8] {
+        &self.bytes[self.written..]
+    }
+
+    /// Whether nothing is left to write.
+    pub fn is_empty(&self) -> bool {
+        self.written == self.bytes.len()
+    }
+
+    /// Notes that the first `count` pending bytes were written.
+    pub fn wrote(&mut self, count: usize) {
+        self.written = (self.written + count).min(self.bytes.len());
+        if self.is_empty() {
+            self.clear();
+        }
+    }
+
+    /// Forgets everything, keeping the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.written = 0;
+    }
+}
+
+/// A view of the bytes a connection has received and the codec has not yet consumed.
+#[derive(Debug)]
+pub struct In<'a> {
+    bytes: &'a [u8],
+    consumed: usize,
+}
+
+impl<'a> In<'a> {
+    /// A view of `bytes`, nothing of it consumed.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, consumed: 0 }
+    }
+
+    /// The unconsumed bytes.
+    pub fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.consumed..]
+    }
+
+    /// Marks the next `count` bytes as dealt with (at most all that are left).
+    pub fn consume(&mut self, count: usize) {
+        self.consumed = (self.consumed + count).min(self.bytes.len());
+    }
+
+    /// How many bytes were consumed since the view was made.
+    pub fn consumed(&self) -> usize {
+        self.consumed
+    }
+}
+
+/// The head of a reply: its status and header fields, borrowed from the input.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'a> {
+    /// The status, in HTTP's numbers; framings without one say 200.
+    pub status: u16,
+    /// The header fields in order of arrival; empty for framings without any.
+    pub fields: &'a [httparse::Header<'a>],
+}
+
+impl<'a> Head<'a> {
+    /// The value of the first field of that name, letter case ignored.
+    pub fn field(&self, name: &str) -> Option<&'a [u8]> {
+        self.fields.iter().find(|field| field.name.eq_ignore_ascii_case(name)).map(|field| field.value)
+    }
+
+    /// Whether the status is 200 to 299.
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+/// What a codec found in the bytes. The number is the id given to [`Codec::start`].
+#[derive(Debug, Clone, Copy)]
+pub enum Event<'a> {
+    /// The head of a reply; interim (1xx) heads are not reported.
+    Head(u64, Head<'a>),
+    /// A piece of a reply's body, transfer coding removed.
+    Data(u64, &'a [u8]),
+    /// That many whole messages inside a reply (streaming protocols).
+    Message(u64, u32),
+    /// The reply is over. `Ok` means whole by the protocol's rules; whether it is right is the check's business.
+    Done(u64, Outcome),
+    /// The peer will close after the outstanding replies: start nothing more here.
+    Drain,
+    /// The connection cannot be used any more; whatever is outstanding on it failed this way.
+    Broken(ErrorKind),
+}
+
+/// The connection takes no further request now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the connection takes no further request now; wait for a reply")]
+pub struct Full;
+
+/// Where a codec delivers its events.
+pub type Sink<'s> = dyn FnMut(Event<'_>) + 's;
+
+/// The protocol's state of one connection.
+///
+/// The loop calls `start` for each request, writes what `Out` holds, and hands whatever it reads to `receive`, which
+/// may write too (acknowledgements). Bytes left unconsumed are handed in again, with more behind them. After
+/// [`Event::Broken`] the loop closes the connection and calls `reset` before it opens another.
+pub trait Codec {
+    /// Begins a request: appends its bytes to `out` (or keeps them until the peer allows them). `id` comes back in
+    /// every event of its reply and may be used again after its [`Event::Done`].
+    ///
+    /// # Errors
+    /// [`Full`] where [`room`](Codec::room) is 0; nothing was written then.
+    fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full>;
+
+    /// Takes received bytes, consumes what it can and reports what they mean.
+    fn receive(&mut self, input: &mut In<'_>, out: &mut Out, sink: &mut Sink<'_>);
+
+    /// The peer closed its side. Ends every outstanding request, with `Ok` where the end of the connection is the
+    /// proper end of the reply.
+    fn eof(&mut self, sink: &mut Sink<'_>);
+
+    /// Gives the protocol a chance to act on time (keep-alive probes). Returns when it wants to be called next.
+    fn tick(&mut self, now: Timestamp, out: &mut Out, sink: &mut Sink<'_>) -> Option<Timestamp>;
+
+    /// How many more requests may be started now. The loop's own `in_flight` limit comes on top.
+    fn room(&self) -> u32;
+
+    /// Becomes the codec of a new connection, keeping its memory.
+    fn reset(&mut self);
+}
+
+/// The codec of any framing, dispatched by `match` so that the loop calls nothing through a pointer.
+#[derive(Debug)]
+pub enum AnyCodec {
+    /// HTTP/1.1 and 1.0.
+    Http1(Http1),
+}
+
+impl Codec for AnyCodec {
+    fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full> {
+        match self {
+            Self::Http1(codec) => codec.start(id, request, out),
+        }
+    }
+
+    fn receive(&mut self, input: &mut In<'_>, out: &mut Out, sink: &mut Sink<'_>) {
+        match self {
+            Self::Http1(codec) => codec.receive(input, out, sink),
+        }
+    }
+
+    fn eof(&mut self, sink: &mut Sink<'_>) {
+        match self {
+            Self::Http1(codec) => codec.eof(sink),
+        }
+    }
+
+    fn tick(&mut self, now: Timestamp, out: &mut Out, sink: &mut Sink<'_>) -> Option<Timestamp> {
+        match self {
+            Self::Http1(codec) => codec.tick(now, out, sink),
+        }
+    }
+
+    fn room(&self) -> u32 {
+        match self {
+            Self::Http1(codec) => codec.room(),
+        }
+    }
+
+    fn reset(&mut self) {
+        match self {
+            Self::Http1(codec) => codec.reset(),
+        }
+    }
+}

@@ -1,0 +1,454 @@
+//! One connection: its socket, its codec, its buffers and the places for requests in flight on it.
+//!
+//! It moves bytes between socket and codec and says what ended. It refuses to decide when to send, when to open or
+//! when to give up: the pool and the window do.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::record::{ErrorKind, OperationId, Outcome, RequestRecord, Traffic};
+
+use crate::codec::{AnyCodec, Codec, Event, In, Out, Sink};
+use crate::request::Framing;
+use crate::session::{Reply, RequestId, Sessions};
+use crate::sys;
+
+/// Reads in a row before other connections get their turn.
+const READS: usize = 4;
+
+/// Bytes waiting to be written from which on no further request is added to a batch, so that the time stamped before
+/// a write is that of every request in it.
+const BATCH_BYTES: usize = 64 * 1024;
+
+/// A request that is over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Finished {
+    pub record: RequestRecord,
+    /// The generator's own lateness; `None` where the request was never sent.
+    pub lag: Option<Nanoseconds>,
+}
+
+/// What a lane is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LaneState {
+    /// Nothing, and it is not in the pool's list of ready slots.
+    Free,
+    /// Nothing, and it is in that list.
+    Listed,
+    /// Its request waits in the output buffer.
+    Started,
+    /// Its request is on its way.
+    Sent,
+}
+
+/// One place for a request in flight.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lane {
+    pub state: LaneState,
+    /// When it last became free.
+    pub freed: Timestamp,
+    /// How the session's last request ended; `None` where the next request opens a session.
+    pub reply: Option<Reply>,
+    request: RequestId,
+    operation: OperationId,
+    due: Timestamp,
+    sent: Timestamp,
+    /// When the request could have been sent at the earliest: due, the lane free and the connection open.
+    sendable: Timestamp,
+}
+
+/// The socket's state.
+#[derive(Debug)]
+pub(crate) enum Link {
+    /// No socket; not to be opened before this time.
+    Closed { retry_at: Timestamp },
+    /// The connect was begun and has until `deadline`.
+    Connecting { socket: OwnedFd, begun: Timestamp, deadline: Timestamp },
+    /// Established.
+    Open { socket: OwnedFd },
+}
+
+/// Whether the socket takes bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writing {
+    Free,
+    Blocked,
+}
+
+/// Whether the peer will answer more requests on this connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Life {
+    Persistent,
+    Draining,
+}
+
+/// Whether free lanes were left out of the ready list because the connection took no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parked {
+    None,
+    Some,
+}
+
+/// How far to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// To the first read that does not fill the buffer: nothing more is there then.
+    Short,
+    /// To the end or until nothing is there, because the socket reported its end.
+    End,
+}
+
+/// What came of reading.
+#[derive(Debug)]
+pub(crate) enum Received {
+    /// The connection goes on; everything there was read.
+    All,
+    /// The connection goes on; there may be more, after others had their turn.
+    More,
+    /// It ended, in the proper place or not.
+    Ended,
+    /// It failed: an error of the socket, or bytes that break the protocol.
+    Broken(ErrorKind),
+}
+
+/// What codec events need besides the connection.
+pub(crate) struct Judges<'a> {
+    pub sessions: &'a mut dyn Sessions,
+    /// The slot of the connection's lane 0.
+    pub slot: u32,
+    pub finished: &'a mut Vec<Finished>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub link: Link,
+    pub generation: u16,
+    pub lanes: Box<[Lane]>,
+    /// Lanes with a request that is not over.
+    pub busy: u32,
+    pub writing: Writing,
+    pub parked: Parked,
+    /// Times it was lost in a row without a whole reply in between.
+    pub failures: u32,
+    /// A failure that no request has been charged with yet.
+    pub owes: Option<ErrorKind>,
+    /// When it was opened.
+    pub opened: Timestamp,
+    /// Requests started on it since then.
+    pub started: u64,
+    /// Lanes whose request is in `out` and whose send time is not taken yet.
+    fresh: Vec<u32>,
+    life: Life,
+    codec: AnyCodec,
+    out: Out,
+    /// Received bytes the codec has not consumed.
+    rest: Vec<u8>,
+    /// The kernel's counts when the window began.
+    baseline: Traffic,
+}
+
+impl Lane {
+    fn new() -> Self {
+        let start = Timestamp::default();
+        Self {
+            state: LaneState::Free,
+            freed: start,
+            reply: None,
+            request: RequestId(0),
+            operation: OperationId(0),
+            due: start,
+            sent: start,
+            sendable: start,
+        }
+    }
+
+    /// Ends the lane's request.
+    fn finish(&mut self, outcome: Outcome, done: Timestamp) -> Finished {
+        let was_sent = self.state == LaneState::Sent;
+        let sent = if was_sent { self.sent } else { self.due };
+        self.state = LaneState::Free;
+        self.freed = done;
+        self.reply = Some(Reply { request: self.request, outcome });
+        let record = RequestRecord { due: self.due, sent, done, operation: self.operation, outcome };
+        Finished { record, lag: was_sent.then(|| self.sent.since(self.sendable)) }
+    }
+}
+
+/// Continues the lane's session, or opens the next one of the stream.
+fn next_request(sessions: &mut dyn Sessions, slot: u32, reply: Option<Reply>) -> RequestId {
+    match reply.map(|reply| sessions.next(slot, &reply)) {
+        Some(crate::session::Step::Send(request)) => request,
+        Some(crate::session::Step::End) | None => sessions.open(slot),
+    }
+}
+
+impl Connection {
+    pub fn new(framing: Framing, in_flight: u32) -> Self {
+        Self {
+            link: Link::Closed { retry_at: Timestamp::default() },
+            generation: 0,
+            lanes: vec![Lane::new(); in_flight as usize].into_boxed_slice(),
+            busy: 0,
+            writing: Writing::Free,
+            parked: Parked::None,
+            failures: 0,
+            owes: None,
+            opened: Timestamp::default(),
+            started: 0,
+            fresh: Vec::with_capacity(in_flight as usize),
+            life: Life::Persistent,
+            codec: framing.codec(),
+            out: Out::default(),
+            rest: Vec::new(),
+            baseline: Traffic::default(),
+        }
+    }
+
+    /// Whether another request may be started now.
+    pub fn takes_more(&self) -> bool {
+        matches!(self.link, Link::Open { .. })
+            && self.life == Life::Persistent
+            && self.writing == Writing::Free
+            && self.out.pending().len() < BATCH_BYTES
+            && self.codec.room() > 0
+    }
+
+    /// Whether bytes wait that the socket may take.
+    pub fn has_output(&self) -> bool {
+        !self.out.is_empty() && self.writing == Writing::Free
+    }
+
+    /// Whether the peer announced that it closes and everything outstanding is over.
+    pub fn drained(&self) -> bool {
+        self.life == Life::Draining && self.busy == 0
+    }
+
+    /// Starts the lane's next request, due at `due`. Call [`write`](Self::write) afterwards. A request that the
+    /// codec refuses is over at once.
+    pub fn start(&mut self, lane_index: u32, due: Timestamp, now: Timestamp, judges: &mut Judges<'_>) {
+        let lane = &mut self.lanes[lane_index as usize];
+        let slot = judges.slot + lane_index;
+        lane.request = next_request(judges.sessions, slot, lane.reply.take());
+        let rendered = judges.sessions.request(lane.request);
+        lane.operation = rendered.operation();
+        lane.due = due;
+        lane.sendable = due.max(lane.freed).max(self.opened);
+        lane.state = LaneState::Started;
+        if self.codec.start(u64::from(lane_index), rendered, &mut self.out).is_err() {
+            judges.finished.push(lane.finish(Outcome::Error(ErrorKind::Protocol), now));
+            return;
+        }
+        self.busy += 1;
+        self.started += 1;
+        self.fresh.push(lane_index);
+    }
+
+    /// Charges lane 0's next request, due at `due`, with a failure that happened while it could not be sent.
+    pub fn charge(&mut self, kind: ErrorKind, due: Timestamp, now: Timestamp, judges: &mut Judges<'_>) {
+        let lane = &mut self.lanes[0];
+        let listed = lane.state;
+        lane.request = next_request(judges.sessions, judges.slot, lane.reply.take());
+        lane.operation = judges.sessions.request(lane.request).operation();
+        lane.due = due;
+        judges.finished.push(lane.finish(Outcome::Error(kind), now.max(due)));
+        lane.state = listed;
+    }
+
+    /// Writes what waits, stamping the requests in it with the time before the write.
+    pub fn write(&mut self) -> io::Result<()> {
+        let Link::Open { socket } = &self.link else { return Ok(()) };
+        if !self.fresh.is_empty() {
+            let now = sys::clock();
+            for lane in self.fresh.drain(..) {
+                let lane = &mut self.lanes[lane as usize];
+                lane.sent = now;
+                lane.state = LaneState::Sent;
+            }
+        }
+        while !self.out.is_empty() {
+            match sys::send(socket.as_fd(), self.out.pending()) {
+                Ok(count) => self.out.wrote(count),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.writing = Writing::Blocked;
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.writing = Writing::Free;
+        Ok(())
+    }
+
+    /// Reads and lets the codec say what it means. One clock reading per read: all replies completed by it share it.
+    pub fn receive(&mut self, buffer: &mut [u8], until: Until, judges: &mut Judges<'_>) -> Received {
+        for _ in 0..READS {
+            let Link::Open { socket } = &self.link else { return Received::All };
+            match sys::receive(socket.as_fd(), buffer) {
+                Ok(0) => {
+                    let now = sys::clock();
+                    self.with_codec(now, judges, |codec, _, sink| codec.eof(sink));
+                    return Received::Ended;
+                }
+                Ok(count) => {
+                    if let Some(kind) = self.absorb(&buffer[..count], judges) {
+                        return Received::Broken(kind);
+                    }
+                    if until == Until::Short && count < buffer.len() {
+                        return Received::All;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Received::All,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Received::Broken(ErrorKind::Reset),
+            }
+        }
+        Received::More
+    }
+
+    /// Hands received bytes to the codec, behind what it left before; keeps what it leaves now.
+    fn absorb(&mut self, bytes: &[u8], judges: &mut Judges<'_>) -> Option<ErrorKind> {
+        let now = sys::clock();
+        if self.rest.is_empty() {
+            let mut input = In::new(bytes);
+            let broken =
+                self.with_codec(now, judges, |codec, out, sink| codec.receive(&mut input, out, sink));
+            self.rest.extend_from_slice(input.rest());
+            return broken;
+        }
+        let mut rest = std::mem::take(&mut self.rest);
+        rest.extend_from_slice(bytes);
+        let mut input = In::new(&rest);
+        let broken = self.with_codec(now, judges, |codec, out, sink| codec.receive(&mut input, out, sink));
+        let consumed = input.consumed();
+        rest.drain(..consumed);
+        self.rest = rest;
+        broken
+    }
+
+    /// Lets the codec act on time.
+    pub fn tick(
+        &mut self,
+        now: Timestamp,
+        judges: &mut Judges<'_>,
+    ) -> (Option<Timestamp>, Option<ErrorKind>) {
+        let mut next = None;
+        let broken = self.with_codec(now, judges, |codec, out, sink| next = codec.tick(now, out, sink));
+        (next, broken)
+    }
+
+    /// Calls the codec and carries out its events. Returns how the connection broke, if it did.
+    fn with_codec(
+        &mut self,
+        now: Timestamp,
+        judges: &mut Judges<'_>,
+        act: impl FnOnce(&mut AnyCodec, &mut Out, &mut Sink<'_>),
+    ) -> Option<ErrorKind> {
+        let Self { codec, out, lanes, busy, life, failures, .. } = self;
+        let Judges { sessions, slot, finished } = judges;
+        let mut broken = None;
+        let slot_of = |id: u64| *slot + id as u32;
+        act(codec, out, &mut |event| match event {
+            Event::Head(id, head) => sessions.check(slot_of(id)).head(&head),
+            Event::Data(id, bytes) => sessions.check(slot_of(id)).data(bytes),
+            Event::Message(id, count) => sessions.check(slot_of(id)).messages(count),
+            Event::Done(id, outcome) => {
+                let judged = match outcome {
+                    Outcome::Ok => {
+                        *failures = 0;
+                        sessions.check(slot_of(id)).done()
+                    }
+                    error => error,
+                };
+                *busy -= 1;
+                finished.push(lanes[id as usize].finish(judged, now));
+            }
+            Event::Drain => *life = Life::Draining,
+            Event::Broken(kind) => broken = Some(kind),
+        });
+        broken
+    }
+
+    /// When the longest outstanding request was sent.
+    pub fn oldest(&self) -> Option<Timestamp> {
+        let outstanding = self.lanes.iter().filter(|lane| lane.state == LaneState::Sent);
+        outstanding.map(|lane| lane.sent).min()
+    }
+
+    /// Ends every request sent at or before `sent_by` as timed out and the other outstanding ones as `others`.
+    pub fn fail(
+        &mut self,
+        sent_by: Option<Timestamp>,
+        others: ErrorKind,
+        now: Timestamp,
+        finished: &mut Vec<Finished>,
+    ) {
+        for lane in self.lanes.iter_mut() {
+            let late = sent_by.is_some_and(|limit| lane.sent <= limit);
+            match lane.state {
+                LaneState::Sent if late => {
+                    finished.push(lane.finish(Outcome::Error(ErrorKind::Timeout), now));
+                }
+                LaneState::Sent | LaneState::Started => {
+                    finished.push(lane.finish(Outcome::Error(others), now));
+                }
+                LaneState::Free | LaneState::Listed => {}
+            }
+        }
+        self.busy = 0;
+    }
+
+    /// Becomes open.
+    pub fn open(&mut self, socket: OwnedFd, now: Timestamp) {
+        self.link = Link::Open { socket };
+        self.opened = now;
+        self.started = 0;
+        // The kernel counts the connect itself as one byte acknowledged.
+        self.baseline = Traffic { sent: Bytes::new(1), ..Traffic::default() };
+    }
+
+    /// Drops the socket and everything that belonged to it; not to be opened again before `retry_at`. Requests must
+    /// have been ended before. Returns the traffic since the window began.
+    pub fn close(&mut self, retry_at: Timestamp) -> Traffic {
+        let traffic = self.traffic();
+        self.link = Link::Closed { retry_at };
+        self.generation = self.generation.wrapping_add(1);
+        self.codec.reset();
+        self.out.clear();
+        // A hostile peer may have made it large; an ordinary one never fills it.
+        self.rest = Vec::new();
+        self.fresh.clear();
+        self.life = Life::Persistent;
+        self.writing = Writing::Free;
+        self.parked = Parked::None;
+        self.busy = 0;
+        traffic
+    }
+
+    /// Begins a window at `now`: no session is open, every lane is free.
+    pub fn begin_window(&mut self, now: Timestamp) {
+        for lane in self.lanes.iter_mut() {
+            lane.state = LaneState::Free;
+            lane.freed = now;
+            lane.reply = None;
+        }
+        if let Link::Open { socket } = &self.link {
+            self.baseline = sys::traffic(socket.as_fd());
+        }
+    }
+
+    /// The kernel's counts since the window began.
+    pub fn traffic(&self) -> Traffic {
+        let Link::Open { socket } = &self.link else { return Traffic::default() };
+        let (now, before) = (sys::traffic(socket.as_fd()), self.baseline);
+        let bytes = |now: Bytes, before: Bytes| Bytes::new(now.get().saturating_sub(before.get()));
+        Traffic {
+            sent: bytes(now.sent, before.sent),
+            received: bytes(now.received, before.received),
+            segments_out: now.segments_out.saturating_sub(before.segments_out),
+            segments_in: now.segments_in.saturating_sub(before.segments_in),
+            retransmits: now.retransmits.saturating_sub(before.retransmits),
+        }
+    }
+}

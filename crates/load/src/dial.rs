@@ -1,0 +1,219 @@
+//! How a connection begins: a trait that hands the loop non-blocking sockets, and its plain TCP form.
+//!
+//! A dialler begins connecting and returns at once. It refuses to wait, to time and to retry: the loop does that.
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+use weighbridge_model::record::VariantId;
+
+use crate::sys;
+
+/// Whether a dialler has another address to offer after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterFailure {
+    /// The next dial goes to an address not tried since the last success.
+    TryNext,
+    /// Every address failed.
+    Exhausted,
+}
+
+/// Begins connections. The conductor wraps the lab's connector in one; [`TcpDial`] is the plain one.
+pub trait Dial: Send {
+    /// A non-blocking stream socket whose connect was begun (it may still be in progress, or be complete).
+    ///
+    /// # Errors
+    /// Whatever kept the connect from beginning; the loop counts it as a failed connect.
+    fn dial(&mut self, variant: VariantId) -> io::Result<OwnedFd>;
+
+    /// The connect that `dial` began on `socket` failed.
+    fn failed(&mut self, variant: VariantId, socket: BorrowedFd<'_>) -> AfterFailure {
+        let _ = (variant, socket);
+        AfterFailure::Exhausted
+    }
+
+    /// The connect that `dial` began on `socket` is complete.
+    fn succeeded(&mut self, variant: VariantId, socket: BorrowedFd<'_>) {
+        let _ = (variant, socket);
+    }
+
+    /// Where connections of this variant go, for messages: `127.0.0.1:8080`.
+    fn peer(&self, variant: VariantId) -> String;
+}
+
+/// The addresses of one variant.
+#[derive(Debug, Default)]
+struct Peer {
+    addresses: Vec<SocketAddr>,
+    /// The address the next dial goes to.
+    current: usize,
+    /// Which address each socket in the making goes to.
+    begun: Vec<(RawFd, usize)>,
+    /// Addresses that failed since the last success.
+    failed: Vec<usize>,
+}
+
+/// Plain TCP: per variant a list of addresses; after a failed connect the next address is tried next. `TCP_NODELAY`
+/// is set.
+#[derive(Debug, Default)]
+pub struct TcpDial {
+    peers: Vec<Peer>,
+}
+
+impl TcpDial {
+    /// A dialler that knows no address yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets where connections of `variant` go, first choice first.
+    pub fn set(&mut self, variant: VariantId, addresses: Vec<SocketAddr>) {
+        if self.peers.len() <= variant.index() {
+            self.peers.resize_with(variant.index() + 1, Peer::default);
+        }
+        self.peers[variant.index()] = Peer { addresses, ..Peer::default() };
+    }
+
+    /// A dialler for one variant.
+    pub fn to(variant: VariantId, addresses: Vec<SocketAddr>) -> Self {
+        let mut dial = Self::new();
+        dial.set(variant, addresses);
+        dial
+    }
+}
+
+impl Peer {
+    fn finish(&mut self, socket: RawFd) -> Option<usize> {
+        let at = self.begun.iter().position(|(begun, _)| *begun == socket)?;
+        Some(self.begun.swap_remove(at).1)
+    }
+
+    fn note_failure(&mut self, address: usize) -> AfterFailure {
+        if !self.failed.contains(&address) {
+            self.failed.push(address);
+        }
+        // Only the failure of the address in use moves on; a second failure of the one before does not.
+        if address == self.current {
+            self.current = (self.current + 1) % self.addresses.len();
+        }
+        if self.failed.len() < self.addresses.len() { AfterFailure::TryNext } else { AfterFailure::Exhausted }
+    }
+}
+
+impl Dial for TcpDial {
+    fn dial(&mut self, variant: VariantId) -> io::Result<OwnedFd> {
+        let unknown =
+            || io::Error::new(io::ErrorKind::AddrNotAvailable, "no address is set for this variant");
+        let peer = self.peers.get_mut(variant.index()).ok_or_else(unknown)?;
+        loop {
+            let address = *peer.addresses.get(peer.current).ok_or_else(unknown)?;
+            match sys::begin_connect(address) {
+                Ok(socket) => {
+                    let descriptor = socket.as_raw_fd();
+                    // A number the kernel gives out again names the new socket only.
+                    peer.finish(descriptor);
+                    peer.begun.push((descriptor, peer.current));
+                    return Ok(socket);
+                }
+                // Some addresses fail at once (no route to an IPv6 address, for instance).
+                Err(error) => {
+                    if peer.note_failure(peer.current) == AfterFailure::Exhausted {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+
+    fn failed(&mut self, variant: VariantId, socket: BorrowedFd<'_>) -> AfterFailure {
+        let Some(peer) = self.peers.get_mut(variant.index()) else { return AfterFailure::Exhausted };
+        match peer.finish(socket.as_raw_fd()) {
+            Some(address) => peer.note_failure(address),
+            None => AfterFailure::Exhausted,
+        }
+    }
+
+    fn succeeded(&mut self, variant: VariantId, socket: BorrowedFd<'_>) {
+        let Some(peer) = self.peers.get_mut(variant.index()) else { return };
+        if let Some(address) = peer.finish(socket.as_raw_fd()) {
+            peer.current = address;
+            peer.failed.clear();
+        }
+    }
+
+    fn peer(&self, variant: VariantId) -> String {
+        let Some(peer) = self.peers.get(variant.index()) else { return String::from("no address") };
+        let addresses: Vec<String> = peer.addresses.iter().map(SocketAddr::to_string).collect();
+        addresses.join(", ")
+    }
+}
+
+/// A host that has no address.
+#[derive(Debug, thiserror::Error)]
+pub enum ResolveError {
+    /// The name is unknown or the resolver failed.
+    #[error("`{host}` cannot be resolved ({source}); check the name, or give an address")]
+    Lookup {
+        /// The host as given.
+        host: String,
+        /// What the resolver said.
+        source: io::Error,
+    },
+    /// The resolver knows the name but no address of it.
+    #[error("`{0}` has no address; check the name, or give an address")]
+    Nothing(String),
+}
+
+/// All addresses of `host`, in the resolver's order. An IPv6 address may stand in brackets.
+///
+/// # Errors
+/// [`ResolveError`] where the name leads to no address.
+pub fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, ResolveError> {
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    let found = (bare, port)
+        .to_socket_addrs()
+        .map_err(|source| ResolveError::Lookup { host: host.to_owned(), source })?;
+    let mut addresses: Vec<SocketAddr> = Vec::new();
+    for address in found {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    if addresses.is_empty() { Err(ResolveError::Nothing(host.to_owned())) } else { Ok(addresses) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> SocketAddr {
+        text.parse().expect("an address")
+    }
+
+    #[test]
+    fn a_failure_moves_on_once_however_many_sockets_report_it() {
+        let mut peer = Peer {
+            addresses: vec![address("127.0.0.1:1"), address("127.0.0.1:2")],
+            begun: vec![(10, 0), (11, 0)],
+            ..Peer::default()
+        };
+        let first = peer.finish(10).expect("begun");
+        assert_eq!((peer.note_failure(first), peer.current), (AfterFailure::TryNext, 1));
+        let second = peer.finish(11).expect("begun");
+        assert_eq!((peer.note_failure(second), peer.current), (AfterFailure::TryNext, 1));
+        assert_eq!((peer.note_failure(1), peer.current), (AfterFailure::Exhausted, 0));
+    }
+
+    #[test]
+    fn literal_addresses_resolve_to_themselves() {
+        assert_eq!(resolve("127.0.0.1", 80).expect("resolves"), [address("127.0.0.1:80")]);
+        assert_eq!(resolve("[::1]", 80).expect("resolves"), [address("[::1]:80")]);
+    }
+
+    #[test]
+    fn an_unknown_host_is_named() {
+        let error = resolve("no such host", 80).expect_err("unknown").to_string();
+        assert!(error.contains("`no such host`"), "{error}");
+    }
+}

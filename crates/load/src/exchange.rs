@@ -1,0 +1,306 @@
+//! One request on a connection of its own, waited for: to see whether a service is ready and what it answers.
+//!
+//! The same codecs read the reply as under load. It keeps the body, up to a limit, and measures nothing finely.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::record::{ErrorKind, Outcome, VariantId};
+
+use crate::codec::{AnyCodec, Codec, Event, In, Out};
+use crate::dial::{AfterFailure, Dial, TcpDial};
+use crate::request::{Framing, Rendered};
+use crate::sys::{self, Interest};
+
+/// A whole reply.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Collected {
+    /// The status.
+    pub status: u16,
+    /// The header fields in order; bytes that are not UTF-8 are replaced.
+    pub headers: Vec<(String, String)>,
+    /// The body, transfer coding removed.
+    pub body: Vec<u8>,
+    /// From the start of the connect to the end of the reply.
+    pub took: Nanoseconds,
+}
+
+impl Collected {
+    /// The value of the first field of that name, letter case ignored.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
+    }
+}
+
+/// No whole reply.
+#[derive(Debug, thiserror::Error)]
+pub enum ExchangeError {
+    /// No connection: refused, unreachable, or not established in time.
+    #[error("no connection to `{peer}`: {source}; check that the service listens there")]
+    Connect {
+        /// Where the connection should have gone.
+        peer: String,
+        /// What the connect said.
+        source: io::Error,
+    },
+    /// The connection ended before the reply was whole.
+    #[error("`{peer}` closed the connection before its reply was whole; look at the service's own log")]
+    Reset {
+        /// Who closed it.
+        peer: String,
+    },
+    /// No whole reply in time.
+    #[error("`{peer}` gave no whole reply within {limit}; allow more time or look at the service's own log")]
+    Timeout {
+        /// Who was asked.
+        peer: String,
+        /// The time allowed.
+        limit: Nanoseconds,
+    },
+    /// Bytes that are not a reply of the protocol.
+    #[error(
+        "`{peer}` answered with bytes that are no reply of this protocol; check the port and the protocol"
+    )]
+    Protocol {
+        /// Who answered.
+        peer: String,
+    },
+    /// The body is longer than the caller wants to keep.
+    #[error("the reply of `{peer}` is longer than {limit}; allow more or ask for less")]
+    TooLong {
+        /// Who answered.
+        peer: String,
+        /// The limit.
+        limit: Bytes,
+    },
+}
+
+impl ExchangeError {
+    /// The error as requests under load are counted.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Connect { .. } => ErrorKind::Connect,
+            Self::Reset { .. } => ErrorKind::Reset,
+            Self::Timeout { .. } => ErrorKind::Timeout,
+            Self::Protocol { .. } => ErrorKind::Protocol,
+            Self::TooLong { .. } => ErrorKind::Check,
+        }
+    }
+}
+
+/// What an exchange may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Time for everything, the connect included.
+    pub timeout: Nanoseconds,
+    /// Longest body.
+    pub body: Bytes,
+}
+
+/// Sends one request to the first of `addresses` that accepts and waits for the whole reply.
+///
+/// # Errors
+/// [`ExchangeError`] where there is none; a status that says failure is a reply.
+pub fn exchange(
+    addresses: &[SocketAddr],
+    framing: &Framing,
+    request: &Rendered,
+    limits: Limits,
+) -> Result<Collected, ExchangeError> {
+    let variant = VariantId(0);
+    exchange_with(&mut TcpDial::to(variant, addresses.to_vec()), variant, framing, request, limits)
+}
+
+/// Like [`exchange`], over a connection that `dial` begins.
+///
+/// # Errors
+/// See [`exchange`].
+pub fn exchange_with(
+    dial: &mut dyn Dial,
+    variant: VariantId,
+    framing: &Framing,
+    request: &Rendered,
+    limits: Limits,
+) -> Result<Collected, ExchangeError> {
+    let start = sys::clock();
+    let deadline = start + limits.timeout;
+    let socket = connect(dial, variant, deadline)
+        .map_err(|source| ExchangeError::Connect { peer: dial.peer(variant), source })?;
+    let mut exchange = Exchange {
+        peer: dial.peer(variant),
+        socket,
+        codec: framing.codec(),
+        out: Out::default(),
+        reply: Collected::default(),
+        limits,
+        deadline,
+    };
+    exchange.send(request)?;
+    exchange.receive()?;
+    let mut reply = exchange.reply;
+    reply.took = sys::clock().since(start);
+    Ok(reply)
+}
+
+/// Begins connects until one is complete or no address is left.
+fn connect(dial: &mut dyn Dial, variant: VariantId, deadline: Timestamp) -> io::Result<OwnedFd> {
+    loop {
+        let socket = dial.dial(variant)?;
+        let result = match wait(&socket, Interest::Write, deadline)? {
+            Waited::Ready => sys::connect_result(socket.as_fd()),
+            Waited::TooLong => Err(io::Error::new(io::ErrorKind::TimedOut, "the connect timed out")),
+        };
+        match result {
+            Ok(()) => {
+                dial.succeeded(variant, socket.as_fd());
+                return Ok(socket);
+            }
+            Err(error) => {
+                if dial.failed(variant, socket.as_fd()) == AfterFailure::Exhausted {
+                    return Err(error);
+                }
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waited {
+    Ready,
+    TooLong,
+}
+
+fn wait(socket: &OwnedFd, interest: Interest, deadline: Timestamp) -> io::Result<Waited> {
+    loop {
+        let left = deadline.since(sys::clock());
+        if left == Nanoseconds::ZERO {
+            return Ok(Waited::TooLong);
+        }
+        if sys::wait_for(socket.as_fd(), interest, left)? {
+            return Ok(Waited::Ready);
+        }
+    }
+}
+
+/// One request under way.
+struct Exchange {
+    peer: String,
+    socket: OwnedFd,
+    codec: AnyCodec,
+    out: Out,
+    reply: Collected,
+    limits: Limits,
+    deadline: Timestamp,
+}
+
+/// How far the reply is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Incomplete,
+    Whole,
+    Failed(ErrorKind),
+    TooLong,
+}
+
+impl Exchange {
+    fn send(&mut self, request: &Rendered) -> Result<(), ExchangeError> {
+        if self.codec.start(0, request, &mut self.out).is_err() {
+            return Err(ExchangeError::Protocol { peer: self.peer.clone() });
+        }
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<(), ExchangeError> {
+        while !self.out.is_empty() {
+            match sys::send(self.socket.as_fd(), self.out.pending()) {
+                Ok(count) => self.out.wrote(count),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait(Interest::Write)?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // The peer may have answered before it closed: let reading find out.
+                Err(_) => self.out.clear(),
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<(), ExchangeError> {
+        let mut buffer = vec![0; 64 * 1024];
+        let mut rest: Vec<u8> = Vec::new();
+        loop {
+            let state = match sys::receive(self.socket.as_fd(), &mut buffer) {
+                Ok(0) => match self.collect(|codec, _, sink| codec.eof(sink)) {
+                    State::Incomplete => State::Failed(ErrorKind::Reset),
+                    state => state,
+                },
+                Ok(count) => {
+                    rest.extend_from_slice(&buffer[..count]);
+                    let mut input = In::new(&rest);
+                    let state = self.collect(|codec, out, sink| codec.receive(&mut input, out, sink));
+                    let consumed = input.consumed();
+                    rest.drain(..consumed);
+                    state
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.wait(Interest::Read)?;
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => State::Failed(ErrorKind::Reset),
+            };
+            let peer = || self.peer.clone();
+            match state {
+                State::Incomplete => {}
+                State::Whole => return Ok(()),
+                State::TooLong => {
+                    return Err(ExchangeError::TooLong { peer: peer(), limit: self.limits.body });
+                }
+                State::Failed(ErrorKind::Reset) => return Err(ExchangeError::Reset { peer: peer() }),
+                State::Failed(_) => return Err(ExchangeError::Protocol { peer: peer() }),
+            }
+            if sys::clock() >= self.deadline {
+                return Err(self.too_late());
+            }
+            self.flush()?;
+        }
+    }
+
+    /// Calls the codec and keeps what it reports.
+    fn collect(&mut self, act: impl FnOnce(&mut AnyCodec, &mut Out, &mut crate::codec::Sink<'_>)) -> State {
+        let Self { codec, out, reply, limits, .. } = self;
+        let mut state = State::Incomplete;
+        act(codec, out, &mut |event| match event {
+            Event::Head(_, head) => {
+                reply.status = head.status;
+                let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+                reply.headers.extend(head.fields.iter().map(|f| (f.name.to_owned(), text(f.value))));
+            }
+            Event::Data(_, bytes) if state == State::Incomplete => {
+                if reply.body.len() as u64 + bytes.len() as u64 > limits.body.get() {
+                    state = State::TooLong;
+                } else {
+                    reply.body.extend_from_slice(bytes);
+                }
+            }
+            Event::Done(_, Outcome::Ok) if state == State::Incomplete => state = State::Whole,
+            Event::Done(_, Outcome::Error(kind)) | Event::Broken(kind) if state == State::Incomplete => {
+                state = State::Failed(kind);
+            }
+            Event::Data(..) | Event::Done(..) | Event::Broken(_) | Event::Message(..) | Event::Drain => {}
+        });
+        state
+    }
+
+    fn wait(&self, interest: Interest) -> Result<(), ExchangeError> {
+        match wait(&self.socket, interest, self.deadline) {
+            Ok(Waited::Ready) => Ok(()),
+            Ok(Waited::TooLong) => Err(self.too_late()),
+            Err(_) => Err(ExchangeError::Reset { peer: self.peer.clone() }),
+        }
+    }
+
+    fn too_late(&self) -> ExchangeError {
+        ExchangeError::Timeout { peer: self.peer.clone(), limit: self.limits.timeout }
+    }
+}

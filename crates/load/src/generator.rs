@@ -1,0 +1,564 @@
+//! The event loop: one thread, one epoll, the connections of every variant, one window at a time.
+//!
+//! It reads the clock, waits, and lets the window say when to send, the pool how, and the recorder what happened. It
+//! starts no thread, prints nothing and knows no process.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use weighbridge_model::quantity::{Nanoseconds, Timestamp};
+use weighbridge_model::record::{
+    ErrorCounts, ErrorKind, LoopHealth, Outcome, RequestRecord, Tallies, VariantId, WindowEnd, WindowFigures,
+};
+
+use crate::dial::Dial;
+use crate::pool::{Demand, Io, Pool, Settings, Token};
+use crate::recorder::{Recorder, Recording};
+use crate::request::Framing;
+use crate::session::Sessions;
+use crate::sys::{self, Wait};
+use crate::window::{Load, OpenEnd, Stop, Window};
+
+/// Longest wait, so that a stop request is noticed.
+const NAP: Nanoseconds = Nanoseconds::from_millis(50);
+
+/// Time between two reports of progress.
+const PROGRESS: Nanoseconds = Nanoseconds::from_millis(100);
+
+/// Fewest failures in a row before a window is given up.
+const FAILURES: u64 = 3;
+
+/// How the loop behaves, whatever the variant.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How long before an arrival the loop stops sleeping and spins: it must cover the kernel's lateness in waking it.
+    pub spin: Nanoseconds,
+    /// Set by anyone to end the running window within about 50 ms; never cleared by the loop.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { spin: Nanoseconds::from_micros(50), stop: Arc::default() }
+    }
+}
+
+/// One window of load on one variant.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WindowSpec {
+    /// Which seeded stream of requests and arrivals it reads from the start.
+    pub substream: u64,
+    /// When requests are due and when the window ends.
+    pub load: Load,
+    /// What becomes of its requests while it runs.
+    pub recording: Recording,
+}
+
+/// How far a running window is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Time since the window began.
+    pub elapsed: Nanoseconds,
+    /// Good replies so far.
+    pub good: u64,
+    /// Failed requests so far.
+    pub errors: ErrorCounts,
+    /// Requests outstanding.
+    pub outstanding: u64,
+    /// Connections open.
+    pub connections: u32,
+}
+
+/// What was measured, and why the window was given up, if it was.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WindowReport {
+    /// The window's figures.
+    pub figures: WindowFigures,
+    /// Set where the loop itself gave the window up (`figures.end` is then `Aborted`).
+    pub trouble: Option<Trouble>,
+}
+
+/// Why a window was given up before it had done its work.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{peer}` gave no reply for {silence}: {failures} requests in a row failed, the last as `{}`{}; check that the service is up", .last.name(), detail_text(.detail.as_deref()))]
+pub struct Trouble {
+    /// Where the requests went.
+    pub peer: String,
+    /// Time since the last whole reply, or since the window's start.
+    pub silence: Nanoseconds,
+    /// Requests that failed in that time.
+    pub failures: u64,
+    /// How the last one failed.
+    pub last: ErrorKind,
+    /// The system's words for the last failed connect, if one failed.
+    pub detail: Option<String>,
+}
+
+fn detail_text(detail: Option<&str>) -> String {
+    detail.map(|detail| format!(" ({detail})")).unwrap_or_default()
+}
+
+/// What opening connections took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectReport {
+    /// Connections that were missing and are open now.
+    pub opened: u32,
+    /// Time until the last of them was open.
+    pub took: Nanoseconds,
+}
+
+/// Connections could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The variant was never attached, or was detached.
+    #[error("variant {} is not attached; attach it before connecting", .0.0)]
+    NotAttached(VariantId),
+    /// Every address failed.
+    #[error(
+        "no connection to `{peer}`: {source} ({open} of {wanted} connections are open); check that the service listens there"
+    )]
+    Failed {
+        /// Where the connections should have gone.
+        peer: String,
+        /// Connections that are open.
+        open: u32,
+        /// Connections that should be.
+        wanted: u32,
+        /// What the last connect said.
+        source: io::Error,
+    },
+    /// The stop flag was set.
+    #[error("connecting to `{0}` was stopped")]
+    Stopped(String),
+    /// The event loop's own system call failed.
+    #[error("waiting for connections failed: {0}")]
+    Loop(io::Error),
+}
+
+/// A window could not be run at all.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The variant was never attached, or was detached.
+    #[error("variant {} is not attached; attach it before running a window", .0.0)]
+    NotAttached(VariantId),
+    /// The event loop's own system call failed.
+    #[error("waiting for replies failed: {0}")]
+    Loop(io::Error),
+}
+
+/// The load generator: connections of every attached variant in one event loop, driven by the calling thread.
+pub struct Generator {
+    io: Io,
+    pools: Vec<Option<Pool>>,
+    recorder: Recorder,
+    options: Options,
+}
+
+/// Where a window's requests go besides its figures.
+struct Outputs<'a, 'p> {
+    samples: Option<&'a mut Vec<RequestRecord>>,
+    progress: Option<&'p mut (dyn FnMut(Progress) + 'p)>,
+}
+
+/// What one run of the loop keeps.
+struct Run<'a, 'p> {
+    window: Window,
+    recorder: &'a mut Recorder,
+    outputs: Outputs<'a, 'p>,
+    first_sent: Option<Timestamp>,
+    last_done: Option<Timestamp>,
+    last_reply: Timestamp,
+    failures: u64,
+    last_failure: ErrorKind,
+    /// Time in epoll and in spinning.
+    waited: Nanoseconds,
+    /// When the last wait was over.
+    returned: Timestamp,
+    /// Counts waits, to choose which of a wait's events is timed.
+    waits: usize,
+    progress_at: Timestamp,
+}
+
+impl Generator {
+    /// A generator whose connections are begun by `dial`.
+    ///
+    /// # Errors
+    /// Where the kernel refuses an epoll instance or a timer.
+    pub fn new(dial: Box<dyn Dial>, options: Options) -> io::Result<Self> {
+        Ok(Self { io: Io::new(dial)?, pools: Vec::new(), recorder: Recorder::new(), options })
+    }
+
+    /// The clock of every time stamp.
+    pub fn clock() -> Timestamp {
+        sys::clock()
+    }
+
+    /// The flag that ends the running window.
+    pub fn stop_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.options.stop)
+    }
+
+    /// Makes a variant known. Opens nothing yet. What was attached under that number before is detached.
+    pub fn attach(
+        &mut self,
+        variant: VariantId,
+        settings: Settings,
+        framing: Framing,
+        sessions: Box<dyn Sessions>,
+    ) {
+        if self.pools.len() <= variant.index() {
+            self.pools.resize_with(variant.index() + 1, || None);
+        }
+        self.pools[variant.index()] = Some(Pool::new(variant, settings, framing, sessions));
+    }
+
+    /// Closes the variant's connections and forgets it.
+    pub fn detach(&mut self, variant: VariantId) {
+        if let Some(pool) = self.pools.get_mut(variant.index()) {
+            *pool = None;
+        }
+    }
+
+    /// Opens all missing connections of a variant and waits until they are open.
+    ///
+    /// # Errors
+    /// [`ConnectError`] as soon as one connection failed on every address; those that were opened stay open.
+    pub fn connect(&mut self, variant: VariantId) -> Result<ConnectReport, ConnectError> {
+        let start = sys::clock();
+        catch_up(&mut self.pools, &mut self.io).map_err(ConnectError::Loop)?;
+        let pool = pool_of(&mut self.pools, variant).ok_or(ConnectError::NotAttached(variant))?;
+        pool.connect_failure = None;
+        let (wanted, before) = (pool.settings.connections, pool.open_count());
+        pool.open_missing(&mut self.io, start);
+        loop {
+            let now = sys::clock();
+            let peer = || self.io.dial.peer(variant);
+            let pool = pool_of(&mut self.pools, variant).ok_or(ConnectError::NotAttached(variant))?;
+            let open = pool.open_count();
+            if let Some(source) = pool.connect_failure.take() {
+                return Err(ConnectError::Failed { peer: peer(), open, wanted, source });
+            }
+            if open == wanted {
+                return Ok(ConnectReport { opened: wanted - before, took: now.since(start) });
+            }
+            if self.options.stop.load(Ordering::Relaxed) {
+                return Err(ConnectError::Stopped(peer()));
+            }
+            pool.open_missing(&mut self.io, now);
+            let wait = pool.housekeeping_at.since(now).min(NAP);
+            let found = self.io.epoll.wait(Wait::AtMost(wait)).map_err(ConnectError::Loop)?;
+            for at in 0..found {
+                dispatch(&mut self.pools, &mut self.io, at);
+            }
+            if let Some(pool) = pool_of(&mut self.pools, variant) {
+                pool.housekeeping(&mut self.io, sys::clock());
+            }
+        }
+    }
+
+    /// Carries out one window on one variant, on the calling thread, and returns when nothing is outstanding.
+    ///
+    /// Missing connections are opened as they are needed; call [`connect`](Self::connect) first so that no window
+    /// pays for it. Every request's record is appended to `samples` where given; `progress` is called about ten times
+    /// a second.
+    ///
+    /// # Errors
+    /// [`RunError`] where nothing could be run; failed requests are figures, not errors.
+    pub fn run(
+        &mut self,
+        variant: VariantId,
+        spec: &WindowSpec,
+        tallies: &mut Tallies,
+        samples: Option<&mut Vec<RequestRecord>>,
+        progress: Option<&mut dyn FnMut(Progress)>,
+    ) -> Result<WindowReport, RunError> {
+        let Self { io, pools, recorder, options } = self;
+        sys::sharpen_timers();
+        let cpu = sys::thread_cpu();
+        catch_up(pools, io).map_err(RunError::Loop)?;
+        recorder.begin(spec.recording, expected(&spec.load));
+        let pool = pool_of(pools, variant).ok_or(RunError::NotAttached(variant))?;
+        // Looking at every socket takes time that is none of the window's.
+        pool.begin_window(io, spec.substream, sys::clock());
+        let start = sys::clock();
+        pool.free_all(start);
+        let mut run = Run::new(spec, start, recorder, Outputs { samples, progress });
+        let (end, trouble) = run.turns(pools, io, variant, options).map_err(RunError::Loop)?;
+        let over = sys::clock();
+        let pool = pool_of(pools, variant).ok_or(RunError::NotAttached(variant))?;
+        let health = LoopHealth {
+            wall: over.since(start),
+            busy: over.since(start).saturating_sub(run.waited),
+            cpu: sys::thread_cpu().saturating_sub(cpu),
+            ..LoopHealth::default()
+        };
+        let figures = run.figures(pool, end, health, tallies);
+        Ok(WindowReport { figures, trouble })
+    }
+}
+
+fn pool_of(pools: &mut [Option<Pool>], variant: VariantId) -> Option<&mut Pool> {
+    pools.get_mut(variant.index()).and_then(Option::as_mut)
+}
+
+/// Hands an event of the last wait to the pool it belongs to.
+fn dispatch(pools: &mut [Option<Pool>], io: &mut Io, at: usize) {
+    let readiness = io.epoll.event(at);
+    let token = Token::unpack(readiness.token);
+    if let Some(pool) = pool_of(pools, VariantId(token.variant)) {
+        pool.event(io, token, readiness);
+        pool.flush(io);
+    }
+}
+
+/// Takes note of what happened to the connections while no loop ran: those that a server closed while idle are
+/// opened again instead of costing a request.
+fn catch_up(pools: &mut [Option<Pool>], io: &mut Io) -> io::Result<()> {
+    // Edge-triggered events come once each, so the rounds end; the bound is for a peer that floods.
+    for _ in 0..100 {
+        let found = io.epoll.wait(Wait::Not)?;
+        for at in 0..found {
+            dispatch(pools, io, at);
+        }
+        if found == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// About how many requests a window will have, as far as that can be known.
+fn expected(load: &Load) -> u64 {
+    match *load {
+        Load::Closed(Stop::Count(count)) => count,
+        Load::Closed(Stop::Time(_)) => 0,
+        Load::Open { rate, end, .. } => match end {
+            OpenEnd::Drain { stop: Stop::Count(count), .. } => count,
+            OpenEnd::BusyCycles(time) | OpenEnd::Drain { stop: Stop::Time(time), .. } => {
+                (rate.get() * time.as_secs_f64() * 1.5) as u64
+            }
+        },
+    }
+}
+
+impl<'a, 'p> Run<'a, 'p> {
+    fn new(
+        spec: &WindowSpec,
+        start: Timestamp,
+        recorder: &'a mut Recorder,
+        outputs: Outputs<'a, 'p>,
+    ) -> Self {
+        Self {
+            window: Window::new(&spec.load, spec.substream, start),
+            recorder,
+            outputs,
+            first_sent: None,
+            last_done: None,
+            last_reply: start,
+            failures: 0,
+            last_failure: ErrorKind::Connect,
+            waited: Nanoseconds::ZERO,
+            returned: start,
+            waits: 0,
+            progress_at: start + PROGRESS,
+        }
+    }
+
+    /// Turns the loop until the window is over.
+    fn turns(
+        &mut self,
+        pools: &mut [Option<Pool>],
+        io: &mut Io,
+        variant: VariantId,
+        options: &Options,
+    ) -> io::Result<(WindowEnd, Option<Trouble>)> {
+        loop {
+            let now = sys::clock();
+            let before = self.window.requests();
+            let Some(pool) = pool_of(pools, variant) else { return Ok((WindowEnd::Aborted, None)) };
+            pool.housekeeping(io, now);
+            pool.read_again(io);
+            self.advance(pool, io, now);
+            if let Some(end) = self.window.end(now) {
+                if end == WindowEnd::Saturated {
+                    pool.abandon(ErrorKind::Timeout, now);
+                    self.settle(pool);
+                }
+                return Ok((end, None));
+            }
+            let trouble = self.trouble(pool, io, now);
+            if trouble.is_some() || options.stop.load(Ordering::Relaxed) {
+                self.window.abort(now);
+                pool.abandon(ErrorKind::Reset, now);
+                // Neither good nor bad: the loop took its eyes off them.
+                pool.finished.clear();
+                return Ok((WindowEnd::Aborted, trouble));
+            }
+            self.report(pool, now);
+            // Where nothing was sent since, the clock was read a moment ago.
+            let now = if self.window.requests() == before { now } else { sys::clock() };
+            let found = self.wait(pool, io, options, now)?;
+            self.events(pools, io, variant, found);
+        }
+    }
+
+    /// Waits for events from `now` on, at most until something is due.
+    fn wait(&mut self, pool: &Pool, io: &mut Io, options: &Options, now: Timestamp) -> io::Result<usize> {
+        let due = self.window.wake(now, pool.slots());
+        let others = pool.housekeeping_at.min(now + NAP);
+        let until = due.map_or(others, |due| due.min(others));
+        let time = until.since(now);
+        let found = if pool.has_unread() || time == Nanoseconds::ZERO {
+            io.epoll.wait(Wait::Not)?
+        } else if due != Some(until) {
+            io.epoll.wait(Wait::AtMost(time))?
+        } else if time > options.spin {
+            io.epoll.wait(Wait::AtMost(time.saturating_sub(options.spin)))?
+        } else {
+            spin(io, until)?
+        };
+        self.returned = sys::clock();
+        self.waited += self.returned.since(now);
+        Ok(found)
+    }
+
+    /// Carries out the events of one wait. One of them, chosen by turns, is timed for the loop's delay, so that the
+    /// clock is read once more per wait and not per event.
+    fn events(&mut self, pools: &mut [Option<Pool>], io: &mut Io, variant: VariantId, found: usize) {
+        if found == 0 {
+            return;
+        }
+        self.waits = self.waits.wrapping_add(1);
+        let timed = self.waits % found;
+        for at in 0..found {
+            if at == timed {
+                let delay = if at == 0 { Nanoseconds::ZERO } else { sys::clock().since(self.returned) };
+                self.recorder.loop_delay(delay, found as u32);
+            }
+            let token = Token::unpack(io.epoll.event(at).token);
+            if token.variant != variant.0 {
+                dispatch(pools, io, at);
+            } else if let Some(pool) = pool_of(pools, variant) {
+                let readiness = io.epoll.event(at);
+                pool.event(io, token, readiness);
+                let now = self.settle(pool).unwrap_or(self.returned);
+                self.advance(pool, io, now);
+            }
+        }
+    }
+
+    /// Takes over what is finished and starts what is due. `now` may be a little old: nothing is sent too early then.
+    fn advance(&mut self, pool: &mut Pool, io: &mut Io, now: Timestamp) {
+        self.settle(pool);
+        pool.fill(&mut self.window, now);
+        if !self.window.issuing(now) {
+            // What is lost from here on is opened again when a window wants it.
+            pool.demand = Demand::Idle;
+        }
+        pool.flush(io);
+        self.settle(pool);
+    }
+
+    /// Records the requests that are over. Returns when the last of them was.
+    fn settle(&mut self, pool: &mut Pool) -> Option<Timestamp> {
+        let mut last = None;
+        for finished in pool.finished.drain(..) {
+            let record = finished.record;
+            self.window.completed();
+            if let Some(lag) = finished.lag {
+                self.first_sent = Some(self.first_sent.map_or(record.sent, |first| first.min(record.sent)));
+                self.recorder.lag(lag);
+            }
+            last = last.max(Some(record.done));
+            match record.outcome {
+                Outcome::Error(
+                    kind @ (ErrorKind::Connect | ErrorKind::Reset | ErrorKind::Timeout | ErrorKind::Protocol),
+                ) => {
+                    self.failures += 1;
+                    self.last_failure = kind;
+                }
+                Outcome::Ok | Outcome::Error(ErrorKind::Status | ErrorKind::Check) => {
+                    self.failures = 0;
+                    self.last_reply = record.done;
+                }
+            }
+            self.recorder.request(record, self.outputs.samples.as_deref_mut());
+        }
+        self.last_done = self.last_done.max(last);
+        last
+    }
+
+    /// Whether the window should be given up: only replies can end it, and for longer than the variant's patience
+    /// there were only failures, at least one for every slot.
+    fn trouble(&self, pool: &mut Pool, io: &Io, now: Timestamp) -> Option<Trouble> {
+        let slots = u64::from(pool.settings.connections) * u64::from(pool.settings.in_flight);
+        let silence = now.since(self.last_reply);
+        let hopeless = self.failures >= FAILURES
+            && silence >= pool.settings.patience
+            && (self.failures >= slots || pool.open_count() == 0);
+        (hopeless && self.window.ends_by_replies()).then(|| Trouble {
+            peer: io.dial.peer(pool.variant),
+            silence,
+            failures: self.failures,
+            last: self.last_failure,
+            detail: pool.connect_failure.take().map(|error| error.to_string()),
+        })
+    }
+
+    fn report(&mut self, pool: &Pool, now: Timestamp) {
+        if now < self.progress_at {
+            return;
+        }
+        self.progress_at = now + PROGRESS;
+        if let Some(progress) = &mut self.outputs.progress {
+            progress(Progress {
+                elapsed: now.since(self.window.start()),
+                good: self.recorder.good(),
+                errors: self.recorder.errors(),
+                outstanding: self.window.outstanding(),
+                connections: pool.open_count(),
+            });
+        }
+    }
+
+    fn figures(
+        self,
+        pool: &mut Pool,
+        end: WindowEnd,
+        health: LoopHealth,
+        tallies: &mut Tallies,
+    ) -> WindowFigures {
+        let traffic = pool.end_window();
+        let recorded = self.recorder.finish(tallies);
+        let start = self.window.start();
+        WindowFigures {
+            started: self.first_sent.unwrap_or(start),
+            ended: self.last_done.unwrap_or(start),
+            end,
+            offered: self.window.offered(),
+            requests: self.window.requests(),
+            not_sent: self.window.not_sent(),
+            errors: recorded.errors,
+            connects: pool.connects,
+            operations: recorded.operations,
+            all: recorded.all,
+            traffic,
+            health: LoopHealth {
+                loop_delay_p50: recorded.loop_delay_p50,
+                lag_p99: recorded.lag_p99,
+                ..health
+            },
+        }
+    }
+}
+
+/// Looks for events without sleeping until there are some or it is `until`.
+fn spin(io: &mut Io, until: Timestamp) -> io::Result<usize> {
+    loop {
+        let found = io.epoll.wait(Wait::Not)?;
+        if found > 0 || sys::clock() >= until {
+            return Ok(found);
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! HTTP/1.1 (and 1.0) replies: heads by httparse, bodies by length, by chunks or until the connection closes.
+//!
+//! It refuses what two readers could understand differently: folded header lines, differing `Content-Length`s,
+//! bytes that no request asked for. Where both `Transfer-Encoding: chunked` and `Content-Length` are given, chunked
+//! wins (RFC 9112, section 6.3). Trailers are read and dropped. `101 Switching Protocols` is an error, because the
+//! generator never asks for it.
+
+use std::collections::VecDeque;
+use std::mem::MaybeUninit;
+
+use weighbridge_model::quantity::Timestamp;
+use weighbridge_model::record::{ErrorKind, Outcome};
+
+use crate::codec::{Codec, Event, Full, Head, In, Out, Sink, UNIT_LIMIT};
+use crate::request::{Rendered, ReplyShape};
+
+/// Most header fields in one head; more is a protocol error.
+const FIELDS: usize = 128;
+
+/// Longest chunk-size line with its extensions; longer is a protocol error.
+const CHUNK_LINE_LIMIT: usize = 16 * 1024;
+
+/// An unfinished head up to this length is parsed again with every piece that arrives, so that a fault in it is
+/// noticed at the same byte however it was split. Beyond it only when its end may have arrived, so that a peer which
+/// sends a long head byte by byte cannot make the parser quadratic.
+const EAGER_HEAD: usize = 8 * 1024;
+
+/// A request whose reply is not over.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    id: u64,
+    reply: ReplyShape,
+}
+
+/// Where in a reply the next byte belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Head,
+    Length { left: u64 },
+    ChunkSize,
+    ChunkData { left: u64 },
+    ChunkEnd,
+    Trailer,
+    UntilClose,
+    Broken,
+}
+
+/// Whether the peer will answer further requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Persistence {
+    KeepAlive,
+    Close,
+}
+
+/// How a head says its body is delimited, with the connection's fate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Delimiting {
+    body: State,
+    persistence: Persistence,
+}
+
+/// What one look at the input led to.
+enum Progress {
+    /// Something was consumed; look again.
+    More,
+    /// The rest is not whole yet.
+    Starved,
+    /// The bytes break the protocol.
+    Fault,
+}
+
+/// The state of one HTTP/1.1 connection, requests pipelined in order.
+#[derive(Debug)]
+pub struct Http1 {
+    pending: VecDeque<Pending>,
+    state: State,
+    persistence: Persistence,
+    /// Length of the unfinished head or trailer at the last look.
+    seen: usize,
+}
+
+impl Http1 {
+    /// The codec of a fresh connection.
+    pub fn new() -> Self {
+        Self { pending: VecDeque::new(), state: State::Head, persistence: Persistence::KeepAlive, seen: 0 }
+    }
+
+    /// Ends the reply at the front. Where the peer closes after it, the requests behind it will never be answered.
+    fn finish(&mut self, sink: &mut Sink<'_>) {
+        self.state = State::Head;
+        if let Some(pending) = self.pending.pop_front() {
+            sink(Event::Done(pending.id, Outcome::Ok));
+        }
+        if self.persistence == Persistence::Close {
+            self.abandon(sink);
+        }
+    }
+
+    /// Ends every outstanding request as cut short.
+    fn abandon(&mut self, sink: &mut Sink<'_>) {
+        while let Some(pending) = self.pending.pop_front() {
+            sink(Event::Done(pending.id, Outcome::Error(ErrorKind::Reset)));
+        }
+    }
+
+    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
+        let rest = input.rest();
+        if rest.is_empty() {
+            return Progress::Starved;
+        }
+        let Some(&Pending { id, reply }) = self.pending.front() else { return Progress::Fault };
+        match self.state {
+            State::Head => self.head(input, id, reply, sink),
+            State::Length { left } => {
+                let left = left - pass_on(input, left, id, sink);
+                self.state = State::Length { left };
+                if left == 0 {
+                    self.finish(sink);
+                }
+                Progress::More
+            }
+            State::ChunkSize => self.chunk_size(input),
+            State::ChunkData { left } => {
+                let left = left - pass_on(input, left, id, sink);
+                self.state = if left == 0 { State::ChunkEnd } else { State::ChunkData { left } };
+                Progress::More
+            }
+            State::ChunkEnd => self.chunk_end(input),
+            State::Trailer => self.trailer(input, sink),
+            State::UntilClose => {
+                pass_on(input, u64::MAX, id, sink);
+                Progress::More
+            }
+            State::Broken => Progress::Fault,
+        }
+    }
+
+    /// Whether an unfinished head should be parsed again now that `rest` is there.
+    fn worth_parsing(&self, rest: &[u8]) -> bool {
+        if self.seen <= EAGER_HEAD {
+            return true;
+        }
+        let tail = &rest[self.seen.saturating_sub(3).min(rest.len())..];
+        tail.windows(2).any(|two| two == b"\n\n") || tail.windows(3).any(|three| three == b"\n\r\n")
+    }
+
+    /// Notes an unfinished head or trailer; too long a one is a fault.
+    fn unfinished(&mut self, length: usize) -> Progress {
+        self.seen = length;
+        if length >= UNIT_LIMIT { Progress::Fault } else { Progress::Starved }
+    }
+
+    fn head(&mut self, input: &mut In<'_>, id: u64, reply: ReplyShape, sink: &mut Sink<'_>) -> Progress {
+        let rest = input.rest();
+        if !self.worth_parsing(rest) {
+            return self.unfinished(rest.len());
+        }
+        let mut fields = [const { MaybeUninit::uninit() }; FIELDS];
+        let mut response = httparse::Response::new(&mut []);
+        let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
+            &mut response,
+            rest,
+            &mut fields,
+        );
+        let length = match parsed {
+            Ok(httparse::Status::Complete(length)) if length <= UNIT_LIMIT => length,
+            Ok(httparse::Status::Partial) => return self.unfinished(rest.len()),
+            Ok(httparse::Status::Complete(_)) | Err(_) => return Progress::Fault,
+        };
+        self.seen = 0;
+        input.consume(length);
+        let (status, version) = (response.code.unwrap_or(0), response.version.unwrap_or(0));
+        match status {
+            101 | 0..=99 => return Progress::Fault,
+            102..=199 | 100 => return Progress::More,
+            _ => {}
+        }
+        let Some(delimiting) = delimiting(status, version, response.headers, reply) else {
+            return Progress::Fault;
+        };
+        self.state = delimiting.body;
+        self.persistence = delimiting.persistence;
+        sink(Event::Head(id, Head { status, fields: response.headers }));
+        if self.persistence == Persistence::Close {
+            sink(Event::Drain);
+        }
+        if self.state == (State::Length { left: 0 }) {
+            self.finish(sink);
+        }
+        Progress::More
+    }
+
+    fn chunk_size(&mut self, input: &mut In<'_>) -> Progress {
+        let rest = input.rest();
+        match httparse::parse_chunk_size(rest) {
+            Ok(httparse::Status::Complete((length, size))) if length <= CHUNK_LINE_LIMIT => {
+                input.consume(length);
+                self.state = if size == 0 { State::Trailer } else { State::ChunkData { left: size } };
+                Progress::More
+            }
+            Ok(httparse::Status::Partial) if rest.len() < CHUNK_LINE_LIMIT => Progress::Starved,
+            _ => Progress::Fault,
+        }
+    }
+
+    fn chunk_end(&mut self, input: &mut In<'_>) -> Progress {
+        match input.rest() {
+            [b'\r', b'\n', ..] => {
+                input.consume(2);
+                self.state = State::ChunkSize;
+                Progress::More
+            }
+            [b'\r'] => Progress::Starved,
+            _ => Progress::Fault,
+        }
+    }
+
+    fn trailer(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
+        let rest = input.rest();
+        if rest.starts_with(b"\r\n") {
+            input.consume(2);
+            self.finish(sink);
+            return Progress::More;
+        }
+        if !self.worth_parsing(rest) {
+            return self.unfinished(rest.len());
+        }
+        match httparse::parse_headers(rest, &mut [httparse::EMPTY_HEADER; FIELDS]) {
+            Ok(httparse::Status::Complete((length, _))) if length <= UNIT_LIMIT => {
+                self.seen = 0;
+                input.consume(length);
+                self.finish(sink);
+                Progress::More
+            }
+            Ok(httparse::Status::Partial) => self.unfinished(rest.len()),
+            _ => Progress::Fault,
+        }
+    }
+}
+
+impl Default for Http1 {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Codec for Http1 {
+    fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full> {
+        if self.room() == 0 {
+            return Err(Full);
+        }
+        self.pending.push_back(Pending { id, reply: request.reply() });
+        out.push(request.bytes());
+        Ok(())
+    }
+
+    fn receive(&mut self, input: &mut In<'_>, _out: &mut Out, sink: &mut Sink<'_>) {
+        if self.state == State::Broken {
+            return;
+        }
+        loop {
+            match self.step(input, sink) {
+                Progress::More => {}
+                Progress::Starved => return,
+                Progress::Fault => {
+                    self.pending.clear();
+                    self.state = State::Broken;
+                    sink(Event::Broken(ErrorKind::Protocol));
+                    return;
+                }
+            }
+        }
+    }
+
+    fn eof(&mut self, sink: &mut Sink<'_>) {
+        if self.state == State::UntilClose {
+            self.finish(sink);
+        }
+        self.persistence = Persistence::Close;
+        self.abandon(sink);
+    }
+
+    fn tick(&mut self, _now: Timestamp, _out: &mut Out, _sink: &mut Sink<'_>) -> Option<Timestamp> {
+        None
+    }
+
+    fn room(&self) -> u32 {
+        match (self.state, self.persistence) {
+            (State::Broken, _) | (_, Persistence::Close) => 0,
+            _ => u32::MAX,
+        }
+    }
+
+    fn reset(&mut self) {
+        self.pending.clear();
+        self.state = State::Head;
+        self.persistence = Persistence::KeepAlive;
+        self.seen = 0;
+    }
+}
+
+/// Hands on at most `most` bytes of body and says how many.
+fn pass_on(input: &mut In<'_>, most: u64, id: u64, sink: &mut Sink<'_>) -> u64 {
+    let rest = input.rest();
+    let count = usize::try_from(most).unwrap_or(usize::MAX).min(rest.len());
+    input.consume(count);
+    sink(Event::Data(id, &rest[..count]));
+    count as u64
+}
+
+/// How the reply's body is delimited (RFC 9112, section 6.3); `None` where its head contradicts itself.
+fn delimiting(
+    status: u16,
+    version: u8,
+    fields: &[httparse::Header<'_>],
+    reply: ReplyShape,
+) -> Option<Delimiting> {
+    let mut length: Option<u64> = None;
+    let mut coding = None;
+    let (mut close, mut keep) = (false, false);
+    for field in fields {
+        if field.name.eq_ignore_ascii_case("content-length") {
+            for item in list(field.value) {
+                let value = decimal(item)?;
+                if length.is_some_and(|earlier| earlier != value) {
+                    return None;
+                }
+                length = Some(value);
+            }
+            length?;
+        } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
+            // The last coding decides; fields of one name are one list.
+            coding = list(field.value).last().or(coding);
+        } else if field.name.eq_ignore_ascii_case("connection") {
+            close |= list(field.value).any(|item| item.eq_ignore_ascii_case(b"close"));
+            keep |= list(field.value).any(|item| item.eq_ignore_ascii_case(b"keep-alive"));
+        }
+    }
+    let body = if reply == ReplyShape::NoBody || status == 204 || status == 304 {
+        State::Length { left: 0 }
+    } else if let Some(coding) = coding {
+        if coding.eq_ignore_ascii_case(b"chunked") { State::ChunkSize } else { State::UntilClose }
+    } else if let Some(left) = length {
+        State::Length { left }
+    } else {
+        State::UntilClose
+    };
+    let ends = close || body == State::UntilClose || (version == 0 && !keep);
+    let persistence = if ends { Persistence::Close } else { Persistence::KeepAlive };
+    Some(Delimiting { body, persistence })
+}
+
+/// The items of a comma-separated list, white space trimmed, empty ones left out.
+fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|item| !item.is_empty())
+}
+
+/// A number of digits only; `None` for anything else or more than fits.
+fn decimal(text: &[u8]) -> Option<u64> {
+    text.iter().try_fold(0u64, |value, byte| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        value.checked_mul(10)?.checked_add(digit)
+    })
+}

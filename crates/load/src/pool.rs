@@ -1,0 +1,617 @@
+//! All connections of one variant: opening and reopening, timeouts, and which slot sends the next request.
+//!
+//! It carries out what the window allows and reports what is over; it keeps no histograms and never waits.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsFd;
+
+use weighbridge_model::quantity::{Nanoseconds, Timestamp};
+use weighbridge_model::record::{ErrorKind, Traffic, VariantId};
+
+use crate::connection::{Connection, Finished, Judges, LaneState, Link, Parked, Received, Until, Writing};
+use crate::dial::{AfterFailure, Dial};
+use crate::request::Framing;
+use crate::session::Sessions;
+use crate::sys::{self, Epoll, Readiness};
+use crate::window::{Slots, Window};
+
+/// Shortest wait before a failed connection is opened again, so that a refusing server does not spin the loop.
+const BACKOFF_FIRST: Nanoseconds = Nanoseconds::from_millis(1);
+
+/// Longest such wait; it bounds how long a server that comes back goes unnoticed.
+const BACKOFF_LAST: Nanoseconds = Nanoseconds::from_millis(10);
+
+/// Shortest time between two scans for timeouts.
+const SCAN: Nanoseconds = Nanoseconds::from_millis(1);
+
+/// A connection that the peer ends this soon, before a request was written, was refused rather than left idle
+/// too long: a request is charged with it, or a window against a server that does nothing else would never end.
+const STILLBORN: Nanoseconds = Nanoseconds::from_secs(1);
+
+/// Size of the buffer all connections are read into.
+const READ_BUFFER: usize = 256 * 1024;
+
+/// Whether a connection serves more than one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KeepAlive {
+    /// Until the server closes it.
+    #[default]
+    Reuse,
+    /// One request each; the next one opens its own.
+    OnePerRequest,
+}
+
+/// How one variant's connections are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Connections, at least 1.
+    pub connections: u32,
+    /// Requests outstanding per connection, at least 1 (and 1 where a connection serves only one).
+    pub in_flight: u32,
+    /// After this a request failed.
+    pub timeout: Nanoseconds,
+    /// After this a connect failed.
+    pub connect_timeout: Nanoseconds,
+    /// Whether a connection serves more than one request.
+    pub keep_alive: KeepAlive,
+    /// How long a window that only replies can end may go without a single reply before it is given up.
+    pub patience: Nanoseconds,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            connections: 16,
+            in_flight: 1,
+            timeout: Nanoseconds::from_secs(10),
+            connect_timeout: Nanoseconds::from_secs(5),
+            keep_alive: KeepAlive::Reuse,
+            patience: Nanoseconds::from_secs(5),
+        }
+    }
+}
+
+/// What the pools of all variants share.
+pub(crate) struct Io {
+    pub epoll: Epoll,
+    pub dial: Box<dyn Dial>,
+    pub buffer: Box<[u8]>,
+}
+
+impl Io {
+    pub fn new(dial: Box<dyn Dial>) -> io::Result<Self> {
+        let buffer = vec![0; READ_BUFFER].into_boxed_slice();
+        Ok(Self { epoll: Epoll::new()?, dial, buffer })
+    }
+}
+
+/// Names a connection in the kernel's events, with its generation so that an event of a closed socket is not taken
+/// for one of its successor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub variant: u16,
+    pub generation: u16,
+    pub connection: u32,
+}
+
+impl Token {
+    pub fn pack(self) -> u64 {
+        u64::from(self.variant) << 48 | u64::from(self.generation) << 32 | u64::from(self.connection)
+    }
+
+    pub fn unpack(packed: u64) -> Self {
+        Self { variant: (packed >> 48) as u16, generation: (packed >> 32) as u16, connection: packed as u32 }
+    }
+}
+
+/// Whether a window runs on this pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Demand {
+    /// No: lost connections stay closed.
+    Idle,
+    /// Yes, and it still issues requests: lost connections are reopened.
+    Running,
+}
+
+pub(crate) struct Pool {
+    pub variant: VariantId,
+    pub settings: Settings,
+    pub demand: Demand,
+    /// Requests over since the caller last emptied it.
+    pub finished: Vec<Finished>,
+    /// When [`housekeeping`](Self::housekeeping) is due.
+    pub housekeeping_at: Timestamp,
+    /// Connections opened since the window began.
+    pub connects: u64,
+    /// The last failure to connect since the caller last took it.
+    pub connect_failure: Option<io::Error>,
+    sessions: Box<dyn Sessions>,
+    connections: Vec<Connection>,
+    /// Slots that can take a request, the longest free first.
+    ready: VecDeque<u32>,
+    /// Connections with output.
+    dirty: Vec<u32>,
+    /// Connections that may have more to read.
+    again: VecDeque<u32>,
+    /// Connections whose failure waits to be charged to a request.
+    owed: VecDeque<u32>,
+    closed_traffic: Traffic,
+}
+
+/// How a connection was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Loss {
+    /// It ended or failed; outstanding requests fail as this kind.
+    Failed(ErrorKind),
+    /// The oldest requests on it timed out: those sent at or before this time.
+    TimedOut(Timestamp),
+    /// Nothing was wrong: the peer announced its end, or it had served its one request.
+    Spent,
+}
+
+impl Pool {
+    pub fn new(
+        variant: VariantId,
+        settings: Settings,
+        framing: Framing,
+        mut sessions: Box<dyn Sessions>,
+    ) -> Self {
+        let in_flight = match settings.keep_alive {
+            KeepAlive::Reuse => settings.in_flight.max(1),
+            KeepAlive::OnePerRequest => 1,
+        };
+        let settings = Settings { connections: settings.connections.max(1), in_flight, ..settings };
+        let slots = settings.connections * settings.in_flight;
+        sessions.prepare(slots);
+        let connections =
+            (0..settings.connections).map(|_| Connection::new(framing, settings.in_flight)).collect();
+        Self {
+            variant,
+            settings,
+            demand: Demand::Idle,
+            finished: Vec::with_capacity(slots as usize + 1),
+            housekeeping_at: Timestamp::default(),
+            connects: 0,
+            connect_failure: None,
+            sessions,
+            connections,
+            ready: VecDeque::with_capacity(slots as usize),
+            dirty: Vec::with_capacity(settings.connections as usize),
+            again: VecDeque::with_capacity(settings.connections as usize),
+            owed: VecDeque::with_capacity(settings.connections as usize),
+            closed_traffic: Traffic::default(),
+        }
+    }
+
+    /// Prepares for a window that starts at `now` and reads `substream`.
+    pub fn begin_window(&mut self, io: &mut Io, substream: u64, now: Timestamp) {
+        self.sessions.rewind(substream);
+        self.demand = Demand::Running;
+        self.housekeeping_at = now;
+        self.connects = 0;
+        self.closed_traffic = Traffic::default();
+        self.connect_failure = None;
+        self.ready.clear();
+        self.owed.clear();
+        for index in 0..self.connections.len() {
+            let connection = &mut self.connections[index];
+            connection.begin_window(now);
+            connection.failures = 0;
+            // A refused connection concerned an earlier window; foreign bytes between windows must not go unseen.
+            connection.owes = connection.owes.filter(|kind| *kind == ErrorKind::Protocol);
+            if connection.owes.is_some() {
+                self.owed.push_back(index as u32);
+            }
+            self.list_all(index);
+            self.reopen(io, index, now);
+        }
+    }
+
+    /// Moves the window's start to `now`: every lane became free then.
+    pub fn free_all(&mut self, now: Timestamp) {
+        for lane in self.connections.iter_mut().flat_map(|connection| connection.lanes.iter_mut()) {
+            lane.freed = now;
+        }
+    }
+
+    /// Ends the window: returns the traffic of all sockets since it began.
+    pub fn end_window(&mut self) -> Traffic {
+        self.demand = Demand::Idle;
+        let mut traffic = self.closed_traffic;
+        for connection in &self.connections {
+            traffic.add(connection.traffic());
+        }
+        traffic
+    }
+
+    /// Closes every connection with something outstanding, whose requests fail as `kind`.
+    pub fn abandon(&mut self, kind: ErrorKind, now: Timestamp) {
+        self.demand = Demand::Idle;
+        for index in 0..self.connections.len() {
+            if self.connections[index].busy > 0 {
+                self.connections[index].fail(None, kind, now, &mut self.finished);
+                self.close(index, now);
+            }
+        }
+    }
+
+    /// Whether a slot is free to send.
+    pub fn slots(&self) -> Slots {
+        if self.ready.is_empty() && self.owed.is_empty() { Slots::NoneFree } else { Slots::SomeFree }
+    }
+
+    /// Whether a connection may have more to read without a new event.
+    pub fn has_unread(&self) -> bool {
+        !self.again.is_empty()
+    }
+
+    /// Connections that are open.
+    pub fn open_count(&self) -> u32 {
+        self.connections.iter().filter(|c| matches!(c.link, Link::Open { .. })).count() as u32
+    }
+
+    /// Begins to open every closed connection.
+    pub fn open_missing(&mut self, io: &mut Io, now: Timestamp) {
+        for index in 0..self.connections.len() {
+            if matches!(self.connections[index].link, Link::Closed { .. }) {
+                self.begin_connect(io, index, now);
+            }
+        }
+    }
+
+    /// Carries out one event of the kernel.
+    pub fn event(&mut self, io: &mut Io, token: Token, readiness: Readiness) {
+        let index = token.connection as usize;
+        let Some(connection) = self.connections.get_mut(index) else { return };
+        if connection.generation != token.generation {
+            return;
+        }
+        if matches!(connection.link, Link::Connecting { .. }) {
+            if !readiness.writable() {
+                return;
+            }
+            self.finish_connect(io, index);
+        }
+        let connection = &mut self.connections[index];
+        if connection.writing == Writing::Blocked && readiness.writable() {
+            connection.writing = Writing::Free;
+            self.dirty.push(index as u32);
+            self.unpark(index);
+        }
+        if readiness.readable() {
+            let until = if readiness.ended() { Until::End } else { Until::Short };
+            self.read(io, index, until);
+        }
+    }
+
+    /// Reads on where the last read left something.
+    pub fn read_again(&mut self, io: &mut Io) {
+        for _ in 0..self.again.len() {
+            let Some(index) = self.again.pop_front() else { return };
+            self.read(io, index as usize, Until::End);
+        }
+    }
+
+    fn read(&mut self, io: &mut Io, index: usize, until: Until) {
+        let before = self.finished.len();
+        let connection = &mut self.connections[index];
+        let mut judges = judges(&mut *self.sessions, self.settings, index, &mut self.finished);
+        match connection.receive(&mut io.buffer, until, &mut judges) {
+            Received::Ended => self.lose(io, index, Loss::Failed(ErrorKind::Reset)),
+            Received::Broken(kind) => self.lose(io, index, Loss::Failed(kind)),
+            received => {
+                let one_served =
+                    self.settings.keep_alive == KeepAlive::OnePerRequest && self.finished.len() > before;
+                if connection.drained() || (one_served && connection.busy == 0) {
+                    return self.lose(io, index, Loss::Spent);
+                }
+                if connection.has_output() {
+                    self.dirty.push(index as u32);
+                }
+                if matches!(received, Received::More) {
+                    self.again.push_back(index as u32);
+                }
+                if self.finished.len() > before {
+                    self.list_all(index);
+                } else {
+                    self.unpark(index);
+                }
+            }
+        }
+    }
+
+    /// Lists the connection's lanes again where it had taken no more and now does.
+    fn unpark(&mut self, index: usize) {
+        if self.connections[index].parked == Parked::Some && self.connections[index].takes_more() {
+            self.connections[index].parked = Parked::None;
+            self.list_all(index);
+        }
+    }
+
+    /// Puts every free lane of an open connection into the ready list.
+    fn list_all(&mut self, index: usize) {
+        let connection = &mut self.connections[index];
+        if !matches!(connection.link, Link::Open { .. }) {
+            return;
+        }
+        let first = index as u32 * self.settings.in_flight;
+        for (lane, slot) in connection.lanes.iter_mut().zip(first..) {
+            if lane.state == LaneState::Free {
+                lane.state = LaneState::Listed;
+                self.ready.push_back(slot);
+            }
+        }
+    }
+
+    /// Starts every request that is due and has a slot. Call [`flush`](Self::flush) afterwards.
+    pub fn fill(&mut self, window: &mut Window, now: Timestamp) {
+        if !self.owed.is_empty() {
+            self.charge(window, now);
+        }
+        let in_flight = self.settings.in_flight;
+        while let Some(&slot) = self.ready.front() {
+            let (index, lane) = ((slot / in_flight) as usize, slot % in_flight);
+            let connection = &mut self.connections[index];
+            if !connection.takes_more() {
+                self.ready.pop_front();
+                connection.lanes[lane as usize].state = LaneState::Free;
+                connection.parked = Parked::Some;
+                continue;
+            }
+            let Some(due) = window.take(now, connection.lanes[lane as usize].freed) else { return };
+            self.ready.pop_front();
+            if !connection.has_output() {
+                self.dirty.push(index as u32);
+            }
+            let mut judges = judges(&mut *self.sessions, self.settings, index, &mut self.finished);
+            connection.start(lane, due, now, &mut judges);
+        }
+    }
+
+    /// Charges failures that happened between requests to the next requests.
+    fn charge(&mut self, window: &mut Window, now: Timestamp) {
+        while let Some(&index) = self.owed.front() {
+            let connection = &mut self.connections[index as usize];
+            let Some(kind) = connection.owes else {
+                self.owed.pop_front();
+                continue;
+            };
+            let Some(due) = window.take(now, connection.lanes[0].freed) else { return };
+            self.owed.pop_front();
+            connection.owes = None;
+            let mut judges = judges(&mut *self.sessions, self.settings, index as usize, &mut self.finished);
+            connection.charge(kind, due, now, &mut judges);
+            // The next scan opens it again, when its time has come.
+            self.housekeeping_at = self.housekeeping_at.min(now);
+        }
+    }
+
+    /// Writes whatever was started.
+    pub fn flush(&mut self, io: &mut Io) {
+        while let Some(index) = self.dirty.pop() {
+            let index = index as usize;
+            if self.connections[index].write().is_err() {
+                // What the peer said before it closed may still be there: a refusal with a reason, for instance.
+                self.read(io, index, Until::End);
+                if matches!(self.connections[index].link, Link::Open { .. }) {
+                    self.lose(io, index, Loss::Failed(ErrorKind::Reset));
+                }
+            } else {
+                self.unpark(index);
+            }
+        }
+    }
+
+    /// Ends timed-out requests and connects, lets codecs act on time and opens what may be opened again.
+    pub fn housekeeping(&mut self, io: &mut Io, now: Timestamp) {
+        if now < self.housekeeping_at {
+            return;
+        }
+        // A request sent after this scan is not late before `now + timeout`.
+        self.housekeeping_at = now + self.settings.timeout.max(SCAN);
+        for index in 0..self.connections.len() {
+            match &self.connections[index].link {
+                Link::Closed { .. } => self.reopen(io, index, now),
+                Link::Connecting { deadline, .. } => {
+                    let deadline = *deadline;
+                    if now >= deadline {
+                        let error = io::Error::new(io::ErrorKind::TimedOut, "the connect timed out");
+                        self.connect_failed(io, index, error, now);
+                    } else {
+                        self.expect(deadline);
+                    }
+                }
+                Link::Open { .. } => self.check_open(io, index, now),
+            }
+        }
+        self.housekeeping_at = self.housekeeping_at.max(now + SCAN);
+    }
+
+    fn check_open(&mut self, io: &mut Io, index: usize, now: Timestamp) {
+        let timeout = self.settings.timeout;
+        if let Some(oldest) = self.connections[index].oldest() {
+            let late = now.since(oldest) >= timeout;
+            if late {
+                let sent_by = Timestamp::from_nanos(now.as_nanos() - timeout.as_nanos());
+                return self.lose(io, index, Loss::TimedOut(sent_by));
+            }
+            self.expect(oldest + timeout);
+        }
+        let connection = &mut self.connections[index];
+        let mut judges = judges(&mut *self.sessions, self.settings, index, &mut self.finished);
+        let (next, broken) = connection.tick(now, &mut judges);
+        if connection.has_output() {
+            self.dirty.push(index as u32);
+        }
+        if let Some(kind) = broken {
+            self.lose(io, index, Loss::Failed(kind));
+        } else if let Some(next) = next {
+            self.expect(next);
+        }
+    }
+
+    /// Makes sure that housekeeping is done at `moment`.
+    fn expect(&mut self, moment: Timestamp) {
+        self.housekeeping_at = self.housekeeping_at.min(moment);
+    }
+
+    /// Ends what is outstanding on a connection, closes it and, while a window issues, opens it again.
+    fn lose(&mut self, io: &mut Io, index: usize, loss: Loss) {
+        let now = sys::clock();
+        let connection = &mut self.connections[index];
+        let idle = connection.busy == 0;
+        let stillborn = connection.started == 0 && now.since(connection.opened) < STILLBORN;
+        match loss {
+            Loss::Failed(kind) => connection.fail(None, kind, now, &mut self.finished),
+            Loss::TimedOut(sent_by) => {
+                connection.fail(Some(sent_by), ErrorKind::Reset, now, &mut self.finished);
+            }
+            Loss::Spent => {}
+        }
+        match loss {
+            Loss::Failed(ErrorKind::Protocol) if idle => self.owe(index, ErrorKind::Protocol),
+            Loss::Failed(kind) if stillborn => self.owe(index, kind),
+            Loss::Failed(_) | Loss::TimedOut(_) | Loss::Spent => {}
+        }
+        let failures = self.connections[index].failures;
+        self.close(index, now + backoff(failures));
+        if loss != Loss::Spent {
+            self.connections[index].failures = failures.saturating_add(1);
+        }
+        self.reopen(io, index, now);
+    }
+
+    /// Notes a failure to be charged to the next request.
+    fn owe(&mut self, index: usize, kind: ErrorKind) {
+        if self.connections[index].owes.is_none() && self.demand == Demand::Running {
+            self.owed.push_back(index as u32);
+        }
+        self.connections[index].owes.get_or_insert(kind);
+    }
+
+    fn close(&mut self, index: usize, retry_at: Timestamp) {
+        let connection = &mut self.connections[index];
+        self.closed_traffic.add(connection.close(retry_at));
+        let mut listed = false;
+        for lane in connection.lanes.iter_mut().filter(|lane| lane.state == LaneState::Listed) {
+            lane.state = LaneState::Free;
+            listed = true;
+        }
+        if listed {
+            let in_flight = self.settings.in_flight;
+            self.ready.retain(|slot| (slot / in_flight) as usize != index);
+        }
+        self.again.retain(|again| *again as usize != index);
+    }
+
+    /// Opens a closed connection, where a window wants it and its time has come.
+    fn reopen(&mut self, io: &mut Io, index: usize, now: Timestamp) {
+        let connection = &self.connections[index];
+        let Link::Closed { retry_at } = connection.link else { return };
+        if self.demand == Demand::Idle || connection.owes.is_some() {
+            return;
+        }
+        if now >= retry_at {
+            self.begin_connect(io, index, now);
+        } else {
+            self.expect(retry_at);
+        }
+    }
+
+    fn begin_connect(&mut self, io: &mut Io, index: usize, now: Timestamp) {
+        let generation = self.connections[index].generation;
+        let token = Token { variant: self.variant.0, generation, connection: index as u32 };
+        let begun = io.dial.dial(self.variant).and_then(|socket| {
+            io.epoll.add(socket.as_fd(), token.pack())?;
+            Ok(socket)
+        });
+        match begun {
+            Ok(socket) => {
+                let deadline = now + self.settings.connect_timeout;
+                self.connections[index].link = Link::Connecting { socket, begun: now, deadline };
+                self.expect(deadline);
+            }
+            Err(error) => self.give_up_connect(index, error, now),
+        }
+    }
+
+    fn finish_connect(&mut self, io: &mut Io, index: usize) {
+        let connection = &mut self.connections[index];
+        let retry_at = connection.opened;
+        match std::mem::replace(&mut connection.link, Link::Closed { retry_at }) {
+            Link::Connecting { socket, begun, deadline } => match sys::connect_result(socket.as_fd()) {
+                Ok(()) => {
+                    io.dial.succeeded(self.variant, socket.as_fd());
+                    connection.open(socket, sys::clock());
+                    self.connects += 1;
+                    self.list_all(index);
+                }
+                Err(error) => {
+                    connection.link = Link::Connecting { socket, begun, deadline };
+                    self.connect_failed(io, index, error, sys::clock());
+                }
+            },
+            other => connection.link = other,
+        }
+    }
+
+    /// The connect in progress failed: the next address is tried at once, if there is one.
+    fn connect_failed(&mut self, io: &mut Io, index: usize, error: io::Error, now: Timestamp) {
+        let after = match &self.connections[index].link {
+            Link::Connecting { socket, .. } => io.dial.failed(self.variant, socket.as_fd()),
+            Link::Closed { .. } | Link::Open { .. } => AfterFailure::Exhausted,
+        };
+        self.close(index, now);
+        match after {
+            AfterFailure::TryNext => self.begin_connect(io, index, now),
+            AfterFailure::Exhausted => self.give_up_connect(index, error, now),
+        }
+    }
+
+    fn give_up_connect(&mut self, index: usize, error: io::Error, now: Timestamp) {
+        self.connect_failure = Some(error);
+        let failures = self.connections[index].failures.saturating_add(1);
+        let retry_at = now + backoff(failures);
+        self.connections[index].failures = failures;
+        self.connections[index].link = Link::Closed { retry_at };
+        if self.demand == Demand::Running {
+            self.owe(index, ErrorKind::Connect);
+        }
+    }
+}
+
+/// How long to wait after so many losses in a row: nothing after the first loss of a connection that had served.
+fn backoff(failures: u32) -> Nanoseconds {
+    match failures {
+        0 => Nanoseconds::ZERO,
+        n => (BACKOFF_FIRST * (1 << (n - 1).min(10))).min(BACKOFF_LAST),
+    }
+}
+
+fn judges<'a>(
+    sessions: &'a mut dyn Sessions,
+    settings: Settings,
+    index: usize,
+    finished: &'a mut Vec<Finished>,
+) -> Judges<'a> {
+    Judges { sessions, slot: index as u32 * settings.in_flight, finished }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backoff_grows_from_nothing_to_its_bound() {
+        let waits: Vec<u64> = (0..7).map(|n| backoff(n).as_nanos() / 1_000_000).collect();
+        assert_eq!(waits, [0, 1, 2, 4, 8, 10, 10]);
+        assert_eq!(backoff(u32::MAX), BACKOFF_LAST);
+    }
+
+    #[test]
+    fn tokens_survive_the_kernel() {
+        let token = Token { variant: 0xfffe, generation: 0xabcd, connection: 59_999 };
+        assert_eq!(Token::unpack(token.pack()), token);
+    }
+}

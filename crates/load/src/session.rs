@@ -1,0 +1,80 @@
+//! What load asks of a workload: sessions that say what to send next, and checks that judge each reply.
+//!
+//! The workload crate implements these traits, one object per variant; the loop calls them on its hot path, so they
+//! must not allocate in the steady state, block or read a clock. Bodies are passed on in pieces as they arrive: a
+//! check compares or digests them and keeps no copy unless the next request depends on it.
+
+use weighbridge_model::record::Outcome;
+
+use crate::codec::Head;
+use crate::request::Rendered;
+
+/// Names a rendered request of a [`Sessions`] object. The object gives the number its meaning: a place in a table
+/// of requests rendered beforehand, or a slot's own request that is patched before each use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub u32);
+
+/// What a slot does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Send this request.
+    Send(RequestId),
+    /// The session is over; the loop opens the next one of the stream on this slot.
+    End,
+}
+
+/// How a slot's last request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reply {
+    /// The request.
+    pub request: RequestId,
+    /// Its outcome. Anything but [`Outcome::Ok`] may have ended before the check saw a head or all of the body.
+    pub outcome: Outcome,
+}
+
+/// The sessions of one variant: a seeded stream of sessions, each issuing requests on one slot.
+///
+/// A **slot** is one place for a request in flight: connection × in-flight place, numbered from 0. At most one
+/// request is outstanding per slot. Calls for one slot come in the order `next`, `request`, then `check` for each
+/// piece of the reply, then `next` again; calls for different slots interleave freely.
+pub trait Sessions: Send {
+    /// Prepares for slots `0..slots`. Called once, before anything else.
+    fn prepare(&mut self, slots: u32);
+
+    /// Starts the seeded request stream `substream` from its beginning and forgets every open session. Two objects
+    /// of one workload rewound to the same substream issue the same sessions in the same order of `open` calls.
+    fn rewind(&mut self, substream: u64);
+
+    /// Opens the next session of the stream on `slot` and names its first request. A session still open there is
+    /// forgotten. Resets the slot's check for that request.
+    fn open(&mut self, slot: u32) -> RequestId;
+
+    /// Continues the slot's session after `reply`. Resets the slot's check for the request it names.
+    fn next(&mut self, slot: u32, reply: &Reply) -> Step;
+
+    /// The rendered request that the last `open` or `next` named. It stays the same until one of them is called for
+    /// that slot again.
+    fn request(&self, id: RequestId) -> &Rendered;
+
+    /// The check of the request outstanding on `slot`. Called once for each piece of a reply: an index, not a search.
+    fn check(&mut self, slot: u32) -> &mut dyn Check;
+}
+
+/// Judges one reply, piece by piece.
+pub trait Check {
+    /// The reply's head; called at most once, before any data.
+    fn head(&mut self, head: &Head<'_>);
+
+    /// The next piece of the body, transfer coding removed. Pieces have any length; their borders mean nothing.
+    fn data(&mut self, bytes: &[u8]);
+
+    /// `count` whole messages arrived (streaming protocols only).
+    fn messages(&mut self, count: u32) {
+        let _ = count;
+    }
+
+    /// The reply is whole: is it what the workload expects? A status outside 200 to 299 is
+    /// `Error(Status)` unless the workload wants that status; a wrong content is `Error(Check)`. Not called for a
+    /// reply that was cut short, timed out or broke the protocol.
+    fn done(&mut self) -> Outcome;
+}

@@ -1,0 +1,461 @@
+//! When to send and when a window ends: a state machine whose only clock is its arguments.
+//!
+//! The event loop drives it with the host's clock, the simulation test with a virtual one. It knows neither
+//! connections nor bytes nor outcomes. The caller asks [`Window::take`] whenever a slot is free, reports each
+//! request's end with [`Window::completed`], and asks [`Window::end`] after either.
+
+use std::collections::VecDeque;
+
+use weighbridge_model::experiment::Arrivals;
+use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
+use weighbridge_model::record::WindowEnd;
+
+use crate::pace::Schedule;
+
+/// Most due requests that wait for a slot unless told otherwise; beyond it they are counted as not sent.
+pub const QUEUE: u32 = 1_000_000;
+
+/// Due requests for which memory is set aside at once; more of them waiting means an overloaded server.
+const QUEUE_START: u32 = 4_096;
+
+/// How much is issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// Exactly so many requests.
+    Count(u64),
+    /// Requests due within this time of the start.
+    Time(Nanoseconds),
+}
+
+/// How a window of open load ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenEnd {
+    /// After this nominal length the schedule goes on until nothing is outstanding or overdue. A window is then
+    /// whole busy cycles, so sums over windows are unbiased for the steady state (see [`Window`]).
+    BusyCycles(Nanoseconds),
+    /// The schedule stops; what is due by then is sent and waited for.
+    Drain {
+        /// Where the schedule stops.
+        stop: Stop,
+        /// How long after the schedule's end waiting requests may still be sent; the rest are counted as not sent.
+        limit: Nanoseconds,
+    },
+}
+
+/// When requests are due.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Load {
+    /// A request is due when a slot becomes free.
+    Closed(Stop),
+    /// Requests are due by a schedule.
+    Open {
+        /// Mean arrivals per second.
+        rate: PerSecond,
+        /// Law of the gaps.
+        arrivals: Arrivals,
+        /// Most due requests that wait for a slot.
+        queue: u32,
+        /// How the window ends.
+        end: OpenEnd,
+    },
+}
+
+/// One window's schedule, counts and end.
+///
+/// A window of [`OpenEnd::BusyCycles`] begins with an empty system, and ends at the first instant from its nominal
+/// length on at which the system is empty. Cut time at each arrival that finds the system empty: the pieces (a busy
+/// period and the idle period after it) are independent and alike for renewal arrivals, and whether piece *k* + 1
+/// belongs to the window depends on pieces 1 to *k* alone. So by Wald's identity a window's expected sum is the expected
+/// number of its pieces times the expected sum over one, for response times and for requests alike, and the ratio of
+/// their sums over many windows converges to the steady state's mean, however short the windows.
+#[derive(Debug)]
+pub struct Window {
+    start: Timestamp,
+    issue: Issue,
+    requests: u64,
+    outstanding: u64,
+}
+
+#[derive(Debug)]
+enum Issue {
+    Closed(Stop),
+    Open(Box<Open>),
+}
+
+#[derive(Debug)]
+struct Open {
+    schedule: Schedule,
+    /// The next arrival, not yet due; `None` where the schedule is over.
+    next: Option<Timestamp>,
+    /// The last arrival that became due (the start before the first).
+    last_due: Timestamp,
+    waiting: VecDeque<Timestamp>,
+    bound: usize,
+    end: OpenEnd,
+    offered: u64,
+    overflow: u64,
+    discarded: u64,
+}
+
+impl Window {
+    /// A window that starts at `start` with nothing outstanding; arrivals are drawn from `substream`.
+    pub fn new(load: &Load, substream: u64, start: Timestamp) -> Self {
+        let issue = match *load {
+            Load::Closed(stop) => Issue::Closed(stop),
+            Load::Open { rate, arrivals, queue, end } => {
+                let mut open = Open {
+                    schedule: Schedule::new(rate, arrivals, substream, start),
+                    next: None,
+                    last_due: start,
+                    waiting: VecDeque::with_capacity(queue.min(QUEUE_START) as usize),
+                    bound: queue as usize,
+                    end,
+                    offered: 0,
+                    overflow: 0,
+                    discarded: 0,
+                };
+                open.draw(start);
+                Issue::Open(Box::new(open))
+            }
+        };
+        Self { start, issue, requests: 0, outstanding: 0 }
+    }
+
+    /// A slot became free at `freed` and it is `now`: the time at which the request it shall send was due, or `None`
+    /// where there is nothing to send now. The request counts as outstanding from here on.
+    pub fn take(&mut self, now: Timestamp, freed: Timestamp) -> Option<Timestamp> {
+        let due = match &mut self.issue {
+            Issue::Closed(stop) => {
+                let goes_on = match *stop {
+                    Stop::Count(count) => self.requests < count,
+                    Stop::Time(time) => now.since(self.start) < time,
+                };
+                goes_on.then_some(freed)
+            }
+            Issue::Open(open) => {
+                open.advance(self.start, now);
+                open.waiting.pop_front()
+            }
+        }?;
+        self.requests += 1;
+        self.outstanding += 1;
+        Some(due)
+    }
+
+    /// A request that was taken is over.
+    pub fn completed(&mut self) {
+        self.outstanding = self.outstanding.saturating_sub(1);
+    }
+
+    /// How the window ended, if it has by `now`.
+    pub fn end(&mut self, now: Timestamp) -> Option<WindowEnd> {
+        let elapsed = now.since(self.start);
+        let nothing_outstanding = self.outstanding == 0;
+        match &mut self.issue {
+            Issue::Closed(stop) => {
+                let over = match *stop {
+                    Stop::Count(count) => self.requests >= count,
+                    Stop::Time(time) => elapsed >= time,
+                };
+                (over && nothing_outstanding).then_some(WindowEnd::Complete)
+            }
+            Issue::Open(open) => {
+                open.advance(self.start, now);
+                let empty = nothing_outstanding && open.waiting.is_empty();
+                match open.end {
+                    OpenEnd::BusyCycles(nominal) if empty && elapsed >= nominal => Some(WindowEnd::Complete),
+                    OpenEnd::BusyCycles(nominal) if elapsed >= cap(nominal) => {
+                        open.discard();
+                        Some(WindowEnd::Saturated)
+                    }
+                    OpenEnd::BusyCycles(_) => None,
+                    OpenEnd::Drain { stop, .. } => {
+                        let over = empty && open.schedule_over(stop, elapsed);
+                        let end = if open.discarded > 0 { WindowEnd::Saturated } else { WindowEnd::Complete };
+                        over.then_some(end)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives up: what is due and waiting will not be sent.
+    pub fn abort(&mut self, now: Timestamp) {
+        if let Issue::Open(open) = &mut self.issue {
+            open.advance(self.start, now);
+            open.discard();
+        }
+    }
+
+    /// When to call [`take`](Self::take) (where `slots` says that one is free) and [`end`](Self::end) again if
+    /// nothing else happens before: `now` where there is something to send already, `None` where only a reply can
+    /// change anything.
+    pub fn wake(&self, now: Timestamp, slots: Slots) -> Option<Timestamp> {
+        let later = |moment: Timestamp| (moment > now).then_some(moment);
+        match &self.issue {
+            Issue::Closed(_) if slots == Slots::SomeFree && self.issuing(now) => Some(now),
+            Issue::Closed(Stop::Count(_)) => None,
+            Issue::Closed(Stop::Time(time)) => later(self.start + *time),
+            Issue::Open(open) => {
+                let waits = slots == Slots::SomeFree && !open.waiting.is_empty();
+                let next = if waits { Some(now) } else { open.next.filter(|_| slots == Slots::SomeFree) };
+                let (first, second) = match open.end {
+                    OpenEnd::BusyCycles(nominal) => {
+                        (later(self.start + nominal), later(self.start + cap(nominal)))
+                    }
+                    OpenEnd::Drain { stop, limit } => {
+                        let stops = match stop {
+                            Stop::Time(time) => later(self.start + time),
+                            Stop::Count(_) => None,
+                        };
+                        let deadline = open.drain_deadline(self.start, stop, limit);
+                        (stops, deadline.filter(|_| !open.waiting.is_empty()).and_then(later))
+                    }
+                };
+                [next, first, second].into_iter().flatten().min()
+            }
+        }
+    }
+
+    /// Whether more requests may yet be taken.
+    pub fn issuing(&self, now: Timestamp) -> bool {
+        match &self.issue {
+            Issue::Closed(Stop::Count(count)) => self.requests < *count,
+            Issue::Closed(Stop::Time(time)) => now.since(self.start) < *time,
+            Issue::Open(open) => open.next.is_some() || !open.waiting.is_empty(),
+        }
+    }
+
+    /// Whether only replies can end the window: nothing in it is bound to a time.
+    pub fn ends_by_replies(&self) -> bool {
+        match &self.issue {
+            Issue::Closed(stop) => matches!(stop, Stop::Count(_)),
+            Issue::Open(open) => matches!(open.end, OpenEnd::BusyCycles(_)),
+        }
+    }
+
+    /// When the window started.
+    pub fn start(&self) -> Timestamp {
+        self.start
+    }
+
+    /// Requests due so far.
+    pub fn offered(&self) -> u64 {
+        match &self.issue {
+            Issue::Closed(_) => self.requests,
+            Issue::Open(open) => open.offered,
+        }
+    }
+
+    /// Requests taken so far.
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// Requests taken and not over.
+    pub fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
+    /// Requests that were due and will never be sent.
+    pub fn not_sent(&self) -> u64 {
+        match &self.issue {
+            Issue::Closed(_) => 0,
+            Issue::Open(open) => open.overflow + open.discarded,
+        }
+    }
+}
+
+/// Whether a slot is free to send the next due request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slots {
+    /// At least one is.
+    SomeFree,
+    /// None is: an arrival only joins the queue.
+    NoneFree,
+}
+
+/// Longest a window of busy cycles may last before it counts as saturated.
+fn cap(nominal: Nanoseconds) -> Nanoseconds {
+    let grace = Nanoseconds::from_secs(5).max(nominal * 100);
+    (nominal + grace).min(Nanoseconds::from_secs(30).max(nominal))
+}
+
+impl Open {
+    /// Draws the next arrival, where the schedule has one.
+    fn draw(&mut self, start: Timestamp) {
+        let goes_on = match self.end {
+            OpenEnd::Drain { stop: Stop::Count(count), .. } => self.offered < count,
+            _ => true,
+        };
+        self.next = if goes_on { self.schedule.next_arrival() } else { None };
+        if let OpenEnd::Drain { stop: Stop::Time(time), .. } = self.end {
+            self.next = self.next.filter(|due| due.since(start) < time);
+        }
+    }
+
+    /// Moves every arrival due by `now` to the queue.
+    fn advance(&mut self, start: Timestamp, now: Timestamp) {
+        while let Some(due) = self.next.filter(|due| *due <= now) {
+            self.offered += 1;
+            self.last_due = due;
+            if self.waiting.len() < self.bound {
+                self.waiting.push_back(due);
+            } else {
+                self.overflow += 1;
+            }
+            self.draw(start);
+        }
+        if let OpenEnd::Drain { stop, limit } = self.end
+            && self.drain_deadline(start, stop, limit).is_some_and(|deadline| now >= deadline)
+        {
+            self.discard();
+        }
+    }
+
+    /// When waiting requests are given up; `None` while the schedule goes on.
+    fn drain_deadline(&self, start: Timestamp, stop: Stop, limit: Nanoseconds) -> Option<Timestamp> {
+        if self.next.is_some() {
+            return None;
+        }
+        let stopped = match stop {
+            Stop::Time(time) => start + time,
+            Stop::Count(_) => self.last_due,
+        };
+        Some(stopped + limit)
+    }
+
+    fn discard(&mut self) {
+        self.discarded += self.waiting.len() as u64;
+        self.waiting.clear();
+    }
+
+    fn schedule_over(&self, stop: Stop, elapsed: Nanoseconds) -> bool {
+        self.next.is_none()
+            && match stop {
+                Stop::Time(time) => elapsed >= time,
+                Stop::Count(_) => true,
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(millis: u64) -> Timestamp {
+        Timestamp::from_nanos(millis * 1_000_000)
+    }
+
+    fn open(rate: f64, queue: u32, end: OpenEnd) -> Window {
+        let rate = PerSecond::new(rate).expect("a rate");
+        Window::new(&Load::Open { rate, arrivals: Arrivals::Constant, queue, end }, 0, at(0))
+    }
+
+    fn nominal(millis: u64) -> OpenEnd {
+        OpenEnd::BusyCycles(Nanoseconds::from_millis(millis))
+    }
+
+    #[test]
+    fn closed_by_count_issues_exactly_that_many_and_ends_at_the_last_reply() {
+        let mut window = Window::new(&Load::Closed(Stop::Count(2)), 0, at(0));
+        assert_eq!(window.take(at(0), at(0)), Some(at(0)));
+        assert_eq!(window.take(at(5), at(4)), Some(at(4)), "due when the slot became free");
+        assert_eq!(window.take(at(6), at(6)), None);
+        window.completed();
+        assert_eq!(window.end(at(7)), None);
+        window.completed();
+        assert_eq!(window.end(at(8)), Some(WindowEnd::Complete));
+        assert_eq!((window.requests(), window.offered(), window.not_sent()), (2, 2, 0));
+    }
+
+    #[test]
+    fn closed_by_time_stops_issuing_and_drains() {
+        let mut window = Window::new(&Load::Closed(Stop::Time(Nanoseconds::from_millis(10))), 0, at(0));
+        assert_eq!(window.take(at(9), at(9)), Some(at(9)));
+        assert_eq!(window.wake(at(9), Slots::NoneFree), Some(at(10)));
+        assert_eq!(window.take(at(10), at(10)), None);
+        assert_eq!(window.end(at(10)), None, "one is outstanding");
+        window.completed();
+        assert_eq!(window.end(at(12)), Some(WindowEnd::Complete));
+    }
+
+    #[test]
+    fn a_window_of_busy_cycles_ends_only_when_nothing_is_outstanding_or_overdue() {
+        let mut window = open(1000.0, 10, nominal(3));
+        assert_eq!(window.take(at(0), at(0)), Some(at(0)));
+        assert_eq!(window.take(at(0), at(0)), None, "the next is due at 1 ms");
+        window.completed();
+        // 1, 2, 3 and 4 ms are due by now.
+        assert_eq!(window.take(at(4), at(0)), Some(at(1)));
+        window.completed();
+        assert_eq!(window.end(at(4)), None, "three are overdue");
+        for due in [2, 3, 4] {
+            assert_eq!(window.take(at(4), at(4)), Some(at(due)));
+            window.completed();
+        }
+        assert_eq!(window.end(at(4)), Some(WindowEnd::Complete));
+        assert_eq!((window.offered(), window.requests()), (5, 5));
+    }
+
+    #[test]
+    fn an_idle_window_ends_at_its_nominal_length() {
+        let mut window = open(1.0, 10, nominal(20));
+        assert_eq!(window.take(at(0), at(0)), Some(at(0)));
+        window.completed();
+        assert_eq!(window.end(at(1)), None);
+        assert_eq!(window.wake(at(1), Slots::SomeFree), Some(at(20)));
+        assert_eq!(window.end(at(20)), Some(WindowEnd::Complete));
+    }
+
+    #[test]
+    fn a_window_that_never_drains_is_saturated_at_its_cap() {
+        let mut window = open(1000.0, 1_000_000, nominal(20));
+        assert_eq!(window.take(at(0), at(0)), Some(at(0)));
+        assert_eq!(window.end(at(5_019)), None);
+        assert_eq!(window.end(at(5_020)), Some(WindowEnd::Saturated));
+        assert_eq!((window.offered(), window.requests(), window.not_sent()), (5_021, 1, 5_020));
+        assert_eq!(cap(Nanoseconds::from_secs(1)), Nanoseconds::from_secs(30));
+        assert_eq!(cap(Nanoseconds::from_millis(100)), Nanoseconds::from_millis(10_100));
+    }
+
+    #[test]
+    fn the_queue_is_bounded_and_what_it_turns_away_is_counted() {
+        let mut window = open(1000.0, 3, nominal(5));
+        assert_eq!(window.take(at(9), at(0)), Some(at(0)));
+        assert_eq!(window.offered(), 10);
+        assert_eq!(window.not_sent(), 7);
+        assert_eq!(window.take(at(9), at(9)), Some(at(1)));
+    }
+
+    #[test]
+    fn a_drained_load_sends_what_was_due_before_its_end() {
+        let stop = Stop::Time(Nanoseconds::from_millis(3));
+        let mut window = open(1000.0, 10, OpenEnd::Drain { stop, limit: Nanoseconds::from_millis(5) });
+        assert_eq!(window.take(at(7), at(0)), Some(at(0)));
+        assert_eq!(window.offered(), 3, "0, 1 and 2 ms; 3 ms is past the end");
+        window.completed();
+        assert_eq!(window.end(at(7)), None);
+        assert_eq!(window.end(at(8)), Some(WindowEnd::Saturated), "two were given up");
+        assert_eq!(window.not_sent(), 2);
+    }
+
+    #[test]
+    fn a_drained_load_by_count_offers_exactly_that_many() {
+        let end = OpenEnd::Drain { stop: Stop::Count(4), limit: Nanoseconds::from_secs(1) };
+        let mut window = open(1000.0, 10, end);
+        let taken = (0..10).filter_map(|_| window.take(at(100), at(0))).count();
+        assert_eq!(taken, 4);
+        (0..4).for_each(|_| window.completed());
+        assert_eq!(window.end(at(100)), Some(WindowEnd::Complete));
+        let none = OpenEnd::Drain { stop: Stop::Count(0), limit: Nanoseconds::ZERO };
+        assert_eq!(open(1000.0, 10, none).end(at(0)), Some(WindowEnd::Complete));
+    }
+
+    #[test]
+    fn an_aborted_window_counts_what_was_due_as_not_sent() {
+        let mut window = open(1000.0, 10, nominal(100));
+        window.abort(at(4));
+        assert_eq!((window.offered(), window.not_sent()), (5, 5));
+    }
+}
