@@ -1,0 +1,34 @@
+# The three commands: `make quickstart` shows what this is, `make check` is the quick loop, `make test` is everything.
+# Build output lies outside the clone, so that another clone need not build it again.
+export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weighbridge/target
+export CARGO_TERM_COLOR ?= auto
+
+.PHONY: quickstart build setup check test accuracy peers clean
+
+quickstart: build
+	./weigh run suites/quickstart.toml
+
+build: setup
+	cargo build --release --locked -p weighbridge
+	ln -sfn "$(CARGO_TARGET_DIR)/release/weigh" weigh
+
+setup:
+	@scripts/setup
+
+check: setup
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo test --workspace --locked --lib --bins
+
+test: setup
+	@scripts/test
+
+accuracy: setup
+	cargo test --release --locked -p weighbridge --test accuracy -- --ignored --test-threads=1
+
+peers: build
+	peers/run
+
+clean:
+	rm -rf weigh runs
+	cargo clean

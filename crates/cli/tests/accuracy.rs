@@ -1,0 +1,304 @@
+//! Whether measurements are right: planted truths, found again on this machine.
+//!
+//! These tests need a release build and a machine that does nothing else, so they are run by themselves:
+//! `cargo test --release -p weighbridge --test accuracy -- --ignored --test-threads=1`, which `make test` does last.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use weighbridge_lab::cores::{CoreLayout, pin_current_thread};
+use weighbridge_lab::launch::{Lab, Launch, Ready};
+use weighbridge_lab::process::{GRACE, Running};
+use weighbridge_load::dial::{TcpDial, resolve};
+use weighbridge_load::generator::{Generator, Options, WindowSpec};
+use weighbridge_load::window::{Load, OpenEnd, QUEUE};
+use weighbridge_load::{Recording, Settings};
+use weighbridge_model::experiment::{Arrivals, Experiment, Protocol};
+use weighbridge_model::quantity::{Nanoseconds, PerSecond};
+use weighbridge_model::record::{Outcome, RequestRecord, Tallies, TrialRecord, VariantId, WindowEnd};
+use weighbridge_probe::record::{Served, from_csv};
+use weighbridge_store::RunFolder;
+use weighbridge_workload::{Address, Workload};
+
+const WEIGH: &str = env!("CARGO_BIN_EXE_weigh");
+
+/// A run of one experiment in a folder of its own. In its text `WEIGH` stands for the program, `DIR` for the folder.
+struct Run {
+    folder: TempDir,
+    summary: Value,
+}
+
+impl Run {
+    fn of(experiment: &str) -> Self {
+        let folder = TempDir::new().unwrap();
+        let file = folder.path().join("experiment.toml");
+        let text = experiment.replace("WEIGH", WEIGH).replace("DIR", &folder.path().display().to_string());
+        std::fs::write(&file, text).unwrap();
+        let output = Command::new(WEIGH)
+            .args(["run", "--format", "json"])
+            .arg(&file)
+            .arg("--out")
+            .arg(folder.path().join("runs"))
+            .env("WEIGH_SERVICES", concat!(env!("CARGO_MANIFEST_DIR"), "/../../services"))
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{}: {errors}", output.status);
+        let summary = serde_json::from_slice(&output.stdout).unwrap();
+        Self { folder, summary }
+    }
+
+    /// Difference and ratio of a quantity: point, lower, upper each.
+    fn cost(&self, quantity: &str) -> ([f64; 3], [f64; 3]) {
+        let costs = self.summary["costs"].as_array().unwrap();
+        let cost = costs.iter().find(|cost| cost["quantity"] == quantity).unwrap();
+        let three = |estimate: &Value| {
+            ["point", "lower", "upper"].map(|key| estimate[key].as_f64().unwrap_or_else(|| panic!("{cost}")))
+        };
+        (three(&cost["difference"]), three(&cost["ratio"]))
+    }
+
+    fn headline(&self) -> &Value {
+        &self.summary["costs"][0]
+    }
+
+    fn stored(&self) -> RunFolder {
+        RunFolder::latest(self.folder.path().join("runs")).unwrap().unwrap()
+    }
+
+    /// What a probe recorded of every request, over all its lives.
+    fn probe_records(&self) -> Vec<Served> {
+        let folder = self.folder.path().join("record");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        files.flat_map(|path| from_csv(&std::fs::read_to_string(path).unwrap()).unwrap()).collect()
+    }
+}
+
+fn median(mut values: Vec<u64>) -> f64 {
+    values.sort_unstable();
+    values[values.len() / 2] as f64
+}
+
+#[test]
+#[ignore = "measures: needs a release build and a quiet machine"]
+fn two_copies_of_one_service_do_not_differ_relevantly() {
+    let run = Run::of(
+        "title = 'copies'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n\
+         [plan]\nblocks = { min = 6, max = 6 }\nbudget = '40 s'\nmargin = '3 %'\n\
+         [[variant]]\nname = 'one'\nservice = 'rust'\n[[variant]]\nname = 'other'\nservice = 'rust'\n",
+    );
+    assert_eq!(run.headline()["verdict"], "no relevant difference", "{}", run.headline());
+}
+
+/// A probe with a delay beside one without; returns what the probe says that it spent, as the median.
+fn planted_delay(delay: &str) -> (Run, f64) {
+    let run = Run::of(&format!(
+        "title = 'planted {delay}'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n\
+         [plan]\nblocks = {{ min = 6, max = 6 }}\nbudget = '50 s'\n\
+         [[variant]]\nname = 'null'\ncommand = ['WEIGH', 'probe', 'null']\n\
+         [[variant]]\nname = 'busy'\ncommand = ['WEIGH', 'probe', 'delay', '{delay}', '--record', 'DIR/record']\n",
+    ));
+    let spent: Vec<u64> = run.probe_records().iter().map(|served| served.spent().as_nanos()).collect();
+    (run, median(spent))
+}
+
+#[test]
+#[ignore = "measures: needs a release build and a quiet machine"]
+fn twenty_microseconds_of_busy_wait_are_found_to_a_microsecond() {
+    let (run, spent) = planted_delay("20us");
+    let ([_, lower, upper], _) = run.cost("response_p50");
+    assert!(lower - 1_000.0 <= spent && spent <= upper + 1_000.0, "[{lower}, {upper}] against {spent} ns spent");
+    assert!(upper - lower < 3_000.0, "[{lower}, {upper}] is wider than 3 µs");
+    let took = run.summary["took"].as_u64().unwrap();
+    assert!(took < 60_000_000_000, "the run took {took} ns, its budget was 50 s");
+}
+
+#[test]
+#[ignore = "measures: needs a release build and a quiet machine"]
+fn three_hundred_nanoseconds_are_seen() {
+    let (run, spent) = planted_delay("300ns");
+    let ([point, lower, upper], _) = run.cost("response_p50");
+    assert!(lower > 0.0, "[{lower}, {upper}] does not exclude 0; the probe spent {spent} ns");
+    assert!((point - spent).abs() < 300.0, "{point} against {spent} ns spent");
+}
+
+#[test]
+#[ignore = "measures: needs a release build and a quiet machine"]
+fn a_server_that_stops_100_ms_in_every_2_s_costs_5_percent_and_its_median_nothing() {
+    // Long windows, since a probe's running time counts each freeze as a gap of up to 10 ms. The baseline is the same
+    // probe with a period that never ends.
+    let run = Run::of(
+        "title = 'stalls'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n\
+         [plan]\nblocks = { min = 6, max = 6 }\nbudget = '2 min'\nwindow = '500 ms'\nheadline = 'response mean'\n\
+         [[variant]]\nname = 'steady'\ncommand = ['WEIGH', 'probe', 'periodic-stall', '--every', '10h']\n\
+         [[variant]]\nname = 'stalls'\ncommand = ['WEIGH', 'probe', 'periodic-stall', '--record', 'DIR/record']\n",
+    );
+    let long = Nanoseconds::from_millis(50);
+    let stalls = run.probe_records().iter().filter(|served| served.spent() > long).count();
+    assert!(stalls >= 15, "only {stalls} stalls");
+    let (_, mean) = run.cost("response_mean");
+    let (_, throughput) = run.cost("throughput");
+    let (_, p50) = run.cost("response_p50");
+    assert!(mean[1] <= 1.053 && 1.053 <= mean[2], "mean {mean:?}");
+    assert!((mean[0] - 1.053).abs() < 0.02, "mean {mean:?}");
+    assert!(throughput[1] <= 0.95 && 0.95 <= throughput[2], "throughput {throughput:?}");
+    assert!((throughput[0] - 0.95).abs() < 0.02, "throughput {throughput:?}");
+    assert!(0.99 <= p50[1] && p50[2] <= 1.01, "p50 {p50:?}");
+}
+
+#[test]
+#[ignore = "measures: needs a release build and a quiet machine"]
+fn a_one_second_stall_under_open_load_is_charged_to_everyone_who_waited() {
+    let bench = TestBench::new();
+    let probe = bench.start("stall", &["probe", "stall", "--at", "3s", "--length", "1s"]);
+    let url = format!("http://127.0.0.1:{}/pong/64", probe.port());
+    let output = Command::new(WEIGH)
+        .args(["load", &url, "--rate", "1000/s", "--duration", "6s", "--format", "json"])
+        .output()
+        .unwrap();
+    probe.stop(GRACE);
+    bench.close();
+    let load: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let nanos = |kind: &str, key: &str| load[kind][key].as_u64().unwrap_or_else(|| panic!("{load}"));
+    assert!(nanos("response", "p99_ns") > 500_000_000, "{load}");
+    assert!(nanos("service", "p50_ns") < 2_000_000, "{load}");
+    assert!((5_500..6_500).contains(&load["requests"].as_u64().unwrap()), "{load}");
+}
+
+#[test]
+#[ignore = "measures: needs a release build and a quiet machine"]
+fn windows_lose_none_of_a_stall_under_open_load() {
+    // Each life of the probe stalls once, three seconds after its first request: among its windows.
+    let run = Run::of(
+        "title = 'stall in windows'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n\
+         [load]\nmodel = 'open'\nrate = '1000/s'\narrivals = 'constant'\n\
+         [plan]\nblocks = { min = 4, max = 4 }\nbudget = '24 s'\n\
+         [[variant]]\nname = 'stalls'\ncommand = ['WEIGH', 'probe', 'stall', '--at', '3s', '--length', '1s']\n",
+    );
+    let late = |trial: &TrialRecord| trial.tallies[0].ok().0.count_between(100_000_000, u64::MAX);
+    let blocks: Vec<u64> = run.stored().load_blocks().unwrap().iter().flatten().map(late).collect();
+    // A stall may fall into a lead-in, which is recorded apart: in one block of hundreds, not in two of four.
+    let whole = blocks.iter().filter(|late| **late >= 850).count();
+    assert!(blocks.len() == 4 && whole >= 3, "responses above 100 ms by block: {blocks:?}");
+}
+
+/// Starts probes pinned away from the client's core.
+struct TestBench {
+    lab: Lab,
+    cores: CoreLayout,
+    logs: TempDir,
+}
+
+impl TestBench {
+    fn new() -> Self {
+        let cores = CoreLayout::detect().unwrap();
+        Self { lab: Lab::new("accuracy", None, None), cores, logs: TempDir::new().unwrap() }
+    }
+
+    fn start(&self, name: &str, arguments: &[&str]) -> Running {
+        let log = |stream: &str| self.logs.path().join(format!("{name}.{stream}"));
+        let launch = Launch {
+            name: name.to_owned(),
+            command: [&[WEIGH], arguments].concat().into_iter().map(str::to_owned).collect(),
+            environment: Vec::new(),
+            folder: None,
+            cores: Some(self.cores.service().to_vec()),
+            stdout: log("out"),
+            stderr: log("err"),
+            ready: Ready::Line,
+            ready_timeout: Nanoseconds::from_secs(20),
+        };
+        self.lab.launch(&launch).unwrap()
+    }
+
+    fn close(self) {
+        self.lab.close().unwrap();
+    }
+}
+
+/// Open Poisson load in windows of whole busy cycles on a server at `port`: every request of every window.
+fn open_windows(port: u16, rate: f64, windows: u64) -> Vec<Vec<RequestRecord>> {
+    let text = "[workload]\nname='pingpong'\nsize='64 B'\n[[variant]]\nservice='x'";
+    let point = Experiment::parse("open", text).unwrap().points.remove(0);
+    let address = Address { authority: format!("127.0.0.1:{port}"), base: "/".to_owned() };
+    let workload =
+        Workload::new(&point.workload, &point.load, Protocol::Http1Json, &address, &|_| None).unwrap();
+    let dial = TcpDial::to(VariantId(0), resolve("127.0.0.1", port).unwrap());
+    let mut generator = Generator::new(Box::new(dial), Options::default()).unwrap();
+    let settings = Settings { connections: 64, ..Settings::default() };
+    generator.attach(VariantId(0), settings, workload.framing(), workload.sessions());
+    generator.connect(VariantId(0)).unwrap();
+    let mut window = |substream: u64| {
+        let end = OpenEnd::BusyCycles(Nanoseconds::from_millis(100));
+        let rate = PerSecond::new(rate).unwrap();
+        let load = Load::Open { rate, arrivals: Arrivals::Poisson, queue: QUEUE, end };
+        let spec = WindowSpec { substream, load, recording: Recording::Exact };
+        let mut samples = Vec::new();
+        let report =
+            generator.run(VariantId(0), &spec, &mut Tallies::default(), Some(&mut samples), None).unwrap();
+        assert_eq!(report.figures.end, WindowEnd::Complete);
+        assert!(samples.iter().all(|sample| sample.outcome == Outcome::Ok));
+        samples.sort_by_key(|sample| sample.due);
+        samples
+    };
+    (0..windows).map(&mut window).collect()
+}
+
+/// Mean response by the Lindley recursion over each window's schedule and the time each request occupied the server.
+fn lindley(windows: &[Vec<RequestRecord>], served: &[Served]) -> f64 {
+    let (mut next, mut sum, mut count) = (served.iter(), 0.0, 0u64);
+    for window in windows {
+        let mut free = 0;
+        for request in window {
+            let due = request.due.as_nanos();
+            let occupied = next.next().expect("every request was served").occupied().as_nanos();
+            free = free.max(due) + occupied;
+            sum += (free - due) as f64;
+            count += 1;
+        }
+    }
+    sum / count as f64
+}
+
+fn queue_is_as_the_recursion_says(utilisation: f64) {
+    pin_current_thread(CoreLayout::detect().unwrap().client()).unwrap();
+    let bench = TestBench::new();
+    let null = bench.start("null", &["probe", "null"]);
+    let base = open_windows(null.port(), 500.0, 20);
+    let base = median(base.iter().flatten().map(|r| r.done.since(r.due).as_nanos()).collect());
+    null.stop(GRACE);
+    let record = bench.logs.path().join("record");
+    let folder = record.display().to_string();
+    let probe = bench.start("queue", &["probe", "delay", "exponential:mean=1ms", "--record", &folder]);
+    let windows = open_windows(probe.port(), utilisation * 1_000.0, 150);
+    probe.stop(GRACE);
+    let served = read_record(&record);
+    bench.close();
+    let requests: usize = windows.iter().map(Vec::len).sum();
+    assert_eq!(served.len(), requests, "the probe recorded every request");
+    let sum: u64 = windows.iter().flatten().map(|r| r.done.since(r.due).as_nanos()).sum();
+    let measured = sum as f64 / requests as f64;
+    let expected = lindley(&windows, &served) + base;
+    let error = (measured / expected - 1.0) * 100.0;
+    assert!(error.abs() < 3.0, "measured {measured:.0} ns, recursion + null {expected:.0} ns ({error:+.2} %)");
+}
+
+fn read_record(folder: &Path) -> Vec<Served> {
+    let files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(files.len(), 1);
+    from_csv(&std::fs::read_to_string(&files[0]).unwrap()).unwrap()
+}
+
+#[test]
+#[ignore = "measures: needs a release build and a quiet machine"]
+fn a_real_queue_at_half_load_is_as_the_recursion_says() {
+    queue_is_as_the_recursion_says(0.5);
+}
+
+#[test]
+#[ignore = "measures: needs a release build and a quiet machine"]
+fn a_real_queue_at_four_fifths_load_is_as_the_recursion_says() {
+    queue_is_as_the_recursion_says(0.8);
+}
