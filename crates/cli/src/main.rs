@@ -20,9 +20,6 @@ fn main() -> ExitCode {
     let printer = Printer::new(arguments.color);
     let outcome = run(arguments.verb, &printer);
     let exit = outcome.unwrap_or_else(|error| {
-        if printer::is_broken_pipe(&error) {
-            return Exit::Fine;
-        }
         printer.error(&error);
         Exit::CouldNot
     });

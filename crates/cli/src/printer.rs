@@ -43,14 +43,18 @@ impl Printer {
         io::stderr().is_terminal()
     }
 
-    /// Data, with a line feed at the end if it has none.
-    pub fn data(&self, text: &str) -> io::Result<()> {
+    /// Data, with a line feed at the end if it has none. A reader that has gone is no error: it has what it wanted,
+    /// and gates are still to be judged.
+    pub fn data(&self, text: &str) -> anyhow::Result<()> {
         let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        if !text.ends_with('\n') {
-            out.write_all(b"\n")?;
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes()));
+        match written.and_then(|()| out.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(anyhow::Error::new(error).context("could not write to stdout"))
+            }
+            _ => Ok(()),
         }
-        out.flush()
     }
 
     /// A line for the person at the terminal.
@@ -75,13 +79,37 @@ impl Printer {
     /// An error with its causes, on one line.
     pub fn error(&self, error: &anyhow::Error) {
         let word = if self.color_err { "\x1b[31merror\x1b[0m" } else { "error" };
-        self.note(format_args!("{word}: {error:#}"));
+        self.note(format_args!("{word}: {}", one_line(error)));
     }
 }
 
-/// Whether the reader of our output has gone, which is no error.
-pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
-    })
+/// An error and its causes; a cause that the message before it has quoted already is not said twice.
+fn one_line(error: &anyhow::Error) -> String {
+    let add = |mut text: String, cause: &(dyn std::error::Error + 'static)| {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            text.extend([": ", &cause]);
+        }
+        text
+    };
+    let text = error.chain().skip(1).fold(error.to_string(), add);
+    // What a program said may hold anything; a message is one line all the same.
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" | ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let cause = io::Error::other("no route");
+        assert_eq!(
+            one_line(&anyhow::Error::new(cause).context("`a`: no route; wait")),
+            "`a`: no route; wait"
+        );
+        let cause = io::Error::other("no route");
+        assert_eq!(one_line(&anyhow::Error::new(cause).context("`a` is away")), "`a` is away: no route");
+        assert_eq!(one_line(&anyhow::Error::msg("one\n\n  two")), "one | two");
+    }
 }

@@ -40,14 +40,14 @@ impl<'a> Progress<'a> {
             Event::RunStarted { title, variants, points, blocks, budget, .. } => {
                 self.budget = *budget;
                 let points = if *points > 1 { format!(", {points} points") } else { String::new() };
-                self.line(&format!(
-                    "{title}: {}{points}, {} to {} blocks, at most {budget}",
-                    variants.join(" against "),
-                    blocks.0,
-                    blocks.1
-                ));
+                let blocks = match blocks {
+                    (least, most) if least == most => format!("{least} blocks"),
+                    (least, most) => format!("{least} to {most} blocks"),
+                };
+                let variants = variants.join(" against ");
+                self.line(&format!("{title}: {variants}{points}, {blocks}, about {budget}"));
             }
-            Event::Building { service } => self.rewrite(&format!("building `{service}`"), true),
+            Event::Building { service } => self.status(&format!("building `{service}`")),
             Event::Unavailable { variant, reason } => {
                 self.clear();
                 self.printer.warning(format_args!("`{variant}` is left out: {reason}"));
@@ -87,12 +87,8 @@ impl<'a> Progress<'a> {
                 self.printer.warning(text);
             }
             Event::RunEnded { .. } => self.clear(),
-            Event::Interrupted { folder, blocks } => {
-                self.clear();
-                self.printer.note(format_args!(
-                    "interrupted: {blocks} whole blocks are kept; go on with `weigh run --resume {folder}`"
-                ));
-            }
+            // What there is to say of it is the command's error.
+            Event::Interrupted { .. } => self.clear(),
         }
     }
 
@@ -100,8 +96,14 @@ impl<'a> Progress<'a> {
         let texts: Vec<_> = interim.iter().map(describe).collect();
         self.interim = texts.first().map(|text| format!("; {text}")).unwrap_or_default();
         if !self.printer.is_live() {
-            self.line(&format!("block {} of {of}: {}", block + 1, texts.join("; ")));
+            let texts = if texts.is_empty() { String::new() } else { format!(": {}", texts.join("; ")) };
+            self.line(&format!("block {} of {of}{texts}", block + 1));
         }
+    }
+
+    /// Something that takes a while: rewritten at a terminal, a line elsewhere.
+    fn status(&mut self, text: &str) {
+        if self.printer.is_live() { self.rewrite(text, true) } else { self.line(text) }
     }
 
     fn line(&mut self, text: &str) {

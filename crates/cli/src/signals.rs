@@ -1,7 +1,10 @@
-//! Signals as flags: Ctrl-C asks the run to stop, Ctrl-Z asks it to thaw and stand still. Also the terminal's width.
+//! Signals as flags: Ctrl-C asks the run to stop, Ctrl-Z asks it to thaw and stand still; where nothing is measured,
+//! Ctrl-Z stops this process at once, as it does any other. Also the terminal's width.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+use weighbridge_conductor::Control;
 
 /// What the user asked for by signal.
 #[derive(Debug, Clone, Default)]
@@ -12,19 +15,33 @@ pub struct Flags {
     pub suspended: Arc<AtomicBool>,
     /// Either came: the window that is running ends.
     pub window: Arc<AtomicBool>,
+    /// Set by the conductor while something is measured or frozen.
+    pub engaged: Arc<AtomicBool>,
 }
 
 static INTERRUPTED: AtomicPtr<AtomicBool> = AtomicPtr::new(std::ptr::null_mut());
 static SUSPENDED: AtomicPtr<AtomicBool> = AtomicPtr::new(std::ptr::null_mut());
 static WINDOW: AtomicPtr<AtomicBool> = AtomicPtr::new(std::ptr::null_mut());
+static ENGAGED: AtomicPtr<AtomicBool> = AtomicPtr::new(std::ptr::null_mut());
+
+impl Flags {
+    /// The flags in the form that the conductor obeys.
+    pub fn control(self) -> Control {
+        let Self { interrupted, suspended, window, engaged } = self;
+        Control { interrupted, suspended, window, engaged, stop: Some(stop_self) }
+    }
+}
 
 /// Turns the signals into flags for the rest of the process's life. A second Ctrl-C ends the process at once; the
 /// guardian then cleans up.
 pub fn install() -> Flags {
     let flags = Flags::default();
-    for (cell, flag) in
-        [(&INTERRUPTED, &flags.interrupted), (&SUSPENDED, &flags.suspended), (&WINDOW, &flags.window)]
-    {
+    for (cell, flag) in [
+        (&INTERRUPTED, &flags.interrupted),
+        (&SUSPENDED, &flags.suspended),
+        (&WINDOW, &flags.window),
+        (&ENGAGED, &flags.engaged),
+    ] {
         // Leaked on purpose: a handler may run until the process ends.
         cell.store(Arc::into_raw(Arc::clone(flag)).cast_mut(), Ordering::SeqCst);
     }
@@ -46,10 +63,14 @@ pub fn install() -> Flags {
     flags
 }
 
-fn raise(cell: &AtomicPtr<AtomicBool>) -> bool {
-    let flag = cell.load(Ordering::SeqCst);
+fn flag(cell: &AtomicPtr<AtomicBool>) -> Option<&AtomicBool> {
     // SAFETY: the pointer is null or was leaked by `install` and is never freed.
-    unsafe { flag.as_ref() }.is_some_and(|flag| flag.swap(true, Ordering::SeqCst))
+    unsafe { cell.load(Ordering::SeqCst).as_ref() }
+}
+
+/// Sets a flag; whether it was set before.
+fn raise(cell: &AtomicPtr<AtomicBool>) -> bool {
+    flag(cell).is_some_and(|flag| flag.swap(true, Ordering::SeqCst))
 }
 
 extern "C" fn on_interrupt(signal: libc::c_int) {
@@ -61,13 +82,16 @@ extern "C" fn on_interrupt(signal: libc::c_int) {
 }
 
 extern "C" fn on_suspend(_signal: libc::c_int) {
+    if !flag(&ENGAGED).is_some_and(|engaged| engaged.load(Ordering::SeqCst)) {
+        return stop_self();
+    }
     raise(&SUSPENDED);
     raise(&WINDOW);
 }
 
 /// Stops this process until somebody continues it, as Ctrl-Z would have.
 pub fn stop_self() {
-    // SAFETY: raising a signal on ourselves has no memory effect; SIGSTOP cannot be handled.
+    // SAFETY: raising a signal on ourselves has no memory effect, also within a handler; SIGSTOP cannot be handled.
     unsafe {
         libc::raise(libc::SIGSTOP);
     }

@@ -1,11 +1,15 @@
 //! A variant come to life for one block: its process where it is ours, its addresses, what it says of itself.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use sha2::{Digest, Sha256};
 use weighbridge_lab::catalog::Catalog;
+use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::CoreLayout;
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
+use weighbridge_lab::logs::last_lines;
 use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_lab::service::Service;
 use weighbridge_load::dial::{ResolveError, resolve};
@@ -14,16 +18,24 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{ServiceFacts, VariantId};
 use weighbridge_workload::Address;
 
+use crate::hook::said;
+
 /// A service that says nothing for so long will say nothing.
 const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
+
+/// A connection breaks a moment before the death of the process behind it can be seen.
+const DEATH_SHOWS: Nanoseconds = Nanoseconds::from_millis(200);
+
+/// Files above this many bytes are told apart without being read.
+const LARGE: u64 = 256 << 20;
 
 /// How one variant is started in every block.
 #[derive(Debug, Clone)]
 pub(crate) enum Recipe {
     /// A service of the catalogue, built.
     Service { service: Service, version: Option<String>, hash: Option<String> },
-    /// A program of the user's own.
-    Command { argv: Vec<String>, ready: Ready },
+    /// A program of the user's own, with the digest of the files that its command names.
+    Command { argv: Vec<String>, ready: Ready, hash: Option<String> },
     /// A server that somebody else runs.
     Url { address: Address, addresses: Vec<SocketAddr> },
 }
@@ -31,8 +43,8 @@ pub(crate) enum Recipe {
 /// Why a variant cannot be prepared or started.
 #[derive(Debug, thiserror::Error)]
 pub enum ActorError {
-    /// The service did not come up.
-    #[error("variant `{variant}`: {source}")]
+    /// The service did not come up. The lab's message names it as the experiment does.
+    #[error("{source}")]
     Launch {
         /// The variant.
         variant: String,
@@ -78,6 +90,7 @@ impl Recipe {
             }
             Target::Command { argv, ready } => Self::Command {
                 argv: argv.clone(),
+                hash: program_sha256(argv),
                 ready: match ready {
                     Readiness::Line => Ready::Line,
                     Readiness::Port => Ready::AnyPort,
@@ -95,11 +108,12 @@ impl Recipe {
         })
     }
 
-    /// The service's binary and version, for the environment and for resuming.
+    /// Version and digest of the program, for the environment and for resuming.
     pub fn identity(&self) -> (Option<&str>, Option<&str>) {
         match self {
             Self::Service { version, hash, .. } => (version.as_deref(), hash.as_deref()),
-            _ => (None, None),
+            Self::Command { hash, .. } => (None, hash.as_deref()),
+            Self::Url { .. } => (None, None),
         }
     }
 
@@ -135,6 +149,8 @@ pub(crate) struct Actor {
     pub facts: ServiceFacts,
     running: Option<Running>,
     may_freeze: bool,
+    /// Where its output goes, stderr first.
+    logs: Vec<PathBuf>,
 }
 
 /// What every start needs.
@@ -166,6 +182,7 @@ impl Stage<'_> {
                     facts: ServiceFacts::default(),
                     running: None,
                     may_freeze: false,
+                    logs: Vec::new(),
                 });
             }
             Recipe::Service { service, .. } => {
@@ -179,7 +196,7 @@ impl Stage<'_> {
                 let launch = service.launch(workload, variant.protocol.name(), &log("out"), &log("err"));
                 (launch, service.freezing() == weighbridge_lab::service::Freezing::Safe)
             }
-            Recipe::Command { argv, ready } => {
+            Recipe::Command { argv, ready, .. } => {
                 let launch = Launch {
                     name: variant.name.clone(),
                     command: argv.clone(),
@@ -214,12 +231,43 @@ impl Stage<'_> {
             },
             running: Some(running),
             may_freeze: may_freeze && self.freeze,
+            logs: vec![log("err"), log("out")],
         })
     }
 }
 
+/// SHA-256, hexadecimal, of the files that a command names: its program (sought in `PATH`) and arguments that are
+/// files, such as a script or an archive; of several, of their digests in their order. `None` where it names none.
+fn program_sha256(argv: &[String]) -> Option<String> {
+    let (program, arguments) = argv.split_first()?;
+    let path = match program.contains('/') {
+        true => PathBuf::from(program),
+        false => std::env::split_paths(&std::env::var_os("PATH")?)
+            .map(|folder| folder.join(program))
+            .find(|path| path.is_file())?,
+    };
+    let files = arguments.iter().map(PathBuf::from).filter(|path| path.is_file());
+    let digests: Vec<_> = std::iter::once(path).chain(files).filter_map(|path| digest(&path)).collect();
+    let digest = match &digests[..] {
+        [] => return None,
+        [one] => *one,
+        several => several.iter().fold(Sha256::new(), Digest::chain_update).finalize().into(),
+    };
+    Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The digest of a file; of a large one (data rather than a program) of its size and time of change.
+fn digest(path: &Path) -> Option<[u8; 32]> {
+    let facts = std::fs::metadata(path).ok()?;
+    if facts.len() > LARGE {
+        let changed = facts.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+        return Some(Sha256::digest(format!("{} {}", facts.len(), changed.as_nanos())).into());
+    }
+    Some(Sha256::digest(std::fs::read(path).ok()?).into())
+}
+
 /// The variant's environment with `env:` values looked up.
-fn environment(variant: &Variant) -> Result<Vec<(String, String)>, ActorError> {
+pub(crate) fn environment(variant: &Variant) -> Result<Vec<(String, String)>, ActorError> {
     let resolve = |(key, value): &(String, String)| match value.strip_prefix("env:") {
         None => Ok((key.clone(), value.clone())),
         Some(name) => std::env::var(name).map(|value| (key.clone(), value)).map_err(|_| {
@@ -273,10 +321,20 @@ impl Actor {
         }
     }
 
-    /// How the process ended, where it is ours and has.
+    /// [`Actor::death`] of a process that has ended or is just about to.
+    pub fn death_soon(&mut self) -> Option<String> {
+        let start = monotonic_now();
+        while self.running.as_mut()?.is_alive() && monotonic_now().since(start) < DEATH_SHOWS {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.death()
+    }
+
+    /// How the process ended and what it said last, where it is ours and has ended.
     pub fn death(&mut self) -> Option<String> {
         let exit = self.running.as_mut()?.exit()?;
-        Some(format!("`{}` ended with {exit}", self.name))
+        let last = self.logs.iter().map(|log| last_lines(log, 3)).find(|lines| !lines.is_empty());
+        Some(format!("`{}` ended with {exit}{}", self.name, said(&last.unwrap_or_default())))
     }
 
     /// Ends the process as the contract says.

@@ -1,6 +1,7 @@
 //! Correctness first: every kind of request is asked of every variant, and the answers must agree before timing.
 
 use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
 
 use weighbridge_load::exchange::{ExchangeError, Limits, exchange};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
@@ -57,18 +58,21 @@ pub(crate) struct Asked<'a> {
     pub workload: &'a Workload,
 }
 
+/// How long one question may take, and the flag that ends it.
+pub(crate) type Patience<'a> = (Nanoseconds, &'a AtomicBool);
+
 /// Asks every kind of request of one variant; returns what the answers amount to.
 pub(crate) fn answers(
     asked: &Asked<'_>,
-    timeout: Nanoseconds,
+    patience: Patience<'_>,
 ) -> Result<Vec<weighbridge_workload::Canonical>, AnswerError> {
-    (0..asked.workload.len()).map(|kind| answer(asked, kind, timeout)).collect()
+    (0..asked.workload.len()).map(|kind| answer(asked, kind, patience)).collect()
 }
 
 fn answer(
     asked: &Asked<'_>,
     kind: usize,
-    timeout: Nanoseconds,
+    (timeout, stop): Patience<'_>,
 ) -> Result<weighbridge_workload::Canonical, AnswerError> {
     let workload = asked.workload;
     let request = || request_name(workload, kind);
@@ -76,7 +80,7 @@ fn answer(
         asked.addresses,
         &workload.framing(),
         workload.rendered(kind),
-        Limits { timeout, body: BODY_LIMIT },
+        Limits { timeout, body: BODY_LIMIT, stop: Some(stop) },
     )
     .map_err(|source| AnswerError::Exchange {
         variant: asked.name.to_owned(),

@@ -3,15 +3,13 @@
 //! Only the variant whose turn it is runs; the others are frozen. Decisions (how long, how many, warm or not) are the
 //! judge's; this module carries them out and writes down what happened. It estimates nothing.
 
-use std::process::Command;
-
 use weighbridge_judge::steer::{
     BlockHistory, BlockRule, Extent, Pace, Pairing, RoundHistory, RoundRule, RoundStep, WarmRule, WarmStep,
     WarmWindow, WindowRule,
 };
 use weighbridge_lab::clock::{ClockReading, ClockWatch, monotonic_now};
 use weighbridge_lab::cputime::{CpuTimes, steal_share};
-use weighbridge_load::generator::{self, ConnectError, WindowSpec};
+use weighbridge_load::generator::{self, ConnectError, Trouble, WindowSpec};
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_load::{KeepAlive, Recording, Settings};
 use weighbridge_model::event::Event;
@@ -19,7 +17,8 @@ use weighbridge_model::experiment::{Experiment, LoadModel, LoadSpec, Point};
 use weighbridge_model::plan::Plan;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{
-    PointId, RoleCpu, RoleMemory, Tallies, TrialRecord, VariantId, Void, WindowEnd, WindowKind, WindowRecord,
+    ErrorCounts, PointId, RoleCpu, RoleMemory, Tallies, TrialRecord, VariantId, Void, WindowEnd,
+    WindowFigures, WindowKind, WindowRecord,
 };
 use weighbridge_workload::{Workload, WorkloadError};
 
@@ -27,6 +26,8 @@ use crate::actor::{Actor, ActorError, Recipe, Stage};
 use crate::answers::{self, AnswerError, Asked};
 use crate::client::Client;
 use crate::control::{Ask, Control};
+use crate::hook::{self, CallOff, HookError};
+use crate::times::BlockTimes;
 
 /// Shortest lead-in after a switch, as time at the variant's own pace.
 const LEAD_IN: Nanoseconds = Nanoseconds::from_millis(1);
@@ -40,6 +41,8 @@ const CHECK_LONGEST: Nanoseconds = Nanoseconds::from_secs(2);
 const CHECK_SHARE: f64 = 0.10;
 /// Longest warm-up, as a multiple of the asked one.
 const WARM_UP_MOST: u64 = 10;
+/// A window of fewer requests can go unanswered by chance.
+const MUTE_REQUESTS: u64 = 10;
 /// Rounds are reported at most this often.
 const REPORT_EVERY: Nanoseconds = Nanoseconds::from_millis(250);
 /// The role of the processes under test.
@@ -81,14 +84,15 @@ pub enum BlockError {
     /// A system call of the loop failed.
     #[error("the generator failed: {0}")]
     Generator(generator::RunError),
-    /// The reset hook failed.
-    #[error("hook `reset` (`{command}`) {how}; mend the command or remove it")]
-    Hook {
-        /// The command.
-        command: String,
-        /// How it ended.
+    /// A service of ours ended where it should have answered.
+    #[error("{how}; it must serve until it is told to stop")]
+    Died {
+        /// Which, and how it ended.
         how: String,
     },
+    /// A hook failed.
+    #[error(transparent)]
+    Hook(#[from] HookError),
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -99,17 +103,6 @@ pub enum BlockError {
 pub(crate) struct BlockResult {
     pub trials: Vec<TrialRecord>,
     pub times: BlockTimes,
-}
-
-/// Where the time of blocks went.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct BlockTimes {
-    /// Starts, checks of answers, warm-ups, stops.
-    pub overhead: Nanoseconds,
-    /// Rounds, switches included.
-    pub measured: Nanoseconds,
-    /// One round at every point.
-    pub round: Nanoseconds,
 }
 
 /// Everything that blocks of a run have in common.
@@ -133,6 +126,8 @@ struct Block<'a, 'b> {
     times: BlockTimes,
     clocks: ClockWatch,
     reported: weighbridge_model::quantity::Timestamp,
+    /// Time in which this process was stopped.
+    stood: Nanoseconds,
 }
 
 /// One variant, bound to a point.
@@ -144,34 +139,37 @@ struct Bound {
 impl Bench<'_> {
     /// Measures block `number`. `history` is the run without this block.
     ///
-    /// A block that was disturbed (suspended, clock jump, a service that died) is returned with void trials.
+    /// A block that was disturbed (suspended, clock jump, a service that died) is returned with void trials, or
+    /// without any where it had not yet begun.
     pub fn block(
         &self,
         number: u32,
         history: &BlockHistory<'_>,
         emit: &mut dyn FnMut(Event),
     ) -> Result<BlockResult, BlockError> {
+        let _engaged = self.control.engage();
         let began = monotonic_now();
         let machine = CpuTimes::read();
         let order = self.plan.block(number);
         let mut block = Block::new(self, number, emit);
-        block.start(&order.starts)?;
-        let disturbed = match block.points(&order.points, history, began) {
-            Ok(()) => None,
-            Err(Cut::Void(void)) => Some(void),
-            Err(Cut::Error(error)) => return Err(error),
-        };
+        let measured = block.start(&order.starts).and_then(|()| block.points(&order.points, history, began));
+        let outcome = measured.map_err(|cut| block.sort_out(cut));
         let steal = match (machine, CpuTimes::read()) {
             (Some(before), Some(after)) => steal_share(&before, &after).get(),
             _ => 0.0,
         };
-        let BlockTimes { measured, round, .. } = block.times;
+        let (BlockTimes { measured, round, .. }, stood) = (block.times, block.stood);
         let mut trials = block.end();
+        let disturbed = match outcome {
+            Ok(()) => None,
+            Err(Cut::Void(void)) => Some(void),
+            Err(Cut::Error(error)) => return Err(error),
+        };
         for trial in &mut trials {
             trial.steal = steal;
             trial.void.clone_from(&disturbed);
         }
-        let overhead = monotonic_now().since(began).saturating_sub(measured);
+        let overhead = monotonic_now().since(began).saturating_sub(measured + stood);
         Ok(BlockResult { trials, times: BlockTimes { overhead, measured, round } })
     }
 }
@@ -179,25 +177,24 @@ impl Bench<'_> {
 impl Bench<'_> {
     /// Starts every variant, compares their answers at every point, and stops them. Returns the requests compared.
     pub fn verify(&self) -> Result<usize, BlockError> {
-        let mut requests = 0;
-        let mut count = |event: Event| {
-            if let Event::Verified { requests: compared } = event {
-                requests += compared;
-            }
-        };
-        let mut block = Block::new(self, 0, &mut count);
-        let order = self.plan.block(0);
-        block.start(&order.starts)?;
-        for point in order.points {
-            let outcome = block.bind(point).and_then(|bound| block.verify(point, &bound));
+        let _engaged = self.control.engage();
+        loop {
+            let mut requests = 0;
+            let mut count = |event: Event| {
+                if let Event::Verified { requests: compared } = event {
+                    requests += compared;
+                }
+            };
+            let mut block = Block::new(self, 0, &mut count);
+            let outcome = block.answers().map_err(|cut| block.sort_out(cut));
+            block.end();
             match outcome {
-                Ok(()) => {}
+                Ok(()) => return Ok(requests),
                 Err(Cut::Error(error)) => return Err(error),
-                Err(Cut::Void(_)) => return Err(BlockError::Interrupted),
+                // It stood still in the middle: asked again, from the start.
+                Err(Cut::Void(_)) => {}
             }
         }
-        block.end();
-        Ok(requests)
     }
 }
 
@@ -226,27 +223,58 @@ impl<'a, 'b> Block<'a, 'b> {
             times: BlockTimes::default(),
             clocks: ClockWatch::start(ClockReading::take()),
             reported: monotonic_now(),
+            stood: Nanoseconds::ZERO,
         }
     }
 
-    /// Closes every connection and stops what was started, as the contract says.
+    /// Closes every connection and stops what was started, as the contract says; all at once, so that one that does
+    /// not want to end costs its grace and not the sum of all.
     fn end(mut self) -> Vec<TrialRecord> {
-        for actor in std::mem::take(&mut self.actors) {
+        let actors = std::mem::take(&mut self.actors);
+        for actor in &actors {
             let variant = actor.variant;
             self.bench.client.call(move |generator| generator.detach(variant));
-            actor.stop();
         }
+        std::thread::scope(|scope| {
+            for actor in actors {
+                scope.spawn(|| actor.stop());
+            }
+        });
         std::mem::take(&mut self.trials)
     }
 
+    /// What a cut really was: a wish of the user's ends whatever is waited for with an error of its own, and so does
+    /// the death of a service.
+    fn sort_out(&mut self, cut: Cut) -> Cut {
+        match self.bench.control.ask() {
+            Ask::Interrupt => BlockError::Interrupted.into(),
+            Ask::Suspend => {
+                if let Some(error) = self.actors.iter_mut().find_map(|actor| actor.thaw().err()) {
+                    return error.into();
+                }
+                let since = monotonic_now();
+                self.bench.control.stand_still();
+                self.stood += monotonic_now().since(since);
+                Cut::Void(Void::Stopped)
+            }
+            Ask::GoOn => match cut {
+                Cut::Error(
+                    BlockError::Connect { .. } | BlockError::Answers(_) | BlockError::Silent { .. },
+                ) => match self.actors.iter_mut().find_map(Actor::death_soon) {
+                    Some(how) => BlockError::Died { how }.into(),
+                    None => cut,
+                },
+                cut => cut,
+            },
+        }
+    }
+
     /// Starts every variant, each frozen once it is ready, and runs the reset hook.
-    fn start(&mut self, order: &[VariantId]) -> Result<(), BlockError> {
+    fn start(&mut self, order: &[VariantId]) -> Result<(), Cut> {
         let experiment = self.bench.experiment;
         let workload = &experiment.points[0].workload;
         for &id in order {
-            if self.bench.control.ask() == Ask::Interrupt {
-                return Err(BlockError::Interrupted);
-            }
+            self.obey()?;
             let (variant, recipe) = (&experiment.variants[id.index()], &self.bench.recipes[id.index()]);
             let mut actor = self.bench.stage.start(self.number, id, variant, recipe, workload)?;
             actor.freeze()?;
@@ -266,7 +294,21 @@ impl<'a, 'b> Block<'a, 'b> {
         }
         self.trials.sort_by_key(|trial| trial.variant);
         self.actors.sort_by_key(|actor| actor.variant);
-        experiment.hooks.reset.as_deref().map_or(Ok(()), |command| run_hook("reset", command))
+        if let Some(command) = &experiment.hooks.reset {
+            hook::run("reset", command, self.bench.stage.logs, CallOff::On(self.bench.control))?;
+        }
+        Ok(())
+    }
+
+    /// Starts every variant and compares their answers at every point.
+    fn answers(&mut self) -> Result<(), Cut> {
+        let order = self.bench.plan.block(self.number);
+        self.start(&order.starts)?;
+        for point in order.points {
+            let bound = self.bind(point)?;
+            self.verify(point, &bound)?;
+        }
+        Ok(())
     }
 
     fn points(
@@ -335,7 +377,7 @@ impl<'a, 'b> Block<'a, 'b> {
         for (actor, bound) in self.actors.iter_mut().zip(bound) {
             actor.thaw()?;
             let asked = Asked { name: &actor.name, addresses: &actor.addresses, workload: &bound.workload };
-            let given = answers::answers(&asked, timeout);
+            let given = answers::answers(&asked, (timeout, &self.bench.control.window));
             actor.freeze()?;
             let given = given?;
             requests += given.len();
@@ -501,7 +543,7 @@ impl<'a, 'b> Block<'a, 'b> {
         load: Load,
         tallies: Option<Tallies>,
         cpu: Vec<RoleCpu>,
-    ) -> Result<weighbridge_model::record::WindowFigures, Cut> {
+    ) -> Result<WindowFigures, Cut> {
         self.obey()?;
         let variant = self.actors[index].variant;
         let substream = self.substream(place);
@@ -526,16 +568,38 @@ impl<'a, 'b> Block<'a, 'b> {
             cpu,
         });
         self.obey()?;
-        if figures.end == WindowEnd::Aborted {
-            if let Some(how) = self.actors[index].death() {
-                return Err(Cut::Void(Void::ServiceDied(how)));
-            }
-            let variant = self.actors[index].name.clone();
-            let trouble =
-                trouble.map_or_else(|| "a window was cut".to_owned(), |trouble| trouble.to_string());
-            return Err(BlockError::Silent { variant, trouble }.into());
-        }
+        self.see_life(index, place.kind, &figures, trouble)?;
         Ok(figures)
+    }
+
+    /// Ends the block where the window shows that the variant has gone: its process has ended, the generator gave up,
+    /// or not one of its requests got any reply.
+    fn see_life(
+        &mut self,
+        index: usize,
+        kind: WindowKind,
+        figures: &WindowFigures,
+        trouble: Option<Trouble>,
+    ) -> Result<(), Cut> {
+        let ErrorCounts { connect, reset, timeout, protocol, .. } = figures.errors;
+        let unanswered = connect + reset + timeout + protocol;
+        let timed = matches!(kind, WindowKind::Measured | WindowKind::Check);
+        let mute = timed && figures.requests >= MUTE_REQUESTS && unanswered == figures.requests;
+        let aborted = figures.end == WindowEnd::Aborted;
+        if (unanswered > 0 || aborted)
+            && let Some(how) = self.actors[index].death()
+        {
+            return Err(Cut::Void(Void::ServiceDied(how)));
+        }
+        let trouble = match trouble {
+            Some(trouble) => trouble.to_string(),
+            None if aborted => "a window was cut".to_owned(),
+            None if mute => {
+                format!("all {unanswered} requests of a window went unanswered; check that it is still up")
+            }
+            None => return Ok(()),
+        };
+        Err(BlockError::Silent { variant: self.actors[index].name.clone(), trouble }.into())
     }
 
     /// The stream of requests that a window reads: shared by all windows of a round, apart for each kind.
@@ -549,18 +613,12 @@ impl<'a, 'b> Block<'a, 'b> {
         self.bench.plan.substream(self.number, place.point, round)
     }
 
-    /// Obeys the user's flags and the clock between windows.
+    /// Ends the block where the user's flags or the clock say so; what is then done, [`Block::sort_out`] does.
     fn obey(&mut self) -> Result<(), Cut> {
         match self.bench.control.ask() {
             Ask::GoOn => {}
             Ask::Interrupt => return Err(BlockError::Interrupted.into()),
-            Ask::Suspend => {
-                for actor in &mut self.actors {
-                    actor.thaw()?;
-                }
-                self.bench.control.stand_still();
-                return Err(Cut::Void(Void::Stopped));
-            }
+            Ask::Suspend => return Err(Cut::Void(Void::Stopped)),
         }
         match self.clocks.check(ClockReading::take()) {
             Some(_) => Err(Cut::Void(Void::ClockJump)),
@@ -647,16 +705,5 @@ fn longer(extent: Extent, factor: u64) -> Extent {
     match extent {
         Extent::Requests(count) => Extent::Requests(count * factor),
         Extent::Time(time) => Extent::Time(time * factor),
-    }
-}
-
-/// Runs a hook by `sh -c` and waits for it.
-pub(crate) fn run_hook(name: &str, command: &str) -> Result<(), BlockError> {
-    let failed = |how: String| BlockError::Hook { command: format!("{name}: {command}"), how };
-    let status = Command::new("sh").arg("-c").arg(command).stdin(std::process::Stdio::null()).status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(failed(format!("ended with {status}"))),
-        Err(error) => Err(failed(format!("could not be run: {error}"))),
     }
 }

@@ -42,9 +42,8 @@ pub(crate) fn changed(before: &Value, now: &Value) -> Option<String> {
     }
     let variants = |value: &Value| value["variants"].as_array().cloned().unwrap_or_default();
     let changed = variants(before).into_iter().zip(variants(now)).find(|(a, b)| a != b);
-    changed.map(|(a, _)| {
-        format!("the service of variant `{}` was built anew", a["name"].as_str().unwrap_or("?"))
-    })
+    changed
+        .map(|(a, _)| format!("the program of variant `{}` has changed", a["name"].as_str().unwrap_or("?")))
 }
 
 /// The experiment without its secrets. Values given as `env:NAME` stay as they are: they hold none.

@@ -9,10 +9,13 @@ mod block;
 mod client;
 pub mod compare;
 pub mod control;
+mod course;
 mod environment;
+mod hook;
 mod question;
 pub mod run;
 pub mod single;
+mod times;
 pub mod verify;
 mod words;
 

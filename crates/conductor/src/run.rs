@@ -1,33 +1,32 @@
-//! A whole run: prepare, blocks until the judge says stop, judge, store.
+//! A whole run: what it needs is checked and prepared, then it is carried out; or an interrupted one is gone on with.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use weighbridge_judge as judge;
-use weighbridge_judge::steer::{BlockHistory, BlockRule, BlockStep, Budget, Stop};
+use weighbridge_judge::steer::{BlockRule, Budget};
 use weighbridge_lab::catalog::{Catalog, CatalogError};
-use weighbridge_lab::clock::monotonic_now;
-use weighbridge_lab::cores::{CoreError, CoreLayout, pin_current_thread};
+use weighbridge_lab::cores::{CoreError, CoreLayout};
 use weighbridge_lab::custody::CustodyError;
-use weighbridge_lab::guardian::{Guardian, GuardianError};
-use weighbridge_lab::launch::Lab;
-use weighbridge_lab::registry::{self, Registry, RegistryError};
+use weighbridge_lab::guardian::GuardianError;
+use weighbridge_lab::registry::RegistryError;
 use weighbridge_lab::service::Service;
-use weighbridge_model::event::{Event, Interim, TimedEvent};
-use weighbridge_model::experiment::{Experiment, LoadModel, Target};
+use weighbridge_model::event::{Event, TimedEvent};
+use weighbridge_model::experiment::{Experiment, LoadModel, Target, Variant};
 use weighbridge_model::plan::Plan;
-use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::{TrialRecord, VariantId};
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Detail, Summary};
-use weighbridge_store::{Participant, ReadError, RunFolder, RunWriter, UtcTime, WriteError};
+use weighbridge_store::{ReadError, RunFolder, RunWriter, UtcTime, WriteError};
+use weighbridge_workload::{Address, Workload, WorkloadError};
 
-use crate::actor::{ActorError, Recipe, Stage, find_service};
-use crate::block::{Bench, BlockError, BlockTimes, run_hook};
-use crate::client::{Client, ClientError};
+use crate::actor::{ActorError, Recipe, find_service};
+use crate::block::BlockError;
+use crate::client::ClientError;
 use crate::control::Control;
+use crate::course::{Shop, measure};
 use crate::environment;
-use crate::question::question;
-use crate::single::client_core;
+use crate::hook::HookError;
 
 /// Open load above this against an address that is neither loopback nor private must be allowed explicitly.
 const REMOTE_RATE: f64 = 1_000.0;
@@ -70,13 +69,32 @@ pub struct Finished {
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The user asked to stop; whole blocks are kept.
-    #[error("interrupted with {blocks} whole blocks; go on with `weigh run --resume {}`", folder.display())]
+    #[error("interrupted; {}, go on with `weigh run --resume {}`", kept(*.blocks), folder.display())]
     Interrupted {
         /// The run folder.
         folder: PathBuf,
         /// Whole blocks kept.
         blocks: usize,
     },
+    /// The user asked to stop while services were looked up and built.
+    #[error("interrupted before anything was measured")]
+    InterruptedEarly,
+    /// The run failed, and whole blocks are kept.
+    #[error("{cause}; {}: mend that and go on with `weigh run --resume {}`", kept(*.blocks), folder.display())]
+    Cut {
+        /// What went wrong.
+        cause: Box<RunError>,
+        /// The run folder.
+        folder: PathBuf,
+        /// Whole blocks kept.
+        blocks: usize,
+    },
+    /// A hook failed.
+    #[error(transparent)]
+    Hook(#[from] HookError),
+    /// A request cannot be rendered.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
     /// A block could not be measured.
     #[error(transparent)]
     Block(BlockError),
@@ -152,6 +170,42 @@ pub enum RunError {
     },
 }
 
+fn kept(blocks: usize) -> String {
+    match blocks {
+        0 => "no block was whole yet".to_owned(),
+        1 => "1 whole block is kept".to_owned(),
+        blocks => format!("{blocks} whole blocks are kept"),
+    }
+}
+
+/// Looks for mistakes that can be seen without starting anything: a service that is in no catalogue, a rate that needs
+/// permission, a value that the environment lacks, a request that cannot be sent.
+///
+/// # Errors
+/// [`RunError`], naming the first mistake.
+pub fn check(experiment: &Experiment, options: &Options) -> Result<(), RunError> {
+    check_remote(experiment, options.allow_remote)?;
+    let services = |variant: &Variant| match &variant.target {
+        Target::Service { name } => Some(name.clone()),
+        _ => None,
+    };
+    let mut names = experiment.variants.iter().filter_map(services).peekable();
+    if names.peek().is_some() {
+        let catalog = find_catalog(options.experiment_folder.as_deref())?;
+        names.try_for_each(|name| catalog.get(&name).map(drop))?;
+    }
+    // Where a request goes to makes no difference to whether it can be rendered.
+    let anywhere = Address { authority: "localhost".to_owned(), base: "/".to_owned() };
+    let set = |name: &str| std::env::var(name).ok();
+    for variant in &experiment.variants {
+        crate::actor::environment(variant)?;
+        for point in &experiment.points {
+            Workload::new(&point.workload, &point.load, variant.protocol, &anywhere, &set)?;
+        }
+    }
+    Ok(())
+}
+
 /// Carries out an experiment. `sink` sees every event as it happens.
 ///
 /// # Errors
@@ -161,7 +215,7 @@ pub fn run(
     options: &Options,
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<Finished, RunError> {
-    check_remote(&experiment, options.allow_remote)?;
+    check(&experiment, options)?;
     let prepared = prepare(experiment, options, sink)?;
     let started = utc_now();
     let mut writer = RunWriter::create(&options.out, &prepared.experiment.title, started)?;
@@ -195,11 +249,7 @@ pub fn resume(
         Experiment::parse("experiment.toml", &text).map_err(|error| refused(error.to_string()))?;
     let stored = writer.folder().environment()?;
     let plan = writer.folder().plan()?;
-    let options = Options {
-        quick: plan["quick"].as_bool().unwrap_or(false),
-        measured_budget: plan["measured_budget"].as_bool().unwrap_or(false),
-        ..options.clone()
-    };
+    let options = resumed_options(&plan, options);
     let names: Vec<_> = experiment.variants.iter().map(|variant| variant.name.clone()).collect();
     let prepared = prepare(experiment, &options, sink)?;
     if prepared.experiment.variants.len() != names.len() {
@@ -219,6 +269,19 @@ pub fn resume(
     measure(prepared, &options, (&mut writer, started, facts), done, sink)
 }
 
+/// The options under which the run was begun.
+fn resumed_options(plan: &Value, options: &Options) -> Options {
+    let connect_to = &plan["connect_to"];
+    let port = connect_to["port"].as_u64().and_then(|port| u16::try_from(port).ok());
+    Options {
+        quick: plan["quick"].as_bool().unwrap_or(false),
+        measured_budget: plan["measured_budget"].as_bool().unwrap_or(false),
+        experiment_folder: plan["experiment_folder"].as_str().map(PathBuf::from),
+        connect_to: connect_to["host"].as_str().map(str::to_owned).zip(port),
+        ..options.clone()
+    }
+}
+
 /// Starts every variant once, asks everything and compares the answers. Returns the number of requests compared.
 ///
 /// # Errors
@@ -228,6 +291,7 @@ pub fn verify(
     options: &Options,
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<usize, RunError> {
+    check(&experiment, options)?;
     let prepared = prepare(experiment, options, sink)?;
     let cores = CoreLayout::detect()?;
     let logs = std::env::temp_dir().join(format!("weigh-verify-{}", std::process::id()));
@@ -244,14 +308,17 @@ pub fn verify(
     if outcome.is_ok() {
         let _ = std::fs::remove_dir_all(&logs);
     }
-    outcome.map_err(RunError::Block)
+    outcome.map_err(|error| match error {
+        BlockError::Interrupted => RunError::InterruptedEarly,
+        error => RunError::Block(error),
+    })
 }
 
 /// An experiment with every variant ready to be started.
-struct Prepared {
-    experiment: Experiment,
-    recipes: Vec<Recipe>,
-    unavailable: Vec<(String, String)>,
+pub(crate) struct Prepared {
+    pub experiment: Experiment,
+    pub recipes: Vec<Recipe>,
+    pub unavailable: Vec<(String, String)>,
 }
 
 /// Looks services up, builds them, and leaves out what cannot run here.
@@ -267,12 +334,15 @@ fn prepare(
     let (mut recipes, mut unavailable, mut built) = (Vec::new(), Vec::new(), Vec::<Service>::new());
     let mut kept = Vec::new();
     for variant in std::mem::take(&mut experiment.variants) {
+        if options.control.is_interrupted() {
+            return Err(RunError::InterruptedEarly);
+        }
         let found = match (&variant.target, &catalog) {
             (Target::Service { name }, Some(catalog)) => {
                 // A name that is in no catalogue is a mistake in the file, not a missing toolchain.
                 catalog.get(name)?;
                 find_service(&variant, &experiment.points[0].workload, catalog)
-                    .and_then(|service| build(service, &mut built, &mut say))
+                    .and_then(|service| build(service, &mut built, (&mut say, &options.control)))
                     .map(Some)
             }
             _ => Ok(None),
@@ -282,11 +352,15 @@ fn prepare(
                 recipes.push(Recipe::new(&redirected(&variant, options), service)?);
                 kept.push(variant);
             }
+            Err(_) if options.control.is_interrupted() => return Err(RunError::InterruptedEarly),
             Err(reason) => {
                 say(Event::Unavailable { variant: variant.name.clone(), reason: reason.clone() });
                 unavailable.push((variant.name, reason));
             }
         }
+    }
+    if options.control.is_interrupted() {
+        return Err(RunError::InterruptedEarly);
     }
     if kept.is_empty() {
         let reasons: Vec<_> =
@@ -298,10 +372,7 @@ fn prepare(
 }
 
 /// The variant with its URL's host and port replaced where `--connect-to` says so; the path stays.
-fn redirected(
-    variant: &weighbridge_model::experiment::Variant,
-    options: &Options,
-) -> weighbridge_model::experiment::Variant {
+fn redirected(variant: &Variant, options: &Options) -> Variant {
     let mut variant = variant.clone();
     if let (Target::Url(url), Some((host, port))) = (&mut variant.target, &options.connect_to) {
         url.host.clone_from(host);
@@ -319,12 +390,16 @@ pub fn find_catalog(experiment_folder: Option<&Path>) -> Result<Catalog, Catalog
     Catalog::find(experiment_folder, &current, std::env::var_os("WEIGH_SERVICES").as_deref())
 }
 
-fn build(service: Service, built: &mut Vec<Service>, say: &mut dyn FnMut(Event)) -> Result<Service, String> {
+fn build(
+    service: Service,
+    built: &mut Vec<Service>,
+    (say, control): (&mut dyn FnMut(Event), &Control),
+) -> Result<Service, String> {
     if !built.contains(&service) {
         say(Event::Building { service: service.name().to_owned() });
         let log =
             std::env::temp_dir().join(format!("weigh-build-{}-{}.log", service.name(), std::process::id()));
-        let outcome = service.build(&log).map_err(|error| error.to_string());
+        let outcome = service.build(&log, &|| control.is_interrupted()).map_err(|error| error.to_string());
         if outcome.is_ok() {
             // Of interest only where the build failed.
             let _ = std::fs::remove_file(&log);
@@ -375,286 +450,15 @@ pub fn plan_value(experiment: &Experiment, options: &Options) -> Value {
         "rules": experiment.plan,
         "quick": options.quick,
         "measured_budget": options.measured_budget,
+        "experiment_folder": options.experiment_folder,
+        "connect_to": options.connect_to.as_ref().map(|(host, port)| json!({ "host": host, "port": port })),
         "variants": names,
         "first_block": { "order": plan.block(0), "first_rounds_of_each_point": rounds },
     })
-}
-
-type Place<'a> = (&'a mut RunWriter, UtcTime, Value);
-
-/// Blocks until the judge says stop, then the judgement.
-fn measure(
-    prepared: Prepared,
-    options: &Options,
-    (writer, started, facts): Place<'_>,
-    done: Vec<TrialRecord>,
-    sink: &mut dyn FnMut(&TimedEvent),
-) -> Result<Finished, RunError> {
-    let began = monotonic_now();
-    let experiment = &prepared.experiment;
-    let cores = CoreLayout::detect()?;
-    // Services are pinned when they start; everything of ours stays off their cores.
-    pin_current_thread(cores.client())?;
-    let run = judge::Run {
-        title: experiment.title.clone(),
-        name: folder_name(writer.folder()),
-        started: started.rfc3339(),
-        quick: options.quick,
-        unavailable: prepared.unavailable.clone(),
-        ..judge::Run::default()
-    };
-    let mut course = Course {
-        experiment,
-        question: question(experiment, Some(&cores), run),
-        trials: done,
-        times: Vec::new(),
-        began,
-        writer,
-        sink,
-    };
-    course.announce();
-    let outcome = course.carry_out(&prepared.recipes, options, &cores);
-    if let Some(command) = &experiment.hooks.cleanup
-        && let Err(error) = run_hook("cleanup", command)
-    {
-        course.say(Event::Warning { text: error.to_string() })?;
-    }
-    match outcome {
-        Err(RunError::Block(BlockError::Interrupted)) => Err(course.interrupted()),
-        Err(error) => Err(error),
-        Ok(()) => {
-            let (summary, detail) = course.conclude()?;
-            let folder = RunFolder::open(course.writer.folder().path())?;
-            Ok(Finished { summary, detail, environment: facts, folder })
-        }
-    }
 }
 
 /// The wall clock; before 1970 it is taken for 1970.
 fn utc_now() -> UtcTime {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     UtcTime::from_unix_ns(since.as_nanos() as u64)
-}
-
-fn folder_name(folder: &RunFolder) -> String {
-    folder.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-/// The lab and the generator, open for business.
-struct Shop<'a> {
-    lab: Lab,
-    client: Client,
-    cores: &'a CoreLayout,
-    logs: &'a Path,
-}
-
-impl<'a> Shop<'a> {
-    fn open(
-        name: &str,
-        recipes: &[Recipe],
-        options: &Options,
-        cores: &'a CoreLayout,
-        logs: &'a Path,
-    ) -> Result<Self, RunError> {
-        let (program, verb) = &options.guardian;
-        let ours = recipes.iter().any(Recipe::is_ours);
-        let guardian = if ours { Some(Guardian::start(program, verb)?) } else { None };
-        let registry = match registry::default_base().filter(|_| ours) {
-            Some(base) => Some(Registry::create(&base, &format!("{name}-{}", std::process::id()))?),
-            None => None,
-        };
-        let lab = Lab::new(name, guardian, registry);
-        // A server of somebody else's may be bound to the core that would be ours.
-        let theirs: Vec<_> = recipes.iter().flat_map(Recipe::addresses).copied().collect();
-        let core = if theirs.is_empty() { Some(cores.client()) } else { client_core(&theirs, 1).0 };
-        let client = Client::start(core, options.control.window.clone())?;
-        std::fs::create_dir_all(logs).map_err(|source| RunError::Logs { path: logs.to_owned(), source })?;
-        Ok(Self { lab, client, cores, logs })
-    }
-
-    fn bench<'b>(
-        &'b self,
-        experiment: &'b Experiment,
-        recipes: &'b [Recipe],
-        options: &'b Options,
-        rule: BlockRule,
-    ) -> Bench<'b> {
-        let plan = &experiment.plan;
-        Bench {
-            experiment,
-            plan: Plan::new(plan.seed, experiment.variants.len(), experiment.points.len()),
-            recipes,
-            stage: Stage { lab: &self.lab, cores: self.cores, logs: self.logs, freeze: plan.freeze },
-            client: &self.client,
-            control: &options.control,
-            rule,
-        }
-    }
-
-    fn close(self) -> Result<(), CustodyError> {
-        drop(self.client);
-        self.lab.close().map(drop)
-    }
-}
-
-/// A run under way.
-struct Course<'a> {
-    experiment: &'a Experiment,
-    question: judge::Question,
-    trials: Vec<TrialRecord>,
-    times: Vec<BlockTimes>,
-    began: Timestamp,
-    writer: &'a mut RunWriter,
-    sink: &'a mut dyn FnMut(&TimedEvent),
-}
-
-impl Course<'_> {
-    fn say(&mut self, event: Event) -> Result<(), RunError> {
-        let timed = TimedEvent { at: monotonic_now().since(self.began), event };
-        (self.sink)(&timed);
-        Ok(self.writer.append_event(&timed)?)
-    }
-
-    fn announce(&mut self) {
-        let plan = &self.experiment.plan;
-        let event = Event::RunStarted {
-            title: self.experiment.title.clone(),
-            folder: self.writer.folder().path().display().to_string(),
-            variants: self.experiment.variants.iter().map(|variant| variant.name.clone()).collect(),
-            points: self.experiment.points.len(),
-            blocks: (plan.blocks_min, plan.blocks_max),
-            budget: plan.budget,
-        };
-        // A folder that cannot be written shows with the first block, before anything is lost.
-        let _ = self.say(event);
-    }
-
-    fn carry_out(
-        &mut self,
-        recipes: &[Recipe],
-        options: &Options,
-        cores: &CoreLayout,
-    ) -> Result<(), RunError> {
-        let name = folder_name(self.writer.folder());
-        let logs = self.writer.folder().path().join("logs");
-        let shop = Shop::open(&name, recipes, options, cores, &logs)?;
-        let plan = &self.experiment.plan;
-        if let Some(command) = &self.experiment.hooks.prepare {
-            run_hook("prepare", command).map_err(RunError::Block)?;
-        }
-        let budget =
-            if options.measured_budget { Budget::Measured(plan.budget) } else { Budget::Whole(plan.budget) };
-        let rule = BlockRule { blocks: self.question.blocks, until: plan.until, budget };
-        let outcome = self.blocks(&shop.bench(self.experiment, recipes, options, rule));
-        match (outcome, shop.close()) {
-            (Ok(()), Err(error)) => self.say(Event::Warning { text: error.to_string() }),
-            (outcome, _) => outcome,
-        }
-    }
-
-    fn blocks(&mut self, bench: &Bench<'_>) -> Result<(), RunError> {
-        loop {
-            let logs = self.log_ratios();
-            let (used, void, reason) = self.counts();
-            let history = self.history(used, void, &logs);
-            let of = match bench.rule.next(&history) {
-                BlockStep::Run { of } => of,
-                BlockStep::Stop(Stop::Void) => return Err(RunError::Disturbed { void, used, reason }),
-                BlockStep::Stop(_) => return Ok(()),
-            };
-            let number = self.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
-            self.say(Event::BlockStarted { block: number, of })?;
-            let mut trouble = None;
-            let result = bench.block(number, &history, &mut |event| {
-                trouble = self.say(event).err().or(trouble.take());
-            });
-            let result = result.map_err(RunError::Block)?;
-            if let Some(error) = trouble {
-                return Err(error);
-            }
-            self.writer.write_block(&self.participants(), &result.trials)?;
-            self.times.push(result.times);
-            let void = self.counts().1;
-            self.trials.extend(result.trials);
-            match self.counts() {
-                (_, now, reason) if now > void => self.say(Event::BlockVoid { block: number, reason })?,
-                _ => {
-                    let interim = self.interim();
-                    self.say(Event::BlockEnded { block: number, interim, of })?;
-                }
-            }
-        }
-    }
-
-    fn participants(&self) -> Vec<Participant> {
-        let participant = |(variant, id): (&weighbridge_model::experiment::Variant, VariantId)| Participant {
-            variant: id,
-            name: variant.name.clone(),
-        };
-        self.experiment.variants.iter().zip(self.experiment.variant_ids()).map(participant).collect()
-    }
-
-    /// Blocks that count, blocks that do not, and why the last of these does not.
-    fn counts(&self) -> (u32, u32, String) {
-        let gathered = judge::gather::Gathered::new(&self.trials);
-        let reason = gathered.void.last().map(|(_, reason)| reason.clone()).unwrap_or_default();
-        (gathered.used.len() as u32, gathered.void.len() as u32, reason)
-    }
-
-    fn history<'h>(&self, used: u32, void: u32, log_ratios: &'h [Vec<f64>]) -> BlockHistory<'h> {
-        // Of blocks before a resumption the times are not known; the blocks of this process stand for them.
-        let known = self.times.len() as u64;
-        let begun = u64::from(used + void);
-        let scale = |sum: Nanoseconds| if known == 0 { Nanoseconds::ZERO } else { sum * begun / known };
-        BlockHistory {
-            used,
-            void,
-            log_ratios,
-            overhead: scale(self.times.iter().map(|times| times.overhead).sum()),
-            begun: begun as u32,
-            measured: scale(self.times.iter().map(|times| times.measured).sum()),
-            round: self.times.last().map(|times| times.round),
-        }
-    }
-
-    fn log_ratios(&self) -> Vec<Vec<f64>> {
-        let gathered = judge::gather::Gathered::new(&self.trials);
-        let headlines = judge::estimate::headlines(&self.question, &gathered);
-        headlines.iter().filter_map(|h| h.contrast.as_ref().ok().map(|c| c.log_ratios())).collect()
-    }
-
-    fn interim(&self) -> Vec<Interim> {
-        let gathered = judge::gather::Gathered::new(&self.trials);
-        let headlines = judge::estimate::headlines(&self.question, &gathered);
-        let interim = |headline: &judge::estimate::Headline| {
-            let contrast = headline.contrast.as_ref().ok()?;
-            Some(Interim {
-                variant: self.experiment.variants[headline.variant.index()].name.clone(),
-                point: self.experiment.points[headline.point.index()].label.clone(),
-                change: contrast.ratio().point - 1.0,
-                half_width: contrast.half_width(),
-            })
-        };
-        headlines.iter().filter_map(interim).collect()
-    }
-
-    fn interrupted(&mut self) -> RunError {
-        let blocks = self.counts().0 as usize;
-        let folder = self.writer.folder().path().to_owned();
-        let event = Event::Interrupted { folder: folder.display().to_string(), blocks: blocks as u32 };
-        // The error says the same, should the folder not be writable.
-        let _ = self.say(event);
-        RunError::Interrupted { folder, blocks }
-    }
-
-    fn conclude(&mut self) -> Result<(Summary, Detail), RunError> {
-        self.question.run.took = monotonic_now().since(self.began);
-        let summary = judge::summarise(&self.question, &self.trials);
-        let detail = judge::detail(&self.question, &self.trials);
-        self.writer.write_summary(&summary)?;
-        self.writer.write_detail(&detail)?;
-        let folder = self.writer.folder().path().display().to_string();
-        self.say(Event::RunEnded { folder })?;
-        Ok((summary, detail))
-    }
 }

@@ -18,7 +18,7 @@ use weighbridge_workload::{Address, Workload, WorkloadError};
 use crate::block::settings;
 use crate::control::{Ask, Control};
 
-/// How long replies are waited for after the last request was due, beyond the request's own timeout: none.
+/// The only variant.
 const VARIANT: VariantId = VariantId(0);
 
 /// What to do.
@@ -53,6 +53,19 @@ pub struct SingleRecord {
     pub trouble: Option<Trouble>,
     /// Whether client and server have to share a core.
     pub sharing: Option<String>,
+    /// How it ended.
+    pub ending: Ending,
+    /// How often it was begun anew because this process was stopped in the middle.
+    pub restarts: u32,
+}
+
+/// How the load ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself.
+    Complete,
+    /// The user asked to stop; the figures are of what was answered until then.
+    Interrupted,
 }
 
 /// Why nothing was measured.
@@ -73,6 +86,9 @@ pub enum SingleError {
     /// The generator could not be made.
     #[error("could not start the generator: {0}; check the limits of open files and threads")]
     Start(#[from] std::io::Error),
+    /// The user asked to stop before anything was sent.
+    #[error("interrupted before anything was sent")]
+    Interrupted,
     /// More threads than there is work for.
     #[error("{threads} threads need at least as many connections, not {connections}")]
     Threads {
@@ -84,6 +100,9 @@ pub enum SingleError {
 }
 
 /// Puts the load on the server. `progress` is called about ten times a second with the sum over threads.
+///
+/// Where this process is stopped in the middle (Ctrl-Z), nothing of it counts and it begins anew once continued: a load
+/// that stood still is not the load that was asked for.
 ///
 /// # Errors
 /// [`SingleError`] where nothing could be measured; failed requests are figures.
@@ -100,7 +119,48 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
     let environment = |name: &str| std::env::var(name).ok();
     let workload =
         Workload::new(&single.workload, &single.load, Protocol::Http1Json, &address, &environment)?;
-    let latest = Mutex::new(vec![None; threads as usize]);
+    let mut restarts = 0;
+    loop {
+        // Dropped at the end of each attempt, when it stands still if that was asked.
+        let _engaged = single.control.engage();
+        let shares = attempt(single, core, &addresses, &workload, progress);
+        let cut = shares.as_ref().map_or(true, |shares| shares.iter().any(Shared::is_cut));
+        match single.control.ask() {
+            Ask::Suspend if cut => {
+                restarts += 1;
+                continue;
+            }
+            Ask::Interrupt if shares.is_err() => return Err(SingleError::Interrupted),
+            _ => {}
+        }
+        let ending =
+            if cut && single.control.is_interrupted() { Ending::Interrupted } else { Ending::Complete };
+        let mut record = SingleRecord {
+            windows: Vec::new(),
+            tallies: Tallies::default(),
+            trouble: None,
+            sharing,
+            ending,
+            restarts,
+        };
+        for share in shares? {
+            record.windows.push(share.figures);
+            record.tallies.merge(&share.tallies);
+            record.trouble = record.trouble.or(share.trouble);
+        }
+        return Ok(record);
+    }
+}
+
+/// One window on every thread.
+fn attempt(
+    single: &Single,
+    core: Option<CoreId>,
+    addresses: &[SocketAddr],
+    workload: &Workload,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Vec<Shared>, SingleError> {
+    let latest = Mutex::new(vec![None; single.threads as usize]);
     let report = |thread: usize, one: Progress| {
         let mut latest = latest.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         latest[thread] = Some(one);
@@ -108,26 +168,20 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
             progress(sum);
         }
     };
-    let results: Vec<_> = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let spawn = |thread: u32| {
-            let (workload, addresses, report) = (&workload, &addresses, &report);
+            let report = &report;
             scope.spawn(move || {
                 let share = Share { single, thread };
-                share.run(core, addresses.clone(), workload, &mut |one| report(thread as usize, one))
+                share.run(core, addresses.to_vec(), workload, &mut |one| report(thread as usize, one))
             })
         };
-        let handles: Vec<_> = (0..threads).map(spawn).collect();
-        handles.into_iter().map(|handle| handle.join().expect("the generator does not panic")).collect()
-    });
-    let mut record =
-        SingleRecord { windows: Vec::new(), tallies: Tallies::default(), trouble: None, sharing };
-    for result in results {
-        let (figures, tallies, trouble) = result?;
-        record.windows.push(figures);
-        record.tallies.merge(&tallies);
-        record.trouble = record.trouble.or(trouble);
-    }
-    Ok(record)
+        let handles: Vec<_> = (0..single.threads).map(spawn).collect();
+        // All are waited for, so that nobody sends any more when the first error is told.
+        let results: Vec<_> =
+            handles.into_iter().map(|handle| handle.join().expect("the generator does not panic")).collect();
+        results.into_iter().collect()
+    })
 }
 
 fn add_progress(a: Progress, b: Progress) -> Progress {
@@ -148,7 +202,20 @@ struct Share<'a> {
     thread: u32,
 }
 
-type Shared = (WindowFigures, Tallies, Option<Trouble>);
+/// What one thread measured.
+#[derive(Debug)]
+struct Shared {
+    figures: WindowFigures,
+    tallies: Tallies,
+    trouble: Option<Trouble>,
+}
+
+impl Shared {
+    /// Whether the user's wish cut it short.
+    fn is_cut(&self) -> bool {
+        self.figures.end == WindowEnd::Aborted && self.trouble.is_none()
+    }
+}
 
 impl Share<'_> {
     fn run(
@@ -177,14 +244,10 @@ impl Share<'_> {
         };
         let mut tallies = Tallies::default();
         let mut report = self.measure(&mut generator, stop, 1, &mut tallies, progress)?;
-        // Ctrl-Z cut the window; after it the rest is measured as a window of its own would be: not at all.
-        if self.single.control.ask() == Ask::Suspend {
-            self.single.control.stand_still();
-        }
         if report.figures.end == WindowEnd::Aborted && report.figures.ended < report.figures.started {
             report.figures.ended = monotonic_now();
         }
-        Ok((report.figures, tallies, report.trouble))
+        Ok(Shared { figures: report.figures, tallies, trouble: report.trouble })
     }
 
     fn measure(

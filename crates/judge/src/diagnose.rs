@@ -183,7 +183,7 @@ fn saturated(whole: &Whole<'_>) -> Option<Alarm> {
         validity: Validity::Invalid,
         name: "saturated",
         evidence: format!("{bad} of {} windows never drained", windows().count()),
-        remedy: "lower the rate; `weigh capacity` finds the highest that holds",
+        remedy: "lower the rate until every window drains",
     })
 }
 

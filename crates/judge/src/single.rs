@@ -68,7 +68,8 @@ pub fn single(windows: &[WindowFigures], tallies: &Tallies, sharing: Option<&str
     }
     let started = windows.iter().map(|w| w.started).min().unwrap_or_default();
     let took = windows.iter().map(|w| w.ended).max().unwrap_or_default().since(started);
-    let good = sum(|w| w.requests).saturating_sub(errors.total());
+    // Counted, not subtracted: of a window that was cut short some requests are neither good nor bad.
+    let good = tallies.ok().0.len();
     let (response, service) = histograms(tallies);
     let mut single = Single {
         requests: sum(|w| w.requests),

@@ -84,7 +84,7 @@ fn limits(question: &Question) -> Vec<Finding> {
         })
         .collect();
     if question.cores.service == Some(1) {
-        let evidence = "one service core: costs are CPU costs, no parallelism";
+        let evidence = "costs are CPU costs, no parallelism";
         notes.push(note("one service core", "", evidence, "use a host with more than two cores"));
     }
     notes

@@ -133,6 +133,14 @@ impl Custody {
     }
 }
 
+impl Drop for Custody {
+    /// An owner that went on an error's path leaves nothing either; after [`Custody::close`] there is nothing to do.
+    fn drop(&mut self) {
+        // Whoever wants to know closes it: here nobody is left to be told.
+        let _ = self.close();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,7 +11,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
@@ -35,6 +35,8 @@ const BAD_CONFIGURATION: i32 = 2;
 const PORT_IN_USE: i32 = 3;
 /// Lines of output that an error keeps.
 const LINES: usize = 20;
+/// Bytes of a log that are made sure of before the start.
+const LOG_ROOM: i64 = 4096;
 /// Pause between two looks at a role that is starting: the resolution of its start time.
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -91,14 +93,13 @@ pub enum LaunchError {
         folder: PathBuf,
     },
     /// A log file could not be opened.
-    #[error("could not write the log `{}` of `{name}`; check folder and room", path.display())]
+    #[error("could not write the log `{}` of `{name}`: {source}; free space or check the folder", path.display())]
     Log {
         /// The role.
         name: String,
         /// The file.
         path: PathBuf,
         /// The system's reason.
-        #[source]
         source: io::Error,
     },
     /// The program could not be executed.
@@ -166,6 +167,12 @@ pub enum LaunchError {
         /// Its last lines.
         output: Vec<String>,
     },
+    /// Its start was called off (see [`Lab::called_off_by`]), and it was killed.
+    #[error("the start of `{name}` was called off")]
+    CalledOff {
+        /// The role.
+        name: String,
+    },
     /// Its ready line names no port.
     #[error("`{name}` said `{line}`; it must say `ready <port>` with a port from 1 to 65535")]
     BadReadyLine {
@@ -215,6 +222,7 @@ pub struct Lab {
     hierarchy: Option<Hierarchy>,
     prefix: String,
     units: AtomicU32,
+    called_off: Arc<AtomicBool>,
 }
 
 impl Lab {
@@ -243,7 +251,14 @@ impl Lab {
             hierarchy,
             prefix: format!("{}{hex}", cgroup::PREFIX),
             units: AtomicU32::new(0),
+            called_off: Arc::default(),
         }
+    }
+
+    /// The same lab, whose starts end early with [`LaunchError::CalledOff`] while `flag` is set.
+    #[must_use]
+    pub fn called_off_by(self, flag: Arc<AtomicBool>) -> Self {
+        Self { called_off: flag, ..self }
     }
 
     /// How this lab freezes.
@@ -286,7 +301,7 @@ impl Lab {
         let unit = Unit::new(identity.pid, group);
         let mut running = Running::new(child, identity, unit, started, Arc::clone(&self.custody));
         // An error drops `running`, which kills the role and strikes it out.
-        let (port, ready) = await_ready(&mut running, launch, port, started)?;
+        let (port, ready) = await_ready(&mut running, launch, port, (started, &self.called_off))?;
         running.set_ready(port, ready);
         Ok(running)
     }
@@ -421,7 +436,12 @@ fn prepare(launch: &Launch, port: Option<u16>) -> Result<Command, LaunchError> {
         None => text.clone(),
     };
     let log = |path: &Path| {
-        let opened = File::create(path).and_then(|_| OpenOptions::new().append(true).open(path));
+        let opened =
+            File::create(path).and_then(|_| OpenOptions::new().append(true).open(path)).and_then(|file| {
+                // On a full disk its `ready` line would be lost, and waited for in vain.
+                sys::reserve(&file, LOG_ROOM)?;
+                Ok(file)
+            });
         let failed = |source| LaunchError::Log { name: launch.name.clone(), path: path.to_owned(), source };
         opened.map_err(failed)
     };
@@ -442,7 +462,7 @@ fn await_ready(
     running: &mut Running,
     launch: &Launch,
     port: Option<u16>,
-    started: Timestamp,
+    (started, called_off): (Timestamp, &AtomicBool),
 ) -> Result<(u16, Nanoseconds), LaunchError> {
     let mut lines = LineFinder::new(&launch.stdout);
     loop {
@@ -457,6 +477,9 @@ fn await_ready(
         }
         if let Some(port) = found {
             return Ok((port, waited));
+        }
+        if called_off.load(Ordering::SeqCst) {
+            return Err(LaunchError::CalledOff { name: launch.name.clone() });
         }
         if waited > launch.ready_timeout {
             let wanted = match port {

@@ -13,6 +13,7 @@ pub mod cores;
 pub mod cputime;
 pub mod custody;
 pub mod doctor;
+pub mod errand;
 pub mod freeze;
 pub mod guardian;
 pub mod host;

@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 use weighbridge_model::quantity::Nanoseconds;
 
 use crate::ask::{self, AskError};
+use crate::errand::{self, Errand};
 use crate::launch::{Launch, Ready};
 use crate::logs::last_lines;
 use crate::sys;
@@ -168,6 +169,12 @@ pub enum ServiceError {
         log: PathBuf,
         /// Its last lines.
         output: Vec<String>,
+    },
+    /// The user asked to stop while it was built.
+    #[error("building `{service}` was called off")]
+    BuildCalledOff {
+        /// The service.
+        service: String,
     },
     /// It cannot tell its version: mostly, it is not built.
     #[error(
@@ -328,11 +335,13 @@ impl Service {
             .map_err(|source| ServiceError::NoVersion { service: self.name.clone(), source })
     }
 
-    /// Builds it by its own command, which itself decides what is to do; all output goes to `log`.
+    /// Builds it by its own command, which itself decides what is to do; all output goes to `log`. It ends early once
+    /// `called_off` says so.
     ///
     /// # Errors
-    /// [`ServiceError::Unavailable`], [`ServiceError::BuildNotRun`], [`ServiceError::BuildFailed`].
-    pub fn build(&self, log: &Path) -> Result<Built, ServiceError> {
+    /// [`ServiceError::Unavailable`], [`ServiceError::BuildNotRun`], [`ServiceError::BuildFailed`],
+    /// [`ServiceError::BuildCalledOff`].
+    pub fn build(&self, log: &Path, called_off: &dyn Fn() -> bool) -> Result<Built, ServiceError> {
         self.probe()?;
         let not_run = |source| ServiceError::BuildNotRun {
             service: self.name.clone(),
@@ -346,7 +355,10 @@ impl Service {
         command.args(&words[1..]).current_dir(&self.folder).stdin(Stdio::null());
         command.stdout(output.try_clone().map_err(not_run)?).stderr(output);
         let start = sys::monotonic();
-        let status = command.status().map_err(not_run)?;
+        let status = match errand::run(command, called_off).map_err(not_run)? {
+            Errand::Ended(status) => status,
+            Errand::CalledOff => return Err(ServiceError::BuildCalledOff { service: self.name.clone() }),
+        };
         if !status.success() {
             let (service, log) = (self.name.clone(), log.to_owned());
             let output = last_lines(&log, 5);
@@ -559,7 +571,8 @@ command = ["bin/weigh-go"]
             .replace("[\"go\", \"version\"]", "[\"true\"]")
             .replace("[\"go\", \"build\"", "[\"sh\", \"-c\", \"echo one; echo two >&2; exit 7\"");
         let log = folder.path().join("build.log");
-        let error = Service::parse(&root, &text).expect("a right file").build(&log).expect_err("exit 7");
+        let error =
+            Service::parse(&root, &text).expect("a right file").build(&log, &|| false).expect_err("exit 7");
         let message = error.to_string();
         assert!(message.contains("exit status: 7") && message.ends_with("one | two"), "{message}");
         assert_eq!(fs::read_to_string(&log).expect("the log"), "one\ntwo\n");
@@ -578,7 +591,7 @@ command = ["bin/weigh-go"]
         );
         let service = Service::parse(&root, &text).expect("a right file");
         assert!(matches!(service.version(), Err(ServiceError::NoVersion { .. })));
-        let built = service.build(&folder.path().join("build.log")).expect("a build");
+        let built = service.build(&folder.path().join("build.log"), &|| false).expect("a build");
         assert_eq!(built.binary_sha256, service.binary_sha256());
         assert!(built.binary_sha256.is_some());
         assert_eq!(service.version().expect("built now"), "Go 1 lib 2");

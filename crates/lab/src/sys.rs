@@ -3,6 +3,7 @@
 //!
 //! The only module with `unsafe`. It decides nothing: no policy, no retries, no state.
 
+use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -176,6 +177,17 @@ pub(crate) fn tick() -> Nanoseconds {
     Nanoseconds::from_secs(1) / u64::try_from(per_second).ok().filter(|n| *n > 0).unwrap_or(100)
 }
 
+/// Makes sure that so many bytes can be written to a file, without changing its length. File systems that cannot tell
+/// are taken at their silence.
+pub(crate) fn reserve(file: &File, bytes: i64) -> io::Result<()> {
+    // SAFETY: the descriptor is open for the call's length, and the rest are plain numbers.
+    let reserved = check(unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, bytes) });
+    match reserved {
+        Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Soft and hard limit of open files; `None` where the kernel will not say.
 pub(crate) fn open_file_limit() -> Option<(u64, u64)> {
     let mut limit = MaybeUninit::<libc::rlimit>::uninit();
@@ -206,6 +218,17 @@ pub(crate) fn set_affinity(thread: Option<Pid>, cores: &[CoreId]) -> io::Result<
     let thread = thread.map_or(0, Pid::get);
     // SAFETY: the set lives through the call and the size is its own.
     check(unsafe { libc::sched_setaffinity(thread, size_of_val(&set), &set) })
+}
+
+/// Adds to `command` that its child gets SIGTERM when the thread that starts it ends, even by SIGKILL.
+pub(crate) fn terminate_with_us(command: &mut Command) {
+    let child = || {
+        // SAFETY: prctl with these arguments takes plain numbers and touches no memory.
+        check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) })
+    };
+    // SAFETY: between fork and exec the closure makes one async-signal-safe system call and never allocates (its
+    // error is made from a plain number).
+    unsafe { command.pre_exec(child) };
 }
 
 /// The cores a thread may run on, ascending; `None` is the calling thread.

@@ -5,6 +5,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, Outcome, VariantId};
@@ -67,6 +68,12 @@ pub enum ExchangeError {
         /// Who answered.
         peer: String,
     },
+    /// The caller's flag was set.
+    #[error("asking `{peer}` was stopped")]
+    Stopped {
+        /// Who was asked.
+        peer: String,
+    },
     /// The body is longer than the caller wants to keep.
     #[error("the reply of `{peer}` is longer than {limit}; allow more or ask for less")]
     TooLong {
@@ -82,7 +89,7 @@ impl ExchangeError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Connect { .. } => ErrorKind::Connect,
-            Self::Reset { .. } => ErrorKind::Reset,
+            Self::Reset { .. } | Self::Stopped { .. } => ErrorKind::Reset,
             Self::Timeout { .. } => ErrorKind::Timeout,
             Self::Protocol { .. } => ErrorKind::Protocol,
             Self::TooLong { .. } => ErrorKind::Check,
@@ -91,13 +98,24 @@ impl ExchangeError {
 }
 
 /// What an exchange may cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+#[derive(Debug, Clone, Copy)]
+pub struct Limits<'a> {
     /// Time for everything, the connect included.
     pub timeout: Nanoseconds,
     /// Longest body.
     pub body: Bytes,
+    /// Ends the exchange within about 50 ms once set.
+    pub stop: Option<&'a AtomicBool>,
 }
+
+impl Limits<'_> {
+    fn is_stopped(&self) -> bool {
+        self.stop.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+}
+
+/// Longest wait, so that the stop flag is noticed.
+const NAP: Nanoseconds = Nanoseconds::from_millis(50);
 
 /// Sends one request to the first of `addresses` that accepts and waits for the whole reply.
 ///
@@ -107,7 +125,7 @@ pub fn exchange(
     addresses: &[SocketAddr],
     framing: &Framing,
     request: &Rendered,
-    limits: Limits,
+    limits: Limits<'_>,
 ) -> Result<Collected, ExchangeError> {
     let variant = VariantId(0);
     exchange_with(&mut TcpDial::to(variant, addresses.to_vec()), variant, framing, request, limits)
@@ -122,12 +140,17 @@ pub fn exchange_with(
     variant: VariantId,
     framing: &Framing,
     request: &Rendered,
-    limits: Limits,
+    limits: Limits<'_>,
 ) -> Result<Collected, ExchangeError> {
     let start = sys::clock();
     let deadline = start + limits.timeout;
-    let socket = connect(dial, variant, deadline)
-        .map_err(|source| ExchangeError::Connect { peer: dial.peer(variant), source })?;
+    let socket = connect(dial, variant, (deadline, limits)).map_err(|source| {
+        let peer = dial.peer(variant);
+        match limits.is_stopped() {
+            true => ExchangeError::Stopped { peer },
+            false => ExchangeError::Connect { peer, source },
+        }
+    })?;
     let mut exchange = Exchange {
         peer: dial.peer(variant),
         socket,
@@ -145,11 +168,16 @@ pub fn exchange_with(
 }
 
 /// Begins connects until one is complete or no address is left.
-fn connect(dial: &mut dyn Dial, variant: VariantId, deadline: Timestamp) -> io::Result<OwnedFd> {
+fn connect(
+    dial: &mut dyn Dial,
+    variant: VariantId,
+    (deadline, limits): (Timestamp, Limits<'_>),
+) -> io::Result<OwnedFd> {
     loop {
         let socket = dial.dial(variant)?;
-        let result = match wait(&socket, Interest::Write, deadline)? {
+        let result = match wait(&socket, Interest::Write, deadline, limits)? {
             Waited::Ready => sys::connect_result(socket.as_fd()),
+            Waited::Stopped => return Err(io::ErrorKind::Interrupted.into()),
             Waited::TooLong => Err(io::Error::new(io::ErrorKind::TimedOut, "the connect timed out")),
         };
         match result {
@@ -170,28 +198,32 @@ fn connect(dial: &mut dyn Dial, variant: VariantId, deadline: Timestamp) -> io::
 enum Waited {
     Ready,
     TooLong,
+    Stopped,
 }
 
-fn wait(socket: &OwnedFd, interest: Interest, deadline: Timestamp) -> io::Result<Waited> {
+fn wait(socket: &OwnedFd, interest: Interest, deadline: Timestamp, limits: Limits<'_>) -> io::Result<Waited> {
     loop {
         let left = deadline.since(sys::clock());
         if left == Nanoseconds::ZERO {
             return Ok(Waited::TooLong);
         }
-        if sys::wait_for(socket.as_fd(), interest, left)? {
+        if limits.is_stopped() {
+            return Ok(Waited::Stopped);
+        }
+        if sys::wait_for(socket.as_fd(), interest, left.min(NAP))? {
             return Ok(Waited::Ready);
         }
     }
 }
 
 /// One request under way.
-struct Exchange {
+struct Exchange<'a> {
     peer: String,
     socket: OwnedFd,
     codec: AnyCodec,
     out: Out,
     reply: Collected,
-    limits: Limits,
+    limits: Limits<'a>,
     deadline: Timestamp,
 }
 
@@ -204,7 +236,7 @@ enum State {
     TooLong,
 }
 
-impl Exchange {
+impl Exchange<'_> {
     fn send(&mut self, request: &Rendered) -> Result<(), ExchangeError> {
         if self.codec.start(0, request, &mut self.out).is_err() {
             return Err(ExchangeError::Protocol { peer: self.peer.clone() });
@@ -262,6 +294,9 @@ impl Exchange {
             if sys::clock() >= self.deadline {
                 return Err(self.too_late());
             }
+            if self.limits.is_stopped() {
+                return Err(ExchangeError::Stopped { peer: peer() });
+            }
             self.flush()?;
         }
     }
@@ -293,8 +328,9 @@ impl Exchange {
     }
 
     fn wait(&self, interest: Interest) -> Result<(), ExchangeError> {
-        match wait(&self.socket, interest, self.deadline) {
+        match wait(&self.socket, interest, self.deadline, self.limits) {
             Ok(Waited::Ready) => Ok(()),
+            Ok(Waited::Stopped) => Err(ExchangeError::Stopped { peer: self.peer.clone() }),
             Ok(Waited::TooLong) => Err(self.too_late()),
             Err(_) => Err(ExchangeError::Reset { peer: self.peer.clone() }),
         }

@@ -3,6 +3,7 @@
 mod support;
 
 use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use support::{HELLO, Server, millis, read_head, send, wait_for_close};
 use weighbridge_load::exchange::{Collected, ExchangeError, Limits, exchange};
@@ -10,7 +11,7 @@ use weighbridge_load::request::{Framing, Rendered, Request};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{ErrorKind, OperationId};
 
-const LIMITS: Limits = Limits { timeout: Nanoseconds::from_secs(10), body: Bytes::new(1 << 20) };
+const LIMITS: Limits = Limits { timeout: Nanoseconds::from_secs(10), body: Bytes::new(1 << 20), stop: None };
 
 fn get() -> Rendered {
     let request = Request {
@@ -22,7 +23,7 @@ fn get() -> Rendered {
     Framing::Http1.render(OperationId(0), &request).expect("renders")
 }
 
-fn ask(address: SocketAddr, limits: Limits) -> Result<Collected, ExchangeError> {
+fn ask(address: SocketAddr, limits: Limits<'_>) -> Result<Collected, ExchangeError> {
     exchange(&[address], &Framing::Http1, &get(), limits)
 }
 
@@ -70,6 +71,19 @@ fn failures_have_their_kind_and_name_the_peer() {
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.to_string().contains(&format!("`{address}`")), "{error}");
     }
+}
+
+#[test]
+fn a_flag_that_is_set_ends_the_wait() {
+    let silent = Server::start(|mut stream| wait_for_close(&mut stream));
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // Without the flag this would wait for its ten seconds and end as a timeout.
+        let asking = scope.spawn(|| ask(silent.address, Limits { stop: Some(&stop), ..LIMITS }));
+        stop.store(true, Ordering::Relaxed);
+        let error = asking.join().expect("no panic").expect_err("stopped");
+        assert!(matches!(error, ExchangeError::Stopped { .. }), "{error}");
+    });
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::summary::PointLabel;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TimedEvent {
     /// Time since the run began.
+    #[serde(rename = "at_ns")]
     pub at: Nanoseconds,
     /// What happened.
     #[serde(flatten)]
@@ -45,6 +46,7 @@ pub enum Event {
         /// Fewest and most blocks.
         blocks: (u32, u32),
         /// Time allowed.
+        #[serde(rename = "budget_ns")]
         budget: Nanoseconds,
     },
     /// A service is being built.
@@ -76,6 +78,7 @@ pub enum Event {
         /// The variant.
         variant: String,
         /// Start to ready.
+        #[serde(rename = "took_ns")]
         took: Option<Nanoseconds>,
     },
     /// A variant is warm at a point.

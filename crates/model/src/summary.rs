@@ -414,6 +414,7 @@ pub struct Summary {
     /// When it started, RFC 3339 in UTC.
     pub started: String,
     /// Time from the first start to the last stop.
+    #[serde(rename = "took_ns")]
     pub took: Nanoseconds,
     /// Measured by `--quick`: 4 blocks, short warm-up.
     pub quick: bool,
@@ -464,10 +465,13 @@ pub struct WindowPoint {
     /// What it was for.
     pub kind: WindowKind,
     /// Start, since the run's first window.
+    #[serde(rename = "at_ns")]
     pub at: Nanoseconds,
     /// Median response time of its good replies.
+    #[serde(rename = "response_p50_ns")]
     pub response_p50: Nanoseconds,
     /// Good replies per second.
+    #[serde(rename = "throughput_per_s")]
     pub throughput: f64,
 }
 

@@ -78,8 +78,6 @@ pub struct LoadSummary {
     pub errors_by_kind: ErrorCounts,
     /// Requests due but never sent.
     pub not_sent: u64,
-    /// Replies by status, where the protocol has one: `200` to its count.
-    pub statuses: BTreeMap<u16, u64>,
     /// First request sent to last reply complete.
     #[serde(rename = "took_ns")]
     pub took: Nanoseconds,
@@ -248,10 +246,6 @@ fn facts_of(summary: &LoadSummary) -> Vec<(&'static str, String)> {
         ("received", format!("{} ({}/s)", summary.received, per_second(summary.received))),
         ("sent", format!("{} ({}/s)", summary.sent, per_second(summary.sent))),
     ];
-    if !summary.statuses.is_empty() {
-        let each = summary.statuses.iter().map(|(status, count)| format!("{} × {status}", grouped(*count)));
-        facts.push(("statuses", each.collect::<Vec<_>>().join(", ")));
-    }
     if summary.connects != u64::from(summary.connections) {
         facts.push(("connected", format!("{} times", grouped(summary.connects))));
     }

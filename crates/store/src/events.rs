@@ -94,7 +94,7 @@ mod tests {
         }
         drop(log);
         let whole = std::fs::read(&path).unwrap();
-        std::fs::write(&path, [&whole[..], b"{\"at\":12,\"ev"].concat()).unwrap();
+        std::fs::write(&path, [&whole[..], b"{\"at_ns\":12,\"ev"].concat()).unwrap();
         assert_eq!(read_events(&path).unwrap(), [warning(0), warning(1), warning(2)]);
 
         let mut log = EventLog::open(path.clone(), &durable).unwrap();
@@ -107,7 +107,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("events.jsonl");
         let good = serde_json::to_string(&warning(1)).unwrap();
-        std::fs::write(&path, format!("{good}\n{good}\n{{\"at\":1,\"event\":\"party\"}}\n{good}\n")).unwrap();
+        std::fs::write(&path, format!("{good}\n{good}\n{{\"at_ns\":1,\"event\":\"party\"}}\n{good}\n")).unwrap();
         let error = read_events(&path).unwrap_err().to_string();
         assert!(error.contains("events.jsonl` line 3: unknown variant `party`"), "{error}");
     }

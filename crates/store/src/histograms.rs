@@ -5,10 +5,12 @@
 //! operation and outcome; `point=0;time=lag` and `point=0;time=loop_delay` close the point. Values are nanoseconds.
 //! All lines give the trial's measured time as their interval: readers skip lines that begin before the first one.
 
+use std::io::Read;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use flate2::read::ZlibDecoder;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogIterator, IntervalLogWriter, IntervalLogWriterBuilder, LogEntry, Tag,
 };
@@ -23,6 +25,12 @@ use crate::error::Problem;
 const FORMAT: &str = "[Histogram log format version 1.3]";
 const LEGEND: &str =
     "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
+
+/// What a V2 compressed histogram begins with.
+const V2_COMPRESSED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
+
+/// Most bytes of one number in the V2 encoding (LEB128, the ninth byte taken whole).
+const LONGEST_NUMBER: usize = 9;
 
 /// Which time a histogram is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,11 +147,52 @@ fn read_line(line: &[u8]) -> Result<Option<(Label, TimeHistogram)>, String> {
     let label = Label::parse(tag.as_str()).ok_or_else(|| format!("`{}` is not a known tag", tag.as_str()))?;
     let encoded =
         STANDARD.decode(interval.encoded_histogram()).map_err(|error| format!("base64: {error}"))?;
-    let histogram = Deserializer::new()
-        .deserialize(&mut encoded.as_slice())
+    let histogram = inflate(&encoded)
+        .and_then(|plain| Deserializer::new().deserialize(&mut &plain[..]).map_err(|error| error.to_string()))
         .map_err(|error| format!("histogram of `{}`: {error}", tag.as_str()))?;
     check_bounds(&histogram)?;
     Ok(Some((label, histogram)))
+}
+
+/// The V2 encoding within a V2 compressed one, fit for the decoder: that believes whatever length it is told (up to
+/// 4 GiB), inflates without bound, and negates any number.
+fn inflate(encoded: &[u8]) -> Result<Vec<u8>, String> {
+    /// Cookie and length.
+    const ENVELOPE: usize = 8;
+    /// The same, then offset, digits, lowest, highest value and ratio.
+    const HEADER: usize = 40;
+    let most = HEADER + LONGEST_NUMBER * time_histogram().distinct_values();
+    let compressed = encoded.get(ENVELOPE..).ok_or("it is cut short")?;
+    if encoded[..4] != V2_COMPRESSED {
+        return Err("it is not in the V2 compressed encoding".to_owned());
+    }
+    let mut plain = Vec::new();
+    let read = ZlibDecoder::new(compressed).take(most as u64 + 1).read_to_end(&mut plain);
+    read.map_err(|error| format!("zlib: {error}"))?;
+    if plain.len() > most {
+        return Err(format!("it is longer than the {most} bytes of any histogram of these bounds"));
+    }
+    let length = plain.get(4..ENVELOPE).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
+    let counts = plain.get(HEADER..).ok_or("it is cut short")?;
+    if length.map(|length| length as usize) != Some(counts.len()) {
+        return Err("its length is not what its head says".to_owned());
+    }
+    check_numbers(counts)?;
+    Ok(plain)
+}
+
+/// Refuses the one number that cannot be negated. Zigzag encodes it as the largest: nine bytes of ones.
+fn check_numbers(mut counts: &[u8]) -> Result<(), String> {
+    while !counts.is_empty() {
+        let most = counts.len().min(LONGEST_NUMBER);
+        let length = counts[..most].iter().position(|byte| byte & 0x80 == 0).map_or(most, |last| last + 1);
+        let (number, rest) = counts.split_at(length);
+        if number == [0xff; LONGEST_NUMBER] {
+            return Err("a run of empty buckets is longer than any".to_owned());
+        }
+        counts = rest;
+    }
+    Ok(())
 }
 
 /// Histograms are merged by addition, for which all must have the same bounds.

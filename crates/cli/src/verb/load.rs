@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use weighbridge_conductor::Control;
 use weighbridge_conductor::run::is_public;
-use weighbridge_conductor::single::{self, Single};
+use weighbridge_conductor::single::{self, Ending, Single};
 use weighbridge_judge::gate::{GateOutcome, judge_single};
 use weighbridge_judge::single as judged;
 use weighbridge_load::generator::Progress as LoadProgress;
@@ -79,7 +78,6 @@ fn one(
         );
     }
     let destination = Destination::open(&arguments.output)?;
-    let flags = signals::install();
     let single = Single {
         url: url.clone(),
         connect_to,
@@ -91,12 +89,7 @@ fn one(
         },
         threads: arguments.threads,
         seed: arguments.seed,
-        control: Control {
-            interrupted: flags.interrupted.clone(),
-            suspended: flags.suspended,
-            window: flags.window,
-            stop: Some(signals::stop_self),
-        },
+        control: signals::install().control(),
     };
     let live = |progress: LoadProgress| show_progress(&single, progress, printer);
     let outcome = single::run(&single, &live);
@@ -104,20 +97,38 @@ fn one(
         printer.raw("\r\x1b[2K");
     }
     let record = outcome?;
-    if let Some(trouble) = &record.trouble {
-        printer.warning(trouble);
+    if record.restarts > 0 {
+        printer
+            .warning("stopped in the middle, so the load was begun anew; these figures are of the last time");
     }
     let figures = judged::single(&record.windows, &record.tallies, record.sharing.as_deref());
-    let summary = shown(&single, &figures);
+    let mut summary = shown(&single, &figures);
+    // What was measured until then is shown, and says itself that it is not what was asked for.
+    let cut = match (record.ending, &record.trouble) {
+        (Ending::Interrupted, _) => Some(format!("interrupted after {} of {}", figures.took, asked(&single))),
+        (Ending::Complete, Some(trouble)) => Some(format!("given up: {trouble}")),
+        (Ending::Complete, None) => None,
+    };
+    summary.reasons.extend(cut.clone());
     let text = weighbridge_report::load::render(arguments.output.format, &summary, printer.style())?;
     destination.write(&text, printer)?;
-    Ok(exit_of(gates, &figures, printer))
+    let exit = exit_of(gates, &figures, printer);
+    match cut {
+        Some(cut) => bail!("{cut}"),
+        None => Ok(exit),
+    }
 }
 
-fn exit_of(gates: &[Gate], figures: &judged::Single, printer: &Printer) -> Exit {
-    if figures.validity == Validity::Invalid {
-        return Exit::Invalid;
+/// How much was to be sent.
+fn asked(single: &Single) -> String {
+    match single.stop {
+        Stop::Count(count) => format!("{count} requests"),
+        Stop::Time(time) => time.to_string(),
     }
+}
+
+/// Judges gates and says which failed. An invalid result is worse than a failed gate.
+fn exit_of(gates: &[Gate], figures: &judged::Single, printer: &Printer) -> Exit {
     let mut exit = Exit::Fine;
     for gate in gates {
         if let GateOutcome::Failed(why) = judge_single(gate, figures) {
@@ -125,7 +136,7 @@ fn exit_of(gates: &[Gate], figures: &judged::Single, printer: &Printer) -> Exit 
             exit = Exit::GateFailed;
         }
     }
-    exit
+    if figures.validity == Validity::Invalid { Exit::Invalid } else { exit }
 }
 
 fn show_progress(single: &Single, progress: LoadProgress, printer: &Printer) {
@@ -153,7 +164,6 @@ fn shown(single: &Single, figures: &judged::Single) -> LoadSummary {
         errors: figures.errors.total(),
         errors_by_kind: figures.errors,
         not_sent: figures.not_sent,
-        statuses: std::collections::BTreeMap::new(),
         took: figures.took,
         connections: single.load.connections,
         threads: single.threads,

@@ -6,10 +6,12 @@ use anyhow::{Context, bail};
 use weighbridge_conductor::run::{self, Finished, Options, RunError};
 use weighbridge_model::event::TimedEvent;
 use weighbridge_model::experiment::Experiment;
+use weighbridge_model::gate::Gate;
 use weighbridge_report::{Format, TextOptions, render, render_suite};
+use weighbridge_store::RunFolder;
 
 use super::support::{Destination, Stored, gates, options, pass_gates, quicken, read_experiment};
-use crate::args::Run;
+use crate::args::{Output, Run};
 use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::progress::Progress;
@@ -18,13 +20,7 @@ use crate::progress::Progress;
 pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
     let extra = gates(&arguments.fail_if, &arguments.require)?;
     if let Some(folder) = &arguments.resume {
-        let options = options(PathBuf::from("runs"))?;
-        let destination = Destination::open(&arguments.output)?;
-        let mut progress = Progress::new(printer);
-        let finished = run::resume(folder, &options, &mut |event| progress.event(event))?;
-        drop(progress);
-        let gates = Experiment::parse("experiment.toml", &finished.folder.experiment()?)?.gates;
-        return finish(&finished, &[gates, extra].concat(), (destination, arguments.output.format), printer);
+        return resume(folder, extra, &arguments.output, printer);
     }
     let path = arguments.experiment.as_deref().context("name an experiment file")?;
     let base = Options {
@@ -42,7 +38,10 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
             quicken(&mut experiment);
         }
         experiment.gates.extend(extra.iter().cloned());
-        read.push((experiment, Options { experiment_folder: folder_of(file), ..base.clone() }));
+        let options = Options { experiment_folder: folder_of(file), ..base.clone() };
+        run::check(&experiment, &options)
+            .with_context(|| format!("experiment `{}` cannot be run", file.display()))?;
+        read.push((experiment, options));
     }
     let destination = Destination::open(&arguments.output)?;
     match <[_; 1]>::try_from(read) {
@@ -51,6 +50,22 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
         }
         Err(read) => suite(read, (destination, arguments.output.format), printer),
     }
+}
+
+/// Goes on with an interrupted run; of one that had ended, only the verdicts are printed.
+fn resume(folder: &Path, extra: Vec<Gate>, output: &Output, printer: &Printer) -> anyhow::Result<Exit> {
+    let options = options(PathBuf::from("runs"))?;
+    let destination = Destination::open(output)?;
+    let run = RunFolder::open(folder)?;
+    let gates = [Experiment::parse("experiment.toml", &run.experiment()?)?.gates, extra].concat();
+    if let Ok(stored) = Stored::read(&run) {
+        printer.note(format_args!("run `{}` had ended already; its verdicts again", folder.display()));
+        return show(&stored, &run, &gates, (destination, output.format), printer);
+    }
+    let mut progress = Progress::new(printer);
+    let finished = run::resume(folder, &options, &mut |event| progress.event(event))?;
+    drop(progress);
+    finish(&finished, &gates, (destination, output.format), printer)
 }
 
 /// Runs one experiment and prints its verdicts.
@@ -72,22 +87,30 @@ fn measure(experiment: Experiment, options: &Options, printer: &Printer) -> Resu
 
 fn finish(
     finished: &Finished,
-    gates: &[weighbridge_model::gate::Gate],
+    gates: &[Gate],
+    output: (Destination, Format),
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
+    show(&Stored::of(finished)?, &finished.folder, gates, output, printer)
+}
+
+fn show(
+    stored: &Stored,
+    folder: &RunFolder,
+    gates: &[Gate],
     (destination, format): (Destination, Format),
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let stored = Stored::of(finished)?;
-    let page = write_report(finished, &stored)?;
-    let place = page.display().to_string();
+    let place = write_report(folder, stored)?.display().to_string();
     let text = TextOptions { style: printer.style(), columns: printer.columns(), place: Some(&place) };
     destination.write(&render(format, &stored.report(), &text), printer)?;
-    Ok(pass_gates(&finished.summary, gates, printer))
+    Ok(pass_gates(stored.summary(), gates, printer))
 }
 
 /// The HTML page, in the run folder.
-fn write_report(finished: &Finished, stored: &Stored) -> anyhow::Result<PathBuf> {
+fn write_report(folder: &RunFolder, stored: &Stored) -> anyhow::Result<PathBuf> {
     let page = render(Format::Html, &stored.report(), &TextOptions::default());
-    Ok(finished.folder.write_derived("report.html", page.as_bytes())?)
+    Ok(folder.write_derived("report.html", page.as_bytes())?)
 }
 
 /// Several experiments one after another; the worst outcome is the exit code.
@@ -99,18 +122,21 @@ fn suite(
     if format == Format::Html {
         bail!("a suite has no page of its own; each run writes its `report.html` in its folder");
     }
-    let (mut summaries, mut exit) = (Vec::new(), Exit::Fine);
+    let (mut summaries, mut exit, mut interrupted) = (Vec::new(), Exit::Fine, None);
     for (experiment, options) in experiments {
         let gates = experiment.gates.clone();
         let title = experiment.title.clone();
         match measure(experiment, &options, printer) {
             Ok(finished) => {
                 let stored = Stored::of(&finished)?;
-                write_report(&finished, &stored)?;
+                write_report(&finished.folder, &stored)?;
                 exit = exit.max(pass_gates(&finished.summary, &gates, printer));
                 summaries.push(finished.summary);
             }
-            Err(error @ RunError::Interrupted { .. }) => return Err(error.into()),
+            Err(error @ (RunError::Interrupted { .. } | RunError::InterruptedEarly)) => {
+                interrupted = Some(anyhow::Error::new(error).context(format!("experiment `{title}`")));
+                break;
+            }
             Err(error) => {
                 printer.error(&anyhow::Error::new(error).context(format!("experiment `{title}`")));
                 exit = exit.max(Exit::CouldNot);
@@ -119,8 +145,9 @@ fn suite(
     }
     let text = TextOptions { style: printer.style(), columns: printer.columns(), place: None };
     let all: Vec<_> = summaries.iter().collect();
+    // What was measured before an interruption is worth showing.
     destination.write(&render_suite(format, &all, &text)?, printer)?;
-    Ok(exit)
+    interrupted.map_or(Ok(exit), Err)
 }
 
 /// The file itself, or the experiments of a folder by name.

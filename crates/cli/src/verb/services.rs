@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use anyhow::bail;
+use weighbridge_conductor::Control;
 use weighbridge_conductor::run::find_catalog;
 use weighbridge_lab::catalog::{Catalog, Status};
 use weighbridge_lab::guardian::Guardian;
@@ -16,6 +17,7 @@ use super::support::options;
 use crate::args::{Doctor, Services, ServicesAction};
 use crate::exit::Exit;
 use crate::printer::Printer;
+use crate::signals;
 
 /// Carries the action out.
 pub fn run(arguments: &Services, printer: &Printer) -> anyhow::Result<Exit> {
@@ -71,17 +73,18 @@ pub fn selected(catalog: &Catalog, names: &[String], printer: &Printer) -> anyho
 
 fn build(names: &[String], printer: &Printer) -> anyhow::Result<Exit> {
     let catalog = find_catalog(None)?;
+    let control = signals::install().control();
     for service in selected(&catalog, names, printer)? {
-        build_one(&service, printer)?;
+        build_one(&service, &control, printer)?;
     }
     Ok(Exit::Fine)
 }
 
 /// Builds a service, saying so.
-pub fn build_one(service: &Service, printer: &Printer) -> anyhow::Result<()> {
+pub fn build_one(service: &Service, control: &Control, printer: &Printer) -> anyhow::Result<()> {
     printer.note(format_args!("building `{}`", service.name()));
     let log = std::env::temp_dir().join(format!("weigh-build-{}-{}.log", service.name(), std::process::id()));
-    service.build(&log)?;
+    service.build(&log, &|| control.is_interrupted())?;
     // The log of a build that went well is of no use to anybody.
     let _ = std::fs::remove_file(&log);
     Ok(())
@@ -90,14 +93,15 @@ pub fn build_one(service: &Service, printer: &Printer) -> anyhow::Result<()> {
 fn start(name: &str, port: u16, printer: &Printer) -> anyhow::Result<Exit> {
     let service = find_catalog(None)?.get(name)?;
     service.probe()?;
-    build_one(&service, printer)?;
     let options = options("runs".into())?;
+    build_one(&service, &options.control, printer)?;
     let (program, verb) = &options.guardian;
     let lab = Lab::new(
         &format!("service-{name}-{}", std::process::id()),
         Some(Guardian::start(program, verb)?),
         None,
-    );
+    )
+    .called_off_by(options.control.window.clone());
     let log = std::env::temp_dir().join(format!("weigh-service-{name}-{}.log", std::process::id()));
     let workload = service.workloads().first().cloned().unwrap_or_default();
     let protocol = service.protocols().first().cloned().unwrap_or_default();
@@ -108,8 +112,7 @@ fn start(name: &str, port: u16, printer: &Printer) -> anyhow::Result<Exit> {
     let mut running = lab.launch(&launch)?;
     printer.data(&format!("http://127.0.0.1:{}", running.port()))?;
     printer.note(format_args!("`{name}` runs until Ctrl-C"));
-    let flag = &options.control.interrupted;
-    let stopped = || flag.load(std::sync::atomic::Ordering::SeqCst);
+    let stopped = || options.control.is_interrupted();
     while !stopped() && running.is_alive() {
         std::thread::sleep(Duration::from_millis(50));
     }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use serde_json::Value;
-use weighbridge_conductor::Control;
 use weighbridge_conductor::run::{Finished, Options};
 use weighbridge_judge::gate::{GateOutcome, judge};
 use weighbridge_model::experiment::Experiment;
@@ -58,7 +57,6 @@ pub fn quicken(experiment: &mut Experiment) {
 
 /// Options of a run, with the signals caught from here on.
 pub fn options(out: PathBuf) -> anyhow::Result<Options> {
-    let flags = signals::install();
     Ok(Options {
         out,
         quick: false,
@@ -70,12 +68,7 @@ pub fn options(out: PathBuf) -> anyhow::Result<Options> {
         ),
         experiment_folder: None,
         connect_to: None,
-        control: Control {
-            interrupted: flags.interrupted,
-            suspended: flags.suspended,
-            window: flags.window,
-            stop: Some(signals::stop_self),
-        },
+        control: signals::install().control(),
     })
 }
 
@@ -104,7 +97,7 @@ impl Destination {
     /// Writes the result.
     pub fn write(self, text: &str, printer: &Printer) -> anyhow::Result<()> {
         match self {
-            Self::Stdout => Ok(printer.data(text)?),
+            Self::Stdout => printer.data(text),
             Self::File(mut file, path) => file
                 .write_all(text.as_bytes())
                 .with_context(|| format!("could not write `{}`", path.display())),
@@ -173,6 +166,11 @@ impl Stored {
             environment: finished.environment.clone(),
             how: how_to_repeat(&finished.folder, &finished.summary)?,
         })
+    }
+
+    /// The verdicts.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
     }
 
     /// What a renderer takes.

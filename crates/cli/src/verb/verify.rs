@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use serde_json::json;
+use weighbridge_conductor::Control;
 use weighbridge_conductor::run::{self, Options, find_catalog};
 use weighbridge_conductor::verify::{self, Depth, Row, RowResult, Subject};
 use weighbridge_lab::service::Service;
@@ -28,12 +29,14 @@ pub fn run(arguments: &Verify, printer: &Printer) -> anyhow::Result<Exit> {
 
 fn services(names: &[String], arguments: &Verify, printer: &Printer) -> anyhow::Result<Exit> {
     let catalog = find_catalog(None)?;
+    // Without handlers of ours Ctrl-C ends this process at once, and the kernel ends the service with it.
+    let control = Control::default();
     let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
     let mut all = Vec::new();
     let mut failed = 0;
     for service in selected(&catalog, names, printer)? {
         service.probe()?;
-        build_one(&service, printer)?;
+        build_one(&service, &control, printer)?;
         let text = arguments.format == Format::Text;
         let mut trouble = Ok(());
         let rows = verify::service(&subject(&service), depth, &mut |row| {

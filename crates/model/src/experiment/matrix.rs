@@ -35,7 +35,7 @@ pub(super) fn expand(file: &str, root: &mut Node) -> Result<Expanded, Experiment
         matrix.as_ref().map_or(Ok(Vec::new()), factors).map_err(|(line, message)| error(line, message))?;
     let (of_point, of_variant): (Vec<_>, Vec<_>) =
         factors.into_iter().partition(|f| f.key.starts_with("workload.") || f.key.starts_with("load."));
-    let size = |factors: &[Factor]| factors.iter().map(|f| f.values.len()).product::<usize>();
+    let size = |factors: &[Factor]| factors.iter().map(|f| f.values.len()).fold(1, usize::saturating_mul);
     if size(&of_point).saturating_mul(size(&of_variant)) > MOST {
         return Err(error(
             matrix.map_or(0, |m| m.line),
@@ -97,7 +97,10 @@ fn collect(prefix: &str, node: &Node, found: &mut Vec<Factor>) -> Result<(), (us
         let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
         match &value.value {
             Value::Table(_) => collect(&key, value, found)?,
-            Value::List(values) if !values.is_empty() => found.push(Factor { key, values: values.clone() }),
+            Value::List(values) if !values.is_empty() => {
+                check_values(&key, values).map_err(|message| (value.line, message))?;
+                found.push(Factor { key, values: values.clone() });
+            }
             _ => {
                 let message =
                     format!("`matrix.{key}` must be a list of at least one value, not `{}`", value.show());
@@ -106,6 +109,26 @@ fn collect(prefix: &str, node: &Node, found: &mut Vec<Factor>) -> Result<(), (us
         }
     }
     Ok(())
+}
+
+/// Values must differ in what a label shows of them, and a point's must be showable as a whole.
+fn check_values(key: &str, values: &[Node]) -> Result<(), String> {
+    let shown: Vec<_> = values.iter().map(Node::show).collect();
+    if let Some(at) = (1..shown.len()).find(|at| shown[..*at].contains(&shown[*at])) {
+        return Err(format!("`matrix.{key}` holds `{}` twice; leave one out", shown[at]));
+    }
+    if (key.starts_with("workload.") || key.starts_with("load.")) && values.iter().any(holds_table) {
+        return Err(format!("`matrix.{key}` cannot hold tables; write an experiment for each, a suite"));
+    }
+    Ok(())
+}
+
+fn holds_table(node: &Node) -> bool {
+    match &node.value {
+        Value::Table(_) => true,
+        Value::List(items) => items.iter().any(holds_table),
+        _ => false,
+    }
 }
 
 /// Every combination, the last factor running fastest; one empty combination where there is no factor.

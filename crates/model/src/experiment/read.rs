@@ -340,7 +340,8 @@ fn reply_check(reader: Reader<'_>) -> Read<ReplyCheck> {
                     let message = format!("`{pointer}` is not a JSON pointer; write `\"/{pointer}\"`");
                     return Err(table.error(node.line, message));
                 }
-                found.push((pointer.clone(), json_value(node)));
+                let value = json_value(node).map_err(|(line, message)| table.error(line, message))?;
+                found.push((pointer.clone(), value));
             }
             found
         }
@@ -349,19 +350,22 @@ fn reply_check(reader: Reader<'_>) -> Read<ReplyCheck> {
     Ok(ReplyCheck { status, length, headers, json })
 }
 
-fn json_value(node: &Node) -> serde_json::Value {
-    match &node.value {
+fn json_value(node: &Node) -> Result<serde_json::Value, (usize, String)> {
+    Ok(match &node.value {
         Value::Text(text) => text.clone().into(),
         Value::Integer(n) => (*n).into(),
-        Value::Float(x) => (*x).into(),
+        Value::Float(x) if x.is_finite() => (*x).into(),
+        Value::Float(x) => {
+            return Err((node.line, format!("`{x}` is no value in JSON; give a finite number")));
+        }
         Value::Boolean(b) => (*b).into(),
-        Value::List(items) => items.iter().map(json_value).collect(),
+        Value::List(items) => items.iter().map(json_value).collect::<Result<Vec<_>, _>>()?.into(),
         Value::Table(entries) => entries
             .iter()
-            .map(|(key, node)| (key.clone(), json_value(node)))
-            .collect::<serde_json::Map<_, _>>()
+            .map(|(key, node)| Ok((key.clone(), json_value(node)?)))
+            .collect::<Result<serde_json::Map<_, _>, _>>()?
             .into(),
-    }
+    })
 }
 
 fn variants(file: &str, nodes: &[Node]) -> Read<Vec<Variant>> {

@@ -84,6 +84,39 @@ fn what_is_written_reads_back_the_same() {
 }
 
 #[test]
+fn order_types_and_small_numbers_survive_writing() {
+    let text = r#"
+        [workload]
+        name = "http"
+        [[workload.request]]
+        headers = { Zeta = "1", Accept = "x" }
+        check = { json = { "/z" = 1, "/a" = { k = [true, 1.5] } } }
+        [load]
+        model = "open"
+        rate = "0.000001/s"
+        [plan]
+        until = "0.0001 %"
+        [[variant]]
+        command = ["x"]
+        env = { Z = "1", A = "2" }
+        [matrix]
+        workload.equal = ["status", "bytes"]
+        load.rate = ["0.5/s", "1/s", "2/s"]
+        load.connections = [1, 16]
+        load.keep_alive = [true, false]
+    "#;
+    let lists = "[workload]\nname='pingpong'\nsizes=[8]\n[[variant]]\nservice='a'\n[matrix]\nworkload.sizes=[[64,128],['1 KiB']]";
+    let names = "[matrix]\nservice=['a']\nworkload.name=['pingpong','http']";
+    for (text, points) in [(text, 24), (lists, 2), (names, 2)] {
+        let e = Experiment::parse("x.toml", text).unwrap();
+        assert_eq!(e.points.len(), points);
+        let written = e.to_toml();
+        let again = Experiment::parse("again.toml", &written).unwrap_or_else(|e| panic!("{e}\n{written}"));
+        assert_eq!(again, e, "{written}");
+    }
+}
+
+#[test]
 fn commands_are_split_like_a_shell_and_know_their_readiness() {
     let text = "[workload]\nname='http'\n[[variant]]\ncommand = \"./s --p {port} 'a b' c\\\\ d\"\n[[variant]]\nname='b'\ncommand='y'";
     let e = Experiment::parse("x", text).unwrap();
@@ -147,6 +180,12 @@ fn wrong_variants_are_refused() {
         ("[[variant]]\nservice='a'\nready='port'\n", "`ready` belongs to `command`"),
         ("[[variant]]\nservice='a'\n[matrix]\nservice=['b']\n", "cannot stand together"),
         ("[matrix]\nservice=[]\n", "`matrix.service` must be a list"),
+        ("[matrix]\nservice=['a', 'b', 'a']\n", "`matrix.service` holds `a` twice"),
+        ("[matrix]\nworkload.request=[[{ path = '/a' }]]\n", "`matrix.workload.request` cannot hold tables"),
+        (
+            "[[variant]]\nservice='a'\n[[workload.request]]\ncheck = { json = { '/a' = nan } }\n",
+            "`NaN` is no value in JSON",
+        ),
     ] {
         let message = error(&format!("{workload}{text}"));
         assert!(message.contains(part), "{text:?}: {message}");

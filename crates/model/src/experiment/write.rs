@@ -11,7 +11,7 @@ pub(super) fn experiment(experiment: &Experiment) -> String {
     let mut root = Table::new();
     root.insert("title".into(), experiment.title.clone().into());
     let first = &experiment.points[0];
-    root.insert("workload".into(), workload(&first.workload).into());
+    root.insert("workload".into(), common_workload(&experiment.points).into());
     root.insert("load".into(), load(&first.load).into());
     root.insert("plan".into(), plan(experiment).into());
     if let Some(table) = gates(experiment) {
@@ -32,8 +32,24 @@ fn time(time: Nanoseconds) -> Value {
 }
 
 fn share(ratio: Ratio) -> Value {
-    // The shortest text that reads back as the same number.
-    format!("{:?}", ratio.get()).into()
+    // The shortest decimal that reads back as the same number; quantities know no exponent, which `{:?}` may write.
+    ratio.get().to_string().into()
+}
+
+/// The first point's workload without what the matrix gives; nothing where the points are of several workloads, which
+/// have no other key in common.
+fn common_workload(points: &[Point]) -> Table {
+    let name = |point: &Point| point.label.get("workload.name").cloned();
+    if points.iter().any(|point| name(point) != name(&points[0])) {
+        return Table::new();
+    }
+    let mut table = workload(&points[0].workload);
+    // `size` and `sizes` exclude each other.
+    if points[0].label.keys().any(|key| key == "workload.size" || key == "workload.sizes") {
+        table.remove("size");
+        table.remove("sizes");
+    }
+    table
 }
 
 fn workload(spec: &WorkloadSpec) -> Table {
@@ -100,7 +116,7 @@ fn load(spec: &LoadSpec) -> Table {
         }
         LoadModel::Open { rate, arrivals } => {
             table.insert("model".into(), "open".into());
-            table.insert("rate".into(), format!("{:?}/s", rate.get()).into());
+            table.insert("rate".into(), format!("{}/s", rate.get()).into());
             let arrivals = match arrivals {
                 Arrivals::Constant => "constant",
                 Arrivals::Poisson => "poisson",
@@ -191,19 +207,36 @@ fn variant(variant: &super::Variant) -> Value {
     table.into()
 }
 
-/// The factors that the points' labels name, with their values in order of first appearance.
+/// The factors that the points' labels name, with their values in order of first appearance. The last factor of a file
+/// runs fastest, so the order of the factors is that of how late each first changes.
 fn matrix(points: &[Point]) -> Option<Table> {
-    let mut table = Table::new();
-    for point in points {
-        for (key, value) in &point.label {
-            let values = table.entry(key.clone()).or_insert_with(|| Value::Array(Vec::new()));
-            if let Value::Array(values) = values {
-                let value = Value::from(value.clone());
-                if !values.contains(&value) {
-                    values.push(value);
-                }
+    let first_change = |key: &str| points.iter().position(|point| point.label[key] != points[0].label[key]);
+    let mut keys: Vec<&String> = points[0].label.keys().collect();
+    keys.sort_by_key(|key| std::cmp::Reverse(first_change(key)));
+    let values_of = |key: &String| {
+        let mut values: Vec<Value> = Vec::new();
+        for point in points {
+            let value = factor_value(key, &point.label[key]);
+            if !values.contains(&value) {
+                values.push(value);
             }
         }
-    }
+        values
+    };
+    let table: Table = keys.into_iter().map(|key| (key.clone(), values_of(key).into())).collect();
     (!table.is_empty()).then_some(table)
+}
+
+/// A label's value as its key is read: most are text, whatever they were written as.
+fn factor_value(key: &str, shown: &str) -> Value {
+    let typed = match key {
+        "load.connections" | "load.in_flight" => shown.parse().ok().map(Value::Integer),
+        "load.keep_alive" => shown.parse().ok().map(Value::Boolean),
+        "workload.sizes" => shown
+            .strip_prefix('[')
+            .and_then(|list| list.strip_suffix(']'))
+            .map(|list| list.split(", ").map(Value::from).collect::<Vec<_>>().into()),
+        _ => None,
+    };
+    typed.unwrap_or_else(|| shown.into())
 }

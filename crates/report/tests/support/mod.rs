@@ -387,7 +387,6 @@ pub fn load() -> LoadSummary {
         errors: 12,
         errors_by_kind: ErrorCounts { status: 12, ..ErrorCounts::default() },
         not_sent: 0,
-        statuses: [(200, 9_988), (503, 12)].into(),
         took: Nanoseconds::from_millis(2_004),
         connections: 16,
         threads: 1,
@@ -413,7 +412,6 @@ pub fn load_valid() -> LoadSummary {
     LoadSummary {
         errors: 0,
         errors_by_kind: ErrorCounts::default(),
-        statuses: [(200, 10_000)].into(),
         connects: 16,
         load: LoadModel::Closed,
         throughput: PerSecond::new(52_345.0).unwrap(),

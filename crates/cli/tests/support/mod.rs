@@ -1,0 +1,443 @@
+//! What whole-program stories share: a folder to play in, the built binary, little servers, and the question what is
+//! left when it is over.
+//!
+//! A story starts `weigh` in a world of its own (folder, state, home) whose processes all carry one marker in their
+//! environment, so that nothing of another story is ever taken for its own.
+
+// Each story file uses its own part of this.
+#![allow(dead_code)]
+
+pub mod server;
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+/// The built binary.
+pub const WEIGH: &str = env!("CARGO_BIN_EXE_weigh");
+
+/// Names the world in the environment of every process that belongs to it.
+const MARKER: &str = "WEIGH_STORY";
+
+/// What does not happen in this time will not happen. No story waits so long unless it fails.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Stories that measure take turns: two generators on one core would call each other's figures invalid.
+static MEASURING: Mutex<()> = Mutex::new(());
+
+/// A folder with an experiment, its runs and its state, and everything that was started in it.
+pub struct World {
+    folder: TempDir,
+    marker: String,
+    pids: Mutex<Vec<u32>>,
+    _turn: Option<MutexGuard<'static, ()>>,
+}
+
+/// How the program is started.
+pub struct Start<'a> {
+    world: &'a World,
+    command: Command,
+}
+
+/// The program, running.
+pub struct Weigh<'a> {
+    world: &'a World,
+    child: Child,
+    output: [PathBuf; 2],
+}
+
+/// What the program left behind.
+#[derive(Debug)]
+pub struct Ended {
+    /// Exit code; `None` where a signal ended it.
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+    /// From the start, or the last signal, to the end.
+    pub took: Duration,
+}
+
+impl World {
+    /// A world whose story measures: it waits for its turn.
+    pub fn new() -> Self {
+        let turn = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut world = Self::idle();
+        world._turn = Some(turn);
+        world
+    }
+
+    /// A world whose story only waits, or needs no good figures.
+    pub fn idle() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        Self {
+            folder: TempDir::new().expect("a folder"),
+            marker: format!("{}-{number}", std::process::id()),
+            pids: Mutex::default(),
+            _turn: None,
+        }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file, with its folders.
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("it lies in the world")).expect("folders");
+        fs::write(&path, text).expect("a file");
+        path
+    }
+
+    /// Writes a shell script that can be executed, and returns it as TOML's words of a command.
+    pub fn script(&self, name: &str, text: &str) -> String {
+        let path = self.write(name, &format!("#!/bin/sh\n{text}\n"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+        format!("command = [\"{}\"]", path.display())
+    }
+
+    /// Writes `experiment.toml` with small blocks and these variants, each the lines of its table.
+    pub fn experiment(&self, variants: &[&str]) -> PathBuf {
+        self.experiment_with("", variants)
+    }
+
+    /// The same with more tables or a changed plan: `more` stands before the variants.
+    pub fn experiment_with(&self, more: &str, variants: &[&str]) -> PathBuf {
+        self.write("experiment.toml", &experiment(more, variants))
+    }
+
+    /// `weigh` with these arguments, not yet started.
+    pub fn weigh(&self, arguments: &[impl AsRef<OsStr>]) -> Start<'_> {
+        let mut command = Command::new(WEIGH);
+        command.args(arguments).current_dir(self.folder.path());
+        command.env(MARKER, &self.marker).env("HOME", self.folder.path());
+        command.env("XDG_STATE_HOME", self.path("state"));
+        for name in ["WEIGH_SERVICES", "NO_COLOR", "PORT", "HOST"] {
+            command.env_remove(name);
+        }
+        Start { world: self, command }
+    }
+
+    /// `weigh run` of the world's experiment into `runs`.
+    pub fn run(&self, more: &[&str]) -> Start<'_> {
+        self.weigh(&[&["run", "experiment.toml", "--out", "runs"], more].concat())
+    }
+
+    /// The only run folder.
+    pub fn run_folder(&self) -> PathBuf {
+        let mut runs = self.run_folders();
+        assert_eq!(runs.len(), 1, "one run: {runs:?}");
+        runs.remove(0)
+    }
+
+    /// All run folders.
+    pub fn run_folders(&self) -> Vec<PathBuf> {
+        entries(&self.path("runs")).into_iter().filter(|path| path.join("run.json").exists()).collect()
+    }
+
+    /// The events of the only run, as far as there are any.
+    pub fn events(&self) -> Vec<Value> {
+        let Some(run) = self.run_folders().pop() else { return Vec::new() };
+        let text = fs::read_to_string(run.join("events.jsonl")).unwrap_or_default();
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// How many events of a kind there are.
+    pub fn count(&self, event: &str) -> usize {
+        self.events().iter().filter(|line| line["event"] == event).count()
+    }
+
+    /// Whole blocks that the only run holds.
+    pub fn blocks(&self) -> usize {
+        entries(&self.run_folder().join("blocks")).len()
+    }
+
+    /// A file of the only run, as JSON.
+    pub fn json(&self, name: &str) -> Value {
+        let path = self.run_folder().join(name);
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        serde_json::from_str(&text).expect("JSON")
+    }
+
+    /// Process ids of the world whose command line holds `text`, zombies apart.
+    pub fn processes(&self, text: &str) -> Vec<u32> {
+        let marker = format!("{MARKER}={}", self.marker);
+        let is_ours = |pid: &u32| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|pair| pair == marker.as_bytes())
+        };
+        let pids = entries(Path::new("/proc"));
+        let pids = pids.iter().filter_map(|path| path.file_name()?.to_str()?.parse::<u32>().ok());
+        pids.filter(is_ours).filter(|pid| command_line(*pid).contains(text)).collect()
+    }
+
+    /// The control groups that runs of this world made and that are still there.
+    pub fn groups(&self) -> Vec<PathBuf> {
+        let pids = self.pids.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let runs = self.run_folders();
+        let names = runs.iter().filter_map(|run| run.file_name()?.to_str());
+        let prefix = |name: &str, pid: u32| {
+            let digest = Sha256::digest(format!("{name}-{pid}"));
+            let hex: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+            format!("wb-{hex}-")
+        };
+        let prefixes: Vec<String> =
+            names.flat_map(|name| pids.iter().map(move |pid| prefix(name, *pid))).collect();
+        let is_ours = |path: &PathBuf| {
+            let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()))
+        };
+        // Version 2 of control groups lies at the root, or beside version 1.
+        let bases = [Path::new("/sys/fs/cgroup"), Path::new("/sys/fs/cgroup/unified")];
+        bases.into_iter().flat_map(entries).filter(is_ours).collect()
+    }
+
+    /// Registries of runs that have not ended, or that nobody has cleaned up after.
+    pub fn registries(&self) -> Vec<PathBuf> {
+        entries(&self.path("state/weighbridge/registry"))
+    }
+
+    /// Fails unless no process, no control group and no registry of this world is left.
+    pub fn assert_nothing_left(&self) {
+        eventually("no process is left", || self.processes("").is_empty());
+        eventually("no control group is left", || self.groups().is_empty());
+        eventually("no registry is left", || self.registries().is_empty());
+    }
+}
+
+impl Drop for World {
+    /// Ends what a failed story would leave; only what carries this world's marker.
+    fn drop(&mut self) {
+        for pid in self.processes("") {
+            send("CONT", pid);
+            send("KILL", pid);
+        }
+        for group in self.groups() {
+            let _ = fs::write(group.join("cgroup.kill"), "1");
+        }
+    }
+}
+
+impl<'a> Start<'a> {
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub fn folder(mut self, folder: &Path) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
+    /// Feeds a file to stdin.
+    pub fn stdin(mut self, file: &Path) -> Self {
+        self.command.stdin(File::open(file).expect("a file for stdin"));
+        self
+    }
+
+    /// Starts it, its output in files, so that nobody has to read on.
+    pub fn start(mut self) -> Weigh<'a> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let output = ["out", "err"].map(|name| self.world.path(&format!("{number}.{name}")));
+        let [stdout, stderr] = output.each_ref().map(|path| File::create(path).expect("a file for output"));
+        let child = self.command.stdout(stdout).stderr(stderr).spawn().expect("the binary starts");
+        self.world.pids.lock().unwrap_or_else(PoisonError::into_inner).push(child.id());
+        Weigh { world: self.world, child, output }
+    }
+
+    /// Starts it and waits for its end.
+    pub fn end(self) -> Ended {
+        self.start().end()
+    }
+
+    /// The command itself, for a story that connects it otherwise.
+    pub fn command(self) -> Command {
+        self.command
+    }
+}
+
+impl Weigh<'_> {
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn stdout(&self) -> String {
+        fs::read_to_string(&self.output[0]).unwrap_or_default()
+    }
+
+    pub fn stderr(&self) -> String {
+        fs::read_to_string(&self.output[1]).unwrap_or_default()
+    }
+
+    /// Waits until something holds, and fails with what the program said if it ends before.
+    pub fn until(&mut self, what: &str, holds: impl Fn(&World) -> bool) {
+        let start = Instant::now();
+        while !holds(self.world) {
+            let ended = self.child.try_wait().expect("it can be waited for");
+            assert!(ended.is_none(), "ended ({ended:?}) before {what}: {}", self.stderr());
+            assert!(start.elapsed() < PATIENCE, "{what} did not come about: {}", self.stderr());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Waits for the `nth` event of a kind.
+    pub fn until_event(&mut self, event: &str, nth: usize) {
+        self.until(&format!("event {nth} `{event}`"), |world| world.count(event) >= nth);
+    }
+
+    /// Sends a signal by name.
+    pub fn signal(&self, name: &str) {
+        send(name, self.pid());
+    }
+
+    /// Sends a signal and waits for the end.
+    pub fn end_by(self, signal: &str) -> Ended {
+        self.signal(signal);
+        self.end()
+    }
+
+    /// Waits for the end.
+    pub fn end(mut self) -> Ended {
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("it can be waited for") {
+                break status;
+            }
+            if start.elapsed() > 2 * PATIENCE {
+                let _ = self.child.kill();
+                panic!("it does not end: {}", self.stderr());
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        let [stdout, stderr] = self.output.each_ref().map(|path| {
+            String::from_utf8_lossy(&fs::read(path).expect("its output")).into_owned()
+        });
+        Ended { code: status.code(), stdout, stderr, took: start.elapsed() }
+    }
+}
+
+impl Ended {
+    /// Fails unless it ended with this code; the error line, if there has to be one, otherwise nothing.
+    #[track_caller]
+    pub fn assert_code(&self, code: i32) -> &Self {
+        assert_eq!(self.code, Some(code), "{self}");
+        self
+    }
+
+    /// Fails unless it could not be done (exit code 2) and says so in exactly one line, which holds every one of
+    /// `words`.
+    #[track_caller]
+    pub fn assert_error(&self, words: &[&str]) -> &Self {
+        self.assert_code(2);
+        let lines: Vec<_> = self.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+        assert_eq!(lines.len(), 1, "one error line: {self}");
+        for word in words {
+            assert!(lines[0].contains(word), "`{word}` is not in: {}", lines[0]);
+        }
+        assert!(lines[0].len() < 900, "too long to be read: {}", lines[0]);
+        self
+    }
+
+    /// Fails unless it measured to the end. A disturbed host may make figures invalid (code 3), which is not what
+    /// these stories are about.
+    #[track_caller]
+    pub fn assert_measured(&self) -> &Self {
+        assert!(matches!(self.code, Some(0 | 3)), "{self}");
+        assert!(!self.stderr.contains("error: "), "{self}");
+        self
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("no JSON ({error}): {self}"))
+    }
+
+    /// Whether stderr has this text.
+    pub fn says(&self, text: &str) -> bool {
+        self.stderr.contains(text)
+    }
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "code {:?} after {:?}\nstdout: {}\nstderr: {}", self.code, self.took, self.stdout, self.stderr)
+    }
+}
+
+/// A small experiment: short windows, four blocks, about two seconds.
+pub fn experiment(more: &str, variants: &[&str]) -> String {
+    let plan = if more.contains("[plan]") {
+        String::new()
+    } else {
+        "[plan]\nblocks = { min = 4, max = 4 }\nbudget = \"2 s\"\nwindow = \"5 ms\"\n".to_owned()
+    };
+    let workload = if more.contains("[workload]") { "" } else { "[workload]\nname = \"pingpong\"\n" };
+    let load = if more.contains("[load]") { "" } else { "[load]\nwarmup = \"20 ms\"\ntimeout = \"2 s\"\n" };
+    let variants: Vec<_> = variants.iter().map(|lines| format!("[[variant]]\n{lines}\n")).collect();
+    format!("title = \"story\"\n{workload}{load}{plan}{more}\n{}", variants.join(""))
+}
+
+/// A probe of the binary's own as a variant.
+pub fn probe(name: &str, law: &str) -> String {
+    let words: Vec<_> = law.split(' ').map(|word| format!(", \"{word}\"")).collect();
+    format!("name = \"{name}\"\ncommand = [\"{WEIGH}\", \"probe\"{}]", words.concat())
+}
+
+/// Sends a signal to one process.
+pub fn send(signal: &str, pid: u32) {
+    // A process that has just ended cannot be signalled, which is fine.
+    let _ = Command::new("kill")
+        .args([&format!("-{signal}"), &pid.to_string()])
+        .stderr(Stdio::null())
+        .status();
+}
+
+/// The letter of a process's state: `T` stopped, `S` asleep …
+pub fn state(pid: u32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit(") ").next()?.chars().next()
+}
+
+/// Whether the control group of a process is frozen, or the process is stopped.
+pub fn is_frozen(pid: u32) -> bool {
+    let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let path = groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").to_owned();
+    let frozen = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].iter().any(|base| {
+        let events = fs::read_to_string(format!("{base}{path}/cgroup.events")).unwrap_or_default();
+        events.lines().any(|line| line == "frozen 1")
+    });
+    frozen || state(pid) == Some('T')
+}
+
+/// Waits until something holds.
+#[track_caller]
+pub fn eventually(what: &str, holds: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < Duration::from_secs(15), "{what}: it did not come about");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn command_line(pid: u32) -> String {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&words).replace('\0', " ")
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let listed = fs::read_dir(folder).into_iter().flatten();
+    let mut paths: Vec<_> = listed.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    paths
+}

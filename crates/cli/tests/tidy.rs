@@ -1,0 +1,568 @@
+//! The rules of the house that no linter knows, each a test: who may depend on whom, how long things may be, where a
+//! clock, a print or `unsafe` may stand, and what no tracked file may hold.
+//!
+//! A failure lists every place. An exception is one line in an allowlist below, with its reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Longest function in lines, its signature and closing brace included.
+const FUNCTION_LINES: usize = 70;
+/// Longest file in lines, tests apart.
+const FILE_LINES: usize = 800;
+/// Longest source file of a service.
+const SERVICE_LINES: usize = 300;
+
+/// The only file that prints.
+const PRINTER: &str = "crates/cli/src/printer.rs";
+
+/// Where the standard library's clocks are read. Measured times come from a `sys.rs` or are arguments.
+const CLOCKS: [(&str, &str); 3] = [
+    ("crates/cli/src/progress.rs", "how often a line is redrawn"),
+    ("crates/conductor/src/run.rs", "when a run began, in UTC, for its name"),
+    ("crates/conductor/src/verify/", "deadlines and rough times of black-box checks"),
+];
+
+/// Where the process may end at once.
+const EXITS: [(&str, &str); 1] =
+    [("crates/cli/src/verb/probe.rs", "the contract's exit code of a port in use")];
+
+/// Where `unsafe` may stand besides files named `sys.rs`.
+const UNSAFE: [(&str, &str); 3] = [
+    ("crates/cli/src/signals.rs", "signal handlers"),
+    ("crates/load/tests/allocation.rs", "a counting allocator"),
+    ("crates/probe/tests/allocation.rs", "a counting allocator"),
+];
+
+/// Code of the product: not tests, benches or examples, which may time and print.
+fn is_product(path: &str) -> bool {
+    path.starts_with("crates/") && path.contains("/src/")
+}
+
+fn is_allowed(path: &str, allowed: &[(&str, &str)]) -> bool {
+    allowed.iter().any(|(place, _)| path == *place || (place.ends_with('/') && path.starts_with(place)))
+}
+
+// --- Files -----------------------------------------------------------------------------------------------------
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Every file that is tracked or about to be, from the root; of an unpacked archive, every file that is not built.
+fn files() -> Vec<String> {
+    let git = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root())
+        .output();
+    let mut files = match git {
+        Ok(listed) if listed.status.success() => {
+            let text = String::from_utf8(listed.stdout).expect("plain names");
+            text.split_terminator('\0').map(str::to_owned).collect()
+        }
+        _ => walk(&root(), ""),
+    };
+    // A file that is deleted and still tracked is nobody's fault here.
+    files.retain(|file| root().join(file).is_file());
+    files.sort_unstable();
+    assert!(
+        files.iter().any(|file| file == "crates/cli/tests/tidy.rs"),
+        "the list of files is wrong: {files:?}"
+    );
+    files
+}
+
+fn walk(folder: &Path, prefix: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a readable folder") {
+        let entry = entry.expect("an entry");
+        let name = entry.file_name().into_string().expect("a plain name");
+        let path = format!("{prefix}{name}");
+        let kind = entry.file_type().expect("a kind");
+        if kind.is_dir() && !["target", "runs", ".git", "bin", "node_modules"].contains(&&*name) {
+            found.extend(walk(&entry.path(), &format!("{path}/")));
+        } else if kind.is_file() {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The files that `wanted` picks, with their text; files that are no text are left out.
+fn texts(wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = (String, String)> {
+    let picked: Vec<_> = files().into_iter().filter(|file| wanted(file)).collect();
+    assert!(!picked.is_empty(), "the rule looks at no file");
+    picked.into_iter().filter_map(|file| {
+        let text = String::from_utf8(fs::read(root().join(&file)).expect("a readable file")).ok()?;
+        Some((file, text))
+    })
+}
+
+fn is_rust(path: &str) -> bool {
+    path.ends_with(".rs")
+}
+
+#[track_caller]
+fn assert_none(rule: &str, found: Vec<String>) {
+    assert!(found.is_empty(), "{rule}\n  {}", found.join("\n  "));
+}
+
+/// `file:line: what` for every line of code in which one of `words` stands as a word.
+fn places(file: &str, code: &str, words: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (line, number) in code.lines().zip(1..) {
+        for word in words {
+            if line.match_indices(word).any(|(at, _)| stands_alone(line, at, word)) {
+                found.push(format!("{file}:{number}: `{word}`"));
+            }
+        }
+    }
+    found
+}
+
+/// Whether no letter, digit or underscore continues the word on either side.
+fn stands_alone(line: &str, at: usize, word: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    let before = line[..at].chars().next_back().is_some_and(part) && word.starts_with(part);
+    let after = line[at + word.len()..].chars().next().is_some_and(part) && word.ends_with(part);
+    !before && !after
+}
+
+// --- Rust, read as far as counting needs it ----------------------------------------------------------------------
+
+/// `source` with comments, texts and characters blanked and every line break kept.
+fn code_of(source: &str) -> String {
+    let mut code = String::with_capacity(source.len());
+    let mut rest = source;
+    while let Some(c) = rest.chars().next() {
+        let after_word = code.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let length = comment(rest).or_else(|| literal(rest, after_word));
+        let (token, next) = rest.split_at(length.unwrap_or(c.len_utf8()));
+        match length {
+            None => code.push_str(token),
+            Some(_) => code.extend(token.chars().map(|c| if c == '\n' { '\n' } else { ' ' })),
+        }
+        rest = next;
+    }
+    code
+}
+
+/// The length of the comment that `text` begins with.
+fn comment(text: &str) -> Option<usize> {
+    if text.starts_with("//") {
+        return Some(text.find('\n').unwrap_or(text.len()));
+    }
+    let mut depth = 0;
+    let mut at = 0;
+    while text.starts_with("/*") {
+        match text.get(at..at + 2) {
+            Some("/*") => (depth, at) = (depth + 1, at + 2),
+            Some("*/") => (depth, at) = (depth - 1, at + 2),
+            _ => at += text[at..].chars().next().map_or(1, char::len_utf8),
+        }
+        if depth == 0 || at >= text.len() {
+            return Some(at.min(text.len()));
+        }
+    }
+    None
+}
+
+/// The length of the text, raw text or character that `text` begins with.
+fn literal(text: &str, after_word: bool) -> Option<usize> {
+    if let Some(end) = raw_end(text).filter(|_| !after_word) {
+        let open = end.len() + usize::from(text.starts_with('b')) + 1;
+        return Some(text[open..].find(&*end).map_or(text.len(), |at| open + at + end.len()));
+    }
+    let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let mut letters = text.char_indices().skip(1);
+    while let Some((at, c)) = letters.next() {
+        match c {
+            '\\' => drop(letters.next()),
+            c if c == quote => return Some(at + 1),
+            // A lifetime, unless the quote ends after one character or an escape.
+            _ if quote == '\''
+                && !text[1..].starts_with('\\')
+                && !text[at + c.len_utf8()..].starts_with('\'') =>
+            {
+                return None;
+            }
+            _ => {}
+        }
+    }
+    Some(text.len())
+}
+
+/// What ends the raw text that `text` begins with: `"#` of `r#"…"#`.
+fn raw_end(text: &str) -> Option<String> {
+    let rest = text.strip_prefix("br").or_else(|| text.strip_prefix('r'))?;
+    let marks = rest.bytes().take_while(|byte| *byte == b'#').count();
+    rest[marks..].starts_with('"').then(|| format!("\"{}", "#".repeat(marks)))
+}
+
+/// Code up to the test module, which is the last in a file.
+fn without_tests(code: &str) -> &str {
+    let cut = code.match_indices("#[cfg(test)]").map(|(at, _)| at).find(|at| {
+        let rest = code[at + "#[cfg(test)]".len()..].trim_start();
+        rest.strip_prefix("mod ")
+            .is_some_and(|rest| rest.trim_start_matches(is_word).trim_start().starts_with('{'))
+    });
+    &code[..cut.unwrap_or(code.len())]
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Name and number of lines of every function with a body.
+fn functions(code: &str) -> Vec<(&str, usize)> {
+    let starts = code.match_indices("fn ").filter(|(at, _)| stands_alone(code, *at, "fn"));
+    starts
+        .filter_map(|(at, _)| {
+            let rest = code[at + "fn ".len()..].trim_start();
+            let name = &rest[..rest.find(|c| !is_word(c))?];
+            let end = at + body_end(&code[at..]).filter(|_| !name.is_empty())?;
+            Some((name, code[at..end].matches('\n').count() + 1))
+        })
+        .collect()
+}
+
+/// Where the body ends that begins at the first brace outside brackets; `None` where a semicolon comes first.
+fn body_end(code: &str) -> Option<usize> {
+    let (mut brackets, mut braces) = (0_i32, 0_i32);
+    for (at, c) in code.char_indices() {
+        match c {
+            '(' | '[' => brackets += 1,
+            ')' | ']' => brackets -= 1,
+            ';' if brackets == 0 && braces == 0 => return None,
+            '{' if brackets == 0 || braces > 0 => braces += 1,
+            '}' if braces > 0 => {
+                braces -= 1;
+                if braces == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+// --- The rules ---------------------------------------------------------------------------------------------------
+
+#[test]
+fn crates_depend_on_each_other_as_the_architecture_says() {
+    let page = fs::read_to_string(root().join("docs/ARCHITECTURE.md")).expect("docs/ARCHITECTURE.md");
+    let allowed = edges_in(&page);
+    let mut wrong = String::new();
+    let mut seen = BTreeSet::new();
+    for (file, text) in texts(|file| file.starts_with("crates/") && file.ends_with("/Cargo.toml")) {
+        let manifest: toml::Table = text.parse().expect("a manifest is TOML");
+        let name = short(manifest["package"]["name"].as_str().expect("a name"));
+        let Some(allowed) = allowed.get(name) else {
+            writeln!(wrong, "  {file}: `{name}` is not in the table").expect("memory");
+            continue;
+        };
+        seen.insert(name.to_owned());
+        let found = ours(&manifest, "dependencies");
+        if found != *allowed {
+            writeln!(wrong, "  {file}: depends on {found:?}, the table says {allowed:?}").expect("memory");
+        }
+        let more = ["dev-dependencies", "build-dependencies"].map(|key| ours(&manifest, key));
+        for extra in more.iter().flatten().filter(|extra| !allowed.contains(*extra)) {
+            writeln!(wrong, "  {file}: its tests or build depend on `{extra}`").expect("memory");
+        }
+    }
+    for name in allowed.keys().filter(|name| !seen.contains(*name)) {
+        writeln!(wrong, "  docs/ARCHITECTURE.md: there is no crate `{name}`").expect("memory");
+    }
+    assert!(wrong.is_empty(), "docs/ARCHITECTURE.md says who may depend on whom:\n{wrong}");
+}
+
+/// The table `| crate | may depend on |`, names in backticks.
+fn edges_in(page: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let rows = page.lines().skip_while(|line| !line.starts_with("| crate | may depend on |")).skip(2);
+    let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<BTreeSet<_>>();
+    let edges: BTreeMap<_, _> = rows
+        .map_while(|line| line.strip_prefix('|')?.split_once('|'))
+        .filter_map(|(name, edges)| Some((names(name).pop_first()?, names(edges))))
+        .collect();
+    assert!(!edges.is_empty(), "docs/ARCHITECTURE.md has no table `| crate | may depend on |`");
+    edges
+}
+
+fn short(name: &str) -> &str {
+    name.strip_prefix("weighbridge-").unwrap_or(name)
+}
+
+/// The workspace's crates in a section of a manifest.
+fn ours(manifest: &toml::Table, section: &str) -> BTreeSet<String> {
+    let Some(table) = manifest.get(section).and_then(toml::Value::as_table) else { return BTreeSet::new() };
+    table.keys().filter(|name| name.starts_with("weighbridge")).map(|name| short(name).to_owned()).collect()
+}
+
+#[test]
+fn every_module_opens_with_what_it_is_for() {
+    let silent = texts(is_rust).filter(|(_, text)| !text.starts_with("//!")).map(|(file, _)| file);
+    assert_none(
+        "a file begins with a `//!` paragraph: what it is for, what it refuses to do",
+        silent.collect(),
+    );
+}
+
+#[test]
+fn functions_end_within_70_lines_and_files_within_800() {
+    let mut long = Vec::new();
+    for (file, text) in texts(is_rust) {
+        let code = code_of(&text);
+        let code = if file.contains("/tests") { &code } else { without_tests(&code) };
+        let lines = code.matches('\n').count();
+        if lines > FILE_LINES && !file.contains("/tests") {
+            long.push(format!("{file}: {lines} lines without tests (at most {FILE_LINES})"));
+        }
+        let functions = functions(code).into_iter().filter(|(_, lines)| *lines > FUNCTION_LINES);
+        long.extend(
+            functions.map(|(name, lines)| {
+                format!("{file}: `{name}` has {lines} lines (at most {FUNCTION_LINES})")
+            }),
+        );
+    }
+    assert_none("divide it where its parts have names", long);
+}
+
+#[test]
+fn sources_of_services_end_within_300_lines() {
+    const SOURCES: [&str; 12] =
+        ["c", "cc", "cpp", "dart", "go", "java", "js", "mjs", "py", "rb", "rs", "scala"];
+    let is_source = |file: &str| {
+        let end = file.rsplit('.').next().unwrap_or_default();
+        file.starts_with("services/") && SOURCES.contains(&end)
+    };
+    let lines = texts(is_source).map(|(file, text)| (file, text.lines().count()));
+    let long = lines.filter(|(_, lines)| *lines > SERVICE_LINES);
+    assert_none(
+        "a service is one file of at most 300 lines for a workload",
+        long.map(|(file, lines)| format!("{file}: {lines} lines")).collect(),
+    );
+}
+
+#[test]
+fn only_the_printer_prints() {
+    let words = ["println!", "eprintln!", "print!", "eprint!", "dbg!"];
+    let product = texts(|file| is_rust(file) && is_product(file) && file != PRINTER);
+    let found = product.flat_map(|(file, text)| places(&file, without_tests(&code_of(&text)), &words));
+    assert_none("hand it to the printer, or return it", found.collect());
+}
+
+#[test]
+fn clocks_are_arguments() {
+    let product = texts(|file| is_rust(file) && is_product(file) && !is_allowed(file, &CLOCKS));
+    let words = ["Instant::now", "SystemTime::now", "UNIX_EPOCH.elapsed"];
+    let found = product.flat_map(|(file, text)| places(&file, without_tests(&code_of(&text)), &words));
+    assert_none("take the time as an argument, or the crate's own clock from its `sys.rs`", found.collect());
+}
+
+#[test]
+fn a_process_ends_where_main_returns() {
+    let product = texts(|file| is_rust(file) && is_product(file) && !is_allowed(file, &EXITS));
+    let found =
+        product.flat_map(|(file, text)| places(&file, &code_of(&text), &["process::exit", "exit(0)"]));
+    assert_none("return an error or an exit code instead", found.collect());
+}
+
+#[test]
+fn unsafe_stands_in_sys_and_few_other_places() {
+    let outside = |file: &str| {
+        is_rust(file)
+            && file.starts_with("crates/")
+            && !file.ends_with("/sys.rs")
+            && !is_allowed(file, &UNSAFE)
+    };
+    let found = texts(outside).flat_map(|(file, text)| places(&file, &code_of(&text), &["unsafe"]));
+    assert_none("wrap it in the crate's `sys.rs`", found.collect());
+}
+
+#[test]
+fn every_exception_is_still_needed() {
+    let words = [
+        (&CLOCKS[..], &["Instant::now", "SystemTime::now"][..]),
+        (&EXITS[..], &["process::exit"][..]),
+        (&UNSAFE[..], &["unsafe"][..]),
+    ];
+    let mut idle = Vec::new();
+    for (allowed, words) in words {
+        for (place, reason) in allowed {
+            let used = texts(|file| is_rust(file) && is_allowed(file, &[(place, reason)]))
+                .any(|(file, text)| !places(&file, &code_of(&text), words).is_empty());
+            if !used {
+                idle.push(format!("{place} ({reason})"));
+            }
+        }
+    }
+    assert_none("take it off the allowlist", idle);
+}
+
+#[test]
+fn no_file_holds_a_promise_or_a_path_of_the_makers_machine() {
+    // In halves, so that this file may be looked at too.
+    let words = [["TO", "DO"], ["FIX", "ME"], ["X", "XX"]].map(|halves| halves.concat());
+    let folder = ["/wo", "rk/"].concat();
+    let mut found = Vec::new();
+    for (file, text) in texts(|file| !file.starts_with("fuzz/corpus/")) {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        found.extend(places(&file, &text, &words));
+        for (line, number) in text.lines().zip(1..).filter(|(line, _)| line.contains(&folder)) {
+            // Part of a longer path (`a/work/b`) is somebody else's.
+            let own = line.match_indices(&folder).any(|(at, _)| !line[..at].ends_with(is_word));
+            if own {
+                found.push(format!("{file}:{number}: `{folder}`"));
+            }
+        }
+    }
+    assert_none("finish it or open an issue; name no folder of one machine", found);
+}
+
+/// Where lock files may say that packages come from. A mirror written into one would bind everybody to it.
+#[test]
+fn packages_are_locked_to_the_public_registries() {
+    const SOURCES: [(&str, &str, &str); 3] = [
+        ("Cargo.lock", "source = \"", "registry+https://github.com/rust-lang/crates.io-index\""),
+        ("package-lock.json", "\"resolved\": \"", "https://registry.npmjs.org/"),
+        ("requirements.txt", "index-url", " https://pypi.org/simple"),
+    ];
+    let mut found = Vec::new();
+    for (file, text) in texts(|file| SOURCES.iter().any(|(name, ..)| file.ends_with(name))) {
+        for (_, key, origin) in SOURCES.iter().filter(|(name, ..)| file.ends_with(name)) {
+            let foreign = |line: &str| line.split_once(key).is_some_and(|(_, at)| !at.starts_with(origin));
+            let lines = text.lines().zip(1..).filter(|(line, _)| foreign(line));
+            found.extend(lines.map(|(line, number)| format!("{file}:{number}: {}", line.trim())));
+        }
+    }
+    assert_none("lock it anew against the public registry", found);
+}
+
+#[test]
+fn licences_of_dependencies_permit_ours() {
+    let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["metadata", "--format-version", "1", "--offline", "--filter-platform", &platform])
+        .current_dir(root())
+        .output()
+        .expect("cargo starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let nodes = metadata["resolve"]["nodes"].as_array().expect("a graph");
+    let used: BTreeSet<_> = nodes.iter().filter_map(|node| node["id"].as_str()).collect();
+    let packages = metadata["packages"].as_array().expect("packages");
+    assert!(used.len() > 10 && packages.len() >= used.len());
+    let foreign =
+        packages.iter().filter(|package| package["id"].as_str().is_some_and(|id| used.contains(id)));
+    let foreign = foreign.filter(|package| !package["license"].as_str().is_some_and(is_permissive));
+    assert_none(
+        "look at what the licence asks for, and extend the list or use another crate",
+        foreign.map(|package| format!("{}: {}", package["name"], package["license"])).collect(),
+    );
+}
+
+/// Whether every part joined by `AND` offers a licence that asks for no more than its text and name.
+fn is_permissive(expression: &str) -> bool {
+    const PERMISSIVE: [&str; 9] = [
+        "0BSD",
+        "Apache-2.0",
+        "BSD-2-Clause",
+        "BSD-3-Clause",
+        "ISC",
+        "MIT",
+        "Unicode-3.0",
+        "Unlicense",
+        "Zlib",
+    ];
+    let offers = |part: &str| {
+        let choices = part.split(" OR ").flat_map(|choice| choice.split('/'));
+        choices.map(|choice| choice.trim_matches([' ', '(', ')'])).any(|choice| PERMISSIVE.contains(&choice))
+    };
+    expression.split(" AND ").all(offers)
+}
+
+#[test]
+fn lines_of_markdown_end_where_their_text_ends() {
+    let mut found = Vec::new();
+    for (file, text) in texts(|file| file.ends_with(".md")) {
+        let ragged = text.lines().zip(1..).filter(|(line, _)| line.ends_with([' ', '\t', '\r']));
+        found.extend(ragged.map(|(_, number)| format!("{file}:{number}")));
+        if !text.ends_with('\n') || text.ends_with("\n\n") {
+            found.push(format!("{file}: one line break at the end"));
+        }
+    }
+    assert_none("remove blanks at the ends of lines", found);
+}
+
+#[test]
+fn shell_scripts_stop_at_the_first_error() {
+    let is_shell = |text: &str| {
+        let first = text.lines().next().unwrap_or_default();
+        first.starts_with("#!") && first.split(['/', ' ']).any(|word| matches!(word, "sh" | "bash" | "dash"))
+    };
+    let lax =
+        texts(|_| true).filter(|(file, text)| (file.ends_with(".sh") || is_shell(text)) && !sets_eu(text));
+    assert_none("the first command of a script is `set -eu`", lax.map(|(file, _)| file).collect());
+}
+
+fn sets_eu(script: &str) -> bool {
+    let commands = script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    commands.take(1).any(|line| line.starts_with("set -eu"))
+}
+
+// --- The reader of Rust is held to what it claims ------------------------------------------------------------------
+
+#[test]
+fn comments_and_literals_are_blanked_and_lines_kept() {
+    for (source, code) in [
+        ("a // b\nc", "a     \nc"),
+        ("a /* b\n/* c */ d */ e", "a     \n             e"),
+        ("f(\"a\\\"}\", b)", "f(      , b)"),
+        ("x = r#\"a\"b\"# + 1", "x =          + 1"),
+        ("br\"}\";for\"{\"", "     ;for   "),
+        ("match c { '{' | '\\'' | 'µ' => 'a: loop {} }", "match c {     |      |     => 'a: loop {} }"),
+        ("fn f<'a>(x: &'a str)", "fn f<'a>(x: &'a str)"),
+        ("'\\u{1F600}' b", "            b"),
+    ] {
+        assert_eq!(code_of(source), code, "{source}");
+    }
+}
+
+#[test]
+fn functions_are_counted_from_their_name_to_their_last_brace() {
+    let source = "trait T { fn a(&self); }\nfn b([x; 2]: [u8; 2]) {\n  if x { y }\n}\nlet f: fn (u8) = c;\n\
+                  impl X {\n  fn d() -> [(); { 1 }]\n  {\n    ()\n  }\n}\n";
+    assert_eq!(functions(source), [("b", 3), ("d", 4)]);
+    let tested = "fn a() {}\n#[cfg(test)]\nuse x;\n#[cfg(test)]\nmod tests {\n fn b() {}\n}\n";
+    assert_eq!(functions(without_tests(tested)), [("a", 1)]);
+}
+
+#[test]
+fn licences_are_read_as_expressions() {
+    for (expression, permissive) in [
+        ("MIT", true),
+        ("Unlicense/MIT", true),
+        ("GPL-3.0 OR Apache-2.0", true),
+        ("(MIT OR Apache-2.0) AND Unicode-3.0", true),
+        ("GPL-3.0-only", false),
+        ("MIT AND GPL-3.0", false),
+        ("", false),
+    ] {
+        assert_eq!(is_permissive(expression), permissive, "{expression}");
+    }
+}
+
+#[test]
+fn words_are_found_whole() {
+    let found = places(
+        "f",
+        "reprint!(x)\nprint!(y)\n  std::process::exit(2)\nunsafely",
+        &["print!", "process::exit", "unsafe"],
+    );
+    assert_eq!(found, ["f:2: `print!`", "f:3: `process::exit`"]);
+}

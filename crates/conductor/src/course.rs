@@ -1,0 +1,343 @@
+//! A run under way: the lab and the generator open, blocks one after another until the judge says stop, and what is
+//! written down of them.
+//!
+//! It decides nothing about figures, and never how long or how often: those are the judge's steps.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use weighbridge_judge as judge;
+use weighbridge_judge::steer::{BlockHistory, BlockRule, BlockStep, Budget, Stop};
+use weighbridge_lab::clock::monotonic_now;
+use weighbridge_lab::cores::{CoreLayout, pin_current_thread};
+use weighbridge_lab::custody::CustodyError;
+use weighbridge_lab::guardian::Guardian;
+use weighbridge_lab::launch::Lab;
+use weighbridge_lab::registry::{self, Registry};
+use weighbridge_model::event::{Event, Interim, TimedEvent};
+use weighbridge_model::experiment::{Experiment, Variant};
+use weighbridge_model::plan::Plan;
+use weighbridge_model::quantity::Timestamp;
+use weighbridge_model::record::{TrialRecord, VariantId};
+use weighbridge_model::summary::{Detail, Summary};
+use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
+
+use crate::actor::{Recipe, Stage};
+use crate::block::{Bench, BlockError, BlockResult};
+use crate::client::Client;
+use crate::control::Control;
+use crate::hook::{self, CallOff};
+use crate::question::question;
+use crate::run::{Finished, Options, Prepared, RunError};
+use crate::single::client_core;
+use crate::times::BlockTimes;
+
+type Place<'a> = (&'a mut RunWriter, UtcTime, Value);
+
+/// Blocks until the judge says stop, then the judgement.
+pub(crate) fn measure(
+    prepared: Prepared,
+    options: &Options,
+    (writer, started, facts): Place<'_>,
+    done: Vec<TrialRecord>,
+    sink: &mut dyn FnMut(&TimedEvent),
+) -> Result<Finished, RunError> {
+    let began = monotonic_now();
+    let experiment = &prepared.experiment;
+    let cores = CoreLayout::detect()?;
+    // Services are pinned when they start; everything of ours stays off their cores.
+    pin_current_thread(cores.client())?;
+    let run = judge::Run {
+        title: experiment.title.clone(),
+        name: folder_name(writer.folder()),
+        started: started.rfc3339(),
+        quick: options.quick,
+        unavailable: prepared.unavailable.clone(),
+        ..judge::Run::default()
+    };
+    let mut course = Course {
+        experiment,
+        question: question(experiment, Some(&cores), run),
+        times: done.chunk_by(|a, b| a.block == b.block).map(BlockTimes::of).collect(),
+        trials: done,
+        began,
+        writer,
+        sink,
+    };
+    course.announce();
+    let outcome = course.carry_out(&prepared.recipes, options, &cores);
+    course.clean_up();
+    match outcome {
+        Err(RunError::Block(BlockError::Interrupted)) => Err(course.interrupted()),
+        Err(error) => Err(course.failed(error)),
+        Ok(()) => {
+            let (summary, detail) = course.conclude()?;
+            let folder = RunFolder::open(course.writer.folder().path())?;
+            Ok(Finished { summary, detail, environment: facts, folder })
+        }
+    }
+}
+
+/// An error that came of the user's wish to stop is that wish.
+fn interrupted_or(control: &Control, error: RunError) -> RunError {
+    if control.is_interrupted() { RunError::Block(BlockError::Interrupted) } else { error }
+}
+
+fn folder_name(folder: &RunFolder) -> String {
+    folder.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The lab and the generator, open for business.
+pub(crate) struct Shop<'a> {
+    lab: Lab,
+    client: Client,
+    cores: &'a CoreLayout,
+    logs: &'a Path,
+}
+
+impl<'a> Shop<'a> {
+    pub fn open(
+        name: &str,
+        recipes: &[Recipe],
+        options: &Options,
+        cores: &'a CoreLayout,
+        logs: &'a Path,
+    ) -> Result<Self, RunError> {
+        let (program, verb) = &options.guardian;
+        let ours = recipes.iter().any(Recipe::is_ours);
+        let guardian = if ours { Some(Guardian::start(program, verb)?) } else { None };
+        // Runs in different folders may have the same name; processes that live at the same time have not.
+        let name = format!("{name}-{}", std::process::id());
+        let registry = match registry::default_base().filter(|_| ours) {
+            Some(base) => Some(Registry::create(&base, &name)?),
+            None => None,
+        };
+        let lab = Lab::new(&name, guardian, registry).called_off_by(options.control.window.clone());
+        // A server of somebody else's may be bound to the core that would be ours.
+        let theirs: Vec<_> = recipes.iter().flat_map(Recipe::addresses).copied().collect();
+        let core = if theirs.is_empty() { Some(cores.client()) } else { client_core(&theirs, 1).0 };
+        let client = Client::start(core, options.control.window.clone())?;
+        std::fs::create_dir_all(logs).map_err(|source| RunError::Logs { path: logs.to_owned(), source })?;
+        Ok(Self { lab, client, cores, logs })
+    }
+
+    pub fn bench<'b>(
+        &'b self,
+        experiment: &'b Experiment,
+        recipes: &'b [Recipe],
+        options: &'b Options,
+        rule: BlockRule,
+    ) -> Bench<'b> {
+        let plan = &experiment.plan;
+        Bench {
+            experiment,
+            plan: Plan::new(plan.seed, experiment.variants.len(), experiment.points.len()),
+            recipes,
+            stage: Stage { lab: &self.lab, cores: self.cores, logs: self.logs, freeze: plan.freeze },
+            client: &self.client,
+            control: &options.control,
+            rule,
+        }
+    }
+
+    pub fn close(self) -> Result<(), CustodyError> {
+        drop(self.client);
+        self.lab.close().map(drop)
+    }
+}
+
+/// A run under way.
+struct Course<'a> {
+    experiment: &'a Experiment,
+    question: judge::Question,
+    trials: Vec<TrialRecord>,
+    times: Vec<BlockTimes>,
+    began: Timestamp,
+    writer: &'a mut RunWriter,
+    sink: &'a mut dyn FnMut(&TimedEvent),
+}
+
+impl Course<'_> {
+    fn say(&mut self, event: Event) -> Result<(), RunError> {
+        let timed = TimedEvent { at: monotonic_now().since(self.began), event };
+        (self.sink)(&timed);
+        Ok(self.writer.append_event(&timed)?)
+    }
+
+    fn announce(&mut self) {
+        let plan = &self.experiment.plan;
+        let event = Event::RunStarted {
+            title: self.experiment.title.clone(),
+            folder: self.writer.folder().path().display().to_string(),
+            variants: self.experiment.variants.iter().map(|variant| variant.name.clone()).collect(),
+            points: self.experiment.points.len(),
+            blocks: (plan.blocks_min, plan.blocks_max),
+            budget: plan.budget,
+        };
+        // A folder that cannot be written shows with the first block, before anything is lost.
+        let _ = self.say(event);
+    }
+
+    fn carry_out(
+        &mut self,
+        recipes: &[Recipe],
+        options: &Options,
+        cores: &CoreLayout,
+    ) -> Result<(), RunError> {
+        let name = folder_name(self.writer.folder());
+        let logs = self.logs();
+        let shop = Shop::open(&name, recipes, options, cores, &logs)?;
+        let plan = &self.experiment.plan;
+        if let Some(command) = &self.experiment.hooks.prepare {
+            hook::run("prepare", command, &logs, CallOff::On(&options.control))
+                .map_err(|error| interrupted_or(&options.control, error.into()))?;
+        }
+        let budget =
+            if options.measured_budget { Budget::Measured(plan.budget) } else { Budget::Whole(plan.budget) };
+        let rule = BlockRule { blocks: self.question.blocks, until: plan.until, budget };
+        let outcome = self.blocks(&shop.bench(self.experiment, recipes, options, rule));
+        match (outcome, shop.close()) {
+            (Ok(()), Err(error)) => self.say(Event::Warning { text: error.to_string() }),
+            (outcome, _) => outcome,
+        }
+    }
+
+    fn blocks(&mut self, bench: &Bench<'_>) -> Result<(), RunError> {
+        loop {
+            let logs = self.log_ratios();
+            let (used, void, reason) = self.counts();
+            let history = self.history(used, void, &logs);
+            let of = match bench.rule.next(&history) {
+                BlockStep::Run { of } => of,
+                BlockStep::Stop(Stop::Void) => return Err(RunError::Disturbed { void, used, reason }),
+                BlockStep::Stop(_) => return Ok(()),
+            };
+            if bench.control.is_interrupted() {
+                return Err(RunError::Block(BlockError::Interrupted));
+            }
+            let number = self.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
+            self.say(Event::BlockStarted { block: number, of })?;
+            let mut trouble = None;
+            let result = bench.block(number, &history, &mut |event| {
+                trouble = self.say(event).err().or(trouble.take());
+            });
+            let result = result.map_err(RunError::Block)?;
+            if let Some(error) = trouble {
+                return Err(error);
+            }
+            self.keep(number, of, result)?;
+        }
+    }
+
+    /// Stores a block and says what became of it.
+    fn keep(&mut self, number: u32, of: u32, result: BlockResult) -> Result<(), RunError> {
+        self.times.push(result.times);
+        if result.trials.is_empty() {
+            // Stopped before it had begun: there is nothing to keep, and its number is free.
+            let reason = "the run was stopped in the middle of it".to_owned();
+            return self.say(Event::BlockVoid { block: number, reason });
+        }
+        self.writer.write_block(&self.participants(), &result.trials)?;
+        let void = self.counts().1;
+        self.trials.extend(result.trials);
+        match self.counts() {
+            (_, now, reason) if now > void => self.say(Event::BlockVoid { block: number, reason }),
+            _ => {
+                let interim = self.interim();
+                self.say(Event::BlockEnded { block: number, interim, of })
+            }
+        }
+    }
+
+    fn participants(&self) -> Vec<Participant> {
+        let participant =
+            |(variant, id): (&Variant, VariantId)| Participant { variant: id, name: variant.name.clone() };
+        self.experiment.variants.iter().zip(self.experiment.variant_ids()).map(participant).collect()
+    }
+
+    /// Blocks that count, blocks that do not, and why the last of these does not.
+    fn counts(&self) -> (u32, u32, String) {
+        let gathered = judge::gather::Gathered::new(&self.trials);
+        let reason = gathered.void.last().map(|(_, reason)| reason.clone()).unwrap_or_default();
+        (gathered.used.len() as u32, gathered.void.len() as u32, reason)
+    }
+
+    fn history<'h>(&self, used: u32, void: u32, log_ratios: &'h [Vec<f64>]) -> BlockHistory<'h> {
+        BlockHistory {
+            used,
+            void,
+            log_ratios,
+            overhead: self.times.iter().map(|times| times.overhead).sum(),
+            begun: self.times.len() as u32,
+            measured: self.times.iter().map(|times| times.measured).sum(),
+            round: self.times.last().map(|times| times.round),
+        }
+    }
+
+    fn log_ratios(&self) -> Vec<Vec<f64>> {
+        let gathered = judge::gather::Gathered::new(&self.trials);
+        let headlines = judge::estimate::headlines(&self.question, &gathered);
+        headlines.iter().filter_map(|h| h.contrast.as_ref().ok().map(|c| c.log_ratios())).collect()
+    }
+
+    fn interim(&self) -> Vec<Interim> {
+        let gathered = judge::gather::Gathered::new(&self.trials);
+        let headlines = judge::estimate::headlines(&self.question, &gathered);
+        let interim = |headline: &judge::estimate::Headline| {
+            let contrast = headline.contrast.as_ref().ok()?;
+            Some(Interim {
+                variant: self.experiment.variants[headline.variant.index()].name.clone(),
+                point: self.experiment.points[headline.point.index()].label.clone(),
+                change: contrast.ratio().point - 1.0,
+                half_width: contrast.half_width(),
+            })
+        };
+        headlines.iter().filter_map(interim).collect()
+    }
+
+    fn logs(&self) -> PathBuf {
+        self.writer.folder().path().join("logs")
+    }
+
+    /// Runs the hook that puts in order what the others left, however the run ended.
+    fn clean_up(&mut self) {
+        let Some(command) = &self.experiment.hooks.cleanup else { return };
+        if let Err(error) = hook::run("cleanup", command, &self.logs(), CallOff::Never) {
+            // Should the folder not be writable, the terminal still shows it.
+            let _ = self.say(Event::Warning { text: error.to_string() });
+        }
+    }
+
+    /// The error as the user meets it: with the blocks that are kept and how to go on. The log of events keeps it too;
+    /// the terminal shows it as the command's own error.
+    fn failed(&mut self, error: RunError) -> RunError {
+        let event = Event::Warning { text: error.to_string() };
+        let _ = self.writer.append_event(&TimedEvent { at: monotonic_now().since(self.began), event });
+        let blocks = self.counts().0 as usize;
+        if blocks == 0 || matches!(error, RunError::Write(_)) {
+            // A failed write says by itself how to go on.
+            return error;
+        }
+        RunError::Cut { cause: error.into(), folder: self.writer.folder().path().to_owned(), blocks }
+    }
+
+    fn interrupted(&mut self) -> RunError {
+        let blocks = self.counts().0 as usize;
+        let folder = self.writer.folder().path().to_owned();
+        let event = Event::Interrupted { folder: folder.display().to_string(), blocks: blocks as u32 };
+        // The error says the same, should the folder not be writable.
+        let _ = self.say(event);
+        RunError::Interrupted { folder, blocks }
+    }
+
+    fn conclude(&mut self) -> Result<(Summary, Detail), RunError> {
+        self.question.run.took = monotonic_now().since(self.began);
+        let summary = judge::summarise(&self.question, &self.trials);
+        let detail = judge::detail(&self.question, &self.trials);
+        self.writer.write_summary(&summary)?;
+        self.writer.write_detail(&detail)?;
+        let folder = self.writer.folder().path().display().to_string();
+        self.say(Event::RunEnded { folder })?;
+        Ok((summary, detail))
+    }
+}

@@ -1,0 +1,114 @@
+//! The experiment's hooks: commands of the user's by `sh -c`, outside every timed part.
+//!
+//! What they print goes into a log of the run, since stdout is for data; a hook that fails is quoted from there.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use weighbridge_lab::errand::{self, Errand};
+use weighbridge_lab::logs::last_lines;
+
+use crate::control::{Ask, Control};
+
+/// Why a hook did not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum HookError {
+    /// It ended with another status than 0.
+    #[error("hook `{name}` (`{command}`) ended with {status}{said}; mend the command or remove it")]
+    Failed {
+        /// `prepare`, `reset` or `cleanup`.
+        name: &'static str,
+        /// The command.
+        command: String,
+        /// How it ended.
+        status: std::process::ExitStatus,
+        /// Its last words, to follow the status.
+        said: String,
+    },
+    /// It could not be run, or its log not be written.
+    #[error("hook `{name}` (`{command}`) could not be run with the log `{}`: {source}", log.display())]
+    NotRun {
+        /// `prepare`, `reset` or `cleanup`.
+        name: &'static str,
+        /// The command.
+        command: String,
+        /// The log.
+        log: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The user asked to stop or to stand still while it ran.
+    #[error("hook `{0}` was called off")]
+    CalledOff(&'static str),
+}
+
+/// What calls a hook off.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum CallOff<'a> {
+    /// A wish of the user's.
+    On(&'a Control),
+    /// Nothing: it puts in order what was left, so it must run even when the user asked to stop.
+    Never,
+}
+
+/// Runs `command` by `sh -c` and waits for it; its output is added to `<logs>/hook-<name>.log`.
+pub(crate) fn run(
+    name: &'static str,
+    command: &str,
+    logs: &Path,
+    call_off: CallOff<'_>,
+) -> Result<(), HookError> {
+    let log = logs.join(format!("hook-{name}.log"));
+    let not_run = |source| HookError::NotRun { name, command: command.to_owned(), log: log.clone(), source };
+    let output = OpenOptions::new().create(true).append(true).open(&log).map_err(not_run)?;
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(command).stdin(Stdio::null());
+    shell.stdout(output.try_clone().map_err(not_run)?).stderr(output);
+    let asked = || match call_off {
+        CallOff::On(control) => control.ask() != Ask::GoOn,
+        CallOff::Never => false,
+    };
+    match errand::run(shell, &asked).map_err(not_run)? {
+        Errand::CalledOff => Err(HookError::CalledOff(name)),
+        Errand::Ended(status) if status.success() => Ok(()),
+        Errand::Ended(status) => {
+            let said = said(&last_lines(&log, 3));
+            Err(HookError::Failed { name, command: command.to_owned(), status, said })
+        }
+    }
+}
+
+/// The end of a program's output, to follow what happened to it.
+pub(crate) fn said(lines: &[String]) -> String {
+    if lines.is_empty() { String::new() } else { format!("; its last lines: {}", lines.join(" | ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hook_that_fails_is_quoted_and_what_it_prints_goes_into_a_log() {
+        let logs = tempfile::tempdir().expect("a folder");
+        run("reset", "echo well", logs.path(), CallOff::Never).expect("exit status 0");
+        let error =
+            run("reset", "echo no table >&2; exit 4", logs.path(), CallOff::Never).expect_err("exit 4");
+        let text = error.to_string();
+        assert!(text.starts_with("hook `reset` (`echo no table >&2; exit 4`) ended with exit status: 4"));
+        assert!(text.contains("no table;"), "{text}");
+        let log = std::fs::read_to_string(logs.path().join("hook-reset.log")).expect("a log");
+        assert_eq!(log, "well\nno table\n");
+    }
+
+    #[test]
+    fn a_hook_is_called_off_unless_it_cleans_up() {
+        let logs = tempfile::tempdir().expect("a folder");
+        let control = Control::default();
+        control.interrupted.store(true, std::sync::atomic::Ordering::SeqCst);
+        let error = run("reset", "sleep 600", logs.path(), CallOff::On(&control)).expect_err("asked to stop");
+        assert!(matches!(error, HookError::CalledOff("reset")), "{error}");
+        run("cleanup", "sleep 0.05", logs.path(), CallOff::Never).expect("it runs to its end");
+    }
+}

@@ -1,0 +1,33 @@
+//! One check per parser of foreign bytes, each a plain function of bytes that panics where the parser is wrong.
+//!
+//! cargo-fuzz calls them through `fuzz_targets/`; the workspace's test `crates/cli/tests/corpus.rs` includes this
+//! file and replays `corpus/` on the stable toolchain. None only asks for the absence of a crash: what parses must
+//! read back the same, or agree with the bytes fed differently, or with another parser.
+
+pub mod experiment;
+pub mod gate;
+pub mod http1_reply;
+pub mod law;
+pub mod probe_request;
+pub mod proc_parsers;
+pub mod quantity;
+pub mod run_record;
+pub mod service_toml;
+pub mod url;
+
+/// A check by the name of its fuzz target and corpus.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every check.
+pub const TARGETS: [Target; 10] = [
+    ("experiment", experiment::check),
+    ("gate", gate::check),
+    ("http1_reply", http1_reply::check),
+    ("law", law::check),
+    ("probe_request", probe_request::check),
+    ("proc_parsers", proc_parsers::check),
+    ("quantity", quantity::check),
+    ("run_record", run_record::check),
+    ("service_toml", service_toml::check),
+    ("url", url::check),
+];

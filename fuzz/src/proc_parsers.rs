@@ -1,0 +1,63 @@
+//! The kernel's text (`/proc/<pid>/stat`, `/proc/stat`, core lists, mounts), in which the names of processes, mounts
+//! and groups are anybody's: what is read is written in the kernel's form again and reads back the same.
+
+use std::fmt::Write as _;
+use std::path::Component;
+
+use weighbridge_lab::cgroup::Hierarchy;
+use weighbridge_lab::cores::{core_list, parse_core_list};
+use weighbridge_lab::cputime::{CoreTimes, CpuTimes};
+use weighbridge_lab::procfs::ProcessStat;
+use weighbridge_model::quantity::Nanoseconds;
+
+/// Longest text that is tried: a list of ranges may stand for many cores.
+const LONGEST: usize = 1024;
+
+/// Reads `data` as each of them.
+pub fn check(data: &[u8]) {
+    let Some(Ok(text)) = data.get(..data.len().min(LONGEST)).map(std::str::from_utf8) else { return };
+    if let Some(stat) = ProcessStat::parse(text) {
+        let zeros = |count: usize| "0 ".repeat(count);
+        let line = format!(
+            "{} ({}) {} {} {} {} {}{} 0 {}{} 0",
+            stat.pid,
+            stat.name,
+            stat.state,
+            stat.parent,
+            stat.group,
+            stat.session,
+            zeros(7),
+            stat.cpu_ticks,
+            zeros(6),
+            stat.start_time,
+        );
+        assert_eq!(ProcessStat::parse(&line), Some(stat), "{line}");
+    }
+    if let Some(times) = CpuTimes::parse(text, Nanoseconds::from_nanos(1)) {
+        let mut lines = String::new();
+        writeln!(lines, "cpu {}", fields(&times.machine)).expect("memory takes every write");
+        for (core, of_core) in &times.cores {
+            writeln!(lines, "cpu{core} {}", fields(of_core)).expect("memory takes every write");
+        }
+        assert_eq!(CpuTimes::parse(&lines, Nanoseconds::from_nanos(1)), Some(times), "{lines}");
+    }
+    if let Some(mut cores) = parse_core_list(text) {
+        cores.sort_unstable();
+        cores.dedup();
+        let written = core_list(&cores);
+        assert_eq!(parse_core_list(&written), Some(cores), "{written}");
+    }
+    // A group of ours lies below the mount, whatever the text says.
+    let (mounts, own) = text.split_once("\n\n").unwrap_or((text, "0::/a"));
+    if let Some(found) = Hierarchy::locate(mounts, own) {
+        assert!(found.base().starts_with(found.mount()), "{found:?}");
+        let below = found.base().strip_prefix(found.mount()).expect("it starts with it");
+        assert!(!below.components().any(|part| part == Component::ParentDir), "{found:?}");
+    }
+}
+
+fn fields(times: &CoreTimes) -> String {
+    let CoreTimes { user, nice, system, idle, iowait, irq, softirq, steal } = times;
+    let all = [user, nice, system, idle, iowait, irq, softirq, steal];
+    all.map(|time| time.as_nanos().to_string()).join(" ")
+}

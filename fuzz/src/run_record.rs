@@ -1,0 +1,183 @@
+//! Run folders: one file of a trial, or the log of events, is replaced by the input, hashes put right, and the run read.
+//! What is accepted is written by the store and reads back as the same trials.
+//!
+//! The first byte chooses the file, the rest is its content; in a `trial.json` the names of the other files, in capital
+//! letters (`WINDOWS.CSV`), stand for their hashes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use weighbridge_model::quantity::{Nanoseconds, Timestamp};
+use weighbridge_model::record::{
+    LoopHealth, OperationFigures, OperationId, Outcome, PointId, RequestRecord, RoleCpu, ServiceFacts,
+    Tallies, Traffic, TrialRecord, VariantId, WindowEnd, WindowFigures, WindowKind, WindowRecord,
+};
+use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
+
+const FILES: [&str; 4] = ["windows.csv", "operations.csv", "resources.csv", "total.hlog"];
+
+/// Reads a run one of whose files is `data` without its first byte.
+pub fn check(data: &[u8]) {
+    accepts(data);
+}
+
+/// The same; whether the run is accepted.
+pub fn accepts(data: &[u8]) -> bool {
+    let Some((&choice, content)) = data.split_first() else { return false };
+    let home = scratch();
+    let run = written(home.path(), &[sample()]);
+    let choice = usize::from(choice) % (FILES.len() + 2);
+    if choice == FILES.len() {
+        return events(&run, content);
+    }
+    let trial = run.join("trials/000");
+    match FILES.get(choice) {
+        Some(name) => {
+            let text = fs::read_to_string(trial.join("trial.json")).expect("a whole trial");
+            let before = fs::read(trial.join(name)).expect("a whole trial");
+            fs::write(trial.join(name), content).expect("a writable folder");
+            replace(&trial.join("trial.json"), &text, &digest(&before), &digest(content));
+        }
+        None => fs::write(trial.join("trial.json"), with_hashes(&trial, content)).expect("a writable folder"),
+    }
+    let block = run.join("blocks/000.json");
+    let marker = fs::read_to_string(&block).expect("a whole block");
+    let stated = digest_in(&marker);
+    replace(&block, &marker, &stated, &digest(&fs::read(trial.join("trial.json")).expect("just written")));
+
+    let folder = RunFolder::open(&run).expect("its manifest is whole");
+    match folder.load_blocks() {
+        Ok(blocks) => {
+            let [trials] = &blocks[..] else { panic!("one block was written") };
+            let again = written(&home.path().join("again"), trials);
+            let back = RunFolder::open(&again).and_then(|run| run.load_blocks()).expect("just written");
+            assert!(back == blocks, "{} reads back with other contents", name_of(choice));
+            true
+        }
+        Err(error) => {
+            let message = error.to_string();
+            assert!(message.contains(run.to_str().expect("a plain path")), "no file is named: {message}");
+            false
+        }
+    }
+}
+
+fn with_hashes(trial: &Path, content: &[u8]) -> Vec<u8> {
+    let Ok(text) = std::str::from_utf8(content) else { return content.to_vec() };
+    let hashed = FILES.into_iter().fold(text.to_owned(), |text, name| {
+        let hash = digest(&fs::read(trial.join(name)).expect("a whole trial"));
+        text.replace(&name.to_uppercase(), &hash)
+    });
+    hashed.into_bytes()
+}
+
+/// Whole lines are read one by one, and each is an event that reads back the same.
+fn events(run: &Path, content: &[u8]) -> bool {
+    fs::write(run.join("events.jsonl"), content).expect("a writable folder");
+    let Ok(events) = RunFolder::open(run).expect("its manifest is whole").events() else { return false };
+    let lines = content.iter().filter(|byte| **byte == b'\n').count();
+    assert!(events.len() <= lines, "{} events of {lines} whole lines", events.len());
+    for event in events {
+        let text = serde_json::to_string(&event).expect("an event can be written");
+        let back: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let again = serde_json::to_value(
+            serde_json::from_str::<weighbridge_model::event::TimedEvent>(&text).expect("an event reads back"),
+        )
+        .expect("an event can be written");
+        assert_eq!(again, back);
+    }
+    true
+}
+
+fn name_of(choice: usize) -> &'static str {
+    FILES.get(choice).copied().unwrap_or("trial.json")
+}
+
+/// A folder in memory where there is one: the store waits for the disk after every file.
+fn scratch() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    made.expect("a writable folder for temporary files")
+}
+
+/// A run of one block with these trials, each of the one variant.
+fn written(out: &Path, trials: &[TrialRecord]) -> PathBuf {
+    let mut writer = RunWriter::create(out, "fuzz", UtcTime::from_unix_ns(1)).expect("a writable folder");
+    let participants: Vec<_> =
+        trials.iter().map(|trial| Participant { variant: trial.variant, name: "one".to_owned() }).collect();
+    writer.write_block(&participants, trials).expect("what was read can be written");
+    writer.folder().path().to_owned()
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The one hash in a block's marker.
+fn digest_in(marker: &str) -> String {
+    let at = marker.find("\"sha256\": \"").expect("a marker has a hash") + "\"sha256\": \"".len();
+    marker[at..at + 64].to_owned()
+}
+
+fn replace(path: &Path, text: &str, old: &str, new: &str) {
+    fs::write(path, text.replace(old, new)).expect("a writable folder");
+}
+
+/// A trial of two windows and two operations, every file with content.
+pub fn sample() -> TrialRecord {
+    let figures = OperationFigures {
+        operation: OperationId(1),
+        ok: 2,
+        response_sum: Nanoseconds::from_nanos(3_000),
+        service_sum: Nanoseconds::from_nanos(2_000),
+        response_p50: Nanoseconds::from_nanos(1_400),
+        service_p50: Nanoseconds::from_nanos(900),
+        response_p90: Nanoseconds::from_nanos(1_600),
+        service_p90: Nanoseconds::from_nanos(1_100),
+        response_max: Nanoseconds::from_nanos(1_600),
+    };
+    let window = |kind, round: u32| WindowRecord {
+        kind,
+        block: 0,
+        point: PointId(0),
+        round,
+        position: 0,
+        variant: VariantId(0),
+        figures: WindowFigures {
+            started: Timestamp::from_nanos(1_000_000),
+            ended: Timestamp::from_nanos(2_000_000),
+            end: WindowEnd::Complete,
+            offered: 2,
+            requests: 2,
+            not_sent: 0,
+            errors: Default::default(),
+            connects: 1,
+            operations: vec![figures],
+            all: (round > 0).then_some(figures),
+            traffic: Traffic::default(),
+            health: LoopHealth::default(),
+        },
+        cpu: vec![RoleCpu { role: "service".to_owned(), cpu: Nanoseconds::from_nanos(7), requests: 2 }],
+    };
+    let mut tallies = Tallies::default();
+    for done in [1_400, 1_600] {
+        tallies.record(&RequestRecord {
+            due: Timestamp::from_nanos(0),
+            sent: Timestamp::from_nanos(500),
+            done: Timestamp::from_nanos(done),
+            operation: OperationId(1),
+            outcome: Outcome::Ok,
+        });
+    }
+    TrialRecord {
+        block: 0,
+        variant: VariantId(0),
+        service: ServiceFacts::default(),
+        windows: vec![window(WindowKind::WarmUp, 0), window(WindowKind::Measured, 1)],
+        tallies: vec![tallies],
+        memory: Vec::new(),
+        steal: 0.0,
+        void: None,
+    }
+}
