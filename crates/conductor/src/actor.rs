@@ -33,7 +33,7 @@ const LARGE: u64 = 256 << 20;
 #[derive(Debug, Clone)]
 pub(crate) enum Recipe {
     /// A service of the catalogue, built.
-    Service { service: Service, version: Option<String>, hash: Option<String> },
+    Service { service: Box<Service>, version: Option<String>, hash: Option<String> },
     /// A program of the user's own, with the digest of the files that its command names.
     Command { argv: Vec<String>, ready: Ready, hash: Option<String> },
     /// A server that somebody else runs.
@@ -86,7 +86,7 @@ impl Recipe {
             Target::Service { .. } => {
                 let service = service.expect("the caller looked the service up");
                 let (version, hash) = (service.version().ok(), service.binary_sha256());
-                Self::Service { service, version, hash }
+                Self::Service { service: Box::new(service), version, hash }
             }
             Target::Command { argv, ready } => Self::Command {
                 argv: argv.clone(),

@@ -4,9 +4,10 @@
 //! judge's; this module carries them out and writes down what happened. It estimates nothing.
 
 use weighbridge_judge::steer::{
-    BlockHistory, BlockRule, Extent, Pace, Pairing, RoundHistory, RoundRule, RoundStep, WarmRule, WarmStep,
-    WarmWindow, WindowRule,
+    BlockHistory, BlockRule, CheckRule, Extent, Pace, Pairing, Periods, RoundHistory, RoundRule, RoundStep,
+    WarmRule, WarmStep, WarmWindow, WindowRule,
 };
+use weighbridge_judge::thresholds::WARM_UP_LEAST;
 use weighbridge_lab::clock::{ClockReading, ClockWatch, monotonic_now};
 use weighbridge_lab::cputime::{CpuTimes, steal_share};
 use weighbridge_load::generator::{self, ConnectError, Trouble, WindowSpec};
@@ -33,12 +34,6 @@ use crate::times::BlockTimes;
 const LEAD_IN: Nanoseconds = Nanoseconds::from_millis(1);
 /// Fewest requests of a lead-in on each slot.
 const LEAD_IN_REQUESTS: u64 = 2;
-/// Check windows are this many times as long as measured ones …
-const CHECK_FACTORS: [u64; 2] = [10, 100];
-/// … but none longer than this (unless the nominal length is).
-const CHECK_LONGEST: Nanoseconds = Nanoseconds::from_secs(2);
-/// Share of the measured time that check windows may take.
-const CHECK_SHARE: f64 = 0.10;
 /// Longest warm-up, as a multiple of the asked one.
 const WARM_UP_MOST: u64 = 10;
 /// A window of fewer requests can go unanswered by chance.
@@ -396,12 +391,9 @@ impl<'a, 'b> Block<'a, 'b> {
     fn warm(&mut self, id: PointId, bound: &mut [Bound]) -> Result<(), Cut> {
         let point = &self.bench.experiment.points[id.index()];
         let slots = slots(&point.load);
-        let rule = WarmRule {
-            least: point.load.warmup,
-            most: point.load.warmup * WARM_UP_MOST,
-            nominal: self.window_rule(point).nominal(),
-            slots,
-        };
+        let least = point.load.warmup.max(WARM_UP_LEAST);
+        let rule =
+            WarmRule { least, most: least * WARM_UP_MOST, nominal: self.window_rule(point).nominal(), slots };
         for (index, bound) in bound.iter_mut().enumerate() {
             self.actors[index].thaw()?;
             let cpu = self.actors[index].cpu();
@@ -455,14 +447,29 @@ impl<'a, 'b> Block<'a, 'b> {
             LoadModel::Closed => rule.closed(&paces),
             LoadModel::Open { rate, .. } => rule.open(rate, &paces),
         };
-        match pairing {
-            Pairing::Windows { extent, .. } | Pairing::Sequential { extent } => extent,
+        let few = "a window holds fewer than 200 requests: raise the rate or the connections, or read costs with care";
+        let (extent, warning) = match pairing {
+            Pairing::Windows { extent, periods: Periods::Whole } => (extent, None),
+            Pairing::Windows { extent, periods: Periods::Cut } => (
+                extent,
+                Some(
+                    "windows hold fewer than 20 of the longest declared period: the slowest variant would take too long",
+                ),
+            ),
+            Pairing::Sequential { extent } => (extent, Some(few)),
             // Request-by-request interleaving is not carried out yet; the longest window allowed is.
-            Pairing::Requests => match point.load.model {
-                LoadModel::Closed => Extent::Requests(slots(&point.load)),
-                LoadModel::Open { .. } => Extent::Time(rule.longest()),
-            },
+            Pairing::Requests => {
+                let extent = match point.load.model {
+                    LoadModel::Closed => Extent::Requests(slots(&point.load)),
+                    LoadModel::Open { .. } => Extent::Time(rule.longest()),
+                };
+                (extent, Some(few))
+            }
+        };
+        if let Some(text) = warning.filter(|_| self.number == 0) {
+            (self.emit)(Event::Warning { text: text.to_owned() });
         }
+        extent
     }
 
     /// Rounds until the time is filled; returns the time that they took.
@@ -634,20 +641,16 @@ impl<'a, 'b> Block<'a, 'b> {
         extent: Extent,
         rounds: RoundHistory,
     ) -> Result<(), Cut> {
-        let each = rounds.spent / u64::from(rounds.rounds.max(1));
-        let mut allowed = rounds.spent.as_secs_f64() * CHECK_SHARE;
-        for (at, factor) in (0..).zip(CHECK_FACTORS) {
-            let cost = each * factor;
-            // A hundredfold window is too dear for every block, so blocks take turns in proportion.
-            let turns = (cost.as_secs_f64() / allowed.max(1e-9)).ceil().max(1.0) as u32;
-            let longest = cost / self.actors.len() as u64;
-            if longest > CHECK_LONGEST || self.number % turns != turns - 1 {
-                continue;
-            }
+        let rule = CheckRule {
+            round: rounds.spent / u64::from(rounds.rounds.max(1)),
+            windows: self.bench.plan.round(self.number, point, 0).len() as u64,
+            measured: rounds.spent,
+            block: self.number,
+        };
+        for (at, factor) in (0..).zip(rule.factors()) {
             let began = monotonic_now();
             self.round(WindowKind::Check, point, bound, longer(extent, factor), at)?;
             self.times.measured += monotonic_now().since(began);
-            allowed = (allowed - cost.as_secs_f64()).max(0.0);
         }
         Ok(())
     }

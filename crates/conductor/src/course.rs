@@ -176,6 +176,13 @@ impl Course<'_> {
         };
         // A folder that cannot be written shows with the first block, before anything is lost.
         let _ = self.say(event);
+        let (variants, together) = (self.experiment.variants.len(), plan.together as usize);
+        if variants > together {
+            let text = format!(
+                "{variants} variants are alive at once, more than `together = {together}`: batches are not carried out yet"
+            );
+            let _ = self.say(Event::Warning { text });
+        }
     }
 
     fn carry_out(

@@ -64,6 +64,18 @@ pub const WINDOW_PERIODS: u64 = 20;
 pub const ALMOST_IDLE_SHARE: f64 = 0.10;
 /// Fewest rounds of a block.
 pub const ROUNDS_LEAST: u32 = 10;
+/// Some check windows are this many times as long as measured ones …
+pub const CHECK_SHORTER: u64 = 10;
+/// … and some this many times …
+pub const CHECK_LONGER: u64 = 100;
+/// … or, where that would be too long, as often as fits, but at least so many times; else they are left out.
+pub const CHECK_LONGER_LEAST: u64 = 33;
+/// Longest check window.
+pub const CHECK_LONGEST: Nanoseconds = Nanoseconds::from_secs(2);
+/// Share of the measured time that check windows may take.
+pub const CHECK_SHARE: f64 = 0.10;
+/// Shortest warm-up of a variant, whatever the experiment says: it also finds the pace that windows are made by.
+pub const WARM_UP_LEAST: Nanoseconds = Nanoseconds::from_millis(20);
 /// Warm-up windows of a variant before it can be called warm.
 pub const WARM_WINDOWS: usize = 20;
 /// Change of the p50 over the later half of the warm-up, on the log scale, below which a variant is warm.

@@ -5,11 +5,13 @@
 //! tested without running.
 
 mod blocks;
+mod check;
 mod rounds;
 mod warm;
 mod window;
 
 pub use blocks::{BlockHistory, BlockRule, BlockStep, Budget, Stop};
+pub use check::CheckRule;
 pub use rounds::{RoundHistory, RoundRule, RoundStep};
 pub use warm::{WarmRule, WarmStep, WarmWindow};
 pub use window::{Extent, Pace, Pairing, Periods, WindowRule};
