@@ -1,8 +1,16 @@
 //! One check per parser of foreign bytes, each a plain function of bytes that panics where the parser is wrong.
 //!
-//! cargo-fuzz calls them through `fuzz_targets/`; the workspace's test `crates/cli/tests/corpus.rs` includes this
-//! file and replays `corpus/` on the stable toolchain. None only asks for the absence of a crash: what parses must
-//! read back the same, or agree with the bytes fed differently, or with another parser.
+//! None only asks for the absence of a crash: what parses must read back the same, or agree with the bytes fed
+//! differently, or with another parser. The workspace's test `crates/cli/tests/corpus.rs` includes this file and replays
+//! `corpus/` on the stable toolchain. To search for more:
+//!
+//! ```sh
+//! cargo install cargo-fuzz
+//! mkdir -p /tmp/found && cargo +nightly fuzz run experiment /tmp/found fuzz/corpus/experiment -- -max_total_time=60
+//! ```
+//!
+//! What it finds is named after what is wrong with it, put into `corpus/<target>/`, and stays there when it is mended.
+//! Inputs named `found-…` reached code that no other input does.
 
 pub mod experiment;
 pub mod gate;

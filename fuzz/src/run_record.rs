@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
@@ -26,7 +27,13 @@ pub fn check(data: &[u8]) {
 pub fn accepts(data: &[u8]) -> bool {
     let Some((&choice, content)) = data.split_first() else { return false };
     let home = scratch();
-    let run = written(home.path(), &[sample()]);
+    let run = home.path().join("run");
+    for folder in ["blocks", "trials/000"] {
+        fs::create_dir_all(run.join(folder)).expect("a writable folder");
+    }
+    for (name, bytes) in whole_run() {
+        fs::write(run.join(name), bytes).expect("a writable folder");
+    }
     let choice = usize::from(choice) % (FILES.len() + 2);
     if choice == FILES.len() {
         return events(&run, content);
@@ -92,6 +99,22 @@ fn events(run: &Path, content: &[u8]) -> bool {
 
 fn name_of(choice: usize) -> &'static str {
     FILES.get(choice).copied().unwrap_or("trial.json")
+}
+
+/// Every file of a run with the sample for its only trial.
+fn whole_run() -> &'static [(String, Vec<u8>)] {
+    static FILES_OF_RUN: OnceLock<Vec<(String, Vec<u8>)>> = OnceLock::new();
+    FILES_OF_RUN.get_or_init(|| {
+        let home = scratch();
+        let run = written(home.path(), &[sample()]);
+        let trial = FILES.into_iter().chain(["trial.json"]).map(|name| format!("trials/000/{name}"));
+        ["run.json", "blocks/000.json"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(trial)
+            .map(|name| (name.clone(), fs::read(run.join(&name)).expect("the store wrote it")))
+            .collect()
+    })
 }
 
 /// A folder in memory where there is one: the store waits for the disk after every file.

@@ -37,6 +37,13 @@ const UNSAFE: [(&str, &str); 3] = [
     ("crates/probe/tests/allocation.rs", "a counting allocator"),
 ];
 
+/// Lock files, what stands before an origin in them, and the only origin allowed, in halves (see
+/// [`no_file_names_the_host_of_a_registry`]).
+const LOCKED: [(&str, &str, [&str; 2]); 2] = [
+    ("Cargo.lock", "source = \"", ["registry+https://github.com/rust-lang/", "crates.io-index\""]),
+    ("package-lock.json", "\"resolved\": \"", ["https://registry.np", "mjs.org/"]),
+];
+
 /// Code of the product: not tests, benches or examples, which may time and print.
 fn is_product(path: &str) -> bool {
     path.starts_with("crates/") && path.contains("/src/")
@@ -91,9 +98,10 @@ fn walk(folder: &Path, prefix: &str) -> Vec<String> {
     found
 }
 
-/// The files that `wanted` picks, with their text; files that are no text are left out.
+/// The files that `wanted` picks, with their text. Files that are no text, and what fuzzers made, are left out.
 fn texts(wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = (String, String)> {
-    let picked: Vec<_> = files().into_iter().filter(|file| wanted(file)).collect();
+    let ours = |file: &String| !file.starts_with("fuzz/corpus/") && wanted(file);
+    let picked: Vec<_> = files().into_iter().filter(ours).collect();
     assert!(!picked.is_empty(), "the rule looks at no file");
     picked.into_iter().filter_map(|file| {
         let text = String::from_utf8(fs::read(root().join(&file)).expect("a readable file")).ok()?;
@@ -410,7 +418,7 @@ fn no_file_holds_a_promise_or_a_path_of_the_makers_machine() {
     let words = [["TO", "DO"], ["FIX", "ME"], ["X", "XX"]].map(|halves| halves.concat());
     let folder = ["/wo", "rk/"].concat();
     let mut found = Vec::new();
-    for (file, text) in texts(|file| !file.starts_with("fuzz/corpus/")) {
+    for (file, text) in texts(|_| true) {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         found.extend(places(&file, &text, &words));
         for (line, number) in text.lines().zip(1..).filter(|(line, _)| line.contains(&folder)) {
@@ -424,18 +432,38 @@ fn no_file_holds_a_promise_or_a_path_of_the_makers_machine() {
     assert_none("finish it or open an issue; name no folder of one machine", found);
 }
 
+/// Clients know their registries; a host written into a script, a page or a setting binds everybody to it.
+#[test]
+fn no_file_names_the_host_of_a_registry() {
+    let hosts = [
+        ["index.cr", "ates.io"],
+        ["static.cr", "ates.io"],
+        ["proxy.go", "lang.org"],
+        ["registry.np", "mjs.org"],
+        ["pypi", ".org"],
+        ["python", "hosted.org"],
+        ["repo.maven.ap", "ache.org"],
+        ["repo1.ma", "ven.org"],
+    ]
+    .map(|halves| halves.concat());
+    let mut found = Vec::new();
+    for (file, text) in texts(|file| !LOCKED.iter().any(|(name, ..)| file.ends_with(name))) {
+        for (line, number) in text.lines().zip(1..) {
+            let named = hosts.iter().filter(|host| line.contains(*host));
+            found.extend(named.map(|host| format!("{file}:{number}: `{host}`")));
+        }
+    }
+    assert_none("leave it to the client's own settings", found);
+}
+
 /// Where lock files may say that packages come from. A mirror written into one would bind everybody to it.
 #[test]
 fn packages_are_locked_to_the_public_registries() {
-    const SOURCES: [(&str, &str, &str); 3] = [
-        ("Cargo.lock", "source = \"", "registry+https://github.com/rust-lang/crates.io-index\""),
-        ("package-lock.json", "\"resolved\": \"", "https://registry.npmjs.org/"),
-        ("requirements.txt", "index-url", " https://pypi.org/simple"),
-    ];
     let mut found = Vec::new();
-    for (file, text) in texts(|file| SOURCES.iter().any(|(name, ..)| file.ends_with(name))) {
-        for (_, key, origin) in SOURCES.iter().filter(|(name, ..)| file.ends_with(name)) {
-            let foreign = |line: &str| line.split_once(key).is_some_and(|(_, at)| !at.starts_with(origin));
+    for (file, text) in texts(|file| LOCKED.iter().any(|(name, ..)| file.ends_with(name))) {
+        for (_, key, origin) in LOCKED.iter().filter(|(name, ..)| file.ends_with(name)) {
+            let origin = origin.concat();
+            let foreign = |line: &str| line.split_once(key).is_some_and(|(_, at)| !at.starts_with(&origin));
             let lines = text.lines().zip(1..).filter(|(line, _)| foreign(line));
             found.extend(lines.map(|(line, number)| format!("{file}:{number}: {}", line.trim())));
         }

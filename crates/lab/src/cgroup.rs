@@ -42,7 +42,9 @@ impl Hierarchy {
         let (root, mount) = mountinfo.lines().find_map(cgroup2_mount)?;
         let place = own.lines().find_map(|line| line.strip_prefix("0::"))?;
         // A place outside of the mounted root (another namespace's view) leaves the mount point itself.
-        let below = Path::new(place).strip_prefix(&root).unwrap_or(Path::new(""));
+        // What is left must be relative: joining an absolute path would leave the mount.
+        let below = Path::new(place).strip_prefix(&root).ok().filter(|below| below.is_relative());
+        let below = below.unwrap_or(Path::new(""));
         let base = if place.contains("..") { mount.clone() } else { mount.join(below) };
         Some(Self { mount, base })
     }
