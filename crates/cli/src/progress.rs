@@ -18,6 +18,9 @@ pub struct Progress<'a> {
     live: String,
     written: Option<Instant>,
     interim: String,
+    /// The block that is measured, from 1.
+    block: u32,
+    /// Blocks planned by now.
     blocks: u32,
 }
 
@@ -30,6 +33,7 @@ impl<'a> Progress<'a> {
             live: String::new(),
             written: None,
             interim: String::new(),
+            block: 0,
             blocks: 0,
         }
     }
@@ -52,29 +56,19 @@ impl<'a> Progress<'a> {
                 self.clear();
                 self.printer.warning(format_args!("`{variant}` is left out: {reason}"));
             }
-            Event::Verified { requests } => {
-                self.rewrite(&format!("answers agree ({requests} requests)"), true)
-            }
             Event::BlockStarted { block, of } => {
-                self.blocks = *of;
-                let text = format!("block {} of {of}: starting{}", block + 1, self.interim);
-                self.rewrite(&text, true);
+                (self.block, self.blocks) = (block + 1, *of);
+                self.phase("starting", true);
             }
-            Event::Started { .. } => {}
+            Event::Started { variant, .. } => self.phase(&format!("{variant} is ready"), false),
+            Event::Verified { requests } => self.phase(&format!("{requests} answers compared"), false),
             Event::Warm { variant, point, .. } => {
-                self.rewrite(&format!("warm: {variant}{}{}", show(point), self.interim), false);
+                self.phase(&format!("{variant} is warm{}", show(point)), false);
             }
-            Event::Round { block, point, round, of } => {
+            Event::Round { point, round, of, .. } => {
                 let left = self.budget.saturating_sub(timed.at);
-                let text = format!(
-                    "block {} of {}: round {} of about {of}{}, at most {left} left{}",
-                    block + 1,
-                    self.blocks,
-                    round + 1,
-                    show(point),
-                    self.interim
-                );
-                self.rewrite(&text, false);
+                let round = round + 1;
+                self.phase(&format!("round {round} of about {of}{}, about {left} left", show(point)), false);
             }
             Event::BlockEnded { block, interim, of } => self.block_ended(*block, *of, interim),
             Event::BlockVoid { block, reason } => {
@@ -90,6 +84,11 @@ impl<'a> Progress<'a> {
             // What there is to say of it is the command's error.
             Event::Interrupted { .. } => self.clear(),
         }
+    }
+
+    /// What is done in the block, with the headline so far.
+    fn phase(&mut self, what: &str, at_once: bool) {
+        self.rewrite(&format!("block {} of {}: {what}{}", self.block, self.blocks, self.interim), at_once);
     }
 
     fn block_ended(&mut self, block: u32, of: u32, interim: &[Interim]) {

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use support::server::{self, GOOD, Server, read_head};
-use support::{Ended, World, experiment, probe, state};
+use support::{Ended, World, eventually, experiment, probe, state, told};
 
 /// Runs the world's experiment, which cannot succeed, and checks that nothing of it is left.
 #[track_caller]
@@ -30,7 +30,7 @@ fn a_mistake_in_the_file_is_named_with_its_line_and_the_nearest_word() {
         ("plan", "headline = \"respons p50\"", ["`plan.headline`", "allowed: response p50"]),
         ("plan", "budget = \"10 parsecs\"", ["`plan.budget`", "parsecs"]),
         ("plan", "blocks = { min = 9, max = 3 }", ["min = 9", "max = 3"]),
-        ("load", "model = \"opne\"", ["`load.model`", "did you mean `open`"]),
+        ("load", "model = \"opn\"", ["`load.model`", "did you mean `open`"]),
         ("load", "connections = 0", ["`load.connections`", "from 1"]),
         ("workload", "name = \"pong\"", ["`workload.name`", "`pingpong`"]),
         ("load", "timeout = ", ["", ""]),
@@ -97,7 +97,10 @@ fn one_bad_file_in_a_suite_is_found_before_anything_is_measured() {
     for (bad, words) in [
         ("nonsense = 1\n".to_owned(), ["b.toml:1:", "`nonsense`"]),
         (experiment("", &["service = \"rsut\""]), ["b.toml", "`rsut`"]),
-        (experiment("", &["command = \"x\"\nenv = { A = \"env:WB_ABSENT\" }"]), ["b.toml", "`env:WB_ABSENT`"]),
+        (
+            experiment("", &["command = \"x\"\nenv = { A = \"env:WB_ABSENT\" }"]),
+            ["b.toml", "`env:WB_ABSENT`"],
+        ),
     ] {
         world.write("suite/b.toml", &bad);
         world.weigh(&["run", "suite", "--out", "runs"]).end().assert_error(&words);
@@ -171,18 +174,20 @@ fn a_service_that_never_gets_ready_is_ended_after_its_time() {
 
 #[test]
 fn a_build_that_fails_makes_its_variant_unavailable_and_the_others_run() {
-    let world = World::new();
-    service(&world, "broken", "echo undefined reference >&2; exit 1", "true");
-    world.experiment(&[&probe("a", "null"), "service = \"broken\""]);
-    let ended = world.run(&[]).end();
-    ended.assert_measured();
-    assert!(ended.says("`broken` is left out") && ended.says("undefined reference"), "{ended}");
-    world.assert_nothing_left();
-    let all = World::idle();
-    service(&all, "broken", "echo undefined reference >&2; exit 1", "true");
-    all.experiment(&["service = \"broken\""]);
-    let ended = all.run(&[]).end();
-    ended.assert_error(&["no variant can run here", "`broken`", "undefined reference"]);
+    told(|| {
+        let world = World::new();
+        service(&world, "broken", "echo undefined reference >&2; exit 1", "true");
+        world.experiment(&[&probe("a", "null"), "service = \"broken\""]);
+        let ended = world.run(&[]).end();
+        ended.assert_measured();
+        assert!(ended.says("`broken` is left out") && ended.says("undefined reference"), "{ended}");
+        world.assert_nothing_left();
+        let all = World::idle();
+        service(&all, "broken", "echo undefined reference >&2; exit 1", "true");
+        all.experiment(&["service = \"broken\""]);
+        let ended = all.run(&[]).end();
+        ended.assert_error(&["no variant can run here", "`broken`", "undefined reference"]);
+    });
 }
 
 #[test]
@@ -222,20 +227,42 @@ fn a_service_that_dies_while_it_is_asked_is_named_with_its_last_words() {
 
 #[test]
 fn a_service_that_dies_in_every_block_ends_the_run_and_in_one_block_only_that_block() {
-    let world = World::new();
-    // Kills itself on a signal of the story's, in the middle of a block.
-    world.experiment(&[&probe("a", "null"), &probe("b", "delay 50us")]);
-    let mut weigh = world.run(&[]).start();
-    weigh.until_event("round", 1);
-    let victims = world.processes("probe delay");
-    assert_eq!(victims.len(), 1);
-    support::send("KILL", victims[0]);
-    let ended = weigh.end();
-    ended.assert_measured();
-    assert!(ended.says("block 1 is void and measured again") && ended.says("signal 9"), "{ended}");
-    assert_eq!(world.count("block-void"), 1);
-    assert_eq!(world.count("block-ended"), 4);
+    told(|| {
+        let world = World::new();
+        // Kills itself on a signal of the story's, in the middle of a block.
+        world.experiment(&[&probe("a", "null"), &probe("b", "delay 50us")]);
+        let mut weigh = world.run(&[]).start();
+        weigh.until_event("round", 1);
+        let victims = world.processes("probe delay");
+        assert_eq!(victims.len(), 1);
+        support::send("KILL", victims[0]);
+        let ended = weigh.end();
+        ended.assert_measured();
+        assert!(ended.says("block 1 is void and measured again") && ended.says("signal 9"), "{ended}");
+        assert_eq!(world.count("block-void"), 1);
+        assert_eq!(world.count("block-ended"), 4);
+        world.assert_nothing_left();
+    });
+}
+
+#[test]
+fn a_service_started_by_hand_says_who_has_its_port_and_ends_with_ctrl_c() {
+    let world = World::idle();
+    service(&world, "mine", "true", &format!("exec '{}' probe null", support::WEIGH));
+    let taken = Server::silent();
+    let port = taken.address.port().to_string();
+    let ended = world.weigh(&["services", "start", "mine", "--port", &port]).end();
+    let holder = format!("by process {}", std::process::id());
+    ended.assert_error(&["the port of `mine`", &port, "is in use", &holder]);
     world.assert_nothing_left();
+    let mut weigh = world.weigh(&["services", "start", "mine", "--port", "0"]).start();
+    weigh.until("the service", |world| !world.processes("probe null").is_empty());
+    eventually("its URL", || weigh.stdout().starts_with("http://127.0.0.1:"));
+    weigh.end_by("INT").assert_code(0);
+    world.assert_nothing_left();
+    let list = world.weigh(&["services", "list", "--format", "json"]).end().json();
+    assert_eq!((&list[0]["name"], &list[0]["status"]), (&"mine".into(), &"available".into()));
+    world.weigh(&["services", "start", "mien"]).end().assert_error(&["`mien`", "did you mean `mine`"]);
 }
 
 // --- What is pointed at -------------------------------------------------------------------------------------------
@@ -328,30 +355,33 @@ impl Drop for Tmpfs {
 
 #[test]
 fn a_full_disk_ends_the_run_keeps_whole_blocks_and_the_run_can_go_on() {
-    let world = World::new();
-    let Some(disk) = Tmpfs::mount(world.path("runs")) else {
-        eprintln!("SKIPPED: a full disk needs the right to mount a tmpfs");
-        return;
-    };
-    world.experiment(&[&probe("a", "null"), &probe("b", "null")]);
-    let mut weigh = world.run(&[]).start();
-    weigh.until_event("block-ended", 1);
-    // Whatever is left is filled, as another program would.
-    let mut filler = fs::File::create(world.path("runs/filler")).expect("a file");
-    while filler.write_all(&[0; 4096]).is_ok() {}
-    let ended = weigh.end();
-    ended.assert_error(&["o space left", "runs/", "free space", "weigh run --resume runs/"]);
-    let kept = world.blocks();
-    assert!((1..4).contains(&kept), "{kept} whole blocks");
-    world.assert_nothing_left();
-    drop(filler);
-    fs::remove_file(world.path("runs/filler")).expect("the filler goes");
-    let remounted = std::process::Command::new("mount").args(["-o", "remount,size=64m"]).arg(&disk.0).status();
-    assert!(remounted.is_ok_and(|status| status.success()));
-    let run = world.run_folder();
-    world.weigh(&["run", "--resume", run.to_str().expect("UTF-8")]).end().assert_measured();
-    assert!(world.blocks() >= 4);
-    world.assert_nothing_left();
+    told(|| {
+        let world = World::new();
+        let Some(disk) = Tmpfs::mount(world.path("runs")) else {
+            support::skipped("a full disk needs the right to mount a tmpfs");
+            return;
+        };
+        world.experiment(&[&probe("a", "null"), &probe("b", "null")]);
+        let mut weigh = world.run(&[]).start();
+        weigh.until_event("block-ended", 1);
+        // Whatever is left is filled, as another program would.
+        let mut filler = fs::File::create(world.path("runs/filler")).expect("a file");
+        while filler.write_all(&[0; 4096]).is_ok() {}
+        let ended = weigh.end();
+        ended.assert_error(&["o space left", "runs/", "free space", "weigh run --resume runs/"]);
+        let kept = world.blocks();
+        assert!((1..4).contains(&kept), "{kept} whole blocks");
+        world.assert_nothing_left();
+        drop(filler);
+        fs::remove_file(world.path("runs/filler")).expect("the filler goes");
+        let remounted =
+            std::process::Command::new("mount").args(["-o", "remount,size=64m"]).arg(&disk.0).status();
+        assert!(remounted.is_ok_and(|status| status.success()));
+        let run = world.run_folder();
+        world.weigh(&["run", "--resume", run.to_str().expect("UTF-8")]).end().assert_measured();
+        assert!(world.blocks() >= 4);
+        world.assert_nothing_left();
+    });
 }
 
 #[test]

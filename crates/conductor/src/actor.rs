@@ -9,7 +9,7 @@ use weighbridge_lab::catalog::Catalog;
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::CoreLayout;
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
-use weighbridge_lab::logs::last_lines;
+use weighbridge_lab::logs::{excerpt, last_lines};
 use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_lab::service::Service;
 use weighbridge_load::dial::{ResolveError, resolve};
@@ -18,7 +18,7 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{ServiceFacts, VariantId};
 use weighbridge_workload::Address;
 
-use crate::hook::said;
+use crate::hook::LINES;
 
 /// A service that says nothing for so long will say nothing.
 const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
@@ -171,45 +171,16 @@ impl Stage<'_> {
         recipe: &Recipe,
         workload: &WorkloadSpec,
     ) -> Result<Actor, ActorError> {
-        let log = |stream: &str| self.logs.join(format!("{block:03}-{}-{stream}.log", id.0));
+        let logs = ["err", "out"].map(|stream| self.logs.join(format!("{block:03}-{}-{stream}.log", id.0)));
         let (mut launch, may_freeze) = match recipe {
             Recipe::Url { address, addresses } => {
-                return Ok(Actor {
-                    variant: id,
-                    name: variant.name.clone(),
-                    address: address.clone(),
-                    addresses: addresses.clone(),
-                    facts: ServiceFacts::default(),
-                    running: None,
-                    may_freeze: false,
-                    logs: Vec::new(),
-                });
+                return Ok(Actor::elsewhere(id, variant, address.clone(), addresses.clone()));
             }
             Recipe::Service { service, .. } => {
-                let workload = match workload {
-                    WorkloadSpec::Pingpong { .. } => "pingpong",
-                    // The user's own requests ask whatever the service's default workload offers.
-                    WorkloadSpec::Http { .. } => {
-                        service.workloads().first().map_or("pingpong", String::as_str)
-                    }
-                };
-                let launch = service.launch(workload, variant.protocol.name(), &log("out"), &log("err"));
-                (launch, service.freezing() == weighbridge_lab::service::Freezing::Safe)
+                let safe = service.freezing() == weighbridge_lab::service::Freezing::Safe;
+                (service_launch(service, variant, workload, &logs), safe)
             }
-            Recipe::Command { argv, ready, .. } => {
-                let launch = Launch {
-                    name: variant.name.clone(),
-                    command: argv.clone(),
-                    environment: Vec::new(),
-                    folder: None,
-                    cores: None,
-                    stdout: log("out"),
-                    stderr: log("err"),
-                    ready: *ready,
-                    ready_timeout: READY_TIMEOUT,
-                };
-                (launch, true)
-            }
+            Recipe::Command { argv, ready, .. } => (command_launch(argv, *ready, variant, &logs), true),
         };
         launch.name.clone_from(&variant.name);
         launch.cores = Some(self.cores.service().to_vec());
@@ -231,8 +202,43 @@ impl Stage<'_> {
             },
             running: Some(running),
             may_freeze: may_freeze && self.freeze,
-            logs: vec![log("err"), log("out")],
+            logs: logs.to_vec(),
         })
+    }
+}
+
+/// How a service of the catalogue is started.
+fn service_launch(
+    service: &Service,
+    variant: &Variant,
+    workload: &WorkloadSpec,
+    [stderr, stdout]: &[PathBuf; 2],
+) -> Launch {
+    let workload = match workload {
+        WorkloadSpec::Pingpong { .. } => "pingpong",
+        // The user's own requests ask whatever the service's default workload offers.
+        WorkloadSpec::Http { .. } => service.workloads().first().map_or("pingpong", String::as_str),
+    };
+    service.launch(workload, variant.protocol.name(), stdout, stderr)
+}
+
+/// How a program of the user's own is started.
+fn command_launch(
+    argv: &[String],
+    ready: Ready,
+    variant: &Variant,
+    [stderr, stdout]: &[PathBuf; 2],
+) -> Launch {
+    Launch {
+        name: variant.name.clone(),
+        command: argv.to_vec(),
+        environment: Vec::new(),
+        folder: None,
+        cores: None,
+        stdout: stdout.clone(),
+        stderr: stderr.clone(),
+        ready,
+        ready_timeout: READY_TIMEOUT,
     }
 }
 
@@ -278,6 +284,20 @@ pub(crate) fn environment(variant: &Variant) -> Result<Vec<(String, String)>, Ac
 }
 
 impl Actor {
+    /// A server that somebody else runs: it is up, as far as can be told before it is asked.
+    fn elsewhere(id: VariantId, variant: &Variant, address: Address, addresses: Vec<SocketAddr>) -> Self {
+        Self {
+            variant: id,
+            name: variant.name.clone(),
+            address,
+            addresses,
+            facts: ServiceFacts::default(),
+            running: None,
+            may_freeze: false,
+            logs: Vec::new(),
+        }
+    }
+
     /// Stops the process in its tracks where that is ours to do. Idempotent.
     pub fn freeze(&mut self) -> Result<(), ActorError> {
         self.change(Running::freeze)
@@ -333,8 +353,8 @@ impl Actor {
     /// How the process ended and what it said last, where it is ours and has ended.
     pub fn death(&mut self) -> Option<String> {
         let exit = self.running.as_mut()?.exit()?;
-        let last = self.logs.iter().map(|log| last_lines(log, 3)).find(|lines| !lines.is_empty());
-        Some(format!("`{}` ended with {exit}{}", self.name, said(&last.unwrap_or_default())))
+        let last = self.logs.iter().map(|log| last_lines(log, LINES)).find(|lines| !lines.is_empty());
+        Some(format!("`{}` ended with {exit}{}", self.name, excerpt(&last.unwrap_or_default())))
     }
 
     /// Ends the process as the contract says.

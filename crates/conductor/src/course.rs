@@ -3,6 +3,7 @@
 //!
 //! It decides nothing about figures, and never how long or how often: those are the judge's steps.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -13,7 +14,7 @@ use weighbridge_lab::cores::{CoreLayout, pin_current_thread};
 use weighbridge_lab::custody::CustodyError;
 use weighbridge_lab::guardian::Guardian;
 use weighbridge_lab::launch::Lab;
-use weighbridge_lab::registry::{self, Registry};
+use weighbridge_lab::registry::{self, Registry, RegistryError};
 use weighbridge_model::event::{Event, Interim, TimedEvent};
 use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::plan::Plan;
@@ -58,6 +59,7 @@ pub(crate) fn measure(
     let mut course = Course {
         experiment,
         question: question(experiment, Some(&cores), run),
+        void_before: judge::gather::Gathered::new(&done).void.len() as u32,
         times: done.chunk_by(|a, b| a.block == b.block).map(BlockTimes::of).collect(),
         trials: done,
         began,
@@ -109,7 +111,7 @@ impl<'a> Shop<'a> {
         // Runs in different folders may have the same name; processes that live at the same time have not.
         let name = format!("{name}-{}", std::process::id());
         let registry = match registry::default_base().filter(|_| ours) {
-            Some(base) => Some(Registry::create(&base, &name)?),
+            Some(base) => Some(own_registry(&base, &name)?),
             None => None,
         };
         let lab = Lab::new(&name, guardian, registry).called_off_by(options.control.window.clone());
@@ -146,11 +148,35 @@ impl<'a> Shop<'a> {
     }
 }
 
+/// A registry of this name, with a number behind it where a dead run left one: in containers every process may have
+/// the same number.
+fn own_registry(base: &Path, name: &str) -> Result<Registry, RegistryError> {
+    let mut made = Registry::create(base, name);
+    for number in 2..100 {
+        match &made {
+            Err(RegistryError::Write { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+                made = Registry::create(base, &format!("{name}-{number}"));
+            }
+            _ => break,
+        }
+    }
+    made
+}
+
+/// Other runs on this host that are under way.
+fn others() -> Vec<String> {
+    // A list that cannot be read warns of nothing; making the own registry will tell what is wrong.
+    let listed = registry::default_base().and_then(|base| registry::list(&base).ok()).unwrap_or_default();
+    listed.into_iter().filter(|listed| !listed.is_stale()).map(|listed| listed.run).collect()
+}
+
 /// A run under way.
 struct Course<'a> {
     experiment: &'a Experiment,
     question: judge::Question,
     trials: Vec<TrialRecord>,
+    /// Void blocks of before this process.
+    void_before: u32,
     times: Vec<BlockTimes>,
     began: Timestamp,
     writer: &'a mut RunWriter,
@@ -191,6 +217,10 @@ impl Course<'_> {
         options: &Options,
         cores: &CoreLayout,
     ) -> Result<(), RunError> {
+        for other in others() {
+            let text = format!("run `{other}` is under way too: each disturbs the other's figures");
+            self.say(Event::Warning { text })?;
+        }
         let name = folder_name(self.writer.folder());
         let logs = self.logs();
         let shop = Shop::open(&name, recipes, options, cores, &logs)?;
@@ -213,6 +243,8 @@ impl Course<'_> {
         loop {
             let logs = self.log_ratios();
             let (used, void, reason) = self.counts();
+            // What disturbed the run before it was gone on with may be over: blocks of then do not end it now.
+            let void = void - self.void_before;
             let history = self.history(used, void, &logs);
             let of = match bench.rule.next(&history) {
                 BlockStep::Run { of } => of,

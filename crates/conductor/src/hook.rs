@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use weighbridge_lab::errand::{self, Errand};
-use weighbridge_lab::logs::last_lines;
+use weighbridge_lab::logs::{excerpt, last_lines};
 
 use crate::control::{Ask, Control};
+
+/// Lines of a log that a message is made of.
+pub(crate) const LINES: usize = 20;
 
 /// Why a hook did not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -74,15 +77,10 @@ pub(crate) fn run(
         Errand::CalledOff => Err(HookError::CalledOff(name)),
         Errand::Ended(status) if status.success() => Ok(()),
         Errand::Ended(status) => {
-            let said = said(&last_lines(&log, 3));
+            let said = excerpt(&last_lines(&log, LINES));
             Err(HookError::Failed { name, command: command.to_owned(), status, said })
         }
     }
-}
-
-/// The end of a program's output, to follow what happened to it.
-pub(crate) fn said(lines: &[String]) -> String {
-    if lines.is_empty() { String::new() } else { format!("; its last lines: {}", lines.join(" | ")) }
 }
 
 #[cfg(test)]

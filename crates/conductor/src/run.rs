@@ -80,7 +80,7 @@ pub enum RunError {
     #[error("interrupted before anything was measured")]
     InterruptedEarly,
     /// The run failed, and whole blocks are kept.
-    #[error("{cause}; {}: mend that and go on with `weigh run --resume {}`", kept(*.blocks), folder.display())]
+    #[error("{cause}; {}, go on with `weigh run --resume {}`", kept(*.blocks), folder.display())]
     Cut {
         /// What went wrong.
         cause: Box<RunError>,
@@ -150,7 +150,7 @@ pub enum RunError {
     },
     /// Too many blocks were disturbed.
     #[error(
-        "{void} blocks were thrown away and {used} count: {reason}; quiet the machine or mend the service, then run again"
+        "{void} blocks were thrown away and {used} count: {reason}; quiet the machine or mend the service"
     )]
     Disturbed {
         /// Blocks thrown away.

@@ -22,7 +22,7 @@ use crate::cores::{CoreId, core_list};
 use crate::custody::{Custody, CustodyError, Thing};
 use crate::freeze::{FreezeMethod, Unit};
 use crate::guardian::Guardian;
-use crate::logs::{LineFinder, last_lines};
+use crate::logs::{LineFinder, excerpt, last_lines};
 use crate::ports::{self, Listener};
 use crate::process::{Exit, Running};
 use crate::procfs::{Pid, ProcessIdentity};
@@ -126,7 +126,7 @@ pub enum LaunchError {
     #[error(transparent)]
     Custody(#[from] CustodyError),
     /// Its port is taken: found before the start, or said by exit code 3.
-    #[error("the port of `{name}`{} is in use{}; stop what holds it or choose another{}", named(.port), held(.holder), last(.output))]
+    #[error("the port of `{name}`{} is in use{}; stop what holds it or choose another{}", named(.port), held(.holder), excerpt(.output))]
     PortInUse {
         /// The role.
         name: String,
@@ -138,7 +138,7 @@ pub enum LaunchError {
         output: Vec<String>,
     },
     /// It says by exit code 2 that its configuration is bad.
-    #[error("`{name}` refused its configuration (exit code 2); check protocol, workload and environment{}", last(.output))]
+    #[error("`{name}` refused its configuration (exit code 2); check protocol, workload and environment{}", excerpt(.output))]
     BadConfiguration {
         /// The role.
         name: String,
@@ -146,7 +146,7 @@ pub enum LaunchError {
         output: Vec<String>,
     },
     /// It ended before it was ready.
-    #[error("`{name}` ended with {exit} before it was ready; it must stay in the foreground{}", last(.output))]
+    #[error("`{name}` ended with {exit} before it was ready; it must stay in the foreground{}", excerpt(.output))]
     Exited {
         /// The role.
         name: String,
@@ -156,7 +156,7 @@ pub enum LaunchError {
         output: Vec<String>,
     },
     /// It was not ready in time, and was killed.
-    #[error("`{name}` was not ready within {waited}: {wanted}{}", last(.output))]
+    #[error("`{name}` was not ready within {waited}: {wanted}{}", excerpt(.output))]
     NeverReady {
         /// The role.
         name: String,
@@ -189,16 +189,6 @@ fn named(port: &Option<u16>) -> String {
 
 fn held(holder: &Option<Pid>) -> String {
     holder.map(|pid| format!(" by process {pid}")).unwrap_or_default()
-}
-
-/// The end of the output for a one-line message.
-fn last(output: &[String]) -> String {
-    let from = output.len().saturating_sub(3);
-    if output.is_empty() {
-        String::new()
-    } else {
-        format!("; its last lines: {}", output[from..].join(" | "))
-    }
 }
 
 impl LaunchError {

@@ -53,6 +53,16 @@ pub fn last_lines(path: &Path, most: usize) -> Vec<String> {
     lines
 }
 
+/// The end of a program's output for a message of one line: the first of `lines` (where Go, Java and most command
+/// lines tell what is wrong) and the last two (where Python does).
+pub fn excerpt(lines: &[String]) -> String {
+    match lines {
+        [] => String::new(),
+        [first, _, .., before, last] => format!("; it said: {first} | … | {before} | {last}"),
+        few => format!("; it said: {}", few.join(" | ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +80,14 @@ mod tests {
         file.write_all(b"81\r\nmore\n").expect("room");
         assert_eq!(finder.find().as_deref(), Some("ready 8081"));
         assert_eq!(finder.find(), None);
+    }
+
+    #[test]
+    fn an_excerpt_has_the_first_line_and_the_last_two() {
+        let lines: Vec<String> = (1..=5).map(|n| n.to_string()).collect();
+        assert_eq!(excerpt(&lines), "; it said: 1 | … | 4 | 5");
+        assert_eq!(excerpt(&lines[..3]), "; it said: 1 | 2 | 3");
+        assert_eq!(excerpt(&[]), "");
     }
 
     #[test]

@@ -107,7 +107,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("events.jsonl");
         let good = serde_json::to_string(&warning(1)).unwrap();
-        std::fs::write(&path, format!("{good}\n{good}\n{{\"at_ns\":1,\"event\":\"party\"}}\n{good}\n")).unwrap();
+        std::fs::write(&path, format!("{good}\n{good}\n{{\"at_ns\":1,\"event\":\"party\"}}\n{good}\n"))
+            .unwrap();
         let error = read_events(&path).unwrap_err().to_string();
         assert!(error.contains("events.jsonl` line 3: unknown variant `party`"), "{error}");
     }

@@ -32,6 +32,11 @@ pub fn run(arguments: &Compare, printer: &Printer) -> anyhow::Result<Exit> {
             let baseline = baseline_of(&folder.summary()?)?;
             compare_variants(&folder, &baseline, variant)?
         }
+        [first, ..] if !is_run(first) => {
+            bail!(
+                "`{first}` is not a run folder; write `weigh compare RUN BASELINE VARIANT`, or two run folders"
+            )
+        }
         _ => bail!("name a run and two of its variants, or two runs: `weigh compare RUN BASELINE VARIANT`"),
     };
     let options = TextOptions { style: printer.style(), columns: printer.columns(), place: None };

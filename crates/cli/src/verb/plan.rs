@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use weighbridge_conductor::conditions;
-use weighbridge_conductor::run::{Options, plan_value};
+use weighbridge_conductor::run::{Options, check, plan_value};
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::plan::Plan as Order;
 use weighbridge_report::Format;
 
-use super::support::{options, quicken, read_experiment};
+use super::support::{folder_of, options, quicken, read_experiment};
 use crate::args::Plan;
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -21,7 +21,14 @@ pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
     if arguments.quick {
         quicken(&mut experiment);
     }
-    let options = Options { quick: arguments.quick, ..options(PathBuf::from("runs"))? };
+    let options = Options {
+        quick: arguments.quick,
+        experiment_folder: folder_of(&arguments.experiment),
+        ..options(PathBuf::from("runs"))?
+    };
+    if let Err(error) = check(&experiment, &options) {
+        printer.warning(format_args!("it cannot be run here as it is: {error}"));
+    }
     let text = match arguments.format {
         Format::Text => describe(&experiment),
         Format::Json => serde_json::to_string_pretty(&plan_value(&experiment, &options))?,

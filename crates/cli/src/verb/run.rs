@@ -10,7 +10,7 @@ use weighbridge_model::gate::Gate;
 use weighbridge_report::{Format, TextOptions, render, render_suite};
 use weighbridge_store::RunFolder;
 
-use super::support::{Destination, Stored, gates, options, pass_gates, quicken, read_experiment};
+use super::support::{Destination, Stored, folder_of, gates, options, pass_gates, quicken, read_experiment};
 use crate::args::{Output, Run};
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -101,9 +101,11 @@ fn show(
     (destination, format): (Destination, Format),
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let place = write_report(folder, stored)?.display().to_string();
+    let page = write_report(folder, stored)?;
+    let place = folder.path().display().to_string();
     let text = TextOptions { style: printer.style(), columns: printer.columns(), place: Some(&place) };
     destination.write(&render(format, &stored.report(), &text), printer)?;
+    printer.note(format_args!("wrote `{}`", page.display()));
     Ok(pass_gates(stored.summary(), gates, printer))
 }
 
@@ -163,11 +165,6 @@ fn experiments(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
         bail!("`{}` holds no experiment; a suite is a folder of `.toml` files", path.display());
     }
     Ok(files)
-}
-
-fn folder_of(file: &Path) -> Option<PathBuf> {
-    let folder = file.canonicalize().ok()?;
-    folder.parent().map(Path::to_owned)
 }
 
 /// Keeps the variants named, in the order named.

@@ -39,6 +39,12 @@ pub fn read_text(path: &Path) -> anyhow::Result<(String, String)> {
     Ok((name, text))
 }
 
+/// The folder of an experiment file, where services are sought first; none of stdin.
+pub fn folder_of(file: &Path) -> Option<PathBuf> {
+    let file = file.canonicalize().ok()?;
+    file.parent().map(Path::to_owned)
+}
+
 /// Reads an experiment.
 pub fn read_experiment(path: &Path) -> anyhow::Result<Experiment> {
     let (name, text) = read_text(path)?;

@@ -11,7 +11,7 @@ use weighbridge_lab::service::Service;
 use weighbridge_report::Format;
 
 use super::services::{build_one, selected};
-use super::support::{options, read_experiment};
+use super::support::{folder_of, options, read_experiment};
 use crate::args::Verify;
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -80,8 +80,7 @@ fn line(service: &str, row: &Row) -> String {
 
 fn experiment(file: &Path, format: Format, printer: &Printer) -> anyhow::Result<Exit> {
     let experiment = read_experiment(file)?;
-    let folder = file.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
-    let options = Options { experiment_folder: folder, ..options("runs".into())? };
+    let options = Options { experiment_folder: folder_of(file), ..options("runs".into())? };
     let checked = run::verify(experiment, &options, &mut |_| {})?;
     let text = match format {
         Format::Json => serde_json::to_string_pretty(&json!({ "requests": checked, "agree": true }))?,

@@ -9,6 +9,7 @@
 
 pub mod server;
 
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -285,6 +286,7 @@ impl Weigh<'_> {
         let start = Instant::now();
         while !holds(self.world) {
             let ended = self.child.try_wait().expect("it can be waited for");
+            note_disturbance(&self.stderr());
             assert!(ended.is_none(), "ended ({ended:?}) before {what}: {}", self.stderr());
             assert!(start.elapsed() < PATIENCE, "{what} did not come about: {}", self.stderr());
             std::thread::sleep(Duration::from_millis(2));
@@ -320,9 +322,11 @@ impl Weigh<'_> {
             }
             std::thread::sleep(Duration::from_millis(2));
         };
-        let [stdout, stderr] = self.output.each_ref().map(|path| {
-            String::from_utf8_lossy(&fs::read(path).expect("its output")).into_owned()
-        });
+        let [stdout, stderr] = self
+            .output
+            .each_ref()
+            .map(|path| String::from_utf8_lossy(&fs::read(path).expect("its output")).into_owned());
+        note_disturbance(&stderr);
         Ended { code: status.code(), stdout, stderr, took: start.elapsed() }
     }
 }
@@ -358,6 +362,15 @@ impl Ended {
         self
     }
 
+    /// Fails unless this gate failed, which is said on stderr. Figures that a disturbed host made invalid are worse
+    /// (code 3).
+    #[track_caller]
+    pub fn assert_gate_failed(&self, gate: &str) -> &Self {
+        assert!(matches!(self.code, Some(1 | 3)), "{self}");
+        assert!(self.says(&format!("gate failed: `{gate}`: ")), "{self}");
+        self
+    }
+
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("no JSON ({error}): {self}"))
@@ -371,7 +384,36 @@ impl Ended {
 
 impl std::fmt::Display for Ended {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "code {:?} after {:?}\nstdout: {}\nstderr: {}", self.code, self.took, self.stdout, self.stderr)
+        write!(
+            f,
+            "code {:?} after {:?}\nstdout: {}\nstderr: {}",
+            self.code, self.took, self.stdout, self.stderr
+        )
+    }
+}
+
+/// Tells a story that measures, and tells it again where the hypervisor took the host's time in the middle of it: then
+/// blocks are void, as they must be, and there are other numbers of them than the story tells of.
+pub fn told(story: fn()) {
+    for _ in 0..2 {
+        DISTURBED.set(false);
+        match std::panic::catch_unwind(story) {
+            Ok(()) => return,
+            Err(failure) if !DISTURBED.get() => std::panic::resume_unwind(failure),
+            Err(_) => {}
+        }
+    }
+    story();
+}
+
+thread_local! {
+    /// Whether a run of this thread's story lost a block to the hypervisor.
+    static DISTURBED: Cell<bool> = const { Cell::new(false) };
+}
+
+fn note_disturbance(stderr: &str) {
+    if stderr.contains("the hypervisor took") {
+        DISTURBED.set(true);
     }
 }
 
@@ -397,10 +439,8 @@ pub fn probe(name: &str, law: &str) -> String {
 /// Sends a signal to one process.
 pub fn send(signal: &str, pid: u32) {
     // A process that has just ended cannot be signalled, which is fine.
-    let _ = Command::new("kill")
-        .args([&format!("-{signal}"), &pid.to_string()])
-        .stderr(Stdio::null())
-        .status();
+    let _ =
+        Command::new("kill").args([&format!("-{signal}"), &pid.to_string()]).stderr(Stdio::null()).status();
 }
 
 /// The letter of a process's state: `T` stopped, `S` asleep …
@@ -418,6 +458,12 @@ pub fn is_frozen(pid: u32) -> bool {
         events.lines().any(|line| line == "frozen 1")
     });
     frozen || state(pid) == Some('T')
+}
+
+/// Says loudly that a story cannot be told here.
+#[allow(clippy::print_stderr)]
+pub fn skipped(why: &str) {
+    eprintln!("SKIPPED: {why}");
 }
 
 /// Waits until something holds.
