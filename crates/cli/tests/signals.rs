@@ -299,6 +299,23 @@ fn ctrl_z_while_services_start_begins_the_block_again() {
 }
 
 #[test]
+fn ctrl_z_while_answers_are_compared_asks_again() {
+    let world = World::idle();
+    let silent = Server::silent();
+    let load = "[load]\nwarmup = \"20 ms\"\ntimeout = \"60 s\"";
+    let url = format!("name = \"b\"\nurl = \"{}\"", silent.url());
+    world.experiment_with(load, &[&probe("a", "null"), &url]);
+    let mut weigh = world.run(&[]).start();
+    weigh.until_event("started", 2);
+    std::thread::sleep(Duration::from_millis(200));
+    suspend(&world, &weigh);
+    weigh.until_event("started", 4);
+    assert_eq!(world.count("block-void"), 1);
+    let ended = weigh.end_by("INT");
+    assert_interrupted(&world, &ended);
+}
+
+#[test]
 fn ctrl_z_outside_a_block_stops_at_once_and_voids_nothing() {
     told(|| {
         let world = World::new();

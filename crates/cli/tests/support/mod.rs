@@ -225,6 +225,11 @@ impl Drop for World {
         }
         for group in self.groups() {
             let _ = fs::write(group.join("cgroup.kill"), "1");
+            // It can be removed once the kernel has ended its processes.
+            let _ = (0..100).any(|_| {
+                std::thread::sleep(Duration::from_millis(5));
+                fs::remove_dir(&group).is_ok()
+            });
         }
     }
 }
