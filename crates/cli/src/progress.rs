@@ -44,12 +44,8 @@ impl<'a> Progress<'a> {
             Event::RunStarted { title, variants, points, blocks, budget, .. } => {
                 self.budget = *budget;
                 let points = if *points > 1 { format!(", {points} points") } else { String::new() };
-                let blocks = match blocks {
-                    (least, most) if least == most => format!("{least} blocks"),
-                    (least, most) => format!("{least} to {most} blocks"),
-                };
-                let variants = variants.join(" against ");
-                self.line(&format!("{title}: {variants}{points}, {blocks}, about {budget}"));
+                let (variants, blocks) = (variants.join(", "), span(blocks.0, blocks.1));
+                self.line(&format!("{title}: {variants}{points}, {blocks} blocks, about {budget}"));
             }
             Event::Building { service } => self.status(&format!("building `{service}`")),
             Event::Unavailable { variant, reason } => {
@@ -133,6 +129,11 @@ impl Drop for Progress<'_> {
     fn drop(&mut self) {
         self.clear();
     }
+}
+
+/// `6 to 30`, or `6` where both are the same.
+pub fn span(least: u32, most: u32) -> String {
+    if least == most { least.to_string() } else { format!("{least} to {most}") }
 }
 
 fn show(point: &PointLabel) -> String {

@@ -50,7 +50,7 @@ fn json_of_a_run_has_the_published_keys_and_stands_alone_on_stdout() {
         for key in ["name", "validity", "requests", "errors"] {
             assert!(keys(&result["variants"][0]).contains(&key), "`{key}`");
         }
-        assert!(ended.says("story: a against b, 4 blocks"), "progress is on stderr: {ended}");
+        assert!(ended.says("story: a, b, 4 blocks"), "progress is on stderr: {ended}");
         assert_eq!(ended.stderr.matches("block ").count(), 4, "a line a block where nobody watches: {ended}");
         let stored: Value = world.json("summary.json");
         assert_eq!(stored["costs"], result["costs"]);

@@ -14,6 +14,7 @@ use super::support::{folder_of, options, quicken, read_experiment};
 use crate::args::Plan;
 use crate::exit::Exit;
 use crate::printer::Printer;
+use crate::progress::span;
 
 /// Prints the plan.
 pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
@@ -52,7 +53,7 @@ fn describe(experiment: &Experiment) -> String {
         let _ = writeln!(text, "point    {}", conditions(point));
     }
     let _ =
-        writeln!(text, "\nblocks   {} to {}, within {}", rules.blocks_min, rules.blocks_max, rules.budget);
+        writeln!(text, "\nblocks   {}, within {}", span(rules.blocks_min, rules.blocks_max), rules.budget);
     match rules.until {
         Some(until) => {
             let _ = writeln!(
