@@ -4,7 +4,7 @@ use weighbridge_judge as judge;
 use weighbridge_lab::cores::CoreLayout;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::record::{TrialRecord, VariantId};
-use weighbridge_model::summary::{Cost, Detail, Summary, Validity, Verdict};
+use weighbridge_model::summary::{Cost, Summary, Validity, Verdict};
 use weighbridge_store::{ReadError, RunFolder};
 
 use crate::question::question;
@@ -74,7 +74,7 @@ pub fn compare_variants(folder: &RunFolder, baseline: &str, variant: &str) -> Re
         place.is_some()
     });
     experiment.variants = kept.map(|(_, variant)| variant).to_vec();
-    Ok(judged(folder, &experiment, &trials)?.0)
+    judged(folder, &experiment, &trials)
 }
 
 /// Two runs. Unless they are the same one, they were not measured together, and the machine may have changed between
@@ -118,15 +118,6 @@ pub fn compare_runs(first: &RunFolder, second: &RunFolder) -> Result<Comparison,
     Ok(Comparison::NotTogether(one))
 }
 
-/// Judges the blocks that a run folder holds, again.
-///
-/// # Errors
-/// See [`CompareError`].
-pub fn rejudge(folder: &RunFolder) -> Result<(Summary, Detail), CompareError> {
-    let trials = trials_of(folder)?;
-    judged(folder, &experiment_of(folder)?, &trials)
-}
-
 fn experiment_of(folder: &RunFolder) -> Result<Experiment, CompareError> {
     let run = folder.path().display().to_string();
     Experiment::parse("experiment.toml", &folder.experiment()?)
@@ -141,7 +132,7 @@ fn judged(
     folder: &RunFolder,
     experiment: &Experiment,
     trials: &[TrialRecord],
-) -> Result<(Summary, Detail), CompareError> {
+) -> Result<Summary, CompareError> {
     let stored = folder.summary()?;
     let run = judge::Run {
         title: stored.title,
@@ -153,5 +144,5 @@ fn judged(
         unavailable: stored.unavailable,
     };
     let question = question(experiment, CoreLayout::detect().ok().as_ref(), run);
-    Ok((judge::summarise(&question, trials), judge::detail(&question, trials)))
+    Ok(judge::summarise(&question, trials))
 }

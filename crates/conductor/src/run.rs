@@ -29,7 +29,7 @@ use crate::environment;
 use crate::hook::HookError;
 
 /// Open load above this against an address that is neither loopback nor private must be allowed explicitly.
-const REMOTE_RATE: f64 = 1_000.0;
+pub const REMOTE_RATE: f64 = 1_000.0;
 
 /// How a run is done, beside the experiment.
 #[derive(Debug, Clone)]

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::{CoreId, CoreLayout, parse_core_list, pin_current_thread};
 use weighbridge_lab::ports::listener_of;
+use weighbridge_lab::procfs::Pid;
 use weighbridge_load::dial::{ResolveError, TcpDial, resolve};
 use weighbridge_load::generator::{self, ConnectError, Generator, Progress, Trouble, WindowSpec};
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
@@ -17,6 +18,9 @@ use weighbridge_workload::{Address, Workload, WorkloadError};
 
 use crate::block::settings;
 use crate::control::{Ask, Control};
+
+/// What is wrong where servers leave the client no core.
+const SHARING: &str = "client and server share a core";
 
 /// The only variant.
 const VARIANT: VariantId = VariantId(0);
@@ -114,7 +118,11 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
     let (host, port) =
         single.connect_to.clone().unwrap_or_else(|| (single.url.host.clone(), single.url.port));
     let addresses = resolve(&host, port)?;
-    let (core, sharing) = client_core(&addresses, threads);
+    // Several threads are the scheduler's to place.
+    let layout = CoreLayout::detect().ok().filter(|_| threads == 1);
+    let core = layout.as_ref().map(|layout| client_core(layout, &addresses));
+    let sharing = (core == Some(None)).then(|| SHARING.to_owned());
+    let core = core.flatten();
     let address = Address { authority: single.url.authority(), base: single.url.path.clone() };
     let environment = |name: &str| std::env::var(name).ok();
     let workload =
@@ -282,26 +290,43 @@ impl Share<'_> {
     }
 }
 
-/// The core for a single client thread, and what is wrong with it. A server on this host that is bound to some cores
-/// is kept away from; one that may run anywhere will be moved away by the scheduler.
-pub(crate) fn client_core(addresses: &[SocketAddr], threads: u32) -> (Option<CoreId>, Option<String>) {
-    let Ok(layout) = CoreLayout::detect() else { return (None, None) };
-    if threads > 1 {
-        return (None, None);
-    }
-    let local = addresses.iter().find(|address| address.ip().is_loopback());
-    let pid = local.and_then(|address| listener_of(address.port()).pid());
-    let bound = pid.and_then(|pid| {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", pid.get())).ok()?;
-        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-        parse_core_list(list.trim())
-    });
+/// The core for the client's thread: the last one that no server at these addresses is bound to, or `None` where they
+/// leave none. A server that may run on every core counts for nothing: the scheduler will move it away.
+pub(crate) fn client_core(layout: &CoreLayout, addresses: &[SocketAddr]) -> Option<CoreId> {
     let all: Vec<CoreId> = layout.service().iter().copied().chain([layout.client()]).collect();
-    let Some(bound) = bound.filter(|bound| !all.iter().all(|core| bound.contains(core))) else {
-        return (Some(layout.client()), None);
-    };
-    match all.iter().rev().find(|core| !bound.contains(core)) {
-        Some(core) => (Some(*core), None),
-        None => (None, Some("client and server share their cores".to_owned())),
+    let local = addresses.iter().filter(|address| address.ip().is_loopback());
+    let bound = local.filter_map(|address| allowed_cores(listener_of(address.port()).pid()?));
+    let bound: Vec<Vec<CoreId>> =
+        bound.filter(|cores| !all.iter().all(|core| cores.contains(core))).collect();
+    free_core(&all, &bound)
+}
+
+/// The last of `all` that is in no list of `bound`.
+fn free_core(all: &[CoreId], bound: &[Vec<CoreId>]) -> Option<CoreId> {
+    all.iter().rev().copied().find(|core| !bound.iter().any(|cores| cores.contains(core)))
+}
+
+/// The cores that a process may run on; `None` where it is gone or hidden.
+fn allowed_cores(pid: Pid) -> Option<Vec<CoreId>> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", pid.get())).ok()?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    parse_core_list(list.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_client_keeps_off_the_cores_of_bound_servers() {
+        let cores = |numbers: &[u32]| numbers.iter().map(|n| CoreId::new(*n)).collect::<Vec<_>>();
+        let free = |bound: &[&[u32]]| {
+            let bound: Vec<_> = bound.iter().map(|list| cores(list)).collect();
+            free_core(&cores(&[0, 1]), &bound).map(CoreId::get)
+        };
+        assert_eq!(free(&[]), Some(1));
+        assert_eq!(free(&[&[0]]), Some(1));
+        assert_eq!(free(&[&[1]]), Some(0), "the last core is the server's");
+        assert_eq!(free(&[&[0], &[1]]), None, "two servers hold one core each");
     }
 }

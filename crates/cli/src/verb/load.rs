@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use weighbridge_conductor::run::is_public;
+use weighbridge_conductor::run::{REMOTE_RATE, is_public};
 use weighbridge_conductor::single::{self, Ending, Single};
 use weighbridge_judge::gate::{GateOutcome, judge_single};
 use weighbridge_judge::single as judged;
@@ -13,7 +13,7 @@ use weighbridge_model::experiment::{
     Arrivals, Equality, Experiment, Hooks, LoadModel, LoadSpec, PlanRules, Point, Protocol, ReplyCheck,
     RequestSpec, Target, Url, Variant, WorkloadSpec,
 };
-use weighbridge_model::gate::{Bound, Gate};
+use weighbridge_model::gate::{Bound, Gate, Subject};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::summary::{PointLabel, Quantity, Validity};
 use weighbridge_report::load::{LoadModel as ShownModel, LoadSummary, Times, withheld};
@@ -30,8 +30,6 @@ const DURATION: Nanoseconds = Nanoseconds::from_secs(10);
 const BLOCKS: u32 = 6;
 /// Warm-up of several URLs in each block.
 const WARMUP: Nanoseconds = Nanoseconds::from_millis(200);
-/// Open load above this against a public address must be allowed.
-const REMOTE_RATE: f64 = 1_000.0;
 
 /// Carries the verb out.
 pub fn run(arguments: &Load, printer: &Printer) -> anyhow::Result<Exit> {
@@ -59,8 +57,9 @@ fn one(
     gates: &[Gate],
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    if let Some(gate) =
-        gates.iter().find(|gate| matches!(gate.bound, Bound::Change(_)) && gate.text.contains('p'))
+    if let Some(gate) = gates
+        .iter()
+        .find(|gate| matches!((gate.subject, gate.bound), (Subject::Quantity(_), Bound::Change(_))))
     {
         bail!(
             "`{gate}` asks for a change, and one URL has no baseline; give two URLs, or a bound such as `5ms`"

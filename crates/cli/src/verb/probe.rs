@@ -59,14 +59,11 @@ fn law_text(law: &ProbeLaw) -> String {
     match law {
         ProbeLaw::Null => "null".to_owned(),
         // A bare time is the simplest law.
-        ProbeLaw::Delay { law, seed } if law.starts_with(|c: char| c.is_ascii_digit()) => {
-            let _ = seed;
+        ProbeLaw::Delay { law, .. } if law.starts_with(|c: char| c.is_ascii_digit()) => {
             format!("constant:time={law}")
         }
-        ProbeLaw::Delay { law, seed } if law.contains("seed=") || law.starts_with("constant") => {
-            let _ = seed;
-            law.clone()
-        }
+        // A constant draws nothing, and a seed in the law itself is meant.
+        ProbeLaw::Delay { law, .. } if law.contains("seed=") || law.starts_with("constant") => law.clone(),
         ProbeLaw::Delay { law, seed } => format!("{law},seed={seed}"),
         ProbeLaw::Stall { at, length } => {
             let what = if at.bytes().all(|b| b.is_ascii_digit()) { "requests" } else { "after" };
