@@ -122,7 +122,7 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
             }
             Seen::Data(id, bytes.to_vec())
         }
-        Event::Message(..) => panic!("HTTP/1.1 has no messages"),
+        Event::Message(..) | Event::Trailers(..) => panic!("HTTP/1.1 reports neither messages nor trailers"),
         Event::Done(id, outcome) => Seen::Done(id, outcome),
         Event::Drain => Seen::Drain,
         Event::Broken(_) => Seen::Broken,

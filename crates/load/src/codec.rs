@@ -110,6 +110,9 @@ pub enum Event<'a> {
     Data(u64, &'a [u8]),
     /// That many whole messages inside a reply (streaming protocols).
     Message(u64, u32),
+    /// The fields behind a reply's body (HTTP/2 trailers; the status is that of the head). At most once, after all
+    /// data. Not reported where nothing can depend on them.
+    Trailers(u64, Head<'a>),
     /// The reply is over. `Ok` means whole by the protocol's rules; whether it is right is the check's business.
     Done(u64, Outcome),
     /// The peer will close after the outstanding replies: start nothing more here.
@@ -122,6 +125,15 @@ pub enum Event<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the connection takes no further request now; wait for a reply")]
 pub struct Full;
+
+/// What it takes to give up one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cancel {
+    /// The request is forgotten and reported no more; the connection and all other requests go on.
+    Request,
+    /// The protocol cannot take a request back: the connection must be closed.
+    Connection,
+}
 
 /// Where a codec delivers its events.
 pub type Sink<'s> = dyn FnMut(Event<'_>) + 's;
@@ -146,6 +158,10 @@ pub trait Codec {
     /// proper end of the reply.
     fn eof(&mut self, sink: &mut Sink<'_>);
 
+    /// Gives up the request `id`, whose reply took too long. Where it answers [`Cancel::Request`], what it wrote tells
+    /// the peer, and no event names this start of `id` again.
+    fn cancel(&mut self, id: u64, out: &mut Out) -> Cancel;
+
     /// Gives the protocol a chance to act on time (keep-alive probes). Returns when it wants to be called next.
     fn tick(&mut self, now: Timestamp, out: &mut Out, sink: &mut Sink<'_>) -> Option<Timestamp>;
 
@@ -163,40 +179,41 @@ pub enum AnyCodec {
     Http1(Http1),
 }
 
+/// Calls one method of whichever codec it is.
+macro_rules! each {
+    ($any:expr, $codec:ident => $call:expr) => {
+        match $any {
+            AnyCodec::Http1($codec) => $call,
+        }
+    };
+}
+
 impl Codec for AnyCodec {
     fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full> {
-        match self {
-            Self::Http1(codec) => codec.start(id, request, out),
-        }
+        each!(self, codec => codec.start(id, request, out))
     }
 
     fn receive(&mut self, input: &mut In<'_>, out: &mut Out, sink: &mut Sink<'_>) {
-        match self {
-            Self::Http1(codec) => codec.receive(input, out, sink),
-        }
+        each!(self, codec => codec.receive(input, out, sink));
     }
 
     fn eof(&mut self, sink: &mut Sink<'_>) {
-        match self {
-            Self::Http1(codec) => codec.eof(sink),
-        }
+        each!(self, codec => codec.eof(sink));
+    }
+
+    fn cancel(&mut self, id: u64, out: &mut Out) -> Cancel {
+        each!(self, codec => codec.cancel(id, out))
     }
 
     fn tick(&mut self, now: Timestamp, out: &mut Out, sink: &mut Sink<'_>) -> Option<Timestamp> {
-        match self {
-            Self::Http1(codec) => codec.tick(now, out, sink),
-        }
+        each!(self, codec => codec.tick(now, out, sink))
     }
 
     fn room(&self) -> u32 {
-        match self {
-            Self::Http1(codec) => codec.room(),
-        }
+        each!(self, codec => codec.room())
     }
 
     fn reset(&mut self) {
-        match self {
-            Self::Http1(codec) => codec.reset(),
-        }
+        each!(self, codec => codec.reset());
     }
 }

@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, OperationId, Outcome, RequestRecord, Traffic};
 
-use crate::codec::{AnyCodec, Codec, Event, In, Out, Sink};
-use crate::request::Framing;
+use crate::codec::{AnyCodec, Cancel, Codec, Event, In, Out, Sink};
+use crate::pool::Stack;
 use crate::session::{Reply, RequestId, Sessions};
 use crate::sys;
 
@@ -184,7 +184,7 @@ fn next_request(sessions: &mut dyn Sessions, slot: u32, reply: Option<Reply>) ->
 }
 
 impl Connection {
-    pub fn new(framing: Framing, in_flight: u32) -> Self {
+    pub fn new(stack: &Stack, in_flight: u32) -> Self {
         Self {
             link: Link::Closed { retry_at: Timestamp::default() },
             generation: 0,
@@ -198,7 +198,7 @@ impl Connection {
             started: 0,
             fresh: Vec::with_capacity(in_flight as usize),
             life: Life::Persistent,
-            codec: framing.codec(),
+            codec: stack.framing.codec(),
             out: Out::default(),
             rest: Vec::new(),
             baseline: Traffic::default(),
@@ -353,6 +353,7 @@ impl Connection {
             Event::Head(id, head) => sessions.check(slot_of(id)).head(&head),
             Event::Data(id, bytes) => sessions.check(slot_of(id)).data(bytes),
             Event::Message(id, count) => sessions.check(slot_of(id)).messages(count),
+            Event::Trailers(id, fields) => sessions.check(slot_of(id)).trailers(&fields),
             Event::Done(id, outcome) => {
                 let judged = match outcome {
                     Outcome::Ok => {
@@ -374,6 +375,23 @@ impl Connection {
     pub fn oldest(&self) -> Option<Timestamp> {
         let outstanding = self.lanes.iter().filter(|lane| lane.state == LaneState::Sent);
         outstanding.map(|lane| lane.sent).min()
+    }
+
+    /// Gives up every request sent at or before `sent_by` as timed out, one by one, where the protocol can; otherwise
+    /// nothing is changed and the connection must be closed.
+    pub fn cancel(&mut self, sent_by: Timestamp, now: Timestamp, finished: &mut Vec<Finished>) -> Cancel {
+        for at in 0..self.lanes.len() {
+            let lane = &mut self.lanes[at];
+            if lane.state != LaneState::Sent || lane.sent > sent_by {
+                continue;
+            }
+            if self.codec.cancel(at as u64, &mut self.out) == Cancel::Connection {
+                return Cancel::Connection;
+            }
+            self.busy -= 1;
+            finished.push(lane.finish(Outcome::Error(ErrorKind::Timeout), now));
+        }
+        Cancel::Request
     }
 
     /// Ends every request sent at or before `sent_by` as timed out and the other outstanding ones as `others`.

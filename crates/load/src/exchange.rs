@@ -306,7 +306,7 @@ impl Exchange<'_> {
         let Self { codec, out, reply, limits, .. } = self;
         let mut state = State::Incomplete;
         act(codec, out, &mut |event| match event {
-            Event::Head(_, head) => {
+            Event::Head(_, head) | Event::Trailers(_, head) => {
                 reply.status = head.status;
                 let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
                 reply.headers.extend(head.fields.iter().map(|f| (f.name.to_owned(), text(f.value))));

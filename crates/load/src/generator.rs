@@ -13,9 +13,8 @@ use weighbridge_model::record::{
 };
 
 use crate::dial::Dial;
-use crate::pool::{Demand, Io, Pool, Settings, Token};
+use crate::pool::{Demand, Io, Pool, Settings, Stack, Token};
 use crate::recorder::{Recorder, Recording};
-use crate::request::Framing;
 use crate::session::Sessions;
 use crate::sys::{self, Wait};
 use crate::window::{Load, OpenEnd, Stop, Window};
@@ -204,13 +203,13 @@ impl Generator {
         &mut self,
         variant: VariantId,
         settings: Settings,
-        framing: Framing,
+        stack: impl Into<Stack>,
         sessions: Box<dyn Sessions>,
     ) {
         if self.pools.len() <= variant.index() {
             self.pools.resize_with(variant.index() + 1, || None);
         }
-        self.pools[variant.index()] = Some(Pool::new(variant, settings, framing, sessions));
+        self.pools[variant.index()] = Some(Pool::new(variant, settings, &stack.into(), sessions));
     }
 
     /// Closes the variant's connections and forgets it.
@@ -473,7 +472,11 @@ impl<'a, 'p> Run<'a, 'p> {
             last = last.max(Some(record.done));
             match record.outcome {
                 Outcome::Error(
-                    kind @ (ErrorKind::Connect | ErrorKind::Reset | ErrorKind::Timeout | ErrorKind::Protocol),
+                    kind @ (ErrorKind::Connect
+                    | ErrorKind::Tls
+                    | ErrorKind::Reset
+                    | ErrorKind::Timeout
+                    | ErrorKind::Protocol),
                 ) => {
                     self.failures += 1;
                     self.last_failure = kind;

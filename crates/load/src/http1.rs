@@ -11,7 +11,7 @@ use std::mem::MaybeUninit;
 use weighbridge_model::quantity::Timestamp;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
-use crate::codec::{Codec, Event, Full, Head, In, Out, Sink, UNIT_LIMIT};
+use crate::codec::{Cancel, Codec, Event, Full, Head, In, Out, Sink, UNIT_LIMIT};
 use crate::request::{Rendered, ReplyShape};
 
 /// Most header fields in one head; more is a protocol error.
@@ -278,6 +278,11 @@ impl Codec for Http1 {
         }
         self.persistence = Persistence::Close;
         self.abandon(sink);
+    }
+
+    /// Replies come in order and none can be taken back (RFC 9112, section 9.3.2).
+    fn cancel(&mut self, _id: u64, _out: &mut Out) -> Cancel {
+        Cancel::Connection
     }
 
     fn tick(&mut self, _now: Timestamp, _out: &mut Out, _sink: &mut Sink<'_>) -> Option<Timestamp> {

@@ -23,6 +23,6 @@ mod sys;
 pub mod window;
 
 pub use generator::Generator;
-pub use pool::{KeepAlive, Settings};
+pub use pool::{KeepAlive, Settings, Stack};
 pub use recorder::Recording;
 pub use sys::clock;

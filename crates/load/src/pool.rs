@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, Traffic, VariantId};
 
+use crate::codec::Cancel;
 use crate::connection::{Connection, Finished, Judges, LaneState, Link, Parked, Received, Until, Writing};
 use crate::dial::{AfterFailure, Dial};
 use crate::request::Framing;
@@ -69,6 +70,19 @@ impl Default for Settings {
             keep_alive: KeepAlive::Reuse,
             patience: Nanoseconds::from_secs(5),
         }
+    }
+}
+
+/// What lies between a variant's sockets and its requests.
+#[derive(Debug, Clone)]
+pub struct Stack {
+    /// How requests and replies are laid out.
+    pub framing: Framing,
+}
+
+impl From<Framing> for Stack {
+    fn from(framing: Framing) -> Self {
+        Self { framing }
     }
 }
 
@@ -154,7 +168,7 @@ impl Pool {
     pub fn new(
         variant: VariantId,
         settings: Settings,
-        framing: Framing,
+        stack: &Stack,
         mut sessions: Box<dyn Sessions>,
     ) -> Self {
         let in_flight = match settings.keep_alive {
@@ -165,7 +179,7 @@ impl Pool {
         let slots = settings.connections * settings.in_flight;
         sessions.prepare(slots);
         let connections =
-            (0..settings.connections).map(|_| Connection::new(framing, settings.in_flight)).collect();
+            (0..settings.connections).map(|_| Connection::new(stack, settings.in_flight)).collect();
         Self {
             variant,
             settings,
@@ -434,9 +448,15 @@ impl Pool {
             let late = now.since(oldest) >= timeout;
             if late {
                 let sent_by = Timestamp::from_nanos(now.as_nanos() - timeout.as_nanos());
-                return self.lose(io, index, Loss::TimedOut(sent_by));
+                let cancelled = self.connections[index].cancel(sent_by, now, &mut self.finished);
+                if cancelled == Cancel::Connection {
+                    return self.lose(io, index, Loss::TimedOut(sent_by));
+                }
+                self.list_all(index);
             }
-            self.expect(oldest + timeout);
+            if let Some(oldest) = self.connections[index].oldest() {
+                self.expect(oldest + timeout);
+            }
         }
         let connection = &mut self.connections[index];
         let mut judges = judges(&mut *self.sessions, self.settings, index, &mut self.finished);

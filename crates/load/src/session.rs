@@ -73,6 +73,11 @@ pub trait Check {
         let _ = count;
     }
 
+    /// The fields behind the body, where there are any; called at most once, after all data.
+    fn trailers(&mut self, fields: &Head<'_>) {
+        let _ = fields;
+    }
+
     /// The reply is whole: is it what the workload expects? A status outside 200 to 299 is
     /// `Error(Status)` unless the workload wants that status; a wrong content is `Error(Check)`. Not called for a
     /// reply that was cut short, timed out or broke the protocol.

@@ -44,7 +44,7 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
             Some(Seen::Data(last, joined)) if *last == id => joined.extend_from_slice(bytes),
             _ => seen.push(Seen::Data(id, bytes.to_vec())),
         },
-        Event::Message(..) => panic!("HTTP/1.1 has no messages"),
+        Event::Message(..) | Event::Trailers(..) => panic!("HTTP/1.1 reports neither messages nor trailers"),
         Event::Done(id, outcome) => seen.push(Seen::Done(id, outcome)),
         Event::Drain => seen.push(Seen::Drain),
         Event::Broken(kind) => seen.push(Seen::Broken(kind)),

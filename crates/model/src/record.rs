@@ -42,6 +42,8 @@ index!(
 pub enum ErrorKind {
     /// No connection: refused, unreachable, or not established in time.
     Connect,
+    /// No TLS session on an established connection: an alert, a certificate that does not hold, no common protocol.
+    Tls,
     /// The connection ended (reset or closed) before the reply was whole.
     Reset,
     /// No whole reply within the request's timeout.
@@ -56,13 +58,14 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Every kind, in the order of counts.
-    pub const ALL: [Self; 6] =
-        [Self::Connect, Self::Reset, Self::Timeout, Self::Protocol, Self::Status, Self::Check];
+    pub const ALL: [Self; 7] =
+        [Self::Connect, Self::Tls, Self::Reset, Self::Timeout, Self::Protocol, Self::Status, Self::Check];
 
     /// The kind's name as in JSON and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Connect => "connect",
+            Self::Tls => "tls",
             Self::Reset => "reset",
             Self::Timeout => "timeout",
             Self::Protocol => "protocol",
@@ -113,6 +116,9 @@ pub struct RequestRecord {
 pub struct ErrorCounts {
     /// See [`ErrorKind::Connect`].
     pub connect: u64,
+    /// See [`ErrorKind::Tls`].
+    #[serde(default)]
+    pub tls: u64,
     /// See [`ErrorKind::Reset`].
     pub reset: u64,
     /// See [`ErrorKind::Timeout`].
@@ -130,6 +136,7 @@ impl ErrorCounts {
     pub fn get_mut(&mut self, kind: ErrorKind) -> &mut u64 {
         match kind {
             ErrorKind::Connect => &mut self.connect,
+            ErrorKind::Tls => &mut self.tls,
             ErrorKind::Reset => &mut self.reset,
             ErrorKind::Timeout => &mut self.timeout,
             ErrorKind::Protocol => &mut self.protocol,

@@ -37,6 +37,14 @@ pub enum WorkloadError {
         /// What is wrong with it.
         source: RenderError,
     },
+    /// The workload's operations have no form in that protocol.
+    #[error("workload `{workload}` cannot be carried by protocol `{}`; docs/EXPERIMENT.md lists which protocols each workload has", .protocol.name())]
+    Unbound {
+        /// The workload.
+        workload: &'static str,
+        /// The protocol asked for.
+        protocol: Protocol,
+    },
     /// A value says `env:NAME` and the environment has no such name.
     #[error(
         "request `{name}`: header `{header}` asks for `env:{variable}`, which is not set; export it and run again"
@@ -89,6 +97,9 @@ impl Workload {
     ) -> Result<Self, WorkloadError> {
         let framing = match protocol {
             Protocol::Http1Json => Framing::Http1,
+            Protocol::Http2Json | Protocol::Grpc | Protocol::Memcached | Protocol::Resp => {
+                return Err(WorkloadError::Unbound { workload: spec.name(), protocol });
+            }
         };
         let mut entries = Vec::new();
         let (mix, equality) = match spec {

@@ -240,6 +240,18 @@ pub enum Protocol {
     #[default]
     #[serde(rename = "http1-json")]
     Http1Json,
+    /// JSON over HTTP/2: cleartext by prior knowledge, over TLS by ALPN.
+    #[serde(rename = "http2-json")]
+    Http2Json,
+    /// Protocol Buffers over gRPC.
+    #[serde(rename = "grpc")]
+    Grpc,
+    /// memcached's text protocol, its meta commands included.
+    #[serde(rename = "memcached")]
+    Memcached,
+    /// Redis' protocol, versions 2 and 3.
+    #[serde(rename = "resp")]
+    Resp,
 }
 
 /// Commands run around the measurement, by `sh -c`.
@@ -277,6 +289,14 @@ impl Experiment {
 }
 
 impl WorkloadSpec {
+    /// The workload's name in TOML.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Pingpong { .. } => "pingpong",
+            Self::Http { .. } => "http",
+        }
+    }
+
     /// Names of the operations, in the order of [`crate::record::OperationId`].
     pub fn operations(&self) -> Vec<String> {
         match self {
@@ -288,12 +308,16 @@ impl WorkloadSpec {
 
 impl Protocol {
     /// Every protocol.
-    pub const ALL: [Self; 1] = [Self::Http1Json];
+    pub const ALL: [Self; 5] = [Self::Http1Json, Self::Http2Json, Self::Grpc, Self::Memcached, Self::Resp];
 
     /// Its name in TOML and in a service's `PROTOCOL`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Http1Json => "http1-json",
+            Self::Http2Json => "http2-json",
+            Self::Grpc => "grpc",
+            Self::Memcached => "memcached",
+            Self::Resp => "resp",
         }
     }
 }
