@@ -154,7 +154,6 @@ fn any_figures() -> impl Strategy<Value = WindowFigures> {
     let counts = prop::array::uniform32(any::<u64>());
     (operations, prop::option::of(any_operation()), ends, counts).prop_map(|(operations, all, end, c)| {
         let errors = ErrorCounts {
-            tls: 0,
             connect: c[0],
             tls: 0,
             reset: c[1],
