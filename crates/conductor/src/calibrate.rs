@@ -287,9 +287,10 @@ impl Bench<'_> {
     }
 
     fn start(&self, law: &str) -> Result<Running, CalibrateError> {
+        let at = (self.calibration.requests / 4).to_string();
         let words: Vec<&str> = match law {
             "null" => vec!["null"],
-            "stall" => vec!["stall", "--at", "500", "--length", "1s"],
+            "stall" => vec!["stall", "--at", &at, "--length", "1s"],
             law => vec!["delay", law],
         };
         let log = self.calibration.logs.join("probe.log");
