@@ -14,6 +14,7 @@ mod environment;
 mod hook;
 mod question;
 pub mod run;
+pub mod shape;
 pub mod single;
 mod times;
 pub mod verify;

@@ -8,6 +8,7 @@ use std::cell::Cell;
 
 use support::{Fixed, HELLO, Server, VARIANT, closed, generator, settings};
 use weighbridge_load::generator::WindowSpec;
+use weighbridge_load::pace::Flow;
 use weighbridge_load::window::{Load, OpenEnd, Stop};
 use weighbridge_load::{Generator, Recording, Settings};
 use weighbridge_model::experiment::Arrivals;
@@ -92,8 +93,7 @@ fn an_open_window_allocates_only_its_schedule_and_figures() {
     let spec = |count| WindowSpec {
         substream: 1,
         load: Load::Open {
-            rate: PerSecond::new(5_000.0).expect("a rate"),
-            arrivals: Arrivals::Poisson,
+            flow: Flow::steady(PerSecond::new(5_000.0).expect("a rate"), Arrivals::Poisson),
             queue: 1_000,
             end: OpenEnd::Drain { stop: Stop::Count(count), limit: Nanoseconds::from_secs(10) },
         },
