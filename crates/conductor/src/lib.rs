@@ -18,7 +18,7 @@ pub mod shape;
 pub mod single;
 mod times;
 pub mod verify;
-mod words;
+pub mod words;
 
 pub use control::Control;
 pub use words::conditions;

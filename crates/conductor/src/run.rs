@@ -308,7 +308,8 @@ pub fn verify(
         until: None,
         budget: Budget::Whole(plan.budget),
     };
-    let outcome = shop.bench((&prepared.experiment, &prepared.shapes), &prepared.recipes, options, rule).verify();
+    let outcome =
+        shop.bench((&prepared.experiment, &prepared.shapes), &prepared.recipes, options, rule).verify();
     shop.close()?;
     // Kept where a service failed: its output says why.
     if outcome.is_ok() {

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use weighbridge_load::pace::{Flow, Part, Source};
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_model::experiment::{
-    Experiment, Flow as FlowSpec, LoadModel, LoadSpec, Profile, SessionLength, Think, TraceSpec,
+    Experiment, Flow as FlowSpec, LoadModel, LoadSpec, SessionLength, Think, TraceSpec,
 };
 use weighbridge_model::plan::Plan;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
@@ -57,7 +57,9 @@ pub enum ShapeError {
         found: String,
     },
     /// One passage through the profile takes longer than the budget allows.
-    #[error("the profile lasts {length}, and one passage of every variant in each of {blocks} blocks takes {needed} in all; raise the budget (now {budget}) or shorten the profile")]
+    #[error(
+        "the profile lasts {length}, and one passage of every variant in each of {blocks} blocks takes {needed} in all; raise the budget (now {budget}) or shorten the profile"
+    )]
     Budget {
         /// The profile's length.
         length: Nanoseconds,
@@ -69,7 +71,9 @@ pub enum ShapeError {
         budget: Nanoseconds,
     },
     /// There is nearly always a session in the system.
-    #[error("about {present:.1} sessions think at any moment, so a window would hardly ever find the system empty and end; lower `sessions`, `length` or `think`, or load one URL with `weigh load`")]
+    #[error(
+        "about {present:.1} sessions think at any moment, so a window would hardly ever find the system empty and end; lower `sessions`, `length` or `think`, or load one URL with `weigh load`"
+    )]
     NeverDeserted {
         /// Mean number of sessions that think.
         present: f64,
@@ -263,11 +267,6 @@ impl Shape {
         let present = rate * (length.mean() - 1.0) * self.think.mean().as_secs_f64();
         (present.exp_m1() / rate > DESERTED_WITHIN).then_some(present)
     }
-}
-
-/// The profile of a load in words, where it is more than a rate.
-pub(crate) fn profile_words(profile: &Profile) -> Option<String> {
-    (!matches!(profile, Profile::Constant { .. })).then(|| profile.words())
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Workload and load in words, for tables and reports.
 
-use weighbridge_model::experiment::{Arrivals, Flow, LoadModel, LoadSpec, Point, SessionLength, Think, WorkloadSpec};
+use weighbridge_model::experiment::{
+    Arrivals, Flow, LoadModel, LoadSpec, Point, SessionLength, Think, WorkloadSpec,
+};
 use weighbridge_model::quantity::Bytes;
 
 /// What is asked and how, in a line: `pingpong 64 B; closed load, 4 connections`.
@@ -44,7 +46,10 @@ fn load(point: &Point) -> String {
                 SessionLength::Fixed { operations } => format!("{operations} operations each"),
                 SessionLength::Geometric { mean } => format!("{mean} operations each on average"),
             };
-            format!("partly open load, sessions at {}, {length}, at most {connections}{think}{fresh}", flow(of))
+            format!(
+                "partly open load, sessions at {}, {length}, at most {connections}{think}{fresh}",
+                flow(of)
+            )
         }
     }
 }

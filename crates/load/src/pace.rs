@@ -111,8 +111,16 @@ pub struct Schedule {
 enum Form {
     /// Nothing arrives.
     Never,
-    Law { cumulative: Cumulative, law: Law },
-    Trace { trace: Arc<Trace>, speed: f64, next: u64, step: u64 },
+    Law {
+        cumulative: Cumulative,
+        law: Law,
+    },
+    Trace {
+        trace: Arc<Trace>,
+        speed: f64,
+        next: u64,
+        step: u64,
+    },
 }
 
 /// The law of the gaps at unit rate, and what it must remember.
@@ -148,7 +156,9 @@ impl Schedule {
                     Arrivals::Jitter(share) => {
                         Law::Jitter { next, step, width: 2.0 * share.get(), random: random() }
                     }
-                    Arrivals::Poisson => Law::Poisson { elapsed: before, mean: step as f64, random: random() },
+                    Arrivals::Poisson => {
+                        Law::Poisson { elapsed: before, mean: step as f64, random: random() }
+                    }
                 };
                 Form::Law { cumulative, law }
             }
@@ -285,7 +295,12 @@ mod tests {
             for slice in 0..30u64 {
                 flow.offset = Nanoseconds::from_millis(slice * 137);
                 let from = flow.offset.as_nanos();
-                slices.extend(times(&flow, 1, 500).into_iter().map(|at| at + from).filter(|at| *at < from + 137_000_000));
+                slices.extend(
+                    times(&flow, 1, 500)
+                        .into_iter()
+                        .map(|at| at + from)
+                        .filter(|at| *at < from + 137_000_000),
+                );
             }
             assert_eq!(slices, whole[..slices.len()]);
             assert!(slices.len() > 400);

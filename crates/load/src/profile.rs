@@ -145,7 +145,11 @@ impl Cumulative {
         let mut time = arrivals / mean;
         for _ in 0..HALVINGS {
             let off = self.within(time) - arrivals;
-            if off > 0.0 { high = time } else { low = time }
+            if off > 0.0 {
+                high = time
+            } else {
+                low = time
+            }
             let rate = mean + amplitude * (TAU * time / period).sin();
             let step = time - off / rate;
             let next = if step > low && step < high { step } else { (low + high) / 2.0 };
@@ -173,9 +177,8 @@ mod tests {
     fn integral(rate: impl Fn(f64) -> f64, to: f64) -> f64 {
         let steps = 200_000;
         let width = to / f64::from(steps);
-        let sum: f64 = (0..steps)
-            .map(|k| (rate(width * f64::from(k)) + rate(width * f64::from(k + 1))) / 2.0)
-            .sum();
+        let sum: f64 =
+            (0..steps).map(|k| (rate(width * f64::from(k)) + rate(width * f64::from(k + 1))) / 2.0).sum();
         sum * width / S
     }
 

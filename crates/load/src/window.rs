@@ -210,7 +210,9 @@ impl Window {
                 let empty = nothing_outstanding && open.waiting.is_empty();
                 let deserted = empty && open.present.unwrap_or(0) == 0;
                 match open.end {
-                    OpenEnd::BusyCycles(nominal) if deserted && elapsed >= nominal => Some(WindowEnd::Complete),
+                    OpenEnd::BusyCycles(nominal) if deserted && elapsed >= nominal => {
+                        Some(WindowEnd::Complete)
+                    }
                     OpenEnd::BusyCycles(nominal) if elapsed >= cap(nominal) => {
                         open.discard();
                         Some(WindowEnd::Saturated)

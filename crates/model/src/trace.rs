@@ -70,7 +70,10 @@ impl Trace {
         // Played again, the next first arrival comes after one mean gap, which keeps the mean rate.
         let gap = ((last - first) as f64 / (times.len() - 1) as f64).round() as u64;
         let length = Nanoseconds::from_nanos(last - first + gap.max(1));
-        Ok(Self { times: times.into_iter().map(|time| Nanoseconds::from_nanos(time - first)).collect(), length })
+        Ok(Self {
+            times: times.into_iter().map(|time| Nanoseconds::from_nanos(time - first)).collect(),
+            length,
+        })
     }
 
     /// The times, the first of which is zero.

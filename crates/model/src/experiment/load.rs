@@ -6,9 +6,7 @@ use toml::{Table, Value as Toml};
 
 use super::node::{ExperimentError, Node, Reader, Value};
 use super::read::{above_zero, default};
-use super::shape::{
-    Arrivals, Flow, LoadModel, Profile, RateStep, SessionLength, Think, TraceSpec,
-};
+use super::shape::{Arrivals, Flow, LoadModel, Profile, RateStep, SessionLength, Think, TraceSpec};
 use super::{LoadSpec, Point};
 use crate::quantity::{Nanoseconds, PerSecond, Ratio};
 
@@ -79,7 +77,9 @@ fn model(reader: &Reader<'_>, kind: Kind) -> Read<LoadModel> {
     match kind {
         Kind::Closed => {
             if rate.is_some() || arrivals.is_some() || profile.is_some() {
-                return wrong("`load.rate`, `load.arrivals` and `load.profile` belong to `model = \"open\"` or `model = \"partly-open\"`");
+                return wrong(
+                    "`load.rate`, `load.arrivals` and `load.profile` belong to `model = \"open\"` or `model = \"partly-open\"`",
+                );
             }
             if sessions.is_some() || length.is_some() {
                 return wrong("`load.sessions` and `load.length` belong to `model = \"partly-open\"`");
@@ -95,12 +95,17 @@ fn model(reader: &Reader<'_>, kind: Kind) -> Read<LoadModel> {
         }
         Kind::PartlyOpen => {
             if rate.is_some() {
-                return wrong("`load.rate` belongs to `model = \"open\"`; sessions arrive at `sessions = \"50/s\"`");
+                return wrong(
+                    "`load.rate` belongs to `model = \"open\"`; sessions arrive at `sessions = \"50/s\"`",
+                );
             }
-            let missing = "partly open load needs `sessions` above zero, such as `sessions = \"50/s\"`, or a `profile`";
+            let missing =
+                "partly open load needs `sessions` above zero, such as `sessions = \"50/s\"`, or a `profile`";
             let flow = flow(reader, (sessions, "sessions"), profile, arrivals, missing)?;
             let Some(length) = length else {
-                return wrong("partly open load needs the `length` of sessions, such as `length = 10`, `\"geometric:mean=10\"` or `\"workload\"`");
+                return wrong(
+                    "partly open load needs the `length` of sessions, such as `length = 10`, `\"geometric:mean=10\"` or `\"workload\"`",
+                );
             };
             Ok(LoadModel::PartlyOpen { flow, length })
         }
@@ -118,14 +123,18 @@ fn flow(
     let wrong = |message: String| Err(reader.error(reader.line(), message));
     let arrivals = match law {
         Some(Law::Trace(_)) if rate.is_some() || profile.is_some() => {
-            return wrong(format!("a trace brings its own rate; leave `{key}` and `profile` out, or change its `speed`"));
+            return wrong(format!(
+                "a trace brings its own rate; leave `{key}` and `profile` out, or change its `speed`"
+            ));
         }
         Some(Law::Trace(trace)) => return Ok(Flow::Trace(trace)),
         Some(Law::Arrivals(arrivals)) => arrivals,
         None => Arrivals::default(),
     };
     match (rate, profile) {
-        (Some(_), Some(_)) => wrong(format!("`load.{key}` and `load.profile` cannot stand together; a profile brings its rates")),
+        (Some(_), Some(_)) => wrong(format!(
+            "`load.{key}` and `load.profile` cannot stand together; a profile brings its rates"
+        )),
         (None, Some(profile)) => Ok(Flow::Law { profile, arrivals }),
         (Some(rate), None) if rate.get() > 0.0 => {
             Ok(Flow::Law { profile: Profile::Constant { rate }, arrivals })
@@ -157,7 +166,10 @@ fn profile(node: &Node) -> Result<Profile, String> {
         };
         let step = |node: &Node| match fields(node, ["rate", "for"]) {
             Some([rate, lasts]) => Ok(RateStep { rate: text(rate)?, lasts: text(lasts)? }),
-            None => Err(format!("`{}` is not a step; write `{{ rate = \"1000/s\", for = \"10 s\" }}`", node.show())),
+            None => Err(format!(
+                "`{}` is not a step; write `{{ rate = \"1000/s\", for = \"10 s\" }}`",
+                node.show()
+            )),
         };
         Profile::Steps { steps: items.iter().map(step).collect::<Result<_, _>>()? }
     } else if let Some([ramp]) = fields(node, ["ramp"]) {
@@ -191,7 +203,9 @@ fn arrivals(node: &Node) -> Result<Law, String> {
     for (key, node) in entries {
         match (key.as_str(), &node.value) {
             ("trace", Value::Text(file)) => trace.file.clone_from(file),
-            ("sha256", Value::Text(hash)) if hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit()) => {
+            ("sha256", Value::Text(hash))
+                if hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit()) =>
+            {
                 trace.sha256 = Some(hash.to_ascii_lowercase());
             }
             ("speed", _) => trace.speed = speed(&node.show())?,

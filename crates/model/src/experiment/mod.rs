@@ -24,7 +24,8 @@ use crate::summary::{PointLabel, Quantity};
 pub use load::speed;
 pub use node::ExperimentError;
 pub use shape::{
-    Arrivals, Flow, LoadModel, PROFILE_LONGEST, Profile, RateStep, STEPS_MOST, SessionLength, Think, TraceSpec,
+    Arrivals, Flow, LoadModel, PROFILE_LONGEST, Profile, RateStep, STEPS_MOST, SessionLength, Think,
+    TraceSpec,
 };
 pub use spell::ShapeError;
 

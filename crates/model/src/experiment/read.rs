@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::node::{ExperimentError, Node, Reader, Value};
 use super::load::load;
+use super::node::{ExperimentError, Node, Reader, Value};
 use super::{
     Equality, Experiment, Hooks, LoadSpec, PlanRules, Point, Protocol, Readiness, ReplyCheck, RequestSpec,
     Target, Url, Variant, WorkloadSpec, matrix,

@@ -252,11 +252,15 @@ impl Profile {
         let highest = |a: PerSecond, b: PerSecond| if a.get() >= b.get() { a } else { b };
         match self {
             Self::Constant { rate } => *rate,
-            Self::Steps { steps } => {
-                steps.iter().map(|step| step.rate).reduce(highest).unwrap_or(PerSecond::from_count(0, Nanoseconds::ZERO))
-            }
+            Self::Steps { steps } => steps
+                .iter()
+                .map(|step| step.rate)
+                .reduce(highest)
+                .unwrap_or(PerSecond::from_count(0, Nanoseconds::ZERO)),
             Self::Ramp { from, to, .. } => highest(*from, *to),
-            Self::Sine { mean, amplitude, .. } => PerSecond::new(mean.get() + amplitude.get()).unwrap_or(*mean),
+            Self::Sine { mean, amplitude, .. } => {
+                PerSecond::new(mean.get() + amplitude.get()).unwrap_or(*mean)
+            }
             Self::Burst { base, peak, .. } => highest(*base, *peak),
         }
     }
@@ -277,10 +281,14 @@ impl Profile {
                 return Err("a step must last longer than zero".to_owned());
             }
             Self::Sine { mean, amplitude, .. } if amplitude.get() > mean.get() => {
-                return Err(format!("the amplitude {amplitude} is above the mean {mean}; a rate is never negative"));
+                return Err(format!(
+                    "the amplitude {amplitude} is above the mean {mean}; a rate is never negative"
+                ));
             }
             Self::Burst { every, length, .. } if *length == Nanoseconds::ZERO || length >= every => {
-                return Err(format!("a burst of {length} in every {every} cannot be; it must be above zero and shorter"));
+                return Err(format!(
+                    "a burst of {length} in every {every} cannot be; it must be above zero and shorter"
+                ));
             }
             _ => {}
         }

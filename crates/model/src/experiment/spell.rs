@@ -118,8 +118,10 @@ impl fmt::Display for Profile {
         match self {
             Self::Constant { rate: at } => write!(f, "constant:{}", rate(*at)),
             Self::Steps { steps } => {
-                let steps: Vec<_> =
-                    steps.iter().map(|step| format!("{} for {}", rate(step.rate), time(step.lasts))).collect();
+                let steps: Vec<_> = steps
+                    .iter()
+                    .map(|step| format!("{} for {}", rate(step.rate), time(step.lasts)))
+                    .collect();
                 write!(f, "steps:{}", steps.join(", "))
             }
             Self::Ramp { from, to, over } => {
@@ -129,7 +131,14 @@ impl fmt::Display for Profile {
                 write!(f, "sine:{} +- {} every {}", rate(*mean), rate(*amplitude), time(*period))
             }
             Self::Burst { base, peak, every, length } => {
-                write!(f, "burst:{}..{} for {} every {}", rate(*base), rate(*peak), time(*length), time(*every))
+                write!(
+                    f,
+                    "burst:{}..{} for {} every {}",
+                    rate(*base),
+                    rate(*peak),
+                    time(*length),
+                    time(*every)
+                )
             }
         }
     }
@@ -177,7 +186,9 @@ impl Arrivals {
         if share.get() > 0.0 && share.get() <= 0.5 {
             Ok(Self::Jitter(share))
         } else {
-            Err(format!("jitter of `{share}` must be above 0 % and at most 50 % of a gap: beyond it the order would not stay"))
+            Err(format!(
+                "jitter of `{share}` must be above 0 % and at most 50 % of a gap: beyond it the order would not stay"
+            ))
         }
     }
 
