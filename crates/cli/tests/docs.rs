@@ -365,7 +365,7 @@ fn documented_defaults_of_the_load_are_those_of_the_code() {
         Experiment::parse("minimal", &whole(&text)).expect("a minimal experiment").points[0].load.clone()
     };
     let (closed, open) = (of(""), of("model = \"open\"\nrate = 100"));
-    assert_eq!((default("## Load", "model").as_str(), closed.model), ("closed", LoadModel::Closed));
+    assert_eq!((default("## Load", "model").as_str(), &closed.model), ("closed", &LoadModel::Closed));
     assert!(matches!(open.model.flow(), Some(Flow::Law { arrivals: Arrivals::Poisson, .. })));
     assert_eq!(default("## Load", "arrivals"), "poisson");
     let connections = [closed.connections, open.connections].map(|count| count.to_string());
