@@ -104,6 +104,8 @@ pub struct Schedule {
     start: Timestamp,
     /// Nanoseconds that the window begins into the profile or trace.
     offset: f64,
+    /// The last arrival in nanoseconds: rounding must not turn two around that are closer than a nanosecond.
+    last: u64,
     form: Form,
 }
 
@@ -167,7 +169,7 @@ impl Schedule {
                 Form::Trace { trace: Arc::clone(trace), speed: *speed, next, step }
             }
         };
-        Self { start, offset, form }
+        Self { start, offset, last: 0, form }
     }
 
     /// The next arrival, never earlier than the one before; `None` where there is none (rate 0).
@@ -189,7 +191,11 @@ impl Schedule {
             }
         };
         let since = (time - self.offset).max(0.0);
-        since.is_finite().then(|| self.start + Nanoseconds::from_nanos(since.round() as u64))
+        if !since.is_finite() {
+            return None;
+        }
+        self.last = self.last.max(since.round() as u64);
+        Some(self.start + Nanoseconds::from_nanos(self.last))
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! It carries out what the window allows and reports what is over; it keeps no histograms and never waits.
 
+mod turning;
+
 use std::collections::VecDeque;
 use std::io;
 use std::num::NonZeroU32;
@@ -14,10 +16,10 @@ use crate::codec::Cancel;
 use crate::connection::{Connection, Finished, Judges, LaneState, Link, Parked, Received, Until, Writing};
 use crate::dial::{AfterFailure, Dial};
 use crate::request::Framing;
-use crate::session::{Sessions, Step};
+use crate::session::Sessions;
 use crate::sys::{self, Epoll, Readiness};
 use crate::turns::Turns;
-use crate::window::{Follow, Load, Slots, Window};
+use crate::window::{Load, Slots, Window};
 
 /// Shortest wait before a failed connection is opened again, so that a refusing server does not spin the loop.
 const BACKOFF_FIRST: Nanoseconds = Nanoseconds::from_millis(1);
@@ -387,57 +389,6 @@ impl Pool {
         }
     }
 
-    /// The same where lanes think or keep to sessions: a lane in a session, or that thinks, waits for its turn; any other
-    /// waits for a session.
-    fn list_by_turns(&mut self, index: usize) {
-        let first = index as u32 * self.settings.in_flight;
-        for slot in first..first + self.settings.in_flight {
-            let at = (slot - first) as usize;
-            if self.connections[index].lanes[at].state != LaneState::Free {
-                continue;
-            }
-            if self.turns.in_session(slot) && !self.session_goes_on(index, slot) {
-                self.end_session(index, slot);
-            }
-            let lane = &mut self.connections[index].lanes[at];
-            if self.turns.keeps_sessions() && !self.turns.in_session(slot) {
-                lane.state = LaneState::Listed;
-                self.ready.push_back(slot);
-                continue;
-            }
-            let fresh = lane.reply.is_none() && lane.onward.is_none();
-            let due = lane.planned.unwrap_or_else(|| match fresh {
-                true => self.turns.first(slot, lane.freed),
-                false => self.turns.after(slot, lane.freed),
-            });
-            lane.planned = Some(due);
-            lane.state = LaneState::Thinking;
-            self.turns.wait(slot, due);
-        }
-    }
-
-    /// Whether the session on this slot, whose last request is over, has another.
-    fn session_goes_on(&mut self, index: usize, slot: u32) -> bool {
-        if !self.turns.asks_the_workload() {
-            return self.turns.goes_on(slot);
-        }
-        let lane = &mut self.connections[index].lanes[(slot % self.settings.in_flight) as usize];
-        if lane.onward.is_none()
-            && let Some(Step::Send(request)) = lane.reply.take().map(|reply| self.sessions.next(slot, &reply))
-        {
-            lane.onward = Some(request);
-        }
-        lane.onward.is_some()
-    }
-
-    /// The session on this slot is over; the next one there opens one of the workload's own.
-    fn end_session(&mut self, index: usize, slot: u32) {
-        self.turns.close(slot);
-        self.left += 1;
-        let lane = &mut self.connections[index].lanes[(slot % self.settings.in_flight) as usize];
-        (lane.reply, lane.planned, lane.onward) = (None, None, None);
-    }
-
     /// Starts every request that is due and has a slot. Call [`flush`](Self::flush) afterwards.
     pub fn fill(&mut self, window: &mut Window, now: Timestamp) {
         if !self.owed.is_empty() {
@@ -474,36 +425,6 @@ impl Pool {
         connection.start(lane, due, now, &mut judges);
     }
 
-    /// Lets every slot act whose turn has come: it is ready, or sends the next request of its session.
-    fn take_turns(&mut self, window: &mut Window, now: Timestamp) {
-        let in_flight = self.settings.in_flight;
-        while let Some((slot, due)) = self.turns.take(now) {
-            let index = (slot / in_flight) as usize;
-            let connection = &mut self.connections[index];
-            let takes_more = connection.takes_more();
-            let lane = &mut connection.lanes[(slot % in_flight) as usize];
-            // A failure that it was charged with meanwhile came later.
-            let due = due.max(lane.freed);
-            if !takes_more {
-                (lane.state, lane.planned) = (LaneState::Free, Some(due));
-                connection.parked = Parked::Some;
-                continue;
-            }
-            if self.turns.in_session(slot) {
-                if self.session_goes_on(index, slot) && window.follow(now) == Follow::Send {
-                    self.turns.follow(slot);
-                    self.start(slot, due, now);
-                    continue;
-                }
-                self.end_session(index, slot);
-            } else {
-                lane.freed = due;
-            }
-            self.connections[index].lanes[(slot % in_flight) as usize].state = LaneState::Listed;
-            self.ready.push_back(slot);
-        }
-    }
-
     /// Charges failures that happened between requests to the next requests.
     fn charge(&mut self, window: &mut Window, now: Timestamp) {
         while let Some(&index) = self.owed.front() {
@@ -522,27 +443,6 @@ impl Pool {
             // The next scan opens it again, when its time has come.
             self.housekeeping_at = self.housekeeping_at.min(now);
         }
-    }
-
-    /// When the request is due that a connection's failure is charged to: the next of the session that its first lane is
-    /// in, or any. It does not think before it: a server that refuses is not spared by its users' patience.
-    fn due_of_charge(
-        &mut self,
-        index: u32,
-        window: &mut Window,
-        (now, freed): (Timestamp, Timestamp),
-    ) -> Option<Timestamp> {
-        let slot = index * self.settings.in_flight;
-        if self.turns.in_session(slot) {
-            if self.session_goes_on(index as usize, slot) && window.follow(now) == Follow::Send {
-                self.turns.follow(slot);
-                return Some(freed);
-            }
-            self.end_session(index as usize, slot);
-        }
-        let due = window.take(now, freed)?;
-        self.turns.open(slot);
-        Some(due)
     }
 
     /// Writes whatever was started.

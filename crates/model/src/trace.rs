@@ -7,6 +7,9 @@ use crate::quantity::{Nanoseconds, PerSecond};
 /// Most arrivals of a trace (80 MB in memory).
 pub const TRACE_MOST: usize = 10_000_000;
 
+/// Longest time from the first arrival to the last: a year.
+const LONGEST: u64 = 366 * 24 * 3600 * 1_000_000_000;
+
 /// Why a text is not a trace: where, what, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
@@ -66,6 +69,12 @@ impl Trace {
         if first == last {
             let message = "all arrivals are at the same time; a trace needs two that differ".to_owned();
             return Err(error(last_line, message));
+        }
+        if last - first > LONGEST {
+            return Err(error(
+                last_line,
+                "the arrivals are more than a year apart; check the unit".to_owned(),
+            ));
         }
         // Played again, the next first arrival comes after one mean gap, which keeps the mean rate.
         let gap = ((last - first) as f64 / (times.len() - 1) as f64).round() as u64;
@@ -170,6 +179,7 @@ mod tests {
         assert!(refused("0\n1,get\n").starts_with("t.csv:2: `1,get` has more than one column"));
         assert!(refused("").contains("no arrival"));
         assert!(refused("1\n1\n").contains("the same time"));
+        assert!(refused("0\n1700000000\n").contains("more than a year"));
         for bad in ["-1", "1.2.3", ".", "1e5", "99999999999999999999", "5 min"] {
             assert!(refused(&format!("0\n{bad}\n")).starts_with("t.csv:2: "), "{bad}");
         }
