@@ -67,7 +67,7 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="peers/run",
         description="Weighs the generator of `weigh` against the tools that its users know.",
-        epilog="Exit codes: 0 fine, 1 some turns do not count (errors, or counts that do not go together), 2 could not do it.",
+        epilog="Exit codes: 0 fine, 1 some turns do not count (errors, counts that disagree), 2 could not do it.",
     )
     add = parser.add_argument
     add("--case", type=_names(cases), default=cases, metavar="NAME,…", help=f"of {', '.join(cases)} [all]")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .cases import Case, Figure
@@ -88,8 +88,8 @@ def summarise(case: Case, turns: Sequence[Turn], tools: Sequence[str]) -> dict[s
         "tools": {tool: _of_tool(case, [turn for turn in counting if turn.tool == tool]) for tool in tools},
         "ratios": {peer: _against(case, turns, peer) for peer in tools if peer != "weigh"} if "weigh" in tools else {},
         "goals": [_goal(goal, turns) for goal in case.goals if goal.peer in tools and "weigh" in tools],
-        "problems": [f"{turn.tool}, round {turn.round + 1}: {turn.problem}" for turn in turns if turn.problem],
-        "remarks": _remarks(turns),
+        "problems": _said(turns, "problem"),
+        "remarks": _said(turns, "remark"),
         "turns": [dataclasses.asdict(turn) for turn in turns],
     }
 
@@ -127,11 +127,11 @@ def _goal(goal: Any, turns: Sequence[Turn]) -> dict[str, Any]:
     }
 
 
-def _remarks(turns: Sequence[Turn]) -> list[str]:
-    """What tools said of their own figures, each tool's first with how often it said something."""
-    said: dict[str, list[str]] = {}
+def _said(turns: Sequence[Turn], what: str) -> list[str]:
+    """Problems or remarks: each tool's first, with the number of turns that had one."""
+    by_tool: dict[str, list[str]] = {}
     for turn in turns:
-        if turn.remark:
-            said.setdefault(turn.tool, []).append(turn.remark)
-    counts: Mapping[str, int] = {tool: sum(1 for turn in turns if turn.tool == tool) for tool in said}
-    return [f"{tool} in {len(all_)} of {counts[tool]} turns, first: {all_[0]}" for tool, all_ in said.items()]
+        if text := getattr(turn, what):
+            by_tool.setdefault(turn.tool, []).append(text)
+    counts = {tool: sum(1 for turn in turns if turn.tool == tool) for tool in by_tool}
+    return [f"{tool}, {len(texts)} of {counts[tool]} turns, first: {texts[0]}" for tool, texts in by_tool.items()]

@@ -53,7 +53,7 @@ def now() -> str:
 
 
 class Steal:
-    """The share of time that the hypervisor took from some cores since the last question. The kernel counts in 10 ms."""
+    """The share of time that the hypervisor took from some cores since the last question, in ticks of 10 ms."""
 
     def __init__(self, cores: set[int]) -> None:
         self.names = {f"cpu{core}" for core in cores}

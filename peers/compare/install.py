@@ -42,14 +42,18 @@ class Installer:
         self.cache = cache
         self._updated = False
 
-    def find(self, program: str) -> str | None:
-        """Its path; pinned versions in the cache go before the system's. Also where servers usually lie."""
+    def find(self, recipe: Recipe) -> str | None:
+        """Its path; a pinned version in the cache goes before the system's. Also where servers usually lie."""
         usual = [os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin", "/sbin"]
-        return shutil.which(program, path=os.pathsep.join([str(self.cache / "bin"), *usual]))
+        return shutil.which(recipe.program, path=os.pathsep.join([str(self._own(recipe) / "bin"), *usual]))
+
+    def _own(self, recipe: Recipe) -> pathlib.Path:
+        """A folder for this version alone, so that another pin is another build."""
+        return self.cache / f"{recipe.program}-{recipe.version}"
 
     def have(self, recipe: Recipe) -> str:
         """Path of the program, installed if need be."""
-        if path := self.find(recipe.program):
+        if path := self.find(recipe):
             return path
         way = self._way(recipe)
         if way is None:
@@ -57,7 +61,7 @@ class Installer:
         if not self.allowed:
             raise Unavailable(f"not installed, and --no-install was given; would run `{' '.join(way)}`")
         self._carry_out(recipe, way)
-        if path := self.find(recipe.program):
+        if path := self.find(recipe):
             return path
         raise Unavailable(f"`{' '.join(way)}` ended well but `{recipe.program}` is not there")
 
@@ -65,14 +69,14 @@ class Installer:
         if recipe.package:
             return ("apt-get", "install", "-y", "-qq", "--no-install-recommends", recipe.package)
         if recipe.crate:
-            root = ("--root", str(self.cache))
+            root = ("--root", str(self._own(recipe)))
             return ("cargo", "install", "--locked", "--quiet", *root, f"{recipe.crate}@{recipe.version}")
         if recipe.module:
             return ("go", "install", f"{recipe.module}@{recipe.version}")
         return None
 
     def _carry_out(self, recipe: Recipe, way: Sequence[str]) -> None:
-        environment = {"DEBIAN_FRONTEND": "noninteractive", "GOBIN": str(self.cache / "bin")}
+        environment = {"DEBIAN_FRONTEND": "noninteractive", "GOBIN": str(self._own(recipe) / "bin")}
         if way[0] == "apt-get":
             if os.geteuid() != 0 or not shutil.which("apt-get"):
                 raise Unavailable(
@@ -103,7 +107,7 @@ def _build(command: Sequence[str], environment: Mapping[str, str]) -> None:
 
 def build_bare(source: pathlib.Path, cache: pathlib.Path = CACHE) -> str:
     """Compiles the bare loop, anew when its source is younger."""
-    program = cache / "bin" / "bare"
+    program = cache / "bare"
     if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
         return str(program)
     compiler = shutil.which("cc") or shutil.which("gcc")

@@ -1,8 +1,9 @@
-"""Runs one client on one core and says what it cost: all its threads, all its processes, and what the kernel did for it.
+"""Runs one client on one core and says what it cost: its threads, its processes, and what the kernel did for it.
 
-Two accounts of CPU time are kept. `wait4` gives the process and every descendant that was waited for; io_uring's workers
-and its polling thread are threads of the process that uses them (Linux 5.12 and later), so they are in it. A control
-group of the client's own, where one may be made, also holds descendants that nobody waited for. The larger counts.
+Two accounts of CPU time are kept. `wait4` gives the process and every descendant that was waited for; io_uring's
+workers and its polling thread are threads of the process that uses them (Linux 5.12 and later), so they are in it. A
+control group of the client's own, where one may be made, also holds descendants that nobody waited for. The larger
+counts.
 Decides nothing and reads no tool's output.
 """
 
@@ -29,7 +30,7 @@ class CommandError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Finished:
-    """What a program said and cost. CPU in seconds, user and system; `cpu_group` where a control group could be made."""
+    """What a program said and cost. CPU in seconds, user and system; `cpu_group` where such a group could be made."""
 
     command: tuple[str, ...]
     code: int
@@ -47,8 +48,9 @@ class Finished:
         """Raises unless it ended with one of these exit codes."""
         if self.code in (codes or (0,)):
             return
-        said = (self.stderr.strip() or self.stdout.strip() or "nothing")[-600:]
-        raise CommandError(f"`{' '.join(self.command)}` ended with {self.code} and said: {said}")
+        said = " ".join((self.stderr if self.stderr.strip() else self.stdout).split())[-300:] or "nothing"
+        name = pathlib.Path(self.command[0]).name
+        raise CommandError(f"`{' '.join([name, *self.command[1:]])}` ended with {self.code} and said: {said}")
 
 
 def on_core(core: int, group: pathlib.Path | None = None) -> Callable[[], None]:

@@ -149,5 +149,5 @@ def _markdown_table(rows: Rows) -> str:
 def _text_table(rows: Rows) -> str:
     # The last column may be long, and is not padded.
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    padded = ([cell.ljust(width) for cell, width in zip(row, widths)] + [row[-1]] for row in rows)
+    padded = ([cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=True)] + [row[-1]] for row in rows)
     return "\n".join("  ".join(row).rstrip() for row in padded)

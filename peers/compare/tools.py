@@ -23,7 +23,7 @@ class ParseError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One run of a tool. `rate_hint` is what the tool reached in its run before, for those that count instead of time."""
+    """One run of a tool. `rate_hint` is what it reached in its run before, for those that count instead of time."""
 
     case: Case
     target: Target

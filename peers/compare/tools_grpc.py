@@ -26,7 +26,8 @@ class Ghz(Tool):
 
     def version(self) -> str:
         said = ask(self.path, "--version")
-        return f"ghz {said if said.startswith('v') or said[0].isdigit() else self.recipe.version}"
+        # Built from the module, it says `dev`.
+        return f"ghz {self.recipe.version if said == 'dev' else said}"
 
     def command(self, job: Job) -> Sequence[str]:
         case = job.case
@@ -39,15 +40,16 @@ class Ghz(Tool):
 
     def parse(self, output: Finished, job: Job) -> Outcome:
         text = output.stdout
-        total = re.search(r"Total:\s+([\d.]+) (ns|µs|us|ms|s)\b", text)
+        total = re.search(r"Count:\s+(\d+)\s", text)
+        rate = re.search(r"Requests/sec:\s+([\d.]+)", text)
         statuses = re.findall(r"\[(\w+)\]\s+(\d+) responses", text)
-        if total is None or not statuses:
-            raise sought(self.name, "`Total` and responses by status", text)
+        if total is None or rate is None or not statuses:
+            raise sought(self.name, "`Count`, `Requests/sec` and responses by status", text)
         good = sum(int(count) for status, count in statuses if status == "OK")
         return Outcome(
             requests=good,
             errors=sum(int(count) for _, count in statuses) - good,
-            seconds=float(total.group(1)) * _MICROSECONDS[total.group(2)] / 1e6,
+            seconds=int(total.group(1)) / max(float(rate.group(1)), 1e-9),
             p50_us=self._percentile(text, 50),
             p99_us=self._percentile(text, 99),
         )

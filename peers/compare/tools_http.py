@@ -48,16 +48,18 @@ class Wrk(Tool):
 
     def parse(self, output: Finished, job: Job) -> Outcome:
         text = output.stdout
-        total = re.search(r"(\d+) requests in ([\d.]+(?:us|ms|s|m|h)),", text)
-        if total is None:
-            raise sought(self.name, "`requests in`", text)
+        total = re.search(r"(\d+) requests in ", text)
+        rate = re.search(r"Requests/sec:\s+([\d.]+)", text)
+        if total is None or rate is None:
+            raise sought(self.name, "`requests in` and `Requests/sec`", text)
         bad = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
         broken = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", text)
         failed = int(bad.group(1)) if bad else 0
         return Outcome(
             requests=int(total.group(1)) - failed,
             errors=failed + sum(map(int, broken.groups())) if broken else failed,
-            seconds=micros(total.group(2)) / 1e6,
+            # `in 3.00s` is rounded.
+            seconds=int(total.group(1)) / max(float(rate.group(1)), 1e-9),
             p50_us=self._percentile(text, 50),
             p99_us=self._percentile(text, 99),
         )
@@ -193,10 +195,10 @@ class Hey(Tool):
         text = output.stdout
         total = re.search(r"Total:\s+([\d.]+) secs", text)
         statuses = re.findall(r"\[(\d+)\]\s+(\d+) responses", text)
-        if total is None or not statuses:
+        errors = sum(int(count) for count in re.findall(r"^\s*\[(\d+)\]\t.*: ", text, re.MULTILINE))
+        if total is None or not (statuses or errors):
             raise sought(self.name, "`Total` and responses by status", text)
         good = sum(int(count) for status, count in statuses if status.startswith("2"))
-        errors = sum(int(count) for count in re.findall(r"^\s*\[(\d+)\]\t.*: ", text, re.MULTILINE))
         return Outcome(
             requests=good,
             errors=sum(int(count) for _, count in statuses) - good + errors,

@@ -16,7 +16,7 @@ PROTO = pathlib.Path("services/proto/pong.proto")
 
 
 class Weigh(Tool):
-    """What is measured. Its response time counts from the moment a request is due, peers' from the moment it is sent."""
+    """What is measured. Its response time counts from when a request is due, most peers' from when it is sent."""
 
     name = "weigh"
     recipe = Recipe("weigh")
@@ -90,7 +90,9 @@ def request_json(case: Case) -> str:
 
 
 def words(case: Case) -> str:
-    """The command as one types it."""
+    """The command as one types it; memcached's are in small letters."""
+    if case.protocol is Protocol.MEMCACHED:
+        return f"get {KEY}"
     return f"GET {KEY}" if case.command == "GET" else f"SET {KEY} {body(case.body_bytes).decode()}"
 
 
