@@ -48,7 +48,8 @@ class Finished:
         """Raises unless it ended with one of these exit codes."""
         if self.code in (codes or (0,)):
             return
-        said = " ".join((self.stderr if self.stderr.strip() else self.stdout).split())[-300:] or "nothing"
+        said = " ".join((self.stderr if self.stderr.strip() else self.stdout).split()) or "nothing"
+        said = said if len(said) < 400 else f"{said[:250]} … {said[-100:]}"
         name = pathlib.Path(self.command[0]).name
         raise CommandError(f"`{' '.join([name, *self.command[1:]])}` ended with {self.code} and said: {said}")
 
