@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .cases import Case, Figure
+from .cases import Case, Figure, Goal, OwnGoal
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +36,11 @@ class Turn:
     steal: float
     remark: str | None
     problem: str | None
+
+    @property
+    def achieved(self) -> float | None:
+        """Requests done of those due, in open load."""
+        return self.rate / self.offered if self.offered else None
 
     def figure(self, figure: Figure) -> float | None:
         value: float | None = getattr(self, figure.value)
@@ -87,10 +92,24 @@ def summarise(case: Case, turns: Sequence[Turn], tools: Sequence[str]) -> dict[s
         "rate": case.rate,
         "tools": {tool: _of_tool(case, [turn for turn in counting if turn.tool == tool]) for tool in tools},
         "ratios": {peer: _against(case, turns, peer) for peer in tools if peer != "weigh"} if "weigh" in tools else {},
-        "goals": [_goal(goal, turns) for goal in case.goals if goal.peer in tools and "weigh" in tools],
+        "goals": [_goal(goal, turns) for goal in case.goals if goal.peer in tools and "weigh" in tools]
+        + [_own_goal(goal, counting) for goal in case.own_goals],
         "problems": _said(turns, "problem"),
         "remarks": _said(turns, "remark"),
         "turns": [dataclasses.asdict(turn) for turn in turns],
+    }
+
+
+def _own_goal(goal: OwnGoal, turns: Sequence[Turn]) -> dict[str, Any]:
+    mine = [turn for turn in turns if turn.tool == "weigh"]
+    values = [turn.lag_p99_us if goal.figure == "lag_p99_us" else turn.achieved for turn in mine]
+    spread = Spread.of([value for value in values if value is not None])
+    return {
+        "peer": None,
+        "figure": goal.figure,
+        "bound": goal.bound,
+        "median": spread.median if spread else None,
+        "met": goal.met(spread.median) if spread else None,
     }
 
 
@@ -100,12 +119,12 @@ def _of_tool(case: Case, turns: Sequence[Turn]) -> dict[str, Any]:
         for figure in Figure
     }
     figures["lag_p99_us"] = _spread(turn.lag_p99_us for turn in turns if turn.lag_p99_us is not None)
-    figures["achieved"] = _spread(turn.rate / turn.offered for turn in turns if turn.offered) if case.rate else None
+    figures["achieved"] = _spread(turn.achieved for turn in turns if turn.achieved) if case.rate else None
     figures["counts"] = "as the server's" if turns and all(turn.served is not None for turn in turns) else "its own"
     return figures
 
 
-def _spread(values: Any) -> dict[str, float] | None:
+def _spread(values: Iterable[float]) -> dict[str, float] | None:
     spread = Spread.of(list(values))
     return dataclasses.asdict(spread) if spread else None
 
@@ -116,7 +135,7 @@ def _against(case: Case, turns: Sequence[Turn], peer: str) -> dict[str, Any]:
     return {figure.value: _spread(ratios(turns, peer, figure)) for figure in figures}
 
 
-def _goal(goal: Any, turns: Sequence[Turn]) -> dict[str, Any]:
+def _goal(goal: Goal, turns: Sequence[Turn]) -> dict[str, Any]:
     spread = Spread.of(ratios(turns, goal.peer, goal.figure))
     return {
         "peer": goal.peer,

@@ -56,7 +56,7 @@ def _sections(result: dict[str, Any]) -> list[tuple[str, str, Rows]]:
             f"{spread} Above 1 is better in the first two columns, below 1 in the others.",
             _ratios(closed),
         ),
-        ("Goals", "Medians of the same ratios.", _goals(cases)),
+        ("Goals", "Medians of the rounds.", _goals(cases)),
         ("Each tool", "Medians [quartiles].", _absolute(closed)),
         ("Open load", "Medians [quartiles].", _open(opened)),
         ("Open load, weigh / peer", f"{spread} Below 1 is better for latencies.", _ratios(opened)),
@@ -91,16 +91,17 @@ def _goals(cases: Sequence[dict[str, Any]]) -> Rows:
         "rate": "requests per second",
         "p50_us": "p50",
         "p99_us": "p99",
+        "achieved": "achieved / due",
+        "lag_p99_us": "lag p99 (µs)",
     }
     rows = [["case", "goal", "reached", ""]]
     for case in cases:
         for goal in case["goals"]:
             sign = "≤" if goal["figure"].endswith("_us") else "≥"
             verdict = {True: "met", False: "missed", None: "not measured"}[goal["met"]]
-            reached = f"{goal['median']:.2f}" if goal["median"] is not None else "–"
-            rows.append(
-                [case["name"], f"{words[goal['figure']]} {sign} {goal['bound']} × {goal['peer']}", reached, verdict]
-            )
+            reached = f"{goal['median']:.4g}" if goal["median"] is not None else "–"
+            measure = f"{words[goal['figure']]} {sign} {goal['bound']}{' × ' + goal['peer'] if goal['peer'] else ''}"
+            rows.append([case["name"], measure, reached, verdict])
     return rows
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shlex
@@ -72,13 +73,16 @@ class Wrk(Tool):
 
 
 class Wrk2(Wrk):
-    """wrk2: open load, latency from the moment a request was due. It calibrates for 10 s before it records."""
+    """wrk2: open load, latency from the moment a request was due.
+
+    It calibrates for 10 s before it records anything, so its turns are never shorter than twice that.
+    """
 
     name = "wrk2"
     recipe = Recipe("wrk2", by_hand="build github.com/giltene/wrk2 and put its `wrk` on PATH as `wrk2`")
 
     def command(self, job: Job) -> Sequence[str]:
-        *load, url = super().command(job)
+        *load, url = super().command(dataclasses.replace(job, seconds=max(job.seconds, 20)))
         return [*load, "-R", str(job.case.rate), url]
 
     def parse(self, output: Finished, job: Job) -> Outcome:
