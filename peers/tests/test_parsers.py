@@ -96,7 +96,7 @@ class Parsers(unittest.TestCase):
         text = samples.text("hey-errors.txt")
         said = tools_http.Hey().parse(samples.finished(text), samples.job())
         self.assertEqual((said.requests, said.errors), (0, 77180))
-        text += 'Error distribution:\n  [12]\tGet "http://127.0.0.1:1/": dial tcp 127.0.0.1:1: connect: connection refused\n'
+        text += 'Error distribution:\n  [12]\tGet "http://127.0.0.1:1/": dial tcp 127.0.0.1:1: connection refused\n'
         self.assertEqual(tools_http.Hey().parse(samples.finished(text), samples.job()).errors, 77192)
 
     def test_fortio(self) -> None:
