@@ -94,7 +94,7 @@ def _goals(cases: Sequence[dict[str, Any]]) -> Rows:
         "achieved": "achieved / due",
         "lag_p99_us": "lag p99 (µs)",
     }
-    rows = [["case", "goal", "reached", ""]]
+    rows = [["case", "goal", "reached", "verdict"]]
     for case in cases:
         for goal in case["goals"]:
             sign = "≤" if goal["figure"].endswith("_us") else "≥"
