@@ -14,6 +14,8 @@
 
 pub mod experiment;
 pub mod gate;
+pub mod h2_reply;
+pub mod hpack_decode;
 pub mod http1_reply;
 pub mod law;
 pub mod probe_request;
@@ -32,6 +34,8 @@ pub type Target = (&'static str, fn(&[u8]));
 pub const TARGETS: [Target; 12] = [
     ("experiment", experiment::check),
     ("gate", gate::check),
+    ("h2_reply", h2_reply::check),
+    ("hpack_decode", hpack_decode::check),
     ("http1_reply", http1_reply::check),
     ("law", law::check),
     ("probe_request", probe_request::check),

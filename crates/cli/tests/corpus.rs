@@ -56,6 +56,8 @@ macro_rules! replays {
 replays!(
     experiment,
     gate,
+    h2_reply,
+    hpack_decode,
     http1_reply,
     law,
     probe_request,

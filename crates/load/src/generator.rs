@@ -400,6 +400,7 @@ impl<'a, 'p> Run<'a, 'p> {
                 pool.abandon(ErrorKind::Reset, now);
                 // Neither good nor bad: the loop took its eyes off them.
                 pool.finished.clear();
+                pool.messages.clear();
                 return Ok((WindowEnd::Aborted, trouble));
             }
             self.report(pool, now);
@@ -472,6 +473,9 @@ impl<'a, 'p> Run<'a, 'p> {
     /// Records the requests that are over. Returns when the last of them was.
     fn settle(&mut self, pool: &mut Pool) -> Option<Timestamp> {
         let mut last = None;
+        for message in pool.messages.drain(..) {
+            self.recorder.message(message);
+        }
         for finished in pool.finished.drain(..) {
             let record = finished.record;
             self.window.completed();

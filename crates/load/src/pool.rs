@@ -15,6 +15,7 @@ use weighbridge_model::record::{ErrorKind, Traffic, VariantId};
 use crate::codec::Cancel;
 use crate::connection::{Connection, Finished, Judges, LaneState, Link, Parked, Received, Until, Writing};
 use crate::dial::{AfterFailure, Dial};
+use crate::recorder::MessageTime;
 use crate::request::Framing;
 use crate::session::Sessions;
 use crate::sys::{self, Epoll, Readiness};
@@ -144,6 +145,8 @@ pub(crate) struct Pool {
     pub demand: Demand,
     /// Requests over since the caller last emptied it.
     pub finished: Vec<Finished>,
+    /// Times of reply messages since the caller last emptied it.
+    pub messages: Vec<MessageTime>,
     /// When [`housekeeping`](Self::housekeeping) is due.
     pub housekeeping_at: Timestamp,
     /// Connections opened since the window began.
@@ -207,6 +210,7 @@ impl Pool {
             settings,
             demand: Demand::Idle,
             finished: Vec::with_capacity(slots as usize + 1),
+            messages: Vec::new(),
             housekeeping_at: Timestamp::default(),
             connects: 0,
             connect_failure: None,
@@ -340,7 +344,8 @@ impl Pool {
     fn read(&mut self, io: &mut Io, index: usize, until: Until) {
         let before = self.finished.len();
         let connection = &mut self.connections[index];
-        let mut judges = judges(&mut *self.sessions, self.settings, index, &mut self.finished);
+        let mut judges =
+            judges(&mut *self.sessions, self.settings, index, (&mut self.finished, &mut self.messages));
         match connection.receive(&mut io.buffer, until, &mut judges) {
             Received::Ended => self.lose(io, index, Loss::Failed(ErrorKind::Reset)),
             Received::Broken(kind) => self.lose(io, index, Loss::Failed(kind)),
@@ -421,7 +426,8 @@ impl Pool {
         if !connection.has_output() {
             self.dirty.push_back(index as u32);
         }
-        let mut judges = judges(&mut *self.sessions, self.settings, index, &mut self.finished);
+        let mut judges =
+            judges(&mut *self.sessions, self.settings, index, (&mut self.finished, &mut self.messages));
         connection.start(lane, due, now, &mut judges);
     }
 
@@ -438,7 +444,12 @@ impl Pool {
             self.owed.pop_front();
             let connection = &mut self.connections[index as usize];
             connection.owes = None;
-            let mut judges = judges(&mut *self.sessions, self.settings, index as usize, &mut self.finished);
+            let mut judges = judges(
+                &mut *self.sessions,
+                self.settings,
+                index as usize,
+                (&mut self.finished, &mut self.messages),
+            );
             connection.charge(kind, due, now, &mut judges);
             // The next scan opens it again, when its time has come.
             self.housekeeping_at = self.housekeeping_at.min(now);
@@ -506,7 +517,8 @@ impl Pool {
             }
         }
         let connection = &mut self.connections[index];
-        let mut judges = judges(&mut *self.sessions, self.settings, index, &mut self.finished);
+        let mut judges =
+            judges(&mut *self.sessions, self.settings, index, (&mut self.finished, &mut self.messages));
         let (next, broken) = connection.tick(now, &mut judges);
         if connection.has_output() {
             self.dirty.push_back(index as u32);
@@ -660,9 +672,9 @@ fn judges<'a>(
     sessions: &'a mut dyn Sessions,
     settings: Settings,
     index: usize,
-    finished: &'a mut Vec<Finished>,
+    (finished, messages): (&'a mut Vec<Finished>, &'a mut Vec<MessageTime>),
 ) -> Judges<'a> {
-    Judges { sessions, slot: index as u32 * settings.in_flight, finished }
+    Judges { sessions, slot: index as u32 * settings.in_flight, finished, messages }
 }
 
 #[cfg(test)]

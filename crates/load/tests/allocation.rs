@@ -6,7 +6,8 @@ mod support;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use support::{Fixed, HELLO, Server, VARIANT, closed, generator, settings};
+use support::http2::{H2Server, Setup, framing, rendered};
+use support::{Fixed, HELLO, Server, VARIANT, closed, generator, generator_of, settings};
 use weighbridge_load::generator::WindowSpec;
 use weighbridge_load::pace::{Flow, Source};
 use weighbridge_load::window::{Load, OpenEnd, Stop};
@@ -81,6 +82,30 @@ fn a_closed_window_allocates_only_its_figures() {
         if recording == Recording::Exact {
             assert_eq!(long, 1, "the list of figures per operation");
         }
+    }
+}
+
+#[test]
+fn http2_allocates_no_more_with_requests_than_without() {
+    let server = H2Server::start(Setup::default());
+    // A body beyond the server's first window, so that one is kept back now and then.
+    let body = vec![b'x'; 70_000];
+    let plain = (32, Fixed::sending(vec![rendered("GET", "/hello", b"")]));
+    let echoed = (4, Fixed::sending(vec![rendered("POST", "/echo", &body)]).expecting(200, &body));
+    for (in_flight, sessions) in [plain, echoed] {
+        let settings = Settings { in_flight, ..settings(2) };
+        let mut generator = generator_of(framing(), server.address, settings, sessions);
+        generator.connect(VARIANT).expect("connects");
+        let mut tallies = Tallies::default();
+        let spec = |count| closed(Stop::Count(count));
+        // What a read may leave over and a window may hold back grows to its size in a few rounds.
+        for _ in 0..3 {
+            allocations(&mut generator, &spec(2_000), &mut tallies);
+        }
+        let short = allocations(&mut generator, &spec(100), &mut tallies);
+        let long = allocations(&mut generator, &spec(2_000), &mut tallies);
+        // The list of figures, and rarely a buffer that grows once more because a frame was cut elsewhere.
+        assert!(short < 5 && long < 5, "{short} for 100 requests, {long} for 2,000");
     }
 }
 
