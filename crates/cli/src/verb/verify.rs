@@ -6,8 +6,8 @@ use anyhow::bail;
 use serde_json::json;
 use weighbridge_conductor::Control;
 use weighbridge_conductor::run::{self, Options, find_catalog};
-use weighbridge_conductor::verify::{self, Depth, Row, RowResult, Subject};
-use weighbridge_lab::service::Service;
+use weighbridge_conductor::verify::{self, Depth, Row, RowResult, Subject, TlsOffer};
+use weighbridge_lab::service::{Service, Tls};
 use weighbridge_report::Format;
 
 use super::services::{build_one, selected};
@@ -70,6 +70,10 @@ fn subject(service: &Service) -> Subject {
         start,
         workloads: service.workloads().to_vec(),
         protocols: service.protocols().to_vec(),
+        tls: match service.tls() {
+            Tls::Offered => TlsOffer::Offered,
+            Tls::Absent => TlsOffer::Absent,
+        },
     }
 }
 
