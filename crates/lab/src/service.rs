@@ -324,18 +324,28 @@ impl Service {
     /// # Errors
     /// [`ServiceError::NotOffered`].
     pub fn offers(&self, workload: &str, protocol: &str) -> Result<(), ServiceError> {
-        let wanted = [("workload", workload, &self.workloads), ("protocol", protocol, &self.protocols)];
-        for (what, wanted, offered) in wanted {
-            if !offered.iter().any(|name| name == wanted) {
-                return Err(ServiceError::NotOffered {
-                    service: self.name.clone(),
-                    what,
-                    wanted: wanted.to_owned(),
-                    offered: offered.clone(),
-                });
-            }
+        self.has("workload", workload, &self.workloads)?;
+        self.speaks(protocol)
+    }
+
+    /// Whether it speaks a protocol, whatever is asked over it.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotOffered`].
+    pub fn speaks(&self, protocol: &str) -> Result<(), ServiceError> {
+        self.has("protocol", protocol, &self.protocols)
+    }
+
+    fn has(&self, what: &'static str, wanted: &str, offered: &[String]) -> Result<(), ServiceError> {
+        if offered.iter().any(|name| name == wanted) {
+            return Ok(());
         }
-        Ok(())
+        Err(ServiceError::NotOffered {
+            service: self.name.clone(),
+            what,
+            wanted: wanted.to_owned(),
+            offered: offered.to_vec(),
+        })
     }
 
     /// Whether it speaks TLS.
