@@ -8,6 +8,10 @@ use tokio::time::sleep;
 
 use super::bench::{Bench, Service, Stopping};
 use super::client::{Connection, Quiet};
+use super::frames::{
+    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, Frame, GOAWAY, HEAD_OF_PONG, HEADERS, PADDED, PING,
+    PREFACE, PRIORITY, SETTINGS, frame, read_frame, went_away,
+};
 use super::limits::{Limits, STREAM_END};
 use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::process::version_line;
@@ -285,51 +289,6 @@ async fn begun(connection: &mut Http2, size: usize, limits: Limits) -> Result<h2
 
 // Frames by hand
 
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const SETTINGS: u8 = 4;
-const PING: u8 = 6;
-const GOAWAY: u8 = 7;
-const CONTINUATION: u8 = 9;
-
-const ACK: u8 = 0x1;
-const END_STREAM: u8 = 0x1;
-const END_HEADERS: u8 = 0x4;
-const PADDED: u8 = 0x8;
-const PRIORITY: u8 = 0x20;
-
-/// Head of `GET /pong/5` in HPACK without its dynamic table: two fields of the static table, two literals whose names
-/// are there (RFC 7541, 6.1 and 6.2.2).
-const HEAD_OF_PONG: &[u8] = b"\x82\x86\x04\x07/pong/5\x01\x09localhost";
-
-/// A frame as RFC 9113, 4.1 has it.
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let mut frame = (payload.len() as u32).to_be_bytes()[1..].to_vec();
-    frame.extend([kind, flags]);
-    frame.extend(stream.to_be_bytes());
-    frame.extend(payload);
-    frame
-}
-
-#[derive(Debug)]
-struct Frame {
-    kind: u8,
-    flags: u8,
-    stream: u32,
-    payload: Vec<u8>,
-}
-
-fn read_frame(connection: &mut Connection) -> Result<Frame, String> {
-    let deadline = connection.limits().for_reply(0);
-    let head = connection.body(9, deadline).map_err(|error| error.to_string())?;
-    let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
-    let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]) & (u32::MAX >> 1);
-    let payload = connection.body(length, deadline).map_err(|error| error.to_string())?;
-    Ok(Frame { kind: head[3], flags: head[4], stream, payload })
-}
-
 /// A connection on which the preface, our SETTINGS and `frames` were sent in one write.
 fn sent(service: &Service, frames: &[u8]) -> Result<Connection, Shortfall> {
     let mut connection = service.connect()?;
@@ -447,18 +406,6 @@ fn refused(connection: &mut Connection, what: &str) -> Verdict {
     let refused =
         (end == Quiet::Closed || went_away(&came)) && !came.windows(5).any(|bytes| bytes == b"poong");
     if refused { Ok(()) } else { Err(differs(what, expected, quoted(&came))) }
-}
-
-/// Whether there is a GOAWAY among these frames.
-fn went_away(mut bytes: &[u8]) -> bool {
-    while let [a, b, c, kind, rest @ ..] = bytes {
-        if *kind == GOAWAY {
-            return true;
-        }
-        let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
-        bytes = rest.get(5 + length..).unwrap_or_default();
-    }
-    false
 }
 
 // Stopping

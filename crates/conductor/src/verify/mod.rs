@@ -5,7 +5,9 @@
 //! bounded time: every wait ends, every process is killed, and the row says what was expected and what came.
 
 mod bench;
+mod calls;
 mod client;
+mod frames;
 mod grpc;
 mod http;
 mod http2;
