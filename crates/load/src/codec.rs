@@ -8,7 +8,9 @@ use weighbridge_model::quantity::Timestamp;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
 use crate::http1::Http1;
+use crate::memcached::Memcached;
 use crate::request::Rendered;
+use crate::resp::Resp;
 
 /// Longest head, chunk line or other unit that must be whole before it can be read; longer is a protocol error.
 pub const UNIT_LIMIT: usize = 256 * 1024;
@@ -110,7 +112,8 @@ pub enum Event<'a> {
     Data(u64, &'a [u8]),
     /// That many whole messages inside a reply (streaming protocols).
     Message(u64, u32),
-    /// The fields behind a reply's body (HTTP/2 trailers; the status is that of the head). At most once, after all
+    /// The fields behind a reply's body (HTTP/2 trailers; the status is that of the head), or a status that the reply
+    /// only then turned out to have (an error behind the first value: memcached, Redis). At most once, after all
     /// data. Not reported where nothing can depend on them.
     Trailers(u64, Head<'a>),
     /// The reply is over. `Ok` means whole by the protocol's rules; whether it is right is the check's business.
@@ -177,6 +180,10 @@ pub trait Codec {
 pub enum AnyCodec {
     /// HTTP/1.1 and 1.0.
     Http1(Http1),
+    /// memcached's text protocol.
+    Memcached(Memcached),
+    /// Redis' protocol.
+    Resp(Resp),
 }
 
 /// Calls one method of whichever codec it is.
@@ -184,6 +191,8 @@ macro_rules! each {
     ($any:expr, $codec:ident => $call:expr) => {
         match $any {
             AnyCodec::Http1($codec) => $call,
+            AnyCodec::Memcached($codec) => $call,
+            AnyCodec::Resp($codec) => $call,
         }
     };
 }

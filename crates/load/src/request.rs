@@ -4,11 +4,15 @@
 //! a length that is not the body's. It happens before anything is timed; the loop only copies the result.
 
 use std::fmt::Write as _;
+use std::ops::Range;
+use std::sync::Arc;
 
 use weighbridge_model::record::OperationId;
 
 use crate::codec::AnyCodec;
 use crate::http1::Http1;
+use crate::memcached::Memcached;
+use crate::resp::{Opening, Resp};
 
 /// One request, independent of the framing that carries it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,18 +37,46 @@ pub enum ReplyShape {
     Normal,
     /// A head alone, whatever it announces (HEAD).
     NoBody,
+    /// memcached: any number of values, then `END`.
+    Values,
+    /// memcached: one line.
+    Line,
+    /// memcached: one line, with a value behind it where it says so.
+    Meta,
 }
 
-/// A request rendered for one framing. Its body lies at the end of its bytes and may be patched in place.
+/// A request rendered for one framing. Its body, and its key where it has one, may be patched in place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
     operation: OperationId,
     reply: ReplyShape,
     bytes: Box<[u8]>,
-    body_at: usize,
+    key: Range<usize>,
+    body: Range<usize>,
+    opening: Option<Arc<Opening>>,
 }
 
 impl Rendered {
+    /// A request from its bytes and the places of its key and its body within them.
+    pub(crate) fn assembled(
+        operation: OperationId,
+        reply: ReplyShape,
+        bytes: Vec<u8>,
+        (key, body): (Range<usize>, Range<usize>),
+    ) -> Self {
+        Self { operation, reply, bytes: bytes.into_boxed_slice(), key, body, opening: None }
+    }
+
+    /// The same, to be sent only on connections that were told `opening` before.
+    pub(crate) fn with_opening(self, opening: Option<Arc<Opening>>) -> Self {
+        Self { opening, ..self }
+    }
+
+    /// What its connection must have been told before the first request (Redis); nothing for most.
+    pub fn opening(&self) -> Option<&Opening> {
+        self.opening.as_deref()
+    }
+
     /// The operation it belongs to.
     pub fn operation(&self) -> OperationId {
         self.operation
@@ -62,12 +94,22 @@ impl Rendered {
 
     /// The body within [`bytes`](Self::bytes).
     pub fn body(&self) -> &[u8] {
-        &self.bytes[self.body_at..]
+        &self.bytes[self.body.clone()]
     }
 
     /// The body, to be patched in place; its length stays.
     pub fn body_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.body_at..]
+        &mut self.bytes[self.body.clone()]
+    }
+
+    /// The (first) key of a command within [`bytes`](Self::bytes); empty for other requests.
+    pub fn key(&self) -> &[u8] {
+        &self.bytes[self.key.clone()]
+    }
+
+    /// The key, to be patched in place; its length stays.
+    pub fn key_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.key.clone()]
     }
 }
 
@@ -76,6 +118,10 @@ impl Rendered {
 pub enum Framing {
     /// HTTP/1.1.
     Http1,
+    /// memcached's text protocol. Its requests are rendered by [`crate::memcached::command`].
+    Memcached,
+    /// Redis' protocol. Its requests are rendered by [`crate::resp::command`].
+    Resp,
 }
 
 /// A request that cannot be rendered.
@@ -111,6 +157,9 @@ pub enum RenderError {
     /// A `Transfer-Encoding` header; the framing alone decides how a body is sent.
     #[error("header `Transfer-Encoding` cannot be set; bodies are sent with their length")]
     TransferEncoding,
+    /// The framing carries commands, not requests with a method and a target.
+    #[error("`{0:?}` carries commands and no requests with a method; use the workload `commands`")]
+    NotCarried(Framing),
 }
 
 impl Framing {
@@ -122,6 +171,7 @@ impl Framing {
         check(request)?;
         match self {
             Self::Http1 => Ok(render_http1(operation, request)),
+            Self::Memcached | Self::Resp => Err(RenderError::NotCarried(*self)),
         }
     }
 
@@ -129,6 +179,8 @@ impl Framing {
     pub fn codec(&self) -> AnyCodec {
         match self {
             Self::Http1 => AnyCodec::Http1(Http1::new()),
+            Self::Memcached => AnyCodec::Memcached(Memcached::new()),
+            Self::Resp => AnyCodec::Resp(Resp::new()),
         }
     }
 }
@@ -190,7 +242,8 @@ fn render_http1(operation: OperationId, request: &Request) -> Rendered {
     let mut bytes = head.into_bytes();
     bytes.extend_from_slice(&request.body);
     let reply = if request.method == "HEAD" { ReplyShape::NoBody } else { ReplyShape::Normal };
-    Rendered { operation, reply, bytes: bytes.into_boxed_slice(), body_at }
+    let body = body_at..bytes.len();
+    Rendered::assembled(operation, reply, bytes, (0..0, body))
 }
 
 #[cfg(test)]
