@@ -415,7 +415,11 @@ fn check_remote(experiment: &Experiment, allowed: bool) -> Result<(), RunError> 
         let LoadModel::Open { rate, .. } = point.load.model else { continue };
         for variant in &experiment.variants {
             let Target::Url(url) = &variant.target else { continue };
-            if rate.get() > REMOTE_RATE && !allowed && is_public(&url.host, url.port) {
+            if variant.unix.is_none()
+                && rate.get() > REMOTE_RATE
+                && !allowed
+                && is_public(&url.host, url.port)
+            {
                 let (variant, host) = (variant.name.clone(), url.host.clone());
                 return Err(RunError::Remote { variant, host, rate: rate.get() });
             }

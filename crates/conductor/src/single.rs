@@ -1,13 +1,13 @@
 //! One server under one load, without blocks or variants: what `weigh load URL` measures.
 
-use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::{CoreId, CoreLayout, parse_core_list, pin_current_thread};
 use weighbridge_lab::ports::listener_of;
 use weighbridge_lab::procfs::Pid;
-use weighbridge_load::dial::{ResolveError, TcpDial, resolve};
+use weighbridge_load::dial::{Endpoint, ResolveError, TcpDial};
 use weighbridge_load::generator::{self, ConnectError, Generator, Progress, Trouble, WindowSpec};
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_load::{Recording, Settings};
@@ -16,6 +16,7 @@ use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::{Tallies, VariantId, WindowEnd, WindowFigures};
 use weighbridge_workload::{Address, Workload, WorkloadError};
 
+use crate::actor::endpoints;
 use crate::block::settings;
 use crate::control::{Ask, Control};
 
@@ -32,6 +33,10 @@ pub struct Single {
     pub url: Url,
     /// Where to connect instead of the URL's host and port.
     pub connect_to: Option<(String, u16)>,
+    /// The Unix socket that leads to the server, instead of a host and port.
+    pub unix: Option<PathBuf>,
+    /// What is spoken there.
+    pub protocol: Protocol,
     /// What to ask.
     pub workload: WorkloadSpec,
     /// How to ask; its warm-up is time of load before measuring.
@@ -115,9 +120,11 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
     if threads > connections {
         return Err(SingleError::Threads { threads, connections });
     }
-    let (host, port) =
-        single.connect_to.clone().unwrap_or_else(|| (single.url.host.clone(), single.url.port));
-    let addresses = resolve(&host, port)?;
+    let mut target = single.url.clone();
+    if let Some((host, port)) = single.connect_to.clone() {
+        (target.host, target.port) = (host, port);
+    }
+    let addresses = endpoints(&target, single.unix.as_deref())?;
     // Several threads are the scheduler's to place.
     let layout = CoreLayout::detect().ok().filter(|_| threads == 1);
     let core = layout.as_ref().map(|layout| client_core(layout, &addresses));
@@ -125,8 +132,7 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
     let core = core.flatten();
     let address = Address { authority: single.url.authority(), base: single.url.path.clone() };
     let environment = |name: &str| std::env::var(name).ok();
-    let workload =
-        Workload::new(&single.workload, &single.load, Protocol::Http1Json, &address, &environment)?;
+    let workload = Workload::new(&single.workload, &single.load, single.protocol, &address, &environment)?;
     let mut restarts = 0;
     loop {
         // Dropped at the end of each attempt, when it stands still if that was asked.
@@ -164,7 +170,7 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
 fn attempt(
     single: &Single,
     core: Option<CoreId>,
-    addresses: &[SocketAddr],
+    addresses: &[Endpoint],
     workload: &Workload,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Vec<Shared>, SingleError> {
@@ -229,7 +235,7 @@ impl Share<'_> {
     fn run(
         &self,
         core: Option<CoreId>,
-        addresses: Vec<SocketAddr>,
+        addresses: Vec<Endpoint>,
         workload: &Workload,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Shared, SingleError> {
@@ -292,9 +298,9 @@ impl Share<'_> {
 
 /// The core for the client's thread: the last one that no server at these addresses is bound to, or `None` where they
 /// leave none. A server that may run on every core counts for nothing: the scheduler will move it away.
-pub(crate) fn client_core(layout: &CoreLayout, addresses: &[SocketAddr]) -> Option<CoreId> {
+pub(crate) fn client_core(layout: &CoreLayout, addresses: &[Endpoint]) -> Option<CoreId> {
     let all: Vec<CoreId> = layout.service().iter().copied().chain([layout.client()]).collect();
-    let local = addresses.iter().filter(|address| address.ip().is_loopback());
+    let local = addresses.iter().filter_map(Endpoint::tcp).filter(|address| address.ip().is_loopback());
     let bound = local.filter_map(|address| allowed_cores(listener_of(address.port()).pid()?));
     let bound: Vec<Vec<CoreId>> =
         bound.filter(|cores| !all.iter().all(|core| cores.contains(core))).collect();

@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn long_and_broken_lines_are_faults() {
-        let find = |bytes: &[u8], limit| LineSearch::default().find(bytes, limit);
+        let find = |bytes: &'static [u8], limit| LineSearch::default().find(bytes, limit);
         assert_eq!(find(b"abc\r\n", 5), Line::Whole(b"abc", 5));
         assert_eq!(find(b"abcd\r\n", 5), Line::Fault);
         assert_eq!(find(b"abcd\r", 5), Line::Fault);
