@@ -412,4 +412,129 @@ mod tests {
         assert_eq!(CommandSpec::parse("GET k").expect("a command").name, "GET k");
         assert!(CommandSpec::parse("  ").is_err());
     }
+
+    use crate::experiment::{Experiment, Protocol, Scheme, Url};
+
+    const VARIANT: &str = "[[variant]]\nurl = 'redis://localhost'\n";
+
+    fn parsed(workload: &str) -> Result<Experiment, String> {
+        let text = format!("[workload]\nname = 'commands'\n{workload}\n{VARIANT}");
+        Experiment::parse("x.toml", &text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_key_is_read_and_written_back() {
+        let experiment = parsed(
+            "version = 3\nusername = 'me'\npassword = 'env:PASSWORD'\ndatabase = 2\nequal = 'bytes'\n\
+             [[workload.command]]\ncommand = 'SET k \"a\\x00b\"'\nweight = 2.5\n\
+             [[workload.command]]\nname = 'read'\narguments = ['GET', 'a b', '']\n\
+             check = { value = 'x', length = 1, hit = true }\n\
+             [[workload.command]]\nname = 'sized'\ncommand = 'SET large'\nvalue_size = '1 MiB'\n\
+             [[workload.command]]\nname = 'given'\ncommand = 'SET small'\nvalue = 'x y'\n\
+             [[workload.command]]\ncommand = 'GET nothing'\ncheck = { hit = false }",
+        )
+        .expect("an experiment");
+        let WorkloadSpec::Commands { commands, equal, setup } = &experiment.points[0].workload else {
+            panic!("commands")
+        };
+        assert_eq!((commands.len(), *equal, setup.version), (5, Equality::Bytes, RespVersion::Three));
+        assert_eq!((setup.database, setup.password.as_deref()), (2, Some("env:PASSWORD")));
+        assert_eq!((&commands[0].arguments[2][..], commands[0].weight), (&b"a\0b"[..], 2.5));
+        assert_eq!(commands[1].arguments, [b"GET".to_vec(), b"a b".to_vec(), Vec::new()]);
+        assert_eq!(commands[1].check.presence, Presence::Hit);
+        assert_eq!(commands[2].value, Some(ValueSpec::Size(Bytes::new(1 << 20))));
+        assert_eq!(commands[3].value, Some(ValueSpec::Given(b"x y".to_vec())));
+        assert_eq!((commands[4].check.presence, commands[4].name.as_str()), (Presence::Miss, "GET nothing"));
+        assert_eq!(experiment.points[0].workload.operations()[1], "read");
+        assert_eq!(Experiment::parse("again", &experiment.to_toml()), Ok(experiment));
+    }
+
+    #[test]
+    fn versions_make_points_and_read_back() {
+        let text = format!(
+            "[workload]\nname = 'commands'\n[[workload.command]]\ncommand = 'GET k'\n\
+             {VARIANT}[matrix]\nworkload.version = [2, 3]\n"
+        );
+        let experiment = Experiment::parse("x.toml", &text).expect("an experiment");
+        assert_eq!(experiment.points.len(), 2);
+        assert_eq!(Experiment::parse("again", &experiment.to_toml()), Ok(experiment));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        for (workload, parts) in [
+            ("", &["x.toml:1:", "no `[[workload.command]]`"][..]),
+            ("version = 4", &["x.toml:3:", "from 2 to 3"]),
+            ("equal = 'json'", &["x.toml:3:", "allowed: `status`, `length`, `bytes`"]),
+            ("username = 'me'", &["needs a `password`"]),
+            ("[[workload.command]]\nname = 'x'", &["x.toml:3:", "exactly one of `command` and `arguments`"]),
+            ("[[workload.command]]\ncommand = ' '", &["x.toml:4:", "names no command"]),
+            ("[[workload.command]]\ncommand = 'GET \"k'", &["x.toml:4:", "ends inside quotes"]),
+            ("[[workload.command]]\ncommand = 5", &["x.toml:4:", "text in quotes"]),
+            ("[[workload.command]]\narguments = []", &["x.toml:4:", "list of texts"]),
+            ("[[workload.command]]\narguments = [['a']]", &["x.toml:4:", "list of texts"]),
+            (
+                "[[workload.command]]\ncommand = 'SET k'\nvalue = 'x'\nvalue_size = 1",
+                &["x.toml:3:", "cannot stand together"],
+            ),
+            ("[[workload.command]]\ncommand = 'SET k'\nvalue_size = '1 GiB'", &["x.toml:5:", "512 MiB"]),
+            ("[[workload.command]]\ncommand = 'GET k'\nweight = 0", &["x.toml:5:", "above zero"]),
+            ("[[workload.command]]\ncommand = 'GET k'\nwieght = 1", &["x.toml:5:", "did you mean `weight`?"]),
+            (
+                "[[workload.command]]\ncommand = 'GET k'\ncheck = { hit = false, length = 0 }",
+                &["x.toml:5:", "there is no value"],
+            ),
+            (
+                "[[workload.command]]\ncommand = 'GET k'\n[[workload.command]]\ncommand = 'GET  k'",
+                &["two commands are named `GET k`"],
+            ),
+        ] {
+            let message = parsed(workload).expect_err(workload);
+            for part in parts {
+                assert!(message.contains(part), "{workload:?}: {message}");
+            }
+        }
+    }
+
+    #[test]
+    fn urls_choose_the_protocol_and_unix_sockets_lead_to_them() {
+        let of = |variant: &str| {
+            let text =
+                format!("[workload]\nname = 'commands'\n[[workload.command]]\ncommand = 'GET k'\n{variant}");
+            Experiment::parse("x.toml", &text).map_err(|error| error.to_string())
+        };
+        for (variant, protocol) in [
+            ("[[variant]]\nurl = 'redis://localhost'", Protocol::Resp),
+            ("[[variant]]\nurl = 'memcached://localhost'\nprotocol = 'memcached'", Protocol::Memcached),
+            ("[[variant]]\nurl = 'redis://localhost/1'\nunix = '/run/redis.sock'", Protocol::Resp),
+            ("[[variant]]\ncommand = 'redis-server --port {port}'\nprotocol = 'resp'", Protocol::Resp),
+        ] {
+            let experiment = of(variant).expect(variant);
+            assert_eq!(experiment.variants[0].protocol, protocol, "{variant}");
+            assert_eq!(Experiment::parse("again", &experiment.to_toml()), Ok(experiment));
+        }
+        for (variant, part) in [
+            ("[[variant]]\nurl = 'redis://localhost'\nprotocol = 'memcached'", "is not spoken at `redis://"),
+            ("[[variant]]\nurl = 'http://localhost'\nprotocol = 'resp'", "is not spoken at `http://"),
+            ("[[variant]]\ncommand = 'x'\nunix = '/run/x'", "`unix` belongs to `url`"),
+            ("[[variant]]\nurl = 'redis://localhost'\nunix = ''", "`variant.unix` is empty"),
+        ] {
+            let message = of(variant).expect_err(variant);
+            assert!(message.contains(part), "{variant:?}: {message}");
+        }
+        for (text, scheme, port, shown) in [
+            ("redis://h", Scheme::Redis, 6379, "redis://h/"),
+            ("redis://[::1]:1/7", Scheme::Redis, 1, "redis://[::1]:1/7"),
+            ("memcached://h:11211/", Scheme::Memcached, 11211, "memcached://h/"),
+            ("h:80", Scheme::Http, 80, "http://h/"),
+        ] {
+            let url = Url::parse(text).expect(text);
+            assert_eq!((url.scheme, url.port, url.to_string()), (scheme, port, shown.to_owned()));
+        }
+        for text in
+            ["redis://h/x", "redis://h/1/2", "redis://h/-1", "memcached://h/1", "redis://u:p@h", "rediss://h"]
+        {
+            assert!(Url::parse(text).is_err(), "{text}");
+        }
+    }
 }
