@@ -333,7 +333,7 @@ fn wrong_experiments_are_refused_in_the_documented_words() {
 
 #[test]
 fn every_word_that_is_read_is_documented() {
-    let readers = ["read.rs", "commands.rs"];
+    let readers = ["read.rs", "commands/file.rs"];
     let source = readers.map(|file| read(&format!("crates/model/src/experiment/{file}")));
     let source = source.map(|text| text.split("#[cfg(test)]").next().unwrap_or_default().to_owned()).concat();
     let page = read("docs/EXPERIMENT.md");

@@ -226,7 +226,7 @@ fn workload(reader: Reader<'_>) -> Read<WorkloadSpec> {
     let spec = match kind {
         Kind::Pingpong => pingpong(&reader)?,
         Kind::Http => http(&reader)?,
-        Kind::Commands => commands::read(&reader)?,
+        Kind::Commands => commands::file::read(&reader)?,
     };
     reader.finish()?;
     Ok(spec)

@@ -75,7 +75,7 @@ fn workload(spec: &WorkloadSpec) -> Table {
             table.insert("request".into(), requests.iter().map(request).collect::<Vec<Value>>().into());
         }
         WorkloadSpec::Commands { commands, equal, setup } => {
-            super::commands::write(&mut table, commands, *equal, setup);
+            super::commands::file::write(&mut table, commands, *equal, setup);
         }
     }
     table
