@@ -62,7 +62,7 @@ impl Client {
     }
 
     /// Sets where a variant's connections go.
-    pub fn direct(&self, variant: VariantId, addresses: Vec<Endpoint>) {
+    pub fn direct(&self, variant: VariantId, addresses: impl IntoIterator<Item: Into<Endpoint>>) {
         self.dial.lock().set(variant, addresses);
     }
 
