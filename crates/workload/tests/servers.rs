@@ -188,7 +188,10 @@ fn redis_answers_with_every_type() {
         assert!(value(12).contains("connected_clients:"), "{}", value(12));
         assert_eq!(value(14), "MY fault");
     }
-    // RESP3 has doubles, booleans and big numbers of its own.
+}
+
+#[test]
+fn redis_answers_with_the_types_of_version_three() {
     let own = resp3(vec![
         command("DEBUG PROTOCOL double"),
         command("DEBUG PROTOCOL true"),
