@@ -158,8 +158,17 @@ pub(crate) struct Connection {
     out: Out,
     /// Received bytes the codec has not consumed.
     rest: Vec<u8>,
-    /// The kernel's counts when the window began.
+    /// The counts when the window began.
     baseline: Traffic,
+    /// Bytes written to and read from the socket since it was opened.
+    moved: Moved,
+}
+
+/// Bytes that went through a socket, counted here because not every kind of socket has counts of the kernel's.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moved {
+    written: u64,
+    read: u64,
 }
 
 impl Lane {
@@ -236,6 +245,7 @@ impl Connection {
             out: Out::default(),
             rest: Vec::new(),
             baseline: Traffic::default(),
+            moved: Moved::default(),
         }
     }
 
@@ -305,7 +315,10 @@ impl Connection {
         }
         while !self.out.is_empty() {
             match sys::send(socket.as_fd(), self.out.pending()) {
-                Ok(count) => self.out.wrote(count),
+                Ok(count) => {
+                    self.out.wrote(count);
+                    self.moved.written += count as u64;
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.writing = Writing::Blocked;
                     return Ok(());
@@ -329,6 +342,7 @@ impl Connection {
                     return Received::Ended;
                 }
                 Ok(count) => {
+                    self.moved.read += count as u64;
                     if let Some(kind) = self.absorb(&buffer[..count], judges) {
                         return Received::Broken(kind);
                     }
@@ -459,11 +473,11 @@ impl Connection {
 
     /// Becomes open.
     pub fn open(&mut self, socket: OwnedFd, now: Timestamp) {
+        self.baseline = Traffic::default();
+        self.moved = Moved::default();
         self.link = Link::Open { socket };
         self.opened = now;
         self.started = 0;
-        // The kernel counts the connect itself as one byte acknowledged.
-        self.baseline = Traffic { sent: Bytes::new(1), ..Traffic::default() };
     }
 
     /// Drops the socket and everything that belonged to it; not to be opened again before `retry_at`. Requests must
@@ -493,15 +507,24 @@ impl Connection {
             lane.planned = None;
             lane.onward = None;
         }
-        if let Link::Open { socket } = &self.link {
-            self.baseline = sys::traffic(socket.as_fd());
+        if let Some(counts) = self.counts() {
+            self.baseline = counts;
         }
     }
 
-    /// The kernel's counts since the window began.
+    /// The kernel's counts since the socket was opened; where it keeps none, the bytes as they were counted here and
+    /// no segments.
+    fn counts(&self) -> Option<Traffic> {
+        let Link::Open { socket } = &self.link else { return None };
+        let Moved { written, read } = self.moved;
+        let own = || Traffic { sent: Bytes::new(written), received: Bytes::new(read), ..Traffic::default() };
+        Some(sys::traffic(socket.as_fd()).unwrap_or_else(own))
+    }
+
+    /// The counts since the window began.
     pub fn traffic(&self) -> Traffic {
-        let Link::Open { socket } = &self.link else { return Traffic::default() };
-        let (now, before) = (sys::traffic(socket.as_fd()), self.baseline);
+        let Some(now) = self.counts() else { return Traffic::default() };
+        let before = self.baseline;
         let bytes = |now: Bytes, before: Bytes| Bytes::new(now.get().saturating_sub(before.get()));
         Traffic {
             sent: bytes(now.sent, before.sent),

@@ -4,6 +4,7 @@
 //! key (`read`) into [`Experiment`], whose values cannot be inconsistent. Nothing here touches a disk or a network;
 //! names of services are checked by whoever knows the catalogue.
 
+mod commands;
 mod load;
 mod matrix;
 mod node;
@@ -13,6 +14,7 @@ mod spell;
 mod write;
 
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +23,7 @@ use crate::quantity::{Bytes, Nanoseconds, Ratio};
 use crate::record::{PointId, VariantId};
 use crate::summary::{PointLabel, Quantity};
 
+pub use commands::{CommandCheck, CommandSpec, Presence, RespSetup, RespVersion, ValueSpec, split_words};
 pub use load::speed;
 pub use node::ExperimentError;
 pub use shape::{
@@ -72,6 +75,15 @@ pub enum WorkloadSpec {
         requests: Vec<RequestSpec>,
         /// What must agree between variants before timing.
         equal: Equality,
+    },
+    /// Commands of memcached or Redis.
+    Commands {
+        /// At least one.
+        commands: Vec<CommandSpec>,
+        /// What must agree between variants before timing; never JSON.
+        equal: Equality,
+        /// What connections to Redis are told first.
+        setup: RespSetup,
     },
 }
 
@@ -182,6 +194,9 @@ pub struct Variant {
     pub target: Target,
     /// The stack by which operations travel.
     pub protocol: Protocol,
+    /// The Unix socket that leads to the URL's server, instead of its host and port.
+    #[serde(default)]
+    pub unix: Option<PathBuf>,
     /// Environment added to the service's; a value `env:NAME` is read when the run starts.
     pub env: Vec<(String, String)>,
 }
@@ -216,15 +231,72 @@ pub enum Readiness {
     Port,
 }
 
-/// An `http://` address.
+/// An `http://`, `memcached://` or `redis://` address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Url {
+    /// What is spoken there.
+    #[serde(default)]
+    pub scheme: Scheme,
     /// Host name or address, without brackets.
     pub host: String,
     /// TCP port.
     pub port: u16,
-    /// Path and query, starting with `/`.
+    /// Path and query, starting with `/`; of `redis://` the number of the database, of `memcached://` nothing more.
     pub path: String,
+}
+
+/// What is spoken at an address. Further schemes are further arms.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scheme {
+    /// HTTP in plain text.
+    #[default]
+    Http,
+    /// memcached's text protocol.
+    Memcached,
+    /// Redis' protocol.
+    Redis,
+}
+
+impl Scheme {
+    /// Every scheme.
+    pub const ALL: [Self; 3] = [Self::Http, Self::Memcached, Self::Redis];
+
+    /// What stands before `://`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Memcached => "memcached",
+            Self::Redis => "redis",
+        }
+    }
+
+    /// The port where none is given.
+    pub const fn port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Memcached => 11211,
+            Self::Redis => 6379,
+        }
+    }
+
+    /// The protocol where none is given.
+    pub const fn protocol(self) -> Protocol {
+        match self {
+            Self::Http => Protocol::Http1Json,
+            Self::Memcached => Protocol::Memcached,
+            Self::Redis => Protocol::Resp,
+        }
+    }
+
+    /// Whether this protocol may be spoken there.
+    pub const fn carries(self, protocol: Protocol) -> bool {
+        match self {
+            Self::Http => matches!(protocol, Protocol::Http1Json | Protocol::Http2Json | Protocol::Grpc),
+            Self::Memcached => matches!(protocol, Protocol::Memcached),
+            Self::Redis => matches!(protocol, Protocol::Resp),
+        }
+    }
 }
 
 /// The stack by which operations travel. Further protocols are further arms.
@@ -288,6 +360,7 @@ impl WorkloadSpec {
         match self {
             Self::Pingpong { .. } => "pingpong",
             Self::Http { .. } => "http",
+            Self::Commands { .. } => "commands",
         }
     }
 
@@ -296,6 +369,7 @@ impl WorkloadSpec {
         match self {
             Self::Pingpong { .. } => vec!["pong".to_owned()],
             Self::Http { requests, .. } => requests.iter().map(|request| request.name.clone()).collect(),
+            Self::Commands { commands, .. } => commands.iter().map(|command| command.name.clone()).collect(),
         }
     }
 }
@@ -317,23 +391,24 @@ impl Protocol {
 }
 
 impl Url {
-    /// Reads `http://host[:port][/path]`; the host may be an IPv6 address in brackets.
+    /// Reads `http://host[:port][/path]`, `memcached://host[:port]` or `redis://host[:port][/database]`; the host may be
+    /// an IPv6 address in brackets, and without a scheme it is `http`.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let rest = match text.split_once("://") {
-            Some(("http", rest)) => rest,
+        let (scheme, rest) = match text.split_once("://") {
             Some(("https", _)) => {
                 return Err(format!("`{text}`: TLS is not supported yet; use an `http://` address"));
             }
-            Some((scheme, _)) => {
-                return Err(format!("`{text}`: scheme `{scheme}` is not supported; use `http://`"));
+            Some((name, rest)) => {
+                let known = Scheme::ALL.into_iter().find(|scheme| scheme.name() == name);
+                (known.ok_or_else(|| unknown_scheme(text, name))?, rest)
             }
-            None => text,
+            None => (Scheme::Http, text),
         };
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
         let path = path.split('#').next().unwrap_or_default();
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        let (host, port) = split_authority(authority).ok_or_else(|| {
+        let (host, port) = split_authority(authority, scheme.port()).ok_or_else(|| {
             format!("`{text}` is not an address; expected `http://host[:port][/path]`, such as `http://127.0.0.1:8080/`")
         })?;
         if path.bytes().any(|b| b <= b' ' || b == 0x7f) {
@@ -341,33 +416,54 @@ impl Url {
                 "`{text}`: the path holds blanks or control characters; percent-encode them"
             ));
         }
-        Ok(Self { host: host.to_owned(), port, path })
+        check_path(scheme, &path).map_err(|message| format!("`{text}`: {message}"))?;
+        Ok(Self { scheme, host: host.to_owned(), port, path })
     }
 
     /// `host:port` as a `Host` header names it.
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        if self.port == 80 { host } else { format!("{host}:{}", self.port) }
+        if self.port == self.scheme.port() { host } else { format!("{host}:{}", self.port) }
     }
 }
 
-fn split_authority(authority: &str) -> Option<(&str, u16)> {
+fn unknown_scheme(text: &str, name: &str) -> String {
+    let known: Vec<_> = Scheme::ALL.iter().map(|scheme| format!("`{}://`", scheme.name())).collect();
+    format!("`{text}`: scheme `{name}` is not supported; use {}", known.join(" or "))
+}
+
+/// Whether an address of that scheme may have that path.
+fn check_path(scheme: Scheme, path: &str) -> Result<(), String> {
+    let number = path.trim_start_matches('/');
+    match scheme {
+        Scheme::Http => Ok(()),
+        Scheme::Memcached if path == "/" => Ok(()),
+        Scheme::Memcached => Err(format!("memcached knows no path such as `{path}`; leave it out")),
+        Scheme::Redis if number.is_empty() || number.parse::<u32>().is_ok() => Ok(()),
+        Scheme::Redis => Err(format!("the path `{path}` is no database; give its number, such as `/1`")),
+    }
+}
+
+fn split_authority(authority: &str, default_port: u16) -> Option<(&str, u16)> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, after) = rest.split_once(']')?;
             host.parse::<std::net::Ipv6Addr>().ok()?;
-            (host, after.strip_prefix(':').or(after.is_empty().then_some("80"))?)
+            (host, if after.is_empty() { None } else { Some(after.strip_prefix(':')?) })
         }
-        None => authority.split_once(':').unwrap_or((authority, "80")),
+        None => authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port))),
     };
     let plain = |c: char| c.is_alphanumeric() || "-._:%".contains(c);
-    let port: u16 = port.parse().ok().filter(|port| *port != 0)?;
+    let port = match port {
+        Some(port) => port.parse().ok().filter(|port| *port != 0)?,
+        None => default_port,
+    };
     (!host.is_empty() && host.chars().all(plain)).then_some((host, port))
 }
 
 impl std::fmt::Display for Url {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "http://{}{}", self.authority(), self.path)
+        write!(f, "{}://{}{}", self.scheme.name(), self.authority(), self.path)
     }
 }
 
