@@ -4,6 +4,7 @@
 //! key (`read`) into [`Experiment`], whose values cannot be inconsistent. Nothing here touches a disk or a network;
 //! names of services are checked by whoever knows the catalogue.
 
+mod grpc;
 mod matrix;
 mod node;
 mod read;
@@ -16,6 +17,9 @@ use crate::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 use crate::record::{PointId, VariantId};
 use crate::summary::{PointLabel, Quantity};
 
+pub use grpc::{
+    CallCheck, CallKind, CallSpec, DescriptorSource, GrpcStatus, MessageSending, Side, parse_method,
+};
 pub use node::ExperimentError;
 
 /// An experiment, checked. The first variant is the baseline; every point has the same variants.
@@ -59,6 +63,15 @@ pub enum WorkloadSpec {
     Http {
         /// At least one.
         requests: Vec<RequestSpec>,
+        /// What must agree between variants before timing.
+        equal: Equality,
+    },
+    /// The user's own calls over gRPC.
+    Grpc {
+        /// Where messages and methods are described.
+        source: DescriptorSource,
+        /// At least one.
+        calls: Vec<CallSpec>,
         /// What must agree between variants before timing.
         equal: Equality,
     },
@@ -294,6 +307,7 @@ impl WorkloadSpec {
         match self {
             Self::Pingpong { .. } => "pingpong",
             Self::Http { .. } => "http",
+            Self::Grpc { .. } => "grpc",
         }
     }
 
@@ -302,6 +316,7 @@ impl WorkloadSpec {
         match self {
             Self::Pingpong { .. } => vec!["pong".to_owned()],
             Self::Http { requests, .. } => requests.iter().map(|request| request.name.clone()).collect(),
+            Self::Grpc { calls, .. } => calls.iter().flat_map(CallSpec::operations).collect(),
         }
     }
 }
