@@ -217,7 +217,9 @@ fn service_launch(
     let workload = match workload {
         WorkloadSpec::Pingpong { .. } => "pingpong",
         // The user's own requests ask whatever the service's default workload offers.
-        WorkloadSpec::Http { .. } => service.workloads().first().map_or("pingpong", String::as_str),
+        WorkloadSpec::Http { .. } | WorkloadSpec::Grpc { .. } => {
+            service.workloads().first().map_or("pingpong", String::as_str)
+        }
     };
     service.launch(workload, variant.protocol.name(), stdout, stderr)
 }

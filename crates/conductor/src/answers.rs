@@ -75,7 +75,7 @@ fn answer(
     (timeout, stop): Patience<'_>,
 ) -> Result<weighbridge_workload::Canonical, AnswerError> {
     let workload = asked.workload;
-    let request = || request_name(workload, kind);
+    let request = || workload.title(kind).to_owned();
     let collected = exchange(
         asked.addresses,
         &workload.framing(),
@@ -87,7 +87,12 @@ fn answer(
         request: request(),
         source,
     })?;
-    let received = Received { status: collected.status, headers: &collected.headers, body: &collected.body };
+    let received = Received {
+        status: collected.status,
+        headers: &collected.headers,
+        body: &collected.body,
+        messages: &collected.messages,
+    };
     workload.canonical(kind, &received).map_err(|why| AnswerError::Wrong {
         variant: asked.name.to_owned(),
         request: request(),
@@ -104,7 +109,7 @@ pub(crate) fn compare(
     for (kind, (one, two)) in ones.iter().zip(twos).enumerate() {
         if one != two {
             return Err(AnswerError::Differ {
-                request: request_name(workload, kind),
+                request: workload.title(kind).to_owned(),
                 first: first.to_owned(),
                 one: one.to_string(),
                 second: second.to_owned(),
@@ -113,12 +118,4 @@ pub(crate) fn compare(
         }
     }
     Ok(())
-}
-
-/// The request line, which says more than the operation's name where an operation has several kinds.
-fn request_name(workload: &Workload, kind: usize) -> String {
-    let bytes = workload.rendered(kind).bytes();
-    let line = bytes.split(|b| *b == b'\r').next().unwrap_or_default();
-    let line = String::from_utf8_lossy(line);
-    line.strip_suffix(" HTTP/1.1").unwrap_or(&line).to_owned()
 }

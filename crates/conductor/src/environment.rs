@@ -57,8 +57,12 @@ pub(crate) fn redacted(experiment: &Experiment) -> Experiment {
         }
     };
     for point in &mut experiment.points {
-        if let WorkloadSpec::Http { requests, .. } = &mut point.workload {
-            requests.iter_mut().for_each(|request| hide(&mut request.headers));
+        match &mut point.workload {
+            WorkloadSpec::Http { requests, .. } => {
+                requests.iter_mut().for_each(|request| hide(&mut request.headers));
+            }
+            WorkloadSpec::Grpc { calls, .. } => calls.iter_mut().for_each(|call| hide(&mut call.metadata)),
+            WorkloadSpec::Pingpong { .. } => {}
         }
     }
     experiment.variants.iter_mut().for_each(|variant| hide(&mut variant.env));

@@ -34,6 +34,8 @@ pub struct Single {
     pub connect_to: Option<(String, u16)>,
     /// What to ask.
     pub workload: WorkloadSpec,
+    /// The stack by which it is asked.
+    pub protocol: Protocol,
     /// How to ask; its warm-up is time of load before measuring.
     pub load: LoadSpec,
     /// When to stop.
@@ -125,8 +127,7 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
     let core = core.flatten();
     let address = Address { authority: single.url.authority(), base: single.url.path.clone() };
     let environment = |name: &str| std::env::var(name).ok();
-    let workload =
-        Workload::new(&single.workload, &single.load, Protocol::Http1Json, &address, &environment)?;
+    let workload = Workload::new(&single.workload, &single.load, single.protocol, &address, &environment)?;
     let mut restarts = 0;
     loop {
         // Dropped at the end of each attempt, when it stands still if that was asked.

@@ -22,6 +22,8 @@ fn workload(spec: &WorkloadSpec) -> String {
             )
         }
         WorkloadSpec::Http { requests, .. } => format!("http, {} kinds of request", requests.len()),
+        WorkloadSpec::Grpc { calls, .. } if calls.len() == 1 => format!("grpc, {}", calls[0].method),
+        WorkloadSpec::Grpc { calls, .. } => format!("grpc, {} kinds of call", calls.len()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `weigh load`: one URL under load, or several weighed against each other.
 
-use std::path::Path;
+mod target;
 
 use anyhow::{Context, bail};
 use weighbridge_conductor::run::{REMOTE_RATE, is_public};
@@ -10,8 +10,7 @@ use weighbridge_judge::single as judged;
 use weighbridge_load::generator::Progress as LoadProgress;
 use weighbridge_load::window::Stop;
 use weighbridge_model::experiment::{
-    Arrivals, Equality, Experiment, Hooks, LoadModel, LoadSpec, PlanRules, Point, Protocol, ReplyCheck,
-    RequestSpec, Target, Url, Variant, WorkloadSpec,
+    Arrivals, Experiment, Hooks, LoadModel, LoadSpec, PlanRules, Point, Target, Url, Variant, WorkloadSpec,
 };
 use weighbridge_model::gate::{Bound, Gate, Subject};
 use weighbridge_model::quantity::Nanoseconds;
@@ -33,13 +32,12 @@ const WARMUP: Nanoseconds = Nanoseconds::from_millis(200);
 
 /// Carries the verb out.
 pub fn run(arguments: &Load, printer: &Printer) -> anyhow::Result<Exit> {
-    let urls = arguments.urls.iter().map(|text| Url::parse(text)).collect::<Result<Vec<_>, _>>();
-    let urls = urls.map_err(anyhow::Error::msg)?;
+    let asked = target::Target::read(arguments)?;
     let gates = gates(&arguments.fail_if, &arguments.require)?;
     let connect_to = arguments.connect_to.as_deref().map(parse_address).transpose()?;
-    match &urls[..] {
-        [url] => one(arguments, url, connect_to, &gates, printer),
-        _ => several(arguments, &urls, connect_to, gates, printer),
+    match &asked.urls[..] {
+        [_] => one(arguments, &asked, connect_to, &gates, printer),
+        _ => several(arguments, &asked, connect_to, gates, printer),
     }
 }
 
@@ -52,11 +50,12 @@ fn parse_address(text: &str) -> anyhow::Result<(String, u16)> {
 
 fn one(
     arguments: &Load,
-    url: &Url,
+    asked: &target::Target,
     connect_to: Option<(String, u16)>,
     gates: &[Gate],
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
+    let url = &asked.urls[0];
     if let Some(gate) = gates
         .iter()
         .find(|gate| matches!((gate.subject, gate.bound), (Subject::Quantity(_), Bound::Change(_))))
@@ -77,10 +76,12 @@ fn one(
         );
     }
     let destination = Destination::open(&arguments.output)?;
+    let workload = asked.workload(arguments, connect_to.as_ref(), load.timeout)?;
     let single = Single {
         url: url.clone(),
         connect_to,
-        workload: workload(arguments)?,
+        workload,
+        protocol: asked.protocol,
         load,
         stop: match arguments.requests {
             Some(count) => Stop::Count(count),
@@ -104,7 +105,9 @@ fn one(
     let mut summary = shown(&single, &figures);
     // What was measured until then is shown, and says itself that it is not what was asked for.
     let cut = match (record.ending, &record.trouble) {
-        (Ending::Interrupted, _) => Some(format!("interrupted after {} of {}", figures.took, asked(&single))),
+        (Ending::Interrupted, _) => {
+            Some(format!("interrupted after {} of {}", figures.took, extent(&single)))
+        }
         (Ending::Complete, Some(trouble)) => Some(format!("given up: {trouble}")),
         (Ending::Complete, None) => None,
     };
@@ -119,7 +122,7 @@ fn one(
 }
 
 /// How much was to be sent.
-fn asked(single: &Single) -> String {
+fn extent(single: &Single) -> String {
     match single.stop {
         Stop::Count(count) => format!("{count} requests"),
         Stop::Time(time) => time.to_string(),
@@ -209,7 +212,7 @@ fn shown_times(times: &judged::Times) -> Times {
 
 fn several(
     arguments: &Load,
-    urls: &[Url],
+    asked: &target::Target,
     connect_to: Option<(String, u16)>,
     gates: Vec<Gate>,
     printer: &Printer,
@@ -220,7 +223,8 @@ fn several(
     if arguments.requests.is_some() {
         bail!("several URLs are weighed for a time; use `--duration` instead of `--requests`");
     }
-    let experiment = experiment(arguments, urls, gates)?;
+    let workload = asked.workload(arguments, connect_to.as_ref(), arguments.timeout)?;
+    let experiment = experiment(arguments, asked, workload, gates);
     let options = weighbridge_conductor::run::Options {
         measured_budget: true,
         allow_remote: arguments.allow_remote,
@@ -232,22 +236,23 @@ fn several(
 }
 
 /// The experiment that a command line with several URLs stands for.
-fn experiment(arguments: &Load, urls: &[Url], gates: Vec<Gate>) -> anyhow::Result<Experiment> {
-    let names = names(urls);
+fn experiment(
+    arguments: &Load,
+    asked: &target::Target,
+    workload: WorkloadSpec,
+    gates: Vec<Gate>,
+) -> Experiment {
+    let names = names(&asked.urls);
     let variant = |(name, url): (String, &Url)| Variant {
         name,
         target: Target::Url(url.clone()),
-        protocol: Protocol::default(),
+        protocol: asked.protocol,
         env: Vec::new(),
     };
-    Ok(Experiment {
+    Experiment {
         title: format!("load {}", names.join(" ")),
-        points: vec![Point {
-            label: PointLabel::new(),
-            workload: workload(arguments)?,
-            load: load_spec(arguments, WARMUP),
-        }],
-        variants: names.into_iter().zip(urls).map(variant).collect(),
+        points: vec![Point { label: PointLabel::new(), workload, load: load_spec(arguments, WARMUP) }],
+        variants: names.into_iter().zip(&asked.urls).map(variant).collect(),
         plan: PlanRules {
             headline: Quantity::ResponseP50,
             blocks_min: BLOCKS,
@@ -262,7 +267,7 @@ fn experiment(arguments: &Load, urls: &[Url], gates: Vec<Gate>) -> anyhow::Resul
         },
         gates,
         hooks: Hooks::default(),
-    })
+    }
 }
 
 /// URLs as names; the same URL twice gets a number, so that a server can be weighed against itself.
@@ -288,46 +293,11 @@ fn load_spec(arguments: &Load, warmup: Nanoseconds) -> LoadSpec {
             },
         },
         connections: arguments.connections.unwrap_or(connections),
-        in_flight: arguments.pipeline,
+        in_flight: arguments.streams.unwrap_or(arguments.pipeline),
         timeout: arguments.timeout,
         warmup: arguments.warmup.unwrap_or(warmup),
         keep_alive: !arguments.no_keepalive,
     }
-}
-
-fn workload(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
-    let body = match (&arguments.body, &arguments.body_file) {
-        (Some(text), _) => text.clone().into_bytes(),
-        (None, Some(path)) => read_body(path)?,
-        (None, None) => Vec::new(),
-    };
-    let method =
-        arguments.method.clone().unwrap_or_else(|| if body.is_empty() { "GET" } else { "POST" }.to_owned());
-    let header = |text: &String| {
-        let (name, value) = text
-            .split_once(':')
-            .with_context(|| format!("header `{text}` has no colon; write `Name: value`"))?;
-        Ok((name.trim().to_owned(), value.trim().to_owned()))
-    };
-    let request = RequestSpec {
-        name: "request".to_owned(),
-        method: method.to_uppercase(),
-        path: String::new(),
-        headers: arguments.headers.iter().map(header).collect::<anyhow::Result<_>>()?,
-        body,
-        weight: 1.0,
-        check: ReplyCheck::default(),
-    };
-    Ok(WorkloadSpec::Http { requests: vec![request], equal: Equality::Status })
-}
-
-fn read_body(path: &Path) -> anyhow::Result<Vec<u8>> {
-    if path == Path::new("-") {
-        let mut body = Vec::new();
-        std::io::Read::read_to_end(&mut std::io::stdin(), &mut body).context("could not read stdin")?;
-        return Ok(body);
-    }
-    std::fs::read(path).with_context(|| format!("could not read the body `{}`", path.display()))
 }
 
 #[cfg(test)]

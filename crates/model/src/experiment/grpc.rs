@@ -123,6 +123,8 @@ const STATUS_NAMES: [&str; 17] = [
 impl GrpcStatus {
     /// Success.
     pub const OK: Self = Self(0);
+    /// The server has no such method.
+    pub const UNIMPLEMENTED: Self = Self(12);
 
     /// The status of that number, 0 to 16.
     pub fn from_number(number: u64) -> Option<Self> {

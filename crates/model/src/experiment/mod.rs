@@ -20,7 +20,7 @@ use crate::summary::{PointLabel, Quantity};
 pub use grpc::{
     CallCheck, CallKind, CallSpec, DescriptorSource, GrpcStatus, MessageSending, Side, parse_method,
 };
-pub use node::ExperimentError;
+pub use node::{ExperimentError, suggestion};
 
 /// An experiment, checked. The first variant is the baseline; every point has the same variants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
