@@ -14,6 +14,7 @@
 
 pub mod experiment;
 pub mod gate;
+pub mod grpc_reply;
 pub mod http1_reply;
 pub mod law;
 pub mod probe_request;
@@ -27,9 +28,10 @@ pub mod url;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     ("experiment", experiment::check),
     ("gate", gate::check),
+    ("grpc_reply", grpc_reply::check),
     ("http1_reply", http1_reply::check),
     ("law", law::check),
     ("probe_request", probe_request::check),

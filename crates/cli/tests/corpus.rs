@@ -56,6 +56,7 @@ macro_rules! replays {
 replays!(
     experiment,
     gate,
+    grpc_reply,
     http1_reply,
     law,
     probe_request,

@@ -333,7 +333,8 @@ fn wrong_experiments_are_refused_in_the_documented_words() {
 
 #[test]
 fn every_word_that_is_read_is_documented() {
-    let source = read("crates/model/src/experiment/read.rs");
+    let source =
+        ["read.rs", "grpc.rs"].map(|file| read(&format!("crates/model/src/experiment/{file}"))).concat();
     let page = read("docs/EXPERIMENT.md");
     let is_word =
         |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');

@@ -320,6 +320,12 @@ fn render_error(name: &str, source: RenderError) -> WorkloadError {
     WorkloadError::Render { name: name.to_owned(), source }
 }
 
+/// The check of a pong's message, apart from any workload: for fuzzing.
+#[doc(hidden)]
+pub fn pong_message_check(size: Bytes) -> impl weighbridge_load::session::Check {
+    PongMessageCheck::new(size)
+}
+
 /// The base with the request's own path after it: `/a/` and `/b` make `/a/b`, `/a` and nothing make `/a`.
 fn join(base: &str, path: &str) -> String {
     match path.strip_prefix('/') {
