@@ -11,6 +11,7 @@ use weighbridge_model::record::{ErrorKind, OperationId, Outcome, RequestRecord, 
 
 use crate::codec::{AnyCodec, Cancel, Codec, Event, In, Out, Sink};
 use crate::pool::Stack;
+use crate::recorder::MessageTime;
 use crate::session::{Reply, RequestId, Sessions};
 use crate::sys;
 
@@ -56,6 +57,10 @@ pub(crate) struct Lane {
     sent: Timestamp,
     /// When the request could have been sent at the earliest: due, the lane free and the connection open.
     sendable: Timestamp,
+    /// Under which operation the time of each message of the reply is recorded, if it is.
+    message_operation: Option<OperationId>,
+    /// When the last message of the reply came; before the first, when the request was sent.
+    messaged: Timestamp,
 }
 
 /// The socket's state.
@@ -118,6 +123,7 @@ pub(crate) struct Judges<'a> {
     /// The slot of the connection's lane 0.
     pub slot: u32,
     pub finished: &'a mut Vec<Finished>,
+    pub messages: &'a mut Vec<MessageTime>,
 }
 
 #[derive(Debug)]
@@ -160,6 +166,18 @@ impl Lane {
             due: start,
             sent: start,
             sendable: start,
+            message_operation: None,
+            messaged: start,
+        }
+    }
+
+    /// Notes `count` messages of the reply that came by one read: the first took the time since the one before, the
+    /// others came with it.
+    fn message(&mut self, count: u32, now: Timestamp, messages: &mut Vec<MessageTime>) {
+        let Some(operation) = self.message_operation else { return };
+        for _ in 0..count {
+            messages.push(MessageTime { operation, time: now.since(self.messaged) });
+            self.messaged = now;
         }
     }
 
@@ -232,6 +250,7 @@ impl Connection {
         lane.request = next_request(judges.sessions, slot, lane.reply.take());
         let rendered = judges.sessions.request(lane.request);
         lane.operation = rendered.operation();
+        lane.message_operation = rendered.message_operation();
         lane.due = due;
         lane.sendable = due.max(lane.freed).max(self.opened);
         lane.state = LaneState::Started;
@@ -262,7 +281,7 @@ impl Connection {
             let now = sys::clock();
             for lane in self.fresh.drain(..) {
                 let lane = &mut self.lanes[lane as usize];
-                lane.sent = now;
+                (lane.sent, lane.messaged) = (now, now);
                 lane.state = LaneState::Sent;
             }
         }
@@ -346,13 +365,16 @@ impl Connection {
         act: impl FnOnce(&mut AnyCodec, &mut Out, &mut Sink<'_>),
     ) -> Option<ErrorKind> {
         let Self { codec, out, lanes, busy, life, failures, .. } = self;
-        let Judges { sessions, slot, finished } = judges;
+        let Judges { sessions, slot, finished, messages } = judges;
         let mut broken = None;
         let slot_of = |id: u64| *slot + id as u32;
         act(codec, out, &mut |event| match event {
             Event::Head(id, head) => sessions.check(slot_of(id)).head(&head),
             Event::Data(id, bytes) => sessions.check(slot_of(id)).data(bytes),
-            Event::Message(id, count) => sessions.check(slot_of(id)).messages(count),
+            Event::Message(id, count) => {
+                lanes[id as usize].message(count, now, messages);
+                sessions.check(slot_of(id)).messages(count);
+            }
             Event::Trailers(id, fields) => sessions.check(slot_of(id)).trailers(&fields),
             Event::Done(id, outcome) => {
                 let judged = match outcome {

@@ -12,6 +12,7 @@ use weighbridge_model::record::{ErrorKind, Traffic, VariantId};
 use crate::codec::Cancel;
 use crate::connection::{Connection, Finished, Judges, LaneState, Link, Parked, Received, Until, Writing};
 use crate::dial::{AfterFailure, Dial};
+use crate::recorder::MessageTime;
 use crate::request::Framing;
 use crate::session::Sessions;
 use crate::sys::{self, Epoll, Readiness};
@@ -134,6 +135,8 @@ pub(crate) struct Pool {
     pub demand: Demand,
     /// Requests over since the caller last emptied it.
     pub finished: Vec<Finished>,
+    /// Times of reply messages since the caller last emptied it.
+    pub messages: Vec<MessageTime>,
     /// When [`housekeeping`](Self::housekeeping) is due.
     pub housekeeping_at: Timestamp,
     /// Connections opened since the window began.
@@ -144,8 +147,8 @@ pub(crate) struct Pool {
     connections: Vec<Connection>,
     /// Slots that can take a request, the longest free first.
     ready: VecDeque<u32>,
-    /// Connections with output.
-    dirty: Vec<u32>,
+    /// Connections with output, the first to have some first.
+    dirty: VecDeque<u32>,
     /// Connections that may have more to read.
     again: VecDeque<u32>,
     /// Connections whose failure waits to be charged to a request.
@@ -185,13 +188,14 @@ impl Pool {
             settings,
             demand: Demand::Idle,
             finished: Vec::with_capacity(slots as usize + 1),
+            messages: Vec::new(),
             housekeeping_at: Timestamp::default(),
             connects: 0,
             connect_failure: None,
             sessions,
             connections,
             ready: VecDeque::with_capacity(slots as usize),
-            dirty: Vec::with_capacity(settings.connections as usize),
+            dirty: VecDeque::with_capacity(settings.connections as usize),
             again: VecDeque::with_capacity(settings.connections as usize),
             owed: VecDeque::with_capacity(settings.connections as usize),
             closed_traffic: Traffic::default(),
@@ -290,7 +294,7 @@ impl Pool {
         let connection = &mut self.connections[index];
         if connection.writing == Writing::Blocked && readiness.writable() {
             connection.writing = Writing::Free;
-            self.dirty.push(index as u32);
+            self.dirty.push_back(index as u32);
             self.unpark(index);
         }
         if readiness.readable() {
@@ -310,7 +314,8 @@ impl Pool {
     fn read(&mut self, io: &mut Io, index: usize, until: Until) {
         let before = self.finished.len();
         let connection = &mut self.connections[index];
-        let mut judges = judges(&mut *self.sessions, self.settings, index, &mut self.finished);
+        let mut judges =
+            judges(&mut *self.sessions, self.settings, index, (&mut self.finished, &mut self.messages));
         match connection.receive(&mut io.buffer, until, &mut judges) {
             Received::Ended => self.lose(io, index, Loss::Failed(ErrorKind::Reset)),
             Received::Broken(kind) => self.lose(io, index, Loss::Failed(kind)),
@@ -321,7 +326,7 @@ impl Pool {
                     return self.lose(io, index, Loss::Spent);
                 }
                 if connection.has_output() {
-                    self.dirty.push(index as u32);
+                    self.dirty.push_back(index as u32);
                 }
                 if matches!(received, Received::More) {
                     self.again.push_back(index as u32);
@@ -376,9 +381,10 @@ impl Pool {
             let Some(due) = window.take(now, connection.lanes[lane as usize].freed) else { return };
             self.ready.pop_front();
             if !connection.has_output() {
-                self.dirty.push(index as u32);
+                self.dirty.push_back(index as u32);
             }
-            let mut judges = judges(&mut *self.sessions, self.settings, index, &mut self.finished);
+            let mut judges =
+                judges(&mut *self.sessions, self.settings, index, (&mut self.finished, &mut self.messages));
             connection.start(lane, due, now, &mut judges);
         }
     }
@@ -394,7 +400,12 @@ impl Pool {
             let Some(due) = window.take(now, connection.lanes[0].freed) else { return };
             self.owed.pop_front();
             connection.owes = None;
-            let mut judges = judges(&mut *self.sessions, self.settings, index as usize, &mut self.finished);
+            let mut judges = judges(
+                &mut *self.sessions,
+                self.settings,
+                index as usize,
+                (&mut self.finished, &mut self.messages),
+            );
             connection.charge(kind, due, now, &mut judges);
             // The next scan opens it again, when its time has come.
             self.housekeeping_at = self.housekeeping_at.min(now);
@@ -403,7 +414,7 @@ impl Pool {
 
     /// Writes whatever was started.
     pub fn flush(&mut self, io: &mut Io) {
-        while let Some(index) = self.dirty.pop() {
+        while let Some(index) = self.dirty.pop_front() {
             let index = index as usize;
             if self.connections[index].write().is_err() {
                 // What the peer said before it closed may still be there: a refusal with a reason, for instance.
@@ -459,10 +470,11 @@ impl Pool {
             }
         }
         let connection = &mut self.connections[index];
-        let mut judges = judges(&mut *self.sessions, self.settings, index, &mut self.finished);
+        let mut judges =
+            judges(&mut *self.sessions, self.settings, index, (&mut self.finished, &mut self.messages));
         let (next, broken) = connection.tick(now, &mut judges);
         if connection.has_output() {
-            self.dirty.push(index as u32);
+            self.dirty.push_back(index as u32);
         }
         if let Some(kind) = broken {
             self.lose(io, index, Loss::Failed(kind));
@@ -613,9 +625,9 @@ fn judges<'a>(
     sessions: &'a mut dyn Sessions,
     settings: Settings,
     index: usize,
-    finished: &'a mut Vec<Finished>,
+    (finished, messages): (&'a mut Vec<Finished>, &'a mut Vec<MessageTime>),
 ) -> Judges<'a> {
-    Judges { sessions, slot: index as u32 * settings.in_flight, finished }
+    Judges { sessions, slot: index as u32 * settings.in_flight, finished, messages }
 }
 
 #[cfg(test)]

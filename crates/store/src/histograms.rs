@@ -2,7 +2,8 @@
 //! its Java, JavaScript, Python and Rust implementations read it.
 //!
 //! A tag says what a line counts: `point=0;operation=0;outcome=ok;time=response`, then the same of `service`, for each
-//! operation and outcome; `point=0;time=lag` and `point=0;time=loop_delay` close the point. Values are nanoseconds.
+//! operation and outcome; then `point=0;operation=1;outcome=ok;time=message` for each operation of messages;
+//! `point=0;time=lag` and `point=0;time=loop_delay` close the point. Values are nanoseconds.
 //! All lines give the trial's measured time as their interval: readers skip lines that begin before the first one.
 
 use std::io::Read;
@@ -16,7 +17,8 @@ use hdrhistogram::serialization::interval_log::{
 };
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 use weighbridge_model::record::{
-    ErrorKind, OperationId, Outcome, Tallies, Tally, TimeHistogram, WindowKind, WindowRecord, time_histogram,
+    ErrorKind, MessageTally, OperationId, Outcome, Tallies, Tally, TimeHistogram, WindowKind, WindowRecord,
+    time_histogram,
 };
 
 use crate::error::Problem;
@@ -37,6 +39,7 @@ const LONGEST_NUMBER: usize = 9;
 enum Time {
     Response,
     Service,
+    Message,
     Lag,
     LoopDelay,
 }
@@ -94,17 +97,20 @@ pub(crate) fn read_histograms(bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
                 open.entries.push(Tally { operation, outcome, response, service: histogram });
                 None
             }
+            (None, Some((operation, Outcome::Ok)), Time::Message) => {
+                open.messages.push(MessageTally { operation, times: histogram });
+                None
+            }
             (None, None, Time::Lag) => Some((label, histogram)),
             (Some((first, lag)), None, Time::LoopDelay) if first.time == Time::Lag => {
-                let entries = std::mem::take(&mut open.entries);
-                points.push(Tallies { entries, lag, loop_delay: histogram });
+                points.push(Tallies { lag, loop_delay: histogram, ..std::mem::take(&mut open) });
                 None
             }
             (Some((first, _)), ..) => return Err(expected(&format!("the partner of `{}`", first.text()))),
             (None, ..) => return Err(expected("a response time or a lag")),
         };
     }
-    if waiting.is_some() || !open.entries.is_empty() {
+    if waiting.is_some() || !open.entries.is_empty() || !open.messages.is_empty() {
         return Err(Problem::on_line(last, format!("the log ends within point {}", points.len())));
     }
     Ok(points)
@@ -119,7 +125,10 @@ fn lines_of(point: usize, tallies: &Tallies) -> impl Iterator<Item = (Label, &Ti
             (Label { point, of, time: Time::Service }, &tally.service),
         ]
     });
-    of_requests.chain([
+    let of_messages = tallies.messages.iter().map(move |tally| {
+        (Label { point, of: Some((tally.operation, Outcome::Ok)), time: Time::Message }, &tally.times)
+    });
+    of_requests.chain(of_messages).chain([
         (Label { point, of: None, time: Time::Lag }, &tallies.lag),
         (Label { point, of: None, time: Time::LoopDelay }, &tallies.loop_delay),
     ])
@@ -218,12 +227,13 @@ fn measured_interval(windows: &[WindowRecord]) -> (Duration, Duration) {
 }
 
 impl Time {
-    const ALL: [Self; 4] = [Self::Response, Self::Service, Self::Lag, Self::LoopDelay];
+    const ALL: [Self; 5] = [Self::Response, Self::Service, Self::Message, Self::Lag, Self::LoopDelay];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Response => "response",
             Self::Service => "service",
+            Self::Message => "message",
             Self::Lag => "lag",
             Self::LoopDelay => "loop_delay",
         }

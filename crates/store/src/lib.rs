@@ -119,6 +119,7 @@
 //! ```text
 //! point=0;operation=0;outcome=ok;time=response       done − due
 //! point=0;operation=0;outcome=ok;time=service        done − sent
+//! point=0;operation=1;outcome=ok;time=message        of a stream's messages: since the one before
 //! point=0;time=lag                                   the generator's own lateness
 //! point=0;time=loop_delay                            epoll's return to the handling of an event
 //! ```
