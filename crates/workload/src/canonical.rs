@@ -10,6 +10,7 @@ use weighbridge_model::experiment::{Equality, GrpcStatus};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
 use crate::Expect;
+use crate::grpc::message_text;
 
 /// A whole reply.
 #[derive(Debug, Clone, Copy)]
@@ -123,7 +124,7 @@ fn wrong_status(received: &Received<'_>) -> String {
         return format!("it answered status {}", received.status);
     };
     let name = GrpcStatus::parse(number).map_or_else(|_| number.to_owned(), |status| status.to_string());
-    let message: String = field("grpc-message").unwrap_or("no message").chars().take(120).collect();
+    let message = message_text(field("grpc-message").unwrap_or("no message"));
     format!("it answered gRPC status {name}: {message}")
 }
 

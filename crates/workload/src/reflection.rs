@@ -16,7 +16,7 @@ use weighbridge_model::experiment::{
 };
 use weighbridge_model::record::OperationId;
 
-use crate::grpc::GrpcError;
+use crate::grpc::{GrpcError, message_text};
 use crate::proto::{embedded, settle};
 
 /// Most files that a server may describe: beyond any real service, short of what would fill memory.
@@ -181,9 +181,12 @@ impl Reflection<'_, '_> {
             Some(Ok(GrpcStatus::UNIMPLEMENTED)) => return Err(ReflectionError::Absent),
             None if reply.status == 404 => return Err(ReflectionError::Absent),
             Some(Ok(status)) => {
-                let message =
-                    reply.header("grpc-message").unwrap_or("no message").chars().take(200).collect();
-                return Err(ReflectionError::Status { status: status.to_string(), message });
+                let message = message_text(reply.header("grpc-message").unwrap_or("no message"));
+                // Some servers end the call where others answer with an error in a message.
+                return match status {
+                    GrpcStatus::NOT_FOUND => Ok(Answer::Error(message)),
+                    _ => Err(ReflectionError::Status { status: status.to_string(), message }),
+                };
             }
             _ => return Err(foreign(&format!("HTTP status {} without a status of gRPC", reply.status))),
         }

@@ -123,6 +123,8 @@ const STATUS_NAMES: [&str; 17] = [
 impl GrpcStatus {
     /// Success.
     pub const OK: Self = Self(0);
+    /// There is no such thing.
+    pub const NOT_FOUND: Self = Self(5);
     /// The server has no such method.
     pub const UNIMPLEMENTED: Self = Self(12);
 

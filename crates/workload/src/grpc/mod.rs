@@ -274,5 +274,20 @@ fn timeout_text(deadline: Nanoseconds) -> String {
     format!("{}{unit}", (nanos / length).max(1))
 }
 
+/// The text of a `grpc-message`, whose bytes outside printable ASCII are percent-encoded; at most 200 characters.
+pub(crate) fn message_text(encoded: &str) -> String {
+    let mut bytes = Vec::with_capacity(encoded.len());
+    let mut rest = encoded.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        let digits = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let decoded =
+            digits.filter(|_| *first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(decoded.unwrap_or(*first));
+        rest = &behind[if decoded.is_some() { 2 } else { 0 }..];
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect()
+}
+
 #[cfg(test)]
 mod tests;

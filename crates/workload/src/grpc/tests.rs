@@ -374,3 +374,17 @@ fn the_services_interface_is_the_one_that_pingpong_speaks() {
     assert_eq!(expect.json(&message, &[message.len()]).unwrap()["body"], "cG9uZw==");
     assert_eq!(expect.status(), GrpcStatus::OK);
 }
+
+#[test]
+fn status_messages_are_decoded_as_the_protocol_encodes_them() {
+    for (encoded, text) in [
+        ("plain", "plain"),
+        ("a%20b%C3%A4", "a b\u{e4}"),
+        ("50%", "50%"),
+        ("%zz%4", "%zz%4"),
+        ("%0Aline", " line"),
+        ("%FF", "\u{fffd}"),
+    ] {
+        assert_eq!(message_text(encoded), text, "{encoded}");
+    }
+}
