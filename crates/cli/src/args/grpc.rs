@@ -11,7 +11,7 @@ use weighbridge_model::quantity::Nanoseconds;
 pub struct Grpc {
     /// Call this method, `package.Service/Method`; a URL `grpc://host:port/package.Service/Method` says the same.
     #[arg(long = "grpc", value_name = "METHOD")]
-    pub method: Option<String>,
+    pub call: Option<String>,
     /// File that describes the method.
     #[arg(long, value_name = "FILE", conflicts_with = "reflection")]
     pub proto: Option<PathBuf>,

@@ -31,7 +31,7 @@ impl Target {
     /// Reads URLs and the flags that choose a protocol.
     pub fn read(arguments: &Load) -> anyhow::Result<Self> {
         let mut method =
-            arguments.grpc.method.as_deref().map(parse_method).transpose().map_err(anyhow::Error::msg)?;
+            arguments.grpc.call.as_deref().map(parse_method).transpose().map_err(anyhow::Error::msg)?;
         let mut urls = Vec::new();
         for text in &arguments.urls {
             let Some(rest) = text.strip_prefix("grpc://") else {
