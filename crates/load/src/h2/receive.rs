@@ -135,7 +135,7 @@ impl Http2 {
         let left = (head.length - field).checked_sub(padding).ok_or(Fault)?;
         input.consume(HEAD + field);
         let slot = self.open_stream_of(head)?;
-        self.account(head, slot, out)?;
+        self.account(head, slot, out);
         self.data = Some(Data { head, left, padding });
         if let Some(slot) = slot
             && self.announce_data(slot, left).is_err()
@@ -146,22 +146,17 @@ impl Http2 {
     }
 
     /// Counts a DATA frame against the windows and gives back what is due.
-    fn account(&mut self, head: FrameHead, slot: Option<Slot>, out: &mut Out) -> Result<(), Fault> {
-        let limit = self.ours.connection_limit();
-        self.receive.receive(head.length, limit)?;
-        if let Some(increment) = self.receive.update(limit) {
+    fn account(&mut self, head: FrameHead, slot: Option<Slot>, out: &mut Out) {
+        if let Some(increment) = self.receive.receive(head.length, self.ours.connection_limit()) {
             frame::window_update(out, 0, increment);
         }
-        let Some(slot) = slot else { return Ok(()) };
-        let window = &mut self.streams.get_mut(slot).receive;
-        window.receive(head.length, self.ours.stream_limit())?;
         // A stream that ends needs no more.
-        if !head.ends_stream()
-            && let Some(increment) = window.update(self.ours.stream_window)
+        if let Some(slot) = slot.filter(|_| !head.ends_stream())
+            && let Some(increment) =
+                self.streams.get_mut(slot).receive.receive(head.length, self.ours.stream_window)
         {
             frame::window_update(out, head.stream, increment);
         }
-        Ok(())
     }
 
     /// Counts `length` bytes of body against what the head announced.

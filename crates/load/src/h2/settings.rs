@@ -30,7 +30,7 @@ pub struct Http2Settings {
     /// The scheme that requests name.
     pub scheme: Scheme,
     /// How much a server may send on one stream before it hears of us again, in bytes, at most 2³¹ − 1. Less than
-    /// 65,535 holds for a server only from when it has read our settings.
+    /// 65,535 holds only from when a server has read our settings.
     pub stream_window: u32,
     /// The same of the whole connection, in bytes, from 65,535 to 2³¹ − 1; what is outside is moved to the bound.
     pub connection_window: u32,
@@ -51,11 +51,6 @@ impl Http2Settings {
             (setting::INITIAL_WINDOW_SIZE, self.stream_window.min(LARGEST)),
             (setting::MAX_HEADER_LIST_SIZE, UNIT_LIMIT as u32),
         ]
-    }
-
-    /// What a server may send on one stream. It starts before it has read our settings.
-    pub(super) fn stream_limit(&self) -> u32 {
-        self.stream_window.clamp(INITIAL, LARGEST)
     }
 
     /// What a server may send on the connection.

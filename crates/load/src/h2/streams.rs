@@ -152,8 +152,8 @@ impl Streams {
         let mut at = home(stream) & mask;
         loop {
             match self.table[at] {
-                place if place.stream == stream => return Some(Slot(place.slot)),
                 Place { stream: 0, .. } => return None,
+                place if place.stream == stream => return Some(Slot(place.slot)),
                 _ => at = (at + 1) & mask,
             }
         }
@@ -324,7 +324,7 @@ mod tests {
                     known.remove(&stream);
                 }
                 prop_assert_eq!(streams.open() as usize, known.len());
-                for stream in 1..=stream + 2 {
+                for stream in 0..=stream + 2 {
                     prop_assert_eq!(streams.find(stream), known.get(&stream).copied());
                 }
                 for (stream, slot) in &known {
