@@ -58,13 +58,9 @@ fn http2_is_spoken_by_prior_knowledge() {
     let url = format!("http://{}/", server.address);
     let ended =
         world.weigh(&["load", &url, "--http2", "-n", "50", "--streams", "4", "--format", "json"]).end();
-    // It is a server of gRPC only: every reply is whole, and says that this is no call.
+    // A server of gRPC knows no HTTP/1.1. That `/` is no method stands in `grpc-status`; to HTTP it is a 200.
     let figures = ended.json();
-    assert_eq!(
-        (&figures["requests"], &figures["errors_by_kind"]["status"]),
-        (&50.into(), &50.into()),
-        "{ended}"
-    );
+    assert_eq!((figures["requests"].as_u64(), figures["errors"].as_u64()), (Some(50), Some(0)), "{ended}");
 }
 
 #[test]

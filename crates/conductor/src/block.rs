@@ -65,7 +65,7 @@ pub enum BlockError {
         /// The variant.
         variant: String,
         /// What went wrong.
-        source: ReflectionError,
+        source: Box<ReflectionError>,
     },
     /// Answers are wrong or differ.
     #[error(transparent)]
@@ -358,8 +358,9 @@ impl<'a, 'b> Block<'a, 'b> {
             actor.thaw()?;
             let server = (&*actor.address.authority, &*actor.addresses);
             let patience = (point.load.timeout, &*self.bench.control.window);
-            let spec = described(&point.workload, server, patience)
-                .map_err(|source| BlockError::Descriptors { variant: actor.name.clone(), source })?;
+            let spec = described(&point.workload, server, patience).map_err(|source| {
+                BlockError::Descriptors { variant: actor.name.clone(), source: Box::new(source) }
+            })?;
             let workload = Workload::new(&spec, &point.load, protocol, &actor.address, &environment)
                 .map_err(|source| BlockError::Workload { variant: actor.name.clone(), source })?;
             actor.forget_memory_peak();

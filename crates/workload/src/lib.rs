@@ -58,7 +58,7 @@ pub enum WorkloadError {
     },
     /// A call's method or messages are not what the descriptors say.
     #[error(transparent)]
-    Grpc(#[from] GrpcError),
+    Grpc(Box<GrpcError>),
     /// A value says `env:NAME` and the environment has no such name.
     #[error(
         "request `{name}`: header `{header}` asks for `env:{variable}`, which is not set; export it and run again"
@@ -71,6 +71,12 @@ pub enum WorkloadError {
         /// The missing variable.
         variable: String,
     },
+}
+
+impl From<GrpcError> for WorkloadError {
+    fn from(error: GrpcError) -> Self {
+        Self::Grpc(Box::new(error))
+    }
 }
 
 /// One kind of request with its check.

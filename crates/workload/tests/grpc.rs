@@ -183,9 +183,9 @@ fn a_server_describes_its_own_calls() {
         assert_eq!(resolved.operations().len(), 6, "streams of replies are found out");
         assert!(!reflection::is_needed(&resolved));
         bind(&resolved, &server);
-        let wrong = WorkloadSpec::clone(&self::spec(&format!(
-            "name = 'grpc'\nreflection = true\n[[workload.call]]\nmethod = 'weighbridge.pong.v1.Png/Pong'"
-        )));
+        let wrong = self::spec(
+            "name = 'grpc'\nreflection = true\n[[workload.call]]\nmethod = 'weighbridge.pong.v1.Png/Pong'",
+        );
         let error = asked(&server, &wrong).unwrap_err().to_string();
         assert!(error.contains("no service `weighbridge.pong.v1.Png`"), "{error}");
         assert!(error.contains("did you mean `weighbridge.pong.v1.Pong`?"), "{error}");

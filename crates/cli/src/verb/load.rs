@@ -56,14 +56,7 @@ fn one(
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let url = &asked.urls[0];
-    if let Some(gate) = gates
-        .iter()
-        .find(|gate| matches!((gate.subject, gate.bound), (Subject::Quantity(_), Bound::Change(_))))
-    {
-        bail!(
-            "`{gate}` asks for a change, and one URL has no baseline; give two URLs, or a bound such as `5ms`"
-        );
-    }
+    refuse_changes(gates)?;
     let load = load_spec(arguments, Nanoseconds::ZERO);
     if let LoadModel::Open { rate, .. } = load.model
         && rate.get() > REMOTE_RATE
@@ -119,6 +112,19 @@ fn one(
         Some(cut) => bail!("{cut}"),
         None => Ok(exit),
     }
+}
+
+/// Refuses gates that need a baseline.
+fn refuse_changes(gates: &[Gate]) -> anyhow::Result<()> {
+    if let Some(gate) = gates
+        .iter()
+        .find(|gate| matches!((gate.subject, gate.bound), (Subject::Quantity(_), Bound::Change(_))))
+    {
+        bail!(
+            "`{gate}` asks for a change, and one URL has no baseline; give two URLs, or a bound such as `5ms`"
+        );
+    }
+    Ok(())
 }
 
 /// How much was to be sent.

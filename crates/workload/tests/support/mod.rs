@@ -25,6 +25,7 @@ use tower::{Service, service_fn};
 pub const SLOW: u32 = 4_999;
 
 /// Which version of reflection a server offers.
+#[allow(dead_code)] // each story uses its own
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reflects {
     V1,
