@@ -41,7 +41,7 @@ pub enum Color {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Put load on a URL, or weigh two or more URLs against each other.
-    Load(Load),
+    Load(Box<Load>),
     /// Carry out an experiment, or a folder of them, and print the verdicts.
     Run(Run),
     /// Show what `run` would do: the first block exactly, and the rules for the rest.
