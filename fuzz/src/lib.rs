@@ -15,6 +15,7 @@
 mod commands;
 pub mod experiment;
 pub mod gate;
+pub mod grpc_reply;
 pub mod h2_reply;
 pub mod hpack_decode;
 pub mod http1_reply;
@@ -34,9 +35,10 @@ pub mod url;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 16] = [
+pub const TARGETS: [Target; 17] = [
     ("experiment", experiment::check),
     ("gate", gate::check),
+    ("grpc_reply", grpc_reply::check),
     ("h2_reply", h2_reply::check),
     ("hpack_decode", hpack_decode::check),
     ("http1_reply", http1_reply::check),

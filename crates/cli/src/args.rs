@@ -1,11 +1,17 @@
 //! What may be typed. Only typing: meaning is given in the verb's file.
 
+// By path, since a test of the documents reads this file as its own module.
+#[path = "args/grpc.rs"]
+mod grpc;
+
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use weighbridge_model::experiment::{Profile, SessionLength, Think, speed};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
+
+pub use grpc::Grpc;
 
 /// Measures what a design decision costs a networked service: runs the alternatives side by side under the same
 /// load, interleaved, and answers with the difference, its confidence interval and a verdict.
@@ -74,6 +80,7 @@ pub enum Verb {
 #[command(after_help = "Examples:
   weigh load http://127.0.0.1:8080/
   weigh load -c 16 -d 30s -r 5000 http://127.0.0.1:8080/
+  weigh load --streams 32 --proto greet.proto --data '{\"name\": \"x\"}' grpc://127.0.0.1:50051/greet.Greeter/Hello
   weigh load --profile 'ramp:1000/s..5000/s over 30s' http://127.0.0.1:8080/
   weigh load --sessions 50 --length geometric:mean=10 --think 20ms http://127.0.0.1:8080/
   weigh load http://127.0.0.1:8080/ http://127.0.0.1:8081/   # the second against the first
@@ -165,6 +172,15 @@ pub struct Load {
     /// Requests outstanding per connection (pipelining).
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub pipeline: u32,
+    /// HTTP/2 by prior knowledge instead of HTTP/1.1.
+    #[arg(long)]
+    pub http2: bool,
+    /// Requests outstanding per connection (streams of HTTP/2 and gRPC).
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub streams: Option<u32>,
+    /// A call over gRPC.
+    #[command(flatten)]
+    pub grpc: Grpc,
     /// A new connection for each request.
     #[arg(long)]
     pub no_keepalive: bool,

@@ -56,6 +56,7 @@ macro_rules! replays {
 replays!(
     experiment,
     gate,
+    grpc_reply,
     h2_reply,
     hpack_decode,
     http1_reply,

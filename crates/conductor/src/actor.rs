@@ -224,7 +224,7 @@ fn service_launch(
     let workload = match workload {
         WorkloadSpec::Pingpong { .. } => "pingpong",
         // The user's own requests ask whatever the service's default workload offers.
-        WorkloadSpec::Http { .. } | WorkloadSpec::Commands { .. } => {
+        WorkloadSpec::Http { .. } | WorkloadSpec::Commands { .. } | WorkloadSpec::Grpc { .. } => {
             service.workloads().first().map_or("pingpong", String::as_str)
         }
     };

@@ -4,7 +4,6 @@ use std::sync::atomic::AtomicBool;
 
 use weighbridge_load::dial::Endpoint;
 use weighbridge_load::exchange::{ExchangeError, Limits, exchange};
-use weighbridge_load::request::Framing;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_workload::{Received, Workload};
 
@@ -76,7 +75,7 @@ fn answer(
     (timeout, stop): Patience<'_>,
 ) -> Result<weighbridge_workload::Canonical, AnswerError> {
     let workload = asked.workload;
-    let request = || request_name(workload, kind);
+    let request = || workload.title(kind).to_owned();
     let collected = exchange(
         asked.addresses,
         &workload.framing(),
@@ -88,7 +87,12 @@ fn answer(
         request: request(),
         source,
     })?;
-    let received = Received { status: collected.status, headers: &collected.headers, body: &collected.body };
+    let received = Received {
+        status: collected.status,
+        headers: &collected.headers,
+        body: &collected.body,
+        messages: &collected.messages,
+    };
     workload.canonical(kind, &received).map_err(|why| AnswerError::Wrong {
         variant: asked.name.to_owned(),
         request: request(),
@@ -105,7 +109,7 @@ pub(crate) fn compare(
     for (kind, (one, two)) in ones.iter().zip(twos).enumerate() {
         if one != two {
             return Err(AnswerError::Differ {
-                request: request_name(workload, kind),
+                request: workload.title(kind).to_owned(),
                 first: first.to_owned(),
                 one: one.to_string(),
                 second: second.to_owned(),
@@ -114,16 +118,4 @@ pub(crate) fn compare(
         }
     }
     Ok(())
-}
-
-/// The request line, which says more than the operation's name where an operation has several kinds. A command's name
-/// says what its bytes do.
-fn request_name(workload: &Workload, kind: usize) -> String {
-    if matches!(workload.framing(), Framing::Memcached | Framing::Resp) {
-        return workload.name(kind).to_owned();
-    }
-    let bytes = workload.rendered(kind).bytes();
-    let line = bytes.split(|b| *b == b'\r').next().unwrap_or_default();
-    let line = String::from_utf8_lossy(line);
-    line.strip_suffix(" HTTP/1.1").unwrap_or(&line).to_owned()
 }

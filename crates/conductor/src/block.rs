@@ -21,12 +21,14 @@ use weighbridge_model::record::{
     ErrorCounts, PointId, RoleCpu, RoleMemory, Tallies, TrialRecord, VariantId, Void, WindowEnd,
     WindowFigures, WindowKind, WindowRecord,
 };
+use weighbridge_workload::reflection::ReflectionError;
 use weighbridge_workload::{Workload, WorkloadError};
 
 use crate::actor::{Actor, ActorError, Recipe, Stage};
 use crate::answers::{self, AnswerError, Asked};
 use crate::client::Client;
 use crate::control::{Ask, Control};
+use crate::described::described;
 use crate::hook::{self, CallOff, HookError};
 use crate::shape::{Shape, Slice};
 use crate::times::BlockTimes;
@@ -57,6 +59,14 @@ pub enum BlockError {
         variant: String,
         /// What went wrong.
         source: WorkloadError,
+    },
+    /// The server does not describe what the calls need.
+    #[error("variant `{variant}`: {source}")]
+    Descriptors {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: Box<ReflectionError>,
     },
     /// Answers are wrong or differ.
     #[error(transparent)]
@@ -348,10 +358,14 @@ impl<'a, 'b> Block<'a, 'b> {
         for actor in &mut self.actors {
             let protocol = self.bench.experiment.variants[actor.variant.index()].protocol;
             let environment = |name: &str| std::env::var(name).ok();
-            let workload =
-                Workload::new(&point.workload, &point.load, protocol, &actor.address, &environment)
-                    .map_err(|source| BlockError::Workload { variant: actor.name.clone(), source })?;
             actor.thaw()?;
+            let server = (&*actor.address.authority, &*actor.addresses);
+            let patience = (point.load.timeout, &*self.bench.control.window);
+            let spec = described(&point.workload, server, patience).map_err(|source| {
+                BlockError::Descriptors { variant: actor.name.clone(), source: Box::new(source) }
+            })?;
+            let workload = Workload::new(&spec, &point.load, protocol, &actor.address, &environment)
+                .map_err(|source| BlockError::Workload { variant: actor.name.clone(), source })?;
             actor.forget_memory_peak();
             let (variant, settings) = (actor.variant, settings(&point.load));
             let (framing, sessions) = (workload.framing(), workload.sessions());

@@ -67,6 +67,7 @@ pub(crate) fn redacted(experiment: &Experiment) -> Experiment {
                     *password = redacted_value(password).into_owned();
                 }
             }
+            WorkloadSpec::Grpc { calls, .. } => calls.iter_mut().for_each(|call| hide(&mut call.metadata)),
             WorkloadSpec::Pingpong { .. } => {}
         }
     }

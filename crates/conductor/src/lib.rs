@@ -11,6 +11,7 @@ mod client;
 pub mod compare;
 pub mod control;
 mod course;
+pub mod described;
 mod environment;
 mod hook;
 mod question;

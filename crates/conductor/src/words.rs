@@ -28,6 +28,8 @@ fn workload(spec: &WorkloadSpec) -> String {
             [one] => format!("commands, {}", one.name),
             several => format!("commands, {} kinds", several.len()),
         },
+        WorkloadSpec::Grpc { calls, .. } if calls.len() == 1 => format!("grpc, {}", calls[0].method),
+        WorkloadSpec::Grpc { calls, .. } => format!("grpc, {} kinds of call", calls.len()),
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Collected {
     pub headers: Vec<(String, String)>,
     /// The body, transfer coding removed.
     pub body: Vec<u8>,
+    /// Where in the body each message ends (streaming protocols).
+    pub messages: Vec<usize>,
     /// From the start of the connect to the end of the reply.
     pub took: Nanoseconds,
 }
@@ -320,6 +322,9 @@ impl Exchange<'_> {
             Event::Done(_, Outcome::Ok) if state == State::Incomplete => state = State::Whole,
             Event::Done(_, Outcome::Error(kind)) | Event::Broken(kind) if state == State::Incomplete => {
                 state = State::Failed(kind);
+            }
+            Event::Message(_, count) if state == State::Incomplete => {
+                reply.messages.extend((0..count).map(|_| reply.body.len()));
             }
             Event::Data(..) | Event::Done(..) | Event::Broken(_) | Event::Message(..) | Event::Drain => {}
         });

@@ -16,24 +16,58 @@ pub(crate) trait Reset: Check {
     fn reset(&mut self);
 }
 
-/// `p`, `o`…, `ng`, exactly so many bytes, each of them looked at.
+/// `p`, `o`…, `ng`, exactly so many bytes, each of them looked at: the law of a pong's body in every protocol.
 #[derive(Debug, Clone)]
-pub(crate) struct PongCheck {
+pub(crate) struct Body {
     size: u64,
     seen: u64,
-    success: bool,
     right: bool,
+}
+
+impl Body {
+    pub fn new(size: Bytes) -> Self {
+        Self { size: size.get(), seen: 0, right: true }
+    }
+
+    /// Bytes of a whole one.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Takes the next piece, of any length.
+    pub fn piece(&mut self, bytes: &[u8]) {
+        let start = self.seen;
+        self.seen += bytes.len() as u64;
+        self.right = self.right && self.seen <= self.size && is_piece(bytes, start, self.size);
+    }
+
+    /// Whether all of it was seen, nothing more, and every byte was right.
+    pub fn is_whole(&self) -> bool {
+        self.right && self.seen == self.size
+    }
+
+    pub fn reset(&mut self) {
+        (self.seen, self.right) = (0, true);
+    }
+}
+
+/// A pong as the body of an HTTP reply of status 200.
+#[derive(Debug, Clone)]
+pub(crate) struct PongCheck {
+    body: Body,
+    success: bool,
 }
 
 impl PongCheck {
     pub fn new(size: Bytes) -> Self {
-        Self { size: size.get(), seen: 0, success: false, right: true }
+        Self { body: Body::new(size), success: false }
     }
 }
 
 impl Reset for PongCheck {
     fn reset(&mut self) {
-        (self.seen, self.success, self.right) = (0, false, true);
+        self.body.reset();
+        self.success = false;
     }
 }
 
@@ -43,13 +77,11 @@ impl Check for PongCheck {
     }
 
     fn data(&mut self, bytes: &[u8]) {
-        let start = self.seen;
-        self.seen += bytes.len() as u64;
-        self.right = self.right && self.seen <= self.size && is_piece(bytes, start, self.size);
+        self.body.piece(bytes);
     }
 
     fn done(&mut self) -> Outcome {
-        match (self.success, self.right && self.seen == self.size) {
+        match (self.success, self.body.is_whole()) {
             (false, _) => Outcome::Error(ErrorKind::Status),
             (true, false) => Outcome::Error(ErrorKind::Check),
             (true, true) => Outcome::Ok,

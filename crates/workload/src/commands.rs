@@ -39,7 +39,12 @@ pub(crate) fn entries(
             Framing::Memcached => memcached_command(operation, spec, value.as_deref())?,
             _ => resp_command(operation, spec, value, opening.clone())?,
         };
-        Ok(Entry { name: spec.name.clone(), rendered, expect: Expect::Command(spec.check.clone()) })
+        Ok(Entry {
+            name: spec.name.clone(),
+            title: spec.name.clone(),
+            rendered,
+            expect: Expect::Command(spec.check.clone()),
+        })
     };
     commands.iter().enumerate().map(entry).collect()
 }

@@ -1,18 +1,26 @@
 //! Workloads: which operations a session issues, with what payload, and how a reply is checked.
 //!
 //! A [`Workload`] is one specification bound to one variant's address: requests rendered once, checks prepared, the
-//! request stream seeded. It refuses to open connections or to read clocks; `load` drives it.
+//! request stream seeded. It refuses to open connections or to read clocks; `load` drives it. Of files it reads only
+//! `.proto` files ([`proto`]), and asks a server for descriptors only through its caller ([`reflection`]).
 
 mod canonical;
 mod checks;
 mod commands;
+mod grpc;
+pub mod proto;
+pub mod reflection;
 mod stream;
 
+use std::sync::Arc;
+
+use weighbridge_load::h2::Http2Settings;
 use weighbridge_load::request::{Framing, RenderError, Rendered, Request};
 use weighbridge_load::session::Sessions;
 use weighbridge_load::{memcached, resp};
 use weighbridge_model::experiment::{
-    CommandCheck, Equality, LoadSpec, Protocol, ReplyCheck, RequestSpec, WorkloadSpec,
+    CallSpec, CommandCheck, DescriptorSource, Equality, LoadSpec, Protocol, ReplyCheck, RequestSpec,
+    WorkloadSpec,
 };
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::OperationId;
@@ -20,6 +28,8 @@ use weighbridge_model::record::OperationId;
 pub use canonical::{Canonical, Received};
 use checks::{HttpCheck, PongCheck, Reset};
 use commands::ValueCheck;
+pub use grpc::GrpcError;
+use grpc::{CallExpect, GrpcCheck, PongMessageCheck};
 use stream::{Mix, Stream};
 
 /// Where a variant is reached, as its requests name it.
@@ -72,6 +82,9 @@ pub enum WorkloadError {
         /// The protocol asked for.
         protocol: Protocol,
     },
+    /// A call's method or messages are not what the descriptors say.
+    #[error(transparent)]
+    Grpc(Box<GrpcError>),
     /// A value says `env:NAME` and the environment has no such name.
     #[error(
         "request `{name}`: header `{header}` asks for `env:{variable}`, which is not set; export it and run again"
@@ -86,10 +99,18 @@ pub enum WorkloadError {
     },
 }
 
+impl From<GrpcError> for WorkloadError {
+    fn from(error: GrpcError) -> Self {
+        Self::Grpc(Box::new(error))
+    }
+}
+
 /// One kind of request with its check.
 #[derive(Debug, Clone)]
 struct Entry {
     name: String,
+    /// What is asked, in a line: more than the operation's name where an operation has several kinds.
+    title: String,
     rendered: Rendered,
     expect: Expect,
 }
@@ -98,8 +119,10 @@ struct Entry {
 #[derive(Debug, Clone)]
 enum Expect {
     Pong(Bytes),
+    PongMessage(Bytes),
     Http(ReplyCheck),
     Command(CommandCheck),
+    Grpc(Arc<CallExpect>),
 }
 
 /// A specification bound to one variant.
@@ -115,7 +138,8 @@ impl Workload {
     /// Binds `spec` to a variant. `environment` answers what `env:NAME` stands for.
     ///
     /// # Errors
-    /// [`WorkloadError`] where a request cannot be rendered or an `env:` value is not set.
+    /// [`WorkloadError`] where a request cannot be rendered, an `env:` value is not set, the workload has no form in
+    /// that protocol, or a call is not what the descriptors say.
     pub fn new(
         spec: &WorkloadSpec,
         load: &LoadSpec,
@@ -123,29 +147,29 @@ impl Workload {
         address: &Address,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, WorkloadError> {
-        let framing =
-            framing(spec, protocol).ok_or(WorkloadError::Unbound { workload: spec.name(), protocol })?;
-        let mut entries = Vec::new();
-        let (mix, equality) = match spec {
-            WorkloadSpec::Pingpong { sizes } => {
-                for size in sizes {
-                    let request = pong_request(*size, address, load);
-                    entries.push(entry(framing, OperationId(0), "pong", &request, Expect::Pong(*size))?);
-                }
-                (Mix::even(sizes.len()), Equality::Bytes)
+        let unbound = || WorkloadError::Unbound { workload: spec.name(), protocol };
+        let framing = framing(protocol);
+        let binding = Binding { framing, load, address, environment };
+        let (entries, mix, equality) = match (spec, protocol) {
+            (WorkloadSpec::Pingpong { sizes }, Protocol::Http1Json | Protocol::Http2Json) => {
+                (binding.pongs(sizes)?, Mix::even(sizes.len()), Equality::Bytes)
             }
-            WorkloadSpec::Http { requests, equal } => {
-                for (index, spec) in requests.iter().enumerate() {
-                    let request = http_request(spec, address, load, environment)?;
-                    let expect = Expect::Http(spec.check.clone());
-                    entries.push(entry(framing, OperationId(index as u16), &spec.name, &request, expect)?);
-                }
-                (Mix::weighted(requests.iter().map(|request| request.weight)), *equal)
+            (WorkloadSpec::Pingpong { sizes }, Protocol::Grpc) => {
+                (binding.pong_calls(sizes)?, Mix::even(sizes.len()), Equality::Bytes)
             }
-            WorkloadSpec::Commands { commands, equal, setup } => {
-                entries = commands::entries(commands, setup, framing, address, environment)?;
-                (Mix::weighted(commands.iter().map(|command| command.weight)), *equal)
+            (WorkloadSpec::Http { requests, equal }, Protocol::Http1Json | Protocol::Http2Json) => {
+                let mix = Mix::weighted(requests.iter().map(|request| request.weight));
+                (binding.requests(requests)?, mix, *equal)
             }
+            (WorkloadSpec::Commands { commands, equal, setup }, Protocol::Memcached | Protocol::Resp) => {
+                let entries = commands::entries(commands, setup, framing, address, environment)?;
+                (entries, Mix::weighted(commands.iter().map(|command| command.weight)), *equal)
+            }
+            (WorkloadSpec::Grpc { source, calls, equal }, Protocol::Grpc) => {
+                let mix = Mix::weighted(calls.iter().map(|call| call.weight));
+                (binding.calls(source, calls)?, mix, *equal)
+            }
+            _ => return Err(unbound()),
         };
         Ok(Self { framing, entries, mix, equality })
     }
@@ -170,6 +194,11 @@ impl Workload {
         &self.entries[kind].name
     }
 
+    /// What a kind of request asks, in a line: `GET /pong/64`, `package.Service/Method`.
+    pub fn title(&self, kind: usize) -> &str {
+        &self.entries[kind].title
+    }
+
     /// A kind of request as it goes on the wire.
     pub fn rendered(&self, kind: usize) -> &Rendered {
         &self.entries[kind].rendered
@@ -177,8 +206,7 @@ impl Workload {
 
     /// What a whole reply to a kind of request amounts to, for comparison between variants; or why it is wrong.
     pub fn canonical(&self, kind: usize, received: &Received<'_>) -> Result<Canonical, String> {
-        let mut check = self.entries[kind].expect.check();
-        canonical::canonical(self.equality, check.as_mut(), received)
+        canonical::canonical(self.equality, &self.entries[kind].expect, received)
     }
 
     /// Its sessions, for the generator.
@@ -189,82 +217,152 @@ impl Workload {
     }
 }
 
-/// How a workload's operations are laid out in a protocol; `None` where they have no form in it.
-fn framing(spec: &WorkloadSpec, protocol: Protocol) -> Option<Framing> {
-    let is_commands = matches!(spec, WorkloadSpec::Commands { .. });
-    match protocol {
-        Protocol::Http1Json if !is_commands => Some(Framing::Http1),
-        Protocol::Memcached if is_commands => Some(Framing::Memcached),
-        Protocol::Resp if is_commands => Some(Framing::Resp),
-        Protocol::Http1Json | Protocol::Http2Json | Protocol::Grpc | Protocol::Memcached | Protocol::Resp => {
-            None
-        }
-    }
-}
-
 impl Expect {
     fn check(&self) -> Box<dyn Reset + Send> {
         match self {
             Self::Pong(size) => Box::new(PongCheck::new(*size)),
+            Self::PongMessage(size) => Box::new(PongMessageCheck::new(*size)),
             Self::Http(check) => Box::new(HttpCheck::new(check.clone())),
             Self::Command(check) => Box::new(ValueCheck::new(check.clone())),
+            Self::Grpc(expect) => Box::new(GrpcCheck::new(Arc::clone(expect))),
         }
     }
 }
 
-fn entry(
+/// How a protocol's bytes are laid out.
+fn framing(protocol: Protocol) -> Framing {
+    match protocol {
+        Protocol::Http1Json => Framing::Http1,
+        Protocol::Http2Json | Protocol::Grpc => Framing::Http2(Http2Settings::default()),
+        Protocol::Memcached => Framing::Memcached,
+        Protocol::Resp => Framing::Resp,
+    }
+}
+
+/// What requests of every workload are bound to.
+struct Binding<'a> {
     framing: Framing,
-    operation: OperationId,
-    name: &str,
-    request: &Request,
-    expect: Expect,
-) -> Result<Entry, WorkloadError> {
-    let rendered = framing
-        .render(operation, request)
-        .map_err(|source| WorkloadError::Render { name: name.to_owned(), source })?;
-    Ok(Entry { name: name.to_owned(), rendered, expect })
+    load: &'a LoadSpec,
+    address: &'a Address,
+    environment: &'a dyn Fn(&str) -> Option<String>,
 }
 
-fn connection_header(load: &LoadSpec) -> Option<(String, String)> {
-    (!load.keep_alive()).then(|| ("Connection".to_owned(), "close".to_owned()))
-}
-
-fn pong_request(size: Bytes, address: &Address, load: &LoadSpec) -> Request {
-    Request {
-        method: "GET".to_owned(),
-        target: join(&address.base, &format!("/pong/{}", size.get())),
-        authority: address.authority.clone(),
-        headers: connection_header(load).into_iter().collect(),
-        body: Vec::new(),
-    }
-}
-
-fn http_request(
-    spec: &RequestSpec,
-    address: &Address,
-    load: &LoadSpec,
-    environment: &dyn Fn(&str) -> Option<String>,
-) -> Result<Request, WorkloadError> {
-    let mut headers = Vec::new();
-    for (header, value) in &spec.headers {
-        let value = match value.strip_prefix("env:") {
-            None => value.clone(),
-            Some(variable) => environment(variable).ok_or_else(|| WorkloadError::Environment {
-                name: spec.name.clone(),
-                header: header.clone(),
-                variable: variable.to_owned(),
-            })?,
+impl Binding<'_> {
+    fn pongs(&self, sizes: &[Bytes]) -> Result<Vec<Entry>, WorkloadError> {
+        let pong = |size: &Bytes| {
+            let request = self.pong_request(*size);
+            self.entry(OperationId(0), "pong", &request, Expect::Pong(*size))
         };
-        headers.push((header.clone(), value));
+        sizes.iter().map(pong).collect()
     }
-    headers.extend(connection_header(load));
-    Ok(Request {
-        method: spec.method.clone(),
-        target: join(&address.base, &spec.path),
-        authority: address.authority.clone(),
-        headers,
-        body: spec.body.clone(),
-    })
+
+    fn pong_calls(&self, sizes: &[Bytes]) -> Result<Vec<Entry>, WorkloadError> {
+        let pong = |size: &Bytes| {
+            let rendered = grpc::render_pong(self.framing, &self.address.authority, *size, OperationId(0));
+            Ok(Entry {
+                name: "pong".to_owned(),
+                title: format!("weighbridge.pong.v1.Pong/Pong {{size: {}}}", size.get()),
+                rendered: rendered.map_err(|source| render_error("pong", source))?,
+                expect: Expect::PongMessage(*size),
+            })
+        };
+        sizes.iter().map(pong).collect()
+    }
+
+    fn requests(&self, requests: &[RequestSpec]) -> Result<Vec<Entry>, WorkloadError> {
+        let bind = |(index, spec): (usize, &RequestSpec)| {
+            let request = self.http_request(spec)?;
+            self.entry(OperationId(index as u16), &spec.name, &request, Expect::Http(spec.check.clone()))
+        };
+        requests.iter().enumerate().map(bind).collect()
+    }
+
+    fn calls(&self, source: &DescriptorSource, calls: &[CallSpec]) -> Result<Vec<Entry>, WorkloadError> {
+        let methods = grpc::Methods::of(source)?;
+        let mut operation = 0;
+        let mut entries = Vec::with_capacity(calls.len());
+        for call in calls {
+            let bound = grpc::bind(call, &methods)?;
+            let metadata = self.values(&call.name, &call.metadata)?;
+            let to = (self.address.authority.as_str(), metadata);
+            let rendered = grpc::render(self.framing, (call, &bound), OperationId(operation), to);
+            entries.push(Entry {
+                name: call.name.clone(),
+                title: call.method.clone(),
+                rendered: rendered.map_err(|source| render_error(&call.name, source))?,
+                expect: Expect::Grpc(bound.expect),
+            });
+            operation += 1 + u16::from(call.message_operation().is_some());
+        }
+        Ok(entries)
+    }
+
+    fn entry(
+        &self,
+        operation: OperationId,
+        name: &str,
+        request: &Request,
+        expect: Expect,
+    ) -> Result<Entry, WorkloadError> {
+        let rendered =
+            self.framing.render(operation, request).map_err(|source| render_error(name, source))?;
+        let title = format!("{} {}", request.method, request.target);
+        Ok(Entry { name: name.to_owned(), title, rendered, expect })
+    }
+
+    /// HTTP/1.1 tells the server that a connection serves only one request; HTTP/2 has no such field.
+    fn connection_header(&self) -> Option<(String, String)> {
+        let told = !self.load.keep_alive() && self.framing == Framing::Http1;
+        told.then(|| ("Connection".to_owned(), "close".to_owned()))
+    }
+
+    fn pong_request(&self, size: Bytes) -> Request {
+        Request {
+            method: "GET".to_owned(),
+            target: join(&self.address.base, &format!("/pong/{}", size.get())),
+            authority: self.address.authority.clone(),
+            headers: self.connection_header().into_iter().collect(),
+            body: Vec::new(),
+        }
+    }
+
+    fn http_request(&self, spec: &RequestSpec) -> Result<Request, WorkloadError> {
+        let mut headers = self.values(&spec.name, &spec.headers)?;
+        headers.extend(self.connection_header());
+        Ok(Request {
+            method: spec.method.clone(),
+            target: join(&self.address.base, &spec.path),
+            authority: self.address.authority.clone(),
+            headers,
+            body: spec.body.clone(),
+        })
+    }
+
+    /// Header fields with each `env:NAME` replaced.
+    fn values(&self, name: &str, pairs: &[(String, String)]) -> Result<Vec<(String, String)>, WorkloadError> {
+        let resolve = |(header, value): &(String, String)| {
+            let value = match value.strip_prefix("env:") {
+                None => value.clone(),
+                Some(variable) => (self.environment)(variable).ok_or_else(|| WorkloadError::Environment {
+                    name: name.to_owned(),
+                    header: header.clone(),
+                    variable: variable.to_owned(),
+                })?,
+            };
+            Ok((header.clone(), value))
+        };
+        pairs.iter().map(resolve).collect()
+    }
+}
+
+fn render_error(name: &str, source: RenderError) -> WorkloadError {
+    WorkloadError::Render { name: name.to_owned(), source }
+}
+
+/// The check of a pong's message, apart from any workload: for fuzzing.
+#[doc(hidden)]
+pub fn pong_message_check(size: Bytes) -> impl weighbridge_load::session::Check {
+    PongMessageCheck::new(size)
 }
 
 /// The base with the request's own path after it: `/a/` and `/b` make `/a/b`, `/a` and nothing make `/a`.

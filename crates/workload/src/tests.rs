@@ -132,13 +132,14 @@ fn values_from_the_environment_are_resolved_or_named() {
 
 #[test]
 fn replies_of_two_variants_are_compared_by_the_asked_equality() {
-    let one = Received { status: 200, headers: &[], body: br#"{"a":1,"b":2}"# };
-    let two = Received { status: 200, headers: &[], body: br#"{"b": 2, "a": 1}"# };
+    let one = Received { status: 200, headers: &[], body: br#"{"a":1,"b":2}"#, messages: &[] };
+    let two = Received { status: 200, headers: &[], body: br#"{"b": 2, "a": 1}"#, messages: &[] };
     for (equal, same) in [("status", true), ("length", false), ("json", true), ("bytes", false)] {
         let workload = bind(&spec(&format!("name='http'\nequal='{equal}'")));
         assert_eq!(workload.canonical(0, &one) == workload.canonical(0, &two), same, "{equal}");
     }
     let workload = bind(&spec("name='http'"));
-    let error = workload.canonical(0, &Received { status: 503, headers: &[], body: b"" }).unwrap_err();
+    let error =
+        workload.canonical(0, &Received { status: 503, headers: &[], body: b"", messages: &[] }).unwrap_err();
     assert!(error.contains("status 503"), "{error}");
 }

@@ -37,14 +37,7 @@ fn present(text: &str, presence: Presence) -> CommandSpec {
 }
 
 fn workload_in(protocol: Protocol, commands: Vec<CommandSpec>, setup: RespSetup, base: &str) -> Workload {
-    let load = LoadSpec {
-        model: LoadModel::Open { rate: PerSecond::new(1.0).expect("a rate"), arrivals: Arrivals::Constant },
-        connections: 1,
-        in_flight: 1,
-        timeout: Nanoseconds::from_secs(30),
-        warmup: Nanoseconds::ZERO,
-        keep_alive: true,
-    };
+    let load = LoadSpec { timeout: Nanoseconds::from_secs(30), ..LoadSpec::default() };
     let spec = WorkloadSpec::Commands { commands, equal: Equality::Bytes, setup };
     let address = Address { authority: "localhost".to_owned(), base: base.to_owned() };
     Workload::new(&spec, &load, protocol, &address, &|_| None).expect("binds")

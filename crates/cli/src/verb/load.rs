@@ -1,6 +1,6 @@
 //! `weigh load`: one URL under load, or several weighed against each other.
 
-use std::path::Path;
+mod target;
 
 use anyhow::{Context, bail};
 use weighbridge_conductor::run::{REMOTE_RATE, is_public};
@@ -12,8 +12,7 @@ use weighbridge_judge::single as judged;
 use weighbridge_load::generator::Progress as LoadProgress;
 use weighbridge_load::window::Stop;
 use weighbridge_model::experiment::{
-    CommandSpec, Equality, Experiment, Flow, Hooks, LoadModel, PlanRules, Point, Profile, ReplyCheck,
-    RequestSpec, RespSetup, RespVersion, Scheme, Target, Url, Variant, WorkloadSpec,
+    Experiment, Flow, Hooks, LoadModel, PlanRules, Point, Profile, Target, Url, Variant, WorkloadSpec,
 };
 use weighbridge_model::gate::{Bound, Gate, Subject};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
@@ -36,13 +35,12 @@ const WARMUP: Nanoseconds = Nanoseconds::from_millis(200);
 
 /// Carries the verb out.
 pub fn run(arguments: &Load, printer: &Printer) -> anyhow::Result<Exit> {
-    let urls = arguments.urls.iter().map(|text| Url::parse(text)).collect::<Result<Vec<_>, _>>();
-    let urls = urls.map_err(anyhow::Error::msg)?;
+    let asked = target::Target::read(arguments)?;
     let gates = gates(&arguments.fail_if, &arguments.require)?;
     let connect_to = arguments.connect_to.as_deref().map(parse_address).transpose()?;
-    match &urls[..] {
-        [url] => one(arguments, url, connect_to, &gates, printer),
-        _ => several(arguments, &urls, connect_to, gates, printer),
+    match &asked.urls[..] {
+        [_] => one(arguments, &asked, connect_to, &gates, printer),
+        _ => several(arguments, &asked, connect_to, gates, printer),
     }
 }
 
@@ -55,19 +53,13 @@ fn parse_address(text: &str) -> anyhow::Result<(String, u16)> {
 
 fn one(
     arguments: &Load,
-    url: &Url,
+    asked: &target::Target,
     connect_to: Option<(String, u16)>,
     gates: &[Gate],
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    if let Some(gate) = gates
-        .iter()
-        .find(|gate| matches!((gate.subject, gate.bound), (Subject::Quantity(_), Bound::Change(_))))
-    {
-        bail!(
-            "`{gate}` asks for a change, and one URL has no baseline; give two URLs, or a bound such as `5ms`"
-        );
-    }
+    let url = &asked.urls[0];
+    refuse_changes(gates)?;
     let load = load_spec(arguments, Nanoseconds::ZERO)?;
     let shape = Shape::new(&load, None)?;
     if let Some(rate) = shape.peak_rate()
@@ -82,12 +74,13 @@ fn one(
         );
     }
     let destination = Destination::open(&arguments.output)?;
+    let workload = asked.workload(arguments, connect_to.as_ref(), load.timeout)?;
     let single = Single {
         url: url.clone(),
         connect_to,
         unix: arguments.unix.clone(),
-        protocol: url.scheme.protocol(),
-        workload: workload(arguments, std::slice::from_ref(url))?,
+        protocol: asked.protocol_of(url),
+        workload,
         load,
         stop: match arguments.requests {
             Some(count) => Stop::Count(count),
@@ -112,7 +105,9 @@ fn one(
     let mut summary = shown(&single, &figures);
     // What was measured until then is shown, and says itself that it is not what was asked for.
     let cut = match (record.ending, &record.trouble) {
-        (Ending::Interrupted, _) => Some(format!("interrupted after {} of {}", figures.took, asked(&single))),
+        (Ending::Interrupted, _) => {
+            Some(format!("interrupted after {} of {}", figures.took, extent(&single)))
+        }
         (Ending::Complete, Some(trouble)) => Some(format!("given up: {trouble}")),
         (Ending::Complete, None) => None,
     };
@@ -126,8 +121,21 @@ fn one(
     }
 }
 
+/// Refuses gates that need a baseline.
+fn refuse_changes(gates: &[Gate]) -> anyhow::Result<()> {
+    if let Some(gate) = gates
+        .iter()
+        .find(|gate| matches!((gate.subject, gate.bound), (Subject::Quantity(_), Bound::Change(_))))
+    {
+        bail!(
+            "`{gate}` asks for a change, and one URL has no baseline; give two URLs, or a bound such as `5ms`"
+        );
+    }
+    Ok(())
+}
+
 /// How much was to be sent.
-fn asked(single: &Single) -> String {
+fn extent(single: &Single) -> String {
     match single.stop {
         Stop::Count(count) => format!("{count} requests"),
         Stop::Time(time) => time.to_string(),
@@ -239,7 +247,7 @@ fn shown_times(times: &judged::Times) -> Times {
 
 fn several(
     arguments: &Load,
-    urls: &[Url],
+    asked: &target::Target,
     connect_to: Option<(String, u16)>,
     gates: Vec<Gate>,
     printer: &Printer,
@@ -250,7 +258,8 @@ fn several(
     if arguments.requests.is_some() {
         bail!("several URLs are weighed for a time; use `--duration` instead of `--requests`");
     }
-    let experiment = experiment(arguments, urls, gates)?;
+    let workload = asked.workload(arguments, connect_to.as_ref(), arguments.timeout)?;
+    let experiment = experiment(arguments, asked, workload, gates)?;
     let options = weighbridge_conductor::run::Options {
         measured_budget: true,
         allow_remote: arguments.allow_remote,
@@ -262,23 +271,24 @@ fn several(
 }
 
 /// The experiment that a command line with several URLs stands for.
-fn experiment(arguments: &Load, urls: &[Url], gates: Vec<Gate>) -> anyhow::Result<Experiment> {
-    let names = names(urls);
+fn experiment(
+    arguments: &Load,
+    asked: &target::Target,
+    workload: WorkloadSpec,
+    gates: Vec<Gate>,
+) -> anyhow::Result<Experiment> {
+    let names = names(&asked.urls);
     let variant = |(name, url): (String, &Url)| Variant {
         name,
-        protocol: url.scheme.protocol(),
         target: Target::Url(url.clone()),
+        protocol: asked.protocol_of(url),
         unix: arguments.unix.clone(),
         env: Vec::new(),
     };
     Ok(Experiment {
         title: format!("load {}", names.join(" ")),
-        points: vec![Point {
-            label: PointLabel::new(),
-            workload: workload(arguments, urls)?,
-            load: load_spec(arguments, WARMUP)?,
-        }],
-        variants: names.into_iter().zip(urls).map(variant).collect(),
+        points: vec![Point { label: PointLabel::new(), workload, load: load_spec(arguments, WARMUP)? }],
+        variants: names.into_iter().zip(&asked.urls).map(variant).collect(),
         plan: PlanRules {
             headline: Quantity::ResponseP50,
             blocks_min: BLOCKS,
@@ -303,115 +313,6 @@ fn names(urls: &[Url]) -> Vec<String> {
         if before == 0 { url.to_string() } else { format!("{url} #{}", before + 1) }
     };
     urls.iter().enumerate().map(name).collect()
-}
-
-/// What is asked: requests of HTTP, or commands of memcached and Redis.
-fn workload(arguments: &Load, urls: &[Url]) -> anyhow::Result<WorkloadSpec> {
-    let are_http = |url: &Url| url.scheme == Scheme::Http;
-    if urls.iter().all(are_http) {
-        if !arguments.commands.is_empty() {
-            bail!("`--command` belongs to `redis://` and `memcached://`; HTTP takes `--method` and `--body`");
-        }
-        return http(arguments);
-    }
-    if urls.iter().any(are_http) {
-        bail!("HTTP requests and commands are different work and cannot be weighed against each other");
-    }
-    commands(arguments)
-}
-
-fn commands(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
-    let http_only = [
-        ("--method", arguments.method.is_some()),
-        ("--header", !arguments.headers.is_empty()),
-        ("--body", arguments.body.is_some()),
-        ("--body-file", arguments.body_file.is_some()),
-    ];
-    if let Some((flag, _)) = http_only.iter().find(|(_, given)| *given) {
-        bail!("`{flag}` belongs to HTTP; write the whole command, such as `--command 'SET k v'`");
-    }
-    if arguments.commands.is_empty() {
-        bail!("no command; give one or more, such as `--command 'GET key:1'`");
-    }
-    let mut commands: Vec<CommandSpec> = Vec::new();
-    for text in &arguments.commands {
-        let command = CommandSpec::parse(text).map_err(anyhow::Error::msg);
-        let mut command = command.with_context(|| format!("`--command {text}` cannot be read"))?;
-        if commands.iter().any(|other| other.name == command.name) {
-            command.name = format!("{} #{}", command.name, commands.len() + 1);
-        }
-        commands.push(command);
-    }
-    let version = if arguments.resp == 3 { RespVersion::Three } else { RespVersion::Two };
-    let (username, password) = (arguments.username.clone(), arguments.password.clone());
-    let setup = RespSetup { version, username, password, database: 0 };
-    Ok(WorkloadSpec::Commands { commands, equal: Equality::Status, setup })
-}
-
-fn http(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
-    let body = match (&arguments.body, &arguments.body_file) {
-        (Some(text), _) => text.clone().into_bytes(),
-        (None, Some(path)) => read_body(path)?,
-        (None, None) => Vec::new(),
-    };
-    let method =
-        arguments.method.clone().unwrap_or_else(|| if body.is_empty() { "GET" } else { "POST" }.to_owned());
-    let header = |text: &String| {
-        let (name, value) = text
-            .split_once(':')
-            .with_context(|| format!("header `{text}` has no colon; write `Name: value`"))?;
-        Ok((name.trim().to_owned(), value.trim().to_owned()))
-    };
-    let request = RequestSpec {
-        name: "request".to_owned(),
-        method: method.to_uppercase(),
-        path: String::new(),
-        headers: arguments.headers.iter().map(header).collect::<anyhow::Result<_>>()?,
-        body,
-        weight: 1.0,
-        check: ReplyCheck::default(),
-    };
-    let requests = match &arguments.mix[..] {
-        [] => vec![request],
-        mix => mix.iter().map(|text| mixed(text, &request)).collect::<anyhow::Result<_>>()?,
-    };
-    if let Some(at) =
-        (1..requests.len()).find(|at| requests[..*at].iter().any(|r| r.name == requests[*at].name))
-    {
-        bail!("`--mix` names `{}` twice; give it once, with the sum of its weights", requests[at].name);
-    }
-    Ok(WorkloadSpec::Http { requests, equal: Equality::Status })
-}
-
-/// `[WEIGHT] METHOD PATH` as a request with the headers and, where its method means one, the body of `like`.
-fn mixed(text: &str, like: &RequestSpec) -> anyhow::Result<RequestSpec> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let (weight, method, path) = match words[..] {
-        [weight, method, path] => (weight, method, path),
-        [method, path] => ("1", method, path),
-        _ => bail!("`--mix {text}` is not `[WEIGHT] METHOD PATH`, such as `9 GET /items/1`"),
-    };
-    let weight: f64 = match weight.parse() {
-        Ok(weight) if weight > 0.0 && f64::is_finite(weight) => weight,
-        _ => bail!("`--mix {text}`: `{weight}` is not a weight; give a number above zero"),
-    };
-    if !(path.starts_with('/') || path.starts_with('?')) {
-        bail!("`--mix {text}`: path `{path}` must start with `/`");
-    }
-    let method = method.to_uppercase();
-    let body =
-        if matches!(method.as_str(), "POST" | "PUT" | "PATCH") { like.body.clone() } else { Vec::new() };
-    let (name, path) = (format!("{method} {path}"), path.to_owned());
-    Ok(RequestSpec { name, method, path, weight, body, ..like.clone() })
-}
-
-fn read_body(path: &Path) -> anyhow::Result<Vec<u8>> {
-    if path == Path::new("-") {
-        let mut body = Vec::new();
-        std::io::Read::read_to_end(&mut std::io::stdin(), &mut body).context("could not read stdin")?;
-        return Ok(body);
-    }
-    std::fs::read(path).with_context(|| format!("could not read the body `{}`", path.display()))
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub fn load_spec(arguments: &Load, warmup: Nanoseconds) -> anyhow::Result<LoadSp
     Ok(LoadSpec {
         model,
         connections: arguments.connections.unwrap_or(connections.max(arguments.threads)),
-        in_flight: arguments.pipeline,
+        in_flight: arguments.streams.unwrap_or(arguments.pipeline),
         timeout: arguments.timeout,
         warmup: arguments.warmup.unwrap_or(warmup),
         think,

@@ -45,10 +45,13 @@ pub fn folder_of(file: &Path) -> Option<PathBuf> {
     file.parent().map(Path::to_owned)
 }
 
-/// Reads an experiment.
+/// Reads an experiment, with the `.proto` files that it names.
 pub fn read_experiment(path: &Path) -> anyhow::Result<Experiment> {
     let (name, text) = read_text(path)?;
-    Ok(Experiment::parse(&name, &text)?)
+    let mut experiment = Experiment::parse(&name, &text)?;
+    let folder = folder_of(path).unwrap_or_default();
+    weighbridge_workload::proto::embed(&mut experiment, &folder).with_context(|| name)?;
+    Ok(experiment)
 }
 
 /// The experiment as `--quick` does it: 4 blocks, a shorter warm-up, no goal, at most a minute.

@@ -5,6 +5,7 @@
 //! names of services are checked by whoever knows the catalogue.
 
 mod commands;
+mod grpc;
 mod load;
 mod matrix;
 mod node;
@@ -24,8 +25,11 @@ use crate::record::{PointId, VariantId};
 use crate::summary::{PointLabel, Quantity};
 
 pub use commands::{CommandCheck, CommandSpec, Presence, RespSetup, RespVersion, ValueSpec, split_words};
+pub use grpc::{
+    CallCheck, CallKind, CallSpec, DescriptorSource, GrpcStatus, MessageSending, Side, parse_method,
+};
 pub use load::speed;
-pub use node::ExperimentError;
+pub use node::{ExperimentError, suggestion};
 pub use shape::{
     Arrivals, Flow, LoadModel, PROFILE_LONGEST, Profile, RateStep, STEPS_MOST, SessionLength, Think,
     TraceSpec,
@@ -84,6 +88,15 @@ pub enum WorkloadSpec {
         equal: Equality,
         /// What connections to Redis are told first.
         setup: RespSetup,
+    },
+    /// The user's own calls over gRPC.
+    Grpc {
+        /// Where messages and methods are described.
+        source: DescriptorSource,
+        /// At least one.
+        calls: Vec<CallSpec>,
+        /// What must agree between variants before timing.
+        equal: Equality,
     },
 }
 
@@ -361,6 +374,7 @@ impl WorkloadSpec {
             Self::Pingpong { .. } => "pingpong",
             Self::Http { .. } => "http",
             Self::Commands { .. } => "commands",
+            Self::Grpc { .. } => "grpc",
         }
     }
 
@@ -370,6 +384,7 @@ impl WorkloadSpec {
             Self::Pingpong { .. } => vec!["pong".to_owned()],
             Self::Http { requests, .. } => requests.iter().map(|request| request.name.clone()).collect(),
             Self::Commands { commands, .. } => commands.iter().map(|command| command.name.clone()).collect(),
+            Self::Grpc { calls, .. } => calls.iter().flat_map(CallSpec::operations).collect(),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::load::load;
 use super::node::{ExperimentError, Node, Reader, Value};
 use super::{
     Equality, Experiment, Hooks, LoadSpec, PlanRules, Point, Protocol, Readiness, ReplyCheck, RequestSpec,
-    Target, Url, Variant, WorkloadSpec, commands, matrix,
+    Target, Url, Variant, WorkloadSpec, commands, grpc, matrix,
 };
 use crate::gate::{Gate, GateKind};
 use crate::quantity::{Bytes, Nanoseconds, Ratio};
@@ -66,6 +66,9 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
             return Err(ExperimentError { file: file.to_owned(), line: 0, message: message.to_owned() });
         };
         let workload = workload(Reader::new(file, "workload", tree)?)?;
+        if let WorkloadSpec::Grpc { .. } = workload {
+            grpc::check_label(file, &point.label)?;
+        }
         let load = match &point.load {
             Some(tree) => load(Reader::new(file, "load", tree)?)?,
             None => LoadSpec::default(),
@@ -167,17 +170,24 @@ fn workload(reader: Reader<'_>) -> Read<WorkloadSpec> {
         Pingpong,
         Http,
         Commands,
+        Grpc,
     }
     let line = reader.line();
-    let kinds = [("pingpong", Kind::Pingpong), ("http", Kind::Http), ("commands", Kind::Commands)];
+    let kinds = [
+        ("pingpong", Kind::Pingpong),
+        ("http", Kind::Http),
+        ("commands", Kind::Commands),
+        ("grpc", Kind::Grpc),
+    ];
     let Some(kind) = reader.choice("name", &kinds)? else {
-        let message = "`workload.name` is missing; allowed: `pingpong`, `http`, `commands`";
+        let message = "`workload.name` is missing; allowed: `pingpong`, `http`, `commands`, `grpc`";
         return Err(reader.error(line, message));
     };
     let spec = match kind {
         Kind::Pingpong => pingpong(&reader)?,
         Kind::Http => http(&reader)?,
         Kind::Commands => commands::file::read(&reader)?,
+        Kind::Grpc => grpc::read(&reader)?,
     };
     reader.finish()?;
     Ok(spec)
@@ -207,14 +217,28 @@ fn pingpong(reader: &Reader<'_>) -> Read<WorkloadSpec> {
     Ok(WorkloadSpec::Pingpong { sizes })
 }
 
-fn http(reader: &Reader<'_>) -> Read<WorkloadSpec> {
+/// What must agree between variants.
+pub(super) fn equality(reader: &Reader<'_>) -> Read<Equality> {
     let words = [
         ("status", Equality::Status),
         ("length", Equality::Length),
         ("json", Equality::Json),
         ("bytes", Equality::Bytes),
     ];
-    let equal = reader.choice("equal", &words)?.unwrap_or_default();
+    Ok(reader.choice("equal", &words)?.unwrap_or_default())
+}
+
+/// The share of the mix.
+pub(super) fn weight(reader: &Reader<'_>) -> Read<f64> {
+    let weight = reader.value("weight", |node| match node.show().parse::<f64>() {
+        Ok(weight) if weight > 0.0 && weight.is_finite() => Ok(weight),
+        _ => Err(format!("`{}` must be a number above zero", node.show())),
+    })?;
+    Ok(weight.unwrap_or(1.0))
+}
+
+fn http(reader: &Reader<'_>) -> Read<WorkloadSpec> {
+    let equal = equality(reader)?;
     let mut requests = Vec::new();
     for table in reader.tables("request")? {
         requests.push(request(table)?);
@@ -258,20 +282,17 @@ fn request(reader: Reader<'_>) -> Read<RequestSpec> {
         .unwrap_or_else(|| format!("{method} {}", if path.is_empty() { "/" } else { &path }));
     let headers = pairs(&reader, "headers")?;
     let body = reader.text("body")?.unwrap_or_default().into_bytes();
-    let weight = reader.value("weight", |node| match node.show().parse::<f64>() {
-        Ok(weight) if weight > 0.0 && weight.is_finite() => Ok(weight),
-        _ => Err(format!("`{}` must be a number above zero", node.show())),
-    })?;
+    let weight = weight(&reader)?;
     let check = match reader.table("check")? {
         Some(table) => reply_check(table)?,
         None => ReplyCheck::default(),
     };
     reader.finish()?;
-    Ok(RequestSpec { name, method, path, headers, body, weight: weight.unwrap_or(1.0), check })
+    Ok(RequestSpec { name, method, path, headers, body, weight, check })
 }
 
 /// A table of the user's own names, each with text.
-fn pairs(reader: &Reader<'_>, key: &'static str) -> Read<Vec<(String, String)>> {
+pub(super) fn pairs(reader: &Reader<'_>, key: &'static str) -> Read<Vec<(String, String)>> {
     let Some(table) = reader.table(key)? else { return Ok(Vec::new()) };
     let pair = |(name, node): &(String, Node)| match &node.value {
         Value::List(_) | Value::Table(_) => {
@@ -286,26 +307,27 @@ fn reply_check(reader: Reader<'_>) -> Read<ReplyCheck> {
     let status = reader.integer("status", 100, 599)?.map(|n| n as u16);
     let length = reader.quantity("length")?;
     let headers = pairs(&reader, "headers")?;
-    let json = match reader.table("json")? {
-        None => Vec::new(),
-        Some(table) => {
-            let mut found = Vec::new();
-            for (pointer, node) in table.free_entries() {
-                if !pointer.is_empty() && !pointer.starts_with('/') {
-                    let message = format!("`{pointer}` is not a JSON pointer; write `\"/{pointer}\"`");
-                    return Err(table.error(node.line, message));
-                }
-                let value = json_value(node).map_err(|(line, message)| table.error(line, message))?;
-                found.push((pointer.clone(), value));
-            }
-            found
-        }
-    };
+    let json = json_conditions(&reader)?;
     reader.finish()?;
     Ok(ReplyCheck { status, length, headers, json })
 }
 
-fn json_value(node: &Node) -> Result<serde_json::Value, (usize, String)> {
+/// The table `json` of a check: pointers and the values found there.
+pub(super) fn json_conditions(reader: &Reader<'_>) -> Read<Vec<(String, serde_json::Value)>> {
+    let Some(table) = reader.table("json")? else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for (pointer, node) in table.free_entries() {
+        if !pointer.is_empty() && !pointer.starts_with('/') {
+            let message = format!("`{pointer}` is not a JSON pointer; write `\"/{pointer}\"`");
+            return Err(table.error(node.line, message));
+        }
+        let value = json_value(node).map_err(|(line, message)| table.error(line, message))?;
+        found.push((pointer.clone(), value));
+    }
+    Ok(found)
+}
+
+pub(super) fn json_value(node: &Node) -> Result<serde_json::Value, (usize, String)> {
     Ok(match &node.value {
         Value::Text(text) => text.clone().into(),
         Value::Integer(n) => (*n).into(),

@@ -302,3 +302,90 @@ fn shapes_that_mean_nothing_are_refused() {
         assert!(message.starts_with("x.toml:") && message.contains(part), "{text}: {message}");
     }
 }
+
+const CALLS: &str = r#"
+    [workload]
+    name = "grpc"
+    proto = "shop.proto"
+    include = ["a", "b"]
+    equal = "json"
+    [[workload.call]]
+    method = "/shop.v1.Shop/Get"
+    message = { name = "hat", sizes = [1, 2.5], deep = { yes = true } }
+    metadata = { x-tenant = "7", authorization = "env:TOKEN" }
+    deadline = "250 ms"
+    weight = 3
+    check = { status = "NOT_FOUND", messages = 0, json = { "/name" = "hat" } }
+    [[workload.call]]
+    name = "haggle"
+    method = "shop.v1.Shop/Haggle"
+    kind = "bidi-stream"
+    messages = ['{"n": null}', { n = 1 }]
+    sending = "alternating"
+    check = { status = 0 }
+    [[variant]]
+    service = "a"
+    protocol = "grpc"
+"#;
+
+#[test]
+fn calls_are_read_and_written() {
+    let e = Experiment::parse("x.toml", CALLS).unwrap();
+    let WorkloadSpec::Grpc { source, calls, equal } = &e.points[0].workload else { panic!("grpc") };
+    let DescriptorSource::Proto { file, include } = source else { panic!("proto") };
+    assert_eq!((file.as_str(), include.len(), *equal), ("shop.proto", 2, Equality::Json));
+    assert_eq!((calls[0].name.as_str(), calls[0].method.as_str()), ("Shop/Get", "shop.v1.Shop/Get"));
+    assert_eq!(calls[0].service_and_method(), ("shop.v1.Shop", "Get"));
+    assert_eq!(calls[0].messages[0].to_string(), r#"{"deep":{"yes":true},"name":"hat","sizes":[1,2.5]}"#);
+    assert_eq!((calls[0].check.status.number(), calls[0].check.messages), (5, Some(0)));
+    assert_eq!(calls[0].deadline, Some(Nanoseconds::from_millis(250)));
+    assert_eq!(calls[1].messages[0]["n"], serde_json::Value::Null);
+    assert_eq!((calls[1].sending, calls[1].check.status), (MessageSending::Alternating, GrpcStatus::OK));
+    assert_eq!(e.points[0].workload.operations(), ["Shop/Get", "haggle", "haggle message"]);
+    for source in ["reflection = true", "descriptors = 'AAAA'"] {
+        let text = CALLS.replace("proto = \"shop.proto\"\n    include = [\"a\", \"b\"]", source);
+        let e = Experiment::parse("x.toml", &text).unwrap();
+        let written = e.to_toml();
+        assert_eq!(Experiment::parse("again.toml", &written).unwrap(), e, "{written}");
+    }
+    let written = e.to_toml();
+    assert_eq!(Experiment::parse("again.toml", &written).unwrap(), e, "{written}");
+}
+
+#[test]
+fn wrong_calls_are_refused() {
+    let of = |old: &str, new: &str| error(&CALLS.replacen(old, new, 1));
+    for (old, new, parts) in [
+        (
+            "/shop.v1.Shop/Get",
+            "shop.v1.Shop.Get",
+            &["x.toml:8:", "`workload.call.method`", "package.Service/Method"][..],
+        ),
+        ("/shop.v1.Shop/Get", "a/b/c", &["x.toml:8:", "is not a method"]),
+        ("method = \"/shop.v1.Shop/Get\"", "", &["`workload.call.method` is missing"]),
+        ("NOT_FOUND", "NOT_FUND", &["x.toml:13:", "did you mean `NOT_FOUND`?"]),
+        ("status = 0", "status = 17", &["`17` is no status of gRPC, 0 to 16"]),
+        ("bidi-stream", "bidi", &["x.toml:17:", "`workload.call.kind`", "`client-stream`"]),
+        ("{\"n\": null}", "{n}", &["`workload.call.messages`: is not JSON"]),
+        ("x-tenant", "grpc-timeout", &["`grpc-timeout` is gRPC's own"]),
+        ("250 ms", "0 s", &["x.toml:11:", "must be above zero"]),
+        ("proto = \"shop.proto\"", "", &["`workload.include` belongs to `workload.proto`"]),
+        ("include = [\"a\", \"b\"]", "reflection = true", &["exactly one of `proto"]),
+        ("include = [\"a\", \"b\"]", "inklude = []", &["unknown key `inklude`", "did you mean `include`?"]),
+        ("name = \"haggle\"", "name = 'Shop/Get'", &["two operations are named `Shop/Get`"]),
+        ("messages = 0", "mesages = 0", &["x.toml:13:", "did you mean `messages`?"]),
+        ("name = \"grpc\"", "name = 'grp'", &["did you mean `grpc`?"]),
+        (
+            "[[variant]]",
+            "[matrix]\nworkload.proto = ['a', 'b']\n[[variant]]",
+            &["`matrix.workload.proto`", "only vary `equal`"],
+        ),
+    ] {
+        let message = of(old, new);
+        for part in parts {
+            assert!(message.contains(part), "{new:?}: {message}");
+        }
+    }
+    let message = error("[workload]\nname='grpc'\nreflection=true\n[[variant]]\nservice='a'");
+    assert!(message.contains("`[[workload.call]]`"), "{message}");
+}

@@ -1,6 +1,6 @@
 //! The way back: a checked experiment as a file, every default written out.
 
-use super::{Equality, Experiment, Point, Readiness, RequestSpec, Target, WorkloadSpec, load};
+use super::{Equality, Experiment, Point, Readiness, RequestSpec, Target, WorkloadSpec, grpc, load};
 use crate::gate::GateKind;
 use crate::quantity::{Nanoseconds, Ratio};
 use toml::{Table, Value};
@@ -25,7 +25,7 @@ pub(super) fn experiment(experiment: &Experiment) -> String {
     toml::to_string(&root).expect("a table of plain values is TOML")
 }
 
-fn time(time: Nanoseconds) -> Value {
+pub(super) fn time(time: Nanoseconds) -> Value {
     format!("{} ns", time.as_nanos()).into()
 }
 
@@ -63,23 +63,36 @@ fn workload(spec: &WorkloadSpec) -> Table {
         }
         WorkloadSpec::Http { requests, equal } => {
             table.insert("name".into(), "http".into());
-            let equal = match equal {
-                Equality::Status => "status",
-                Equality::Length => "length",
-                Equality::Json => "json",
-                Equality::Bytes => "bytes",
-            };
-            table.insert("equal".into(), equal.into());
+            table.insert("equal".into(), equality(*equal).into());
             table.insert("request".into(), requests.iter().map(request).collect::<Vec<Value>>().into());
         }
         WorkloadSpec::Commands { commands, equal, setup } => {
             super::commands::file::write(&mut table, commands, *equal, setup);
         }
+        WorkloadSpec::Grpc { source, calls, equal } => {
+            table.insert("name".into(), "grpc".into());
+            grpc::write(&mut table, source, calls, *equal);
+        }
     }
     table
 }
 
-fn pairs(pairs: &[(String, String)]) -> Table {
+pub(super) fn equality(equal: Equality) -> &'static str {
+    match equal {
+        Equality::Status => "status",
+        Equality::Length => "length",
+        Equality::Json => "json",
+        Equality::Bytes => "bytes",
+    }
+}
+
+/// The conditions of a check, by pointer.
+pub(super) fn json_conditions(conditions: &[(String, serde_json::Value)]) -> Table {
+    let conditions = conditions.iter();
+    conditions.filter_map(|(pointer, value)| Some((pointer.clone(), Value::try_from(value).ok()?))).collect()
+}
+
+pub(super) fn pairs(pairs: &[(String, String)]) -> Table {
     pairs.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect()
 }
 
@@ -99,12 +112,7 @@ fn request(request: &RequestSpec) -> Value {
         check.insert("length".into(), length.get().to_string().into());
     }
     check.insert("headers".into(), pairs(&request.check.headers).into());
-    let json = request
-        .check
-        .json
-        .iter()
-        .filter_map(|(pointer, value)| Some((pointer.clone(), Value::try_from(value).ok()?)));
-    check.insert("json".into(), json.collect::<Table>().into());
+    check.insert("json".into(), json_conditions(&request.check.json).into());
     table.insert("check".into(), check.into());
     table.into()
 }

@@ -1,0 +1,36 @@
+//! Flags of `weigh load` that turn the request into a call over gRPC.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use weighbridge_model::quantity::Nanoseconds;
+
+/// A call over gRPC.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "gRPC")]
+pub struct Grpc {
+    /// Call this method, `package.Service/Method`; a URL `grpc://host:port/package.Service/Method` says the same.
+    #[arg(long = "grpc", value_name = "METHOD")]
+    pub call: Option<String>,
+    /// File that describes the method.
+    #[arg(long, value_name = "FILE", conflicts_with = "reflection")]
+    pub proto: Option<PathBuf>,
+    /// Folder in which the file's imports are sought.
+    #[arg(short = 'I', long, value_name = "DIR", requires = "proto")]
+    pub include: Vec<PathBuf>,
+    /// Ask the server to describe the method (the first server, of several).
+    #[arg(long)]
+    pub reflection: bool,
+    /// The message as JSON; for a stream a list of messages [default: `{}`].
+    #[arg(long, value_name = "JSON")]
+    pub data: Option<String>,
+    /// Send each message of a stream after the reply to the one before, instead of all at once.
+    #[arg(long, requires = "data")]
+    pub alternating: bool,
+    /// Metadata, `name: value`; a value `env:NAME` is read from the environment.
+    #[arg(long, value_name = "METADATA")]
+    pub metadata: Vec<String>,
+    /// What the server is told to keep to (`grpc-timeout`); --timeout holds beside it.
+    #[arg(long, value_name = "TIME")]
+    pub deadline: Option<Nanoseconds>,
+}

@@ -1,0 +1,258 @@
+//! What `weigh load` asks, and by which stack: from the words typed to a workload and a protocol.
+//!
+//! It opens no connection but to ask for descriptors (`--reflection`), and reads no file but a body and `.proto` files.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+use weighbridge_conductor::described::describe;
+use weighbridge_model::experiment::{
+    CallSpec, CommandSpec, DescriptorSource, Equality, MessageSending, Protocol, ReplyCheck, RequestSpec,
+    RespSetup, RespVersion, Scheme, Url, WorkloadSpec, parse_method,
+};
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_workload::proto;
+
+use crate::args::Load;
+
+/// What is asked of whom.
+#[derive(Debug)]
+pub struct Target {
+    /// At least one.
+    pub urls: Vec<Url>,
+    /// The stack of `http://` addresses.
+    protocol: Protocol,
+    /// The method, where it is a call over gRPC.
+    method: Option<String>,
+}
+
+impl Target {
+    /// Reads URLs and the flags that choose a protocol.
+    pub fn read(arguments: &Load) -> anyhow::Result<Self> {
+        let mut method =
+            arguments.grpc.call.as_deref().map(parse_method).transpose().map_err(anyhow::Error::msg)?;
+        let mut urls = Vec::new();
+        for text in &arguments.urls {
+            let Some(rest) = text.strip_prefix("grpc://") else {
+                urls.push(Url::parse(text).map_err(anyhow::Error::msg)?);
+                continue;
+            };
+            let mut url = Url::parse(&format!("http://{rest}")).map_err(anyhow::Error::msg)?;
+            if url.path != "/" {
+                let named = parse_method(&url.path).map_err(anyhow::Error::msg)?;
+                match &method {
+                    Some(other) if *other != named => {
+                        bail!("`{named}` and `{other}` are two methods; several URLs are weighed by one")
+                    }
+                    _ => method = Some(named),
+                }
+            }
+            url.path = "/".to_owned();
+            urls.push(url);
+        }
+        let over_grpc = method.is_some() || arguments.urls.iter().any(|url| url.starts_with("grpc://"));
+        let protocol = match (over_grpc, arguments.http2) {
+            (true, _) => Protocol::Grpc,
+            (false, true) => Protocol::Http2Json,
+            (false, false) => Protocol::Http1Json,
+        };
+        let target = Self { urls, protocol, method };
+        target.check(arguments)?;
+        Ok(target)
+    }
+
+    /// The stack by which this one of the URLs is asked.
+    pub fn protocol_of(&self, url: &Url) -> Protocol {
+        if url.scheme == Scheme::Http { self.protocol } else { url.scheme.protocol() }
+    }
+
+    /// Refuses flags that mean nothing by this protocol.
+    fn check(&self, arguments: &Load) -> anyhow::Result<()> {
+        let grpc = &arguments.grpc;
+        if self.protocol == Protocol::Http1Json && arguments.streams.is_some() {
+            bail!("`--streams` belongs to HTTP/2; add `--http2`, or use `--pipeline`");
+        }
+        if self.protocol != Protocol::Http1Json && arguments.pipeline > 1 {
+            bail!("`--pipeline` belongs to HTTP/1.1; use `--streams`");
+        }
+        if self.protocol == Protocol::Grpc {
+            let http =
+                arguments.method.is_some() || arguments.body.is_some() || arguments.body_file.is_some();
+            if http || !arguments.headers.is_empty() {
+                bail!(
+                    "a call over gRPC has no method, header or body; use `--grpc`, `--metadata` and `--data`"
+                );
+            }
+            if self.method.is_none() {
+                bail!(
+                    "which method? write `grpc://host:port/package.Service/Method`, or add `--grpc package.Service/Method`"
+                );
+            }
+            if grpc.proto.is_none() && !grpc.reflection {
+                bail!("who describes the method? add `--proto FILE`, or `--reflection` to ask the server");
+            }
+        } else if grpc.proto.is_some()
+            || grpc.reflection
+            || grpc.data.is_some()
+            || grpc.deadline.is_some()
+            || !grpc.metadata.is_empty()
+        {
+            bail!(
+                "`--proto`, `--reflection`, `--data`, `--metadata` and `--deadline` belong to gRPC; add `--grpc package.Service/Method`"
+            );
+        }
+        Ok(())
+    }
+
+    /// What is asked. A server is asked to describe a call where that was wanted, within `timeout`.
+    pub fn workload(
+        &self,
+        arguments: &Load,
+        connect_to: Option<&(String, u16)>,
+        timeout: Nanoseconds,
+    ) -> anyhow::Result<WorkloadSpec> {
+        let Some(method) = &self.method else { return plain(arguments, &self.urls) };
+        let source = match &arguments.grpc.proto {
+            None => DescriptorSource::Reflection,
+            Some(file) => {
+                let include: Vec<_> =
+                    arguments.grpc.include.iter().map(|folder| folder.display().to_string()).collect();
+                proto::compile(&file.display().to_string(), &include, Path::new("."))?
+            }
+        };
+        let spec =
+            WorkloadSpec::Grpc { source, calls: vec![call(method, arguments)?], equal: Equality::Status };
+        Ok(describe(&spec, (&self.urls[0], connect_to), timeout)?)
+    }
+}
+
+fn call(method: &str, arguments: &Load) -> anyhow::Result<CallSpec> {
+    let grpc = &arguments.grpc;
+    let mut call = CallSpec::new(method);
+    if let Some(data) = &grpc.data {
+        let value: Value = serde_json::from_str(data)
+            .with_context(|| format!("`--data {data}` is not JSON; write an object, or a list of them"))?;
+        call.messages = match value {
+            Value::Array(messages) => messages,
+            message => vec![message],
+        };
+    }
+    if grpc.alternating {
+        call.sending = MessageSending::Alternating;
+    }
+    call.deadline = grpc.deadline;
+    call.metadata = grpc.metadata.iter().map(|text| pair("metadata", text)).collect::<anyhow::Result<_>>()?;
+    Ok(call)
+}
+
+/// `name: value`.
+fn pair(what: &str, text: &str) -> anyhow::Result<(String, String)> {
+    let (name, value) =
+        text.split_once(':').with_context(|| format!("{what} `{text}` has no colon; write `Name: value`"))?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// Requests of HTTP, or commands of memcached and Redis.
+fn plain(arguments: &Load, urls: &[Url]) -> anyhow::Result<WorkloadSpec> {
+    let are_http = |url: &Url| url.scheme == Scheme::Http;
+    if urls.iter().all(are_http) {
+        if !arguments.commands.is_empty() {
+            bail!("`--command` belongs to `redis://` and `memcached://`; HTTP takes `--method` and `--body`");
+        }
+        return http(arguments);
+    }
+    if urls.iter().any(are_http) {
+        bail!("HTTP requests and commands are different work and cannot be weighed against each other");
+    }
+    commands(arguments)
+}
+
+fn commands(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
+    let http_only = [
+        ("--method", arguments.method.is_some()),
+        ("--header", !arguments.headers.is_empty()),
+        ("--body", arguments.body.is_some()),
+        ("--body-file", arguments.body_file.is_some()),
+    ];
+    if let Some((flag, _)) = http_only.iter().find(|(_, given)| *given) {
+        bail!("`{flag}` belongs to HTTP; write the whole command, such as `--command 'SET k v'`");
+    }
+    if arguments.commands.is_empty() {
+        bail!("no command; give one or more, such as `--command 'GET key:1'`");
+    }
+    let mut commands: Vec<CommandSpec> = Vec::new();
+    for text in &arguments.commands {
+        let command = CommandSpec::parse(text).map_err(anyhow::Error::msg);
+        let mut command = command.with_context(|| format!("`--command {text}` cannot be read"))?;
+        if commands.iter().any(|other| other.name == command.name) {
+            command.name = format!("{} #{}", command.name, commands.len() + 1);
+        }
+        commands.push(command);
+    }
+    let version = if arguments.resp == 3 { RespVersion::Three } else { RespVersion::Two };
+    let (username, password) = (arguments.username.clone(), arguments.password.clone());
+    let setup = RespSetup { version, username, password, database: 0 };
+    Ok(WorkloadSpec::Commands { commands, equal: Equality::Status, setup })
+}
+
+fn http(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
+    let body = match (&arguments.body, &arguments.body_file) {
+        (Some(text), _) => text.clone().into_bytes(),
+        (None, Some(path)) => read_body(path)?,
+        (None, None) => Vec::new(),
+    };
+    let method =
+        arguments.method.clone().unwrap_or_else(|| if body.is_empty() { "GET" } else { "POST" }.to_owned());
+    let header = |text: &String| pair("header", text);
+    let request = RequestSpec {
+        name: "request".to_owned(),
+        method: method.to_uppercase(),
+        path: String::new(),
+        headers: arguments.headers.iter().map(header).collect::<anyhow::Result<_>>()?,
+        body,
+        weight: 1.0,
+        check: ReplyCheck::default(),
+    };
+    let requests = match &arguments.mix[..] {
+        [] => vec![request],
+        mix => mix.iter().map(|text| mixed(text, &request)).collect::<anyhow::Result<_>>()?,
+    };
+    if let Some(at) =
+        (1..requests.len()).find(|at| requests[..*at].iter().any(|r| r.name == requests[*at].name))
+    {
+        bail!("`--mix` names `{}` twice; give it once, with the sum of its weights", requests[at].name);
+    }
+    Ok(WorkloadSpec::Http { requests, equal: Equality::Status })
+}
+
+/// `[WEIGHT] METHOD PATH` as a request with the headers and, where its method means one, the body of `like`.
+fn mixed(text: &str, like: &RequestSpec) -> anyhow::Result<RequestSpec> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (weight, method, path) = match words[..] {
+        [weight, method, path] => (weight, method, path),
+        [method, path] => ("1", method, path),
+        _ => bail!("`--mix {text}` is not `[WEIGHT] METHOD PATH`, such as `9 GET /items/1`"),
+    };
+    let weight: f64 = match weight.parse() {
+        Ok(weight) if weight > 0.0 && f64::is_finite(weight) => weight,
+        _ => bail!("`--mix {text}`: `{weight}` is not a weight; give a number above zero"),
+    };
+    if !(path.starts_with('/') || path.starts_with('?')) {
+        bail!("`--mix {text}`: path `{path}` must start with `/`");
+    }
+    let method = method.to_uppercase();
+    let body =
+        if matches!(method.as_str(), "POST" | "PUT" | "PATCH") { like.body.clone() } else { Vec::new() };
+    let (name, path) = (format!("{method} {path}"), path.to_owned());
+    Ok(RequestSpec { name, method, path, weight, body, ..like.clone() })
+}
+
+fn read_body(path: &Path) -> anyhow::Result<Vec<u8>> {
+    if path == Path::new("-") {
+        let mut body = Vec::new();
+        std::io::Read::read_to_end(&mut std::io::stdin(), &mut body).context("could not read stdin")?;
+        return Ok(body);
+    }
+    std::fs::read(path).with_context(|| format!("could not read the body `{}`", path.display()))
+}

@@ -1,0 +1,73 @@
+//! Descriptors asked of the server that is about to be measured, where a workload says so.
+//!
+//! Each question has a connection of its own, outside every timed part. It refuses to keep descriptors from one block
+//! to the next: a service started anew is asked anew.
+
+use std::borrow::Cow;
+use std::sync::atomic::AtomicBool;
+
+use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
+use weighbridge_load::exchange::{Limits, exchange};
+use weighbridge_model::experiment::{DescriptorSource, Url, WorkloadSpec};
+use weighbridge_model::quantity::{Bytes, Nanoseconds};
+use weighbridge_workload::reflection::{self, ReflectionError};
+use weighbridge_workload::{GrpcError, proto};
+
+/// Longest answer; the descriptors of a large interface take a few hundred kilobytes.
+const LONGEST: Bytes = Bytes::new(16 << 20);
+
+/// Why a server's descriptors are not known.
+#[derive(Debug, thiserror::Error)]
+pub enum DescribeError {
+    /// The host is unknown.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+    /// The server does not describe what the calls need.
+    #[error(transparent)]
+    Reflection(#[from] ReflectionError),
+    /// The calls are not what the descriptors say.
+    #[error(transparent)]
+    Grpc(#[from] GrpcError),
+}
+
+/// The workload with its descriptors, asked of the server at `url` (or where `connect_to` says) if they are not there.
+///
+/// # Errors
+/// [`DescribeError`] where there are none, or the calls are not in them.
+pub fn describe(
+    spec: &WorkloadSpec,
+    (url, connect_to): (&Url, Option<&(String, u16)>),
+    timeout: Nanoseconds,
+) -> Result<WorkloadSpec, DescribeError> {
+    let mut spec = spec.clone();
+    if let WorkloadSpec::Grpc { source: source @ DescriptorSource::Descriptors { .. }, calls, .. } = &mut spec
+    {
+        proto::settle(source, calls)?;
+        return Ok(spec);
+    }
+    if !reflection::is_needed(&spec) {
+        return Ok(spec);
+    }
+    let (host, port) = connect_to.map_or((url.host.as_str(), url.port), |(host, port)| (host, *port));
+    let addresses: Vec<Endpoint> = resolve(host, port)?.into_iter().map(Endpoint::from).collect();
+    let never = AtomicBool::new(false);
+    let described = described(&spec, (&url.authority(), &addresses), (timeout, &never))?;
+    Ok(described.into_owned())
+}
+
+/// The workload with everything it needs to be bound to the server at `addresses`.
+///
+/// # Errors
+/// [`ReflectionError`] where the server does not describe what the calls need.
+pub(crate) fn described<'a>(
+    spec: &'a WorkloadSpec,
+    (authority, addresses): (&str, &[Endpoint]),
+    (timeout, stop): (Nanoseconds, &AtomicBool),
+) -> Result<Cow<'a, WorkloadSpec>, ReflectionError> {
+    if !reflection::is_needed(spec) {
+        return Ok(Cow::Borrowed(spec));
+    }
+    let limits = Limits { timeout, body: LONGEST, stop: Some(stop) };
+    let mut ask = |framing: &_, request: &_| exchange(addresses, framing, request, limits);
+    reflection::resolve(spec, authority, &mut ask).map(Cow::Owned)
+}

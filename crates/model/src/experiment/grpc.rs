@@ -1,0 +1,457 @@
+//! The workload `grpc`: its checked form, the way there from the file and the way back.
+//!
+//! It knows calls by name and messages as JSON. It refuses to read a `.proto` file or to know whether a method exists:
+//! whoever binds the workload to a variant has the descriptors.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use toml::{Table, Value as Toml};
+
+use super::node::{ExperimentError, Node, Reader, Value, suggestion};
+use super::{Equality, WorkloadSpec, read, write};
+use crate::quantity::Nanoseconds;
+use crate::summary::PointLabel;
+
+/// Where the descriptors of messages and methods come from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum DescriptorSource {
+    /// A `.proto` file, to be compiled before anything else is done.
+    Proto {
+        /// The file, relative to the experiment's folder.
+        file: String,
+        /// Folders in which imports are sought, relative to the experiment's folder.
+        include: Vec<String>,
+    },
+    /// The server's own reflection service, asked before the run.
+    Reflection,
+    /// A compiled `FileDescriptorSet`, in base64: what the other two become.
+    Descriptors {
+        /// The set's bytes in base64.
+        base64: String,
+    },
+}
+
+/// One call, an operation of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallSpec {
+    /// The operation's name.
+    pub name: String,
+    /// `package.Service/Method`, without a slash before it.
+    pub method: String,
+    /// Which sides send a stream; `None` until the descriptors are known.
+    pub kind: Option<CallKind>,
+    /// Messages to send, in protobuf's JSON form; one for methods that take one.
+    pub messages: Vec<Json>,
+    /// Name and value, in order; a value `env:NAME` is read from the environment when the run starts.
+    pub metadata: Vec<(String, String)>,
+    /// What the server is told to keep to; `None` tells it nothing.
+    pub deadline: Option<Nanoseconds>,
+    /// When the messages of a stream are sent.
+    pub sending: MessageSending,
+    /// Share of the mix, above zero.
+    pub weight: f64,
+    /// What a good reply looks like.
+    pub check: CallCheck,
+}
+
+/// Which sides of a method send a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CallKind {
+    /// One message each way.
+    Unary,
+    /// One message there, a stream back.
+    ServerStream,
+    /// A stream there, one message back.
+    ClientStream,
+    /// A stream each way.
+    BidiStream,
+}
+
+/// When the messages of a client's stream are sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageSending {
+    /// All at once, then the stream is ended.
+    #[default]
+    Together,
+    /// The first at once, each next one after a reply message.
+    Alternating,
+}
+
+/// What a good reply to a call looks like.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CallCheck {
+    /// Exactly this status.
+    pub status: GrpcStatus,
+    /// Exactly this many messages; `None`: one where the method answers with one, else any number.
+    pub messages: Option<u64>,
+    /// JSON pointers (RFC 6901) with the values found there: in the message, or in the list of a stream's messages.
+    pub json: Vec<(String, Json)>,
+}
+
+/// A status of gRPC, 0 to 16.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct GrpcStatus(u8);
+
+/// The names of the statuses, by number.
+const STATUS_NAMES: [&str; 17] = [
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+];
+
+impl GrpcStatus {
+    /// Success.
+    pub const OK: Self = Self(0);
+    /// There is no such thing.
+    pub const NOT_FOUND: Self = Self(5);
+    /// The server has no such method.
+    pub const UNIMPLEMENTED: Self = Self(12);
+
+    /// The status of that number, 0 to 16.
+    pub fn from_number(number: u64) -> Option<Self> {
+        u8::try_from(number).ok().filter(|n| usize::from(*n) < STATUS_NAMES.len()).map(Self)
+    }
+
+    /// Reads a name such as `NOT_FOUND`, or a number.
+    ///
+    /// # Errors
+    /// What is allowed, in words.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let by_name = STATUS_NAMES.iter().position(|name| *name == text).map(|number| number as u64);
+        let found = by_name.or_else(|| text.parse().ok()).and_then(Self::from_number);
+        found.ok_or_else(|| {
+            format!("`{text}` is no status of gRPC, 0 to 16{}", suggestion(text, &STATUS_NAMES))
+        })
+    }
+
+    /// Its number.
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// Its name, such as `NOT_FOUND`.
+    pub fn name(self) -> &'static str {
+        STATUS_NAMES[usize::from(self.0)]
+    }
+}
+
+impl fmt::Display for GrpcStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.0, self.name())
+    }
+}
+
+impl CallKind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Unary, Self::ServerStream, Self::ClientStream, Self::BidiStream];
+
+    /// The kind of a method, by which sides stream.
+    pub const fn of(client: Side, server: Side) -> Self {
+        match (client, server) {
+            (Side::One, Side::One) => Self::Unary,
+            (Side::One, Side::Stream) => Self::ServerStream,
+            (Side::Stream, Side::One) => Self::ClientStream,
+            (Side::Stream, Side::Stream) => Self::BidiStream,
+        }
+    }
+
+    /// Its name in TOML.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unary => "unary",
+            Self::ServerStream => "server-stream",
+            Self::ClientStream => "client-stream",
+            Self::BidiStream => "bidi-stream",
+        }
+    }
+
+    /// What the client sends.
+    pub const fn client(self) -> Side {
+        match self {
+            Self::Unary | Self::ServerStream => Side::One,
+            Self::ClientStream | Self::BidiStream => Side::Stream,
+        }
+    }
+
+    /// What the server answers with.
+    pub const fn server(self) -> Side {
+        match self {
+            Self::Unary | Self::ClientStream => Side::One,
+            Self::ServerStream | Self::BidiStream => Side::Stream,
+        }
+    }
+}
+
+/// How many messages one side of a method sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Exactly one.
+    One,
+    /// Any number.
+    Stream,
+}
+
+impl CallSpec {
+    /// A call of `method` with one empty message and no condition but the status OK.
+    pub fn new(method: &str) -> Self {
+        Self {
+            name: short_name(method),
+            method: method.to_owned(),
+            kind: None,
+            messages: vec![Json::Object(serde_json::Map::new())],
+            metadata: Vec::new(),
+            deadline: None,
+            sending: MessageSending::default(),
+            weight: 1.0,
+            check: CallCheck::default(),
+        }
+    }
+
+    /// Service and method of `package.Service/Method`.
+    pub fn service_and_method(&self) -> (&str, &str) {
+        self.method.rsplit_once('/').unwrap_or((&self.method, ""))
+    }
+
+    /// The operation that holds the time from message to message of its reply, where that is a stream.
+    pub fn message_operation(&self) -> Option<String> {
+        let streams = self.kind.is_some_and(|kind| kind.server() == Side::Stream);
+        streams.then(|| format!("{} message", self.name))
+    }
+
+    /// Its operations: the call, then the message where there is one.
+    pub(super) fn operations(&self) -> impl Iterator<Item = String> {
+        [self.name.clone()].into_iter().chain(self.message_operation())
+    }
+}
+
+/// Reads `package.Service/Method`, with or without a slash before it.
+///
+/// # Errors
+/// What is wrong, in words.
+pub fn parse_method(text: &str) -> Result<String, String> {
+    let method = text.strip_prefix('/').unwrap_or(text);
+    let word = |part: &str| {
+        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.')
+    };
+    match method.split_once('/') {
+        Some((service, name)) if word(service) && word(name) && !name.contains('.') => Ok(method.to_owned()),
+        _ => Err(format!("`{text}` is not a method; write `package.Service/Method`")),
+    }
+}
+
+/// `Service/Method`, without the package.
+fn short_name(method: &str) -> String {
+    let start = method.split('/').next().unwrap_or_default().rfind('.').map_or(0, |dot| dot + 1);
+    method[start..].to_owned()
+}
+
+type Read<T> = Result<T, ExperimentError>;
+
+/// Reads `[workload]` with `name = "grpc"`.
+pub(super) fn read(reader: &Reader<'_>) -> Read<WorkloadSpec> {
+    let source = source(reader)?;
+    let equal = read::equality(reader)?;
+    let mut calls = Vec::new();
+    for table in reader.tables("call")? {
+        calls.push(call(table)?);
+    }
+    if calls.is_empty() {
+        let message = "`workload.call` is missing; write `[[workload.call]]` with `method = \"package.Service/Method\"`, once for each";
+        return Err(reader.error(reader.line(), message));
+    }
+    let mut names = BTreeSet::new();
+    for name in calls.iter().flat_map(CallSpec::operations) {
+        if !names.insert(name.clone()) {
+            let message = format!("two operations are named `{name}`; give each call a `name` of its own");
+            return Err(reader.error(reader.line(), message));
+        }
+    }
+    Ok(WorkloadSpec::Grpc { source, calls, equal })
+}
+
+fn source(reader: &Reader<'_>) -> Read<DescriptorSource> {
+    let proto = reader.text("proto")?;
+    let include = reader.value("include", |node| match &node.value {
+        Value::List(items) => Ok(items.iter().map(Node::show).collect::<Vec<_>>()),
+        _ => Err(format!("`{}` must be a list of folders", node.show())),
+    })?;
+    let reflection = reader.boolean("reflection")?.unwrap_or(false);
+    let descriptors = reader.text("descriptors")?;
+    if include.is_some() && proto.is_none() {
+        return Err(reader.error(reader.line(), "`workload.include` belongs to `workload.proto`"));
+    }
+    match (proto, reflection, descriptors) {
+        (Some(file), false, None) => {
+            Ok(DescriptorSource::Proto { file, include: include.unwrap_or_default() })
+        }
+        (None, true, None) => Ok(DescriptorSource::Reflection),
+        (None, false, Some(base64)) => Ok(DescriptorSource::Descriptors { base64 }),
+        _ => Err(reader.error(
+            reader.line(),
+            "a `grpc` workload needs exactly one of `proto = \"file.proto\"`, `reflection = true` and `descriptors`",
+        )),
+    }
+}
+
+fn call(reader: Reader<'_>) -> Read<CallSpec> {
+    let Some(method) = reader.value("method", |node| parse_method(&node.show()))? else {
+        let message = "`workload.call.method` is missing; write `method = \"package.Service/Method\"`";
+        return Err(reader.error(reader.line(), message));
+    };
+    let kinds = CallKind::ALL.map(|kind| (kind.name(), kind));
+    let sendings = [("together", MessageSending::Together), ("alternating", MessageSending::Alternating)];
+    let call = CallSpec {
+        name: reader.text("name")?.unwrap_or_else(|| short_name(&method)),
+        kind: reader.choice("kind", &kinds)?,
+        messages: messages(&reader)?,
+        metadata: metadata(&reader)?,
+        deadline: read::above_zero(&reader, "deadline")?,
+        sending: reader.choice("sending", &sendings)?.unwrap_or_default(),
+        weight: read::weight(&reader)?,
+        check: match reader.table("check")? {
+            Some(table) => check(table)?,
+            None => CallCheck::default(),
+        },
+        method,
+    };
+    reader.finish()?;
+    Ok(call)
+}
+
+fn messages(reader: &Reader<'_>) -> Read<Vec<Json>> {
+    let one = reader.value("message", |node| Ok(node.clone()))?;
+    let many = reader.value("messages", |node| match &node.value {
+        Value::List(items) => Ok(items.clone()),
+        _ => Err("must be a list of messages".to_owned()),
+    })?;
+    match (one, many) {
+        (Some(_), Some(_)) => Err(reader.error(
+            reader.line(),
+            "`workload.call.message` and `workload.call.messages` cannot stand together",
+        )),
+        (Some(node), None) => Ok(vec![message(reader, &node, "message")?]),
+        (None, Some(nodes)) => nodes.iter().map(|node| message(reader, node, "messages")).collect(),
+        (None, None) => Ok(vec![Json::Object(serde_json::Map::new())]),
+    }
+}
+
+/// A message as a table, or as text that holds JSON.
+fn message(reader: &Reader<'_>, node: &Node, key: &str) -> Read<Json> {
+    let value = match &node.value {
+        Value::Text(text) => serde_json::from_str(text).map_err(|e| (node.line, format!("is not JSON: {e}"))),
+        _ => read::json_value(node),
+    };
+    value.map_err(|(line, message)| reader.error(line, format!("`{}`: {message}", reader.full(key))))
+}
+
+fn metadata(reader: &Reader<'_>) -> Read<Vec<(String, String)>> {
+    let metadata = read::pairs(reader, "metadata")?;
+    let reserved = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        name.starts_with("grpc-") || name.starts_with(':') || name == "te"
+    };
+    match metadata.iter().find(|(name, _)| reserved(name)) {
+        None => Ok(metadata),
+        Some((name, _)) => {
+            let message = format!(
+                "`workload.call.metadata`: `{name}` is gRPC's own; leave it out (`deadline` sets `grpc-timeout`)"
+            );
+            Err(reader.error(reader.line(), message))
+        }
+    }
+}
+
+fn check(reader: Reader<'_>) -> Read<CallCheck> {
+    let check = CallCheck {
+        status: reader.value("status", |node| GrpcStatus::parse(&node.show()))?.unwrap_or_default(),
+        messages: reader.integer("messages", 0, i64::MAX as u64)?,
+        json: read::json_conditions(&reader)?,
+    };
+    reader.finish()?;
+    Ok(check)
+}
+
+/// Refuses a matrix over keys that the stored experiment no longer holds as they were written.
+pub(super) fn check_label(file: &str, label: &PointLabel) -> Read<()> {
+    let varied =
+        |key: &&String| key.starts_with("workload.") && *key != "workload.equal" && *key != "workload.name";
+    match label.keys().find(varied) {
+        None => Ok(()),
+        Some(key) => {
+            let message = format!(
+                "`matrix.{key}`: of a `grpc` workload a matrix can only vary `equal`; write one experiment for each value"
+            );
+            Err(ExperimentError { file: file.to_owned(), line: 0, message })
+        }
+    }
+}
+
+/// Adds everything but `name` to the table of `[workload]`.
+pub(super) fn write(table: &mut Table, source: &DescriptorSource, calls: &[CallSpec], equal: Equality) {
+    match source {
+        DescriptorSource::Proto { file, include } => {
+            table.insert("proto".into(), file.clone().into());
+            table
+                .insert("include".into(), include.iter().cloned().map(Toml::from).collect::<Vec<_>>().into());
+        }
+        DescriptorSource::Reflection => {
+            table.insert("reflection".into(), true.into());
+        }
+        DescriptorSource::Descriptors { base64 } => {
+            table.insert("descriptors".into(), base64.clone().into());
+        }
+    }
+    table.insert("equal".into(), write::equality(equal).into());
+    table.insert("call".into(), calls.iter().map(write_call).collect::<Vec<Toml>>().into());
+}
+
+fn write_call(call: &CallSpec) -> Toml {
+    let mut table = Table::new();
+    table.insert("name".into(), call.name.clone().into());
+    table.insert("method".into(), call.method.clone().into());
+    if let Some(kind) = call.kind {
+        table.insert("kind".into(), kind.name().into());
+    }
+    // As text: TOML has no null, and its numbers are narrower.
+    let messages: Vec<Toml> = call.messages.iter().map(|message| message.to_string().into()).collect();
+    table.insert("messages".into(), messages.into());
+    table.insert("metadata".into(), write::pairs(&call.metadata).into());
+    if let Some(deadline) = call.deadline {
+        table.insert("deadline".into(), write::time(deadline));
+    }
+    let sending = match call.sending {
+        MessageSending::Together => "together",
+        MessageSending::Alternating => "alternating",
+    };
+    table.insert("sending".into(), sending.into());
+    table.insert("weight".into(), call.weight.into());
+    let mut check = Table::new();
+    check.insert("status".into(), call.check.status.name().into());
+    if let Some(messages) = call.check.messages {
+        check.insert("messages".into(), i64::try_from(messages).unwrap_or(i64::MAX).into());
+    }
+    check.insert("json".into(), write::json_conditions(&call.check.json).into());
+    table.insert("check".into(), check.into());
+    table.into()
+}

@@ -1,0 +1,279 @@
+//! Checks of replies over gRPC: statuses from trailers, counts of messages, and what stands in them.
+//!
+//! A status other than the wanted one is an error of kind `status`. A reply that is not gRPC, or ends without a
+//! status, breaks the protocol: kind `protocol`. Anything else that does not hold is of kind `check`.
+
+use std::sync::Arc;
+
+use prost_reflect::{DynamicMessage, MessageDescriptor, SerializeOptions};
+use serde_json::Value;
+use weighbridge_load::codec::Head;
+use weighbridge_load::session::Check;
+use weighbridge_model::experiment::{CallCheck, CallKind, GrpcStatus, Side};
+use weighbridge_model::quantity::Bytes;
+use weighbridge_model::record::{ErrorKind, Outcome};
+
+use crate::checks::{Body, Reset, same_json};
+
+/// Most bytes of messages kept for a JSON check; a longer reply fails it.
+const KEPT: usize = 16 << 20;
+
+/// What every reply has, whatever its messages hold.
+#[derive(Debug, Clone, Copy, Default)]
+struct Envelope {
+    http_status: u16,
+    content_type: ContentType,
+    status: Option<Result<u8, Unreadable>>,
+    messages: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum ContentType {
+    #[default]
+    Foreign,
+    Grpc,
+}
+
+/// A `grpc-status` that is no number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Unreadable;
+
+impl Envelope {
+    fn head(&mut self, head: &Head<'_>) {
+        self.http_status = head.status;
+        // `application/grpc`, `application/grpc+proto`, with or without parameters.
+        if head.field("content-type").is_some_and(|value| value.starts_with(b"application/grpc")) {
+            self.content_type = ContentType::Grpc;
+        }
+        self.trailers(head);
+    }
+
+    /// The status stands behind the messages, or in the head of a reply that has none.
+    fn trailers(&mut self, fields: &Head<'_>) {
+        if let Some(value) = fields.field("grpc-status") {
+            let number = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+            self.status = Some(number.ok_or(Unreadable));
+        }
+    }
+
+    /// Whether it is a reply of gRPC with the wanted status.
+    fn judge(&self, want: GrpcStatus) -> Result<(), ErrorKind> {
+        match (self.http_status, self.content_type, self.status) {
+            (200, ContentType::Grpc, Some(Ok(status))) if status == want.number() => Ok(()),
+            (200, ContentType::Grpc, Some(Ok(_))) => Err(ErrorKind::Status),
+            (200, _, _) => Err(ErrorKind::Protocol),
+            _ => Err(ErrorKind::Status),
+        }
+    }
+}
+
+fn outcome(result: Result<(), ErrorKind>) -> Outcome {
+    result.map_or_else(Outcome::Error, |()| Outcome::Ok)
+}
+
+/// One `PongReply` (`bytes body = 1`) whose body keeps pingpong's law, read as it arrives: nothing is kept.
+#[derive(Debug, Clone)]
+pub(crate) struct PongMessageCheck {
+    envelope: Envelope,
+    part: Part,
+    body: Body,
+}
+
+/// Where in the message the next byte stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Before the tag.
+    Tag,
+    /// In the length, of which `value` is read and the next byte counts from bit `shift`.
+    Length { value: u64, shift: u32 },
+    /// In the body or behind it.
+    Body,
+    /// Beyond what a `PongReply` of this size can be.
+    Wrong,
+}
+
+/// Field 1, length-delimited.
+const BODY_TAG: u8 = 0x0a;
+
+impl PongMessageCheck {
+    pub fn new(size: Bytes) -> Self {
+        Self { envelope: Envelope::default(), part: Part::Tag, body: Body::new(size) }
+    }
+
+    fn byte(&mut self, byte: u8) {
+        self.part = match self.part {
+            Part::Tag if byte == BODY_TAG => Part::Length { value: 0, shift: 0 },
+            Part::Length { value, shift } if shift < 35 => {
+                let value = value | u64::from(byte & 0x7f) << shift;
+                match byte & 0x80 {
+                    0 if value == self.body.size() => Part::Body,
+                    0 => Part::Wrong,
+                    _ => Part::Length { value, shift: shift + 7 },
+                }
+            }
+            _ => Part::Wrong,
+        };
+    }
+}
+
+impl Reset for PongMessageCheck {
+    fn reset(&mut self) {
+        self.envelope = Envelope::default();
+        self.part = Part::Tag;
+        self.body.reset();
+    }
+}
+
+impl Check for PongMessageCheck {
+    fn head(&mut self, head: &Head<'_>) {
+        self.envelope.head(head);
+    }
+
+    fn data(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while !matches!(self.part, Part::Body | Part::Wrong) {
+            let Some((first, behind)) = rest.split_first() else { return };
+            self.byte(*first);
+            rest = behind;
+        }
+        if self.part == Part::Body {
+            self.body.piece(rest);
+        }
+    }
+
+    fn messages(&mut self, count: u32) {
+        self.envelope.messages += u64::from(count);
+    }
+
+    fn trailers(&mut self, fields: &Head<'_>) {
+        self.envelope.trailers(fields);
+    }
+
+    fn done(&mut self) -> Outcome {
+        outcome(self.envelope.judge(GrpcStatus::OK).and_then(|()| {
+            let right = self.envelope.messages == 1 && self.part == Part::Body && self.body.is_whole();
+            if right { Ok(()) } else { Err(ErrorKind::Check) }
+        }))
+    }
+}
+
+/// What a good reply to a call is.
+#[derive(Debug, Clone)]
+pub(crate) struct CallExpect {
+    want: CallCheck,
+    kind: CallKind,
+    output: MessageDescriptor,
+}
+
+impl CallExpect {
+    pub fn new(want: CallCheck, kind: CallKind, output: MessageDescriptor) -> Self {
+        Self { want, kind, output }
+    }
+
+    /// The wanted status.
+    pub fn status(&self) -> GrpcStatus {
+        self.want.status
+    }
+
+    /// How many messages a good reply has; `None` for any number.
+    fn count(&self) -> Option<u64> {
+        let one = self.kind.server() == Side::One && self.want.status == GrpcStatus::OK;
+        self.want.messages.or(one.then_some(1))
+    }
+
+    /// The messages as JSON: the one message, or the list of a stream's. `ends` are the places in `bytes` where
+    /// messages end.
+    pub fn json(&self, bytes: &[u8], ends: &[usize]) -> Result<Value, String> {
+        let starts = [0].into_iter().chain(ends.iter().copied());
+        let messages = starts.zip(ends).map(|(start, end)| self.message(&bytes[start..*end]));
+        let mut messages: Vec<Value> = messages.collect::<Result<_, _>>()?;
+        match self.kind.server() {
+            Side::One => Ok(messages.pop().unwrap_or(Value::Null)),
+            Side::Stream => Ok(Value::Array(messages)),
+        }
+    }
+
+    fn message(&self, bytes: &[u8]) -> Result<Value, String> {
+        let message = DynamicMessage::decode(self.output.clone(), bytes)
+            .map_err(|e| format!("a message is not a `{}`: {e}", self.output.full_name()))?;
+        // Numbers of 64 bits as numbers and every field that can be absent unnoticed: what people write in a check.
+        let options = SerializeOptions::new().stringify_64_bit_integers(false).skip_default_fields(false);
+        message
+            .serialize_with_options(serde_json::value::Serializer, &options)
+            .map_err(|e| format!("a `{}` has no JSON form: {e}", self.output.full_name()))
+    }
+}
+
+/// The user's own conditions. Without `json` nothing is kept of the messages; with it they are, and are decoded.
+#[derive(Debug, Clone)]
+pub(crate) struct GrpcCheck {
+    expect: Arc<CallExpect>,
+    envelope: Envelope,
+    /// Bytes seen, kept or not.
+    seen: u64,
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl GrpcCheck {
+    pub fn new(expect: Arc<CallExpect>) -> Self {
+        Self { expect, envelope: Envelope::default(), seen: 0, bytes: Vec::new(), ends: Vec::new() }
+    }
+
+    fn content(&self) -> Result<(), ErrorKind> {
+        let right = self.expect.count().is_none_or(|count| count == self.envelope.messages);
+        if right && self.json_is_right() { Ok(()) } else { Err(ErrorKind::Check) }
+    }
+
+    fn json_is_right(&self) -> bool {
+        let conditions = &self.expect.want.json;
+        if conditions.is_empty() {
+            return true;
+        }
+        if self.seen > KEPT as u64 {
+            return false;
+        }
+        let Ok(value) = self.expect.json(&self.bytes, &self.ends) else { return false };
+        let holds = |(pointer, want): &(String, Value)| {
+            value.pointer(pointer).is_some_and(|got| same_json(got, want))
+        };
+        conditions.iter().all(holds)
+    }
+}
+
+impl Reset for GrpcCheck {
+    fn reset(&mut self) {
+        self.envelope = Envelope::default();
+        self.seen = 0;
+        self.bytes.clear();
+        self.ends.clear();
+    }
+}
+
+impl Check for GrpcCheck {
+    fn head(&mut self, head: &Head<'_>) {
+        self.envelope.head(head);
+    }
+
+    fn data(&mut self, bytes: &[u8]) {
+        self.seen += bytes.len() as u64;
+        if !self.expect.want.json.is_empty() && self.seen <= KEPT as u64 {
+            self.bytes.extend_from_slice(bytes);
+        }
+    }
+
+    fn messages(&mut self, count: u32) {
+        self.envelope.messages += u64::from(count);
+        if !self.expect.want.json.is_empty() && self.seen <= KEPT as u64 {
+            self.ends.push(self.bytes.len());
+        }
+    }
+
+    fn trailers(&mut self, fields: &Head<'_>) {
+        self.envelope.trailers(fields);
+    }
+
+    fn done(&mut self) -> Outcome {
+        outcome(self.envelope.judge(self.expect.status()).and_then(|()| self.content()))
+    }
+}

@@ -1,0 +1,86 @@
+//! `.proto` files in, descriptors out: makes an experiment's gRPC calls independent of the files they were stated by.
+//!
+//! It is the only part of this crate that reads files, and does so before anything is started. It refuses to talk to
+//! a server ([`crate::reflection`] has its own way to descriptors).
+
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use protox::Compiler;
+use weighbridge_model::experiment::{CallSpec, DescriptorSource, Experiment, WorkloadSpec};
+
+use crate::grpc::{GrpcError, Methods};
+
+/// Replaces every `proto` file of an experiment by its descriptors, and says of every call which sides stream. Paths
+/// are relative to `folder`; descriptors that a server will be asked for are left to be asked for.
+///
+/// # Errors
+/// [`GrpcError`] where a file does not compile or a call has no such method.
+pub fn embed(experiment: &mut Experiment, folder: &Path) -> Result<(), GrpcError> {
+    let mut compiled: Vec<(DescriptorSource, DescriptorSource)> = Vec::new();
+    for point in &mut experiment.points {
+        let WorkloadSpec::Grpc { source, calls, .. } = &mut point.workload else { continue };
+        // Points share their file; it is compiled once.
+        if let Some((_, descriptors)) = compiled.iter().find(|(before, _)| before == source) {
+            *source = descriptors.clone();
+        } else if let DescriptorSource::Proto { file, include } = source {
+            let descriptors = compile(file, include, folder)?;
+            compiled.push((source.clone(), descriptors.clone()));
+            *source = descriptors;
+        }
+        settle(source, calls)?;
+    }
+    Ok(())
+}
+
+/// Compiles one file with its imports.
+///
+/// # Errors
+/// [`GrpcError::Proto`] with file, line and what is wrong there.
+pub fn compile(file: &str, include: &[String], folder: &Path) -> Result<DescriptorSource, GrpcError> {
+    let path = folder.join(file);
+    let mut includes: Vec<PathBuf> = include.iter().map(|include| folder.join(include)).collect();
+    let within = |includes: &[PathBuf]| includes.iter().any(|include| path.starts_with(include));
+    if !within(&includes) && path.is_file() {
+        includes.extend(path.parent().map(Path::to_owned));
+    }
+    let fail = |error: protox::Error| GrpcError::Proto { file: file.to_owned(), message: words(&error) };
+    let mut compiler = Compiler::new(includes).map_err(fail)?;
+    // A path that is no file here may still be one below an include folder.
+    let target = if path.is_file() { path.as_path() } else { Path::new(file) };
+    compiler.include_imports(true).open_file(target).map_err(fail)?;
+    Ok(embedded(&compiler.encode_file_descriptor_set()))
+}
+
+/// Descriptors as an experiment holds them.
+pub(crate) fn embedded(set: &[u8]) -> DescriptorSource {
+    DescriptorSource::Descriptors { base64: STANDARD.encode(set) }
+}
+
+/// Looks every call up and notes which sides stream; nothing where the descriptors are not known yet.
+///
+/// # Errors
+/// [`GrpcError`] where a call has no such method.
+pub fn settle(source: &DescriptorSource, calls: &mut [CallSpec]) -> Result<(), GrpcError> {
+    let methods = match Methods::of(source) {
+        Err(GrpcError::Unreflected) => return Ok(()),
+        methods => methods?,
+    };
+    for call in calls.iter_mut() {
+        call.kind = Some(methods.find(call)?.kind);
+    }
+    // Only now is it known which calls have a message operation.
+    let messages: Vec<String> = calls.iter().filter_map(CallSpec::message_operation).collect();
+    match calls.iter().find(|call| messages.contains(&call.name)) {
+        Some(call) => Err(GrpcError::Name { name: call.name.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// File, place and message of a compiler's error, on one line.
+fn words(error: &protox::Error) -> String {
+    // Its `Display` leaves out the place.
+    let text = format!("{error:?}").replace('\n', " ");
+    if text.is_empty() { error.to_string() } else { text }
+}

@@ -1,0 +1,349 @@
+//! Server reflection: descriptors asked of the server itself, `grpc.reflection.v1` first and `v1alpha` where it is not
+//! there.
+//!
+//! It says what to ask and understands the answers; the caller does the asking, on a connection of its own, before
+//! anything is timed. It refuses to ask for more than the calls' services and what those files import.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use prost::Message as _;
+use prost_reflect::prost_types::FileDescriptorProto;
+use protox::file::{FileResolver as _, GoogleFileResolver};
+use weighbridge_load::exchange::{Collected, ExchangeError};
+use weighbridge_load::request::{Call, Framing, RenderError, Rendered, Sending};
+use weighbridge_model::experiment::{
+    CallSpec, DescriptorSource, GrpcStatus, Protocol, WorkloadSpec, suggestion,
+};
+use weighbridge_model::record::OperationId;
+
+use crate::grpc::{GrpcError, message_text};
+use crate::proto::{embedded, settle};
+
+/// Most files that a server may describe: beyond any real service, short of what would fill memory.
+const FILES: usize = 10_000;
+
+/// Where versions of reflection live, the best first; their messages are the same on the wire.
+const PATHS: [&str; 2] = [
+    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+];
+
+/// Why a server's descriptors are not known.
+#[derive(Debug, thiserror::Error)]
+pub enum ReflectionError {
+    /// No whole reply.
+    #[error("asking for descriptors: {0}")]
+    Exchange(#[from] ExchangeError),
+    /// The request cannot be rendered: the address is no authority.
+    #[error("asking for descriptors: {0}")]
+    Render(#[from] RenderError),
+    /// Neither version of the reflection service is there.
+    #[error("the server offers no reflection (grpc.reflection.v1 or v1alpha); give `proto = \"file.proto\"`")]
+    Absent,
+    /// The call ended with an error.
+    #[error(
+        "asking for descriptors ended with gRPC status {status}: {message}; give `proto = \"file.proto\"`"
+    )]
+    Status {
+        /// Number and name.
+        status: String,
+        /// The server's words.
+        message: String,
+    },
+    /// The server knows no such service.
+    #[error("the server knows no service `{service}`{hint}")]
+    Service {
+        /// The service.
+        service: String,
+        /// The nearest name and all names.
+        hint: String,
+    },
+    /// The server does not describe a file that others import.
+    #[error(
+        "the server does not describe `{file}`, which others import: {message}; give `proto = \"file.proto\"`"
+    )]
+    File {
+        /// The file.
+        file: String,
+        /// The server's words.
+        message: String,
+    },
+    /// Something else than descriptors.
+    #[error(
+        "the server's reflection answers with something else than descriptors: {0}; give `proto = \"file.proto\"`"
+    )]
+    Foreign(String),
+    /// The descriptors do not fit together or do not hold the calls.
+    #[error(transparent)]
+    Grpc(#[from] GrpcError),
+}
+
+/// How a question is put: one request, one whole reply.
+pub type Ask<'a> = dyn FnMut(&Framing, &Rendered) -> Result<Collected, ExchangeError> + 'a;
+
+/// Whether a workload needs to ask the server before it can be bound.
+pub fn is_needed(spec: &WorkloadSpec) -> bool {
+    matches!(spec, WorkloadSpec::Grpc { source: DescriptorSource::Reflection, .. })
+}
+
+/// The workload with the server's descriptors in it; unchanged where it needs none. `framing` is the variant's.
+///
+/// # Errors
+/// [`ReflectionError`] where the server does not describe what the calls need.
+pub fn resolve(
+    spec: &WorkloadSpec,
+    authority: &str,
+    ask: &mut Ask<'_>,
+) -> Result<WorkloadSpec, ReflectionError> {
+    let mut spec = spec.clone();
+    if let WorkloadSpec::Grpc { source, calls, .. } = &mut spec
+        && *source == DescriptorSource::Reflection
+    {
+        let framing = crate::framing(Protocol::Grpc);
+        *source = Reflection { framing, authority, ask, path: PATHS[0] }.descriptors(calls)?;
+        settle(source, calls)?;
+    }
+    Ok(spec)
+}
+
+/// A conversation with one server.
+struct Reflection<'a, 'b> {
+    framing: Framing,
+    authority: &'a str,
+    ask: &'a mut Ask<'b>,
+    path: &'static str,
+}
+
+impl Reflection<'_, '_> {
+    /// The files of the calls' services and everything they import.
+    fn descriptors(&mut self, calls: &[CallSpec]) -> Result<DescriptorSource, ReflectionError> {
+        let services: BTreeSet<&str> = calls.iter().map(|call| call.service_and_method().0).collect();
+        let mut files = Files::default();
+        for service in services {
+            match self.first_question(Question::Symbol(service.to_owned()))? {
+                Answer::Files(found) => files.add(found)?,
+                Answer::Error(_) => return Err(self.unknown(service)),
+                Answer::Services(_) => return Err(foreign("a list of services")),
+            }
+        }
+        while let Some(name) = files.missing() {
+            match self.question(&Question::File(name.clone()))? {
+                Answer::Files(found) => files.add(found)?,
+                // A server may leave out what every implementation has.
+                Answer::Error(message) => match GoogleFileResolver::new().open_file(&name) {
+                    Ok(file) => files.add(vec![file.file_descriptor_proto().encode_to_vec()])?,
+                    Err(_) => return Err(ReflectionError::File { file: name, message }),
+                },
+                Answer::Services(_) => return Err(foreign("a list of services")),
+            }
+            if files.missing().as_ref() == Some(&name) {
+                return Err(foreign(&format!("another file than `{name}`")));
+            }
+        }
+        Ok(files.into_source())
+    }
+
+    /// A question that also finds out which version is there.
+    fn first_question(&mut self, question: Question) -> Result<Answer, ReflectionError> {
+        for path in PATHS {
+            self.path = path;
+            match self.question(&question) {
+                Err(ReflectionError::Absent) => {}
+                answer => return answer,
+            }
+        }
+        Err(ReflectionError::Absent)
+    }
+
+    fn unknown(&mut self, service: &str) -> ReflectionError {
+        let names = match self.question(&Question::Services) {
+            Ok(Answer::Services(names)) => names,
+            _ => Vec::new(),
+        };
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let hint = if names.is_empty() { String::new() } else { suggestion(service, &names) };
+        ReflectionError::Service { service: service.to_owned(), hint }
+    }
+
+    fn question(&mut self, question: &Question) -> Result<Answer, ReflectionError> {
+        let rendered = self.framing.render_call(&Call {
+            path: self.path,
+            authority: self.authority,
+            metadata: &[],
+            messages: &[question.encode(self.authority)],
+            sending: Sending::Together,
+            operation: OperationId(0),
+            message_operation: None,
+        })?;
+        let reply = (self.ask)(&self.framing, &rendered)?;
+        match reply.header("grpc-status").map(GrpcStatus::parse) {
+            Some(Ok(GrpcStatus::OK)) => {}
+            Some(Ok(GrpcStatus::UNIMPLEMENTED)) => return Err(ReflectionError::Absent),
+            None if reply.status == 404 => return Err(ReflectionError::Absent),
+            Some(Ok(status)) => {
+                let message = message_text(reply.header("grpc-message").unwrap_or("no message"));
+                // Some servers end the call where others answer with an error in a message.
+                return match status {
+                    GrpcStatus::NOT_FOUND => Ok(Answer::Error(message)),
+                    _ => Err(ReflectionError::Status { status: status.to_string(), message }),
+                };
+            }
+            _ => return Err(foreign(&format!("HTTP status {} without a status of gRPC", reply.status))),
+        }
+        let Some(end) = reply.messages.first() else { return Err(foreign("no message")) };
+        answer(&reply.body[..*end])
+    }
+}
+
+fn foreign(what: &str) -> ReflectionError {
+    ReflectionError::Foreign(what.to_owned())
+}
+
+/// What is asked.
+enum Question {
+    Symbol(String),
+    File(String),
+    Services,
+}
+
+impl Question {
+    fn encode(&self, host: &str) -> Vec<u8> {
+        let request = match self {
+            Self::Symbol(name) => wire::MessageRequest::FileContainingSymbol(name.clone()),
+            Self::File(name) => wire::MessageRequest::FileByFilename(name.clone()),
+            Self::Services => wire::MessageRequest::ListServices(String::new()),
+        };
+        wire::Request { host: host.to_owned(), message_request: Some(request) }.encode_to_vec()
+    }
+}
+
+/// What is answered.
+#[derive(Debug, PartialEq)]
+enum Answer {
+    /// Files, each a `FileDescriptorProto`.
+    Files(Vec<Vec<u8>>),
+    Services(Vec<String>),
+    /// The server's words.
+    Error(String),
+}
+
+fn answer(bytes: &[u8]) -> Result<Answer, ReflectionError> {
+    let response = wire::Response::decode(bytes).map_err(|e| foreign(&e.to_string()))?;
+    match response.message_response {
+        Some(wire::MessageResponse::Files(files)) => Ok(Answer::Files(files.file_descriptor_proto)),
+        Some(wire::MessageResponse::Services(list)) => {
+            Ok(Answer::Services(list.service.into_iter().map(|service| service.name).collect()))
+        }
+        Some(wire::MessageResponse::Error(error)) => {
+            Ok(Answer::Error(format!("{} (status {})", error.error_message, error.error_code)))
+        }
+        None => Err(foreign("an empty answer")),
+    }
+}
+
+/// Files by name, as the server sent them: options that are extensions stay what they are.
+#[derive(Default)]
+struct Files {
+    bytes: BTreeMap<String, Vec<u8>>,
+    wanted: BTreeSet<String>,
+}
+
+impl Files {
+    fn add(&mut self, files: Vec<Vec<u8>>) -> Result<(), ReflectionError> {
+        for bytes in files {
+            let file = FileDescriptorProto::decode(&bytes[..]).map_err(|e| foreign(&e.to_string()))?;
+            self.wanted.extend(file.dependency.iter().cloned());
+            self.bytes.entry(file.name().to_owned()).or_insert(bytes);
+            if self.bytes.len() > FILES || self.wanted.len() > FILES {
+                return Err(foreign(&format!("more than {FILES} files")));
+            }
+        }
+        Ok(())
+    }
+
+    /// A file that is imported and not there.
+    fn missing(&self) -> Option<String> {
+        self.wanted.iter().find(|name| !self.bytes.contains_key(*name)).cloned()
+    }
+
+    /// All of them as one `FileDescriptorSet`.
+    fn into_source(self) -> DescriptorSource {
+        embedded(&wire::Set { file: self.bytes.into_values().collect() }.encode_to_vec())
+    }
+}
+
+/// The messages of `grpc/reflection/v1/reflection.proto`, as far as they are used.
+mod wire {
+    /// `ServerReflectionRequest`.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Request {
+        #[prost(string, tag = "1")]
+        pub host: String,
+        #[prost(oneof = "MessageRequest", tags = "3, 4, 7")]
+        pub message_request: Option<MessageRequest>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Oneof)]
+    pub enum MessageRequest {
+        #[prost(string, tag = "3")]
+        FileByFilename(String),
+        #[prost(string, tag = "4")]
+        FileContainingSymbol(String),
+        #[prost(string, tag = "7")]
+        ListServices(String),
+    }
+
+    /// `ServerReflectionResponse`.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Response {
+        #[prost(oneof = "MessageResponse", tags = "4, 6, 7")]
+        pub message_response: Option<MessageResponse>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Oneof)]
+    pub enum MessageResponse {
+        #[prost(message, tag = "4")]
+        Files(Files),
+        #[prost(message, tag = "6")]
+        Services(Services),
+        #[prost(message, tag = "7")]
+        Error(Error),
+    }
+
+    /// `FileDescriptorResponse`.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Files {
+        #[prost(bytes = "vec", repeated, tag = "1")]
+        pub file_descriptor_proto: Vec<Vec<u8>>,
+    }
+
+    /// `ListServiceResponse`.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Services {
+        #[prost(message, repeated, tag = "1")]
+        pub service: Vec<Service>,
+    }
+
+    /// `ServiceResponse`.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Service {
+        #[prost(string, tag = "1")]
+        pub name: String,
+    }
+
+    /// `ErrorResponse`.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Error {
+        #[prost(int32, tag = "1")]
+        pub error_code: i32,
+        #[prost(string, tag = "2")]
+        pub error_message: String,
+    }
+
+    /// `FileDescriptorSet`, its files as bytes.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Set {
+        #[prost(bytes = "vec", repeated, tag = "1")]
+        pub file: Vec<Vec<u8>>,
+    }
+}
