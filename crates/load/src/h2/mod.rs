@@ -6,8 +6,8 @@
 //! and the others go on; where the connection is, or what a peer may make it remember is at its bound, the connection
 //! is broken. There is no upgrade from HTTP/1.1, and no dynamic table in what it sends.
 //!
-//! One folder, one job a file: [`frame`] and [`settings`] are layouts, [`hpack`] header blocks, [`flow`] windows,
-//! [`streams`] the open streams, [`message`] gRPC's borders, [`render`] requests, [`receive`] and [`send`] the codec.
+//! One folder, one job a file: `frame` and `settings` are layouts, [`hpack`] header blocks, `flow` windows, `streams`
+//! the open streams, `message` gRPC's borders, `render` requests, `receive` and `send` the codec.
 
 mod flow;
 mod frame;
