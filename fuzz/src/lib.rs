@@ -23,6 +23,8 @@ pub mod proc_parsers;
 pub mod quantity;
 pub mod run_record;
 pub mod service_toml;
+pub mod shape;
+pub mod trace;
 pub mod url;
 
 /// A check by the name of its fuzz target and corpus.
@@ -41,5 +43,7 @@ pub const TARGETS: [Target; 12] = [
     ("quantity", quantity::check),
     ("run_record", run_record::check),
     ("service_toml", service_toml::check),
+    ("shape", shape::check),
+    ("trace", trace::check),
     ("url", url::check),
 ];

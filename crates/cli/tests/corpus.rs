@@ -65,6 +65,8 @@ replays!(
     quantity,
     run_record,
     service_toml,
+    shape,
+    trace,
     url,
 );
 

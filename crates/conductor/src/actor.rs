@@ -373,9 +373,13 @@ pub(crate) fn find_service(
 ) -> Result<Service, String> {
     let Target::Service { name } = &variant.target else { return Err("not a service".to_owned()) };
     let service = catalog.get(name).map_err(|error| error.to_string())?;
-    if let WorkloadSpec::Pingpong { .. } = workload {
-        service.offers("pingpong", variant.protocol.name()).map_err(|error| error.to_string())?;
-    }
+    let protocol = variant.protocol.name();
+    let offered = match workload {
+        WorkloadSpec::Pingpong { .. } => service.offers("pingpong", protocol),
+        // The user's own requests may ask whatever the service has.
+        _ => service.speaks(protocol),
+    };
+    offered.map_err(|error| error.to_string())?;
     service.probe().map_err(|error| error.to_string())?;
     Ok(service)
 }

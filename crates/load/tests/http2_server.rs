@@ -50,7 +50,7 @@ fn thousands_of_requests_on_32_streams_are_all_answered() {
 fn several_connections_and_a_connection_for_each_request() {
     let many = Settings { in_flight: 8, ..settings(16) };
     assert_good(&figures(Setup::default(), many, 5_000, to("/hello")));
-    let each = Settings { keep_alive: KeepAlive::OnePerRequest, ..settings(2) };
+    let each = Settings { keep_alive: KeepAlive::ONE_PER_REQUEST, ..settings(2) };
     let figures = figures(Setup::default(), each, 20, to("/hello"));
     assert_good(&figures);
     assert!(figures.connects >= 20, "{}", figures.connects);
