@@ -520,7 +520,7 @@ fn a_block_beyond_the_peers_frames_goes_on_in_continuations() {
     };
     request.headers.push(("x-long".into(), "\\".repeat(40_000)));
     let rendered = framing().render(OperationId(0), &request).expect("renders");
-    let mut side = Side::greeted(&[rendered.clone()]);
+    let mut side = Side::greeted(std::slice::from_ref(&rendered));
     side.hear(&settings(&[(1, 0)]));
     side.written();
     side.codec.start(1, &rendered, &mut side.out).expect("room");

@@ -56,17 +56,17 @@ fn total_hlog_is_read_by_the_library_s_own_iterator() {
             expected.insert(format!("{tag};time=response"), tally.response.clone());
             expected.insert(format!("{tag};time=service"), tally.service.clone());
         }
-        expected.insert(format!("point={point};time=lag"), tallies.lag.clone());
         for tally in &tallies.messages {
             let tag = format!("point={point};operation={};outcome=ok;time=message", tally.operation.0);
             expected.insert(tag, tally.times.clone());
         }
+        expected.insert(format!("point={point};time=lag"), tallies.lag.clone());
         expected.insert(format!("point={point};time=loop_delay"), tallies.loop_delay.clone());
     }
     assert_eq!(
         expected.len(),
-        16,
-        "two operations with three outcomes at the first point, none at the second"
+        17,
+        "two operations with three outcomes and one of messages at the first point, none at the second"
     );
     assert!(found.keys().eq(expected.keys()), "{:?}", found.keys());
     assert!(found == expected, "the right tags, with other counts");

@@ -10,7 +10,7 @@ use weighbridge_load::exchange::{Collected, ExchangeError, Limits, exchange};
 use weighbridge_load::generator::{Generator, Options, WindowSpec};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_load::{Recording, Settings};
-use weighbridge_model::experiment::{Experiment, LoadModel, LoadSpec, Protocol, WorkloadSpec};
+use weighbridge_model::experiment::{Experiment, LoadSpec, Protocol, WorkloadSpec};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{ErrorCounts, OperationId, Tallies, VariantId, WindowFigures};
 use weighbridge_workload::{Address, Canonical, Received, Workload, proto, reflection};

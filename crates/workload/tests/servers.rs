@@ -11,10 +11,10 @@ use weighbridge_load::generator::{Generator, Options, WindowReport, WindowSpec};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::{
-    Arrivals, CommandCheck, CommandSpec, Equality, LoadModel, LoadSpec, Presence, Protocol, RespSetup,
-    RespVersion, ValueSpec, WorkloadSpec,
+    CommandCheck, CommandSpec, Equality, LoadSpec, Presence, Protocol, RespSetup, RespVersion, ValueSpec,
+    WorkloadSpec,
 };
-use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
+use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{ErrorKind, Tallies, VariantId, WindowEnd};
 use weighbridge_workload::{Address, Received, Workload};
 
@@ -396,7 +396,7 @@ fn handshakes_log_in_and_choose_the_database() {
         let figures = window(&tcp(&server), &refused, 200, (2, 4)).figures;
         assert_eq!(figures.errors.get(ErrorKind::Status), 200);
         let reply = ask(&tcp(&server), &refused).remove(0);
-        let received = Received { status: reply.status, headers: &[], body: &reply.body };
+        let received = Received { status: reply.status, headers: &[], body: &reply.body, messages: &[] };
         let why = refused.canonical(0, &received).expect_err("refused");
         assert!(why.contains("WRONGPASS"), "{why}");
         let beyond = told(&ask(&tcp(&server), &bind(vec![command("GET k")], "secret", "/99")));
@@ -413,7 +413,8 @@ fn two_caches_that_hold_the_same_answer_alike() {
     ask(&tcp(&cached), &cache(vec![command("set k 0 0 same")]));
     let canonical = |endpoint: &Endpoint, workload: &Workload| {
         let reply = ask(endpoint, workload).remove(0);
-        workload.canonical(0, &Received { status: reply.status, headers: &[], body: &reply.body })
+        workload
+            .canonical(0, &Received { status: reply.status, headers: &[], body: &reply.body, messages: &[] })
     };
     let get = || vec![present("GET k", Presence::Hit)];
     let one = canonical(&tcp(&redis), &resp(get())).expect("right");

@@ -6,8 +6,8 @@
 //! and the others go on; where the connection is, or what a peer may make it remember is at its bound, the connection
 //! is broken. There is no upgrade from HTTP/1.1, and no dynamic table in what it sends.
 //!
-//! One folder, one job a file: [`frame`] and [`settings`] are layouts, [`hpack`] header blocks, [`flow`] windows,
-//! [`streams`] the open streams, [`message`] gRPC's borders, [`render`] requests, [`receive`] and [`send`] the codec.
+//! One folder, one job a file: `frame` and `settings` are layouts, [`hpack`] header blocks, `flow` windows, `streams`
+//! the open streams, `message` gRPC's borders, `render` requests, `receive` and `send` the codec.
 
 mod flow;
 mod frame;
@@ -235,5 +235,39 @@ impl FrameHead {
     /// Whether the frame is its stream's last.
     fn ends_stream(self) -> bool {
         self.has(flag::END_STREAM)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weighbridge_model::record::OperationId;
+
+    use super::*;
+    use crate::request::{Framing, Request};
+
+    /// A billion requests come before this; the connection then gives way to another.
+    #[test]
+    fn a_connection_whose_ids_are_used_up_is_drained() {
+        let framing = Framing::Http2(Http2Settings::default());
+        let (method, target, authority) = ("GET".into(), "/".into(), "localhost".into());
+        let request = Request { method, target, authority, ..Request::default() };
+        let request = framing.render(OperationId(0), &request).expect("renders");
+        let (mut codec, mut out, mut seen) =
+            (Http2::new(Http2Settings::default()), Out::default(), Vec::new());
+        codec.next = LARGEST - 2;
+        assert_eq!(codec.room(), 2);
+        codec.start(7, &request, &mut out).expect("room");
+        codec.start(8, &request, &mut out).expect("the last id");
+        assert_eq!((codec.room(), codec.start(9, &request, &mut out)), (0, Err(Full)));
+        // SETTINGS, then a head that ends the last stream.
+        let frames = [0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 1, 5, 0x7f, 0xff, 0xff, 0xff, 0x88];
+        codec.receive(&mut In::new(&frames), &mut out, &mut |event| match event {
+            Event::Head(id, _) => seen.push(("head", id)),
+            Event::Done(id, Outcome::Ok) => seen.push(("done", id)),
+            Event::Drain => seen.push(("drain", 0)),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(seen, [("head", 8), ("done", 8), ("drain", 0)]);
+        assert_eq!(codec.streams.open(), 1, "what is outstanding may still be answered");
     }
 }

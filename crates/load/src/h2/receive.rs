@@ -105,7 +105,7 @@ impl Http2 {
         match self.streams.find(head.stream) {
             Some(slot) => Ok(Some(slot)),
             // The connection itself, a stream of the server's, or one that was never opened.
-            None if head.stream % 2 == 0 || head.stream >= self.next => Err(Fault),
+            None if head.stream.is_multiple_of(2) || head.stream >= self.next => Err(Fault),
             None => Ok(None),
         }
     }

@@ -232,9 +232,11 @@ impl Check for FixedCheck {
         let expected = &self.expected;
         if self.status != expected.status {
             Outcome::Error(ErrorKind::Status)
-        } else if self.differs || self.matched != expected.body.len() || self.messages != expected.messages {
-            Outcome::Error(ErrorKind::Check)
-        } else if self.trailed != expected.trailer.is_some() {
+        } else if self.differs
+            || self.matched != expected.body.len()
+            || self.messages != expected.messages
+            || self.trailed != expected.trailer.is_some()
+        {
             Outcome::Error(ErrorKind::Check)
         } else {
             Outcome::Ok
