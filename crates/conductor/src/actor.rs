@@ -19,6 +19,7 @@ use weighbridge_model::record::{ServiceFacts, VariantId};
 use weighbridge_workload::Address;
 
 use crate::hook::LINES;
+use crate::tls::{Secured, TlsError};
 
 /// A service that says nothing for so long will say nothing.
 const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
@@ -68,6 +69,14 @@ pub enum ActorError {
         key: String,
         /// The variable asked for.
         name: String,
+    },
+    /// Its connections cannot be secured as it asks.
+    #[error("variant `{variant}`: {source}")]
+    Tls {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: TlsError,
     },
     /// The process refuses to stop or to go on.
     #[error("variant `{variant}`: {source}")]
@@ -147,6 +156,7 @@ pub(crate) struct Actor {
     pub address: Address,
     pub addresses: Vec<SocketAddr>,
     pub facts: ServiceFacts,
+    pub secured: Secured,
     running: Option<Running>,
     may_freeze: bool,
     /// Where its output goes, stderr first.
@@ -172,9 +182,10 @@ impl Stage<'_> {
         workload: &WorkloadSpec,
     ) -> Result<Actor, ActorError> {
         let logs = ["err", "out"].map(|stream| self.logs.join(format!("{block:03}-{}-{stream}.log", id.0)));
+        let secured = secured(variant)?;
         let (mut launch, may_freeze) = match recipe {
             Recipe::Url { address, addresses } => {
-                return Ok(Actor::elsewhere(id, variant, address.clone(), addresses.clone()));
+                return Ok(Actor::elsewhere(id, variant, (address.clone(), addresses.clone()), secured));
             }
             Recipe::Service { service, .. } => {
                 let safe = service.freezing() == weighbridge_lab::service::Freezing::Safe;
@@ -184,6 +195,7 @@ impl Stage<'_> {
         };
         launch.name.clone_from(&variant.name);
         launch.cores = Some(self.cores.service().to_vec());
+        launch.environment.extend(secured.environment());
         launch.environment.extend(environment(variant)?);
         let running = self
             .lab
@@ -200,6 +212,7 @@ impl Stage<'_> {
                 binary_sha256: hash.map(str::to_owned),
                 start: Some(running.ready_after()),
             },
+            secured,
             running: Some(running),
             may_freeze: may_freeze && self.freeze,
             logs: logs.to_vec(),
@@ -283,15 +296,26 @@ pub(crate) fn environment(variant: &Variant) -> Result<Vec<(String, String)>, Ac
     variant.env.iter().map(resolve).collect()
 }
 
+/// How the variant's connections are secured from now on.
+pub(crate) fn secured(variant: &Variant) -> Result<Secured, ActorError> {
+    Secured::new(variant).map_err(|source| ActorError::Tls { variant: variant.name.clone(), source })
+}
+
 impl Actor {
     /// A server that somebody else runs: it is up, as far as can be told before it is asked.
-    fn elsewhere(id: VariantId, variant: &Variant, address: Address, addresses: Vec<SocketAddr>) -> Self {
+    fn elsewhere(
+        id: VariantId,
+        variant: &Variant,
+        (address, addresses): (Address, Vec<SocketAddr>),
+        secured: Secured,
+    ) -> Self {
         Self {
             variant: id,
             name: variant.name.clone(),
             address,
             addresses,
             facts: ServiceFacts::default(),
+            secured,
             running: None,
             may_freeze: false,
             logs: Vec::new(),

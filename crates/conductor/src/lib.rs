@@ -16,6 +16,7 @@ mod question;
 pub mod run;
 pub mod single;
 mod times;
+pub mod tls;
 pub mod verify;
 mod words;
 

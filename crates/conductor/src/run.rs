@@ -199,6 +199,7 @@ pub fn check(experiment: &Experiment, options: &Options) -> Result<(), RunError>
     let set = |name: &str| std::env::var(name).ok();
     for variant in &experiment.variants {
         crate::actor::environment(variant)?;
+        crate::actor::secured(variant)?;
         for point in &experiment.points {
             Workload::new(&point.workload, &point.load, variant.protocol, &anywhere, &set)?;
         }

@@ -10,14 +10,15 @@ use weighbridge_lab::procfs::Pid;
 use weighbridge_load::dial::{ResolveError, TcpDial, resolve};
 use weighbridge_load::generator::{self, ConnectError, Generator, Progress, Trouble, WindowSpec};
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
-use weighbridge_load::{Recording, Settings};
-use weighbridge_model::experiment::{LoadModel, LoadSpec, Protocol, Url, WorkloadSpec};
+use weighbridge_load::{Recording, Settings, Stack, TlsClient};
+use weighbridge_model::experiment::{LoadModel, LoadSpec, Protocol, TlsSpec, Url, WorkloadSpec};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::{Tallies, VariantId, WindowEnd, WindowFigures};
 use weighbridge_workload::{Address, Workload, WorkloadError};
 
 use crate::block::settings;
 use crate::control::{Ask, Control};
+use crate::tls::{self, TlsError};
 
 /// What is wrong where servers leave the client no core.
 const SHARING: &str = "client and server share a core";
@@ -30,6 +31,8 @@ const VARIANT: VariantId = VariantId(0);
 pub struct Single {
     /// The server.
     pub url: Url,
+    /// How its connections are secured; `None` for plain text.
+    pub tls: Option<TlsSpec>,
     /// Where to connect instead of the URL's host and port.
     pub connect_to: Option<(String, u16)>,
     /// What to ask.
@@ -81,6 +84,9 @@ pub enum SingleError {
     /// A request cannot be rendered.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
+    /// Connections cannot be secured as asked.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// No connection.
     #[error(transparent)]
     Connect(#[from] ConnectError),
@@ -127,11 +133,12 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
     let environment = |name: &str| std::env::var(name).ok();
     let workload =
         Workload::new(&single.workload, &single.load, Protocol::Http1Json, &address, &environment)?;
+    let tls = single.tls.as_ref().map(|spec| tls::client(spec, &single.url.host, None)).transpose()?;
     let mut restarts = 0;
     loop {
         // Dropped at the end of each attempt, when it stands still if that was asked.
         let _engaged = single.control.engage();
-        let shares = attempt(single, core, &addresses, &workload, progress);
+        let shares = attempt(single, core, &addresses, (&workload, tls.as_ref()), progress);
         let cut = shares.as_ref().map_or(true, |shares| shares.iter().any(Shared::is_cut));
         match single.control.ask() {
             Ask::Suspend if cut => {
@@ -160,12 +167,15 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
     }
 }
 
+/// What every thread needs besides its share.
+type Bound<'a> = (&'a Workload, Option<&'a TlsClient>);
+
 /// One window on every thread.
 fn attempt(
     single: &Single,
     core: Option<CoreId>,
     addresses: &[SocketAddr],
-    workload: &Workload,
+    bound: Bound<'_>,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Vec<Shared>, SingleError> {
     let latest = Mutex::new(vec![None; single.threads as usize]);
@@ -181,7 +191,7 @@ fn attempt(
             let report = &report;
             scope.spawn(move || {
                 let share = Share { single, thread };
-                share.run(core, addresses.to_vec(), workload, &mut |one| report(thread as usize, one))
+                share.run(core, addresses.to_vec(), bound, &mut |one| report(thread as usize, one))
             })
         };
         let handles: Vec<_> = (0..single.threads).map(spawn).collect();
@@ -230,7 +240,7 @@ impl Share<'_> {
         &self,
         core: Option<CoreId>,
         addresses: Vec<SocketAddr>,
-        workload: &Workload,
+        (workload, tls): Bound<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Shared, SingleError> {
         // A thread that cannot be pinned still measures; the self-check sees what that does.
@@ -240,8 +250,9 @@ impl Share<'_> {
         let load = &self.single.load;
         let settings =
             Settings { connections: self.part(u64::from(load.connections)) as u32, ..settings(load) };
-        generator.attach(VARIANT, settings, workload.framing(), workload.sessions());
-        generator.connect(VARIANT)?;
+        let stack = Stack { framing: workload.framing(), tls: tls.cloned() };
+        generator.attach(VARIANT, settings, stack, workload.sessions());
+        let connected = generator.connect(VARIANT)?;
         if load.warmup > Nanoseconds::ZERO {
             let spec = self.window(Stop::Time(load.warmup), 0);
             generator.run(VARIANT, &spec, &mut Tallies::default(), None, None)?;
@@ -250,7 +261,7 @@ impl Share<'_> {
             Stop::Count(count) => Stop::Count(self.part(count)),
             time @ Stop::Time(_) => time,
         };
-        let mut tallies = Tallies::default();
+        let mut tallies = Tallies { handshakes: connected.handshakes, ..Tallies::default() };
         let mut report = self.measure(&mut generator, stop, 1, &mut tallies, progress)?;
         if report.figures.end == WindowEnd::Aborted && report.figures.ended < report.figures.started {
             report.figures.ended = monotonic_now();

@@ -20,9 +20,11 @@ mod recorder;
 pub mod request;
 pub mod session;
 mod sys;
+pub mod tls;
 pub mod window;
 
 pub use generator::Generator;
 pub use pool::{KeepAlive, Settings, Stack};
 pub use recorder::Recording;
 pub use sys::clock;
+pub use tls::{TlsClient, TlsOptions};

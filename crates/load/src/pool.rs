@@ -2,12 +2,14 @@
 //!
 //! It carries out what the window allows and reports what is over; it keeps no histograms and never waits.
 
+mod handshake;
+
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::{ErrorKind, Traffic, VariantId};
+use weighbridge_model::record::{ErrorKind, Handshakes, Traffic, VariantId};
 
 use crate::codec::Cancel;
 use crate::connection::{Connection, Finished, Judges, LaneState, Link, Parked, Received, Until, Writing};
@@ -15,6 +17,7 @@ use crate::dial::{AfterFailure, Dial};
 use crate::request::Framing;
 use crate::session::Sessions;
 use crate::sys::{self, Epoll, Readiness};
+use crate::tls::{TlsClient, TlsFailure};
 use crate::window::{Slots, Window};
 
 /// Shortest wait before a failed connection is opened again, so that a refusing server does not spin the loop.
@@ -78,11 +81,19 @@ impl Default for Settings {
 pub struct Stack {
     /// How requests and replies are laid out.
     pub framing: Framing,
+    /// How connections are secured; `None` for plain text.
+    pub tls: Option<TlsClient>,
 }
 
 impl From<Framing> for Stack {
     fn from(framing: Framing) -> Self {
-        Self { framing }
+        Self { framing, tls: None }
+    }
+}
+
+impl From<&Framing> for Stack {
+    fn from(framing: &Framing) -> Self {
+        Self::from(*framing)
     }
 }
 
@@ -140,6 +151,8 @@ pub(crate) struct Pool {
     pub connects: u64,
     /// The last failure to connect since the caller last took it.
     pub connect_failure: Option<io::Error>,
+    /// TLS handshakes since the window or the wait for connections began.
+    pub handshakes: Handshakes,
     sessions: Box<dyn Sessions>,
     connections: Vec<Connection>,
     /// Slots that can take a request, the longest free first.
@@ -178,6 +191,9 @@ impl Pool {
         let settings = Settings { connections: settings.connections.max(1), in_flight, ..settings };
         let slots = settings.connections * settings.in_flight;
         sessions.prepare(slots);
+        let framing = &stack.framing;
+        let tls = stack.tls.as_ref().map(|tls| tls.for_pool(framing, settings.connections));
+        let stack = &Stack { framing: *framing, tls };
         let connections =
             (0..settings.connections).map(|_| Connection::new(stack, settings.in_flight)).collect();
         Self {
@@ -188,6 +204,7 @@ impl Pool {
             housekeeping_at: Timestamp::default(),
             connects: 0,
             connect_failure: None,
+            handshakes: Handshakes::default(),
             sessions,
             connections,
             ready: VecDeque::with_capacity(slots as usize),
@@ -206,6 +223,7 @@ impl Pool {
         self.connects = 0;
         self.closed_traffic = Traffic::default();
         self.connect_failure = None;
+        self.handshakes.clear();
         self.ready.clear();
         self.owed.clear();
         for index in 0..self.connections.len() {
@@ -311,12 +329,19 @@ impl Pool {
         let before = self.finished.len();
         let connection = &mut self.connections[index];
         let mut judges = judges(&mut *self.sessions, self.settings, index, &mut self.finished);
-        match connection.receive(&mut io.buffer, until, &mut judges) {
+        let received = connection.receive(&mut io.buffer, until, &mut judges);
+        if matches!(self.connections[index].link, Link::Handshaking { .. })
+            && !self.shake_hands(io, index, &received)
+        {
+            return;
+        }
+        match received {
             Received::Ended => self.lose(io, index, Loss::Failed(ErrorKind::Reset)),
             Received::Broken(kind) => self.lose(io, index, Loss::Failed(kind)),
             received => {
                 let one_served =
                     self.settings.keep_alive == KeepAlive::OnePerRequest && self.finished.len() > before;
+                let connection = &mut self.connections[index];
                 if connection.drained() || (one_served && connection.busy == 0) {
                     return self.lose(io, index, Loss::Spent);
                 }
@@ -408,8 +433,10 @@ impl Pool {
             if self.connections[index].write().is_err() {
                 // What the peer said before it closed may still be there: a refusal with a reason, for instance.
                 self.read(io, index, Until::End);
-                if matches!(self.connections[index].link, Link::Open { .. }) {
-                    self.lose(io, index, Loss::Failed(ErrorKind::Reset));
+                match self.connections[index].link {
+                    Link::Open { .. } => self.lose(io, index, Loss::Failed(ErrorKind::Reset)),
+                    Link::Handshaking { .. } => self.handshake_failed(io, index, TlsFailure::Closed),
+                    Link::Closed { .. } | Link::Connecting { .. } => {}
                 }
             } else {
                 self.unpark(index);
@@ -432,6 +459,14 @@ impl Pool {
                     if now >= deadline {
                         let error = io::Error::new(io::ErrorKind::TimedOut, "the connect timed out");
                         self.connect_failed(io, index, error, now);
+                    } else {
+                        self.expect(deadline);
+                    }
+                }
+                Link::Handshaking { deadline, .. } => {
+                    let deadline = *deadline;
+                    if now >= deadline {
+                        self.handshake_failed(io, index, TlsFailure::TimedOut);
                     } else {
                         self.expect(deadline);
                     }
@@ -494,6 +529,12 @@ impl Pool {
             Loss::Failed(kind) if stillborn => self.owe(index, kind),
             Loss::Failed(_) | Loss::TimedOut(_) | Loss::Spent => {}
         }
+        if let Some(failure) = self.connections[index].take_tls_failure() {
+            self.connect_failure = Some(io::Error::other(failure));
+        }
+        if loss == Loss::Spent {
+            self.connections[index].take_leave();
+        }
         let failures = self.connections[index].failures;
         self.close(index, now + backoff(failures));
         if loss != Loss::Spent {
@@ -552,7 +593,7 @@ impl Pool {
                 self.connections[index].link = Link::Connecting { socket, begun: now, deadline };
                 self.expect(deadline);
             }
-            Err(error) => self.give_up_connect(index, error, now),
+            Err(error) => self.give_up_connect(index, error, ErrorKind::Connect, now),
         }
     }
 
@@ -563,6 +604,9 @@ impl Pool {
             Link::Connecting { socket, begun, deadline } => match sys::connect_result(socket.as_fd()) {
                 Ok(()) => {
                     io.dial.succeeded(self.variant, socket.as_fd());
+                    if connection.is_secured() {
+                        return self.begin_handshake(io, index, socket, deadline);
+                    }
                     connection.open(socket, sys::clock());
                     self.connects += 1;
                     self.list_all(index);
@@ -580,23 +624,23 @@ impl Pool {
     fn connect_failed(&mut self, io: &mut Io, index: usize, error: io::Error, now: Timestamp) {
         let after = match &self.connections[index].link {
             Link::Connecting { socket, .. } => io.dial.failed(self.variant, socket.as_fd()),
-            Link::Closed { .. } | Link::Open { .. } => AfterFailure::Exhausted,
+            Link::Closed { .. } | Link::Handshaking { .. } | Link::Open { .. } => AfterFailure::Exhausted,
         };
         self.close(index, now);
         match after {
             AfterFailure::TryNext => self.begin_connect(io, index, now),
-            AfterFailure::Exhausted => self.give_up_connect(index, error, now),
+            AfterFailure::Exhausted => self.give_up_connect(index, error, ErrorKind::Connect, now),
         }
     }
 
-    fn give_up_connect(&mut self, index: usize, error: io::Error, now: Timestamp) {
+    fn give_up_connect(&mut self, index: usize, error: io::Error, kind: ErrorKind, now: Timestamp) {
         self.connect_failure = Some(error);
         let failures = self.connections[index].failures.saturating_add(1);
         let retry_at = now + backoff(failures);
         self.connections[index].failures = failures;
         self.connections[index].link = Link::Closed { retry_at };
         if self.demand == Demand::Running {
-            self.owe(index, ErrorKind::Connect);
+            self.owe(index, kind);
         }
     }
 }

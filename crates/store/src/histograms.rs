@@ -2,7 +2,9 @@
 //! its Java, JavaScript, Python and Rust implementations read it.
 //!
 //! A tag says what a line counts: `point=0;operation=0;outcome=ok;time=response`, then the same of `service`, for each
-//! operation and outcome; `point=0;time=lag` and `point=0;time=loop_delay` close the point. Values are nanoseconds.
+//! operation and outcome; then, where there were any, `point=0;time=handshake_full` and
+//! `point=0;time=handshake_resumed`; `point=0;time=lag` and `point=0;time=loop_delay` close the point. Values are
+//! nanoseconds.
 //! All lines give the trial's measured time as their interval: readers skip lines that begin before the first one.
 
 use std::io::Read;
@@ -16,7 +18,8 @@ use hdrhistogram::serialization::interval_log::{
 };
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 use weighbridge_model::record::{
-    ErrorKind, OperationId, Outcome, Tallies, Tally, TimeHistogram, WindowKind, WindowRecord, time_histogram,
+    ErrorKind, HandshakeKind, Handshakes, OperationId, Outcome, Tallies, Tally, TimeHistogram, WindowKind,
+    WindowRecord, time_histogram,
 };
 
 use crate::error::Problem;
@@ -37,6 +40,7 @@ const LONGEST_NUMBER: usize = 9;
 enum Time {
     Response,
     Service,
+    Handshake(HandshakeKind),
     Lag,
     LoopDelay,
 }
@@ -94,17 +98,22 @@ pub(crate) fn read_histograms(bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
                 open.entries.push(Tally { operation, outcome, response, service: histogram });
                 None
             }
+            (None, None, Time::Handshake(kind)) => {
+                open.handshakes.add(kind, &histogram);
+                None
+            }
             (None, None, Time::Lag) => Some((label, histogram)),
             (Some((first, lag)), None, Time::LoopDelay) if first.time == Time::Lag => {
-                let entries = std::mem::take(&mut open.entries);
-                points.push(Tallies { entries, lag, loop_delay: histogram });
+                let Tallies { entries, handshakes, .. } = std::mem::take(&mut open);
+                points.push(Tallies { entries, lag, loop_delay: histogram, handshakes });
                 None
             }
             (Some((first, _)), ..) => return Err(expected(&format!("the partner of `{}`", first.text()))),
             (None, ..) => return Err(expected("a response time or a lag")),
         };
     }
-    if waiting.is_some() || !open.entries.is_empty() {
+    let unfinished = !open.entries.is_empty() || open.handshakes != Handshakes::default();
+    if waiting.is_some() || unfinished {
         return Err(Problem::on_line(last, format!("the log ends within point {}", points.len())));
     }
     Ok(points)
@@ -119,7 +128,11 @@ fn lines_of(point: usize, tallies: &Tallies) -> impl Iterator<Item = (Label, &Ti
             (Label { point, of, time: Time::Service }, &tally.service),
         ]
     });
-    of_requests.chain([
+    let of_handshakes = HandshakeKind::ALL.into_iter().filter_map(move |kind| {
+        let label = Label { point, of: None, time: Time::Handshake(kind) };
+        tallies.handshakes.get(kind).map(|times| (label, times))
+    });
+    of_requests.chain(of_handshakes).chain([
         (Label { point, of: None, time: Time::Lag }, &tallies.lag),
         (Label { point, of: None, time: Time::LoopDelay }, &tallies.loop_delay),
     ])
@@ -218,12 +231,21 @@ fn measured_interval(windows: &[WindowRecord]) -> (Duration, Duration) {
 }
 
 impl Time {
-    const ALL: [Self; 4] = [Self::Response, Self::Service, Self::Lag, Self::LoopDelay];
+    const ALL: [Self; 6] = [
+        Self::Response,
+        Self::Service,
+        Self::Handshake(HandshakeKind::Full),
+        Self::Handshake(HandshakeKind::Resumed),
+        Self::Lag,
+        Self::LoopDelay,
+    ];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Response => "response",
             Self::Service => "service",
+            Self::Handshake(HandshakeKind::Full) => "handshake_full",
+            Self::Handshake(HandshakeKind::Resumed) => "handshake_resumed",
             Self::Lag => "lag",
             Self::LoopDelay => "loop_delay",
         }

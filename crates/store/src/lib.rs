@@ -76,8 +76,9 @@
 //! | `started_ns`, `ended_ns` | first byte sent, last reply complete |
 //! | `end` | `complete`, `saturated` (never drained) or `aborted` |
 //! | `offered`, `requests`, `not_sent` | requests due, begun, and due but never sent |
-//! | `errors_connect`, `errors_reset`, `errors_timeout`, `errors_protocol`, `errors_status`, `errors_check` | failures by kind |
+//! | `errors_connect`, `errors_tls`, `errors_reset`, `errors_timeout`, `errors_protocol`, `errors_status`, `errors_check` | failures by kind |
 //! | `connects` | connections opened |
+//! | `handshakes`, `resumed` | TLS handshakes completed, and those among them that took up an earlier session |
 //! | `all_operation` … `all_response_max_ns` | all operations together, in the columns of `operations.csv`; the nine are empty where there was no good reply |
 //! | `sent_bytes`, `received_bytes`, `segments_out`, `segments_in`, `retransmits` | the kernel's counts on the generator's sockets |
 //! | `loop_busy_ns`, `loop_wall_ns`, `loop_cpu_ns` | the generator's loop: time outside waiting, whole time, CPU time |

@@ -155,7 +155,7 @@ fn any_figures() -> impl Strategy<Value = WindowFigures> {
     (operations, prop::option::of(any_operation()), ends, counts).prop_map(|(operations, all, end, c)| {
         let errors = ErrorCounts {
             connect: c[0],
-            tls: 0,
+            tls: c[22],
             reset: c[1],
             timeout: c[2],
             protocol: c[3],
@@ -171,6 +171,8 @@ fn any_figures() -> impl Strategy<Value = WindowFigures> {
             not_sent: c[10],
             errors,
             connects: c[11],
+            handshakes: c[23],
+            resumed: c[24],
             operations,
             all,
             traffic: Traffic {

@@ -11,15 +11,15 @@ use weighbridge_load::generator::Progress as LoadProgress;
 use weighbridge_load::window::Stop;
 use weighbridge_model::experiment::{
     Arrivals, Equality, Experiment, Hooks, LoadModel, LoadSpec, PlanRules, Point, Protocol, ReplyCheck,
-    RequestSpec, Target, Url, Variant, WorkloadSpec,
+    RequestSpec, Target, TlsSpec, TlsVersion, Url, Variant, WorkloadSpec,
 };
 use weighbridge_model::gate::{Bound, Gate, Subject};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::summary::{PointLabel, Quantity, Validity};
-use weighbridge_report::load::{LoadModel as ShownModel, LoadSummary, Times, withheld};
+use weighbridge_report::load::{Handshakes, LoadModel as ShownModel, LoadSummary, Times, withheld};
 
 use super::support::{Destination, gates, options};
-use crate::args::{ArrivalLaw, Load};
+use crate::args::{ArrivalLaw, Load, TlsFlags};
 use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::signals;
@@ -79,6 +79,7 @@ fn one(
     let destination = Destination::open(&arguments.output)?;
     let single = Single {
         url: url.clone(),
+        tls: tls_spec(&arguments.tls, url)?,
         connect_to,
         workload: workload(arguments)?,
         load,
@@ -167,6 +168,7 @@ fn shown(single: &Single, figures: &judged::Single) -> LoadSummary {
         connections: single.load.connections,
         threads: single.threads,
         connects: figures.connects,
+        handshakes: figures.handshakes.iter().map(shown_handshakes).collect(),
         load: match single.load.model {
             LoadModel::Closed => ShownModel::Closed,
             LoadModel::Open { rate, arrivals } => ShownModel::Open {
@@ -207,6 +209,38 @@ fn shown_times(times: &judged::Times) -> Times {
     }
 }
 
+fn shown_handshakes(times: &judged::HandshakeTimes) -> Handshakes {
+    let judged::HandshakeTimes { kind, count, mean, max } = *times;
+    Handshakes { kind, count, mean, max }
+}
+
+/// How connections to a URL are secured: the scheme says whether, the flags how.
+fn tls_spec(flags: &TlsFlags, url: &Url) -> anyhow::Result<Option<TlsSpec>> {
+    let given = TlsSpec {
+        ca: flags.cacert.clone(),
+        insecure: flags.insecure,
+        cert: flags.cert.clone(),
+        key: flags.key.clone(),
+        server_name: flags.server_name.clone(),
+        resumption: !flags.no_resumption,
+        min: version(flags.tls_min.as_deref(), TlsVersion::V12),
+        max: version(flags.tls_max.as_deref(), TlsVersion::V13),
+    };
+    if !url.scheme.is_secured() {
+        if given != TlsSpec::default() {
+            bail!("`{url}` is plain text, so TLS options have no use; write `https://` or leave them out");
+        }
+        return Ok(None);
+    }
+    given.check().map_err(anyhow::Error::msg).context("TLS options")?;
+    Ok(Some(given))
+}
+
+fn version(given: Option<&str>, default: TlsVersion) -> TlsVersion {
+    let named = |name| TlsVersion::ALL.into_iter().find(|version| version.name() == name);
+    given.and_then(named).unwrap_or(default)
+}
+
 fn several(
     arguments: &Load,
     urls: &[Url],
@@ -234,11 +268,14 @@ fn several(
 /// The experiment that a command line with several URLs stands for.
 fn experiment(arguments: &Load, urls: &[Url], gates: Vec<Gate>) -> anyhow::Result<Experiment> {
     let names = names(urls);
-    let variant = |(name, url): (String, &Url)| Variant {
-        name,
-        target: Target::Url(url.clone()),
-        protocol: Protocol::default(),
-        env: Vec::new(),
+    let variant = |(name, url): (String, &Url)| {
+        Ok(Variant {
+            name,
+            target: Target::Url(url.clone()),
+            protocol: Protocol::default(),
+            tls: tls_spec(&arguments.tls, url)?,
+            env: Vec::new(),
+        })
     };
     Ok(Experiment {
         title: format!("load {}", names.join(" ")),
@@ -247,7 +284,7 @@ fn experiment(arguments: &Load, urls: &[Url], gates: Vec<Gate>) -> anyhow::Resul
             workload: workload(arguments)?,
             load: load_spec(arguments, WARMUP),
         }],
-        variants: names.into_iter().zip(urls).map(variant).collect(),
+        variants: names.into_iter().zip(urls).map(variant).collect::<anyhow::Result<_>>()?,
         plan: PlanRules {
             headline: Quantity::ResponseP50,
             blocks_min: BLOCKS,

@@ -7,6 +7,7 @@
 mod matrix;
 mod node;
 mod read;
+mod tls;
 mod write;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,7 @@ use crate::record::{PointId, VariantId};
 use crate::summary::{PointLabel, Quantity};
 
 pub use node::ExperimentError;
+pub use tls::{TlsSpec, TlsVersion};
 
 /// An experiment, checked. The first variant is the baseline; every point has the same variants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -188,6 +190,9 @@ pub struct Variant {
     pub target: Target,
     /// The stack by which operations travel.
     pub protocol: Protocol,
+    /// How its connections are secured; `None` for plain text.
+    #[serde(default)]
+    pub tls: Option<TlsSpec>,
     /// Environment added to the service's; a value `env:NAME` is read when the run starts.
     pub env: Vec<(String, String)>,
 }
@@ -222,15 +227,58 @@ pub enum Readiness {
     Port,
 }
 
-/// An `http://` address.
+/// An `http://` or `https://` address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Url {
+    /// What is spoken there.
+    #[serde(default)]
+    pub scheme: Scheme,
     /// Host name or address, without brackets.
     pub host: String,
     /// TCP port.
     pub port: u16,
     /// Path and query, starting with `/`.
     pub path: String,
+}
+
+/// What is spoken at an address. Further schemes are further arms.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scheme {
+    /// HTTP in plain text.
+    #[default]
+    Http,
+    /// HTTP over TLS.
+    Https,
+}
+
+impl Scheme {
+    /// Every scheme.
+    pub const ALL: [Self; 2] = [Self::Http, Self::Https];
+
+    /// What stands before `://`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+
+    /// The port where none is given.
+    pub const fn port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+
+    /// Whether it means TLS.
+    pub const fn is_secured(self) -> bool {
+        match self {
+            Self::Http => false,
+            Self::Https => true,
+        }
+    }
 }
 
 /// The stack by which operations travel. Further protocols are further arms.
@@ -323,23 +371,21 @@ impl Protocol {
 }
 
 impl Url {
-    /// Reads `http://host[:port][/path]`; the host may be an IPv6 address in brackets.
+    /// Reads `http://host[:port][/path]` or `https://…`; the host may be an IPv6 address in brackets, and without a scheme it
+    /// is `http`.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let rest = match text.split_once("://") {
-            Some(("http", rest)) => rest,
-            Some(("https", _)) => {
-                return Err(format!("`{text}`: TLS is not supported yet; use an `http://` address"));
+        let (scheme, rest) = match text.split_once("://") {
+            Some((name, rest)) => {
+                let known = Scheme::ALL.into_iter().find(|scheme| scheme.name() == name);
+                (known.ok_or_else(|| unknown_scheme(text, name))?, rest)
             }
-            Some((scheme, _)) => {
-                return Err(format!("`{text}`: scheme `{scheme}` is not supported; use `http://`"));
-            }
-            None => text,
+            None => (Scheme::Http, text),
         };
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
         let path = path.split('#').next().unwrap_or_default();
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        let (host, port) = split_authority(authority).ok_or_else(|| {
+        let (host, port) = split_authority(authority, scheme.port()).ok_or_else(|| {
             format!("`{text}` is not an address; expected `http://host[:port][/path]`, such as `http://127.0.0.1:8080/`")
         })?;
         if path.bytes().any(|b| b <= b' ' || b == 0x7f) {
@@ -347,33 +393,41 @@ impl Url {
                 "`{text}`: the path holds blanks or control characters; percent-encode them"
             ));
         }
-        Ok(Self { host: host.to_owned(), port, path })
+        Ok(Self { scheme, host: host.to_owned(), port, path })
     }
 
     /// `host:port` as a `Host` header names it.
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        if self.port == 80 { host } else { format!("{host}:{}", self.port) }
+        if self.port == self.scheme.port() { host } else { format!("{host}:{}", self.port) }
     }
 }
 
-fn split_authority(authority: &str) -> Option<(&str, u16)> {
+fn unknown_scheme(text: &str, name: &str) -> String {
+    let known: Vec<_> = Scheme::ALL.iter().map(|scheme| format!("`{}://`", scheme.name())).collect();
+    format!("`{text}`: scheme `{name}` is not supported; use {}", known.join(" or "))
+}
+
+fn split_authority(authority: &str, default_port: u16) -> Option<(&str, u16)> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, after) = rest.split_once(']')?;
             host.parse::<std::net::Ipv6Addr>().ok()?;
-            (host, after.strip_prefix(':').or(after.is_empty().then_some("80"))?)
+            (host, if after.is_empty() { None } else { Some(after.strip_prefix(':')?) })
         }
-        None => authority.split_once(':').unwrap_or((authority, "80")),
+        None => authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port))),
     };
     let plain = |c: char| c.is_alphanumeric() || "-._:%".contains(c);
-    let port: u16 = port.parse().ok().filter(|port| *port != 0)?;
+    let port = match port {
+        Some(port) => port.parse().ok().filter(|port| *port != 0)?,
+        None => default_port,
+    };
     (!host.is_empty() && host.chars().all(plain)).then_some((host, port))
 }
 
 impl std::fmt::Display for Url {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "http://{}{}", self.authority(), self.path)
+        write!(f, "{}://{}{}", self.scheme.name(), self.authority(), self.path)
     }
 }
 

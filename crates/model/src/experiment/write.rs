@@ -201,6 +201,9 @@ fn variant(variant: &super::Variant) -> Value {
             table.insert("url".into(), url.to_string().into());
         }
     }
+    if let Some(tls) = &variant.tls {
+        table.insert("tls".into(), super::tls::write(tls));
+    }
     if !variant.env.is_empty() {
         table.insert("env".into(), pairs(&variant.env).into());
     }
