@@ -547,7 +547,6 @@ impl TlsSession {
         let Self { session, wire, phase, client, .. } = self;
         let Some(session) = session else { return Ok(bytes.len()) };
         let mut taken = 0;
-        let mut failure = None;
         loop {
             let UnbufferedStatus { discard, state } = session.process_tls_records(&mut bytes[taken..]);
             taken += discard;
@@ -565,14 +564,11 @@ impl TlsSession {
                 Ok(ConnectionState::EncodeTlsData(mut message)) => encode(&mut message, wire)?,
                 Ok(ConnectionState::TransmitTlsData(transmit)) => transmit.done(),
                 Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => *phase = Phase::PeerClosed,
-                // The alert that tells the server why comes out first, by calling once more.
-                Err(error) if failure.is_none() => failure = Some(TlsFailure::from(error)),
-                Ok(_) | Err(_) => exhausted = true,
-            }
-            match failure {
-                Some(failure) if exhausted => return Err(failure),
-                Some(_) => continue,
-                None => {}
+                Ok(_) => exhausted = true,
+                Err(error) => {
+                    last_words(session, wire);
+                    return Err(error.into());
+                }
             }
             if *phase == Phase::Handshaking && !session.is_handshaking() {
                 client.protocol.check(session.alpn_protocol())?;
@@ -598,7 +594,8 @@ impl TlsSession {
             // What is held back is no whole record, so nothing is deciphered here.
             match session.process_tls_records(rest).state? {
                 ConnectionState::WriteTraffic(mut traffic) => {
-                    let room = bytes.len() + (bytes.len() / RECORD + 1) * SEAL;
+                    // One record more than the bytes need: new keys are announced before them.
+                    let room = bytes.len() + (bytes.len() / RECORD + 2) * SEAL;
                     let mut sealed = Ok(());
                     wire.push_with(room, |room| match traffic.encrypt(bytes, room) {
                         Ok(count) => count,
@@ -622,6 +619,20 @@ impl TlsSession {
         if let Ok(ConnectionState::WriteTraffic(mut traffic)) = session.process_tls_records(rest).state {
             // A farewell that does not fit is not worth more.
             wire.push_with(2 * SEAL, |room| traffic.queue_close_notify(room).unwrap_or(0));
+        }
+    }
+}
+
+/// The alert by which a broken session tells the server why, where it has one.
+fn last_words(session: &mut UnbufferedClientConnection, wire: &mut Out) {
+    // Only as long as something waits: a broken session must not be asked to read on.
+    while session.wants_write() {
+        let Ok(ConnectionState::EncodeTlsData(mut message)) = session.process_tls_records(&mut []).state
+        else {
+            return;
+        };
+        if encode(&mut message, wire).is_err() {
+            return;
         }
     }
 }

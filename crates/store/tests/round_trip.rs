@@ -242,8 +242,15 @@ fn any_tallies() -> impl Strategy<Value = Tallies> {
             service,
         },
     );
-    (prop::collection::vec(tally, 0..3), any_histogram(), any_histogram())
-        .prop_map(|(entries, lag, loop_delay)| Tallies { entries, lag, loop_delay })
+    (prop::collection::vec(tally, 0..3), any_histogram(), any_histogram()).prop_map(
+        |(entries, lag, loop_delay)| {
+            let mut handshakes = Handshakes::default();
+            if lag.len() % 2 == 1 {
+                handshakes.add(HandshakeKind::Resumed, &lag);
+            }
+            Tallies { entries, lag, loop_delay, handshakes }
+        },
+    )
 }
 
 fn any_void() -> impl Strategy<Value = Void> {
