@@ -106,10 +106,13 @@ impl Certificates {
     /// [`TlsError::Made`], [`TlsError::Written`].
     pub fn make() -> Result<Self, TlsError> {
         let mut issuer = CertificateParams::new(Vec::new())?;
-        issuer.distinguished_name = named("weighbridge throw-away authority");
+        let issuer_key = KeyPair::generate()?;
+        // Of two that are alive at once neither may be taken for the other.
+        let number: String = issuer_key.public_key_raw().iter().take(8).map(|b| format!("{b:02x}")).collect();
+        issuer.distinguished_name = named(&format!("weighbridge throw-away authority {number}"));
         issuer.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         issuer.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        let issuer = CertifiedIssuer::self_signed(issuer, KeyPair::generate()?)?;
+        let issuer = CertifiedIssuer::self_signed(issuer, issuer_key)?;
         let mut server = CertificateParams::new(NAMES.map(str::to_owned))?;
         server.distinguished_name = named("weighbridge service");
         server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];

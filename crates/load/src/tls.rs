@@ -30,6 +30,9 @@ use crate::request::Framing;
 /// Room that sealing adds to each record: header, explicit nonce, content type and tag, rounded up.
 const SEAL: usize = 40;
 
+/// A message of the handshake without certificate or ticket takes less.
+const MESSAGE: usize = 320;
+
 /// Most plaintext in one record.
 const RECORD: usize = 16 * 1024;
 
@@ -654,7 +657,8 @@ fn encode<Data>(
     message: &mut rustls::unbuffered::EncodeTlsData<'_, Data>,
     wire: &mut Out,
 ) -> Result<(), TlsFailure> {
-    let mut room = RECORD;
+    // As much as most take: what is asked for here stays with the connection.
+    let mut room = MESSAGE;
     loop {
         let mut result = Ok(0);
         wire.push_with(room, |into| {

@@ -120,11 +120,13 @@
 //! ```text
 //! point=0;operation=0;outcome=ok;time=response       done − due
 //! point=0;operation=0;outcome=ok;time=service        done − sent
+//! point=0;time=handshake_full                        TLS handshakes, where there were any
+//! point=0;time=handshake_resumed                     those that took up an earlier session
 //! point=0;time=lag                                   the generator's own lateness
 //! point=0;time=loop_delay                            epoll's return to the handling of an event
 //! ```
 //!
-//! Outcomes are `ok`, `connect`, `reset`, `timeout` (whose times are lower bounds), `protocol`, `status` and `check`.
+//! Outcomes are `ok`, `connect`, `tls`, `reset`, `timeout` (whose times are lower bounds), `protocol`, `status` and `check`.
 //! Histograms of several trials are merged by adding counts; percentiles are never averaged.
 //!
 //! # By hand
