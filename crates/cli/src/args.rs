@@ -52,6 +52,8 @@ pub enum Verb {
     Export(Export),
     /// List the runs in a folder, newest first.
     History(History),
+    /// Hold the generator against probes whose truth is known: its errors, its punctuality, its ceiling.
+    Calibrate(Calibrate),
     /// Say what spoils measurements on this host; `--clean` removes what dead runs left behind.
     Doctor(Doctor),
     /// List, build, start or stop the reference services.
@@ -336,6 +338,26 @@ pub struct Doctor {
     /// Format: text or json.
     #[arg(long, default_value = "text", value_name = "FORMAT")]
     pub format: weighbridge_report::Format,
+}
+
+/// Arguments of `weigh calibrate`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh calibrate --generator
+  weigh calibrate --generator --requests 20000 --format json")]
+pub struct Calibrate {
+    /// What to calibrate: the generator, against probes.
+    #[arg(long, required = true)]
+    pub generator: bool,
+    /// Requests for each law and shape of load; 2,000 is the fewest that give a 99th percentile.
+    #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub requests: u64,
+    /// Length of each measurement of punctuality and ceiling.
+    #[arg(long, default_value = "2s")]
+    pub duration: Nanoseconds,
+    /// Where and how to print (text or json).
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// Arguments of `weigh services`.

@@ -6,6 +6,7 @@
 mod actor;
 mod answers;
 mod block;
+pub mod calibrate;
 mod client;
 pub mod compare;
 pub mod control;

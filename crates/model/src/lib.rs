@@ -3,6 +3,7 @@
 //! No clock, no input or output, no threads: everything here is a value. Other crates read and make these values;
 //! this crate refuses to measure, to estimate or to print.
 
+pub mod calibration;
 pub mod event;
 pub mod experiment;
 pub mod gate;

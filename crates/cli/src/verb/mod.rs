@@ -1,5 +1,6 @@
 //! One file per verb, each with one public `run`. A verb loads, calls a library and hands values to a renderer.
 
+pub mod calibrate;
 pub mod compare;
 pub mod completions;
 pub mod doctor;

@@ -22,7 +22,7 @@ impl Pool {
     ) {
         let begun = sys::clock();
         match self.connections[index].begin_handshake(socket, begun, deadline) {
-            Ok(()) => self.dirty.push(index as u32),
+            Ok(()) => self.dirty.push_back(index as u32),
             Err(failure) => self.handshake_failed(io, index, failure),
         }
     }
@@ -36,7 +36,7 @@ impl Pool {
             self.handshakes.record(kind, time);
             self.connects += 1;
             // What was written last is the handshake's own end, and goes out even where no request follows.
-            self.dirty.push(index as u32);
+            self.dirty.push_back(index as u32);
             self.list_all(index);
             return true;
         }
@@ -50,7 +50,7 @@ impl Pool {
             }
         }
         if connection.has_output() {
-            self.dirty.push(index as u32);
+            self.dirty.push_back(index as u32);
         }
         false
     }
