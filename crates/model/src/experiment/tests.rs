@@ -199,7 +199,7 @@ fn wrong_variants_are_refused() {
         ("[[variant]]\nservice='a'\ntls={ cafile='c' }\n", "unknown key `cafile`"),
         ("[[variant]]\nurl='ftp://x'\n", "scheme `ftp`"),
         ("[[variant]]\nurl='http://x:99999'\n", "is not an address"),
-        ("[[variant]]\nservice='a'\nprotocol='grpc'\n", "allowed: `http1-json`"),
+        ("[[variant]]\nservice='a'\nprotocol='smoke'\n", "allowed: `http1-json`"),
         ("[[variant]]\nservice='a'\nlayers=['veth']\n", "no layer is available yet"),
         ("[[variant]]\nservice='a'\nready='port'\n", "`ready` belongs to `command`"),
         ("[[variant]]\nservice='a'\n[matrix]\nservice=['b']\n", "cannot stand together"),
