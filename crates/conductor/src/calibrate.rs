@@ -369,7 +369,7 @@ fn record(address: SocketAddr) -> Result<Vec<Nanoseconds>, CalibrateError> {
     };
     let rendered = Framing::Http1.render(OperationId(0), &request)?;
     let limits = Limits { timeout: Nanoseconds::from_secs(30), body: Bytes::new(1 << 30), stop: None };
-    let reply = exchange(&[address], &Framing::Http1, &rendered, limits)?;
+    let reply = exchange(&[address], Framing::Http1, &rendered, limits)?;
     let served = from_csv(&String::from_utf8_lossy(&reply.body))?;
     Ok(served.iter().map(|served| served.occupied()).collect())
 }
