@@ -26,8 +26,9 @@ test: setup
 accuracy: setup
 	WEIGH_ACCURACY=strict cargo test --release --locked -p weighbridge --test accuracy -- --ignored --test-threads=1
 
+# PEERS='--case http1-16 --rounds 7': see peers/README.md.
 peers: build
-	peers/run
+	peers/run $(PEERS)
 
 clean:
 	rm -rf weigh runs

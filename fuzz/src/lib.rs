@@ -14,6 +14,8 @@
 
 pub mod experiment;
 pub mod gate;
+pub mod h2_reply;
+pub mod hpack_decode;
 pub mod http1_reply;
 pub mod law;
 pub mod probe_request;
@@ -21,15 +23,19 @@ pub mod proc_parsers;
 pub mod quantity;
 pub mod run_record;
 pub mod service_toml;
+pub mod shape;
+pub mod trace;
 pub mod url;
 
 /// A check by the name of its fuzz target and corpus.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 14] = [
     ("experiment", experiment::check),
     ("gate", gate::check),
+    ("h2_reply", h2_reply::check),
+    ("hpack_decode", hpack_decode::check),
     ("http1_reply", http1_reply::check),
     ("law", law::check),
     ("probe_request", probe_request::check),
@@ -37,5 +43,7 @@ pub const TARGETS: [Target; 10] = [
     ("quantity", quantity::check),
     ("run_record", run_record::check),
     ("service_toml", service_toml::check),
+    ("shape", shape::check),
+    ("trace", trace::check),
     ("url", url::check),
 ];

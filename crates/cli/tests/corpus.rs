@@ -56,6 +56,8 @@ macro_rules! replays {
 replays!(
     experiment,
     gate,
+    h2_reply,
+    hpack_decode,
     http1_reply,
     law,
     probe_request,
@@ -63,6 +65,8 @@ replays!(
     quantity,
     run_record,
     service_toml,
+    shape,
+    trace,
     url,
 );
 

@@ -14,13 +14,14 @@ use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
 use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_load::exchange::{ExchangeError, Limits, exchange};
 use weighbridge_load::generator::{ConnectError, Options as LoopOptions, RunError, WindowSpec};
+use weighbridge_load::pace::Flow;
 use weighbridge_load::request::{Framing, RenderError, Request};
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_load::{Recording, Settings};
 use weighbridge_model::calibration::{
     CALIBRATION_VERSION, Ceiling, ErrorCurve, GeneratorCalibration, Pacing, Waiting,
 };
-use weighbridge_model::experiment::{Arrivals, LoadModel, LoadSpec, Protocol, WorkloadSpec};
+use weighbridge_model::experiment::{Arrivals, LoadModel, LoadSpec, Protocol, Think, WorkloadSpec};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::{OperationId, Outcome, RequestRecord, Tallies, VariantId, WindowFigures};
 use weighbridge_probe::record::{CsvError, from_csv};
@@ -287,9 +288,10 @@ impl Bench<'_> {
     }
 
     fn start(&self, law: &str) -> Result<Running, CalibrateError> {
+        let at = (self.calibration.requests / 4).to_string();
         let words: Vec<&str> = match law {
             "null" => vec!["null"],
-            "stall" => vec!["stall", "--at", "500", "--length", "1s"],
+            "stall" => vec!["stall", "--at", &at, "--length", "1s"],
             law => vec!["delay", law],
         };
         let log = self.calibration.logs.join("probe.log");
@@ -341,7 +343,7 @@ impl Bench<'_> {
 
 fn open(rate: PerSecond, arrivals: Arrivals, stop: Stop) -> Load {
     let end = OpenEnd::Drain { stop, limit: Nanoseconds::from_secs(10) };
-    Load::Open { rate, arrivals, queue: QUEUE, end }
+    Load::Open { flow: Flow::steady(rate, arrivals), queue: QUEUE, end }
 }
 
 /// Fetches 64 bytes, again and again.
@@ -353,7 +355,8 @@ fn pong(address: SocketAddr) -> Result<Workload, WorkloadError> {
         in_flight: 1,
         timeout: Nanoseconds::from_secs(10),
         warmup: Nanoseconds::ZERO,
-        keep_alive: true,
+        think: Think::None,
+        churn: None,
     };
     let address = Address { authority: address.to_string(), base: "/".to_owned() };
     Workload::new(&spec, &load, Protocol::Http1Json, &address, &|_| None)

@@ -15,11 +15,12 @@ mod environment;
 mod hook;
 mod question;
 pub mod run;
+pub mod shape;
 pub mod single;
 mod times;
 pub mod tls;
 pub mod verify;
-mod words;
+pub mod words;
 
 pub use control::Control;
 pub use words::conditions;

@@ -351,6 +351,13 @@ impl Times {
             add(&mut self.response, &tally.response);
             add(&mut self.service, &tally.service);
         }
+        // Messages are no requests: they are seen only when asked for by name.
+        if let (Scope::One(operation), Outcome::Ok) = (scope, outcome)
+            && let Some(times) = tallies.messages_of(operation)
+        {
+            add(&mut self.response, times);
+            add(&mut self.service, times);
+        }
     }
 }
 

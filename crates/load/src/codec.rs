@@ -7,6 +7,7 @@
 use weighbridge_model::quantity::Timestamp;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
+use crate::h2::Http2;
 use crate::http1::Http1;
 use crate::request::Rendered;
 
@@ -116,7 +117,8 @@ pub enum Event<'a> {
     Head(u64, Head<'a>),
     /// A piece of a reply's body, transfer coding removed.
     Data(u64, &'a [u8]),
-    /// That many whole messages inside a reply (streaming protocols).
+    /// That many whole messages inside a reply (streaming protocols). Their bytes were reported as data before,
+    /// without whatever delimits messages on the wire; no piece of data is of two messages.
     Message(u64, u32),
     /// The fields behind a reply's body (HTTP/2 trailers; the status is that of the head). At most once, after all
     /// data. Not reported where nothing can depend on them.
@@ -185,6 +187,8 @@ pub trait Codec {
 pub enum AnyCodec {
     /// HTTP/1.1 and 1.0.
     Http1(Http1),
+    /// HTTP/2; boxed, because its state is several times as large as the others'.
+    Http2(Box<Http2>),
 }
 
 /// Calls one method of whichever codec it is.
@@ -192,6 +196,7 @@ macro_rules! each {
     ($any:expr, $codec:ident => $call:expr) => {
         match $any {
             AnyCodec::Http1($codec) => $call,
+            AnyCodec::Http2($codec) => $call,
         }
     };
 }

@@ -11,6 +11,7 @@ use weighbridge_model::record::{ErrorKind, HandshakeKind, OperationId, Outcome, 
 
 use crate::codec::{AnyCodec, Cancel, Codec, Event, In, Out, Sink};
 use crate::pool::Stack;
+use crate::recorder::MessageTime;
 use crate::session::{Reply, RequestId, Sessions};
 use crate::sys;
 use crate::tls::{TlsFailure, TlsSession};
@@ -37,6 +38,8 @@ pub(crate) enum LaneState {
     Free,
     /// Nothing, and it is in that list.
     Listed,
+    /// Nothing, and it waits for its turn.
+    Thinking,
     /// Its request waits in the output buffer.
     Started,
     /// Its request is on its way.
@@ -51,12 +54,20 @@ pub(crate) struct Lane {
     pub freed: Timestamp,
     /// How the session's last request ended; `None` where the next request opens a session.
     pub reply: Option<Reply>,
+    /// When its next request is due, where it has been decided how long it thinks.
+    pub planned: Option<Timestamp>,
+    /// The request with which its session goes on, where the workload was asked already.
+    pub onward: Option<RequestId>,
     request: RequestId,
     operation: OperationId,
     due: Timestamp,
     sent: Timestamp,
     /// When the request could have been sent at the earliest: due, the lane free and the connection open.
     sendable: Timestamp,
+    /// Under which operation the time of each message of the reply is recorded, if it is.
+    message_operation: Option<OperationId>,
+    /// When the last message of the reply came; before the first, when the request was sent.
+    messaged: Timestamp,
 }
 
 /// The socket's state.
@@ -121,6 +132,7 @@ pub(crate) struct Judges<'a> {
     /// The slot of the connection's lane 0.
     pub slot: u32,
     pub finished: &'a mut Vec<Finished>,
+    pub messages: &'a mut Vec<MessageTime>,
 }
 
 #[derive(Debug)]
@@ -140,6 +152,8 @@ pub(crate) struct Connection {
     pub opened: Timestamp,
     /// Requests started on it since then.
     pub started: u64,
+    /// Requests that it may serve.
+    pub limit: u64,
     /// Lanes whose request is in `out` and whose send time is not taken yet.
     fresh: Vec<u32>,
     life: Life,
@@ -161,11 +175,25 @@ impl Lane {
             state: LaneState::Free,
             freed: start,
             reply: None,
+            planned: None,
+            onward: None,
             request: RequestId(0),
             operation: OperationId(0),
             due: start,
             sent: start,
             sendable: start,
+            message_operation: None,
+            messaged: start,
+        }
+    }
+
+    /// Notes `count` messages of the reply that came by one read: the first took the time since the one before, the
+    /// others came with it.
+    fn message(&mut self, count: u32, now: Timestamp, messages: &mut Vec<MessageTime>) {
+        let Some(operation) = self.message_operation else { return };
+        for _ in 0..count {
+            messages.push(MessageTime { operation, time: now.since(self.messaged) });
+            self.messaged = now;
         }
     }
 
@@ -175,6 +203,7 @@ impl Lane {
         let sent = if was_sent { self.sent } else { self.due };
         self.state = LaneState::Free;
         self.freed = done;
+        self.planned = None;
         self.reply = Some(Reply { request: self.request, outcome });
         let record = RequestRecord { due: self.due, sent, done, operation: self.operation, outcome };
         Finished { record, lag: was_sent.then(|| self.sent.since(self.sendable)) }
@@ -182,7 +211,11 @@ impl Lane {
 }
 
 /// Continues the lane's session, or opens the next one of the stream.
-fn next_request(sessions: &mut dyn Sessions, slot: u32, reply: Option<Reply>) -> RequestId {
+fn next_request(sessions: &mut dyn Sessions, slot: u32, lane: &mut Lane) -> RequestId {
+    let reply = lane.reply.take();
+    if let Some(onward) = lane.onward.take() {
+        return onward;
+    }
     match reply.map(|reply| sessions.next(slot, &reply)) {
         Some(crate::session::Step::Send(request)) => request,
         Some(crate::session::Step::End) | None => sessions.open(slot),
@@ -202,6 +235,7 @@ impl Connection {
             owes: None,
             opened: Timestamp::default(),
             started: 0,
+            limit: u64::MAX,
             fresh: Vec::with_capacity(in_flight as usize),
             life: Life::Persistent,
             codec: stack.framing.codec(),
@@ -216,6 +250,7 @@ impl Connection {
     pub fn takes_more(&self) -> bool {
         matches!(self.link, Link::Open { .. })
             && self.life == Life::Persistent
+            && self.started < self.limit
             && self.writing == Writing::Free
             && self.out.pending().len() < BATCH_BYTES
             && self.codec.room() > 0
@@ -227,9 +262,10 @@ impl Connection {
         (sealed || !self.out.is_empty()) && self.writing == Writing::Free
     }
 
-    /// Whether the peer announced that it closes and everything outstanding is over.
+    /// Whether nothing more will be sent on it and everything outstanding is over: the peer announced that it closes, or
+    /// it has served what it may.
     pub fn drained(&self) -> bool {
-        self.life == Life::Draining && self.busy == 0
+        (self.life == Life::Draining || self.started >= self.limit) && self.busy == 0
     }
 
     /// Starts the lane's next request, due at `due`. Call [`write`](Self::write) afterwards. A request that the
@@ -237,9 +273,10 @@ impl Connection {
     pub fn start(&mut self, lane_index: u32, due: Timestamp, now: Timestamp, judges: &mut Judges<'_>) {
         let lane = &mut self.lanes[lane_index as usize];
         let slot = judges.slot + lane_index;
-        lane.request = next_request(judges.sessions, slot, lane.reply.take());
+        lane.request = next_request(judges.sessions, slot, lane);
         let rendered = judges.sessions.request(lane.request);
         lane.operation = rendered.operation();
+        lane.message_operation = rendered.message_operation();
         lane.due = due;
         lane.sendable = due.max(lane.freed).max(self.opened);
         lane.state = LaneState::Started;
@@ -256,7 +293,7 @@ impl Connection {
     pub fn charge(&mut self, kind: ErrorKind, due: Timestamp, now: Timestamp, judges: &mut Judges<'_>) {
         let lane = &mut self.lanes[0];
         let listed = lane.state;
-        lane.request = next_request(judges.sessions, judges.slot, lane.reply.take());
+        lane.request = next_request(judges.sessions, judges.slot, lane);
         lane.operation = judges.sessions.request(lane.request).operation();
         lane.due = due;
         judges.finished.push(lane.finish(Outcome::Error(kind), now.max(due)));
@@ -280,7 +317,7 @@ impl Connection {
             let now = sys::clock();
             for lane in self.fresh.drain(..) {
                 let lane = &mut self.lanes[lane as usize];
-                lane.sent = now;
+                (lane.sent, lane.messaged) = (now, now);
                 lane.state = LaneState::Sent;
             }
         }
@@ -393,13 +430,16 @@ impl Connection {
         act: impl FnOnce(&mut AnyCodec, &mut Out, &mut Sink<'_>),
     ) -> Option<ErrorKind> {
         let Self { codec, out, lanes, busy, life, failures, .. } = self;
-        let Judges { sessions, slot, finished } = judges;
+        let Judges { sessions, slot, finished, messages } = judges;
         let mut broken = None;
         let slot_of = |id: u64| *slot + id as u32;
         act(codec, out, &mut |event| match event {
             Event::Head(id, head) => sessions.check(slot_of(id)).head(&head),
             Event::Data(id, bytes) => sessions.check(slot_of(id)).data(bytes),
-            Event::Message(id, count) => sessions.check(slot_of(id)).messages(count),
+            Event::Message(id, count) => {
+                lanes[id as usize].message(count, now, messages);
+                sessions.check(slot_of(id)).messages(count);
+            }
             Event::Trailers(id, fields) => sessions.check(slot_of(id)).trailers(&fields),
             Event::Done(id, outcome) => {
                 let judged = match outcome {
@@ -458,7 +498,7 @@ impl Connection {
                 LaneState::Sent | LaneState::Started => {
                     finished.push(lane.finish(Outcome::Error(others), now));
                 }
-                LaneState::Free | LaneState::Listed => {}
+                LaneState::Free | LaneState::Listed | LaneState::Thinking => {}
             }
         }
         self.busy = 0;
@@ -545,6 +585,8 @@ impl Connection {
             lane.state = LaneState::Free;
             lane.freed = now;
             lane.reply = None;
+            lane.planned = None;
+            lane.onward = None;
         }
         if let Link::Open { socket } = &self.link {
             self.baseline = sys::traffic(socket.as_fd());

@@ -459,12 +459,12 @@ fn delimiting(
 }
 
 /// The items of a comma-separated list, white space trimmed, empty ones left out.
-fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|item| !item.is_empty())
 }
 
 /// A number of digits only; `None` for anything else or more than fits.
-fn decimal(text: &[u8]) -> Option<u64> {
+pub(crate) fn decimal(text: &[u8]) -> Option<u64> {
     text.iter().try_fold(0u64, |value, byte| {
         let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
         value.checked_mul(10)?.checked_add(digit)

@@ -1,8 +1,8 @@
 //! The generator: when to send, how to talk, what happened.
 //!
 //! One event loop per thread carries out one window of load after another. Four parts know nothing of each other:
-//! *when to send and when to stop* ([`window`], [`pace`]: state machines with time as an argument), *how to talk*
-//! ([`codec`], [`http1`], [`request`]: bytes in, events out), *what to say and what to expect* ([`session`]: traits
+//! *when to send and when to stop* ([`window`], [`pace`], [`turns`]: state machines with time as an argument), *how to talk*
+//! ([`codec`], [`http1`], [`h2`], [`request`]: bytes in, events out), *what to say and what to expect* ([`session`]: traits
 //! that workloads implement) and *what to record*. [`generator`] joins them to sockets that a [`dial`] begins.
 //!
 //! It knows no processes, files, experiments or colours, uses no async runtime, and on the hot path it shares
@@ -13,14 +13,17 @@ mod connection;
 pub mod dial;
 pub mod exchange;
 pub mod generator;
+pub mod h2;
 pub mod http1;
 pub mod pace;
 mod pool;
+pub mod profile;
 mod recorder;
 pub mod request;
 pub mod session;
 mod sys;
 pub mod tls;
+pub mod turns;
 pub mod window;
 
 pub use generator::Generator;

@@ -29,10 +29,17 @@ pub enum Recording {
     Batched,
 }
 
+/// The time that one message of a reply took: since the one before, or since its request was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MessageTime {
+    pub operation: OperationId,
+    pub time: Nanoseconds,
+}
+
 /// The loop's delay for the events of one wait.
 #[derive(Debug, Clone, Copy)]
 struct Delay {
-    nanos: u32,
+    nanos: u64,
     events: u32,
 }
 
@@ -57,8 +64,10 @@ enum Mode {
 #[derive(Debug)]
 struct Held {
     entries: Vec<RequestRecord>,
-    lags: Vec<u32>,
+    lags: Vec<u64>,
     delays: Vec<Delay>,
+    /// Nothing is set aside for them: most workloads have none.
+    messages: Vec<MessageTime>,
 }
 
 /// Collects the requests of one window after another.
@@ -69,6 +78,8 @@ pub(crate) struct Recorder {
     /// What was emptied out of `held` before the window's end.
     spilled: Tallies,
     sums: Vec<Sums>,
+    /// The same of messages, which are no requests.
+    message_sums: Vec<Sums>,
     errors: ErrorCounts,
     good: u64,
     scratch: Vec<u64>,
@@ -92,9 +103,11 @@ impl Recorder {
                 entries: Vec::with_capacity(SET_ASIDE),
                 lags: Vec::with_capacity(SET_ASIDE),
                 delays: Vec::with_capacity(SET_ASIDE),
+                messages: Vec::new(),
             },
             spilled: Tallies::default(),
             sums: Vec::with_capacity(16),
+            message_sums: Vec::new(),
             errors: ErrorCounts::default(),
             good: 0,
             scratch: Vec::with_capacity(SET_ASIDE),
@@ -109,6 +122,7 @@ impl Recorder {
         };
         self.held.clear();
         self.sums.clear();
+        self.message_sums.clear();
         self.errors = ErrorCounts::default();
         self.good = 0;
         if self.mode == Mode::Keep {
@@ -138,14 +152,27 @@ impl Recorder {
         }
     }
 
-    /// Adds the lateness of one request that was sent; kept up to 4.2 s.
+    /// Adds one message of a reply.
+    pub fn message(&mut self, message: MessageTime) {
+        self.held.messages.push(message);
+        let full = match self.mode {
+            Mode::Keep => KEPT,
+            Mode::Spill => BATCH,
+        };
+        if self.held.messages.len() >= full {
+            self.mode = Mode::Spill;
+            self.spill();
+        }
+    }
+
+    /// Adds the lateness of one request that was sent.
     pub fn lag(&mut self, lag: Nanoseconds) {
-        self.held.lags.push(u32::try_from(lag.as_nanos()).unwrap_or(u32::MAX));
+        self.held.lags.push(lag.as_nanos());
     }
 
     /// Adds the delay of one of the `events` of a wait, standing for all of them.
     pub fn loop_delay(&mut self, delay: Nanoseconds, events: u32) {
-        self.held.delays.push(Delay { nanos: u32::try_from(delay.as_nanos()).unwrap_or(u32::MAX), events });
+        self.held.delays.push(Delay { nanos: delay.as_nanos(), events });
         if self.mode == Mode::Spill && self.held.delays.len() >= BATCH {
             self.spill();
         }
@@ -174,8 +201,8 @@ impl Recorder {
     }
 
     fn finish_kept(&mut self, tallies: &mut Tallies) -> Recorded {
-        self.held.empty_into(tallies, &mut self.sums);
-        let mut operations = Vec::with_capacity(self.sums.len());
+        self.held.empty_into(tallies, &mut self.sums, &mut self.message_sums);
+        let mut operations = Vec::with_capacity(self.sums.len() + self.message_sums.len());
         for at in 0..self.sums.len() {
             let sums = self.sums[at];
             operations.push(self.exact_figures(sums, |record| record.operation == sums.operation));
@@ -185,8 +212,12 @@ impl Recorder {
             [only] => Some(*only),
             _ => Some(self.exact_figures(total(&self.sums), |_| true)),
         };
+        for at in 0..self.message_sums.len() {
+            operations.push(self.exact_message_figures(self.message_sums[at]));
+        }
+        operations.sort_by_key(|figures| figures.operation);
         self.scratch.clear();
-        self.scratch.extend(self.held.lags.iter().map(|lag| u64::from(*lag)));
+        self.scratch.extend_from_slice(&self.held.lags);
         let lag_p99 = nearest_rank(&mut self.scratch, 0.99);
         let loop_delay_p50 = self.median_delay();
         self.held.clear();
@@ -201,7 +232,7 @@ impl Recorder {
                 [quantile(response, 0.9), quantile(service, 0.9)],
             )
         };
-        let operations: Vec<_> = self
+        let mut operations: Vec<_> = self
             .sums
             .iter()
             .filter_map(|sums| {
@@ -213,6 +244,11 @@ impl Recorder {
             let (response, service) = self.spilled.ok();
             from_histograms(&total(&self.sums), &response, &service)
         });
+        operations.extend(self.message_sums.iter().filter_map(|sums| {
+            let times = self.spilled.messages_of(sums.operation)?;
+            Some(from_histograms(sums, times, times))
+        }));
+        operations.sort_by_key(|figures| figures.operation);
         Recorded {
             errors: self.errors,
             operations,
@@ -224,7 +260,7 @@ impl Recorder {
 
     /// Empties what is held into the histograms.
     fn spill(&mut self) {
-        self.held.empty_into(&mut self.spilled, &mut self.sums);
+        self.held.empty_into(&mut self.spilled, &mut self.sums, &mut self.message_sums);
         self.held.clear();
     }
 
@@ -245,6 +281,15 @@ impl Recorder {
         sums.figures(medians, nineties)
     }
 
+    /// Exact quantiles over the kept messages of an operation, whose response and service times are the same.
+    fn exact_message_figures(&mut self, sums: Sums) -> OperationFigures {
+        self.scratch.clear();
+        let of_it = self.held.messages.iter().filter(|message| message.operation == sums.operation);
+        self.scratch.extend(of_it.map(|message| message.time.as_nanos()));
+        let [median, ninety] = [0.5, 0.9].map(|quantile| nearest_rank(&mut self.scratch, quantile));
+        sums.figures([median; 2], [ninety; 2])
+    }
+
     /// The median over events, each wait's delay counted once per event.
     fn median_delay(&mut self) -> Nanoseconds {
         self.held.delays.sort_unstable_by_key(|delay| delay.nanos);
@@ -254,7 +299,7 @@ impl Recorder {
             below += u64::from(delay.events);
             below * 2 >= events
         });
-        median.map_or(Nanoseconds::ZERO, |delay| Nanoseconds::from_nanos(u64::from(delay.nanos)))
+        median.map_or(Nanoseconds::ZERO, |delay| Nanoseconds::from_nanos(delay.nanos))
     }
 }
 
@@ -263,6 +308,7 @@ impl Held {
         self.entries.clear();
         self.lags.clear();
         self.delays.clear();
+        self.messages.clear();
     }
 
     fn reserve(&mut self, room: usize) {
@@ -271,19 +317,24 @@ impl Held {
         self.delays.reserve(room);
     }
 
-    fn empty_into(&self, tallies: &mut Tallies, sums: &mut Vec<Sums>) {
+    fn empty_into(&self, tallies: &mut Tallies, sums: &mut Vec<Sums>, message_sums: &mut Vec<Sums>) {
         for record in &self.entries {
             tallies.record(record);
             if record.outcome == Outcome::Ok {
-                add(sums, record);
+                let (response, service) = (record.done.since(record.due), record.done.since(record.sent));
+                add(sums, record.operation, response, service);
             }
+        }
+        for MessageTime { operation, time } in &self.messages {
+            tallies.record_message(*operation, *time);
+            add(message_sums, *operation, *time, *time);
         }
         // A histogram's first bucket begins at 1 ns.
         for lag in &self.lags {
-            tallies.lag.saturating_record(u64::from(*lag).max(1));
+            tallies.lag.saturating_record((*lag).max(1));
         }
         for delay in &self.delays {
-            let (value, events) = (u64::from(delay.nanos).max(1), u64::from(delay.events));
+            let (value, events) = (delay.nanos.max(1), u64::from(delay.events));
             tallies.loop_delay.saturating_record_n(value, events);
         }
     }
@@ -305,20 +356,19 @@ impl Sums {
     }
 }
 
-fn add(sums: &mut Vec<Sums>, record: &RequestRecord) {
-    let response = record.done.since(record.due);
-    let at = sums.iter().position(|sum| sum.operation == record.operation).unwrap_or_else(|| {
+fn add(sums: &mut Vec<Sums>, operation: OperationId, response: Nanoseconds, service: Nanoseconds) {
+    let at = sums.iter().position(|sum| sum.operation == operation).unwrap_or_else(|| {
         // Kept in the order of the workload.
-        let at = sums.partition_point(|sum| sum.operation < record.operation);
+        let at = sums.partition_point(|sum| sum.operation < operation);
         let none = Nanoseconds::ZERO;
-        let fresh = Sums { operation: record.operation, ok: 0, response: none, service: none, longest: none };
+        let fresh = Sums { operation, ok: 0, response: none, service: none, longest: none };
         sums.insert(at, fresh);
         at
     });
     let sum = &mut sums[at];
     sum.ok += 1;
     sum.response += response;
-    sum.service += record.done.since(record.sent);
+    sum.service += service;
     sum.longest = sum.longest.max(response);
 }
 
@@ -419,6 +469,27 @@ mod tests {
             assert!((ratio - 1.0).abs() < 0.002, "{ratio}");
         }
         assert_eq!(figures.all.map(|all| all.ok), Some(1010));
+    }
+
+    #[test]
+    fn messages_have_figures_of_their_own_and_count_as_no_request() {
+        for recording in [Recording::Exact, Recording::Batched] {
+            let (mut recorder, mut tallies) = (Recorder::new(), Tallies::default());
+            recorder.begin(recording, 0);
+            fill(&mut recorder);
+            for k in 1..=300 {
+                let time = Nanoseconds::from_nanos(k);
+                recorder.message(MessageTime { operation: OperationId(2), time });
+            }
+            let figures = recorder.finish(&mut tallies);
+            let [_, _, messages] = figures.operations[..] else { panic!("three operations") };
+            assert_eq!((messages.operation, messages.ok), (OperationId(2), 300), "{recording:?}");
+            assert_eq!((messages.response_p50.as_nanos(), messages.service_p90.as_nanos()), (150, 270));
+            assert_eq!((messages.response_sum.as_nanos(), messages.response_max.as_nanos()), (45_150, 300));
+            assert_eq!(figures.all.map(|all| all.ok), Some(1010));
+            assert_eq!(tallies.messages_of(OperationId(2)).map(|times| times.len()), Some(300));
+            assert_eq!((tallies.ok().0.len(), tallies.entries.len()), (1010, 3));
+        }
     }
 
     #[test]

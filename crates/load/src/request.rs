@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use weighbridge_model::record::OperationId;
 
 use crate::codec::AnyCodec;
+use crate::h2::{Http2, Http2Settings, message, render};
 use crate::http1::Http1;
 
 /// One request, independent of the framing that carries it.
@@ -35,6 +36,38 @@ pub enum ReplyShape {
     NoBody,
 }
 
+/// When the messages of a call are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sending {
+    /// All at once, then the end of the request: unary calls, streams of a client, streams of a server.
+    #[default]
+    Together,
+    /// The first at once, each other one after a message of the reply, the end of the request with the last: ping-pong
+    /// on a bidirectional stream.
+    Alternating,
+}
+
+/// A gRPC call: a request and a reply of messages, each with its length before it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Call<'a> {
+    /// `/package.Service/Method`.
+    pub path: &'a str,
+    /// Host and, where not the default, port.
+    pub authority: &'a str,
+    /// Header fields beside those every call has (`te: trailers` and, unless given, `content-type: application/grpc`).
+    /// Values of names that end in `-bin` are in base64 already.
+    pub metadata: &'a [(String, String)],
+    /// The request's messages, encoded, without the prefixes, each shorter than 4 GiB.
+    pub messages: &'a [Vec<u8>],
+    /// When they are sent.
+    pub sending: Sending,
+    /// The operation that the call as a whole is.
+    pub operation: OperationId,
+    /// Under which operation the time of each reply message is recorded, if it is: the time since the one before, or
+    /// since the call was sent.
+    pub message_operation: Option<OperationId>,
+}
+
 /// A request rendered for one framing. Its body lies at the end of its bytes and may be patched in place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
@@ -42,9 +75,27 @@ pub struct Rendered {
     reply: ReplyShape,
     bytes: Box<[u8]>,
     body_at: usize,
+    /// What a call has besides; `None` for a plain request.
+    messages: Option<Box<Messages>>,
+}
+
+/// How the body of a call is made up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Messages {
+    /// Where each message ends in the body; its prefix begins where the one before ends.
+    ends: Box<[usize]>,
+    sending: Sending,
+    operation: Option<OperationId>,
 }
 
 impl Rendered {
+    /// A plain request of these bytes.
+    fn of(operation: OperationId, reply: ReplyShape, head: Vec<u8>, body: &[u8]) -> Self {
+        let body_at = head.len();
+        let bytes = [head.as_slice(), body].concat().into_boxed_slice();
+        Self { operation, reply, bytes, body_at, messages: None }
+    }
+
     /// The operation it belongs to.
     pub fn operation(&self) -> OperationId {
         self.operation
@@ -55,9 +106,14 @@ impl Rendered {
         self.reply
     }
 
-    /// Everything that goes on the wire.
+    /// Everything that goes on the wire. In HTTP/2: the header block, then the body, without the frames around them.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// What is before the body.
+    pub fn head(&self) -> &[u8] {
+        &self.bytes[..self.body_at]
     }
 
     /// The body within [`bytes`](Self::bytes).
@@ -69,6 +125,41 @@ impl Rendered {
     pub fn body_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.body_at..]
     }
+
+    /// Whether it is a call, whose reply consists of messages too.
+    pub fn is_call(&self) -> bool {
+        self.messages.is_some()
+    }
+
+    /// How many messages a call sends; 0 for a plain request.
+    pub fn message_count(&self) -> usize {
+        self.messages.as_ref().map_or(0, |messages| messages.ends.len())
+    }
+
+    /// The message `index` of a call without its prefix, to be patched in place; its length stays.
+    ///
+    /// # Panics
+    /// Where there is no such message.
+    pub fn message_mut(&mut self, index: usize) -> &mut [u8] {
+        let (begin, end) = self.messages.as_ref().map_or((0, 0), |messages| {
+            let before = index.checked_sub(1).map_or(0, |before| messages.ends[before]);
+            (before + message::PREFIX, messages.ends[index])
+        });
+        &mut self.body_mut()[begin..end]
+    }
+
+    /// How much of the body is sent at once: all of it, or the first message.
+    pub(crate) fn sent_at_once(&self) -> usize {
+        match self.messages.as_deref() {
+            Some(Messages { ends, sending: Sending::Alternating, .. }) => ends.first().copied().unwrap_or(0),
+            Some(_) | None => self.bytes.len() - self.body_at,
+        }
+    }
+
+    /// Under which operation the time of each reply message is recorded.
+    pub fn message_operation(&self) -> Option<OperationId> {
+        self.messages.as_ref().and_then(|messages| messages.operation)
+    }
 }
 
 /// How requests and replies are laid out on a connection.
@@ -76,6 +167,8 @@ impl Rendered {
 pub enum Framing {
     /// HTTP/1.1.
     Http1,
+    /// HTTP/2, gRPC calls included.
+    Http2(Http2Settings),
 }
 
 /// A request that cannot be rendered.
@@ -111,6 +204,19 @@ pub enum RenderError {
     /// A `Transfer-Encoding` header; the framing alone decides how a body is sent.
     #[error("header `Transfer-Encoding` cannot be set; bodies are sent with their length")]
     TransferEncoding,
+    /// A gRPC call over a framing that carries none.
+    #[error("`{0}` is a gRPC call, which HTTP/1.1 does not carry; use protocol `grpc`")]
+    NoCalls(String),
+    /// A gRPC message longer than its prefix can say.
+    #[error("message {index} of `{path}` has {length} bytes; a gRPC message has fewer than 4 GiB")]
+    MessageLength {
+        /// The call's path.
+        path: String,
+        /// The message's place, from 0.
+        index: usize,
+        /// Its length in bytes.
+        length: usize,
+    },
 }
 
 impl Framing {
@@ -122,13 +228,43 @@ impl Framing {
         check(request)?;
         match self {
             Self::Http1 => Ok(render_http1(operation, request)),
+            Self::Http2(settings) => {
+                let head = render::request_block(settings.scheme, request);
+                Ok(Rendered::of(operation, reply_to(request), head, &request.body))
+            }
         }
+    }
+
+    /// Renders a gRPC call once, to be sent many times.
+    ///
+    /// # Errors
+    /// [`RenderError`] where the framing carries none, or a part would not stay what it is on the wire.
+    pub fn render_call(&self, call: &Call<'_>) -> Result<Rendered, RenderError> {
+        let Self::Http2(settings) = self else { return Err(RenderError::NoCalls(call.path.to_owned())) };
+        check_target(call.path)?;
+        check_authority(call.authority)?;
+        call.metadata.iter().try_for_each(|(name, value)| check_field(name, value))?;
+        let (mut body, mut ends) = (Vec::new(), Vec::with_capacity(call.messages.len()));
+        for (index, text) in call.messages.iter().enumerate() {
+            if u32::try_from(text.len()).is_err() {
+                let (path, length) = (call.path.to_owned(), text.len());
+                return Err(RenderError::MessageLength { path, index, length });
+            }
+            message::append(text, &mut body);
+            ends.push(body.len());
+        }
+        let head = render::call_block(settings.scheme, call);
+        let mut rendered = Rendered::of(call.operation, ReplyShape::Normal, head, &body);
+        let (ends, sending, operation) = (ends.into_boxed_slice(), call.sending, call.message_operation);
+        rendered.messages = Some(Box::new(Messages { ends, sending, operation }));
+        Ok(rendered)
     }
 
     /// A codec for one connection of this framing.
     pub fn codec(&self) -> AnyCodec {
         match self {
             Self::Http1 => AnyCodec::Http1(Http1::new()),
+            Self::Http2(settings) => AnyCodec::Http2(Box::new(Http2::new(*settings))),
         }
     }
 }
@@ -142,25 +278,39 @@ fn check(request: &Request) -> Result<(), RenderError> {
     if !is_token(&request.method) {
         return Err(RenderError::Method(request.method.clone()));
     }
-    let target = &request.target;
-    if !(target.starts_with('/') || target == "*") || !target.bytes().all(|b| b.is_ascii_graphic()) {
-        return Err(RenderError::Target(target.clone()));
-    }
-    let authority = &request.authority;
-    let foreign = |b: u8| !b.is_ascii_graphic() || b"/?#@\\".contains(&b);
-    if authority.is_empty() || authority.bytes().any(foreign) {
-        return Err(RenderError::Authority(authority.clone()));
-    }
+    check_target(&request.target)?;
+    check_authority(&request.authority)?;
     request.headers.iter().try_for_each(|(name, value)| check_header(name, value, request.body.len()))
 }
 
-fn check_header(name: &str, value: &str, body: usize) -> Result<(), RenderError> {
+fn check_target(target: &str) -> Result<(), RenderError> {
+    let origin = target.starts_with('/') || target == "*";
+    match origin && target.bytes().all(|b| b.is_ascii_graphic()) {
+        true => Ok(()),
+        false => Err(RenderError::Target(target.to_owned())),
+    }
+}
+
+fn check_authority(authority: &str) -> Result<(), RenderError> {
+    let foreign = |b: u8| !b.is_ascii_graphic() || b"/?#@\\".contains(&b);
+    match authority.is_empty() || authority.bytes().any(foreign) {
+        true => Err(RenderError::Authority(authority.to_owned())),
+        false => Ok(()),
+    }
+}
+
+fn check_field(name: &str, value: &str) -> Result<(), RenderError> {
     if !is_token(name) {
         return Err(RenderError::HeaderName(name.to_owned()));
     }
     if value.bytes().any(|b| (b < 0x20 && b != b'\t') || b == 0x7f) {
         return Err(RenderError::HeaderValue(name.to_owned()));
     }
+    Ok(())
+}
+
+fn check_header(name: &str, value: &str, body: usize) -> Result<(), RenderError> {
+    check_field(name, value)?;
     if name.eq_ignore_ascii_case("content-length") && value.trim().parse() != Ok(body) {
         return Err(RenderError::Length { given: value.to_owned(), actual: body });
     }
@@ -168,6 +318,11 @@ fn check_header(name: &str, value: &str, body: usize) -> Result<(), RenderError>
         return Err(RenderError::TransferEncoding);
     }
     Ok(())
+}
+
+/// What the reply to a request looks like.
+fn reply_to(request: &Request) -> ReplyShape {
+    if request.method == "HEAD" { ReplyShape::NoBody } else { ReplyShape::Normal }
 }
 
 fn render_http1(operation: OperationId, request: &Request) -> Rendered {
@@ -186,11 +341,7 @@ fn render_http1(operation: OperationId, request: &Request) -> Rendered {
         let _ = write!(head, "Content-Length: {}\r\n", request.body.len());
     }
     head.push_str("\r\n");
-    let body_at = head.len();
-    let mut bytes = head.into_bytes();
-    bytes.extend_from_slice(&request.body);
-    let reply = if request.method == "HEAD" { ReplyShape::NoBody } else { ReplyShape::Normal };
-    Rendered { operation, reply, bytes: bytes.into_boxed_slice(), body_at }
+    Rendered::of(operation, reply_to(request), head.into_bytes(), &request.body)
 }
 
 #[cfg(test)]

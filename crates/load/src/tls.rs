@@ -235,6 +235,7 @@ impl Protocol {
     fn of(framing: &Framing) -> Self {
         match framing {
             Framing::Http1 => Self::Offered("http/1.1"),
+            Framing::Http2(_) => Self::Offered("h2"),
         }
     }
 

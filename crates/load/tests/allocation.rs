@@ -9,14 +9,15 @@ mod tls;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use support::{Fixed, HELLO, Server, VARIANT, closed, generator, settings};
+use support::http2::{H2Server, Setup, framing, rendered};
+use support::{Fixed, HELLO, Server, VARIANT, closed, generator, generator_of, settings};
 use weighbridge_load::dial::TcpDial;
-use weighbridge_load::generator::Options;
-use weighbridge_load::generator::WindowSpec;
+use weighbridge_load::generator::{Options, WindowSpec};
+use weighbridge_load::pace::{Flow, Source};
 use weighbridge_load::request::Framing;
 use weighbridge_load::window::{Load, OpenEnd, Stop};
 use weighbridge_load::{Generator, Recording, Settings, Stack};
-use weighbridge_model::experiment::Arrivals;
+use weighbridge_model::experiment::{Arrivals, Profile, SessionLength, Think};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::Tallies;
 
@@ -99,6 +100,30 @@ fn a_closed_window_allocates_only_its_figures() {
 }
 
 #[test]
+fn http2_allocates_no_more_with_requests_than_without() {
+    let server = H2Server::start(Setup::default());
+    // A body beyond the server's first window, so that one is kept back now and then.
+    let body = vec![b'x'; 70_000];
+    let plain = (32, Fixed::sending(vec![rendered("GET", "/hello", b"")]));
+    let echoed = (4, Fixed::sending(vec![rendered("POST", "/echo", &body)]).expecting(200, &body));
+    for (in_flight, sessions) in [plain, echoed] {
+        let settings = Settings { in_flight, ..settings(2) };
+        let mut generator = generator_of(framing(), server.address, settings, sessions);
+        generator.connect(VARIANT).expect("connects");
+        let mut tallies = Tallies::default();
+        let spec = |count| closed(Stop::Count(count));
+        // What a read may leave over and a window may hold back grows to its size in a few rounds.
+        for _ in 0..3 {
+            allocations(&mut generator, &spec(2_000), &mut tallies);
+        }
+        let short = allocations(&mut generator, &spec(100), &mut tallies);
+        let long = allocations(&mut generator, &spec(2_000), &mut tallies);
+        // The list of figures, and rarely a buffer that grows once more because a frame was cut elsewhere.
+        assert!(short < 5 && long < 5, "{short} for 100 requests, {long} for 2,000");
+    }
+}
+
+#[test]
 fn an_open_window_allocates_only_its_schedule_and_figures() {
     let server = Server::answering(HELLO);
     let mut generator = generator(server.address, settings(4), Fixed::get());
@@ -107,8 +132,7 @@ fn an_open_window_allocates_only_its_schedule_and_figures() {
     let spec = |count| WindowSpec {
         substream: 1,
         load: Load::Open {
-            rate: PerSecond::new(5_000.0).expect("a rate"),
-            arrivals: Arrivals::Poisson,
+            flow: Flow::steady(PerSecond::new(5_000.0).expect("a rate"), Arrivals::Poisson),
             queue: 1_000,
             end: OpenEnd::Drain { stop: Stop::Count(count), limit: Nanoseconds::from_secs(10) },
         },
@@ -169,4 +193,34 @@ fn a_connection_over_tls_holds_a_bounded_amount_of_memory() {
     let (plain, secured) = (per_connection(false), per_connection(true));
     assert!((0..=4 * 1024).contains(&plain), "{plain} bytes");
     assert!((0..=20 * 1024).contains(&secured), "{secured} bytes");
+}
+
+#[test]
+fn thinking_and_sessions_allocate_nothing_while_they_run() {
+    let server = Server::answering(HELLO);
+    let mut generator = generator(server.address, settings(4), Fixed::get());
+    generator.connect(VARIANT).expect("connects");
+    let think = Think::Exponential { mean: Nanoseconds::from_micros(200) };
+    let profile: Profile = "burst:100/s..4000/s for 10ms every 20ms".parse().expect("a profile");
+    let thinking = |count| Load::Thinking { stop: Stop::Count(count), think };
+    let sessions = |count| Load::PartlyOpen {
+        flow: Flow::new(Source::Law {
+            profile: profile.clone(),
+            arrivals: Arrivals::Jitter(Arrivals::JITTER),
+        }),
+        queue: 1_000,
+        end: OpenEnd::Drain { stop: Stop::Count(count), limit: Nanoseconds::from_secs(10) },
+        length: SessionLength::Geometric { mean: 3.0 },
+        think,
+    };
+    let loads: [&dyn Fn(u64) -> Load; 2] = [&thinking, &sessions];
+    for load in loads {
+        let mut tallies = Tallies::default();
+        let spec = |count| WindowSpec { substream: 1, load: load(count), recording: Recording::Exact };
+        allocations(&mut generator, &spec(4_000), &mut tallies);
+        let short = allocations(&mut generator, &spec(100), &mut tallies);
+        let long = allocations(&mut generator, &spec(4_000), &mut tallies);
+        assert_eq!(short, long);
+        assert!(long <= 8, "queue, schedule, profile, its random stream, figures: {long}");
+    }
 }

@@ -84,7 +84,7 @@ fn a_connection_for_each_request_resumes_the_session_unless_told_not_to() {
             let config = config(&authority.server(), versions, &Clients::Anyone);
             let server = server(config, |stream| answer(stream, HELLO));
             let tls = client(&TlsOptions { resumption, ..authority.options() });
-            let settings = Settings { keep_alive: KeepAlive::OnePerRequest, ..settings(1) };
+            let settings = Settings { keep_alive: KeepAlive::ONE_PER_REQUEST, ..settings(1) };
             let mut generator = generator(server.address, settings, tls, Fixed::get());
             let connected = generator.connect(VARIANT).expect("connects");
             assert_eq!(connected.handshakes.count(HandshakeKind::Full), 1);
@@ -208,6 +208,65 @@ fn a_server_that_agrees_on_http_1_1_is_asked_by_alpn() {
     let mut generator = generator(server.address, settings(1), authority.tls(), Fixed::get());
     assert_eq!(run(&mut generator, &closed(Stop::Count(1))).figures.errors.total(), 0);
     assert_eq!(agreed.lock().expect("no panic")[0], Some(b"http/1.1".to_vec()));
+}
+
+/// Takes TLS off and passes the bytes on to a server in plain text, until either side ends.
+fn relay(stream: &mut Secured, to: SocketAddr) {
+    use std::io::{ErrorKind::TimedOut, ErrorKind::WouldBlock, Read};
+    let Ok(mut plain) = std::net::TcpStream::connect(to) else { return };
+    let short = Some(std::time::Duration::from_millis(1));
+    for socket in [&plain, &stream.sock] {
+        socket.set_read_timeout(short).expect("a socket");
+        socket.set_nodelay(true).expect("a socket");
+    }
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let nothing = |error: &std::io::Error| matches!(error.kind(), WouldBlock | TimedOut);
+        match stream.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(count) if plain.write_all(&buffer[..count]).is_ok() => {}
+            Err(error) if nothing(&error) => {}
+            _ => return,
+        }
+        match plain.read(&mut buffer) {
+            Ok(0) => return farewell(stream),
+            Ok(count) if stream.write_all(&buffer[..count]).and_then(|()| stream.flush()).is_ok() => {}
+            Err(error) if nothing(&error) => {}
+            _ => return,
+        }
+    }
+}
+
+/// The loop over HTTP/2, requests for `/hello`.
+fn http2(address: SocketAddr, tls: TlsClient) -> Generator {
+    let dial = Box::new(TcpDial::to(VARIANT, vec![address]));
+    let mut generator = Generator::new(dial, Options::default()).expect("a generator");
+    let stack = Stack { framing: support::http2::framing(), tls: Some(tls) };
+    let sessions = Fixed::sending(vec![support::http2::rendered("GET", "/hello", b"")]);
+    generator.attach(VARIANT, Settings { in_flight: 8, ..settings(2) }, stack, Box::new(sessions));
+    generator
+}
+
+#[test]
+fn http_2_is_spoken_where_the_server_agrees_and_only_there() {
+    let authority = Authority::new();
+    for (versions, _) in ONE_VERSION {
+        let behind = support::http2::H2Server::start(support::http2::Setup::default());
+        let address = behind.address;
+        let mut agreeing = config(&authority.server(), versions, &Clients::Anyone);
+        agreeing.alpn_protocols = vec![b"http/1.1".to_vec(), b"h2".to_vec()];
+        let server = server(agreeing, move |stream| relay(stream, address));
+        let mut generator = http2(server.address, authority.tls());
+        let figures = run(&mut generator, &closed(Stop::Count(100))).figures;
+        assert_eq!((figures.requests, figures.errors), (100, ErrorCounts::default()), "{versions:?}");
+    }
+    let server = server(config(&authority.server(), BOTH, &Clients::Anyone), |stream| answer(stream, HELLO));
+    let mut generator = http2(server.address, authority.tls());
+    match generator.connect(VARIANT) {
+        Err(ConnectError::Tls { source: TlsFailure::Protocol("h2"), .. }) => {}
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(run(&mut generator, &closed(Stop::Count(4))).figures.errors, all_tls(4));
 }
 
 #[test]

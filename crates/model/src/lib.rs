@@ -11,3 +11,4 @@ pub mod plan;
 pub mod quantity;
 pub mod record;
 pub mod summary;
+pub mod trace;

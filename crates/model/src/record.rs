@@ -274,10 +274,12 @@ pub struct WindowFigures {
     pub handshakes: u64,
     /// Those among them that took up an earlier session.
     pub resumed: u64,
-    /// Per operation, in the order of the workload; operations without a good reply are left out. The first entry
+    /// Per operation, in the order of the workload; operations without a good reply are left out. An operation of
+    /// messages counts messages, and both its times are those between them. The first entry
     /// of a workload with several operations is *not* a total: `all` is computed by merging.
     pub operations: Vec<OperationFigures>,
-    /// All operations together: exact median and 90th percentile over every good reply of the window.
+    /// All operations together, those of messages left out: exact median and 90th percentile over every good reply of
+    /// the window.
     pub all: Option<OperationFigures>,
     /// Kernel's counts on the sockets.
     pub traffic: Traffic,
@@ -406,11 +408,23 @@ pub struct Tally {
     pub service: TimeHistogram,
 }
 
+/// Times of the messages of streams: of each message of a reply, the time since the one before, or since its request
+/// was sent. Messages are no requests: they are in no count of requests and in no total.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MessageTally {
+    /// The operation that stands for such messages.
+    pub operation: OperationId,
+    /// The times.
+    pub times: TimeHistogram,
+}
+
 /// All histograms of one trial at one point, measured windows only; merged by addition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tallies {
     /// One entry per operation and outcome that occurred.
     pub entries: Vec<Tally>,
+    /// One entry per operation of messages.
+    pub messages: Vec<MessageTally>,
     /// The generator's own lateness.
     pub lag: TimeHistogram,
     /// Time from epoll's return to the handling of an event.
@@ -423,6 +437,7 @@ impl Default for Tallies {
     fn default() -> Self {
         Self {
             entries: Vec::new(),
+            messages: Vec::new(),
             lag: time_histogram(),
             loop_delay: time_histogram(),
             handshakes: Handshakes::default(),
@@ -458,12 +473,35 @@ impl Tallies {
         tally.service.saturating_record(request.done.since(request.sent).as_nanos().max(1));
     }
 
+    /// The times of an operation's messages, if any came.
+    pub fn messages_of(&self, operation: OperationId) -> Option<&TimeHistogram> {
+        self.messages.iter().find(|tally| tally.operation == operation).map(|tally| &tally.times)
+    }
+
+    /// The times of an operation's messages, made empty on first use.
+    fn messages_entry(&mut self, operation: OperationId) -> &mut TimeHistogram {
+        let found = self.messages.iter().position(|tally| tally.operation == operation);
+        let at = found.unwrap_or_else(|| {
+            self.messages.push(MessageTally { operation, times: time_histogram() });
+            self.messages.len() - 1
+        });
+        &mut self.messages[at].times
+    }
+
+    /// Adds one message.
+    pub fn record_message(&mut self, operation: OperationId, time: Nanoseconds) {
+        self.messages_entry(operation).saturating_record(time.as_nanos().max(1));
+    }
+
     /// Adds everything in `other`.
     pub fn merge(&mut self, other: &Self) {
         for tally in &other.entries {
             let mine = self.entry(tally.operation, tally.outcome);
             mine.response.add(&tally.response).expect("same bounds");
             mine.service.add(&tally.service).expect("same bounds");
+        }
+        for tally in &other.messages {
+            self.messages_entry(tally.operation).add(&tally.times).expect("same bounds");
         }
         self.lag.add(&other.lag).expect("same bounds");
         self.loop_delay.add(&other.loop_delay).expect("same bounds");

@@ -120,6 +120,7 @@
 //! ```text
 //! point=0;operation=0;outcome=ok;time=response       done − due
 //! point=0;operation=0;outcome=ok;time=service        done − sent
+//! point=0;operation=1;outcome=ok;time=message        of a stream's messages: since the one before
 //! point=0;time=handshake_full                        TLS handshakes, where there were any
 //! point=0;time=handshake_resumed                     those that took up an earlier session
 //! point=0;time=lag                                   the generator's own lateness

@@ -57,6 +57,10 @@ fn total_hlog_is_read_by_the_library_s_own_iterator() {
             expected.insert(format!("{tag};time=service"), tally.service.clone());
         }
         expected.insert(format!("point={point};time=lag"), tallies.lag.clone());
+        for tally in &tallies.messages {
+            let tag = format!("point={point};operation={};outcome=ok;time=message", tally.operation.0);
+            expected.insert(tag, tally.times.clone());
+        }
         expected.insert(format!("point={point};time=loop_delay"), tallies.loop_delay.clone());
     }
     assert_eq!(
@@ -242,15 +246,16 @@ fn any_tallies() -> impl Strategy<Value = Tallies> {
             service,
         },
     );
-    (prop::collection::vec(tally, 0..3), any_histogram(), any_histogram()).prop_map(
-        |(entries, lag, loop_delay)| {
-            let mut handshakes = Handshakes::default();
-            if lag.len() % 2 == 1 {
-                handshakes.add(HandshakeKind::Resumed, &lag);
-            }
-            Tallies { entries, lag, loop_delay, handshakes }
-        },
-    )
+    let messages = (any::<u16>(), any_histogram())
+        .prop_map(|(operation, times)| MessageTally { operation: OperationId(operation), times });
+    let lists = (prop::collection::vec(tally, 0..3), prop::collection::vec(messages, 0..2));
+    (lists, any_histogram(), any_histogram()).prop_map(|((entries, messages), lag, loop_delay)| {
+        let mut handshakes = Handshakes::default();
+        if lag.len() % 2 == 1 {
+            handshakes.add(HandshakeKind::Resumed, &lag);
+        }
+        Tallies { entries, messages, lag, loop_delay, handshakes }
+    })
 }
 
 fn any_void() -> impl Strategy<Value = Void> {

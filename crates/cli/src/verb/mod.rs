@@ -14,5 +14,6 @@ pub mod probe;
 pub mod report;
 pub mod run;
 pub mod services;
+mod shape;
 mod support;
 pub mod verify;

@@ -3,6 +3,8 @@
 // Each test binary uses its own part.
 #![allow(dead_code)]
 
+pub mod http2;
+
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -116,6 +118,8 @@ pub struct Fixed {
 struct Expected {
     status: u16,
     body: Vec<u8>,
+    messages: u32,
+    trailer: Option<(&'static str, &'static str)>,
 }
 
 struct FixedCheck {
@@ -124,6 +128,8 @@ struct FixedCheck {
     matched: usize,
     /// Some piece of the body was not what it should be.
     differs: bool,
+    messages: u32,
+    trailed: bool,
 }
 
 impl Fixed {
@@ -143,16 +149,23 @@ impl Fixed {
             };
             Framing::Http1.render(OperationId(operation as u16), &request).expect("renders")
         };
-        Self {
-            requests: requests.iter().enumerate().map(render).collect(),
-            expected: Expected { status: 200, body: b"hello".to_vec() },
-            steps: Vec::new(),
-            checks: Vec::new(),
-        }
+        Self::sending(requests.iter().enumerate().map(render).collect())
+    }
+
+    /// Sessions of these requests.
+    pub fn sending(requests: Vec<Rendered>) -> Self {
+        let expected = Expected { status: 200, body: b"hello".to_vec(), messages: 0, trailer: None };
+        Self { requests, expected, steps: Vec::new(), checks: Vec::new() }
     }
 
     pub fn expecting(mut self, status: u16, body: &[u8]) -> Self {
-        self.expected = Expected { status, body: body.to_vec() };
+        self.expected = Expected { status, body: body.to_vec(), ..self.expected };
+        self
+    }
+
+    /// So many messages in each reply, and this field behind them.
+    pub fn streaming(mut self, messages: u32, trailer: (&'static str, &'static str)) -> Self {
+        self.expected = Expected { messages, trailer: Some(trailer), ..self.expected };
         self
     }
 
@@ -164,6 +177,7 @@ impl Fixed {
         self.steps[slot as usize] = step;
         let check = &mut self.checks[slot as usize];
         (check.status, check.matched, check.differs) = (0, 0, false);
+        (check.messages, check.trailed) = (0, false);
         RequestId(step)
     }
 }
@@ -171,7 +185,14 @@ impl Fixed {
 impl Sessions for Fixed {
     fn prepare(&mut self, slots: u32) {
         self.steps = vec![0; slots as usize];
-        let check = || FixedCheck { expected: self.expected.clone(), status: 0, matched: 0, differs: false };
+        let check = || FixedCheck {
+            expected: self.expected.clone(),
+            status: 0,
+            matched: 0,
+            differs: false,
+            messages: 0,
+            trailed: false,
+        };
         self.checks = (0..slots).map(|_| check()).collect();
     }
     fn rewind(&mut self, _substream: u64) {}
@@ -200,10 +221,20 @@ impl Check for FixedCheck {
         self.differs |= !rest.starts_with(bytes);
         self.matched += bytes.len();
     }
+    fn messages(&mut self, count: u32) {
+        self.messages += count;
+    }
+    fn trailers(&mut self, fields: &Head<'_>) {
+        let expected = self.expected.trailer;
+        self.trailed = expected.is_some_and(|(name, value)| fields.field(name) == Some(value.as_bytes()));
+    }
     fn done(&mut self) -> Outcome {
-        if self.status != self.expected.status {
+        let expected = &self.expected;
+        if self.status != expected.status {
             Outcome::Error(ErrorKind::Status)
-        } else if self.differs || self.matched != self.expected.body.len() {
+        } else if self.differs || self.matched != expected.body.len() || self.messages != expected.messages {
+            Outcome::Error(ErrorKind::Check)
+        } else if self.trailed != expected.trailer.is_some() {
             Outcome::Error(ErrorKind::Check)
         } else {
             Outcome::Ok
@@ -225,9 +256,14 @@ pub fn closed(stop: Stop) -> WindowSpec {
 
 /// A generator with one variant, nothing opened yet.
 pub fn generator(address: SocketAddr, settings: Settings, sessions: Fixed) -> Generator {
+    generator_of(Framing::Http1, address, settings, sessions)
+}
+
+/// The same of any framing.
+pub fn generator_of(framing: Framing, address: SocketAddr, settings: Settings, sessions: Fixed) -> Generator {
     let dial = Box::new(TcpDial::to(VARIANT, vec![address]));
     let mut generator = Generator::new(dial, Options::default()).expect("a generator");
-    generator.attach(VARIANT, settings, Framing::Http1, Box::new(sessions));
+    generator.attach(VARIANT, settings, framing, Box::new(sessions));
     generator
 }
 

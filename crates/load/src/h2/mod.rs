@@ -1,0 +1,239 @@
+//! HTTP/2 with prior knowledge (RFC 9113) as a client speaks it, and gRPC's messages on top of it.
+//!
+//! Frames are parsed where they lie and bodies are passed on as they arrive; what is kept of a stream is its place in
+//! its reply, its windows and what its windows do not let go yet. It refuses pushes, which it never allows, priorities,
+//! which it ignores, and everything that RFC 9113 calls an error: where a single reply is in error its stream is reset
+//! and the others go on; where the connection is, or what a peer may make it remember is at its bound, the connection
+//! is broken. There is no upgrade from HTTP/1.1, and no dynamic table in what it sends.
+//!
+//! One folder, one job a file: [`frame`] and [`settings`] are layouts, [`hpack`] header blocks, [`flow`] windows,
+//! [`streams`] the open streams, [`message`] gRPC's borders, [`render`] requests, [`receive`] and [`send`] the codec.
+
+mod flow;
+mod frame;
+pub mod hpack;
+pub(crate) mod message;
+mod receive;
+pub(crate) mod render;
+mod send;
+mod settings;
+mod streams;
+
+use weighbridge_model::quantity::{Nanoseconds, Timestamp};
+use weighbridge_model::record::{ErrorKind, Outcome};
+
+use crate::codec::{Cancel, Codec, Event, Full, In, Out, Sink};
+use crate::request::Rendered;
+use flow::{INITIAL, ReceiveWindow, SendWindow};
+use frame::{Code, FrameHead, LARGEST, flag};
+use receive::{Block, Data, Progress};
+use settings::PeerSettings;
+use streams::{Graves, Slot, Streams};
+
+pub use message::MESSAGE_LIMIT;
+pub use settings::{Http2Settings, Scheme};
+
+/// Size of the dynamic table that we let a peer use: what holds unless we say otherwise.
+const TABLE_SIZE: usize = 4096;
+
+/// How long a peer that allows no stream at all, and has none open, is waited for.
+const STARVED: Nanoseconds = Nanoseconds::from_secs(1);
+
+/// What the connection can still be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// For everything; our preface is not sent yet.
+    Fresh,
+    /// For everything.
+    Running,
+    /// For what is outstanding.
+    Draining,
+    /// For nothing.
+    Over,
+}
+
+/// The state of one HTTP/2 connection.
+#[derive(Debug)]
+pub struct Http2 {
+    ours: Http2Settings,
+    peer: PeerSettings,
+    phase: Phase,
+    streams: Streams,
+    graves: Graves,
+    /// The id of the next stream; beyond the largest, none is left.
+    next: u32,
+    send: SendWindow,
+    receive: ReceiveWindow,
+    hpack: hpack::Decoder,
+    /// The DATA frame whose payload is being passed on.
+    data: Option<Data>,
+    /// The header block whose end has not come.
+    block: Option<Block>,
+    /// Streams with a body that a window holds back.
+    held_back: u32,
+    /// Acknowledgements in the output since it was last empty.
+    acknowledgements: u32,
+    /// Since when the peer has allowed no stream.
+    starved: Option<Timestamp>,
+}
+
+impl Http2 {
+    /// The codec of a fresh connection.
+    pub fn new(settings: Http2Settings) -> Self {
+        Self {
+            ours: settings,
+            peer: PeerSettings::new(),
+            phase: Phase::Fresh,
+            streams: Streams::default(),
+            graves: Graves::default(),
+            next: 1,
+            send: SendWindow::new(INITIAL),
+            receive: ReceiveWindow::new(),
+            hpack: hpack::Decoder::new(TABLE_SIZE),
+            data: None,
+            block: None,
+            held_back: 0,
+            acknowledgements: 0,
+            starved: None,
+        }
+    }
+
+    /// Sends the preface if that is still to be done: it comes before whatever else we write.
+    fn greet(&mut self, out: &mut Out) {
+        if self.phase == Phase::Fresh {
+            self.phase = Phase::Running;
+            frame::preface(out, &self.ours.frame(), self.ours.connection_limit() - INITIAL);
+        }
+    }
+
+    /// Requests that ids are left for.
+    fn ids_left(&self) -> u32 {
+        if self.next > LARGEST { 0 } else { (LARGEST - self.next) / 2 + 1 }
+    }
+
+    /// Takes note that the peer answers no further request; once.
+    fn drain(&mut self, sink: &mut Sink<'_>) {
+        if self.phase == Phase::Running {
+            self.phase = Phase::Draining;
+            sink(Event::Drain);
+        }
+    }
+
+    /// Gives a stream up before its reply is over. Its request must be reported as over where it is not cancelled.
+    fn give_up(&mut self, slot: Slot, code: Code, out: &mut Out) {
+        let stream = self.streams.get(slot).stream;
+        frame::reset_stream(out, stream, code);
+        self.graves.add(stream);
+        self.close(slot);
+    }
+
+    /// Forgets a stream.
+    fn close(&mut self, slot: Slot) {
+        if !self.streams.get(slot).unsent.is_empty() {
+            self.held_back -= 1;
+        }
+        self.streams.remove(slot);
+    }
+
+    /// The connection is of no more use.
+    fn end(&mut self) {
+        self.phase = Phase::Over;
+        self.streams.clear();
+        self.held_back = 0;
+        (self.data, self.block) = (None, None);
+    }
+
+    fn broken(&mut self, sink: &mut Sink<'_>) {
+        self.end();
+        sink(Event::Broken(ErrorKind::Protocol));
+    }
+}
+
+impl Codec for Http2 {
+    fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full> {
+        if self.room() == 0 {
+            return Err(Full);
+        }
+        self.greet(out);
+        self.send_request(id, request, out);
+        Ok(())
+    }
+
+    fn receive(&mut self, input: &mut In<'_>, out: &mut Out, sink: &mut Sink<'_>) {
+        if self.phase == Phase::Over {
+            return;
+        }
+        self.greet(out);
+        if out.is_empty() {
+            self.acknowledgements = 0;
+        }
+        loop {
+            match self.step(input, out, sink) {
+                Ok(Progress::More) => {}
+                Ok(Progress::Starved) => break,
+                Err(frame::Fault) => return self.broken(sink),
+            }
+        }
+        if self.ids_left() == 0 {
+            self.drain(sink);
+        }
+    }
+
+    fn eof(&mut self, sink: &mut Sink<'_>) {
+        for slot in self.streams.slots() {
+            sink(Event::Done(self.streams.get(slot).id, Outcome::Error(ErrorKind::Reset)));
+        }
+        self.end();
+    }
+
+    fn cancel(&mut self, id: u64, out: &mut Out) -> Cancel {
+        if let Some(slot) = self.streams.find_request(id) {
+            self.give_up(slot, Code::Cancel, out);
+        }
+        Cancel::Request
+    }
+
+    /// A peer may stop all streams for a moment; one that goes on doing so is broken, or its requests would wait for
+    /// ever.
+    fn tick(&mut self, now: Timestamp, _out: &mut Out, sink: &mut Sink<'_>) -> Option<Timestamp> {
+        if self.peer.streams > 0 || self.streams.open() > 0 || self.phase != Phase::Running {
+            self.starved = None;
+            return None;
+        }
+        let since = *self.starved.get_or_insert(now);
+        if now.since(since) >= STARVED {
+            self.broken(sink);
+            return None;
+        }
+        Some(since + STARVED)
+    }
+
+    fn room(&self) -> u32 {
+        match self.phase {
+            Phase::Fresh | Phase::Running => {
+                self.peer.streams.saturating_sub(self.streams.open()).min(self.ids_left())
+            }
+            Phase::Draining | Phase::Over => 0,
+        }
+    }
+
+    fn reset(&mut self) {
+        self.end();
+        self.phase = Phase::Fresh;
+        self.peer = PeerSettings::new();
+        self.graves = Graves::default();
+        self.next = 1;
+        self.send = SendWindow::new(INITIAL);
+        self.receive = ReceiveWindow::new();
+        self.hpack.reset();
+        self.acknowledgements = 0;
+        self.starved = None;
+    }
+}
+
+impl FrameHead {
+    /// Whether the frame is its stream's last.
+    fn ends_stream(self) -> bool {
+        self.has(flag::END_STREAM)
+    }
+}

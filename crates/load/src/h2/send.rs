@@ -1,0 +1,119 @@
+//! The sending half: requests as frames, and bodies as far as the windows let them.
+
+use super::Http2;
+use super::flow::SendWindow;
+use super::frame::{FrameHead, flag, kind};
+use super::message::Messages;
+use super::settings::Table;
+use super::streams::Slot;
+use crate::codec::Out;
+use crate::request::Rendered;
+
+/// Bytes of a header block that say "the dynamic table has size zero" (RFC 7541, section 6.3).
+const NO_TABLE: u8 = 0x20;
+
+impl Http2 {
+    /// Opens a stream for a request and sends as much of it as may be sent. There must be room.
+    pub(super) fn send_request(&mut self, id: u64, request: &Rendered, out: &mut Out) {
+        let stream = self.next;
+        self.next += 2;
+        let slot = self.streams.insert(stream, id, request.reply(), self.peer.window);
+        if request.is_call() {
+            self.streams.get_mut(slot).messages = Messages::START;
+        }
+        let body = request.body();
+        self.send_block(stream, request.head(), body.is_empty(), out);
+        if body.is_empty() {
+            return;
+        }
+        let at_once = request.sent_at_once();
+        let place = self.streams.get_mut(slot);
+        let mut sender =
+            Sender { stream, frame: self.peer.frame, connection: &mut self.send, window: &mut place.send };
+        let sent = sender.send(&body[..at_once], body.len(), out);
+        if sent < body.len() {
+            place.unsent.keep(&body[sent..], at_once - sent);
+            self.held_back += 1;
+        }
+    }
+
+    /// Sends a header block, in CONTINUATION frames what the peer does not take in one.
+    fn send_block(&mut self, stream: u32, block: &[u8], ends: bool, out: &mut Out) {
+        let update: &[u8] = match self.peer.table {
+            Table::Due => &[NO_TABLE],
+            Table::Unsaid | Table::Zero => &[],
+        };
+        if !update.is_empty() {
+            self.peer.table = Table::Zero;
+        }
+        let stream_flag = if ends { flag::END_STREAM } else { 0 };
+        let (first, mut rest) = block.split_at(block.len().min(self.peer.frame - update.len()));
+        let last = if rest.is_empty() { flag::END_HEADERS } else { 0 };
+        let length = update.len() + first.len();
+        FrameHead { length, kind: kind::HEADERS, flags: stream_flag | last, stream }.write(out);
+        out.push(update);
+        out.push(first);
+        while !rest.is_empty() {
+            let (next, behind) = rest.split_at(rest.len().min(self.peer.frame));
+            let flags = if behind.is_empty() { flag::END_HEADERS } else { 0 };
+            FrameHead { length: next.len(), kind: kind::CONTINUATION, flags, stream }.write(out);
+            out.push(next);
+            rest = behind;
+        }
+    }
+
+    /// Sends what the windows now let go of a stream's body.
+    pub(super) fn send_more(&mut self, slot: Slot, out: &mut Out) {
+        let place = self.streams.get_mut(slot);
+        let unsent = &mut place.unsent;
+        if unsent.is_empty() {
+            return;
+        }
+        let stream = place.stream;
+        let mut sender =
+            Sender { stream, frame: self.peer.frame, connection: &mut self.send, window: &mut place.send };
+        let sent = sender.send(unsent.ready(), unsent.left(), out);
+        unsent.sent(sent);
+        if unsent.is_empty() {
+            self.held_back -= 1;
+        }
+    }
+
+    /// The same of every stream, the oldest place first.
+    pub(super) fn send_more_of_all(&mut self, out: &mut Out) {
+        for place in 0..self.streams.places() {
+            if self.held_back == 0 || self.send.available() == 0 {
+                return;
+            }
+            if let Some(slot) = self.streams.at(place) {
+                self.send_more(slot, out);
+            }
+        }
+    }
+}
+
+/// Where the bytes of one stream's body go, and how many may.
+struct Sender<'a> {
+    stream: u32,
+    frame: usize,
+    connection: &'a mut SendWindow,
+    window: &'a mut SendWindow,
+}
+
+impl Sender<'_> {
+    /// Sends as much of `bytes` as the windows allow, of a body of which `left` bytes are not sent. Returns how much.
+    fn send(&mut self, bytes: &[u8], left: usize, out: &mut Out) -> usize {
+        let allowed = self.connection.available().min(self.window.available());
+        let count = bytes.len().min(allowed);
+        let mut sent = 0;
+        for piece in bytes[..count].chunks(self.frame) {
+            sent += piece.len();
+            let flags = if sent == left { flag::END_STREAM } else { 0 };
+            FrameHead { length: piece.len(), kind: kind::DATA, flags, stream: self.stream }.write(out);
+            out.push(piece);
+        }
+        self.connection.take(count);
+        self.window.take(count);
+        count
+    }
+}

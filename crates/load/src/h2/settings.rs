@@ -1,0 +1,171 @@
+//! What each side of a connection asks of the other.
+
+use super::flow::INITIAL;
+use super::frame::{FRAME_LIMIT, Fault, LARGEST, setting};
+use crate::codec::UNIT_LIMIT;
+
+/// The scheme that requests name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Scheme {
+    /// Cleartext.
+    #[default]
+    Http,
+    /// Over TLS.
+    Https,
+}
+
+impl Scheme {
+    /// Its name in `:scheme`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+}
+
+/// How we use HTTP/2 on every connection of a variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Http2Settings {
+    /// The scheme that requests name.
+    pub scheme: Scheme,
+    /// How much a server may send on one stream before it hears of us again, in bytes, at most 2³¹ − 1. Less than
+    /// 65,535 holds only from when a server has read our settings.
+    pub stream_window: u32,
+    /// The same of the whole connection, in bytes, from 65,535 to 2³¹ − 1; what is outside is moved to the bound.
+    pub connection_window: u32,
+}
+
+impl Default for Http2Settings {
+    /// 1 MiB a stream and 16 MiB a connection: a reply below half a mebibyte costs no WINDOW_UPDATE of its own.
+    fn default() -> Self {
+        Self { scheme: Scheme::Http, stream_window: 1 << 20, connection_window: 16 << 20 }
+    }
+}
+
+impl Http2Settings {
+    /// The settings frame we send.
+    pub(super) fn frame(&self) -> [(u16, u32); 3] {
+        [
+            (setting::ENABLE_PUSH, 0),
+            (setting::INITIAL_WINDOW_SIZE, self.stream_window.min(LARGEST)),
+            (setting::MAX_HEADER_LIST_SIZE, UNIT_LIMIT as u32),
+        ]
+    }
+
+    /// What a server may send on the connection.
+    pub(super) fn connection_limit(&self) -> u32 {
+        self.connection_window.clamp(INITIAL, LARGEST)
+    }
+}
+
+/// Streams we take for allowed until the peer has said how many: what it is advised to allow (RFC 9113, section 6.5.2).
+const STREAMS_AT_FIRST: u32 = 100;
+
+/// What the peer asks of us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PeerSettings {
+    /// Most streams open at a time.
+    pub streams: u32,
+    /// The window that a stream begins with.
+    pub window: u32,
+    /// Longest payload of a frame.
+    pub frame: usize,
+    /// Whether its first SETTINGS frame came.
+    pub known: Known,
+    /// What our header blocks have to say of the dynamic table.
+    pub table: Table,
+}
+
+/// Whether the peer's settings came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    NotYet,
+    Received,
+}
+
+/// What our header blocks have to say of the dynamic table, which they never use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Table {
+    /// Nothing: the peer never asked for less than what it began with.
+    Unsaid,
+    /// The next block begins with an update to zero (RFC 7541, section 4.2).
+    Due,
+    /// It is zero, which is right whatever the peer asks for.
+    Zero,
+}
+
+impl PeerSettings {
+    /// What holds before the peer has said anything.
+    pub fn new() -> Self {
+        Self {
+            streams: STREAMS_AT_FIRST,
+            window: INITIAL,
+            frame: FRAME_LIMIT,
+            known: Known::NotYet,
+            table: Table::Unsaid,
+        }
+    }
+
+    /// Takes over a SETTINGS frame. Returns by how much the window of open streams changes.
+    pub fn apply(&mut self, payload: &[u8]) -> Result<i64, Fault> {
+        let (entries, []) = payload.as_chunks::<6>() else { return Err(Fault) };
+        let before = i64::from(self.window);
+        if self.known == Known::NotYet {
+            self.known = Known::Received;
+            self.streams = u32::MAX;
+        }
+        for [a, b, value @ ..] in entries {
+            let value = u32::from_be_bytes(*value);
+            match u16::from_be_bytes([*a, *b]) {
+                setting::HEADER_TABLE_SIZE if value < 4096 && self.table == Table::Unsaid => {
+                    self.table = Table::Due;
+                }
+                // A server never takes a push.
+                setting::ENABLE_PUSH if value != 0 => return Err(Fault),
+                setting::MAX_CONCURRENT_STREAMS => self.streams = value,
+                setting::INITIAL_WINDOW_SIZE if value > LARGEST => return Err(Fault),
+                setting::INITIAL_WINDOW_SIZE => self.window = value,
+                setting::MAX_FRAME_SIZE if !(FRAME_LIMIT as u32..1 << 24).contains(&value) => {
+                    return Err(Fault);
+                }
+                setting::MAX_FRAME_SIZE => self.frame = value as usize,
+                _ => {}
+            }
+        }
+        Ok(i64::from(self.window) - before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(entries: &[(u16, u32)]) -> Result<(i64, PeerSettings), Fault> {
+        let payload: Vec<u8> = entries
+            .iter()
+            .flat_map(|(id, value)| [&id.to_be_bytes()[..], &value.to_be_bytes()].concat())
+            .collect();
+        let mut settings = PeerSettings::new();
+        settings.apply(&payload).map(|change| (change, settings))
+    }
+
+    #[test]
+    fn every_setting_is_taken_over_and_unknown_ones_are_ignored() {
+        let (change, settings) =
+            applied(&[(1, 0), (2, 0), (3, 7), (4, 70_000), (5, 20_000), (6, 5), (0x99, 1)]).expect("legal");
+        assert_eq!(change, 70_000 - 65_535);
+        assert_eq!((settings.streams, settings.window, settings.frame), (7, 70_000, 20_000));
+        assert_eq!((settings.known, settings.table), (Known::Received, Table::Due));
+        let (change, settings) = applied(&[]).expect("legal");
+        assert_eq!((change, settings.streams, settings.table), (0, u32::MAX, Table::Unsaid));
+    }
+
+    #[test]
+    fn values_out_of_bounds_are_faults() {
+        for entry in [(2, 1), (4, 1 << 31), (5, 16_383), (5, 1 << 24)] {
+            assert_eq!(applied(&[entry]), Err(Fault), "{entry:?}");
+        }
+        assert_eq!(PeerSettings::new().apply(&[0; 5]), Err(Fault));
+    }
+}

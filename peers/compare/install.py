@@ -1,0 +1,121 @@
+"""Finds the tools and servers, and installs what a registry offers. What cannot be had is said, with the reason.
+
+Programs built from source go to a cache outside the clone, at pinned versions. System packages are installed only as
+root on a system with apt; elsewhere the message names the package.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "weighbridge" / "peers"
+
+
+class Unavailable(Exception):
+    """A program is not to be had here; the message is the reason and what to do."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """How a program is had: at most one of a Debian package, a crate or a Go module, the latter two with a version."""
+
+    program: str
+    package: str | None = None
+    crate: str | None = None
+    module: str | None = None
+    version: str | None = None
+    by_hand: str = ""
+    """What a user does where nothing of the above works."""
+
+
+class Installer:
+    """Looks for programs, in the cache first; installs each at most once in a run."""
+
+    def __init__(self, allowed: bool, cache: pathlib.Path = CACHE) -> None:
+        self.allowed = allowed
+        self.cache = cache
+        self._updated = False
+
+    def find(self, recipe: Recipe) -> str | None:
+        """Its path; a pinned version in the cache goes before the system's. Also where servers usually lie."""
+        usual = [os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin", "/sbin"]
+        return shutil.which(recipe.program, path=os.pathsep.join([str(self._own(recipe) / "bin"), *usual]))
+
+    def _own(self, recipe: Recipe) -> pathlib.Path:
+        """A folder for this version alone, so that another pin is another build."""
+        return self.cache / f"{recipe.program}-{recipe.version}"
+
+    def have(self, recipe: Recipe) -> str:
+        """Path of the program, installed if need be."""
+        if path := self.find(recipe):
+            return path
+        way = self._way(recipe)
+        if way is None:
+            raise Unavailable(f"not installed, and no registry offers it; {recipe.by_hand or 'install it yourself'}")
+        if not self.allowed:
+            raise Unavailable(f"not installed, and --no-install was given; would run `{' '.join(way)}`")
+        self._carry_out(recipe, way)
+        if path := self.find(recipe):
+            return path
+        raise Unavailable(f"`{' '.join(way)}` ended well but `{recipe.program}` is not there")
+
+    def _way(self, recipe: Recipe) -> Sequence[str] | None:
+        if recipe.package:
+            return ("apt-get", "install", "-y", "-qq", "--no-install-recommends", recipe.package)
+        if recipe.crate:
+            root = ("--root", str(self._own(recipe)))
+            return ("cargo", "install", "--locked", "--quiet", *root, f"{recipe.crate}@{recipe.version}")
+        if recipe.module:
+            return ("go", "install", f"{recipe.module}@{recipe.version}")
+        return None
+
+    def _carry_out(self, recipe: Recipe, way: Sequence[str]) -> None:
+        environment = {"DEBIAN_FRONTEND": "noninteractive", "GOBIN": str(self._own(recipe) / "bin")}
+        if way[0] == "apt-get":
+            if os.geteuid() != 0 or not shutil.which("apt-get"):
+                raise Unavailable(
+                    f"not installed; install the package `{recipe.package}` (Debian's name) and run again"
+                )
+            if not self._updated:
+                self._updated = True
+                _build(("apt-get", "update", "-qq"), environment)
+        elif not shutil.which(way[0]):
+            raise Unavailable(f"not installed, and `{way[0]}`, which would build it, is not there either")
+        _build(way, environment)
+
+
+def _build(command: Sequence[str], environment: Mapping[str, str]) -> None:
+    print(f"peers: {' '.join(command)}", file=sys.stderr, flush=True)
+    done = subprocess.run(
+        command,
+        check=False,
+        env=dict(os.environ, **environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        said = " ".join((done.stderr or done.stdout).split())[-300:]
+        raise Unavailable(f"`{' '.join(command)}` ended with {done.returncode}: {said}")
+
+
+def build_bare(source: pathlib.Path, cache: pathlib.Path = CACHE) -> str:
+    """Compiles the bare loop, anew when its source is younger."""
+    program = cache / "bare"
+    if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
+        return str(program)
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        raise Unavailable("no C compiler: install gcc")
+    program.parent.mkdir(parents=True, exist_ok=True)
+    # Another run may be using the old one: written aside, then moved.
+    aside = program.with_name(f"bare.{os.getpid()}")
+    _build((compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-o", str(aside), str(source)), {})
+    aside.replace(program)
+    return str(program)
