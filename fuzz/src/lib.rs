@@ -12,15 +12,18 @@
 //! What it finds is named after what is wrong with it, put into `corpus/<target>/`, and stays there when it is mended.
 //! Inputs named `found-…` reached code that no other input does.
 
+mod commands;
 pub mod experiment;
 pub mod gate;
 pub mod h2_reply;
 pub mod hpack_decode;
 pub mod http1_reply;
 pub mod law;
+pub mod memcached_reply;
 pub mod probe_request;
 pub mod proc_parsers;
 pub mod quantity;
+pub mod resp_reply;
 pub mod run_record;
 pub mod service_toml;
 pub mod shape;
@@ -31,16 +34,18 @@ pub mod url;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 16] = [
     ("experiment", experiment::check),
     ("gate", gate::check),
     ("h2_reply", h2_reply::check),
     ("hpack_decode", hpack_decode::check),
     ("http1_reply", http1_reply::check),
     ("law", law::check),
+    ("memcached_reply", memcached_reply::check),
     ("probe_request", probe_request::check),
     ("proc_parsers", proc_parsers::check),
     ("quantity", quantity::check),
+    ("resp_reply", resp_reply::check),
     ("run_record", run_record::check),
     ("service_toml", service_toml::check),
     ("shape", shape::check),

@@ -1,15 +1,16 @@
-// Command weigh-go is the Go service: the workload pingpong over the protocol
-// http1-json, with net/http.
+// Command weigh-go is the Go service: the workload pingpong over the protocols
+// http1-json and http2-json, with net/http, and grpc (grpc.go).
 //
-// It keeps the contract of services/README.md and holds nothing that the
-// contract does not ask for: no cache of bodies, no log line per request, no
-// tuning. What was decided and why is in README.md.
+// It keeps the contract of services/README.md and holds nothing that it does not
+// ask for: no cache of bodies, no log line per request, no tuning. README.md has why.
 package main
 
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
@@ -18,10 +19,13 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"google.golang.org/grpc"
 )
 
 // Sizes of a body that the contract allows, in bytes.
@@ -42,11 +46,12 @@ const (
 
 // Configuration
 
-// configuration says where to listen; everything else that the environment
-// may say has only one allowed value.
+// configuration says where to listen, and what to speak there.
 type configuration struct {
-	host netip.Addr
-	port uint16
+	host     netip.Addr
+	port     uint16
+	protocol string
+	tls      *tls.Config // nil: cleartext
 }
 
 // readConfiguration reads the environment. The error is the line for stderr.
@@ -63,17 +68,52 @@ func readConfiguration() (configuration, error) {
 			return configuration{}, refusal("PORT", text, "0 to 65535")
 		}
 	}
-	for _, v := range []struct{ name, only string }{{"WORKLOAD", "pingpong"}, {"PROTOCOL", "http1-json"}} {
-		if text := os.Getenv(v.name); text != "" && text != v.only {
-			return configuration{}, refusal(v.name, text, "`"+v.only+"`")
-		}
+	if text := os.Getenv("WORKLOAD"); text != "" && text != "pingpong" {
+		return configuration{}, refusal("WORKLOAD", text, "`pingpong`")
 	}
-	for _, name := range []string{"TLS_CERT", "TLS_KEY", "DIRECT"} {
-		if text := os.Getenv(name); text != "" {
-			return configuration{}, refusal(name, text, "nothing (not supported by this service)")
-		}
+	protocol := "http1-json"
+	if text := os.Getenv("PROTOCOL"); text != "" {
+		protocol = text
 	}
-	return configuration{host, uint16(port)}, nil
+	if !slices.Contains([]string{"http1-json", "http2-json", "grpc"}, protocol) {
+		return configuration{}, refusal("PROTOCOL", protocol, "`http1-json`, `http2-json`, `grpc`")
+	}
+	secure, err := readTLS()
+	if err != nil {
+		return configuration{}, err
+	}
+	if text := os.Getenv("DIRECT"); text != "" {
+		return configuration{}, refusal("DIRECT", text, "nothing (not supported by this service)")
+	}
+	return configuration{host, uint16(port), protocol, secure}, nil
+}
+
+// readTLS reads the certificate and the key that the environment names; it is
+// nil where the environment names none.
+func readTLS() (*tls.Config, error) {
+	files := [2]struct{ name, path string }{{"TLS_CERT", os.Getenv("TLS_CERT")}, {"TLS_KEY", os.Getenv("TLS_KEY")}}
+	if files[0].path == "" && files[1].path == "" {
+		return nil, nil
+	}
+	var texts [2][]byte
+	for i, file := range files {
+		if file.path == "" {
+			return nil, refusal(file.name, "", "a PEM file, since `"+files[1-i].name+"` is set")
+		}
+		text, err := os.ReadFile(file.path)
+		if err != nil {
+			return nil, refusal(file.name, file.path, fmt.Sprintf("a PEM file (%v)", err))
+		}
+		if block, _ := pem.Decode(text); block == nil {
+			return nil, refusal(file.name, file.path, "a PEM file (it has no PEM block)")
+		}
+		texts[i] = text
+	}
+	certificate, err := tls.X509KeyPair(texts[0], texts[1])
+	if err != nil {
+		return nil, refusal("TLS_KEY", files[1].path, fmt.Sprintf("the key of `TLS_CERT` (%v)", err))
+	}
+	return &tls.Config{Certificates: []tls.Certificate{certificate}}, nil
 }
 
 // refusal is the line that refuses a value.
@@ -93,20 +133,29 @@ func number(text string) (int, error) {
 
 // Handlers
 
-// pong answers GET /pong/{n}: p, n - 3 times o, ng. The body is made anew for
-// each request.
+// pong answers GET /pong/{n}. The body is made anew for each request.
 func pong(w http.ResponseWriter, r *http.Request) {
 	size, err := number(r.PathValue("n"))
-	if err != nil || size < smallestBody || size > largestBody {
-		text := fmt.Sprintf("the size must be a whole number from %d to %d", smallestBody, largestBody)
-		problem(w, http.StatusBadRequest, text)
+	if err != nil || !allowed(size) {
+		problem(w, http.StatusBadRequest, wrongSize)
 		return
 	}
+	reply(w, http.StatusOK, "text/plain", bodyOf(size))
+}
+
+// bodyOf is p, size - 3 times o, ng.
+func bodyOf(size int) []byte {
 	body := bytes.Repeat([]byte("o"), size)
 	body[0] = 'p'
 	copy(body[size-2:], "ng")
-	reply(w, http.StatusOK, "text/plain", body)
+	return body
 }
+
+// allowed tells whether the contract allows a body of that many bytes.
+func allowed(size int) bool { return smallestBody <= size && size <= largestBody }
+
+// wrongSize refuses any other size.
+var wrongSize = fmt.Sprintf("the size must be a whole number from %d to %d", smallestBody, largestBody)
 
 // version answers GET /version.
 func version(w http.ResponseWriter, r *http.Request) {
@@ -157,22 +206,38 @@ func router() http.Handler {
 	return mux
 }
 
-// serve serves until the context ends, then until nothing is outstanding or
-// the grace period is over.
-func serve(stop context.Context, listener net.Listener) error {
-	server := &http.Server{Handler: router()}
+// server is what net/http and grpc have in common.
+type server struct {
+	serve  func(net.Listener) error
+	finish func() // takes nothing new, returns when nothing is outstanding
+	cut    func() // ends what is outstanding
+}
+
+// overHTTP is the server for JSON: one version of HTTP each.
+func overHTTP(c configuration) server {
+	s := &http.Server{Handler: router(), TLSConfig: c.tls, Protocols: new(http.Protocols)}
+	s.Protocols.SetHTTP1(c.protocol == "http1-json")
+	s.Protocols.SetHTTP2(c.protocol == "http2-json" && c.tls != nil)
+	s.Protocols.SetUnencryptedHTTP2(c.protocol == "http2-json" && c.tls == nil)
+	serve := s.Serve
+	if c.tls != nil {
+		serve = func(listener net.Listener) error { return s.ServeTLS(listener, "", "") }
+	}
+	return server{serve, func() { s.Shutdown(context.Background()) }, func() { s.Close() }}
+}
+
+// serve serves until the context ends and nothing is outstanding or grace is over.
+func serve(stop context.Context, s server, listener net.Listener) error {
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	go func() { failed <- s.serve(listener) }()
 	select {
 	case err := <-failed:
 		return err
 	case <-stop.Done():
 	}
-	expiry, cancel := context.WithTimeout(context.Background(), grace)
-	defer cancel()
-	if err := server.Shutdown(expiry); err != nil {
-		return server.Close()
-	}
+	// Cut off, finishing has nothing left to wait for.
+	defer time.AfterFunc(grace, s.cut).Stop()
+	s.finish()
 	return nil
 }
 
@@ -211,17 +276,21 @@ func run() {
 		fail(exitConfiguration, fmt.Errorf("`PORT` %d on `HOST` %s cannot be used: %w", c.port, c.host, err))
 	}
 	fmt.Println("ready", listener.Addr().(*net.TCPAddr).Port)
-	if err := serve(stop, listener); err != nil {
+	s := overHTTP(c)
+	if c.protocol == "grpc" {
+		s = overGRPC(c)
+	}
+	if err := serve(stop, s, listener); err != nil {
 		fail(exitBroken, err)
 	}
 }
 
 // versionText is what --version and /version answer: language, its version,
-// library, its version. net/http is part of the standard library.
+// each library, its version. net/http is part of the standard library.
 func versionText() string {
 	// An experiment of the toolchain is named behind a blank.
 	release, _, _ := strings.Cut(strings.TrimPrefix(runtime.Version(), "go"), " ")
-	return fmt.Sprintf("Go %s net/http %s", release, release)
+	return fmt.Sprintf("Go %s net/http %s grpc %s", release, release, grpc.Version)
 }
 
 // fail writes one line on stderr and ends the process.

@@ -1,14 +1,35 @@
-//! Tells the service which compiler and which axum it was built with, for `--version`. Both are asked of
-//! the build (the compiler in use, the lock file), so the answer cannot drift from what runs.
+//! Tells the service which compiler and libraries it was built with, for `--version`, and generates the code of its
+//! gRPC interface. The versions are asked of the build (the compiler in use, the lock file), so the answer cannot
+//! drift from what runs.
 
 use std::env;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
+
+use prost::Message;
+
+/// The interface that all languages share.
+const INTERFACE: &str = "../proto/pong.proto";
 
 fn main() {
     println!("cargo::rerun-if-changed=Cargo.lock");
     println!("cargo::rustc-env=RUST_VERSION={}", rust_version());
     println!("cargo::rustc-env=AXUM_VERSION={}", locked_version("axum"));
+    println!("cargo::rustc-env=TONIC_VERSION={}", locked_version("tonic"));
+    generate();
+}
+
+/// Generates the server's side of the interface, and its description for reflection.
+fn generate() {
+    println!("cargo::rerun-if-changed={INTERFACE}");
+    let files = protox::compile([INTERFACE], ["../proto"]).expect("the interface is valid");
+    let folder = env::var_os("OUT_DIR").expect("cargo sets `OUT_DIR` for build scripts");
+    fs::write(Path::new(&folder).join("pong.bin"), files.encode_to_vec()).expect("`OUT_DIR` can be written");
+    tonic_prost_build::configure()
+        .build_client(false)
+        .compile_fds(files)
+        .expect("the interface can be put into Rust");
 }
 
 /// The second word of `rustc --version`, such as `1.95.0`.

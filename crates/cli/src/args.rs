@@ -76,9 +76,11 @@ pub enum Verb {
   weigh load -c 16 -d 30s -r 5000 http://127.0.0.1:8080/
   weigh load --profile 'ramp:1000/s..5000/s over 30s' http://127.0.0.1:8080/
   weigh load --sessions 50 --length geometric:mean=10 --think 20ms http://127.0.0.1:8080/
-  weigh load http://127.0.0.1:8080/ http://127.0.0.1:8081/   # the second against the first")]
+  weigh load http://127.0.0.1:8080/ http://127.0.0.1:8081/   # the second against the first
+  weigh load redis://127.0.0.1 -X 'SET k v' -X 'GET k' --pipeline 16
+  weigh load memcached://127.0.0.1 -X 'get k'")]
 pub struct Load {
-    /// One URL: closed or open load on it. Two or more: alternated in short windows, the first is the baseline.
+    /// `http://`, `redis://` or `memcached://`. One URL: closed or open load on it. Two or more: alternated in short windows, the first is the baseline.
     #[arg(required = true, value_name = "URL")]
     pub urls: Vec<String>,
     /// Connections [default: 1; where requests or sessions arrive 16].
@@ -148,7 +150,19 @@ pub struct Load {
     /// Time of load before measuring [default: none for one URL, 200ms for several].
     #[arg(long)]
     pub warmup: Option<Nanoseconds>,
-    /// Requests outstanding per connection (HTTP/1.1 pipelining).
+    /// Command for `redis://` or `memcached://`, words quoted as for `redis-cli`; repeated: drawn with equal shares.
+    #[arg(short = 'X', long = "command", value_name = "COMMAND")]
+    pub commands: Vec<String>,
+    /// Version of Redis' protocol; 3 is chosen by `HELLO 3`.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=3))]
+    pub resp: u8,
+    /// User at Redis.
+    #[arg(long, requires = "password")]
+    pub username: Option<String>,
+    /// Password at Redis; `env:NAME` is read from the environment.
+    #[arg(long)]
+    pub password: Option<String>,
+    /// Requests outstanding per connection (pipelining).
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub pipeline: u32,
     /// A new connection for each request.
@@ -160,6 +174,9 @@ pub struct Load {
     /// How `https://` is spoken.
     #[command(flatten)]
     pub tls: TlsFlags,
+    /// Connect to this Unix socket instead of the URL's host and port.
+    #[arg(long, value_name = "PATH", conflicts_with = "connect_to")]
+    pub unix: Option<PathBuf>,
     /// Seed of everything random.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,

@@ -12,8 +12,8 @@ use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
 use weighbridge_lab::logs::{excerpt, last_lines};
 use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_lab::service::Service;
-use weighbridge_load::dial::{ResolveError, resolve};
-use weighbridge_model::experiment::{Readiness, Target, Variant, WorkloadSpec};
+use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
+use weighbridge_model::experiment::{Readiness, Target, Url, Variant, WorkloadSpec};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{ServiceFacts, VariantId};
 use weighbridge_workload::Address;
@@ -38,7 +38,7 @@ pub(crate) enum Recipe {
     /// A program of the user's own, with the digest of the files that its command names.
     Command { argv: Vec<String>, ready: Ready, hash: Option<String> },
     /// A server that somebody else runs.
-    Url { address: Address, addresses: Vec<SocketAddr> },
+    Url { address: Address, addresses: Vec<Endpoint> },
 }
 
 /// Why a variant cannot be prepared or started.
@@ -88,6 +88,14 @@ pub enum ActorError {
     },
 }
 
+/// Where a URL's server is reached: its host's addresses, or the Unix socket that leads to it.
+pub(crate) fn endpoints(url: &Url, unix: Option<&Path>) -> Result<Vec<Endpoint>, ResolveError> {
+    match unix {
+        Some(path) => Ok(vec![Endpoint::Unix(path.to_owned())]),
+        None => Ok(resolve(&url.host, url.port)?.into_iter().map(Endpoint::Tcp).collect()),
+    }
+}
+
 impl Recipe {
     /// Finds out how to start `variant`. Services are taken from `catalog`, built already.
     pub fn new(variant: &Variant, service: Option<Service>) -> Result<Self, ActorError> {
@@ -106,8 +114,7 @@ impl Recipe {
                 },
             },
             Target::Url(url) => {
-                let resolved = resolve(&url.host, url.port);
-                let addresses = resolved
+                let addresses = endpoints(url, variant.unix.as_deref())
                     .map_err(|source| ActorError::Resolve { variant: variant.name.clone(), source })?;
                 Self::Url {
                     address: Address { authority: url.authority(), base: url.path.clone() },
@@ -127,7 +134,7 @@ impl Recipe {
     }
 
     /// Where a server that is not ours is reached.
-    pub fn addresses(&self) -> &[SocketAddr] {
+    pub fn addresses(&self) -> &[Endpoint] {
         match self {
             Self::Url { addresses, .. } => addresses,
             _ => &[],
@@ -154,7 +161,7 @@ pub(crate) struct Actor {
     pub variant: VariantId,
     pub name: String,
     pub address: Address,
-    pub addresses: Vec<SocketAddr>,
+    pub addresses: Vec<Endpoint>,
     pub facts: ServiceFacts,
     pub secured: Secured,
     running: Option<Running>,
@@ -206,7 +213,7 @@ impl Stage<'_> {
             variant: id,
             name: variant.name.clone(),
             address: Address { authority: format!("127.0.0.1:{}", running.port()), base: "/".to_owned() },
-            addresses: vec![SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), running.port())],
+            addresses: vec![SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), running.port()).into()],
             facts: ServiceFacts {
                 version: version.map(str::to_owned),
                 binary_sha256: hash.map(str::to_owned),
@@ -230,7 +237,9 @@ fn service_launch(
     let workload = match workload {
         WorkloadSpec::Pingpong { .. } => "pingpong",
         // The user's own requests ask whatever the service's default workload offers.
-        WorkloadSpec::Http { .. } => service.workloads().first().map_or("pingpong", String::as_str),
+        WorkloadSpec::Http { .. } | WorkloadSpec::Commands { .. } => {
+            service.workloads().first().map_or("pingpong", String::as_str)
+        }
     };
     service.launch(workload, variant.protocol.name(), stdout, stderr)
 }
@@ -306,7 +315,7 @@ impl Actor {
     fn elsewhere(
         id: VariantId,
         variant: &Variant,
-        (address, addresses): (Address, Vec<SocketAddr>),
+        (address, addresses): (Address, Vec<Endpoint>),
         secured: Secured,
     ) -> Self {
         Self {
@@ -397,9 +406,13 @@ pub(crate) fn find_service(
 ) -> Result<Service, String> {
     let Target::Service { name } = &variant.target else { return Err("not a service".to_owned()) };
     let service = catalog.get(name).map_err(|error| error.to_string())?;
-    if let WorkloadSpec::Pingpong { .. } = workload {
-        service.offers("pingpong", variant.protocol.name()).map_err(|error| error.to_string())?;
-    }
+    let protocol = variant.protocol.name();
+    let offered = match workload {
+        WorkloadSpec::Pingpong { .. } => service.offers("pingpong", protocol),
+        // The user's own requests may ask whatever the service has.
+        _ => service.speaks(protocol),
+    };
+    offered.map_err(|error| error.to_string())?;
     service.probe().map_err(|error| error.to_string())?;
     Ok(service)
 }

@@ -1,9 +1,10 @@
 //! Correctness first: every kind of request is asked of every variant, and the answers must agree before timing.
 
-use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
+use weighbridge_load::dial::Endpoint;
 use weighbridge_load::exchange::{ExchangeError, Limits, exchange};
+use weighbridge_load::request::Framing;
 use weighbridge_load::{Stack, TlsClient};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_workload::{Received, Workload};
@@ -55,7 +56,7 @@ pub enum AnswerError {
 /// A variant that can be asked.
 pub(crate) struct Asked<'a> {
     pub name: &'a str,
-    pub addresses: &'a [SocketAddr],
+    pub addresses: &'a [Endpoint],
     pub tls: Option<&'a TlsClient>,
     pub workload: &'a Workload,
 }
@@ -117,8 +118,12 @@ pub(crate) fn compare(
     Ok(())
 }
 
-/// The request line, which says more than the operation's name where an operation has several kinds.
+/// The request line, which says more than the operation's name where an operation has several kinds. A command's name
+/// says what its bytes do.
 fn request_name(workload: &Workload, kind: usize) -> String {
+    if matches!(workload.framing(), Framing::Memcached | Framing::Resp) {
+        return workload.name(kind).to_owned();
+    }
     let bytes = workload.rendered(kind).bytes();
     let line = bytes.split(|b| *b == b'\r').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);

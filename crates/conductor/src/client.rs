@@ -1,7 +1,6 @@
 //! The client: one thread on the client's core that owns the generator. Everyone else asks it and sleeps meanwhile.
 
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
@@ -9,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use weighbridge_lab::cores::{CoreId, pin_current_thread};
-use weighbridge_load::dial::{AfterFailure, Dial, TcpDial};
+use weighbridge_load::dial::{AfterFailure, Dial, Endpoint, TcpDial};
 use weighbridge_load::generator::{Generator, Options};
 use weighbridge_model::record::VariantId;
 
@@ -63,7 +62,7 @@ impl Client {
     }
 
     /// Sets where a variant's connections go.
-    pub fn direct(&self, variant: VariantId, addresses: Vec<SocketAddr>) {
+    pub fn direct(&self, variant: VariantId, addresses: impl IntoIterator<Item: Into<Endpoint>>) {
         self.dial.lock().set(variant, addresses);
     }
 

@@ -68,7 +68,7 @@ pub(crate) fn measure(
         writer,
         sink,
     };
-    let theirs: Vec<_> = prepared.recipes.iter().flat_map(Recipe::addresses).copied().collect();
+    let theirs: Vec<_> = prepared.recipes.iter().flat_map(Recipe::addresses).cloned().collect();
     if client_core(&cores, &theirs).is_none() {
         course.question.cores.placement = judge::Placement::Shared;
     }
@@ -122,7 +122,7 @@ impl<'a> Shop<'a> {
         };
         let lab = Lab::new(&name, guardian, registry).called_off_by(options.control.window.clone());
         // A server of somebody else's may be bound to the core that would be ours.
-        let theirs: Vec<_> = recipes.iter().flat_map(Recipe::addresses).copied().collect();
+        let theirs: Vec<_> = recipes.iter().flat_map(Recipe::addresses).cloned().collect();
         let core = if theirs.is_empty() { Some(cores.client()) } else { client_core(cores, &theirs) };
         let client = Client::start(core, options.control.window.clone())?;
         std::fs::create_dir_all(logs).map_err(|source| RunError::Logs { path: logs.to_owned(), source })?;

@@ -57,8 +57,17 @@ pub(crate) fn redacted(experiment: &Experiment) -> Experiment {
         }
     };
     for point in &mut experiment.points {
-        if let WorkloadSpec::Http { requests, .. } = &mut point.workload {
-            requests.iter_mut().for_each(|request| hide(&mut request.headers));
+        match &mut point.workload {
+            WorkloadSpec::Http { requests, .. } => {
+                requests.iter_mut().for_each(|request| hide(&mut request.headers));
+            }
+            WorkloadSpec::Commands { setup, .. } => {
+                let given = setup.password.as_mut().filter(|password| !password.starts_with("env:"));
+                if let Some(password) = given {
+                    *password = redacted_value(password).into_owned();
+                }
+            }
+            WorkloadSpec::Pingpong { .. } => {}
         }
     }
     experiment.variants.iter_mut().for_each(|variant| hide(&mut variant.env));

@@ -425,7 +425,11 @@ fn check_remote(experiment: &Experiment, shapes: &[Shape], allowed: bool) -> Res
         let Some(rate) = shape.peak_rate() else { continue };
         for variant in &experiment.variants {
             let Target::Url(url) = &variant.target else { continue };
-            if rate.get() > REMOTE_RATE && !allowed && is_public(&url.host, url.port) {
+            if variant.unix.is_none()
+                && rate.get() > REMOTE_RATE
+                && !allowed
+                && is_public(&url.host, url.port)
+            {
                 let (variant, host) = (variant.name.clone(), url.host.clone());
                 return Err(RunError::Remote { variant, host, rate: rate.get() });
             }

@@ -1,6 +1,6 @@
 //! One server under one load, without blocks or variants: what `weigh load URL` measures.
 
-use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
 
@@ -8,7 +8,7 @@ use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::{CoreId, CoreLayout, parse_core_list, pin_current_thread};
 use weighbridge_lab::ports::listener_of;
 use weighbridge_lab::procfs::Pid;
-use weighbridge_load::dial::{ResolveError, TcpDial, resolve};
+use weighbridge_load::dial::{Endpoint, ResolveError, TcpDial};
 use weighbridge_load::generator::{self, ConnectError, Generator, Progress, Trouble, WindowSpec};
 use weighbridge_load::pace::Part;
 use weighbridge_load::window::{OpenEnd, Stop};
@@ -18,6 +18,7 @@ use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{Handshakes, Tallies, VariantId, WindowEnd, WindowFigures};
 use weighbridge_workload::{Address, Workload, WorkloadError};
 
+use crate::actor::endpoints;
 use crate::block::settings;
 use crate::control::{Ask, Control};
 use crate::shape::{Shape, Slice};
@@ -41,6 +42,10 @@ pub struct Single {
     pub tls: Option<TlsSpec>,
     /// Where to connect instead of the URL's host and port.
     pub connect_to: Option<(String, u16)>,
+    /// The Unix socket that leads to the server, instead of a host and port.
+    pub unix: Option<PathBuf>,
+    /// What is spoken there.
+    pub protocol: Protocol,
     /// What to ask.
     pub workload: WorkloadSpec,
     /// How to ask; its warm-up is time of load before measuring.
@@ -129,9 +134,11 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
     if threads > connections {
         return Err(SingleError::Threads { threads, connections });
     }
-    let (host, port) =
-        single.connect_to.clone().unwrap_or_else(|| (single.url.host.clone(), single.url.port));
-    let addresses = resolve(&host, port)?;
+    let mut target = single.url.clone();
+    if let Some((host, port)) = single.connect_to.clone() {
+        (target.host, target.port) = (host, port);
+    }
+    let addresses = endpoints(&target, single.unix.as_deref())?;
     let layout = CoreLayout::detect().ok();
     let cores = layout.as_ref().map(|layout| client_cores(layout, &addresses, threads as usize));
     // Of several threads for which there are too few cores nothing is said: they are the scheduler's to place.
@@ -139,8 +146,7 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
     let cores = cores.unwrap_or_default();
     let address = Address { authority: single.url.authority(), base: single.url.path.clone() };
     let environment = |name: &str| std::env::var(name).ok();
-    let workload =
-        Workload::new(&single.workload, &single.load, Protocol::Http1Json, &address, &environment)?;
+    let workload = Workload::new(&single.workload, &single.load, single.protocol, &address, &environment)?;
     let tls = single.tls.as_ref().map(|spec| tls::client(spec, &single.url.host, None)).transpose()?;
     let mut restarts = 0;
     loop {
@@ -182,7 +188,7 @@ type Bound<'a> = (&'a Workload, Option<&'a TlsClient>);
 fn attempt(
     single: &Single,
     cores: &[CoreId],
-    addresses: &[SocketAddr],
+    addresses: &[Endpoint],
     bound: Bound<'_>,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Vec<Shared>, SingleError> {
@@ -268,7 +274,7 @@ impl Share<'_> {
     fn run(
         &self,
         core: Option<CoreId>,
-        addresses: Vec<SocketAddr>,
+        addresses: Vec<Endpoint>,
         bound: Bound<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Shared, SingleError> {
@@ -295,7 +301,7 @@ impl Share<'_> {
     /// A generator with its connections open and the server warm, and the handshakes of those connections.
     fn prepare(
         &self,
-        addresses: Vec<SocketAddr>,
+        addresses: Vec<Endpoint>,
         (workload, tls): Bound<'_>,
     ) -> Result<(Generator, Handshakes), SingleError> {
         let options = generator::Options { stop: self.single.control.window.clone(), ..Default::default() };
@@ -332,15 +338,15 @@ impl Share<'_> {
 
 /// The core for the client's thread: the last one that no server at these addresses is bound to, or `None` where they
 /// leave none. A server that may run on every core counts for nothing: the scheduler will move it away.
-pub(crate) fn client_core(layout: &CoreLayout, addresses: &[SocketAddr]) -> Option<CoreId> {
+pub(crate) fn client_core(layout: &CoreLayout, addresses: &[Endpoint]) -> Option<CoreId> {
     let (all, bound) = cores_and_bound(layout, addresses);
     free_core(&all, &bound)
 }
 
 /// All cores, the client's last, and those of each local server that is bound to some of them.
-fn cores_and_bound(layout: &CoreLayout, addresses: &[SocketAddr]) -> (Vec<CoreId>, Vec<Vec<CoreId>>) {
+fn cores_and_bound(layout: &CoreLayout, addresses: &[Endpoint]) -> (Vec<CoreId>, Vec<Vec<CoreId>>) {
     let all: Vec<CoreId> = layout.service().iter().copied().chain([layout.client()]).collect();
-    let local = addresses.iter().filter(|address| address.ip().is_loopback());
+    let local = addresses.iter().filter_map(Endpoint::tcp).filter(|address| address.ip().is_loopback());
     let bound = local.filter_map(|address| allowed_cores(listener_of(address.port()).pid()?));
     let bound = bound.filter(|cores| !all.iter().all(|core| cores.contains(core))).collect();
     (all, bound)
@@ -348,7 +354,7 @@ fn cores_and_bound(layout: &CoreLayout, addresses: &[SocketAddr]) -> (Vec<CoreId
 
 /// A core for each of so many threads of the client: the last ones that no server at these addresses is bound to, as long
 /// as one core is left for servers. None at all where there are too few.
-fn client_cores(layout: &CoreLayout, addresses: &[SocketAddr], threads: usize) -> Vec<CoreId> {
+fn client_cores(layout: &CoreLayout, addresses: &[Endpoint], threads: usize) -> Vec<CoreId> {
     if threads == 1 {
         return client_core(layout, addresses).into_iter().collect();
     }

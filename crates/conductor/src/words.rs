@@ -24,6 +24,10 @@ fn workload(spec: &WorkloadSpec) -> String {
             )
         }
         WorkloadSpec::Http { requests, .. } => format!("http, {} kinds of request", requests.len()),
+        WorkloadSpec::Commands { commands, .. } => match &commands[..] {
+            [one] => format!("commands, {}", one.name),
+            several => format!("commands, {} kinds", several.len()),
+        },
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::service::{FILE, Service, ServiceError};
+use crate::service::{FILE, Service, ServiceError, Tls};
 
 /// The folder that is sought.
 const FOLDER: &str = "services";
@@ -74,6 +74,10 @@ pub struct Listing {
     pub name: String,
     /// Its language; `None` where its file is wrong.
     pub language: Option<String>,
+    /// The protocols it speaks; none where its file is wrong.
+    pub protocols: Vec<String>,
+    /// Whether it speaks TLS over each of them.
+    pub tls: bool,
     /// Whether it can be used.
     pub status: Status,
     /// Its answer to `--version`; `None` where it is not built yet.
@@ -158,32 +162,28 @@ impl Catalog {
 }
 
 fn listing(name: &str, service: &Result<Service, ServiceError>) -> Listing {
-    let unavailable = |language: Option<&Service>, reason: String| Listing {
+    let line = |service: Option<&Service>, status, version, reason| Listing {
         name: name.to_owned(),
-        language: language.map(|service| service.language().to_owned()),
-        status: Status::Unavailable,
-        version: None,
-        reason: Some(reason),
+        language: service.map(|service| service.language().to_owned()),
+        protocols: service.map(|service| service.protocols().to_vec()).unwrap_or_default(),
+        tls: service.is_some_and(|service| service.tls() == Tls::Offered),
+        status,
+        version,
+        reason,
     };
     let service = match service {
         Ok(service) => service,
-        Err(error) => return unavailable(None, error.to_string()),
+        Err(error) => return line(None, Status::Unavailable, None, Some(error.to_string())),
     };
     if let Err(error) = service.probe() {
-        return unavailable(Some(service), error.to_string());
+        return line(Some(service), Status::Unavailable, None, Some(error.to_string()));
     }
     let (version, reason) = match service.version() {
         Ok(version) => (Some(version), None),
         Err(_) if service.binary_sha256().is_none() => (None, Some("not built yet".to_owned())),
         Err(error) => (None, Some(error.to_string())),
     };
-    Listing {
-        name: name.to_owned(),
-        language: Some(service.language().to_owned()),
-        status: Status::Available,
-        version,
-        reason,
-    }
+    line(Some(service), Status::Available, version, reason)
 }
 
 /// The name closest to `wanted`, if at most a third of it would have to change.
@@ -299,13 +299,16 @@ mod tests {
         let line = Listing {
             name: "go".to_owned(),
             language: Some("Go".to_owned()),
+            protocols: vec!["grpc".to_owned()],
+            tls: true,
             status: Status::Available,
             version: None,
             reason: None,
         };
         let json = serde_json::to_string(&line).expect("plain data");
-        let wanted = r#"{"name":"go","language":"Go","status":"available","version":null,"reason":null}"#;
-        assert_eq!(json, wanted);
+        let (head, tail) = json.split_once(r#""status""#).expect("it has a status");
+        assert_eq!(head, r#"{"name":"go","language":"Go","protocols":["grpc"],"tls":true,"#);
+        assert_eq!(tail, r#":"available","version":null,"reason":null}"#);
     }
 
     #[test]

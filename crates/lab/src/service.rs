@@ -40,6 +40,8 @@ struct WireService {
     language: String,
     workloads: Vec<String>,
     protocols: Vec<String>,
+    #[serde(default)]
+    tls: bool,
     freeze: WireFreeze,
     period: Option<String>,
     toolchain: WireToolchain,
@@ -76,6 +78,15 @@ pub enum Freezing {
     Unsafe,
 }
 
+/// Whether a service speaks TLS where it is given a certificate and a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tls {
+    /// It does, over each of its protocols.
+    Offered,
+    /// It refuses both.
+    Absent,
+}
+
 /// A program under test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
@@ -84,6 +95,7 @@ pub struct Service {
     language: String,
     workloads: Vec<String>,
     protocols: Vec<String>,
+    tls: Tls,
     freezing: Freezing,
     period: Option<Nanoseconds>,
     probe: Vec<String>,
@@ -145,6 +157,12 @@ pub enum ServiceError {
         wanted: String,
         /// What there is.
         offered: Vec<String>,
+    },
+    /// It does not offer TLS, which an experiment wants.
+    #[error("service `{service}` does not offer TLS; take `tls` away from its variant, or another service")]
+    NoTls {
+        /// The service.
+        service: String,
     },
     /// Its build command cannot be executed, or the log not be written.
     #[error("could not run `{command}` to build `{service}` with the log `{}`: {source}", log.display())]
@@ -255,6 +273,7 @@ impl Service {
             language: wire.language,
             workloads: wire.workloads,
             protocols: wire.protocols,
+            tls: if wire.tls { Tls::Offered } else { Tls::Absent },
             freezing: match wire.freeze {
                 WireFreeze::Safe => Freezing::Safe,
                 WireFreeze::Unsafe => Freezing::Unsafe,
@@ -287,6 +306,10 @@ impl Service {
     pub fn protocols(&self) -> &[String] {
         &self.protocols
     }
+    /// Whether it offers TLS.
+    pub const fn tls(&self) -> Tls {
+        self.tls
+    }
     /// Whether it may be frozen.
     pub const fn freezing(&self) -> Freezing {
         self.freezing
@@ -301,18 +324,39 @@ impl Service {
     /// # Errors
     /// [`ServiceError::NotOffered`].
     pub fn offers(&self, workload: &str, protocol: &str) -> Result<(), ServiceError> {
-        let wanted = [("workload", workload, &self.workloads), ("protocol", protocol, &self.protocols)];
-        for (what, wanted, offered) in wanted {
-            if !offered.iter().any(|name| name == wanted) {
-                return Err(ServiceError::NotOffered {
-                    service: self.name.clone(),
-                    what,
-                    wanted: wanted.to_owned(),
-                    offered: offered.clone(),
-                });
-            }
+        self.has("workload", workload, &self.workloads)?;
+        self.speaks(protocol)
+    }
+
+    /// Whether it speaks a protocol, whatever is asked over it.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotOffered`].
+    pub fn speaks(&self, protocol: &str) -> Result<(), ServiceError> {
+        self.has("protocol", protocol, &self.protocols)
+    }
+
+    fn has(&self, what: &'static str, wanted: &str, offered: &[String]) -> Result<(), ServiceError> {
+        if offered.iter().any(|name| name == wanted) {
+            return Ok(());
         }
-        Ok(())
+        Err(ServiceError::NotOffered {
+            service: self.name.clone(),
+            what,
+            wanted: wanted.to_owned(),
+            offered: offered.to_vec(),
+        })
+    }
+
+    /// Whether it speaks TLS.
+    ///
+    /// # Errors
+    /// [`ServiceError::NoTls`].
+    pub fn offers_tls(&self) -> Result<(), ServiceError> {
+        match self.tls {
+            Tls::Offered => Ok(()),
+            Tls::Absent => Err(ServiceError::NoTls { service: self.name.clone() }),
+        }
     }
 
     /// Asks its toolchain whether it is there.
@@ -514,6 +558,10 @@ command = ["bin/weigh-go"]
         service.offers("pingpong", "http1-json").expect("it offers that");
         let error = service.offers("pingpong", "grpc").expect_err("no grpc");
         assert_eq!(error.to_string(), "service `go` has no protocol `grpc`; it has `http1-json`");
+        let error = service.offers_tls().expect_err("no TLS").to_string();
+        assert!(error.starts_with("service `go` does not offer TLS; "), "{error}");
+        let safe = parse(&GO.replace("freeze", "tls = true\nfreeze")).expect("a right file");
+        safe.offers_tls().expect("it offers that");
     }
 
     #[test]

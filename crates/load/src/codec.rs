@@ -9,7 +9,9 @@ use weighbridge_model::record::{ErrorKind, Outcome};
 
 use crate::h2::Http2;
 use crate::http1::Http1;
+use crate::memcached::Memcached;
 use crate::request::Rendered;
+use crate::resp::Resp;
 
 /// Longest head, chunk line or other unit that must be whole before it can be read; longer is a protocol error.
 pub const UNIT_LIMIT: usize = 256 * 1024;
@@ -120,7 +122,8 @@ pub enum Event<'a> {
     /// That many whole messages inside a reply (streaming protocols). Their bytes were reported as data before,
     /// without whatever delimits messages on the wire; no piece of data is of two messages.
     Message(u64, u32),
-    /// The fields behind a reply's body (HTTP/2 trailers; the status is that of the head). At most once, after all
+    /// The fields behind a reply's body (HTTP/2 trailers; the status is that of the head), or a status that the reply
+    /// only then turned out to have (an error behind the first value: memcached, Redis). At most once, after all
     /// data. Not reported where nothing can depend on them.
     Trailers(u64, Head<'a>),
     /// The reply is over. `Ok` means whole by the protocol's rules; whether it is right is the check's business.
@@ -189,6 +192,10 @@ pub enum AnyCodec {
     Http1(Http1),
     /// HTTP/2; boxed, because its state is several times as large as the others'.
     Http2(Box<Http2>),
+    /// memcached's text protocol.
+    Memcached(Memcached),
+    /// Redis' protocol.
+    Resp(Resp),
 }
 
 /// Calls one method of whichever codec it is.
@@ -197,6 +204,8 @@ macro_rules! each {
         match $any {
             AnyCodec::Http1($codec) => $call,
             AnyCodec::Http2($codec) => $call,
+            AnyCodec::Memcached($codec) => $call,
+            AnyCodec::Resp($codec) => $call,
         }
     };
 }

@@ -164,8 +164,17 @@ pub(crate) struct Connection {
     tls: Option<Box<TlsSession>>,
     /// Received bytes the codec has not consumed.
     rest: Vec<u8>,
-    /// The kernel's counts when the window began.
+    /// The counts when the window began.
     baseline: Traffic,
+    /// Bytes written to and read from the socket since it was opened.
+    moved: Moved,
+}
+
+/// Bytes that went through a socket, counted here because not every kind of socket has counts of the kernel's.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moved {
+    written: u64,
+    read: u64,
 }
 
 impl Lane {
@@ -243,6 +252,7 @@ impl Connection {
             tls: stack.tls.clone().map(|client| Box::new(TlsSession::new(client))),
             rest: Vec::new(),
             baseline: Traffic::default(),
+            moved: Moved::default(),
         }
     }
 
@@ -323,7 +333,10 @@ impl Connection {
         }
         while !wire.is_empty() {
             match sys::send(socket.as_fd(), wire.pending()) {
-                Ok(count) => wire.wrote(count),
+                Ok(count) => {
+                    wire.wrote(count);
+                    self.moved.written += count as u64;
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.writing = Writing::Blocked;
                     return Ok(());
@@ -352,6 +365,7 @@ impl Connection {
                     return Received::Ended;
                 }
                 Ok(count) => {
+                    self.moved.read += count as u64;
                     let now = sys::clock();
                     if let Some(end) = self.take(&mut buffer[..held + count], now, judges) {
                         return end;
@@ -551,11 +565,11 @@ impl Connection {
 
     /// Becomes open.
     pub fn open(&mut self, socket: OwnedFd, now: Timestamp) {
+        self.baseline = Traffic::default();
+        self.moved = Moved::default();
         self.link = Link::Open { socket };
         self.opened = now;
         self.started = 0;
-        // The kernel counts the connect itself as one byte acknowledged.
-        self.baseline = Traffic { sent: Bytes::new(1), ..Traffic::default() };
     }
 
     /// Drops the socket and everything that belonged to it; not to be opened again before `retry_at`. Requests must
@@ -588,15 +602,24 @@ impl Connection {
             lane.planned = None;
             lane.onward = None;
         }
-        if let Link::Open { socket } = &self.link {
-            self.baseline = sys::traffic(socket.as_fd());
+        if let Some(counts) = self.counts() {
+            self.baseline = counts;
         }
     }
 
-    /// The kernel's counts since the window began.
+    /// The kernel's counts since the socket was opened; where it keeps none, the bytes as they were counted here and
+    /// no segments.
+    fn counts(&self) -> Option<Traffic> {
+        let Link::Open { socket } = &self.link else { return None };
+        let Moved { written, read } = self.moved;
+        let own = || Traffic { sent: Bytes::new(written), received: Bytes::new(read), ..Traffic::default() };
+        Some(sys::traffic(socket.as_fd()).unwrap_or_else(own))
+    }
+
+    /// The counts since the window began.
     pub fn traffic(&self) -> Traffic {
-        let Link::Open { socket } = &self.link else { return Traffic::default() };
-        let (now, before) = (sys::traffic(socket.as_fd()), self.baseline);
+        let Some(now) = self.counts() else { return Traffic::default() };
+        let before = self.baseline;
         let bytes = |now: Bytes, before: Bytes| Bytes::new(now.get().saturating_sub(before.get()));
         Traffic {
             sent: bytes(now.sent, before.sent),

@@ -1,14 +1,50 @@
-//! How a connection begins: a trait that hands the loop non-blocking sockets, and its plain TCP form.
+//! How a connection begins: a trait that hands the loop non-blocking sockets, and its plain form, TCP or Unix.
 //!
 //! A dialler begins connecting and returns at once. It refuses to wait, to time and to retry: the loop does that.
 
+use std::fmt;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::path::PathBuf;
 
 use weighbridge_model::record::VariantId;
 
 use crate::sys;
+
+/// Where a connection goes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Endpoint {
+    /// An IP address and a TCP port.
+    Tcp(SocketAddr),
+    /// The path of a Unix stream socket, at most 107 bytes.
+    Unix(PathBuf),
+}
+
+impl Endpoint {
+    /// The address, where it is one of TCP.
+    pub fn tcp(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(address) => Some(*address),
+            Self::Unix(_) => None,
+        }
+    }
+}
+
+impl From<SocketAddr> for Endpoint {
+    fn from(address: SocketAddr) -> Self {
+        Self::Tcp(address)
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
 
 /// Whether a dialler has another address to offer after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +81,7 @@ pub trait Dial: Send {
 /// The addresses of one variant.
 #[derive(Debug, Default)]
 struct Peer {
-    addresses: Vec<SocketAddr>,
+    addresses: Vec<Endpoint>,
     /// The address the next dial goes to.
     current: usize,
     /// Which address each socket in the making goes to.
@@ -54,8 +90,8 @@ struct Peer {
     failed: Vec<usize>,
 }
 
-/// Plain TCP: per variant a list of addresses; after a failed connect the next address is tried next. `TCP_NODELAY`
-/// is set.
+/// Plain sockets: per variant a list of addresses, of TCP as a rule; after a failed connect the next address is tried
+/// next. `TCP_NODELAY` is set.
 #[derive(Debug, Default)]
 pub struct TcpDial {
     peers: Vec<Peer>,
@@ -68,7 +104,8 @@ impl TcpDial {
     }
 
     /// Sets where connections of `variant` go, first choice first.
-    pub fn set(&mut self, variant: VariantId, addresses: Vec<SocketAddr>) {
+    pub fn set(&mut self, variant: VariantId, addresses: impl IntoIterator<Item: Into<Endpoint>>) {
+        let addresses = addresses.into_iter().map(Into::into).collect();
         if self.peers.len() <= variant.index() {
             self.peers.resize_with(variant.index() + 1, Peer::default);
         }
@@ -76,7 +113,7 @@ impl TcpDial {
     }
 
     /// A dialler for one variant.
-    pub fn to(variant: VariantId, addresses: Vec<SocketAddr>) -> Self {
+    pub fn to(variant: VariantId, addresses: impl IntoIterator<Item: Into<Endpoint>>) -> Self {
         let mut dial = Self::new();
         dial.set(variant, addresses);
         dial
@@ -107,8 +144,11 @@ impl Dial for TcpDial {
             || io::Error::new(io::ErrorKind::AddrNotAvailable, "no address is set for this variant");
         let peer = self.peers.get_mut(variant.index()).ok_or_else(unknown)?;
         loop {
-            let address = *peer.addresses.get(peer.current).ok_or_else(unknown)?;
-            match sys::begin_connect(address) {
+            let begun = match peer.addresses.get(peer.current).ok_or_else(unknown)? {
+                Endpoint::Tcp(address) => sys::begin_connect(*address),
+                Endpoint::Unix(path) => sys::connect_unix(path),
+            };
+            match begun {
                 Ok(socket) => {
                     let descriptor = socket.as_raw_fd();
                     // A number the kernel gives out again names the new socket only.
@@ -144,7 +184,7 @@ impl Dial for TcpDial {
 
     fn peer(&self, variant: VariantId) -> String {
         let Some(peer) = self.peers.get(variant.index()) else { return String::from("no address") };
-        let addresses: Vec<String> = peer.addresses.iter().map(SocketAddr::to_string).collect();
+        let addresses: Vec<String> = peer.addresses.iter().map(Endpoint::to_string).collect();
         addresses.join(", ")
     }
 }
@@ -194,7 +234,7 @@ mod tests {
     #[test]
     fn a_failure_moves_on_once_however_many_sockets_report_it() {
         let mut peer = Peer {
-            addresses: vec![address("127.0.0.1:1"), address("127.0.0.1:2")],
+            addresses: vec![address("127.0.0.1:1").into(), address("127.0.0.1:2").into()],
             begun: vec![(10, 0), (11, 0)],
             ..Peer::default()
         };

@@ -3,7 +3,6 @@
 //! The same codecs read the reply as under load. It keeps the body, up to a limit, and measures nothing finely.
 
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,7 +10,7 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, Outcome, VariantId};
 
 use crate::codec::{AnyCodec, Codec, Event, In, Out};
-use crate::dial::{AfterFailure, Dial, TcpDial};
+use crate::dial::{AfterFailure, Dial, Endpoint, TcpDial};
 use crate::pool::Stack;
 use crate::request::Rendered;
 use crate::sys::{self, Interest};
@@ -135,14 +134,14 @@ const NAP: Nanoseconds = Nanoseconds::from_millis(50);
 ///
 /// # Errors
 /// [`ExchangeError`] where there is none; a status that says failure is a reply.
-pub fn exchange(
-    addresses: &[SocketAddr],
+pub fn exchange<Address: Into<Endpoint> + Clone>(
+    addresses: &[Address],
     stack: impl Into<Stack>,
     request: &Rendered,
     limits: Limits<'_>,
 ) -> Result<Collected, ExchangeError> {
     let variant = VariantId(0);
-    exchange_with(&mut TcpDial::to(variant, addresses.to_vec()), variant, stack, request, limits)
+    exchange_with(&mut TcpDial::to(variant, addresses.iter().cloned()), variant, stack, request, limits)
 }
 
 /// Like [`exchange`], over a connection that `dial` begins.

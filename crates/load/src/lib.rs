@@ -2,8 +2,9 @@
 //!
 //! One event loop per thread carries out one window of load after another. Four parts know nothing of each other:
 //! *when to send and when to stop* ([`window`], [`pace`], [`turns`]: state machines with time as an argument), *how to talk*
-//! ([`codec`], [`http1`], [`h2`], [`request`]: bytes in, events out), *what to say and what to expect* ([`session`]: traits
-//! that workloads implement) and *what to record*. [`generator`] joins them to sockets that a [`dial`] begins.
+//! ([`codec`], [`http1`], [`h2`], [`memcached`], [`resp`], [`request`]: bytes in, events out), *what to say and what to
+//! expect* ([`session`]: traits that workloads implement) and *what to record*. [`generator`] joins them to sockets that a
+//! [`dial`] begins.
 //!
 //! It knows no processes, files, experiments or colours, uses no async runtime, and on the hot path it shares
 //! nothing and allocates nothing.
@@ -15,11 +16,14 @@ pub mod exchange;
 pub mod generator;
 pub mod h2;
 pub mod http1;
+mod line;
+pub mod memcached;
 pub mod pace;
 mod pool;
 pub mod profile;
 mod recorder;
 pub mod request;
+pub mod resp;
 pub mod session;
 mod sys;
 pub mod tls;

@@ -4,12 +4,16 @@
 //! a length that is not the body's. It happens before anything is timed; the loop only copies the result.
 
 use std::fmt::Write as _;
+use std::ops::Range;
+use std::sync::Arc;
 
 use weighbridge_model::record::OperationId;
 
 use crate::codec::AnyCodec;
 use crate::h2::{Http2, Http2Settings, message, render};
 use crate::http1::Http1;
+use crate::memcached::Memcached;
+use crate::resp::{Opening, Resp};
 
 /// One request, independent of the framing that carries it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -34,6 +38,12 @@ pub enum ReplyShape {
     Normal,
     /// A head alone, whatever it announces (HEAD).
     NoBody,
+    /// memcached: any number of values, then `END`.
+    Values,
+    /// memcached: one line.
+    Line,
+    /// memcached: one line, with a value behind it where it says so.
+    Meta,
 }
 
 /// When the messages of a call are sent.
@@ -68,13 +78,15 @@ pub struct Call<'a> {
     pub message_operation: Option<OperationId>,
 }
 
-/// A request rendered for one framing. Its body lies at the end of its bytes and may be patched in place.
+/// A request rendered for one framing. Its body, and its key where it has one, may be patched in place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
     operation: OperationId,
     reply: ReplyShape,
     bytes: Box<[u8]>,
-    body_at: usize,
+    key: Range<usize>,
+    body: Range<usize>,
+    opening: Option<Arc<Opening>>,
     /// What a call has besides; `None` for a plain request.
     messages: Option<Box<Messages>>,
 }
@@ -89,11 +101,32 @@ struct Messages {
 }
 
 impl Rendered {
-    /// A plain request of these bytes.
-    fn of(operation: OperationId, reply: ReplyShape, head: Vec<u8>, body: &[u8]) -> Self {
+    /// A plain request of a head and the body behind it.
+    fn of(operation: OperationId, reply: ReplyShape, mut head: Vec<u8>, body: &[u8]) -> Self {
         let body_at = head.len();
-        let bytes = [head.as_slice(), body].concat().into_boxed_slice();
-        Self { operation, reply, bytes, body_at, messages: None }
+        head.extend_from_slice(body);
+        let body = body_at..head.len();
+        Self::assembled(operation, reply, head, (0..0, body))
+    }
+
+    /// A request from its bytes and the places of its key and its body within them.
+    pub(crate) fn assembled(
+        operation: OperationId,
+        reply: ReplyShape,
+        bytes: Vec<u8>,
+        (key, body): (Range<usize>, Range<usize>),
+    ) -> Self {
+        Self { operation, reply, bytes: bytes.into_boxed_slice(), key, body, opening: None, messages: None }
+    }
+
+    /// The same, to be sent only on connections that were told `opening` before.
+    pub(crate) fn with_opening(self, opening: Option<Arc<Opening>>) -> Self {
+        Self { opening, ..self }
+    }
+
+    /// What its connection must have been told before the first request (Redis); nothing for most.
+    pub fn opening(&self) -> Option<&Opening> {
+        self.opening.as_deref()
     }
 
     /// The operation it belongs to.
@@ -113,17 +146,27 @@ impl Rendered {
 
     /// What is before the body.
     pub fn head(&self) -> &[u8] {
-        &self.bytes[..self.body_at]
+        &self.bytes[..self.body.start]
     }
 
     /// The body within [`bytes`](Self::bytes).
     pub fn body(&self) -> &[u8] {
-        &self.bytes[self.body_at..]
+        &self.bytes[self.body.clone()]
     }
 
     /// The body, to be patched in place; its length stays.
     pub fn body_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.body_at..]
+        &mut self.bytes[self.body.clone()]
+    }
+
+    /// The (first) key of a command within [`bytes`](Self::bytes); empty for other requests.
+    pub fn key(&self) -> &[u8] {
+        &self.bytes[self.key.clone()]
+    }
+
+    /// The key, to be patched in place; its length stays.
+    pub fn key_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.key.clone()]
     }
 
     /// Whether it is a call, whose reply consists of messages too.
@@ -152,7 +195,7 @@ impl Rendered {
     pub(crate) fn sent_at_once(&self) -> usize {
         match self.messages.as_deref() {
             Some(Messages { ends, sending: Sending::Alternating, .. }) => ends.first().copied().unwrap_or(0),
-            Some(_) | None => self.bytes.len() - self.body_at,
+            Some(_) | None => self.body.len(),
         }
     }
 
@@ -169,6 +212,10 @@ pub enum Framing {
     Http1,
     /// HTTP/2, gRPC calls included.
     Http2(Http2Settings),
+    /// memcached's text protocol. Its requests are rendered by [`crate::memcached::command`].
+    Memcached,
+    /// Redis' protocol. Its requests are rendered by [`crate::resp::command`].
+    Resp,
 }
 
 /// A request that cannot be rendered.
@@ -217,6 +264,9 @@ pub enum RenderError {
         /// Its length in bytes.
         length: usize,
     },
+    /// The framing carries commands, not requests with a method and a target.
+    #[error("`{0:?}` carries commands and no requests with a method; use the workload `commands`")]
+    NotCarried(Framing),
 }
 
 impl Framing {
@@ -232,6 +282,7 @@ impl Framing {
                 let head = render::request_block(settings.scheme, request);
                 Ok(Rendered::of(operation, reply_to(request), head, &request.body))
             }
+            Self::Memcached | Self::Resp => Err(RenderError::NotCarried(*self)),
         }
     }
 
@@ -265,6 +316,8 @@ impl Framing {
         match self {
             Self::Http1 => AnyCodec::Http1(Http1::new()),
             Self::Http2(settings) => AnyCodec::Http2(Box::new(Http2::new(*settings))),
+            Self::Memcached => AnyCodec::Memcached(Memcached::new()),
+            Self::Resp => AnyCodec::Resp(Resp::new()),
         }
     }
 }

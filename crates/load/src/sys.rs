@@ -6,6 +6,8 @@ use std::io;
 use std::mem::size_of;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use libc::c_int;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
@@ -292,6 +294,26 @@ pub(crate) fn begin_connect(address: SocketAddr) -> io::Result<OwnedFd> {
     }
 }
 
+/// Connects a new non-blocking Unix stream socket. Unlike TCP it is connected at once or not at all; a server whose
+/// queue is full refuses with `WouldBlock`.
+pub(crate) fn connect_unix(path: &Path) -> io::Result<OwnedFd> {
+    // Room for the zero byte behind the path stays.
+    let mut name = libc::sockaddr_un { sun_family: libc::AF_UNIX as libc::sa_family_t, sun_path: [0; 108] };
+    let bytes = path.as_os_str().as_bytes();
+    if bytes.is_empty() || bytes.len() >= name.sun_path.len() || bytes.contains(&0) {
+        let message = "a Unix socket's path has 1 to 107 bytes and no zero byte";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    for (to, from) in name.sun_path.iter_mut().zip(bytes) {
+        *to = *from as libc::c_char;
+    }
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: no pointers are passed.
+    let socket = owned(unsafe { libc::socket(libc::AF_UNIX, kind, 0) })?;
+    connect(&socket, &name)?;
+    Ok(socket)
+}
+
 fn connect<Name>(socket: &OwnedFd, name: &Name) -> io::Result<()> {
     let length = size_of::<Name>() as libc::socklen_t;
     // SAFETY: `name` is a socket address of `length` bytes that lives through the call.
@@ -334,8 +356,8 @@ pub(crate) fn connect_result(socket: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
-/// The kernel's counts since the socket was made; all zero where it is no TCP socket.
-pub(crate) fn traffic(socket: BorrowedFd<'_>) -> Traffic {
+/// The kernel's counts since the socket was made; `None` where it keeps none, as for Unix sockets.
+pub(crate) fn traffic(socket: BorrowedFd<'_>) -> Option<Traffic> {
     // Offsets in `struct tcp_info` of linux/tcp.h, which only ever grows at its end. Older kernels fill less of it;
     // what they leave out stays zero.
     const RETRANSMITS: usize = 100;
@@ -345,7 +367,7 @@ pub(crate) fn traffic(socket: BorrowedFd<'_>) -> Traffic {
     const SEGMENTS_IN: usize = 140;
     let mut info = [0u8; 144];
     if option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info).is_err() {
-        return Traffic::default();
+        return None;
     }
     let word =
         |at: usize| u64::from(u32::from_ne_bytes([info[at], info[at + 1], info[at + 2], info[at + 3]]));
@@ -353,13 +375,14 @@ pub(crate) fn traffic(socket: BorrowedFd<'_>) -> Traffic {
         let halves = [word(at), word(at + 4)];
         if cfg!(target_endian = "little") { halves[0] | halves[1] << 32 } else { halves[1] | halves[0] << 32 }
     };
-    Traffic {
-        sent: Bytes::new(long(BYTES_ACKED)),
+    Some(Traffic {
+        // The kernel counts the connect itself as one byte acknowledged.
+        sent: Bytes::new(long(BYTES_ACKED).saturating_sub(1)),
         received: Bytes::new(long(BYTES_RECEIVED)),
         segments_out: word(SEGMENTS_OUT),
         segments_in: word(SEGMENTS_IN),
         retransmits: word(RETRANSMITS),
-    }
+    })
 }
 
 /// Reads what has arrived; 0 is the end.
@@ -461,6 +484,25 @@ mod tests {
     }
 
     #[test]
+    fn a_unix_socket_connects_at_once_and_is_not_counted() {
+        let path = std::env::temp_dir().join(format!("weighbridge-load-{}.sock", std::process::id()));
+        assert_eq!(connect_unix(&path).expect_err("nobody listens").kind(), io::ErrorKind::NotFound);
+        let listener = std::os::unix::net::UnixListener::bind(&path).expect("binds");
+        let socket = connect_unix(&path).expect("connects");
+        connect_result(socket.as_fd()).expect("connected");
+        let (mut peer, _) = listener.accept().expect("accepted");
+        assert_eq!(send(socket.as_fd(), b"hello").expect("sent"), 5);
+        let mut buffer = [0; 5];
+        io::Read::read_exact(&mut peer, &mut buffer).expect("received");
+        assert_eq!((&buffer, traffic(socket.as_fd())), (b"hello", None));
+        std::fs::remove_file(&path).expect("removed");
+        for wrong in [String::new(), "x".repeat(108), "a\0b".to_owned()] {
+            let error = connect_unix(Path::new(&wrong)).expect_err("no path of a socket");
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        }
+    }
+
+    #[test]
     fn a_socket_connects_sends_receives_and_is_counted() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let socket = begin_connect(listener.local_addr().expect("bound")).expect("begins");
@@ -475,9 +517,8 @@ mod tests {
         assert!(wait_for(socket.as_fd(), Interest::Read, second).expect("waits"));
         let mut buffer = [0; 100];
         assert_eq!(receive(socket.as_fd(), &mut buffer).expect("received"), 6);
-        let counts = traffic(socket.as_fd());
-        // The connect itself counts as a byte acknowledged.
-        assert_eq!((counts.sent.get(), counts.received.get(), counts.retransmits), (6, 6, 0));
+        let counts = traffic(socket.as_fd()).expect("a TCP socket");
+        assert_eq!((counts.sent.get(), counts.received.get(), counts.retransmits), (5, 6, 0));
         assert!(counts.segments_out >= 3 && counts.segments_in >= 2, "{counts:?}");
         drop(peer);
     }

@@ -236,6 +236,7 @@ impl Protocol {
         match framing {
             Framing::Http1 => Self::Offered("http/1.1"),
             Framing::Http2(_) => Self::Offered("h2"),
+            Framing::Memcached | Framing::Resp => Self::Any,
         }
     }
 

@@ -8,18 +8,21 @@ mod tls;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::io::Read;
 
 use support::http2::{H2Server, Setup, framing, rendered};
-use support::{Fixed, HELLO, Server, VARIANT, closed, generator, generator_of, settings};
+use support::{Fixed, HELLO, Server, VARIANT, closed, generator, generator_of, send, settings};
+use weighbridge_load::codec::Head;
 use weighbridge_load::dial::TcpDial;
 use weighbridge_load::generator::{Options, WindowSpec};
 use weighbridge_load::pace::{Flow, Source};
-use weighbridge_load::request::Framing;
+use weighbridge_load::request::{Framing, Rendered};
+use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
 use weighbridge_load::window::{Load, OpenEnd, Stop};
-use weighbridge_load::{Generator, Recording, Settings, Stack};
+use weighbridge_load::{Generator, Recording, Settings, Stack, memcached, resp};
 use weighbridge_model::experiment::{Arrivals, Profile, SessionLength, Think};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
-use weighbridge_model::record::Tallies;
+use weighbridge_model::record::{ErrorKind, OperationId, Outcome, Tallies};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -222,5 +225,94 @@ fn thinking_and_sessions_allocate_nothing_while_they_run() {
         let long = allocations(&mut generator, &spec(4_000), &mut tallies);
         assert_eq!(short, long);
         assert!(long <= 8, "queue, schedule, profile, its random stream, figures: {long}");
+    }
+}
+
+/// Sessions of one command each, in turn; a reply is good unless it is an error.
+struct Commands {
+    requests: Vec<Rendered>,
+    opened: u32,
+    checks: Vec<Status>,
+}
+
+struct Status(u16);
+
+impl Commands {
+    fn of(requests: Vec<Rendered>) -> Box<Self> {
+        Box::new(Self { requests, opened: 0, checks: Vec::new() })
+    }
+}
+
+impl Sessions for Commands {
+    fn prepare(&mut self, slots: u32) {
+        self.checks = (0..slots).map(|_| Status(0)).collect();
+    }
+    fn rewind(&mut self, _substream: u64) {}
+    fn open(&mut self, _slot: u32) -> RequestId {
+        self.opened = self.opened.wrapping_add(1);
+        RequestId(self.opened % self.requests.len() as u32)
+    }
+    fn next(&mut self, _slot: u32, _reply: &Reply) -> Step {
+        Step::End
+    }
+    fn request(&self, id: RequestId) -> &Rendered {
+        &self.requests[id.0 as usize]
+    }
+    fn check(&mut self, slot: u32) -> &mut dyn Check {
+        &mut self.checks[slot as usize]
+    }
+}
+
+impl Check for Status {
+    fn head(&mut self, head: &Head<'_>) {
+        self.0 = head.status;
+    }
+    fn data(&mut self, _bytes: &[u8]) {}
+    fn done(&mut self) -> Outcome {
+        if self.0 < 500 { Outcome::Ok } else { Outcome::Error(ErrorKind::Status) }
+    }
+}
+
+/// Answers every line that begins a command with the same bytes.
+fn answering_each(mark: &'static [u8], reply: &'static [u8]) -> Server {
+    Server::start(move |mut stream| {
+        let (mut buffer, mut kept) = (vec![0; 64 * 1024], Vec::new());
+        while let Ok(count @ 1..) = stream.read(&mut buffer) {
+            kept.extend_from_slice(&buffer[..count]);
+            let found = kept.windows(mark.len()).filter(|part| *part == mark).count();
+            // The tail may hold the first part of a mark.
+            kept.drain(..kept.len().saturating_sub(mark.len() - 1));
+            if !send(&mut stream, &reply.repeat(found)) {
+                return;
+            }
+        }
+    })
+}
+
+#[test]
+fn commands_allocate_no_more_than_requests() {
+    let resp = |words: &[&str]| resp::command(OperationId(0), words, None).expect("renders");
+    let text = |words: &[&str]| memcached::command(OperationId(0), words, None).expect("renders");
+    let nested = b"*3\r\n%1\r\n+k\r\n|1\r\n+a\r\n+b\r\n:1\r\n$5\r\nhello\r\n*1\r\n_\r\n";
+    for (framing, mark, reply, request) in [
+        (Framing::Resp, &b"GET"[..], &nested[..], resp(&["GET", "k"])),
+        (Framing::Memcached, b"get ", b"VALUE k 0 5\r\nhello\r\nEND\r\n", text(&["get", "k"])),
+        (Framing::Memcached, b"mg ", b"VA 5\r\nhello\r\n", text(&["mg", "k", "v"])),
+    ] {
+        let server = answering_each(mark, reply);
+        let dial = Box::new(TcpDial::to(VARIANT, [server.address]));
+        let mut generator = Generator::new(dial, Options::default()).expect("a generator");
+        let settings = Settings { in_flight: 16, ..settings(2) };
+        generator.attach(VARIANT, settings, framing, Commands::of(vec![request]));
+        generator.connect(VARIANT).expect("connects");
+        let mut tallies = Tallies::default();
+        let spec = |count| closed(Stop::Count(count));
+        // Buffers grow to the largest read that ever ended inside a reply.
+        for _ in 0..3 {
+            allocations(&mut generator, &spec(10_000), &mut tallies);
+        }
+        let short = allocations(&mut generator, &spec(100), &mut tallies);
+        let long = allocations(&mut generator, &spec(10_000), &mut tallies);
+        assert!(long <= short + 2, "{framing:?}: {short} of 100, {long} of 10,000");
     }
 }

@@ -160,7 +160,8 @@ impl ErrorCounts {
     }
 }
 
-/// What the kernel counted on the generator's sockets (`TCP_INFO`): payload bytes and segments both ways.
+/// What the kernel counted on the generator's sockets (`TCP_INFO`): payload bytes and segments both ways. On Unix
+/// sockets the generator counts the bytes itself, and there are no segments: their counts are 0 then.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Traffic {
     /// Payload bytes sent and acknowledged.

@@ -66,7 +66,12 @@ pub(crate) fn canonical(
     check.data(body);
     match check.done() {
         Outcome::Ok => {}
-        Outcome::Error(ErrorKind::Status) => return Err(format!("it answered status {status}")),
+        Outcome::Error(ErrorKind::Status) if body.is_empty() => {
+            return Err(format!("it answered status {status}"));
+        }
+        Outcome::Error(ErrorKind::Status) => {
+            return Err(format!("it answered status {status}: {}", excerpt(body)));
+        }
         Outcome::Error(_) => {
             return Err(format!("the reply is not what the workload expects: {}", excerpt(body)));
         }

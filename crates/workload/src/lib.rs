@@ -5,16 +5,21 @@
 
 mod canonical;
 mod checks;
+mod commands;
 mod stream;
 
 use weighbridge_load::request::{Framing, RenderError, Rendered, Request};
 use weighbridge_load::session::Sessions;
-use weighbridge_model::experiment::{Equality, LoadSpec, Protocol, ReplyCheck, RequestSpec, WorkloadSpec};
+use weighbridge_load::{memcached, resp};
+use weighbridge_model::experiment::{
+    CommandCheck, Equality, LoadSpec, Protocol, ReplyCheck, RequestSpec, WorkloadSpec,
+};
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::OperationId;
 
 pub use canonical::{Canonical, Received};
 use checks::{HttpCheck, PongCheck, Reset};
+use commands::ValueCheck;
 use stream::{Mix, Stream};
 
 /// Where a variant is reached, as its requests name it.
@@ -22,7 +27,7 @@ use stream::{Mix, Stream};
 pub struct Address {
     /// `host:port` for the `Host` header.
     pub authority: String,
-    /// Path that comes before each request's own; `/` for none.
+    /// Path that comes before each request's own, `/` for none; for Redis `/` and the number of the database.
     pub base: String,
 }
 
@@ -36,6 +41,28 @@ pub enum WorkloadError {
         name: String,
         /// What is wrong with it.
         source: RenderError,
+    },
+    /// memcached would not answer a command once.
+    #[error("command `{name}`: {source}")]
+    Memcached {
+        /// The operation.
+        name: String,
+        /// What is wrong with it.
+        source: memcached::CommandError,
+    },
+    /// Redis would not answer a command once.
+    #[error("command `{name}`: {source}")]
+    Resp {
+        /// The operation.
+        name: String,
+        /// What is wrong with it.
+        source: resp::CommandError,
+    },
+    /// The password says `env:NAME` and the environment has no such name.
+    #[error("`password` asks for `env:{variable}`, which is not set; export it and run again")]
+    Password {
+        /// The missing variable.
+        variable: String,
     },
     /// The workload's operations have no form in that protocol.
     #[error("workload `{workload}` cannot be carried by protocol `{}`; docs/EXPERIMENT.md lists which protocols each workload has", .protocol.name())]
@@ -72,6 +99,7 @@ struct Entry {
 enum Expect {
     Pong(Bytes),
     Http(ReplyCheck),
+    Command(CommandCheck),
 }
 
 /// A specification bound to one variant.
@@ -95,12 +123,8 @@ impl Workload {
         address: &Address,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, WorkloadError> {
-        let framing = match protocol {
-            Protocol::Http1Json => Framing::Http1,
-            Protocol::Http2Json | Protocol::Grpc | Protocol::Memcached | Protocol::Resp => {
-                return Err(WorkloadError::Unbound { workload: spec.name(), protocol });
-            }
-        };
+        let framing =
+            framing(spec, protocol).ok_or(WorkloadError::Unbound { workload: spec.name(), protocol })?;
         let mut entries = Vec::new();
         let (mix, equality) = match spec {
             WorkloadSpec::Pingpong { sizes } => {
@@ -117,6 +141,10 @@ impl Workload {
                     entries.push(entry(framing, OperationId(index as u16), &spec.name, &request, expect)?);
                 }
                 (Mix::weighted(requests.iter().map(|request| request.weight)), *equal)
+            }
+            WorkloadSpec::Commands { commands, equal, setup } => {
+                entries = commands::entries(commands, setup, framing, address, environment)?;
+                (Mix::weighted(commands.iter().map(|command| command.weight)), *equal)
             }
         };
         Ok(Self { framing, entries, mix, equality })
@@ -161,11 +189,25 @@ impl Workload {
     }
 }
 
+/// How a workload's operations are laid out in a protocol; `None` where they have no form in it.
+fn framing(spec: &WorkloadSpec, protocol: Protocol) -> Option<Framing> {
+    let is_commands = matches!(spec, WorkloadSpec::Commands { .. });
+    match protocol {
+        Protocol::Http1Json if !is_commands => Some(Framing::Http1),
+        Protocol::Memcached if is_commands => Some(Framing::Memcached),
+        Protocol::Resp if is_commands => Some(Framing::Resp),
+        Protocol::Http1Json | Protocol::Http2Json | Protocol::Grpc | Protocol::Memcached | Protocol::Resp => {
+            None
+        }
+    }
+}
+
 impl Expect {
     fn check(&self) -> Box<dyn Reset + Send> {
         match self {
             Self::Pong(size) => Box::new(PongCheck::new(*size)),
             Self::Http(check) => Box::new(HttpCheck::new(check.clone())),
+            Self::Command(check) => Box::new(ValueCheck::new(check.clone())),
         }
     }
 }

@@ -1,13 +1,17 @@
-//! The Rust service: the workload `pingpong` over the protocol `http1-json`, with axum on tokio.
+//! The Rust service: the workload `pingpong` over `http1-json`, `http2-json` and `grpc`, with axum and tonic on tokio.
 //!
 //! It keeps the contract of `services/README.md` and holds nothing that the contract does not ask for: no
 //! cache of bodies, no log line per request, no tuning. What was decided and why is in `README.md`.
 
+mod grpc;
+
 use std::env;
 use std::fmt::Display;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr};
+use std::ops::RangeInclusive;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::Path;
@@ -16,22 +20,33 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use axum::serve::ListenerExt;
 use axum::{Json, Router};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use rustls::ServerConfig;
+use rustls::crypto::ring::Ticketer;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
+use tokio_rustls::TlsAcceptor;
 
-/// What `--version` and `/version` answer: language, its version, library, its version.
-const VERSION: &str = concat!("Rust ", env!("RUST_VERSION"), " axum ", env!("AXUM_VERSION"));
+/// What `--version` and `/version` answer: language, its version, each library, its version.
+const VERSION: &str =
+    concat!("Rust ", env!("RUST_VERSION"), " axum ", env!("AXUM_VERSION"), " tonic ", env!("TONIC_VERSION"));
 
 /// Sizes of a body that the contract allows, in bytes.
-const SMALLEST_BODY: usize = 4;
-const LARGEST_BODY: usize = 100_000_000;
+const SIZES: RangeInclusive<usize> = 4..=100_000_000;
 
 /// How long outstanding requests may take after SIGTERM; the contract allows 5 s in all.
 const GRACE: Duration = Duration::from_secs(4);
+
+/// How long to wait before accepting again where the system could not: it is out of descriptors or memory.
+const PAUSE: Duration = Duration::from_secs(1);
 
 const EXIT_BROKEN: u8 = 1;
 const EXIT_CONFIGURATION: u8 = 2;
@@ -39,10 +54,19 @@ const EXIT_PORT_IN_USE: u8 = 3;
 
 // Configuration
 
-/// Where to listen; everything else that the environment may say has only one allowed value.
+/// Where to listen, and what to speak there.
 struct Configuration {
     host: IpAddr,
     port: u16,
+    protocol: Protocol,
+    tls: Option<TlsAcceptor>,
+}
+
+#[derive(Clone, Copy)]
+enum Protocol {
+    Http1Json,
+    Http2Json,
+    Grpc,
 }
 
 /// Reads the environment. The error is the line for stderr.
@@ -54,17 +78,48 @@ fn read_configuration() -> Result<Configuration, String> {
         let port = number(&text).and_then(|port| port.try_into().ok());
         port.ok_or_else(|| refusal("PORT", &text, "0 to 65535"))
     })?;
-    for (name, only) in [("WORKLOAD", "pingpong"), ("PROTOCOL", "http1-json")] {
-        if let Some(text) = variable(name).filter(|text| text != only) {
-            return Err(refusal(name, &text, &format!("`{only}`")));
-        }
+    if let Some(text) = variable("WORKLOAD").filter(|text| text != "pingpong") {
+        return Err(refusal("WORKLOAD", &text, "`pingpong`"));
     }
-    for name in ["TLS_CERT", "TLS_KEY", "DIRECT"] {
-        if let Some(text) = variable(name) {
-            return Err(refusal(name, &text, "nothing (not supported by this service)"));
-        }
+    let protocol = match variable("PROTOCOL").as_deref() {
+        None | Some("http1-json") => Protocol::Http1Json,
+        Some("http2-json") => Protocol::Http2Json,
+        Some("grpc") => Protocol::Grpc,
+        Some(text) => return Err(refusal("PROTOCOL", text, "`http1-json`, `http2-json`, `grpc`")),
+    };
+    let tls = read_tls(protocol)?;
+    if let Some(text) = variable("DIRECT") {
+        return Err(refusal("DIRECT", &text, "nothing (not supported by this service)"));
     }
-    Ok(Configuration { host, port })
+    Ok(Configuration { host, port, protocol, tls })
+}
+
+/// TLS 1.3 and 1.2 with the certificate and key that the environment names, or `None` where it names none.
+fn read_tls(protocol: Protocol) -> Result<Option<TlsAcceptor>, String> {
+    let (certificate, key) = match (variable("TLS_CERT"), variable("TLS_KEY")) {
+        (None, None) => return Ok(None),
+        (Some(certificate), Some(key)) => (certificate, key),
+        (Some(_), None) => return Err(refusal("TLS_KEY", "", "a PEM file, since `TLS_CERT` is set")),
+        (None, Some(_)) => return Err(refusal("TLS_CERT", "", "a PEM file, since `TLS_KEY` is set")),
+    };
+    let chain: Vec<_> = CertificateDer::pem_file_iter(&certificate)
+        .and_then(Iterator::collect)
+        .map_err(|error| refusal("TLS_CERT", &certificate, &format!("a PEM file ({error})")))?;
+    if chain.is_empty() {
+        return Err(refusal("TLS_CERT", &certificate, "a PEM file with a certificate"));
+    }
+    let private = PrivateKeyDer::from_pem_file(&key)
+        .map_err(|error| refusal("TLS_KEY", &key, &format!("a PEM file with a private key ({error})")))?;
+    let mut config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(chain, private)
+        .map_err(|error| refusal("TLS_KEY", &key, &format!("the key of `TLS_CERT` ({error})")))?;
+    config.ticketer = Ticketer::new().map_err(|error| format!("no key for session tickets: {error}"))?;
+    config.alpn_protocols = vec![match protocol {
+        Protocol::Http1Json => b"http/1.1".to_vec(),
+        Protocol::Http2Json | Protocol::Grpc => b"h2".to_vec(),
+    }];
+    Ok(Some(TlsAcceptor::from(Arc::new(config))))
 }
 
 /// The value of an environment variable; an empty one counts as unset.
@@ -85,19 +140,25 @@ fn number(text: &str) -> Option<usize> {
 
 // Handlers
 
-/// `GET /pong/{n}`: `p`, `n` − 3 times `o`, `ng`. The body is made anew for each request.
+/// `GET /pong/{n}`. The body is made anew for each request.
 async fn pong(n: Result<Path<String>, PathRejection>) -> Response {
     let size = n.ok().and_then(|Path(text)| number(&text));
-    let Some(size) = size.filter(|size| (SMALLEST_BODY..=LARGEST_BODY).contains(size)) else {
-        return problem(
-            StatusCode::BAD_REQUEST,
-            &format!("the size must be a whole number from {SMALLEST_BODY} to {LARGEST_BODY}"),
-        );
-    };
+    match size.filter(|size| SIZES.contains(size)) {
+        Some(size) => ([(CONTENT_TYPE, "text/plain")], body(size)).into_response(),
+        None => problem(StatusCode::BAD_REQUEST, &wrong_size()),
+    }
+}
+
+/// `p`, `size` − 3 times `o`, `ng`.
+fn body(size: usize) -> Vec<u8> {
     let mut body = vec![b'o'; size];
     body[0] = b'p';
     body[size - 2..].copy_from_slice(b"ng");
-    ([(CONTENT_TYPE, "text/plain")], body).into_response()
+    body
+}
+
+fn wrong_size() -> String {
+    format!("the size must be a whole number from {} to {}", SIZES.start(), SIZES.end())
 }
 
 /// `GET /version`.
@@ -133,22 +194,46 @@ fn router() -> Router {
 }
 
 /// Serves until SIGTERM, then until nothing is outstanding or the grace period is over.
-async fn serve(listener: TcpListener, mut stop: Signal, mut expire: Signal) -> io::Result<()> {
-    // axum leaves Nagle's algorithm on, the contract wants it off.
-    let listener = listener.tap_io(|stream| {
-        // This fails only on a connection that is gone, which reading will tell.
-        let _ = stream.set_nodelay(true);
-    });
-    let server = axum::serve(listener, router()).with_graceful_shutdown(async move {
-        stop.recv().await;
-    });
-    let grace = async {
-        expire.recv().await;
-        sleep(GRACE).await;
+async fn serve(listener: TcpListener, protocol: Protocol, tls: Option<TlsAcceptor>, mut stop: Signal) {
+    // One protocol each: the builder would else take HTTP/1 and HTTP/2 on the same port.
+    let (builder, router) = match protocol {
+        Protocol::Http1Json => (Builder::new(TokioExecutor::new()).http1_only(), router()),
+        Protocol::Http2Json => (Builder::new(TokioExecutor::new()).http2_only(), router()),
+        Protocol::Grpc => (Builder::new(TokioExecutor::new()).http2_only(), grpc::router()),
     };
+    let service = TowerToHyperService::new(router);
+    let graceful = GracefulShutdown::new();
+    loop {
+        let stream = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
+                Err(_) => {
+                    sleep(PAUSE).await;
+                    continue;
+                }
+            },
+            _ = stop.recv() => break,
+        };
+        let (builder, service, tls, watcher) =
+            (builder.clone(), service.clone(), tls.clone(), graceful.watcher());
+        // Whatever goes wrong on a connection is the client's affair and ends it.
+        tokio::spawn(async move {
+            // tokio leaves Nagle's algorithm on, the contract wants it off. This fails only on a connection that is
+            // gone, which reading will tell.
+            let _ = stream.set_nodelay(true);
+            if let Some(tls) = tls {
+                let Ok(stream) = tls.accept(stream).await else { return };
+                let _ = watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await;
+            } else {
+                let _ = watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await;
+            }
+        });
+    }
+    drop(listener);
     tokio::select! {
-        finished = async { server.await } => finished,
-        () = grace => Ok(()),
+        () = graceful.shutdown() => {}
+        () = sleep(GRACE) => {}
     }
 }
 
@@ -171,12 +256,12 @@ async fn main() -> ExitCode {
 
 /// Configures, listens, says so, serves.
 async fn run() -> ExitCode {
-    let Configuration { host, port } = match read_configuration() {
+    let Configuration { host, port, protocol, tls } = match read_configuration() {
         Ok(configuration) => configuration,
         Err(line) => return fail(EXIT_CONFIGURATION, line),
     };
     // The signal is caught before `ready` is said: from then on it may come at any time.
-    let (Ok(stop), Ok(expire)) = (signal(SignalKind::terminate()), signal(SignalKind::terminate())) else {
+    let Ok(stop) = signal(SignalKind::terminate()) else {
         return fail(EXIT_BROKEN, "SIGTERM cannot be caught");
     };
     let bound = TcpListener::bind((host, port)).await.and_then(|listener| {
@@ -199,10 +284,8 @@ async fn run() -> ExitCode {
         }
     };
     println!("ready {port}");
-    match serve(listener, stop, expire).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(EXIT_BROKEN, error),
-    }
+    serve(listener, protocol, tls, stop).await;
+    ExitCode::SUCCESS
 }
 
 /// One line on stderr, and the exit code.

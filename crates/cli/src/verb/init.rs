@@ -4,8 +4,8 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context;
-use weighbridge_model::experiment::{Experiment, Url};
+use anyhow::{Context, bail};
+use weighbridge_model::experiment::{Experiment, Scheme, Url};
 
 use crate::args::Init;
 use crate::exit::Exit;
@@ -14,6 +14,9 @@ use crate::printer::Printer;
 /// Writes the file.
 pub fn run(arguments: &Init, printer: &Printer) -> anyhow::Result<Exit> {
     let url = arguments.url.as_deref().map(Url::parse).transpose().map_err(anyhow::Error::msg)?;
+    if let Some(url) = url.as_ref().filter(|url| matches!(url.scheme, Scheme::Memcached | Scheme::Redis)) {
+        bail!("no template for `{url}` yet; docs/EXPERIMENT.md shows the workload `commands`");
+    }
     let text = url.as_ref().map_or_else(|| SERVICES.to_owned(), of_url);
     debug_assert!(Experiment::parse("template", &text).is_ok());
     if arguments.output == Path::new("-") {

@@ -12,8 +12,8 @@ use weighbridge_judge::single as judged;
 use weighbridge_load::generator::Progress as LoadProgress;
 use weighbridge_load::window::Stop;
 use weighbridge_model::experiment::{
-    Equality, Experiment, Flow, Hooks, LoadModel, PlanRules, Point, Profile, Protocol, ReplyCheck,
-    RequestSpec, Target, TlsSpec, TlsVersion, Url, Variant, WorkloadSpec,
+    CommandSpec, Equality, Experiment, Flow, Hooks, LoadModel, PlanRules, Point, Profile, ReplyCheck,
+    RequestSpec, RespSetup, RespVersion, Scheme, Target, TlsSpec, TlsVersion, Url, Variant, WorkloadSpec,
 };
 use weighbridge_model::gate::{Bound, Gate, Subject};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
@@ -75,6 +75,7 @@ fn one(
     if let Some(rate) = shape.peak_rate()
         && rate.get() > REMOTE_RATE
         && !arguments.allow_remote
+        && arguments.unix.is_none()
         && is_public(&url.host, url.port)
     {
         bail!(
@@ -87,7 +88,9 @@ fn one(
         url: url.clone(),
         tls: tls_spec(&arguments.tls, url)?,
         connect_to,
-        workload: workload(arguments)?,
+        unix: arguments.unix.clone(),
+        protocol: url.scheme.protocol(),
+        workload: workload(arguments, std::slice::from_ref(url))?,
         load,
         stop: match arguments.requests {
             Some(count) => Stop::Count(count),
@@ -300,9 +303,10 @@ fn experiment(arguments: &Load, urls: &[Url], gates: Vec<Gate>) -> anyhow::Resul
     let variant = |(name, url): (String, &Url)| {
         Ok(Variant {
             name,
+            protocol: url.scheme.protocol(),
             target: Target::Url(url.clone()),
-            protocol: Protocol::default(),
             tls: tls_spec(&arguments.tls, url)?,
+            unix: arguments.unix.clone(),
             env: Vec::new(),
         })
     };
@@ -310,7 +314,7 @@ fn experiment(arguments: &Load, urls: &[Url], gates: Vec<Gate>) -> anyhow::Resul
         title: format!("load {}", names.join(" ")),
         points: vec![Point {
             label: PointLabel::new(),
-            workload: workload(arguments)?,
+            workload: workload(arguments, urls)?,
             load: load_spec(arguments, WARMUP)?,
         }],
         variants: names.into_iter().zip(urls).map(variant).collect::<anyhow::Result<_>>()?,
@@ -340,7 +344,50 @@ fn names(urls: &[Url]) -> Vec<String> {
     urls.iter().enumerate().map(name).collect()
 }
 
-fn workload(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
+/// What is asked: requests of HTTP, or commands of memcached and Redis.
+fn workload(arguments: &Load, urls: &[Url]) -> anyhow::Result<WorkloadSpec> {
+    let are_http = |url: &Url| url.scheme == Scheme::Http;
+    if urls.iter().all(are_http) {
+        if !arguments.commands.is_empty() {
+            bail!("`--command` belongs to `redis://` and `memcached://`; HTTP takes `--method` and `--body`");
+        }
+        return http(arguments);
+    }
+    if urls.iter().any(are_http) {
+        bail!("HTTP requests and commands are different work and cannot be weighed against each other");
+    }
+    commands(arguments)
+}
+
+fn commands(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
+    let http_only = [
+        ("--method", arguments.method.is_some()),
+        ("--header", !arguments.headers.is_empty()),
+        ("--body", arguments.body.is_some()),
+        ("--body-file", arguments.body_file.is_some()),
+    ];
+    if let Some((flag, _)) = http_only.iter().find(|(_, given)| *given) {
+        bail!("`{flag}` belongs to HTTP; write the whole command, such as `--command 'SET k v'`");
+    }
+    if arguments.commands.is_empty() {
+        bail!("no command; give one or more, such as `--command 'GET key:1'`");
+    }
+    let mut commands: Vec<CommandSpec> = Vec::new();
+    for text in &arguments.commands {
+        let command = CommandSpec::parse(text).map_err(anyhow::Error::msg);
+        let mut command = command.with_context(|| format!("`--command {text}` cannot be read"))?;
+        if commands.iter().any(|other| other.name == command.name) {
+            command.name = format!("{} #{}", command.name, commands.len() + 1);
+        }
+        commands.push(command);
+    }
+    let version = if arguments.resp == 3 { RespVersion::Three } else { RespVersion::Two };
+    let (username, password) = (arguments.username.clone(), arguments.password.clone());
+    let setup = RespSetup { version, username, password, database: 0 };
+    Ok(WorkloadSpec::Commands { commands, equal: Equality::Status, setup })
+}
+
+fn http(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
     let body = match (&arguments.body, &arguments.body_file) {
         (Some(text), _) => text.clone().into_bytes(),
         (None, Some(path)) => read_body(path)?,

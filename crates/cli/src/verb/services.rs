@@ -7,7 +7,7 @@ use anyhow::bail;
 use weighbridge_conductor::Control;
 use weighbridge_conductor::run::find_catalog;
 use weighbridge_conductor::tls::Certificates;
-use weighbridge_lab::catalog::{Catalog, Status};
+use weighbridge_lab::catalog::{Catalog, Listing, Status};
 use weighbridge_lab::guardian::Guardian;
 use weighbridge_lab::launch::{Lab, Ready};
 use weighbridge_lab::process::GRACE;
@@ -38,15 +38,21 @@ fn list(format: Format, printer: &Printer) -> anyhow::Result<Exit> {
     let text = match format {
         Format::Json => serde_json::to_string_pretty(&rows)?,
         Format::Text => {
-            let mut text = format!("{:<10} {:<10} {:<12} {}\n", "name", "language", "status", "version");
-            for row in &rows {
+            let offers: Vec<String> = rows.iter().map(offer).collect();
+            let width = offers.iter().map(String::len).max().unwrap_or_default().max("protocols".len());
+            let mut text = format!(
+                "{:<10} {:<10} {:<12} {:<width$} {}\n",
+                "name", "language", "status", "protocols", "version"
+            );
+            for (row, offer) in rows.iter().zip(offers) {
                 let status = match row.status {
                     Status::Available => "available",
                     Status::Unavailable => "unavailable",
                 };
                 let language = row.language.as_deref().unwrap_or("-");
                 let version = row.version.as_deref().or(row.reason.as_deref()).unwrap_or("-");
-                let _ = writeln!(text, "{:<10} {language:<10} {status:<12} {version}", row.name);
+                let _ =
+                    writeln!(text, "{:<10} {language:<10} {status:<12} {offer:<width$} {version}", row.name);
             }
             text
         }
@@ -54,6 +60,14 @@ fn list(format: Format, printer: &Printer) -> anyhow::Result<Exit> {
     };
     printer.data(&text)?;
     Ok(Exit::Fine)
+}
+
+/// What a service speaks, in one cell.
+fn offer(row: &Listing) -> String {
+    if row.protocols.is_empty() {
+        return "-".to_owned();
+    }
+    format!("{}{}", row.protocols.join(", "), if row.tls { "; TLS" } else { "" })
 }
 
 /// The services named, or all whose toolchain is there.

@@ -6,8 +6,8 @@ use anyhow::bail;
 use serde_json::json;
 use weighbridge_conductor::Control;
 use weighbridge_conductor::run::{self, Options, find_catalog};
-use weighbridge_conductor::verify::{self, Depth, Row, RowResult, Subject};
-use weighbridge_lab::service::Service;
+use weighbridge_conductor::verify::{self, Depth, Row, RowResult, Subject, TlsOffer};
+use weighbridge_lab::service::{Service, Tls};
 use weighbridge_report::Format;
 
 use super::services::{build_one, selected};
@@ -39,9 +39,13 @@ fn services(names: &[String], arguments: &Verify, printer: &Printer) -> anyhow::
         build_one(&service, &control, printer)?;
         let text = arguments.format == Format::Text;
         let mut trouble = Ok(());
+        let mut heading = None;
         let rows = verify::service(&subject(&service), depth, &mut |row| {
             if text && trouble.is_ok() {
-                trouble = printer.data(&line(service.name(), row));
+                let stack = row.stack.unwrap_or("the program");
+                let above =
+                    (heading.replace(stack) != Some(stack)).then(|| format!("{}, {stack}\n", service.name()));
+                trouble = printer.data(&format!("{}{}", above.unwrap_or_default(), line(row)));
             }
         });
         trouble?;
@@ -70,12 +74,16 @@ fn subject(service: &Service) -> Subject {
         start,
         workloads: service.workloads().to_vec(),
         protocols: service.protocols().to_vec(),
+        tls: match service.tls() {
+            Tls::Offered => TlsOffer::Offered,
+            Tls::Absent => TlsOffer::Absent,
+        },
     }
 }
 
-fn line(service: &str, row: &Row) -> String {
+fn line(row: &Row) -> String {
     let detail = row.result.detail().map(|detail| format!("\n      {detail}")).unwrap_or_default();
-    format!("{service} {:<4} {:<8} {}{detail}", row.id, row.result.word(), row.claim)
+    format!("  {:<4} {:<8} {}{detail}", row.id, row.result.word(), row.claim)
 }
 
 fn experiment(file: &Path, format: Format, printer: &Printer) -> anyhow::Result<Exit> {

@@ -215,6 +215,19 @@ impl Stopping {
         self.signalled
     }
 
+    /// Waits for exit code 0 within 5 s of the signal, whatever was said on stderr about clients that misbehaved.
+    ///
+    /// # Errors
+    /// Where it ends otherwise or late.
+    pub(super) fn exit_code(self) -> Verdict {
+        let wrong = |came: &dyn fmt::Display| Err(differs("SIGTERM", "exit code 0 within 5 s", came));
+        match self.running.end(self.signalled + STOP, Patience::UntilDeadline) {
+            Err(came) => wrong(&came),
+            Ok(ended) if ended.code() != Some(0) => wrong(&ended),
+            Ok(_) => Ok(()),
+        }
+    }
+
     /// Waits for exit code 0 within 5 s of the signal and checks that nothing was said.
     ///
     /// # Errors

@@ -16,6 +16,9 @@ use super::sys;
 /// A head longer than this is no head of a service.
 const LONGEST_HEAD: usize = 64 << 10;
 
+/// More than this is no refusal.
+const LONGEST_REST: usize = 1 << 20;
+
 /// Why nothing right came over a connection; reads behind "came".
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ClientError {
@@ -118,6 +121,14 @@ impl Head {
         let status = lines.next().and_then(status_of).ok_or_else(|| malformed("a wrong status line"))?;
         let headers = lines.map(header_of).collect::<Option<_>>();
         Ok(Self { status, headers: headers.ok_or_else(|| malformed("a wrong header line"))? })
+    }
+
+    /// The head of a reply that came in another form than text.
+    pub(super) fn of<B>(reply: &http::Response<B>) -> Self {
+        let header = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+            (name.as_str().to_owned(), value.as_bytes().iter().map(|byte| char::from(*byte)).collect())
+        };
+        Self { status: reply.status().as_u16(), headers: reply.headers().iter().map(header).collect() }
     }
 
     /// The values of all headers called `name`, in small letters.
@@ -267,6 +278,24 @@ impl Connection {
             }
         }
         Err(format!("{} and more", quoted(&self.unread)))
+    }
+
+    /// All that comes until the end of the stream, or until `deadline`, and whether the stream ended.
+    ///
+    /// # Errors
+    /// Where the connection breaks otherwise than by a reset.
+    pub(super) fn rest(&mut self, deadline: Instant) -> Result<(Vec<u8>, Quiet), ClientError> {
+        let begin = Instant::now();
+        let end = loop {
+            match self.fill(Part::Body, deadline, begin) {
+                Ok(()) if self.unread.len() > LONGEST_REST => break Quiet::Open,
+                Ok(()) => {}
+                Err(ClientError::Ended { .. } | ClientError::Reset { .. }) => break Quiet::Closed,
+                Err(ClientError::Late { .. }) => break Quiet::Open,
+                Err(error) => return Err(error),
+            }
+        };
+        Ok((std::mem::take(&mut self.unread), end))
     }
 
     /// Waits for the end of the stream behind a last reply.

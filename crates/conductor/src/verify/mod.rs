@@ -5,16 +5,23 @@
 //! bounded time: every wait ends, every process is killed, and the row says what was expected and what came.
 
 mod bench;
+mod calls;
 mod client;
+mod frames;
+mod grpc;
 mod http;
+mod http2;
 mod limits;
 mod outcome;
 mod pingpong;
 mod process;
 mod reply;
 mod running;
+mod secure;
 mod stopping;
+mod streams;
 mod sys;
+mod tls;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -39,6 +46,17 @@ pub struct Subject {
     pub workloads: Vec<String>,
     /// `protocols` of its `service.toml`.
     pub protocols: Vec<String>,
+    /// `tls` of its `service.toml`.
+    pub tls: TlsOffer,
+}
+
+/// Whether a service offers TLS on its listener.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlsOffer {
+    /// With `TLS_CERT` and `TLS_KEY` it speaks TLS.
+    Offered,
+    /// It refuses both variables.
+    Absent,
 }
 
 /// How thorough a verification is.
@@ -50,12 +68,15 @@ pub enum Depth {
     Quick,
 }
 
-/// One row of the table, tried. Serialises as `{"id", "claim", "result", "detail"}`, where `result` is `passed`,
-/// `failed`, `skipped` or `warned`, and `detail` a text, or null where the row passed.
+/// One row of the table, tried. Serialises as `{"id", "stack", "claim", "result", "detail"}`, where `stack` is null
+/// for rows about the program, `result` is `passed`, `failed`, `skipped` or `warned`, and `detail` a text, or null
+/// where the row passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// Its name in the table, such as `C1`.
     pub id: &'static str,
+    /// What it speaks to the service, such as `grpc` or `http1-json over TLS`; `None` where only to the program.
+    pub stack: Option<&'static str>,
     /// What the service must do.
     pub claim: &'static str,
     /// How it went.
@@ -108,8 +129,9 @@ impl From<Verdict> for RowResult {
 
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut row = serializer.serialize_struct("Row", 4)?;
+        let mut row = serializer.serialize_struct("Row", 5)?;
         row.serialize_field("id", self.id)?;
+        row.serialize_field("stack", &self.stack)?;
         row.serialize_field("claim", self.claim)?;
         row.serialize_field("result", self.result.word())?;
         row.serialize_field("detail", &self.result.detail())?;
@@ -134,11 +156,62 @@ enum Needs {
     Service,
     /// The same, and so much time that a quick verification does without.
     ServiceAndTime,
+    /// A service that speaks `pingpong` over this protocol.
+    Speaks(Protocol),
+    /// A service that speaks `pingpong` over this protocol with TLS.
+    SpeaksTls(Protocol),
+}
+
+/// The protocols that have rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Http1Json,
+    Http2Json,
+    Grpc,
+}
+
+impl Protocol {
+    const ALL: [Self; 3] = [Self::Http1Json, Self::Http2Json, Self::Grpc];
+
+    /// Its name in `PROTOCOL`.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Http1Json => "http1-json",
+            Self::Http2Json => "http2-json",
+            Self::Grpc => "grpc",
+        }
+    }
+}
+
+impl Needs {
+    /// What is spoken; `None` where only the program is needed.
+    const fn protocol(self) -> Option<Protocol> {
+        match self {
+            Self::Program => None,
+            Self::Service | Self::ServiceAndTime => Some(Protocol::Http1Json),
+            Self::Speaks(protocol) | Self::SpeaksTls(protocol) => Some(protocol),
+        }
+    }
+
+    /// The same for people.
+    const fn stack(self) -> Option<&'static str> {
+        match self {
+            Self::SpeaksTls(Protocol::Http1Json) => Some("http1-json over TLS"),
+            Self::SpeaksTls(Protocol::Http2Json) => Some("http2-json over TLS"),
+            Self::SpeaksTls(Protocol::Grpc) => Some("grpc over TLS"),
+            _ => match self.protocol() {
+                Some(protocol) => Some(protocol.name()),
+                None => None,
+            },
+        }
+    }
 }
 
 /// The table, in its order.
 fn table() -> impl Iterator<Item = &'static Test> {
-    [process::ROWS, http::ROWS, pingpong::ROWS, stopping::ROWS].into_iter().flatten()
+    let groups =
+        [process::ROWS, http::ROWS, pingpong::ROWS, stopping::ROWS, http2::ROWS, grpc::ROWS, tls::ROWS];
+    groups.into_iter().flatten()
 }
 
 /// The longest that the rows of a full and of a quick verification may take together; about ten times what a slow
@@ -173,7 +246,7 @@ fn within(subject: &Subject, depth: Depth, budget: Duration, on_row: &mut dyn Fn
         } else {
             attempt(&mut bench, test, depth).into()
         };
-        let row = Row { id: test.id, claim: test.claim, result };
+        let row = Row { id: test.id, stack: test.needs.stack(), claim: test.claim, result };
         on_row(&row);
         rows.push(row);
     }
@@ -191,18 +264,20 @@ fn attempt(bench: &mut Bench, test: &Test, depth: Depth) -> Verdict {
 }
 
 fn obstacle(bench: &Bench, test: &Test, depth: Depth) -> Option<String> {
-    if test.needs == Needs::Program {
-        return None;
-    }
+    let protocol = test.needs.protocol()?;
     if test.needs == Needs::ServiceAndTime && depth == Depth::Quick {
         return Some("takes long, and this verification is a quick one".to_owned());
     }
-    let Subject { name, workloads, protocols, .. } = bench.subject;
-    for (word, offered, kind) in [("pingpong", workloads, "workload"), ("http1-json", protocols, "protocol")]
+    let Subject { name, workloads, protocols, tls, .. } = bench.subject;
+    for (word, offered, kind) in
+        [("pingpong", workloads, "workload"), (protocol.name(), protocols, "protocol")]
     {
         if !offered.iter().any(|offer| offer == word) {
             return Some(format!("`{name}` does not offer the {kind} `{word}`"));
         }
+    }
+    if matches!(test.needs, Needs::SpeaksTls(_)) && *tls == TlsOffer::Absent {
+        return Some(format!("`{name}` does not offer TLS"));
     }
     bench.unstartable().map(|why| format!("the service could not be started before: {why}"))
 }
@@ -214,17 +289,31 @@ mod tests {
     #[test]
     fn the_table_has_the_rows_of_the_contract_in_their_order() {
         let group = |letter: char, count: usize| (1..=count).map(move |number| format!("{letter}{number}"));
-        let expected: Vec<_> =
-            group('C', 15).chain(group('H', 20)).chain(group('P', 15)).chain(group('S', 9)).collect();
+        let expected: Vec<_> = group('C', 15)
+            .chain(group('H', 20))
+            .chain(group('P', 15))
+            .chain(group('S', 9))
+            .chain(group('F', 16))
+            .chain(group('G', 17))
+            .chain(group('T', 13))
+            .collect();
         assert_eq!(table().map(|test| test.id.to_owned()).collect::<Vec<_>>(), expected);
     }
 
     #[test]
-    fn a_row_serialises_with_four_fields() {
-        let row = |result| serde_json::to_string(&Row { id: "C1", claim: "is", result }).expect("plain text");
-        assert_eq!(row(RowResult::Passed), r#"{"id":"C1","claim":"is","result":"passed","detail":null}"#);
+    fn a_row_serialises_with_five_fields() {
+        let row = |result| {
+            serde_json::to_string(&Row { id: "C1", stack: None, claim: "is", result }).expect("plain text")
+        };
+        assert_eq!(
+            row(RowResult::Passed),
+            r#"{"id":"C1","stack":null,"claim":"is","result":"passed","detail":null}"#
+        );
         let failed = row(RowResult::Failed("expected a, came b".to_owned()));
-        assert_eq!(failed, r#"{"id":"C1","claim":"is","result":"failed","detail":"expected a, came b"}"#);
+        assert_eq!(
+            failed,
+            r#"{"id":"C1","stack":null,"claim":"is","result":"failed","detail":"expected a, came b"}"#
+        );
     }
 
     #[test]
@@ -236,6 +325,7 @@ mod tests {
             start: ["sh", "-c", "exec sleep 600"].map(str::to_owned).to_vec(),
             workloads: Vec::new(),
             protocols: Vec::new(),
+            tls: TlsOffer::Absent,
         };
         let rows = within(&subject, Depth::Full, Duration::ZERO, &mut |_| {});
         assert!(matches!(rows[0].result, RowResult::Failed(_)), "{:?}", rows[0]);

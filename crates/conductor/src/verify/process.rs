@@ -6,13 +6,13 @@ use super::bench::{Bench, Service};
 use super::client::{ClientError, Connection};
 use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::running::{Ended, Patience};
-use super::{Needs, Test};
+use super::{Needs, Test, TlsOffer};
 
 /// The group.
 pub(super) const ROWS: &[Test] = &[
     Test {
         id: "C1",
-        claim: "`--version` prints one line of four words, the first the language, and exits with 0",
+        claim: "`--version` prints one line of names with their versions, the language first, and exits with 0",
         needs: Needs::Program,
         run: |bench| version_line(bench, &[]).map(drop),
     },
@@ -108,7 +108,9 @@ pub(super) const ROWS: &[Test] = &[
 /// Where it ends otherwise or prints anything else.
 pub(super) fn version_line(bench: &Bench, environment: &[(&str, &str)]) -> Result<String, Shortfall> {
     let language = &bench.subject.language;
-    let expected = format!("exit code 0, one line of four words with `{language}` first, nothing on stderr");
+    let expected = format!(
+        "exit code 0, one line of four or more words, an even number, with `{language}` first, nothing on stderr"
+    );
     let wrong = |came: String| differs("`--version`", &expected, came);
     let ended = bench.run(&["--version"], environment, Patience::UntilDeadline)?.map_err(wrong)?;
     match line_of(&ended.stdout) {
@@ -119,11 +121,12 @@ pub(super) fn version_line(bench: &Bench, environment: &[(&str, &str)]) -> Resul
     }
 }
 
-/// Whether `line` is four words with one space between, the first the language.
+/// Whether `line` is words with one space between, the first the language: it, its version, then a library and its
+/// version once or more.
 fn is_version(line: &str, language: &str) -> bool {
     let words: Vec<_> = line.split(' ').collect();
     let word = |word: &&str| !word.is_empty() && !word.contains(char::is_whitespace);
-    words.len() == 4 && words.iter().all(word) && words[0] == language
+    words.len() >= 4 && words.len().is_multiple_of(2) && words.iter().all(word) && words[0] == language
 }
 
 /// The text of a single line that ends with a line feed.
@@ -143,7 +146,15 @@ fn version_ignores_the_environment(bench: &mut Bench) -> Verdict {
 }
 
 /// Checks that a start is refused with exit code 2 and one line that holds `words`.
-fn refuses(bench: &Bench, arguments: &[&str], environment: &[(&str, &str)], words: &[&str]) -> Verdict {
+///
+/// # Errors
+/// Where it is not, or otherwise.
+pub(super) fn refuses(
+    bench: &Bench,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+    words: &[&str],
+) -> Verdict {
     let settings = environment.iter().map(|(name, value)| format!("{name}={value}"));
     let what: Vec<_> = settings.chain(arguments.iter().map(|argument| (*argument).to_owned())).collect();
     let ended = bench.run(arguments, environment, Patience::UntilItSpeaks)?;
@@ -180,9 +191,10 @@ fn wrong_ports_are_refused(bench: &mut Bench) -> Verdict {
 
 fn unsupported_variables_are_refused(bench: &mut Bench) -> Verdict {
     let direct = bench.subject.protocols.iter().any(|protocol| protocol == "direct");
+    let tls = bench.subject.tls == TlsOffer::Offered;
     [("TLS_CERT", "/dev/null"), ("TLS_KEY", "/dev/null"), ("DIRECT", "1")]
         .into_iter()
-        .filter(|(name, _)| *name != "DIRECT" || !direct)
+        .filter(|(name, _)| if *name == "DIRECT" { !direct } else { !tls })
         .try_for_each(|(name, value)| refuses_value(bench, name, value, &[]))
 }
 
@@ -258,9 +270,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_four_words_with_one_space_between() {
+    fn a_version_is_pairs_of_words_with_one_space_between() {
         assert!(is_version("Go 1.26.8 net/http 1.26.8", "Go"));
-        for line in ["go 1 a 1", "Go  1 a 1", "Go 1 a", "Go 1 a 1 x", "Go 1 a 1 ", " Go 1 a 1", "Go 1 a 1\r"]
+        assert!(is_version("Go 1.26.8 net/http 1.26.8 grpc 1.85.0", "Go"));
+        for line in
+            ["go 1 a 1", "Go  1 a 1", "Go 1", "Go 1 a", "Go 1 a 1 x", "Go 1 a 1 ", " Go 1 a 1", "Go 1 a 1\r"]
         {
             assert!(!is_version(line, "Go"), "{line:?}");
         }

@@ -56,6 +56,16 @@ impl Request {
         Self { version: "HTTP/1.0", ..self }
     }
 
+    /// Its method.
+    pub(super) fn method(&self) -> &'static str {
+        self.method
+    }
+
+    /// Path and query.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
     /// What goes over the wire.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let Self { method, path, version, headers } = self;
@@ -108,11 +118,29 @@ impl Expected {
     }
 
     /// The length of the body, where it is known beforehand.
-    fn length(&self) -> Option<usize> {
+    pub(super) fn length(&self) -> Option<usize> {
         match self {
             Self::Pong(n) => Some(*n),
             Self::Version(text) => Some(text.len()),
             Self::Problem(_) => None,
+        }
+    }
+
+    /// Judges the head of the reply to `request` and returns the length of the body that follows it.
+    ///
+    /// # Errors
+    /// What came instead, in words.
+    pub(super) fn check_reply(&self, request: &Request, head: &Head) -> Result<usize, String> {
+        match (request.method, self) {
+            // Row P14 asks a length of no head of an error, since there is no body to compare it with.
+            ("HEAD", Self::Problem(status)) => {
+                if head.status != *status {
+                    return Err(format!("status {}", head.status));
+                }
+                check_header(head, "content-type", self.content_type()).map(|()| 0)
+            }
+            ("HEAD", _) => self.check_head(head).map(|_| 0),
+            _ => self.check_head(head),
         }
     }
 
@@ -135,7 +163,11 @@ impl Expected {
         length.ok_or_else(|| "a head whose `Content-Length` is no number up to 64 KiB".to_owned())
     }
 
-    fn check_body(&self, body: &[u8]) -> Result<(), String> {
+    /// Judges a whole body.
+    ///
+    /// # Errors
+    /// What came instead, in words.
+    pub(super) fn check_body(&self, body: &[u8]) -> Result<(), String> {
         match self {
             Self::Pong(n) => check_pong(body, *n),
             Self::Version(text) if body == text.as_bytes() => Ok(()),
@@ -229,18 +261,7 @@ fn read(connection: &mut Connection, request: &Request, expected: &Expected) -> 
     let text = |error: ClientError| error.to_string();
     let limits = connection.limits();
     let head = connection.head(limits.for_reply(expected.length().unwrap_or(0))).map_err(text)?;
-    let length = match (request.method, expected) {
-        // Row P14 asks a length of no head of an error, since there is no body to compare it with.
-        ("HEAD", Expected::Problem(status)) => {
-            if head.status != *status {
-                return Err(format!("status {}", head.status));
-            }
-            check_header(&head, "content-type", expected.content_type())?;
-            0
-        }
-        ("HEAD", _) => expected.check_head(&head).map(|_| 0)?,
-        _ => expected.check_head(&head)?,
-    };
+    let length = expected.check_reply(request, &head)?;
     let body = connection.body(length, limits.for_reply(length)).map_err(text)?;
     if request.method != "HEAD" {
         expected.check_body(&body)?;

@@ -293,6 +293,7 @@ mod tests {
             start: ["sh", "-c", script].map(str::to_owned).to_vec(),
             workloads: Vec::new(),
             protocols: Vec::new(),
+            tls: super::super::TlsOffer::Absent,
         };
         start(&subject, &[], &[("WORKLOAD", "w")]).expect("a shell")
     }

@@ -4,6 +4,7 @@
 //! key (`read`) into [`Experiment`], whose values cannot be inconsistent. Nothing here touches a disk or a network;
 //! names of services are checked by whoever knows the catalogue.
 
+mod commands;
 mod load;
 mod matrix;
 mod node;
@@ -14,6 +15,7 @@ mod tls;
 mod write;
 
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +24,7 @@ use crate::quantity::{Bytes, Nanoseconds, Ratio};
 use crate::record::{PointId, VariantId};
 use crate::summary::{PointLabel, Quantity};
 
+pub use commands::{CommandCheck, CommandSpec, Presence, RespSetup, RespVersion, ValueSpec, split_words};
 pub use load::speed;
 pub use node::ExperimentError;
 pub use shape::{
@@ -74,6 +77,15 @@ pub enum WorkloadSpec {
         requests: Vec<RequestSpec>,
         /// What must agree between variants before timing.
         equal: Equality,
+    },
+    /// Commands of memcached or Redis.
+    Commands {
+        /// At least one.
+        commands: Vec<CommandSpec>,
+        /// What must agree between variants before timing; never JSON.
+        equal: Equality,
+        /// What connections to Redis are told first.
+        setup: RespSetup,
     },
 }
 
@@ -187,6 +199,9 @@ pub struct Variant {
     /// How its connections are secured; `None` for plain text.
     #[serde(default)]
     pub tls: Option<TlsSpec>,
+    /// The Unix socket that leads to the URL's server, instead of its host and port.
+    #[serde(default)]
+    pub unix: Option<PathBuf>,
     /// Environment added to the service's; a value `env:NAME` is read when the run starts.
     pub env: Vec<(String, String)>,
 }
@@ -221,7 +236,7 @@ pub enum Readiness {
     Port,
 }
 
-/// An `http://` or `https://` address.
+/// An `http://`, `https://`, `memcached://`, `redis://` or `rediss://` address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Url {
     /// What is spoken there.
@@ -231,7 +246,7 @@ pub struct Url {
     pub host: String,
     /// TCP port.
     pub port: u16,
-    /// Path and query, starting with `/`.
+    /// Path and query, starting with `/`; of `redis://` the number of the database, of `memcached://` nothing more.
     pub path: String,
 }
 
@@ -244,17 +259,26 @@ pub enum Scheme {
     Http,
     /// HTTP over TLS.
     Https,
+    /// memcached's text protocol.
+    Memcached,
+    /// Redis' protocol.
+    Redis,
+    /// Redis' protocol over TLS.
+    Rediss,
 }
 
 impl Scheme {
     /// Every scheme.
-    pub const ALL: [Self; 2] = [Self::Http, Self::Https];
+    pub const ALL: [Self; 5] = [Self::Http, Self::Https, Self::Memcached, Self::Redis, Self::Rediss];
 
     /// What stands before `://`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
             Self::Https => "https",
+            Self::Memcached => "memcached",
+            Self::Redis => "redis",
+            Self::Rediss => "rediss",
         }
     }
 
@@ -263,14 +287,36 @@ impl Scheme {
         match self {
             Self::Http => 80,
             Self::Https => 443,
+            Self::Memcached => 11211,
+            Self::Redis | Self::Rediss => 6379,
         }
     }
 
     /// Whether it means TLS.
     pub const fn is_secured(self) -> bool {
         match self {
-            Self::Http => false,
-            Self::Https => true,
+            Self::Http | Self::Memcached | Self::Redis => false,
+            Self::Https | Self::Rediss => true,
+        }
+    }
+
+    /// The protocol where none is given.
+    pub const fn protocol(self) -> Protocol {
+        match self {
+            Self::Http | Self::Https => Protocol::Http1Json,
+            Self::Memcached => Protocol::Memcached,
+            Self::Redis | Self::Rediss => Protocol::Resp,
+        }
+    }
+
+    /// Whether this protocol may be spoken there.
+    pub const fn carries(self, protocol: Protocol) -> bool {
+        match self {
+            Self::Http | Self::Https => {
+                matches!(protocol, Protocol::Http1Json | Protocol::Http2Json | Protocol::Grpc)
+            }
+            Self::Memcached => matches!(protocol, Protocol::Memcached),
+            Self::Redis | Self::Rediss => matches!(protocol, Protocol::Resp),
         }
     }
 }
@@ -336,6 +382,7 @@ impl WorkloadSpec {
         match self {
             Self::Pingpong { .. } => "pingpong",
             Self::Http { .. } => "http",
+            Self::Commands { .. } => "commands",
         }
     }
 
@@ -344,6 +391,7 @@ impl WorkloadSpec {
         match self {
             Self::Pingpong { .. } => vec!["pong".to_owned()],
             Self::Http { requests, .. } => requests.iter().map(|request| request.name.clone()).collect(),
+            Self::Commands { commands, .. } => commands.iter().map(|command| command.name.clone()).collect(),
         }
     }
 }
@@ -365,8 +413,8 @@ impl Protocol {
 }
 
 impl Url {
-    /// Reads `http://host[:port][/path]` or `https://…`; the host may be an IPv6 address in brackets, and without a scheme it
-    /// is `http`.
+    /// Reads `http://host[:port][/path]`, `https://…`, `memcached://host[:port]`, `redis://host[:port][/database]` or
+    /// `rediss://…`; the host may be an IPv6 address in brackets, and without a scheme it is `http`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (scheme, rest) = match text.split_once("://") {
             Some((name, rest)) => {
@@ -387,6 +435,7 @@ impl Url {
                 "`{text}`: the path holds blanks or control characters; percent-encode them"
             ));
         }
+        check_path(scheme, &path).map_err(|message| format!("`{text}`: {message}"))?;
         Ok(Self { scheme, host: host.to_owned(), port, path })
     }
 
@@ -400,6 +449,20 @@ impl Url {
 fn unknown_scheme(text: &str, name: &str) -> String {
     let known: Vec<_> = Scheme::ALL.iter().map(|scheme| format!("`{}://`", scheme.name())).collect();
     format!("`{text}`: scheme `{name}` is not supported; use {}", known.join(" or "))
+}
+
+/// Whether an address of that scheme may have that path.
+fn check_path(scheme: Scheme, path: &str) -> Result<(), String> {
+    let number = path.trim_start_matches('/');
+    match scheme {
+        Scheme::Http | Scheme::Https => Ok(()),
+        Scheme::Memcached if path == "/" => Ok(()),
+        Scheme::Memcached => Err(format!("memcached knows no path such as `{path}`; leave it out")),
+        Scheme::Redis | Scheme::Rediss if number.is_empty() || number.parse::<u32>().is_ok() => Ok(()),
+        Scheme::Redis | Scheme::Rediss => {
+            Err(format!("the path `{path}` is no database; give its number, such as `/1`"))
+        }
+    }
 }
 
 fn split_authority(authority: &str, default_port: u16) -> Option<(&str, u16)> {

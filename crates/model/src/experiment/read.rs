@@ -1,12 +1,13 @@
 //! From the tree to the checked experiment: every key read once, every default in one place.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use super::load::load;
 use super::node::{ExperimentError, Node, Reader, Value};
 use super::{
     Equality, Experiment, Hooks, LoadSpec, PlanRules, Point, Protocol, Readiness, ReplyCheck, RequestSpec,
-    Scheme, Target, TlsSpec, Url, Variant, WorkloadSpec, matrix,
+    Scheme, Target, TlsSpec, Url, Variant, WorkloadSpec, commands, matrix,
 };
 use crate::gate::{Gate, GateKind};
 use crate::quantity::{Bytes, Nanoseconds, Ratio};
@@ -165,15 +166,18 @@ fn workload(reader: Reader<'_>) -> Read<WorkloadSpec> {
     enum Kind {
         Pingpong,
         Http,
+        Commands,
     }
     let line = reader.line();
-    let kind = reader.choice("name", &[("pingpong", Kind::Pingpong), ("http", Kind::Http)])?;
-    let Some(kind) = kind else {
-        return Err(reader.error(line, "`workload.name` is missing; allowed: `pingpong`, `http`"));
+    let kinds = [("pingpong", Kind::Pingpong), ("http", Kind::Http), ("commands", Kind::Commands)];
+    let Some(kind) = reader.choice("name", &kinds)? else {
+        let message = "`workload.name` is missing; allowed: `pingpong`, `http`, `commands`";
+        return Err(reader.error(line, message));
     };
     let spec = match kind {
         Kind::Pingpong => pingpong(&reader)?,
         Kind::Http => http(&reader)?,
+        Kind::Commands => commands::file::read(&reader)?,
     };
     reader.finish()?;
     Ok(spec)
@@ -345,7 +349,9 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let ready = reader.choice("ready", &[("line", Readiness::Line), ("port", Readiness::Port)])?;
     let name = reader.text("name")?;
     let protocols: Vec<_> = Protocol::ALL.iter().map(|p| (p.name(), *p)).collect();
-    let protocol = reader.choice("protocol", &protocols)?.unwrap_or_default();
+    let by_url = url.as_ref().map_or_else(Protocol::default, |url| url.scheme.protocol());
+    let protocol = reader.choice("protocol", &protocols)?.unwrap_or(by_url);
+    let unix = reader.text("unix")?.map(PathBuf::from);
     let env = pairs(&reader, "env")?;
     let line_of_tls = reader.node("tls").map_or(line, |node| node.line);
     let tls = super::tls::read(&reader)?;
@@ -359,6 +365,18 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     }
     if url.is_some() && !env.is_empty() {
         return Err(reader.error(line, "`env` has no use beside `url`: that server is not started by us"));
+    }
+    if let Some(url) = url.as_ref().filter(|url| !url.scheme.carries(protocol)) {
+        let message = format!("protocol `{}` is not spoken at `{url}`; leave it out", protocol.name());
+        return Err(reader.error(line, message));
+    }
+    if unix.is_some() && url.is_none() {
+        return Err(
+            reader.error(line, "`unix` belongs to `url`: it leads to a server that somebody else runs")
+        );
+    }
+    if unix.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
+        return Err(reader.error(line, "`variant.unix` is empty; give the path of a socket"));
     }
     let target = match (service, command, url) {
         (Some(name), None, None) => Target::Service { name },
@@ -379,7 +397,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
         Target::Url(url) => url.to_string(),
     });
     reader.finish()?;
-    Ok(Variant { name, target, protocol, tls, env })
+    Ok(Variant { name, target, protocol, tls, unix, env })
 }
 
 /// What `tls` comes to beside the target: an address says by its scheme whether there is TLS.

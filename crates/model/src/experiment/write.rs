@@ -72,6 +72,9 @@ fn workload(spec: &WorkloadSpec) -> Table {
             table.insert("equal".into(), equal.into());
             table.insert("request".into(), requests.iter().map(request).collect::<Vec<Value>>().into());
         }
+        WorkloadSpec::Commands { commands, equal, setup } => {
+            super::commands::file::write(&mut table, commands, *equal, setup);
+        }
     }
     table
 }
@@ -178,6 +181,9 @@ fn variant(variant: &super::Variant) -> Value {
     if let Some(tls) = &variant.tls {
         table.insert("tls".into(), super::tls::write(tls));
     }
+    if let Some(path) = &variant.unix {
+        table.insert("unix".into(), path.to_string_lossy().into_owned().into());
+    }
     if !variant.env.is_empty() {
         table.insert("env".into(), pairs(&variant.env).into());
     }
@@ -207,7 +213,9 @@ fn matrix(points: &[Point]) -> Option<Table> {
 /// A label's value as its key is read: most are text, whatever they were written as.
 fn factor_value(key: &str, shown: &str) -> Value {
     let typed = match key {
-        "load.connections" | "load.in_flight" | "load.churn" => shown.parse().ok().map(Value::Integer),
+        "load.connections" | "load.in_flight" | "load.churn" | "workload.version" | "workload.database" => {
+            shown.parse().ok().map(Value::Integer)
+        }
         "load.keep_alive" => shown.parse().ok().map(Value::Boolean),
         "workload.sizes" => shown
             .strip_prefix('[')

@@ -1,5 +1,6 @@
 //! What a variant uses: CPU, memory and bytes with their intervals, and the kernel's counts on the sockets.
 
+use weighbridge_model::record::Traffic;
 use weighbridge_model::summary::{Estimate, Quantity, Summary, VariantSummary};
 
 use super::axis::{Scale, Spread};
@@ -105,12 +106,21 @@ fn table(point: &Point<'_>) -> String {
         let counts = [
             traffic.sent.to_string(),
             traffic.received.to_string(),
-            format!("{} / {}", grouped(traffic.segments_out), grouped(traffic.segments_in)),
-            grouped(traffic.retransmits),
+            segments(
+                traffic,
+                format!("{} / {}", grouped(traffic.segments_out), grouped(traffic.segments_in)),
+            ),
+            segments(traffic, grouped(traffic.retransmits)),
         ];
         text.push_str(&counts.map(|count| format!("<td class=\"n\">{}</td>", figure(&count))).concat());
         text.push_str("</tr>\n");
     }
     text.push_str("</tbody></table></div>\n");
     text
+}
+
+/// A count of segments, where there are any: bytes without one went through Unix sockets, which have none.
+fn segments(traffic: &Traffic, shown: String) -> String {
+    let is_unix = traffic.segments_out == 0 && traffic.sent.get() > 0;
+    if is_unix { "not available".to_owned() } else { shown }
 }

@@ -1,0 +1,489 @@
+//! Rows F1 to F16: HTTP/2 in clear text, by prior knowledge, with the paths of `pingpong`.
+//!
+//! Most rows go through a client library; those about what no library would send write frames by hand.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::bench::{Bench, Service, Stopping};
+use super::client::{Connection, Quiet};
+use super::frames::{
+    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, Frame, GOAWAY, HEAD_OF_PONG, HEADERS, PADDED, PING,
+    PREFACE, PRIORITY, SETTINGS, frame, read_frame, went_away,
+};
+use super::limits::{Limits, STREAM_END};
+use super::outcome::{Shortfall, Verdict, differs, quoted};
+use super::process::version_line;
+use super::reply::{Expected, Request};
+use super::streams::{Http2, Windows, drive, next_chunk, receive, timely};
+use super::{Needs, Protocol, Test};
+
+const NEEDS: Needs = Needs::Speaks(Protocol::Http2Json);
+
+/// The group.
+pub(super) const ROWS: &[Test] = &[
+    Test {
+        id: "F1",
+        claim: "`GET /pong/{n}` is answered by prior knowledge, sizes 4 to 1,000,000",
+        needs: NEEDS,
+        run: sizes_are_answered,
+    },
+    Test {
+        id: "F2",
+        claim: "`GET /version` and `HEAD /version` answer as over HTTP/1.1",
+        needs: NEEDS,
+        run: version_is_answered,
+    },
+    Test {
+        id: "F3",
+        claim: "400, 404 and 405 are those of HTTP/1.1 and leave the connection usable",
+        needs: NEEDS,
+        run: errors_keep_the_connection,
+    },
+    Test {
+        id: "F4",
+        claim: "`HEAD` has the head of `GET` and no body",
+        needs: NEEDS,
+        run: heads_have_no_body,
+    },
+    Test {
+        id: "F5",
+        claim: "10,000,000 bytes come whole under the windows that HTTP/2 begins with",
+        needs: NEEDS,
+        run: |bench| asks(bench, Windows::DEFAULT, &[10_000_000]),
+    },
+    Test {
+        id: "F6",
+        claim: "a window of 1,000 bytes for a stream is kept to",
+        needs: NEEDS,
+        run: |bench| asks(bench, Windows { stream: 1000, ..Windows::DEFAULT }, &[200_000]),
+    },
+    Test {
+        id: "F7",
+        claim: "100 streams at once on one connection get all their replies",
+        needs: NEEDS,
+        run: many_streams_are_served,
+    },
+    Test {
+        id: "F8",
+        claim: "a stream that nobody reads does not hold up the others of its connection",
+        needs: NEEDS,
+        run: an_unread_stream_holds_nobody_up,
+    },
+    Test {
+        id: "F9",
+        claim: "a stream that is reset amid its reply harms neither its connection nor others",
+        needs: NEEDS,
+        run: a_reset_stream_harms_nobody,
+    },
+    Test {
+        id: "F10",
+        claim: "SETTINGS come first and ours are acknowledged, PING is answered",
+        needs: NEEDS,
+        run: settings_and_ping_are_answered,
+    },
+    Test {
+        id: "F11",
+        claim: "a head in HEADERS and CONTINUATION, padded and with priority, is read",
+        needs: NEEDS,
+        run: cut_and_padded_heads_are_read,
+    },
+    Test {
+        id: "F12",
+        claim: "a wrong preface, HTTP/1.1 included, is refused and nobody else notices",
+        needs: NEEDS,
+        run: wrong_prefaces_are_refused,
+    },
+    Test {
+        id: "F13",
+        claim: "frames that break the protocol end their connection only",
+        needs: NEEDS,
+        run: wrong_frames_are_refused,
+    },
+    Test {
+        id: "F14",
+        claim: "SIGTERM ends an idle connection within 2 s; exit code 0",
+        needs: NEEDS,
+        run: idle_connections_end,
+    },
+    Test {
+        id: "F15",
+        claim: "SIGTERM amid ten replies: GOAWAY, all are sent in full, then connection and process end",
+        needs: NEEDS,
+        run: outstanding_streams_are_finished,
+    },
+    Test {
+        id: "F16",
+        claim: "a client that does not read its replies does not keep the process beyond 5 s",
+        needs: NEEDS,
+        run: a_client_that_does_not_read_is_cut_off,
+    },
+];
+
+/// Between a signal and what is looked at next.
+const MOMENT: Duration = Duration::from_millis(200);
+
+const LARGE: usize = 1_000_000;
+
+fn start(bench: &Bench) -> Result<Service, Shortfall> {
+    bench.start_with(&[("PROTOCOL", "http2-json")])
+}
+
+async fn open(service: &Service, windows: Windows, limits: Limits) -> Result<Http2, Shortfall> {
+    Http2::open(service.address(), limits, windows).await
+}
+
+/// A new connection gets pong(5).
+fn answers(service: &Service, limits: Limits) -> Verdict {
+    drive(async {
+        let mut connection = open(service, Windows::DEFAULT, limits).await?;
+        connection.ask(&Request::pong(5), &Expected::Pong(5)).await
+    })
+}
+
+/// Asks these sizes in turn on one connection.
+fn asks(bench: &mut Bench, windows: Windows, sizes: &[usize]) -> Verdict {
+    let (service, limits) = (start(bench)?, bench.limits());
+    drive(async {
+        let mut connection = open(&service, windows, limits).await?;
+        for size in sizes {
+            connection.ask(&Request::pong(*size), &Expected::Pong(*size)).await?;
+        }
+        Ok(())
+    })
+}
+
+fn sizes_are_answered(bench: &mut Bench) -> Verdict {
+    let sizes =
+        [4, 5, 6, 99, 1000, 16_383, 16_384, 16_385, 32_768, 65_534, 65_535, 65_536, 65_537, 200_000, LARGE];
+    asks(bench, Windows::DEFAULT, &sizes)
+}
+
+/// Sends requests in turn on one connection.
+fn exchanges(bench: &mut Bench, exchanges: &[(Request, Expected)]) -> Verdict {
+    let (service, limits) = (start(bench)?, bench.limits());
+    drive(async {
+        let mut connection = open(&service, Windows::DEFAULT, limits).await?;
+        for (request, expected) in exchanges {
+            connection.ask(request, expected).await?;
+        }
+        Ok(())
+    })
+}
+
+fn version_is_answered(bench: &mut Bench) -> Verdict {
+    let version = Expected::Version(version_line(bench, &[])?);
+    exchanges(bench, &[(Request::get("/version"), version.clone()), (Request::head("/version"), version)])
+}
+
+fn errors_keep_the_connection(bench: &mut Bench) -> Verdict {
+    let (service, limits) = (start(bench)?, bench.limits());
+    drive(async {
+        let mut connection = open(&service, Windows::DEFAULT, limits).await?;
+        let problems =
+            [("/pong/abc", 400), ("/pong/3", 400), ("/pong/", 400), ("/nowhere", 404), ("/pong", 404)];
+        for (path, status) in problems {
+            connection.ask(&Request::get(path), &Expected::Problem(status)).await?;
+        }
+        let post = Request::empty("POST", "/pong/5");
+        connection.ask(&post, &Expected::Problem(405)).await?;
+        let allowed = allowed_methods(&mut connection, &post, limits).await;
+        let allowed = allowed.map_err(|came| differs(&post, "status 405", came))?;
+        if allowed != ["GET", "HEAD"] {
+            let came = format!("`{}`", allowed.join(", "));
+            return Err(differs(&post, "`Allow` with GET and HEAD", came));
+        }
+        connection.ask(&Request::pong(5), &Expected::Pong(5)).await
+    })
+}
+
+/// The words of `Allow`, in alphabetical order.
+async fn allowed_methods(
+    connection: &mut Http2,
+    request: &Request,
+    limits: Limits,
+) -> Result<Vec<String>, String> {
+    let response = connection.begin(request).await?;
+    let response = timely("head of the reply", limits.for_reply(0), response).await?;
+    let values = response.headers().get_all("allow").iter().filter_map(|value| value.to_str().ok());
+    let mut words: Vec<_> =
+        values.flat_map(|value| value.split(',')).map(|word| word.trim().to_owned()).collect();
+    words.sort();
+    Ok(words)
+}
+
+fn heads_have_no_body(bench: &mut Bench) -> Verdict {
+    exchanges(
+        bench,
+        &[
+            (Request::head("/pong/5"), Expected::Pong(5)),
+            (Request::head("/pong/1000000"), Expected::Pong(LARGE)),
+            (Request::head("/pong/abc"), Expected::Problem(400)),
+            (Request::pong(5), Expected::Pong(5)),
+        ],
+    )
+}
+
+fn many_streams_are_served(bench: &mut Bench) -> Verdict {
+    const SIZES: [usize; 5] = [4, 5, 1000, 65_536, 200_000];
+    let (service, limits) = (start(bench)?, bench.limits());
+    drive(async {
+        let mut connection = open(&service, Windows::DEFAULT, limits).await?;
+        let mut responses = Vec::new();
+        for index in 0..100 {
+            let size = SIZES[index % SIZES.len()];
+            let (request, expected) = (Request::pong(size), Expected::Pong(size));
+            let response = connection.begin(&request).await;
+            responses.push((response.map_err(|came| differs(&request, &expected, came))?, request, expected));
+        }
+        let tasks: Vec<_> = responses
+            .into_iter()
+            .map(|(response, request, expected)| {
+                tokio::spawn(async move { receive(response, &request, &expected, limits).await })
+            })
+            .collect();
+        for task in tasks {
+            task.await.map_err(|error| Shortfall::Skipped(error.to_string()))??;
+        }
+        Ok(())
+    })
+}
+
+fn an_unread_stream_holds_nobody_up(bench: &mut Bench) -> Verdict {
+    let (service, limits) = (start(bench)?, bench.limits());
+    drive(async {
+        let mut connection = open(&service, Windows::ROOMY, limits).await?;
+        let (request, expected) = (Request::pong(LARGE), Expected::Pong(LARGE));
+        let unread = connection.begin(&request).await;
+        let unread = unread.map_err(|came| differs(&request, &expected, came))?;
+        for size in 4..104 {
+            connection.ask(&Request::pong(size), &Expected::Pong(size)).await?;
+        }
+        receive(unread, &request, &expected, limits).await
+    })
+}
+
+fn a_reset_stream_harms_nobody(bench: &mut Bench) -> Verdict {
+    let (service, limits) = (start(bench)?, bench.limits());
+    drive(async {
+        let mut connection = open(&service, Windows::ROOMY, limits).await?;
+        for _ in 0..20 {
+            // Dropped with bytes on their way, a stream is reset with CANCEL.
+            drop(begun(&mut connection, LARGE, limits).await?);
+            connection.ask(&Request::pong(5), &Expected::Pong(5)).await?;
+        }
+        Ok(())
+    })?;
+    answers(&service, limits)
+}
+
+/// A reply of `size` bytes whose head has come.
+async fn begun(connection: &mut Http2, size: usize, limits: Limits) -> Result<h2::RecvStream, Shortfall> {
+    let request = Request::pong(size);
+    let wrong = |came| differs(&request, "a reply that begins", came);
+    let response = connection.begin(&request).await.map_err(wrong)?;
+    let response = timely("head of the reply", limits.for_reply(0), response).await.map_err(wrong)?;
+    Ok(response.into_body())
+}
+
+// Frames by hand
+
+/// A connection on which the preface, our SETTINGS and `frames` were sent in one write.
+fn sent(service: &Service, frames: &[u8]) -> Result<Connection, Shortfall> {
+    let mut connection = service.connect()?;
+    let bytes = [PREFACE, &frame(SETTINGS, 0, 0, &[]), frames].concat();
+    connection.send(&bytes).map_err(|error| differs("frames", "a write that is taken", error))?;
+    Ok(connection)
+}
+
+fn settings_and_ping_are_answered(bench: &mut Bench) -> Verdict {
+    let service = start(bench)?;
+    let mut connection = sent(&service, &frame(PING, 0, 0, b"weighing"))?;
+    let wrong = |expected: &str, came: String| differs("a preface, SETTINGS and PING", expected, came);
+    let first = read_frame(&mut connection).map_err(|came| wrong("SETTINGS", came))?;
+    if (first.kind, first.flags & ACK, first.stream) != (SETTINGS, 0, 0) {
+        return Err(wrong("SETTINGS as the first frame", format!("{first:?}")));
+    }
+    let (mut acknowledged, mut answered) = (0, 0);
+    while (acknowledged, answered) != (1, 1) {
+        let next = read_frame(&mut connection)
+            .map_err(|came| wrong("an acknowledgement of SETTINGS and of PING", came))?;
+        match next {
+            Frame { kind: SETTINGS, flags: ACK, payload, .. } if payload.is_empty() => acknowledged += 1,
+            Frame { kind: PING, flags: ACK, payload, .. } if payload == b"weighing" => answered += 1,
+            Frame { kind: GOAWAY | SETTINGS | PING, .. } => {
+                return Err(wrong("an acknowledgement of SETTINGS and of PING", format!("{next:?}")));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn cut_and_padded_heads_are_read(bench: &mut Bench) -> Verdict {
+    let service = start(bench)?;
+    let (one, two) = HEAD_OF_PONG.split_at(5);
+    let (two, three) = two.split_at(1);
+    let cut = [
+        frame(HEADERS, END_STREAM, 1, one),
+        frame(CONTINUATION, 0, 1, two),
+        frame(CONTINUATION, END_HEADERS, 1, three),
+    ];
+    let padded = [&[3][..], HEAD_OF_PONG, &[0; 3]].concat();
+    // Depends on stream 0, weight 16.
+    let urgent = [&[0, 0, 0, 0, 15][..], HEAD_OF_PONG].concat();
+    for (what, frames) in [
+        ("HEADERS and two CONTINUATION", cut.concat()),
+        ("padded HEADERS", frame(HEADERS, END_STREAM | END_HEADERS | PADDED, 1, &padded)),
+        ("HEADERS with priority", frame(HEADERS, END_STREAM | END_HEADERS | PRIORITY, 1, &urgent)),
+    ] {
+        let mut connection = sent(&service, &frames)?;
+        read_pong(&mut connection).map_err(|came| differs(what, "pong(5)", came))?;
+    }
+    Ok(())
+}
+
+/// Reads frames until stream 1 has ended and judges its body.
+fn read_pong(connection: &mut Connection) -> Result<(), String> {
+    let mut body = Vec::new();
+    loop {
+        let next = read_frame(connection)?;
+        match next {
+            Frame { kind: SETTINGS, flags: 0, .. } => {
+                connection.send(&frame(SETTINGS, ACK, 0, &[])).map_err(|error| error.to_string())?;
+            }
+            Frame { kind: HEADERS, flags, stream: 1, .. } if flags & END_STREAM == 0 => {}
+            Frame { kind: DATA, flags, stream: 1, payload } => {
+                body.extend(payload);
+                if flags & END_STREAM != 0 {
+                    return Expected::Pong(5).check_body(&body);
+                }
+            }
+            Frame { stream: 0, kind, .. } if kind != GOAWAY => {}
+            other => return Err(format!("{other:?}")),
+        }
+    }
+}
+
+fn wrong_prefaces_are_refused(bench: &mut Bench) -> Verdict {
+    let (service, limits) = (start(bench)?, bench.limits());
+    for wrong in
+        [&b"PRI * HTTP/2.0\r\n\r\nXM\r\n\r\n"[..], &Request::pong(5).bytes(), b"\x16\x03\x01\x00\x05hello"]
+    {
+        let mut connection = service.connect()?;
+        // Where the service has closed already the write may fail, which is a refusal too.
+        let _ = connection.send(&[wrong, &[b'\n'; 64]].concat());
+        refused(&mut connection, &quoted(wrong))?;
+        answers(&service, limits)?;
+    }
+    Ok(())
+}
+
+fn wrong_frames_are_refused(bench: &mut Bench) -> Verdict {
+    let (service, limits) = (start(bench)?, bench.limits());
+    let mut endless = frame(HEADERS, END_STREAM | END_HEADERS, 1, HEAD_OF_PONG);
+    endless[..3].fill(0xff);
+    for (what, wrong) in [
+        ("a frame of 16,777,215 bytes", endless),
+        ("DATA on stream 0", frame(DATA, END_STREAM, 0, b"x")),
+        ("HEADERS on stream 2", frame(HEADERS, END_STREAM | END_HEADERS, 2, HEAD_OF_PONG)),
+        ("SETTINGS of 5 bytes", frame(SETTINGS, 0, 0, &[0; 5])),
+        ("a head that is no HPACK", frame(HEADERS, END_STREAM | END_HEADERS, 1, &[0x80])),
+        ("a CONTINUATION that continues nothing", frame(CONTINUATION, END_HEADERS, 1, HEAD_OF_PONG)),
+    ] {
+        refused(&mut sent(&service, &wrong)?, what)?;
+        answers(&service, limits)?;
+    }
+    Ok(())
+}
+
+/// Waits for the end of the stream, or a GOAWAY, in time.
+fn refused(connection: &mut Connection, what: &str) -> Verdict {
+    let expected = "GOAWAY or the end of the stream within 2 s, and no reply";
+    let deadline = connection.limits().within(STREAM_END);
+    let (came, end) = connection.rest(deadline).map_err(|error| differs(what, expected, error))?;
+    let refused =
+        (end == Quiet::Closed || went_away(&came)) && !came.windows(5).any(|bytes| bytes == b"poong");
+    if refused { Ok(()) } else { Err(differs(what, expected, quoted(&came))) }
+}
+
+// Stopping
+
+fn idle_connections_end(bench: &mut Bench) -> Verdict {
+    let (service, limits) = (start(bench)?, bench.limits());
+    let stopping = drive(async {
+        let mut connections = Vec::new();
+        for _ in 0..3 {
+            let mut connection = open(&service, Windows::DEFAULT, limits).await?;
+            connection.ask(&Request::pong(5), &Expected::Pong(5)).await?;
+            connections.push(connection);
+        }
+        let stopping = service.terminate()?;
+        let deadline = stopping.signalled() + STREAM_END;
+        for connection in connections {
+            let end = connection.end(deadline).await;
+            end.map_err(|came| differs("SIGTERM", "the end of each idle connection within 2 s", came))?;
+        }
+        Ok(stopping)
+    })?;
+    stopping.end()
+}
+
+/// Begins ten large replies on one connection and sends SIGTERM when their heads have come.
+async fn signal_amid_replies(
+    service: Service,
+    limits: Limits,
+) -> Result<(Stopping, Http2, Vec<h2::RecvStream>), Shortfall> {
+    let mut connection = open(&service, Windows::DEFAULT, limits).await?;
+    let mut replies = Vec::new();
+    for _ in 0..10 {
+        replies.push(begun(&mut connection, LARGE, limits).await?);
+    }
+    Ok((service.terminate()?, connection, replies))
+}
+
+fn outstanding_streams_are_finished(bench: &mut Bench) -> Verdict {
+    let (service, limits) = (start(bench)?, bench.limits());
+    let stopping = drive(async {
+        let (stopping, connection, replies) = signal_amid_replies(service, limits).await?;
+        sleep(MOMENT).await;
+        if !connection.is_going_away().await {
+            return Err(differs(
+                "SIGTERM amid replies",
+                "GOAWAY within 200 ms",
+                "a connection that takes more",
+            ));
+        }
+        let tasks: Vec<_> =
+            replies.into_iter().map(|reply| tokio::spawn(whole_body(reply, limits))).collect();
+        for task in tasks {
+            let body = task.await.map_err(|error| Shortfall::Skipped(error.to_string()))?;
+            body.and_then(|body| Expected::Pong(LARGE).check_body(&body))
+                .map_err(|came| differs("SIGTERM amid replies", "the whole of each", came))?;
+        }
+        let end = connection.end_behind_reply().await;
+        end.map_err(|came| differs("SIGTERM amid replies", "the connection's end behind the last", came))?;
+        Ok(stopping)
+    })?;
+    stopping.end()
+}
+
+async fn whole_body(mut reply: h2::RecvStream, limits: Limits) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    while let Some(chunk) = next_chunk(&mut reply, limits.for_reply(LARGE)).await? {
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+fn a_client_that_does_not_read_is_cut_off(bench: &mut Bench) -> Verdict {
+    let (service, limits) = (start(bench)?, bench.limits());
+    drive(async {
+        let (stopping, connection, replies) = signal_amid_replies(service, limits).await?;
+        // The loop goes on meanwhile, so that the client answers what the protocol asks.
+        let end = tokio::task::spawn_blocking(move || stopping.end()).await;
+        drop((connection, replies));
+        end.map_err(|error| Shortfall::Skipped(error.to_string()))?
+    })
+}

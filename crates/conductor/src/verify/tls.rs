@@ -1,0 +1,354 @@
+//! Rows T1 to T13: TLS on the listener, whatever is spoken inside.
+//!
+//! Each row makes a certificate of its own. Ciphers, curves and the order of messages are the library's affair.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::version::{TLS12, TLS13};
+use rustls::{ClientConfig, HandshakeKind, ProtocolVersion, SupportedProtocolVersion};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::sleep;
+use tokio_rustls::client::TlsStream;
+
+use super::bench::{Bench, Service};
+use super::client::Quiet;
+use super::limits::{Limits, STREAM_END};
+use super::outcome::{Shortfall, Verdict, differs, quoted};
+use super::process::refuses;
+use super::reply::{Expected, Request};
+use super::secure::Identity;
+use super::streams::{Http2, Windows, ask_http1, drive, handshake, receive_http1, timely};
+use super::{Needs, Protocol, Test, grpc};
+
+const HTTP1: Needs = Needs::SpeaksTls(Protocol::Http1Json);
+
+/// The group.
+pub(super) const ROWS: &[Test] = &[
+    Test {
+        id: "T1",
+        claim: "`TLS_CERT` without `TLS_KEY`, or the other way round, is refused in one line, exit code 2",
+        needs: HTTP1,
+        run: one_without_the_other_is_refused,
+    },
+    Test {
+        id: "T2",
+        claim: "files that are absent, no PEM or of different pairs are refused in one line, exit code 2",
+        needs: HTTP1,
+        run: wrong_files_are_refused,
+    },
+    Test {
+        id: "T3",
+        claim: "TLS 1.3: requests are answered, with `http/1.1` by ALPN and without ALPN",
+        needs: HTTP1,
+        run: |bench| speaks_http1(bench, &TLS13),
+    },
+    Test {
+        id: "T4",
+        claim: "TLS 1.2: requests are answered, with `http/1.1` by ALPN and without ALPN",
+        needs: HTTP1,
+        run: |bench| speaks_http1(bench, &TLS12),
+    },
+    Test {
+        id: "T5",
+        claim: "TLS 1.3: a second connection resumes the session of the first",
+        needs: HTTP1,
+        run: |bench| resumes(bench, &TLS13),
+    },
+    Test {
+        id: "T6",
+        claim: "TLS 1.2: a second connection resumes the session of the first",
+        needs: HTTP1,
+        run: |bench| resumes(bench, &TLS12),
+    },
+    Test { id: "T7", claim: "10,000,000 bytes come whole", needs: HTTP1, run: a_large_body_comes_whole },
+    Test {
+        id: "T8",
+        claim: "`http2-json` is chosen by ALPN `h2` in TLS 1.3 and 1.2",
+        needs: Needs::SpeaksTls(Protocol::Http2Json),
+        run: speaks_http2,
+    },
+    Test {
+        id: "T9",
+        claim: "`grpc` is chosen by ALPN `h2` in TLS 1.3 and 1.2",
+        needs: Needs::SpeaksTls(Protocol::Grpc),
+        run: speaks_grpc,
+    },
+    Test {
+        id: "T10",
+        claim: "a client that offers only other protocols by ALPN is refused in the handshake",
+        needs: HTTP1,
+        run: foreign_protocols_are_refused,
+    },
+    Test {
+        id: "T11",
+        claim: "plain text is refused within 2 s, and nobody else notices",
+        needs: HTTP1,
+        run: plain_text_is_refused,
+    },
+    Test {
+        id: "T12",
+        claim: "silence and half a handshake hold up neither others nor, beyond 5 s, the process",
+        needs: HTTP1,
+        run: silence_holds_nobody_up,
+    },
+    Test {
+        id: "T13",
+        claim: "SIGTERM amid a reply: it is sent in full, then the connection and the process end",
+        needs: HTTP1,
+        run: stop_amid_a_reply,
+    },
+];
+
+/// Between a signal and what is looked at next.
+const MOMENT: Duration = Duration::from_millis(200);
+
+const LARGE: usize = 10_000_000;
+
+/// A service that speaks TLS, and the certificate that it was given.
+fn start(bench: &Bench, protocol: Protocol) -> Result<(Service, Identity), Shortfall> {
+    let identity = Identity::new()?;
+    let (certificate, key) = (identity.certificate(), identity.key());
+    let service = bench.start_with(&[
+        ("PROTOCOL", protocol.name()),
+        ("TLS_CERT", &certificate.to_string_lossy()),
+        ("TLS_KEY", &key.to_string_lossy()),
+    ])?;
+    Ok((service, identity))
+}
+
+/// A connection whose handshake is done, has this version and chose this protocol.
+async fn open(
+    service: &Service,
+    limits: Limits,
+    config: &Arc<ClientConfig>,
+    chosen: Option<&str>,
+) -> Result<TlsStream<TcpStream>, Shortfall> {
+    let wrong = |came: String| differs("the handshake of TLS", "its end", came);
+    let stream = handshake(service.address(), limits, config).await?.map_err(wrong)?;
+    let came = stream.get_ref().1.alpn_protocol();
+    // A service need not speak ALPN where the client offers the only protocol there was before it.
+    if came != chosen.map(str::as_bytes) {
+        let expected =
+            chosen.map_or("nothing chosen by ALPN".to_owned(), |name| format!("`{name}` chosen by ALPN"));
+        let came = came.map_or("nothing".to_owned(), quoted);
+        return Err(differs("the handshake of TLS", expected, came));
+    }
+    Ok(stream)
+}
+
+/// A new connection gets pong(5).
+fn answers(service: &Service, limits: Limits, identity: &Identity) -> Verdict {
+    let config = identity.client(&TLS13, &[])?;
+    drive(async {
+        let mut stream = open(service, limits, &config, None).await?;
+        ask_http1(&mut stream, limits, &Request::pong(5), &Expected::Pong(5)).await
+    })
+}
+
+fn one_without_the_other_is_refused(bench: &mut Bench) -> Verdict {
+    let identity = Identity::new()?;
+    let (certificate, key) = (identity.certificate(), identity.key());
+    for (name, path) in [("TLS_CERT", certificate), ("TLS_KEY", key)] {
+        refuses(bench, &[], &[(name, &path.to_string_lossy())], &["TLS_CERT", "TLS_KEY"])?;
+    }
+    Ok(())
+}
+
+fn wrong_files_are_refused(bench: &mut Bench) -> Verdict {
+    let (identity, other) = (Identity::new()?, Identity::new()?);
+    let text = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
+    let (certificate, key) = (text(identity.certificate()), text(identity.key()));
+    let garbage = text(identity.folder().join("garbage.pem"));
+    std::fs::write(&garbage, "frobnicate\n").map_err(|error| Shortfall::Skipped(error.to_string()))?;
+    let absent = text(identity.folder().join("absent.pem"));
+    for (certificate, key, blamed, wrong) in [
+        (&absent, &key, "TLS_CERT", &absent),
+        (&garbage, &key, "TLS_CERT", &garbage),
+        (&certificate, &absent, "TLS_KEY", &absent),
+        (&certificate, &garbage, "TLS_KEY", &garbage),
+        (&certificate, &text(other.key()), "TLS_KEY", &text(other.key())),
+    ] {
+        refuses(bench, &[], &[("TLS_CERT", certificate), ("TLS_KEY", key)], &[blamed, wrong])?;
+    }
+    Ok(())
+}
+
+fn speaks_http1(bench: &mut Bench, version: &'static SupportedProtocolVersion) -> Verdict {
+    let (service, identity) = start(bench, Protocol::Http1Json)?;
+    let limits = bench.limits();
+    for chosen in [Some("http/1.1"), None] {
+        let config = identity.client(version, chosen.as_slice())?;
+        drive(async {
+            let mut stream = open(&service, limits, &config, chosen).await?;
+            for size in [4, 5, 1000, 16_384, 16_385, 65_536, 1_000_000] {
+                ask_http1(&mut stream, limits, &Request::pong(size), &Expected::Pong(size)).await?;
+            }
+            ask_http1(&mut stream, limits, &Request::get("/nowhere"), &Expected::Problem(404)).await?;
+            ask_http1(&mut stream, limits, &Request::pong(5), &Expected::Pong(5)).await
+        })?;
+    }
+    Ok(())
+}
+
+fn resumes(bench: &mut Bench, version: &'static SupportedProtocolVersion) -> Verdict {
+    let (service, identity) = start(bench, Protocol::Http1Json)?;
+    let limits = bench.limits();
+    let config = identity.client(version, &["http/1.1"])?;
+    drive(async {
+        for connection in ["the first connection", "the second connection", "the third connection"] {
+            let mut stream = open(&service, limits, &config, Some("http/1.1")).await?;
+            // What resumption needs comes with the reply at the latest.
+            ask_http1(&mut stream, limits, &Request::pong(5), &Expected::Pong(5)).await?;
+            let kind = stream.get_ref().1.handshake_kind();
+            let resumed = kind == Some(HandshakeKind::Resumed);
+            if resumed != (connection != "the first connection") {
+                return Err(differs(
+                    connection,
+                    "a resumed session on all but the first",
+                    format!("{kind:?}"),
+                ));
+            }
+            let _ = stream.shutdown().await;
+        }
+        Ok(())
+    })
+}
+
+fn a_large_body_comes_whole(bench: &mut Bench) -> Verdict {
+    let (service, identity) = start(bench, Protocol::Http1Json)?;
+    let limits = bench.limits();
+    let config = identity.client(&TLS13, &["http/1.1"])?;
+    drive(async {
+        let mut stream = open(&service, limits, &config, Some("http/1.1")).await?;
+        ask_http1(&mut stream, limits, &Request::pong(LARGE), &Expected::Pong(LARGE)).await
+    })
+}
+
+/// A connection for HTTP/2 over TLS.
+async fn open_http2(
+    service: &Service,
+    limits: Limits,
+    config: &Arc<ClientConfig>,
+    version: ProtocolVersion,
+) -> Result<Http2, Shortfall> {
+    let stream = open(service, limits, config, Some("h2")).await?;
+    let came = stream.get_ref().1.protocol_version();
+    if came != Some(version) {
+        return Err(differs("the handshake of TLS", format!("{version:?}"), format!("{came:?}")));
+    }
+    Http2::over(stream, "https", limits, Windows::DEFAULT).await
+}
+
+fn speaks_http2(bench: &mut Bench) -> Verdict {
+    let (service, identity) = start(bench, Protocol::Http2Json)?;
+    let limits = bench.limits();
+    for version in [&TLS13, &TLS12] {
+        let config = identity.client(version, &["h2", "http/1.1"])?;
+        drive(async {
+            let mut connection = open_http2(&service, limits, &config, version.version).await?;
+            for size in [4, 5, 1000, 65_536, 1_000_000] {
+                connection.ask(&Request::pong(size), &Expected::Pong(size)).await?;
+            }
+            connection.ask(&Request::get("/nowhere"), &Expected::Problem(404)).await
+        })?;
+    }
+    Ok(())
+}
+
+fn speaks_grpc(bench: &mut Bench) -> Verdict {
+    let (service, identity) = start(bench, Protocol::Grpc)?;
+    let limits = bench.limits();
+    for version in [&TLS13, &TLS12] {
+        let config = identity.client(version, &["h2"])?;
+        drive(async {
+            let mut connection = open_http2(&service, limits, &config, version.version).await?;
+            for size in [4, 5, 1000, 65_536, 1_000_000] {
+                grpc::ask_pong(&mut connection, size, limits).await?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+fn foreign_protocols_are_refused(bench: &mut Bench) -> Verdict {
+    let offered = |protocol: &Protocol| bench.subject.protocols.iter().any(|name| name == protocol.name());
+    for protocol in Protocol::ALL.into_iter().filter(offered) {
+        let (service, identity) = start(bench, protocol)?;
+        let limits = bench.limits();
+        let config = identity.client(&TLS13, &["frobnicate"])?;
+        drive(async {
+            let what = format!("ALPN `frobnicate` where `{}` is spoken", protocol.name());
+            let refused = |came: &str| differs(&what, "a refused handshake", came);
+            match handshake(service.address(), limits, &config).await? {
+                Err(came) if came.starts_with("no end of the handshake") => Err(refused(&came)),
+                Err(_) => Ok(()),
+                // In TLS 1.3 a client may be done before the refusal reaches it.
+                Ok(mut stream) => match timely("end", limits.within(STREAM_END), stream.read_u8()).await {
+                    Ok(_) => Err(refused("bytes")),
+                    Err(came) if came.starts_with("no end within") => Err(refused(&came)),
+                    Err(_) => Ok(()),
+                },
+            }
+        })?;
+    }
+    Ok(())
+}
+
+fn plain_text_is_refused(bench: &mut Bench) -> Verdict {
+    let (service, identity) = start(bench, Protocol::Http1Json)?;
+    let limits = bench.limits();
+    for text in [Request::pong(5).bytes(), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), vec![0; 100]] {
+        let what = quoted(&text);
+        let mut connection = service.connect()?;
+        connection.send(&text).map_err(|error| differs(&what, "a write that is taken", error))?;
+        let expected = "status 400, an alert or nothing, and the end of the stream within 2 s";
+        let rest = connection.rest(limits.within(STREAM_END));
+        let (came, end) = rest.map_err(|error| differs(&what, expected, error))?;
+        if end != Quiet::Closed || came.windows(5).any(|bytes| bytes == b"poong") {
+            return Err(differs(&what, expected, quoted(&came)));
+        }
+        answers(&service, limits, &identity)?;
+    }
+    Ok(())
+}
+
+fn silence_holds_nobody_up(bench: &mut Bench) -> Verdict {
+    let (service, identity) = start(bench, Protocol::Http1Json)?;
+    let limits = bench.limits();
+    let silent = service.connect()?;
+    let mut halved = service.connect()?;
+    // The head of a record that announces 512 bytes of a handshake, and the first of them (ClientHello).
+    let half = [0x16, 0x03, 0x01, 0x02, 0x00, 0x01];
+    halved.send(&half).map_err(|error| differs("half a handshake", "a write that is taken", error))?;
+    answers(&service, limits, &identity)?;
+    let end = service.terminate()?.exit_code();
+    drop((silent, halved));
+    end
+}
+
+fn stop_amid_a_reply(bench: &mut Bench) -> Verdict {
+    let (service, identity) = start(bench, Protocol::Http1Json)?;
+    let limits = bench.limits();
+    let config = identity.client(&TLS13, &["http/1.1"])?;
+    let stopping = drive(async {
+        let mut stream = open(&service, limits, &config, Some("http/1.1")).await?;
+        let (request, expected) = (Request::pong(LARGE), Expected::Pong(LARGE));
+        let wrong = |came: String| differs("SIGTERM amid a reply", &expected, came);
+        stream.write_all(&request.bytes()).await.map_err(|error| wrong(error.to_string()))?;
+        let mut first = [0; 1];
+        timely("reply", limits.for_reply(0), stream.read_exact(&mut first)).await.map_err(wrong)?;
+        let stopping = service.terminate()?;
+        sleep(MOMENT).await;
+        let mut stream = tokio::io::join(std::io::Cursor::new(first).chain(stream), tokio::io::sink());
+        receive_http1(&mut stream, limits, &request, &expected).await.map_err(wrong)?;
+        match timely("end", limits.within(STREAM_END), stream.read_u8()).await {
+            Ok(byte) => Err(wrong(format!("{} behind the reply", quoted(&[byte])))),
+            Err(came) if came.starts_with("no end within") => Err(wrong(came)),
+            Err(_) => Ok(stopping),
+        }
+    })?;
+    stopping.end()
+}

@@ -1,0 +1,274 @@
+//! memcached's text protocol, its meta commands included: replies read in place, pipelined.
+//!
+//! A reply becomes a head, the bytes of its value and an end. Values are those of `VALUE` and `VA`, a line feed between
+//! two of them; a reply without one is its own line (`STORED`, `HD`, `17`). The status of the head is 200; 404 where
+//! nothing was found (`END` alone, `NOT_FOUND`, `EN`, `NF`); 412 for `NOT_STORED` and `NS`; 409 for `EXISTS` and `EX`;
+//! 500 for `ERROR`, `CLIENT_ERROR` and `SERVER_ERROR`, as a trailer where it comes in the place of `END`.
+//!
+//! Nothing is kept but one line of a limited length. Refused are lines that are no answer to the command, bytes that
+//! no request asked for, and commands that are not answered once ([`command`]).
+
+mod request;
+
+use std::collections::VecDeque;
+
+use weighbridge_model::quantity::Timestamp;
+use weighbridge_model::record::{ErrorKind, Outcome};
+
+use crate::codec::{Cancel, Codec, Event, Full, Head, In, Out, Sink};
+use crate::line::{Line, LineSearch, decimal};
+use crate::request::{Rendered, ReplyShape};
+
+pub use request::{CommandError, command};
+
+/// Longest line with its end; longer is a protocol error. Keys have at most 250 bytes, and errors a sentence.
+pub const LINE_LIMIT: usize = 8 * 1024;
+
+/// A request whose reply is not over.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    id: u64,
+    reply: ReplyShape,
+}
+
+/// Where in a reply the next byte belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Line,
+    Data { left: u64 },
+    DataEnd,
+    Broken,
+}
+
+/// Whether the reply under way has told a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Values,
+}
+
+/// What a line says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    /// A value of so many bytes follows.
+    Value(u64),
+    /// The last of the values was told.
+    End,
+    /// The reply is this line, with this status.
+    Whole(u16),
+}
+
+/// What one look at the input led to.
+enum Progress {
+    /// Something was consumed; look again.
+    More,
+    /// The rest is not whole yet.
+    Starved,
+    /// The bytes break the protocol.
+    Fault,
+}
+
+/// The state of one connection, requests pipelined in order.
+#[derive(Debug)]
+pub struct Memcached {
+    pending: VecDeque<Pending>,
+    state: State,
+    line: LineSearch,
+    told: Told,
+}
+
+impl Memcached {
+    /// The codec of a fresh connection.
+    pub fn new() -> Self {
+        Self {
+            pending: VecDeque::new(),
+            state: State::Line,
+            line: LineSearch::default(),
+            told: Told::Nothing,
+        }
+    }
+
+    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
+        let rest = input.rest();
+        if rest.is_empty() {
+            return Progress::Starved;
+        }
+        let Some(&Pending { id, reply }) = self.pending.front() else { return Progress::Fault };
+        match self.state {
+            State::Line => self.reply_line(input, id, reply, sink),
+            State::Data { left } => {
+                let count = usize::try_from(left).unwrap_or(usize::MAX).min(rest.len());
+                input.consume(count);
+                sink(Event::Data(id, &rest[..count]));
+                let left = left - count as u64;
+                self.state = if left == 0 { State::DataEnd } else { State::Data { left } };
+                Progress::More
+            }
+            State::DataEnd => match rest {
+                [b'\r', b'\n', ..] => {
+                    input.consume(2);
+                    self.state = State::Line;
+                    if reply == ReplyShape::Meta {
+                        self.finish(sink);
+                    }
+                    Progress::More
+                }
+                [b'\r'] => Progress::Starved,
+                _ => Progress::Fault,
+            },
+            State::Broken => Progress::Fault,
+        }
+    }
+
+    fn reply_line(
+        &mut self,
+        input: &mut In<'_>,
+        id: u64,
+        reply: ReplyShape,
+        sink: &mut Sink<'_>,
+    ) -> Progress {
+        let (line, length) = match self.line.find(input.rest(), LINE_LIMIT) {
+            Line::Whole(line, length) => (line, length),
+            Line::Partial => return Progress::Starved,
+            Line::Fault => return Progress::Fault,
+        };
+        let Some(meaning) = meaning(line, reply) else { return Progress::Fault };
+        input.consume(length);
+        let head = |status| Event::Head(id, Head { status, fields: &[] });
+        match (meaning, self.told) {
+            (Meaning::Value(left), told) => {
+                sink(if told == Told::Nothing { head(200) } else { Event::Data(id, b"\n") });
+                self.told = Told::Values;
+                self.state = if left == 0 { State::DataEnd } else { State::Data { left } };
+            }
+            (Meaning::End, told) => {
+                if told == Told::Nothing {
+                    sink(head(404));
+                }
+                self.finish(sink);
+            }
+            (Meaning::Whole(status), Told::Nothing) => {
+                sink(head(status));
+                sink(Event::Data(id, line));
+                self.finish(sink);
+            }
+            // Values were told before the server found that it could not go on.
+            (Meaning::Whole(status @ 500), Told::Values) => {
+                sink(Event::Trailers(id, Head { status, fields: &[] }));
+                self.finish(sink);
+            }
+            (Meaning::Whole(_), Told::Values) => return Progress::Fault,
+        }
+        Progress::More
+    }
+
+    /// Ends the reply at the front.
+    fn finish(&mut self, sink: &mut Sink<'_>) {
+        self.told = Told::Nothing;
+        if let Some(pending) = self.pending.pop_front() {
+            sink(Event::Done(pending.id, Outcome::Ok));
+        }
+    }
+}
+
+impl Default for Memcached {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Codec for Memcached {
+    fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full> {
+        if self.room() == 0 {
+            return Err(Full);
+        }
+        self.pending.push_back(Pending { id, reply: request.reply() });
+        out.push(request.bytes());
+        Ok(())
+    }
+
+    fn receive(&mut self, input: &mut In<'_>, _out: &mut Out, sink: &mut Sink<'_>) {
+        if self.state == State::Broken {
+            return;
+        }
+        loop {
+            match self.step(input, sink) {
+                Progress::More => {}
+                Progress::Starved => return,
+                Progress::Fault => {
+                    self.pending.clear();
+                    self.state = State::Broken;
+                    sink(Event::Broken(ErrorKind::Protocol));
+                    return;
+                }
+            }
+        }
+    }
+
+    fn eof(&mut self, sink: &mut Sink<'_>) {
+        self.state = State::Broken;
+        while let Some(pending) = self.pending.pop_front() {
+            sink(Event::Done(pending.id, Outcome::Error(ErrorKind::Reset)));
+        }
+    }
+
+    /// Replies come in order and none can be taken back.
+    fn cancel(&mut self, _id: u64, _out: &mut Out) -> Cancel {
+        Cancel::Connection
+    }
+
+    fn tick(&mut self, _now: Timestamp, _out: &mut Out, _sink: &mut Sink<'_>) -> Option<Timestamp> {
+        None
+    }
+
+    fn room(&self) -> u32 {
+        if self.state == State::Broken { 0 } else { u32::MAX }
+    }
+
+    fn reset(&mut self) {
+        self.pending.clear();
+        self.state = State::Line;
+        self.line.reset();
+        self.told = Told::Nothing;
+    }
+}
+
+/// What a line means as a reply of that shape; `None` where it is none.
+fn meaning(line: &[u8], reply: ReplyShape) -> Option<Meaning> {
+    let end = line.iter().position(|byte| *byte == b' ').unwrap_or(line.len());
+    let (word, rest) = line.split_at(end);
+    let bare = || rest.is_empty();
+    let status = match (reply, word) {
+        (_, b"ERROR") => 500,
+        (_, b"CLIENT_ERROR" | b"SERVER_ERROR") => 500,
+        (ReplyShape::Values, b"END") => return bare().then_some(Meaning::End),
+        (ReplyShape::Values, b"VALUE") => return value_size(rest).map(Meaning::Value),
+        (ReplyShape::Line, b"STORED" | b"DELETED" | b"TOUCHED" | b"OK") if bare() => 200,
+        (ReplyShape::Line, b"VERSION") => 200,
+        (ReplyShape::Line, b"NOT_FOUND") if bare() => 404,
+        (ReplyShape::Line, b"NOT_STORED") if bare() => 412,
+        (ReplyShape::Line, b"EXISTS") if bare() => 409,
+        (ReplyShape::Line, number) if bare() && decimal(number).is_some() => 200,
+        (ReplyShape::Meta, b"VA") => return meta_size(rest).map(Meaning::Value),
+        (ReplyShape::Meta, b"HD" | b"MN" | b"ME") => 200,
+        (ReplyShape::Meta, b"EN" | b"NF") => 404,
+        (ReplyShape::Meta, b"NS") => 412,
+        (ReplyShape::Meta, b"EX") => 409,
+        _ => return None,
+    };
+    Some(Meaning::Whole(status))
+}
+
+/// The size in ` <key> <flags> <bytes> [<cas unique>]`.
+fn value_size(rest: &[u8]) -> Option<u64> {
+    let mut words = rest.strip_prefix(b" ")?.split(|byte| *byte == b' ');
+    let (key, flags, size) = (words.next()?, words.next()?, words.next()?);
+    let cas_is_right = words.next().is_none_or(|cas| decimal(cas).is_some());
+    let right = !key.is_empty() && decimal(flags).is_some() && cas_is_right && words.next().is_none();
+    decimal(size).filter(|_| right)
+}
+
+/// The size in ` <size> <flags>*`.
+fn meta_size(rest: &[u8]) -> Option<u64> {
+    decimal(rest.strip_prefix(b" ")?.split(|byte| *byte == b' ').next()?)
+}

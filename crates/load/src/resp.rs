@@ -1,0 +1,583 @@
+//! Redis' protocol, versions 2 and 3: replies of every type, pipelined, read in place.
+//!
+//! A reply becomes a head, the bytes of its value and an end. The status of the head is 200, 404 for a null, and 500
+//! for an error, whose text is then the value. A number, truth value or simple string is its own text, a verbatim
+//! string is told without its format. Of an aggregate the values of the innermost elements are told, a line feed
+//! between each two, as `redis-cli --raw` prints them; where one of them is an error (`EXEC`), status 500 follows as a
+//! trailer. Attributes and push messages are read and passed over.
+//!
+//! Nothing is kept but one line of a limited length and a count for each open aggregate, so a hostile peer costs no
+//! more memory than that, whatever lengths it announces. Refused are bytes that no request asked for, nesting beyond
+//! [`DEPTH`], and commands after which replies no longer match requests ([`command`]).
+
+mod request;
+
+use std::collections::VecDeque;
+
+use weighbridge_model::quantity::Timestamp;
+use weighbridge_model::record::{ErrorKind, Outcome};
+
+use crate::codec::{Cancel, Codec, Event, Full, Head, In, Out, Sink, UNIT_LIMIT};
+use crate::line::{Line, LineSearch, decimal};
+use crate::request::Rendered;
+
+pub use request::{CommandError, Handshake, Login, Opening, Version, command};
+
+/// Deepest nesting of aggregates; deeper is a protocol error.
+pub const DEPTH: usize = 32;
+
+/// Longest line that holds a length, a 64-bit number or nothing; longer is a protocol error.
+const NUMBER_LINE: usize = 64;
+
+/// Most of an error's text that is kept where the opening of a connection was refused.
+const REFUSAL: usize = 256;
+
+/// What the value under way belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Target {
+    /// What was said before the first request.
+    Opening,
+    /// The request at the front.
+    Reply(u64),
+    /// The request at the front, which the opening's refusal answers.
+    Refused(u64),
+    /// Nobody: a push message.
+    Push,
+}
+
+/// Where in a value the next byte belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// At its type.
+    Value,
+    /// At the four bytes before a verbatim string's text.
+    Format {
+        left: u64,
+    },
+    /// In the bytes of a string.
+    Text {
+        left: u64,
+    },
+    /// At the line end behind a string.
+    TextEnd,
+    /// At the length of a chunk of a streamed string.
+    ChunkSize,
+    /// In the bytes of a chunk.
+    Chunk {
+        left: u64,
+    },
+    /// At the line end behind a chunk.
+    ChunkEnd,
+    Broken,
+}
+
+/// How an open aggregate ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    /// After so many more values, at least one.
+    Values(u64),
+    /// At a full stop.
+    Streamed,
+    /// At a full stop where a key is expected.
+    StreamedKey,
+    /// Not before another value.
+    StreamedValue,
+}
+
+/// What an open aggregate is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A value.
+    Value,
+    /// Something about the value behind it; told to nobody.
+    Attribute,
+    /// A message that no request asked for; told to nobody.
+    Push,
+}
+
+/// An open aggregate.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    left: Left,
+    kind: Kind,
+}
+
+/// What a leaf, a value that is no aggregate, is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leaf {
+    Value,
+    Null,
+    Error,
+}
+
+/// A length as it stands behind a type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Length {
+    Of(u64),
+    /// -1: version 2's null.
+    Null,
+    /// `?`: what follows comes in pieces of unknown number.
+    Streamed,
+}
+
+/// What one look at the input led to.
+enum Progress {
+    /// Something was consumed; look again.
+    More,
+    /// The rest is not whole yet.
+    Starved,
+    /// The bytes break the protocol.
+    Fault,
+}
+
+/// Whether the opening was said on this connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Greeting {
+    Unsaid,
+    Said,
+}
+
+/// Whether the innermost values told so far need a line feed before the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Some,
+}
+
+/// The state of one connection, requests pipelined in order.
+#[derive(Debug)]
+pub struct Resp {
+    pending: VecDeque<u64>,
+    greeting: Greeting,
+    /// Replies to the opening that are still to come.
+    opening_left: u32,
+    /// The error that answered the opening; empty for none.
+    refusal: Vec<u8>,
+    state: State,
+    line: LineSearch,
+    frames: Vec<Frame>,
+    /// Open aggregates that are told to nobody.
+    hidden: u32,
+    /// `None` between replies.
+    target: Option<Target>,
+    /// The leaf under way.
+    leaf: Leaf,
+    told: Told,
+    /// Errors among the innermost values of the reply under way.
+    inner_errors: u32,
+}
+
+impl Resp {
+    /// The codec of a fresh connection.
+    pub fn new() -> Self {
+        Self {
+            pending: VecDeque::new(),
+            greeting: Greeting::Unsaid,
+            opening_left: 0,
+            refusal: Vec::new(),
+            state: State::Value,
+            line: LineSearch::default(),
+            frames: Vec::new(),
+            hidden: 0,
+            target: None,
+            leaf: Leaf::Value,
+            told: Told::Nothing,
+            inner_errors: 0,
+        }
+    }
+
+    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
+        let rest = input.rest();
+        let Some(&first) = rest.first() else { return Progress::Starved };
+        match self.state {
+            State::Value => self.value(first, input, sink),
+            State::Format { left } => self.format(left, input),
+            State::Text { left } => {
+                let left = left - self.pass_on(left, input, sink);
+                self.state = if left == 0 { State::TextEnd } else { State::Text { left } };
+                Progress::More
+            }
+            State::Chunk { left } => {
+                let left = left - self.pass_on(left, input, sink);
+                self.state = if left == 0 { State::ChunkEnd } else { State::Chunk { left } };
+                Progress::More
+            }
+            State::TextEnd | State::ChunkEnd => match rest {
+                [b'\r', b'\n', ..] => {
+                    input.consume(2);
+                    if self.state == State::ChunkEnd {
+                        self.state = State::ChunkSize;
+                    } else {
+                        self.complete(sink);
+                    }
+                    Progress::More
+                }
+                [b'\r'] => Progress::Starved,
+                _ => Progress::Fault,
+            },
+            State::ChunkSize => self.chunk_size(first, input, sink),
+            State::Broken => Progress::Fault,
+        }
+    }
+
+    /// A value from its type on.
+    fn value(&mut self, first: u8, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
+        // An attribute says nothing of what it belongs to; a push message belongs to nobody.
+        if self.frames.is_empty() && self.target.is_none() && !matches!(first, b'|' | b'>') {
+            self.target = self.next_target();
+            if self.target.is_none() {
+                return Progress::Fault;
+            }
+        }
+        let limit = if matches!(first, b'+' | b'-' | b'(' | b',') { UNIT_LIMIT } else { NUMBER_LINE };
+        if !b"+-:$*_#,(!=%~|>.".contains(&first) {
+            return Progress::Fault;
+        }
+        let (text, length) = match self.line.find(input.rest(), limit) {
+            Line::Whole(line, length) => (&line[1..], length),
+            Line::Partial => return Progress::Starved,
+            Line::Fault => return Progress::Fault,
+        };
+        input.consume(length);
+        let understood = match first {
+            b'+' => self.line_leaf(Leaf::Value, text, sink),
+            b'-' => self.line_leaf(Leaf::Error, text, sink),
+            b'_' => text.is_empty().then(|| self.line_leaf(Leaf::Null, text, sink)).flatten(),
+            b':' | b'(' | b',' | b'#' => {
+                is_literal(first, text).then(|| self.line_leaf(Leaf::Value, text, sink)).flatten()
+            }
+            b'$' | b'!' | b'=' => self.string(first, text, sink),
+            b'.' => text.is_empty().then(|| self.end_of_stream(sink)).flatten(),
+            _ => self.aggregate(first, text, sink),
+        };
+        if understood.is_some() { Progress::More } else { Progress::Fault }
+    }
+
+    /// What the next value answers.
+    fn next_target(&self) -> Option<Target> {
+        if self.opening_left > 0 {
+            return Some(Target::Opening);
+        }
+        let id = *self.pending.front()?;
+        Some(if self.refusal.is_empty() { Target::Reply(id) } else { Target::Refused(id) })
+    }
+
+    /// A leaf that is whole on its line.
+    fn line_leaf(&mut self, leaf: Leaf, text: &[u8], sink: &mut Sink<'_>) -> Option<()> {
+        self.begin_leaf(leaf, sink);
+        self.tell(text, sink);
+        self.complete(sink);
+        Some(())
+    }
+
+    /// The line before a string.
+    fn string(&mut self, first: u8, text: &[u8], sink: &mut Sink<'_>) -> Option<()> {
+        match (first, length(text)?) {
+            (b'$', Length::Null) => return self.line_leaf(Leaf::Null, b"", sink),
+            (b'$', Length::Streamed) => {
+                self.begin_leaf(Leaf::Value, sink);
+                self.state = State::ChunkSize;
+            }
+            (b'=', Length::Of(left)) => {
+                self.begin_leaf(Leaf::Value, sink);
+                self.state = State::Format { left: left.checked_sub(4)? };
+            }
+            (_, Length::Of(left)) => {
+                self.begin_leaf(if first == b'!' { Leaf::Error } else { Leaf::Value }, sink);
+                self.state = if left == 0 { State::TextEnd } else { State::Text { left } };
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// The format before a verbatim string's text, `txt:`.
+    fn format(&mut self, left: u64, input: &mut In<'_>) -> Progress {
+        match input.rest() {
+            [_, _, _, b':', ..] => {
+                input.consume(4);
+                self.state = if left == 0 { State::TextEnd } else { State::Text { left } };
+                Progress::More
+            }
+            rest if rest.len() < 4 => Progress::Starved,
+            _ => Progress::Fault,
+        }
+    }
+
+    fn chunk_size(&mut self, first: u8, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
+        if first != b';' {
+            return Progress::Fault;
+        }
+        let (text, length) = match self.line.find(input.rest(), NUMBER_LINE) {
+            Line::Whole(line, length) => (&line[1..], length),
+            Line::Partial => return Progress::Starved,
+            Line::Fault => return Progress::Fault,
+        };
+        input.consume(length);
+        match decimal(text) {
+            None => return Progress::Fault,
+            Some(0) => self.complete(sink),
+            Some(left) => self.state = State::Chunk { left },
+        }
+        Progress::More
+    }
+
+    /// The line before the elements of an aggregate.
+    fn aggregate(&mut self, first: u8, text: &[u8], sink: &mut Sink<'_>) -> Option<()> {
+        let kind = match first {
+            b'|' => Kind::Attribute,
+            // Push messages stand between replies, never inside one.
+            b'>' if self.frames.is_empty() && self.target.is_none() => Kind::Push,
+            b'>' => return None,
+            _ => Kind::Value,
+        };
+        let pairs = matches!(first, b'%' | b'|');
+        let left = match length(text)? {
+            Length::Of(count) if pairs => Left::Values(count.checked_mul(2)?),
+            Length::Of(count) => Left::Values(count),
+            Length::Null if first == b'*' => return self.line_leaf(Leaf::Null, b"", sink),
+            Length::Streamed if kind == Kind::Value && pairs => Left::StreamedKey,
+            Length::Streamed if kind == Kind::Value => Left::Streamed,
+            Length::Null | Length::Streamed => return None,
+        };
+        match kind {
+            Kind::Value if self.frames.is_empty() => self.head(200, sink),
+            Kind::Push => self.target = Some(Target::Push),
+            Kind::Value | Kind::Attribute => {}
+        }
+        if left != Left::Values(0) {
+            if self.frames.len() == DEPTH {
+                return None;
+            }
+            self.hidden += u32::from(kind != Kind::Value);
+            self.frames.push(Frame { left, kind });
+        } else if kind != Kind::Attribute {
+            self.complete(sink);
+        }
+        Some(())
+    }
+
+    /// The full stop behind the last element of a streamed aggregate.
+    fn end_of_stream(&mut self, sink: &mut Sink<'_>) -> Option<()> {
+        let frame = self.frames.last()?;
+        if !matches!(frame.left, Left::Streamed | Left::StreamedKey) {
+            return None;
+        }
+        self.frames.pop();
+        self.complete(sink);
+        Some(())
+    }
+
+    /// The head of the reply under way, where it is told at all.
+    fn head(&self, status: u16, sink: &mut Sink<'_>) {
+        if let Some(Target::Reply(id)) = self.target {
+            sink(Event::Head(id, Head { status, fields: &[] }));
+        }
+    }
+
+    fn begin_leaf(&mut self, leaf: Leaf, sink: &mut Sink<'_>) {
+        self.leaf = leaf;
+        if self.frames.is_empty() {
+            if leaf == Leaf::Error && self.target == Some(Target::Opening) && !self.refusal.is_empty() {
+                self.refusal.extend_from_slice(b"; ");
+            }
+            let status = match leaf {
+                Leaf::Value => 200,
+                Leaf::Null => 404,
+                Leaf::Error => 500,
+            };
+            self.head(status, sink);
+            return;
+        }
+        if self.hidden > 0 {
+            return;
+        }
+        self.inner_errors += u32::from(leaf == Leaf::Error);
+        if let (Told::Some, Some(Target::Reply(id))) = (self.told, self.target) {
+            sink(Event::Data(id, b"\n"));
+        }
+        self.told = Told::Some;
+    }
+
+    /// Tells bytes of the leaf under way to whom they concern.
+    fn tell(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
+        if bytes.is_empty() || self.hidden > 0 {
+            return;
+        }
+        match self.target {
+            Some(Target::Reply(id)) => sink(Event::Data(id, bytes)),
+            Some(Target::Opening) if self.leaf == Leaf::Error && self.frames.is_empty() => {
+                let space = REFUSAL.saturating_sub(self.refusal.len());
+                self.refusal.extend_from_slice(&bytes[..bytes.len().min(space)]);
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells at most `most` of the received bytes and says how many.
+    fn pass_on(&mut self, most: u64, input: &mut In<'_>, sink: &mut Sink<'_>) -> u64 {
+        let rest = input.rest();
+        let count = usize::try_from(most).unwrap_or(usize::MAX).min(rest.len());
+        input.consume(count);
+        self.tell(&rest[..count], sink);
+        count as u64
+    }
+
+    /// A value is over, and with it every aggregate whose last element it is.
+    fn complete(&mut self, sink: &mut Sink<'_>) {
+        self.state = State::Value;
+        while let Some(frame) = self.frames.last_mut() {
+            match &mut frame.left {
+                Left::Values(1) => {}
+                Left::Values(left) => {
+                    *left -= 1;
+                    return;
+                }
+                Left::Streamed => return,
+                Left::StreamedKey => {
+                    frame.left = Left::StreamedValue;
+                    return;
+                }
+                Left::StreamedValue => {
+                    frame.left = Left::StreamedKey;
+                    return;
+                }
+            }
+            let kind = frame.kind;
+            self.frames.pop();
+            self.hidden -= u32::from(kind != Kind::Value);
+            if kind == Kind::Attribute {
+                // The value that it belongs to is still to come.
+                return;
+            }
+        }
+        self.finish(sink);
+    }
+
+    /// A whole reply or push message is over.
+    fn finish(&mut self, sink: &mut Sink<'_>) {
+        match self.target.take() {
+            Some(Target::Opening) => {
+                self.opening_left -= 1;
+                // An error may come without a text; it is a refusal all the same.
+                let refused = self.leaf == Leaf::Error && self.told == Told::Nothing;
+                if refused && self.refusal.is_empty() {
+                    self.refusal.extend_from_slice(b"ERR");
+                }
+            }
+            Some(Target::Reply(id)) => {
+                self.pending.pop_front();
+                if self.inner_errors > 0 {
+                    sink(Event::Trailers(id, Head { status: 500, fields: &[] }));
+                }
+                sink(Event::Done(id, Outcome::Ok));
+            }
+            Some(Target::Refused(id)) => {
+                self.pending.pop_front();
+                sink(Event::Head(id, Head { status: 500, fields: &[] }));
+                sink(Event::Data(id, &self.refusal));
+                sink(Event::Done(id, Outcome::Ok));
+            }
+            Some(Target::Push) | None => {}
+        }
+        self.told = Told::Nothing;
+        self.inner_errors = 0;
+    }
+}
+
+impl Default for Resp {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Codec for Resp {
+    fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full> {
+        if self.room() == 0 {
+            return Err(Full);
+        }
+        if self.greeting == Greeting::Unsaid {
+            self.greeting = Greeting::Said;
+            if let Some(opening) = request.opening() {
+                out.push(opening.bytes());
+                self.opening_left = opening.replies();
+            }
+        }
+        self.pending.push_back(id);
+        out.push(request.bytes());
+        Ok(())
+    }
+
+    fn receive(&mut self, input: &mut In<'_>, _out: &mut Out, sink: &mut Sink<'_>) {
+        if self.state == State::Broken {
+            return;
+        }
+        loop {
+            match self.step(input, sink) {
+                Progress::More => {}
+                Progress::Starved => return,
+                Progress::Fault => {
+                    self.pending.clear();
+                    self.state = State::Broken;
+                    sink(Event::Broken(ErrorKind::Protocol));
+                    return;
+                }
+            }
+        }
+    }
+
+    fn eof(&mut self, sink: &mut Sink<'_>) {
+        self.state = State::Broken;
+        while let Some(id) = self.pending.pop_front() {
+            sink(Event::Done(id, Outcome::Error(ErrorKind::Reset)));
+        }
+    }
+
+    /// Replies come in order and none can be taken back.
+    fn cancel(&mut self, _id: u64, _out: &mut Out) -> Cancel {
+        Cancel::Connection
+    }
+
+    fn tick(&mut self, _now: Timestamp, _out: &mut Out, _sink: &mut Sink<'_>) -> Option<Timestamp> {
+        None
+    }
+
+    fn room(&self) -> u32 {
+        if self.state == State::Broken { 0 } else { u32::MAX }
+    }
+
+    fn reset(&mut self) {
+        self.pending.clear();
+        self.greeting = Greeting::Unsaid;
+        self.opening_left = 0;
+        self.refusal.clear();
+        self.state = State::Value;
+        self.line.reset();
+        self.frames.clear();
+        self.hidden = 0;
+        self.target = None;
+        self.told = Told::Nothing;
+        self.inner_errors = 0;
+    }
+}
+
+/// The length behind a type; `None` where it is none.
+fn length(text: &[u8]) -> Option<Length> {
+    match text {
+        b"-1" => Some(Length::Null),
+        b"?" => Some(Length::Streamed),
+        digits => decimal(digits).filter(|count| *count <= i64::MAX as u64).map(Length::Of),
+    }
+}
+
+/// Whether `text` is what the type `first` says it is.
+fn is_literal(first: u8, text: &[u8]) -> bool {
+    let unsigned = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
+    let text_of = || std::str::from_utf8(text).ok();
+    match first {
+        b'#' => matches!(text, b"t" | b"f"),
+        b':' => text_of().is_some_and(|text| text.parse::<i64>().is_ok()),
+        b'(' => !unsigned.is_empty() && unsigned.iter().all(u8::is_ascii_digit),
+        _ => text_of().is_some_and(|text| text.parse::<f64>().is_ok()),
+    }
+}

@@ -1,0 +1,232 @@
+//! The workload `commands`: commands of memcached and Redis, rendered once, and the check of their replies.
+//!
+//! Values are compared as they pass and never kept.
+
+use std::sync::Arc;
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use weighbridge_load::codec::Head;
+use weighbridge_load::request::{Framing, Rendered};
+use weighbridge_load::resp::{Handshake, Login, Opening, Version};
+use weighbridge_load::session::Check;
+use weighbridge_load::{memcached, resp};
+use weighbridge_model::experiment::{CommandCheck, CommandSpec, Presence, RespSetup, RespVersion, ValueSpec};
+use weighbridge_model::record::{ErrorKind, OperationId, Outcome};
+
+use crate::checks::Reset;
+use crate::{Address, Entry, Expect, WorkloadError};
+
+/// Letters of made values.
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// The requests of one variant.
+pub(crate) fn entries(
+    commands: &[CommandSpec],
+    setup: &RespSetup,
+    framing: Framing,
+    address: &Address,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<Entry>, WorkloadError> {
+    let opening = match framing {
+        Framing::Resp => handshake(setup, address, environment)?.opening(),
+        _ => None,
+    };
+    let entry = |(index, spec): (usize, &CommandSpec)| {
+        let operation = OperationId(index as u16);
+        let value = spec.value.as_ref().map(|value| bytes_of(value, index));
+        let rendered = match framing {
+            Framing::Memcached => memcached_command(operation, spec, value.as_deref())?,
+            _ => resp_command(operation, spec, value, opening.clone())?,
+        };
+        Ok(Entry { name: spec.name.clone(), rendered, expect: Expect::Command(spec.check.clone()) })
+    };
+    commands.iter().enumerate().map(entry).collect()
+}
+
+fn memcached_command(
+    operation: OperationId,
+    spec: &CommandSpec,
+    value: Option<&[u8]>,
+) -> Result<Rendered, WorkloadError> {
+    memcached::command(operation, &spec.arguments, value)
+        .map_err(|source| WorkloadError::Memcached { name: spec.name.clone(), source })
+}
+
+fn resp_command(
+    operation: OperationId,
+    spec: &CommandSpec,
+    value: Option<Vec<u8>>,
+    opening: Option<Arc<Opening>>,
+) -> Result<Rendered, WorkloadError> {
+    let words: Vec<&[u8]> = spec.arguments.iter().chain(value.as_ref()).map(Vec::as_slice).collect();
+    resp::command(operation, &words, opening)
+        .map_err(|source| WorkloadError::Resp { name: spec.name.clone(), source })
+}
+
+/// What connections are told first. A database in the variant's address goes before the workload's.
+fn handshake(
+    setup: &RespSetup,
+    address: &Address,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<Handshake, WorkloadError> {
+    let password = match setup.password.as_deref() {
+        None => None,
+        Some(given) => Some(match given.strip_prefix("env:") {
+            None => given.to_owned(),
+            Some(variable) => environment(variable)
+                .ok_or_else(|| WorkloadError::Password { variable: variable.to_owned() })?,
+        }),
+    };
+    let login = password.map(|password| Login { username: setup.username.clone(), password });
+    Ok(Handshake {
+        version: match setup.version {
+            RespVersion::Two => Version::Two,
+            RespVersion::Three => Version::Three,
+        },
+        login,
+        database: address.base.trim_start_matches('/').parse().unwrap_or(setup.database),
+    })
+}
+
+/// A value's bytes; those of a size are drawn by the command's place, the same for every variant.
+fn bytes_of(value: &ValueSpec, place: usize) -> Vec<u8> {
+    match value {
+        ValueSpec::Given(bytes) => bytes.clone(),
+        ValueSpec::Size(size) => {
+            let mut random = ChaCha8Rng::seed_from_u64(place as u64);
+            (0..size.get()).map(|_| LETTERS[usize::from(random.random::<u8>() & 63)]).collect()
+        }
+    }
+}
+
+/// Judges replies of commands: what the framings say as a status is an error from 500 on, a miss from 400 on.
+#[derive(Debug, Clone)]
+pub(crate) struct ValueCheck {
+    want: CommandCheck,
+    status: u16,
+    seen: u64,
+    right: bool,
+}
+
+impl ValueCheck {
+    pub fn new(want: CommandCheck) -> Self {
+        Self { want, status: 0, seen: 0, right: true }
+    }
+}
+
+impl Reset for ValueCheck {
+    fn reset(&mut self) {
+        (self.status, self.seen, self.right) = (0, 0, true);
+    }
+}
+
+impl Check for ValueCheck {
+    fn head(&mut self, head: &Head<'_>) {
+        self.status = head.status;
+    }
+
+    fn data(&mut self, bytes: &[u8]) {
+        if let Some(value) = &self.want.value {
+            let at = usize::try_from(self.seen).unwrap_or(usize::MAX);
+            let piece = at.checked_add(bytes.len()).and_then(|end| value.get(at..end));
+            self.right = self.right && piece == Some(bytes);
+        }
+        self.seen += bytes.len() as u64;
+    }
+
+    fn trailers(&mut self, fields: &Head<'_>) {
+        self.status = fields.status;
+    }
+
+    fn done(&mut self) -> Outcome {
+        if self.status >= 500 {
+            return Outcome::Error(ErrorKind::Status);
+        }
+        let hit = self.status < 400;
+        let whole = self.want.value.as_ref().is_none_or(|value| value.len() as u64 == self.seen);
+        let length = self.want.length.is_none_or(|length| length.get() == self.seen);
+        let wants_value = self.want.value.is_some() || self.want.length.is_some();
+        let present = match self.want.presence {
+            Presence::Either => hit || !wants_value,
+            Presence::Hit => hit,
+            Presence::Miss => !hit,
+        };
+        match present && self.right && whole && length {
+            true => Outcome::Ok,
+            false => Outcome::Error(ErrorKind::Check),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weighbridge_model::quantity::Bytes;
+
+    fn judged(want: &CommandCheck, status: u16, pieces: &[&[u8]]) -> Outcome {
+        let mut check = ValueCheck::new(want.clone());
+        // The second time shows that nothing is left of the first.
+        for _ in 0..2 {
+            check.reset();
+            check.head(&Head { status, fields: &[] });
+            pieces.iter().for_each(|piece| check.data(piece));
+        }
+        check.done()
+    }
+
+    const WRONG: Outcome = Outcome::Error(ErrorKind::Check);
+
+    #[test]
+    fn a_value_is_compared_piece_by_piece() {
+        let want = CommandCheck { value: Some(b"hello".to_vec()), ..CommandCheck::default() };
+        assert_eq!(judged(&want, 200, &[b"hello"]), Outcome::Ok);
+        assert_eq!(judged(&want, 200, &[b"he", b"", b"l", b"lo"]), Outcome::Ok);
+        for wrong in [&[&b"hell"[..]][..], &[b"hello", b"!"], &[b"Hello"], &[b"he", b"xxx"], &[]] {
+            assert_eq!(judged(&want, 200, wrong), WRONG, "{wrong:?}");
+        }
+        assert_eq!(judged(&want, 404, &[]), WRONG, "a miss has no value");
+    }
+
+    #[test]
+    fn misses_are_good_unless_something_is_wanted() {
+        let of = |presence, length: Option<u64>| CommandCheck {
+            presence,
+            length: length.map(Bytes::new),
+            value: None,
+        };
+        for (want, hit, miss) in [
+            (of(Presence::Either, None), Outcome::Ok, Outcome::Ok),
+            (of(Presence::Hit, None), Outcome::Ok, WRONG),
+            (of(Presence::Miss, None), WRONG, Outcome::Ok),
+            (of(Presence::Either, Some(3)), Outcome::Ok, WRONG),
+            (of(Presence::Either, Some(4)), WRONG, WRONG),
+            (of(Presence::Either, Some(0)), WRONG, WRONG),
+        ] {
+            assert_eq!(judged(&want, 200, &[b"abc"]), hit, "{want:?}");
+            assert_eq!(judged(&want, 404, &[]), miss, "{want:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_reply_is_never_good() {
+        let error = Outcome::Error(ErrorKind::Status);
+        for presence in [Presence::Either, Presence::Hit, Presence::Miss] {
+            let want = CommandCheck { presence, ..CommandCheck::default() };
+            assert_eq!(judged(&want, 500, &[b"ERR"]), error);
+        }
+        let mut late = ValueCheck::new(CommandCheck::default());
+        late.head(&Head { status: 200, fields: &[] });
+        late.data(b"value");
+        late.trailers(&Head { status: 500, fields: &[] });
+        assert_eq!(late.done(), error);
+    }
+
+    #[test]
+    fn made_values_repeat_and_differ_by_place() {
+        let size = ValueSpec::Size(Bytes::new(1000));
+        assert_eq!(bytes_of(&size, 1).len(), 1000);
+        assert_eq!(bytes_of(&size, 1), bytes_of(&size, 1));
+        assert_ne!(bytes_of(&size, 1), bytes_of(&size, 2));
+    }
+}

@@ -1,0 +1,130 @@
+//! What the checks of memcached's and Redis' replies share: a codec's events from bytes cut in any way, and what holds
+//! for every protocol whose replies come in the order of the requests.
+
+use weighbridge_load::codec::{Codec, Event, In, Out, UNIT_LIMIT};
+use weighbridge_load::request::Rendered;
+use weighbridge_model::record::Outcome;
+
+/// An event without its borrow; data of one reply is joined, since its borders mean nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Seen {
+    Head(u64, u16),
+    Data(u64, Vec<u8>),
+    Late(u64, u16),
+    Done(u64, Outcome),
+    Broken,
+}
+
+/// Reads `bytes` as replies to `requests`: whole, in pieces of two lengths in turn and byte by byte; returns what was
+/// seen, which must be the same each time.
+pub(crate) fn read_however_cut<C: Codec>(
+    codec: impl Fn() -> C,
+    requests: &[Rendered],
+    bytes: &[u8],
+    (lengths, ends): ([u8; 2], bool),
+) -> Vec<Seen> {
+    let whole = run(codec(), requests, std::iter::once(bytes), ends);
+    let pieces = Pieces { rest: bytes, next: lengths };
+    assert_eq!(run(codec(), requests, pieces, ends), whole, "cut in pieces");
+    assert_eq!(run(codec(), requests, bytes.chunks(1), ends), whole, "byte by byte");
+    each_request_ends_once(&whole, requests, ends);
+    whole
+}
+
+/// Pieces of two lengths in turn.
+struct Pieces<'a> {
+    rest: &'a [u8],
+    next: [u8; 2],
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = &'a [u8];
+    fn next(&mut self) -> Option<&'a [u8]> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (piece, rest) = self.rest.split_at(self.rest.len().min(1 + usize::from(self.next[0])));
+        self.rest = rest;
+        self.next.reverse();
+        Some(piece)
+    }
+}
+
+/// Hands the pieces over as a connection would, and watches what is kept back.
+fn run<'p>(
+    mut codec: impl Codec,
+    requests: &[Rendered],
+    pieces: impl Iterator<Item = &'p [u8]>,
+    ends: bool,
+) -> Vec<Seen> {
+    let (mut out, mut seen) = (Out::default(), Vec::new());
+    for (id, request) in (0..).zip(requests) {
+        codec.start(id, request, &mut out).expect("room for a few");
+    }
+    let mut kept: Vec<u8> = Vec::new();
+    for piece in pieces {
+        kept.extend_from_slice(piece);
+        let mut input = In::new(&kept);
+        codec.receive(&mut input, &mut out, &mut |event| note(&mut seen, event));
+        let consumed = input.consumed();
+        kept.drain(..consumed);
+        if seen.last() == Some(&Seen::Broken) {
+            assert_eq!(codec.room(), 0, "a broken connection takes a request");
+            return seen;
+        }
+        assert!(kept.len() < UNIT_LIMIT, "{} bytes are kept back", kept.len());
+    }
+    if ends {
+        codec.eof(&mut |event| note(&mut seen, event));
+        assert_eq!(codec.room(), 0, "a closed connection takes a request");
+    }
+    seen
+}
+
+fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
+    let event = match event {
+        Event::Head(id, head) => Seen::Head(id, head.status),
+        Event::Data(id, bytes) => {
+            if let Some(Seen::Data(last, joined)) = seen.last_mut()
+                && *last == id
+            {
+                joined.extend_from_slice(bytes);
+                return;
+            }
+            Seen::Data(id, bytes.to_vec())
+        }
+        Event::Trailers(id, head) => Seen::Late(id, head.status),
+        Event::Done(id, outcome) => Seen::Done(id, outcome),
+        Event::Broken(_) => Seen::Broken,
+        Event::Message(..) | Event::Drain => panic!("neither messages nor a drain are known here"),
+    };
+    seen.push(event);
+}
+
+/// Replies end in the order of their requests, each once and a good one with a head; all of them where the connection
+/// ends unbroken.
+fn each_request_ends_once(seen: &[Seen], requests: &[Rendered], ends: bool) {
+    let (mut open, mut heads) = (0, 0);
+    for event in seen {
+        match event {
+            Seen::Head(id, _) => {
+                assert_eq!((*id, heads), (open, 0), "{seen:?}");
+                heads = 1;
+            }
+            Seen::Data(id, _) | Seen::Late(id, _) => assert_eq!((*id, heads), (open, 1), "{seen:?}"),
+            Seen::Done(id, outcome) => {
+                assert_eq!(*id, open, "{seen:?}");
+                assert!(*outcome != Outcome::Ok || heads == 1, "{seen:?}");
+                (open, heads) = (open + 1, 0);
+            }
+            Seen::Broken => {}
+        }
+    }
+    assert!(open <= requests.len() as u64, "{seen:?}");
+    assert!(!ends || seen.contains(&Seen::Broken) || open == requests.len() as u64, "{seen:?}");
+}
+
+/// Bytes of values told.
+pub(crate) fn told(seen: &[Seen]) -> usize {
+    seen.iter().map(|event| if let Seen::Data(_, data) = event { data.len() } else { 0 }).sum()
+}
