@@ -176,6 +176,8 @@ pub fn sample() -> TrialRecord {
             not_sent: 0,
             errors: Default::default(),
             connects: 1,
+            handshakes: 1,
+            resumed: 0,
             operations: vec![figures],
             all: (round > 0).then_some(figures),
             traffic: Traffic::default(),

@@ -187,6 +187,9 @@ pub struct Load {
     /// Connect to this address instead of the URL's, `host:port`.
     #[arg(long, value_name = "ADDRESS")]
     pub connect_to: Option<String>,
+    /// How `https://` is spoken.
+    #[command(flatten)]
+    pub tls: TlsFlags,
     /// Connect to this Unix socket instead of the URL's host and port.
     #[arg(long, value_name = "PATH", conflicts_with = "connect_to")]
     pub unix: Option<PathBuf>,
@@ -212,6 +215,35 @@ pub struct Load {
     /// Where and how to print.
     #[command(flatten)]
     pub output: Output,
+}
+
+/// How `https://` is spoken.
+#[derive(Debug, Args)]
+pub struct TlsFlags {
+    /// `https://`: accept any certificate.
+    #[arg(short = 'k', long, conflicts_with = "cacert")]
+    pub insecure: bool,
+    /// `https://`: trust the certificates in this file (PEM) instead of the system's.
+    #[arg(long, value_name = "FILE")]
+    pub cacert: Option<String>,
+    /// `https://`: the client's certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub cert: Option<String>,
+    /// `https://`: the private key of the client's certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub key: Option<String>,
+    /// `https://`: the name that the certificate must hold, and that is sent (SNI) [default: the URL's host].
+    #[arg(long, value_name = "NAME")]
+    pub server_name: Option<String>,
+    /// `https://`: every handshake is a full one; no session is taken up again.
+    #[arg(long)]
+    pub no_resumption: bool,
+    /// `https://`: oldest version of TLS [default: 1.2].
+    #[arg(long, value_name = "VERSION", value_parser = ["1.2", "1.3"])]
+    pub tls_min: Option<String>,
+    /// `https://`: newest version of TLS [default: 1.3].
+    #[arg(long, value_name = "VERSION", value_parser = ["1.2", "1.3"])]
+    pub tls_max: Option<String>,
 }
 
 /// Law of the gaps between requests.
@@ -427,6 +459,9 @@ pub enum ServicesAction {
         /// Port; 0 for any free one.
         #[arg(long, default_value_t = 8080)]
         port: u16,
+        /// Serve `https://` with a certificate made for this one life; its authority's file is named.
+        #[arg(long)]
+        tls: bool,
     },
     /// End services that dead runs left behind (the same as `doctor --clean`).
     Stop,

@@ -27,7 +27,7 @@ use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::{Outcome, RequestRecord, Tallies, TrialRecord, VariantId, WindowEnd};
 use weighbridge_probe::record::{Served, from_csv};
 use weighbridge_store::RunFolder;
-use weighbridge_workload::{Address, Workload};
+use weighbridge_workload::{Address, UrlScheme, Workload};
 
 const WEIGH: &str = env!("CARGO_BIN_EXE_weigh");
 
@@ -325,7 +325,11 @@ impl TestBench {
 fn open_windows(port: u16, rate: f64, windows: u64) -> Vec<Vec<RequestRecord>> {
     let text = "[workload]\nname='pingpong'\nsize='64 B'\n[[variant]]\nservice='x'";
     let point = Experiment::parse("open", text).unwrap().points.remove(0);
-    let address = Address { authority: format!("127.0.0.1:{port}"), base: "/".to_owned() };
+    let address = Address {
+        authority: format!("127.0.0.1:{port}"),
+        base: "/".to_owned(),
+        scheme: UrlScheme::default(),
+    };
     let workload =
         Workload::new(&point.workload, &point.load, Protocol::Http1Json, &address, &|_| None).unwrap();
     let dial = TcpDial::to(VariantId(0), resolve("127.0.0.1", port).unwrap());

@@ -510,6 +510,8 @@ fn window(place: (u32, u16, u32), p50: u64) -> WindowRecord {
             not_sent: 0,
             errors: ErrorCounts::default(),
             connects: 0,
+            handshakes: 0,
+            resumed: 0,
             operations: vec![figures],
             all: Some(figures),
             traffic: Traffic::default(),

@@ -19,6 +19,7 @@ use weighbridge_model::record::{ServiceFacts, VariantId};
 use weighbridge_workload::Address;
 
 use crate::hook::LINES;
+use crate::tls::{Secured, TlsError, scheme};
 
 /// A service that says nothing for so long will say nothing.
 const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
@@ -69,6 +70,14 @@ pub enum ActorError {
         /// The variable asked for.
         name: String,
     },
+    /// Its connections cannot be secured as it asks.
+    #[error("variant `{variant}`: {source}")]
+    Tls {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: TlsError,
+    },
     /// The process refuses to stop or to go on.
     #[error("variant `{variant}`: {source}")]
     Freeze {
@@ -108,7 +117,11 @@ impl Recipe {
                 let addresses = endpoints(url, variant.unix.as_deref())
                     .map_err(|source| ActorError::Resolve { variant: variant.name.clone(), source })?;
                 Self::Url {
-                    address: Address { authority: url.authority(), base: url.path.clone() },
+                    address: Address {
+                        authority: url.authority(),
+                        base: url.path.clone(),
+                        scheme: scheme(variant.tls.as_ref()),
+                    },
                     addresses,
                 }
             }
@@ -154,6 +167,7 @@ pub(crate) struct Actor {
     pub address: Address,
     pub addresses: Vec<Endpoint>,
     pub facts: ServiceFacts,
+    pub secured: Secured,
     running: Option<Running>,
     may_freeze: bool,
     /// Where its output goes, stderr first.
@@ -179,9 +193,10 @@ impl Stage<'_> {
         workload: &WorkloadSpec,
     ) -> Result<Actor, ActorError> {
         let logs = ["err", "out"].map(|stream| self.logs.join(format!("{block:03}-{}-{stream}.log", id.0)));
+        let secured = secured(variant)?;
         let (mut launch, may_freeze) = match recipe {
             Recipe::Url { address, addresses } => {
-                return Ok(Actor::elsewhere(id, variant, address.clone(), addresses.clone()));
+                return Ok(Actor::elsewhere(id, variant, (address.clone(), addresses.clone()), secured));
             }
             Recipe::Service { service, .. } => {
                 let safe = service.freezing() == weighbridge_lab::service::Freezing::Safe;
@@ -191,6 +206,7 @@ impl Stage<'_> {
         };
         launch.name.clone_from(&variant.name);
         launch.cores = Some(self.cores.service().to_vec());
+        launch.environment.extend(secured.environment());
         launch.environment.extend(environment(variant)?);
         let running = self
             .lab
@@ -200,13 +216,18 @@ impl Stage<'_> {
         Ok(Actor {
             variant: id,
             name: variant.name.clone(),
-            address: Address { authority: format!("127.0.0.1:{}", running.port()), base: "/".to_owned() },
+            address: Address {
+                authority: format!("127.0.0.1:{}", running.port()),
+                base: "/".to_owned(),
+                scheme: scheme(variant.tls.as_ref()),
+            },
             addresses: vec![SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), running.port()).into()],
             facts: ServiceFacts {
                 version: version.map(str::to_owned),
                 binary_sha256: hash.map(str::to_owned),
                 start: Some(running.ready_after()),
             },
+            secured,
             running: Some(running),
             may_freeze: may_freeze && self.freeze,
             logs: logs.to_vec(),
@@ -292,15 +313,26 @@ pub(crate) fn environment(variant: &Variant) -> Result<Vec<(String, String)>, Ac
     variant.env.iter().map(resolve).collect()
 }
 
+/// How the variant's connections are secured from now on.
+pub(crate) fn secured(variant: &Variant) -> Result<Secured, ActorError> {
+    Secured::new(variant).map_err(|source| ActorError::Tls { variant: variant.name.clone(), source })
+}
+
 impl Actor {
     /// A server that somebody else runs: it is up, as far as can be told before it is asked.
-    fn elsewhere(id: VariantId, variant: &Variant, address: Address, addresses: Vec<Endpoint>) -> Self {
+    fn elsewhere(
+        id: VariantId,
+        variant: &Variant,
+        (address, addresses): (Address, Vec<Endpoint>),
+        secured: Secured,
+    ) -> Self {
         Self {
             variant: id,
             name: variant.name.clone(),
             address,
             addresses,
             facts: ServiceFacts::default(),
+            secured,
             running: None,
             may_freeze: false,
             logs: Vec::new(),
@@ -389,6 +421,9 @@ pub(crate) fn find_service(
         _ => service.speaks(protocol),
     };
     offered.map_err(|error| error.to_string())?;
+    if variant.tls.is_some() {
+        service.offers_tls().map_err(|error| error.to_string())?;
+    }
     service.probe().map_err(|error| error.to_string())?;
     Ok(service)
 }

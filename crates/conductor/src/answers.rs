@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use weighbridge_load::dial::Endpoint;
 use weighbridge_load::exchange::{ExchangeError, Limits, exchange};
+use weighbridge_load::{Stack, TlsClient};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_workload::{Received, Workload};
 
@@ -55,6 +56,7 @@ pub enum AnswerError {
 pub(crate) struct Asked<'a> {
     pub name: &'a str,
     pub addresses: &'a [Endpoint],
+    pub tls: Option<&'a TlsClient>,
     pub workload: &'a Workload,
 }
 
@@ -78,7 +80,7 @@ fn answer(
     let request = || workload.title(kind).to_owned();
     let collected = exchange(
         asked.addresses,
-        &workload.framing(),
+        Stack { framing: workload.framing(), tls: asked.tls.cloned() },
         workload.rendered(kind),
         Limits { timeout, body: BODY_LIMIT, stop: Some(stop) },
     )

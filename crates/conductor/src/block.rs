@@ -12,7 +12,7 @@ use weighbridge_lab::clock::{ClockReading, ClockWatch, monotonic_now};
 use weighbridge_lab::cputime::{CpuTimes, steal_share};
 use weighbridge_load::generator::{self, ConnectError, Trouble, WindowSpec};
 use weighbridge_load::window::{Load, OpenEnd, Stop};
-use weighbridge_load::{KeepAlive, Recording, Settings};
+use weighbridge_load::{KeepAlive, Recording, Settings, Stack};
 use weighbridge_model::event::Event;
 use weighbridge_model::experiment::{Experiment, LoadSpec, Point};
 use weighbridge_model::plan::Plan;
@@ -359,7 +359,7 @@ impl<'a, 'b> Block<'a, 'b> {
             let protocol = self.bench.experiment.variants[actor.variant.index()].protocol;
             let environment = |name: &str| std::env::var(name).ok();
             actor.thaw()?;
-            let server = (&*actor.address.authority, &*actor.addresses);
+            let server = (&*actor.address.authority, &*actor.addresses, actor.secured.client.as_ref());
             let patience = (point.load.timeout, &*self.bench.control.window);
             let spec = described(&point.workload, server, patience).map_err(|source| {
                 BlockError::Descriptors { variant: actor.name.clone(), source: Box::new(source) }
@@ -368,13 +368,18 @@ impl<'a, 'b> Block<'a, 'b> {
                 .map_err(|source| BlockError::Workload { variant: actor.name.clone(), source })?;
             actor.forget_memory_peak();
             let (variant, settings) = (actor.variant, settings(&point.load));
-            let (framing, sessions) = (workload.framing(), workload.sessions());
+            let stack = Stack { framing: workload.framing(), tls: actor.secured.client.clone() };
+            let sessions = workload.sessions();
             let connected = self.bench.client.call(move |generator| {
-                generator.attach(variant, settings, framing, sessions);
-                generator.connect(variant).map(|_| ())
+                generator.attach(variant, settings, stack, sessions);
+                generator.connect(variant)
             });
             actor.freeze()?;
-            connected.map_err(|source| BlockError::Connect { variant: actor.name.clone(), source })?;
+            let connected =
+                connected.map_err(|source| BlockError::Connect { variant: actor.name.clone(), source })?;
+            if let Some(trial) = self.trials.iter_mut().find(|trial| trial.variant == variant) {
+                trial.tallies[id.index()].handshakes.merge(&connected.handshakes);
+            }
             let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
             bound.push(Bound { workload, pace });
         }
@@ -388,7 +393,12 @@ impl<'a, 'b> Block<'a, 'b> {
         let mut requests = 0;
         for (actor, bound) in self.actors.iter_mut().zip(bound) {
             actor.thaw()?;
-            let asked = Asked { name: &actor.name, addresses: &actor.addresses, workload: &bound.workload };
+            let asked = Asked {
+                name: &actor.name,
+                addresses: &actor.addresses,
+                tls: actor.secured.client.as_ref(),
+                workload: &bound.workload,
+            };
             let given = answers::answers(&asked, (timeout, &self.bench.control.window));
             actor.freeze()?;
             let given = given?;

@@ -25,7 +25,7 @@ use weighbridge_model::experiment::{Arrivals, LoadModel, LoadSpec, Protocol, Thi
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::{OperationId, Outcome, RequestRecord, Tallies, VariantId, WindowFigures};
 use weighbridge_probe::record::{CsvError, from_csv};
-use weighbridge_workload::{Address, Workload, WorkloadError};
+use weighbridge_workload::{Address, UrlScheme, Workload, WorkloadError};
 
 use crate::client::{Client, ClientError};
 use crate::control::Control;
@@ -358,7 +358,8 @@ fn pong(address: SocketAddr) -> Result<Workload, WorkloadError> {
         think: Think::None,
         churn: None,
     };
-    let address = Address { authority: address.to_string(), base: "/".to_owned() };
+    let address =
+        Address { authority: address.to_string(), base: "/".to_owned(), scheme: UrlScheme::default() };
     Workload::new(&spec, &load, Protocol::Http1Json, &address, &|_| None)
 }
 
@@ -372,7 +373,7 @@ fn record(address: SocketAddr) -> Result<Vec<Nanoseconds>, CalibrateError> {
     };
     let rendered = Framing::Http1.render(OperationId(0), &request)?;
     let limits = Limits { timeout: Nanoseconds::from_secs(30), body: Bytes::new(1 << 30), stop: None };
-    let reply = exchange(&[address], &Framing::Http1, &rendered, limits)?;
+    let reply = exchange(&[address], Framing::Http1, &rendered, limits)?;
     let served = from_csv(&String::from_utf8_lossy(&reply.body))?;
     Ok(served.iter().map(|served| served.occupied()).collect())
 }

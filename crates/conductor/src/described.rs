@@ -8,10 +8,14 @@ use std::sync::atomic::AtomicBool;
 
 use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
 use weighbridge_load::exchange::{Limits, exchange};
-use weighbridge_model::experiment::{DescriptorSource, Url, WorkloadSpec};
+use weighbridge_load::request::Framing;
+use weighbridge_load::{Stack, TlsClient};
+use weighbridge_model::experiment::{DescriptorSource, TlsSpec, Url, WorkloadSpec};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_workload::reflection::{self, ReflectionError};
-use weighbridge_workload::{GrpcError, proto};
+use weighbridge_workload::{GrpcError, UrlScheme, proto};
+
+use crate::tls::{self, TlsError};
 
 /// Longest answer; the descriptors of a large interface take a few hundred kilobytes.
 const LONGEST: Bytes = Bytes::new(16 << 20);
@@ -22,6 +26,9 @@ pub enum DescribeError {
     /// The host is unknown.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
+    /// The connection cannot be secured as asked.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The server does not describe what the calls need.
     #[error(transparent)]
     Reflection(#[from] ReflectionError),
@@ -37,6 +44,7 @@ pub enum DescribeError {
 pub fn describe(
     spec: &WorkloadSpec,
     (url, connect_to): (&Url, Option<&(String, u16)>),
+    tls: Option<&TlsSpec>,
     timeout: Nanoseconds,
 ) -> Result<WorkloadSpec, DescribeError> {
     let mut spec = spec.clone();
@@ -51,7 +59,9 @@ pub fn describe(
     let (host, port) = connect_to.map_or((url.host.as_str(), url.port), |(host, port)| (host, *port));
     let addresses: Vec<Endpoint> = resolve(host, port)?.into_iter().map(Endpoint::from).collect();
     let never = AtomicBool::new(false);
-    let described = described(&spec, (&url.authority(), &addresses), (timeout, &never))?;
+    let tls = tls.map(|spec| tls::client(spec, &url.host, None)).transpose()?;
+    let server = (&*url.authority(), &*addresses, tls.as_ref());
+    let described = described(&spec, server, (timeout, &never))?;
     Ok(described.into_owned())
 }
 
@@ -61,13 +71,16 @@ pub fn describe(
 /// [`ReflectionError`] where the server does not describe what the calls need.
 pub(crate) fn described<'a>(
     spec: &'a WorkloadSpec,
-    (authority, addresses): (&str, &[Endpoint]),
+    (authority, addresses, tls): (&str, &[Endpoint], Option<&TlsClient>),
     (timeout, stop): (Nanoseconds, &AtomicBool),
 ) -> Result<Cow<'a, WorkloadSpec>, ReflectionError> {
     if !reflection::is_needed(spec) {
         return Ok(Cow::Borrowed(spec));
     }
     let limits = Limits { timeout, body: LONGEST, stop: Some(stop) };
-    let mut ask = |framing: &_, request: &_| exchange(addresses, framing, request, limits);
-    reflection::resolve(spec, authority, &mut ask).map(Cow::Owned)
+    let scheme = if tls.is_some() { UrlScheme::Https } else { UrlScheme::Http };
+    let mut ask = |framing: &Framing, request: &_| {
+        exchange(addresses, Stack { framing: *framing, tls: tls.cloned() }, request, limits)
+    };
+    reflection::resolve(spec, (authority, scheme), &mut ask).map(Cow::Owned)
 }

@@ -19,6 +19,7 @@ pub mod run;
 pub mod shape;
 pub mod single;
 mod times;
+pub mod tls;
 pub mod verify;
 pub mod words;
 

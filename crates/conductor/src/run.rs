@@ -18,7 +18,7 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Detail, Summary};
 use weighbridge_store::{ReadError, RunFolder, RunWriter, UtcTime, WriteError};
-use weighbridge_workload::{Address, GrpcError, Workload, WorkloadError};
+use weighbridge_workload::{Address, GrpcError, UrlScheme, Workload, WorkloadError};
 
 use crate::actor::{ActorError, Recipe, find_service};
 use crate::block::BlockError;
@@ -201,10 +201,12 @@ pub fn check(experiment: &Experiment, options: &Options) -> Result<(), RunError>
         names.try_for_each(|name| catalog.get(&name).map(drop))?;
     }
     // Where a request goes to makes no difference to whether it can be rendered.
-    let anywhere = Address { authority: "localhost".to_owned(), base: "/".to_owned() };
+    let anywhere =
+        Address { authority: "localhost".to_owned(), base: "/".to_owned(), scheme: UrlScheme::default() };
     let set = |name: &str| std::env::var(name).ok();
     for variant in &experiment.variants {
         crate::actor::environment(variant)?;
+        crate::actor::secured(variant)?;
         for point in &experiment.points {
             match Workload::new(&point.workload, &point.load, variant.protocol, &anywhere, &set) {
                 // A server that has not been started cannot have been asked for its descriptors.

@@ -12,16 +12,17 @@ use weighbridge_load::dial::{Endpoint, ResolveError, TcpDial};
 use weighbridge_load::generator::{self, ConnectError, Generator, Progress, Trouble, WindowSpec};
 use weighbridge_load::pace::Part;
 use weighbridge_load::window::{OpenEnd, Stop};
-use weighbridge_load::{Recording, Settings};
-use weighbridge_model::experiment::{LoadSpec, Protocol, Url, WorkloadSpec};
+use weighbridge_load::{Recording, Settings, Stack, TlsClient};
+use weighbridge_model::experiment::{LoadSpec, Protocol, TlsSpec, Url, WorkloadSpec};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::{Tallies, VariantId, WindowEnd, WindowFigures};
+use weighbridge_model::record::{Handshakes, Tallies, VariantId, WindowEnd, WindowFigures};
 use weighbridge_workload::{Address, Workload, WorkloadError};
 
 use crate::actor::endpoints;
 use crate::block::settings;
 use crate::control::{Ask, Control};
 use crate::shape::{Shape, Slice};
+use crate::tls::{self, TlsError, scheme};
 
 /// What is wrong where servers leave the client no core.
 const SHARING: &str = "client and server share a core";
@@ -37,6 +38,8 @@ const VARIANT: VariantId = VariantId(0);
 pub struct Single {
     /// The server.
     pub url: Url,
+    /// How its connections are secured; `None` for plain text.
+    pub tls: Option<TlsSpec>,
     /// Where to connect instead of the URL's host and port.
     pub connect_to: Option<(String, u16)>,
     /// The Unix socket that leads to the server, instead of a host and port.
@@ -94,6 +97,9 @@ pub enum SingleError {
     /// A request cannot be rendered.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
+    /// Connections cannot be secured as asked.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// No connection.
     #[error(transparent)]
     Connect(#[from] ConnectError),
@@ -138,14 +144,19 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
     // Of several threads for which there are too few cores nothing is said: they are the scheduler's to place.
     let sharing = (threads == 1 && cores.as_ref().is_some_and(Vec::is_empty)).then(|| SHARING.to_owned());
     let cores = cores.unwrap_or_default();
-    let address = Address { authority: single.url.authority(), base: single.url.path.clone() };
+    let address = Address {
+        authority: single.url.authority(),
+        base: single.url.path.clone(),
+        scheme: scheme(single.tls.as_ref()),
+    };
     let environment = |name: &str| std::env::var(name).ok();
     let workload = Workload::new(&single.workload, &single.load, single.protocol, &address, &environment)?;
+    let tls = single.tls.as_ref().map(|spec| tls::client(spec, &single.url.host, None)).transpose()?;
     let mut restarts = 0;
     loop {
         // Dropped at the end of each attempt, when it stands still if that was asked.
         let _engaged = single.control.engage();
-        let shares = attempt(single, &cores, &addresses, &workload, progress);
+        let shares = attempt(single, &cores, &addresses, (&workload, tls.as_ref()), progress);
         let cut = shares.as_ref().map_or(true, |shares| shares.iter().any(Shared::is_cut));
         match single.control.ask() {
             Ask::Suspend if cut => {
@@ -174,12 +185,15 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
     }
 }
 
+/// What every thread needs besides its share.
+type Bound<'a> = (&'a Workload, Option<&'a TlsClient>);
+
 /// One window on every thread.
 fn attempt(
     single: &Single,
     cores: &[CoreId],
     addresses: &[Endpoint],
-    workload: &Workload,
+    bound: Bound<'_>,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Vec<Shared>, SingleError> {
     let latest = Mutex::new(vec![None; single.threads as usize]);
@@ -197,7 +211,7 @@ fn attempt(
             let core = cores.get(thread as usize).copied();
             scope.spawn(move || {
                 let share = Share { single, thread, start };
-                share.run(core, addresses.to_vec(), workload, &mut |one| report(thread as usize, one))
+                share.run(core, addresses.to_vec(), bound, &mut |one| report(thread as usize, one))
             })
         };
         let handles: Vec<_> = (0..single.threads).map(spawn).collect();
@@ -265,21 +279,21 @@ impl Share<'_> {
         &self,
         core: Option<CoreId>,
         addresses: Vec<Endpoint>,
-        workload: &Workload,
+        bound: Bound<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Shared, SingleError> {
         weighbridge_load::own_files();
         // A thread that cannot be pinned still measures; the self-check sees what that does.
         let _ = core.map(pin_current_thread);
-        let prepared = self.prepare(addresses, workload);
+        let prepared = self.prepare(addresses, bound);
         // Alone it starts at once.
         let origin = (self.single.threads > 1).then(|| self.start.meet());
-        let mut generator = prepared?;
+        let (mut generator, handshakes) = prepared?;
         let stop = match self.single.stop {
             Stop::Count(count) => Stop::Count(self.part(count)),
             time @ Stop::Time(_) => time,
         };
-        let mut tallies = Tallies::default();
+        let mut tallies = Tallies { handshakes, ..Tallies::default() };
         let window = self.window(stop, 1, origin);
         let mut report = generator.run(VARIANT, &window, &mut tallies, None, Some(progress))?;
         if report.figures.end == WindowEnd::Aborted && report.figures.ended < report.figures.started {
@@ -288,20 +302,25 @@ impl Share<'_> {
         Ok(Shared { figures: report.figures, tallies, trouble: report.trouble })
     }
 
-    /// A generator with its connections open and the server warm.
-    fn prepare(&self, addresses: Vec<Endpoint>, workload: &Workload) -> Result<Generator, SingleError> {
+    /// A generator with its connections open and the server warm, and the handshakes of those connections.
+    fn prepare(
+        &self,
+        addresses: Vec<Endpoint>,
+        (workload, tls): Bound<'_>,
+    ) -> Result<(Generator, Handshakes), SingleError> {
         let options = generator::Options { stop: self.single.control.window.clone(), ..Default::default() };
         let mut generator = Generator::new(Box::new(TcpDial::to(VARIANT, addresses)), options)?;
         let load = &self.single.load;
         let settings =
             Settings { connections: self.part(u64::from(load.connections)) as u32, ..settings(load) };
-        generator.attach(VARIANT, settings, workload.framing(), workload.sessions());
-        generator.connect(VARIANT)?;
+        let stack = Stack { framing: workload.framing(), tls: tls.cloned() };
+        generator.attach(VARIANT, settings, stack, workload.sessions());
+        let connected = generator.connect(VARIANT)?;
         if load.warmup > Nanoseconds::ZERO {
             let spec = self.window(Stop::Time(load.warmup), 0, None);
             generator.run(VARIANT, &spec, &mut Tallies::default(), None, None)?;
         }
-        Ok(generator)
+        Ok((generator, connected.handshakes))
     }
 
     fn window(&self, stop: Stop, stream: u64, origin: Option<Timestamp>) -> WindowSpec {

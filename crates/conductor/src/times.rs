@@ -62,6 +62,8 @@ mod tests {
             not_sent: 0,
             errors: ErrorCounts::default(),
             connects: 0,
+            handshakes: 0,
+            resumed: 0,
             operations: Vec::new(),
             all: None,
             traffic: Traffic::default(),

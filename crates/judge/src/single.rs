@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::{
-    ErrorCounts, ErrorKind, OperationId, Outcome, Tallies, Tally, TimeHistogram, Traffic, WindowEnd,
-    WindowFigures, time_histogram,
+    ErrorCounts, ErrorKind, HandshakeKind, OperationId, Outcome, Tallies, Tally, TimeHistogram, Traffic,
+    WindowEnd, WindowFigures, time_histogram,
 };
 use weighbridge_model::summary::Validity;
 
@@ -40,6 +40,8 @@ pub struct Single {
     pub traffic: Traffic,
     /// Connections opened while measuring.
     pub connects: u64,
+    /// TLS handshakes by kind, those that occurred: of the connections opened before and while measuring.
+    pub handshakes: Vec<HandshakeTimes>,
     /// The generator's own lateness; absent where nothing was sent.
     pub lag_p99: Option<Nanoseconds>,
     /// Whether the figures may be used.
@@ -76,6 +78,19 @@ pub struct Times {
     pub max: Option<Nanoseconds>,
 }
 
+/// Times of TLS handshakes of one kind. They are too few for quantiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HandshakeTimes {
+    /// Full or resumed.
+    pub kind: HandshakeKind,
+    /// How many, at least 1.
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean: Nanoseconds,
+    /// The longest.
+    pub max: Nanoseconds,
+}
+
 /// Quantiles that are shown.
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
@@ -104,6 +119,7 @@ pub fn single(windows: &[WindowFigures], tallies: &Tallies, sharing: Option<&str
         operations: operations(tallies, took),
         traffic,
         connects: sum(|w| w.connects),
+        handshakes: handshakes(tallies),
         lag_p99: (!tallies.lag.is_empty()).then(|| quantile(&tallies.lag, 0.99)),
         validity: Validity::Valid,
         reasons: Vec::new(),
@@ -125,6 +141,16 @@ fn histograms<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> (TimeHistogra
         }
     }
     (response, service)
+}
+
+fn handshakes(tallies: &Tallies) -> Vec<HandshakeTimes> {
+    let of = |kind: HandshakeKind| {
+        let times = tallies.handshakes.get(kind)?;
+        let (mean, max) = (times.mean().round() as u64, times.max());
+        let (mean, max) = (Nanoseconds::from_nanos(mean), Nanoseconds::from_nanos(max));
+        Some(HandshakeTimes { kind, count: times.len(), mean, max })
+    };
+    HandshakeKind::ALL.into_iter().filter_map(of).collect()
 }
 
 /// Each operation by itself, where there are several.
@@ -235,6 +261,8 @@ mod tests {
             not_sent: 0,
             errors,
             connects: 1,
+            handshakes: 0,
+            resumed: 0,
             operations: Vec::new(),
             all: None,
             traffic: Traffic::default(),
@@ -286,6 +314,20 @@ mod tests {
         let max = single.response.max.unwrap().as_nanos();
         assert!((9_000_000..9_100_000).contains(&max), "{max}");
         assert_eq!(single.throughput.get().round(), 1.0, "only good replies are throughput");
+    }
+
+    #[test]
+    fn handshakes_are_summed_up_by_kind() {
+        let mut tallies = Tallies::default();
+        assert_eq!(single(&[window(0, ErrorCounts::default())], &tallies, None).handshakes, []);
+        for micros in [100, 300] {
+            tallies.handshakes.record(HandshakeKind::Full, Nanoseconds::from_micros(micros));
+        }
+        let single = single(&[window(0, ErrorCounts::default())], &tallies, None);
+        let [full] = single.handshakes[..] else { panic!("{:?}", single.handshakes) };
+        assert_eq!((full.kind, full.count), (HandshakeKind::Full, 2));
+        let off = |time: Nanoseconds, micros: f64| (time.as_nanos() as f64 / (micros * 1000.0) - 1.0).abs();
+        assert!(off(full.mean, 200.0) < 0.001 && off(full.max, 300.0) < 0.001, "{full:?}");
     }
 
     #[test]

@@ -29,6 +29,14 @@ impl Out {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Appends what `write` puts at the start of room for `most` bytes; it returns how many bytes that is.
+    pub fn push_with(&mut self, most: usize, write: impl FnOnce(&mut [u8]) -> usize) {
+        let start = self.bytes.len();
+        self.bytes.resize(start + most, 0);
+        let count = write(&mut self.bytes[start..]).min(most);
+        self.bytes.truncate(start + count);
+    }
+
     /// What is still to be written.
     pub fn pending(&self) -> &[u8] {
         &self.bytes[self.written..]

@@ -7,13 +7,14 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
-use weighbridge_model::record::{ErrorKind, OperationId, Outcome, RequestRecord, Traffic};
+use weighbridge_model::record::{ErrorKind, HandshakeKind, OperationId, Outcome, RequestRecord, Traffic};
 
 use crate::codec::{AnyCodec, Cancel, Codec, Event, In, Out, Sink};
 use crate::pool::Stack;
 use crate::recorder::MessageTime;
 use crate::session::{Reply, RequestId, Sessions};
 use crate::sys;
+use crate::tls::{TlsFailure, TlsSession};
 
 /// Reads in a row before other connections get their turn.
 const READS: usize = 4;
@@ -76,6 +77,8 @@ pub(crate) enum Link {
     Closed { retry_at: Timestamp },
     /// The connect was begun and has until `deadline`.
     Connecting { socket: OwnedFd, begun: Timestamp, deadline: Timestamp },
+    /// The socket is connected; the TLS handshake on it was begun and has until `deadline`.
+    Handshaking { socket: OwnedFd, begun: Timestamp, deadline: Timestamp },
     /// Established.
     Open { socket: OwnedFd },
 }
@@ -155,7 +158,10 @@ pub(crate) struct Connection {
     fresh: Vec<u32>,
     life: Life,
     codec: AnyCodec,
+    /// What the codec wrote; where there is TLS, not yet enciphered.
     out: Out,
+    /// Where the connection is secured.
+    tls: Option<Box<TlsSession>>,
     /// Received bytes the codec has not consumed.
     rest: Vec<u8>,
     /// The counts when the window began.
@@ -243,6 +249,7 @@ impl Connection {
             life: Life::Persistent,
             codec: stack.framing.codec(),
             out: Out::default(),
+            tls: stack.tls.clone().map(|client| Box::new(TlsSession::new(client))),
             rest: Vec::new(),
             baseline: Traffic::default(),
             moved: Moved::default(),
@@ -261,7 +268,8 @@ impl Connection {
 
     /// Whether bytes wait that the socket may take.
     pub fn has_output(&self) -> bool {
-        !self.out.is_empty() && self.writing == Writing::Free
+        let sealed = self.tls.as_ref().is_some_and(|tls| !tls.wire.is_empty());
+        (sealed || !self.out.is_empty()) && self.writing == Writing::Free
     }
 
     /// Whether nothing more will be sent on it and everything outstanding is over: the peer announced that it closes, or
@@ -304,7 +312,17 @@ impl Connection {
 
     /// Writes what waits, stamping the requests in it with the time before the write.
     pub fn write(&mut self) -> io::Result<()> {
-        let Link::Open { socket } = &self.link else { return Ok(()) };
+        let (Link::Open { socket } | Link::Handshaking { socket, .. }) = &self.link else { return Ok(()) };
+        let wire = match &mut self.tls {
+            None => &mut self.out,
+            Some(tls) => {
+                if !self.out.is_empty() && tls.established().is_some() {
+                    tls.seal(self.out.pending()).map_err(io::Error::other)?;
+                    self.out.clear();
+                }
+                &mut tls.wire
+            }
+        };
         if !self.fresh.is_empty() {
             let now = sys::clock();
             for lane in self.fresh.drain(..) {
@@ -313,10 +331,10 @@ impl Connection {
                 lane.state = LaneState::Sent;
             }
         }
-        while !self.out.is_empty() {
-            match sys::send(socket.as_fd(), self.out.pending()) {
+        while !wire.is_empty() {
+            match sys::send(socket.as_fd(), wire.pending()) {
                 Ok(count) => {
-                    self.out.wrote(count);
+                    wire.wrote(count);
                     self.moved.written += count as u64;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -334,8 +352,13 @@ impl Connection {
     /// Reads and lets the codec say what it means. One clock reading per read: all replies completed by it share it.
     pub fn receive(&mut self, buffer: &mut [u8], until: Until, judges: &mut Judges<'_>) -> Received {
         for _ in 0..READS {
-            let Link::Open { socket } = &self.link else { return Received::All };
-            match sys::receive(socket.as_fd(), buffer) {
+            let (Link::Open { socket } | Link::Handshaking { socket, .. }) = &self.link else {
+                return Received::All;
+            };
+            let held = self.tls.as_ref().map_or(0, |tls| tls.held());
+            match sys::receive(socket.as_fd(), &mut buffer[held..]) {
+                // Without a farewell something was cut off: no reply may be taken for whole.
+                Ok(0) if self.tls.is_some() => return Received::Ended,
                 Ok(0) => {
                     let now = sys::clock();
                     self.with_codec(now, judges, |codec, _, sink| codec.eof(sink));
@@ -343,10 +366,11 @@ impl Connection {
                 }
                 Ok(count) => {
                     self.moved.read += count as u64;
-                    if let Some(kind) = self.absorb(&buffer[..count], judges) {
-                        return Received::Broken(kind);
+                    let now = sys::clock();
+                    if let Some(end) = self.take(&mut buffer[..held + count], now, judges) {
+                        return end;
                     }
-                    if until == Until::Short && count < buffer.len() {
+                    if until == Until::Short && held + count < buffer.len() {
                         return Received::All;
                     }
                 }
@@ -358,9 +382,32 @@ impl Connection {
         Received::More
     }
 
+    /// Takes the bytes that were read at `now`; says what ended, if something did.
+    fn take(&mut self, bytes: &mut [u8], now: Timestamp, judges: &mut Judges<'_>) -> Option<Received> {
+        let Some(mut tls) = self.tls.take() else {
+            return self.absorb(bytes, now, judges).map(Received::Broken);
+        };
+        let mut broken = None;
+        let taken = tls.receive(bytes, &mut |plain| {
+            if broken.is_none() {
+                broken = self.absorb(plain, now, judges);
+            }
+        });
+        let over = tls.is_closed_by_peer();
+        self.tls = Some(tls);
+        match (broken, taken) {
+            (Some(kind), _) => Some(Received::Broken(kind)),
+            (None, Err(_)) => Some(Received::Broken(ErrorKind::Tls)),
+            (None, Ok(())) if over => {
+                self.with_codec(now, judges, |codec, _, sink| codec.eof(sink));
+                Some(Received::Ended)
+            }
+            (None, Ok(())) => None,
+        }
+    }
+
     /// Hands received bytes to the codec, behind what it left before; keeps what it leaves now.
-    fn absorb(&mut self, bytes: &[u8], judges: &mut Judges<'_>) -> Option<ErrorKind> {
-        let now = sys::clock();
+    fn absorb(&mut self, bytes: &[u8], now: Timestamp, judges: &mut Judges<'_>) -> Option<ErrorKind> {
         if self.rest.is_empty() {
             let mut input = In::new(bytes);
             let broken =
@@ -471,6 +518,51 @@ impl Connection {
         self.busy = 0;
     }
 
+    /// Whether there is TLS between socket and codec.
+    pub fn is_secured(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Begins the TLS handshake on a connected socket.
+    pub fn begin_handshake(
+        &mut self,
+        socket: OwnedFd,
+        begun: Timestamp,
+        deadline: Timestamp,
+    ) -> Result<(), TlsFailure> {
+        self.link = Link::Handshaking { socket, begun, deadline };
+        self.tls.as_mut().map_or(Ok(()), |tls| tls.begin())
+    }
+
+    /// Becomes open where the handshake is complete; returns its kind and how long it took.
+    pub fn complete_handshake(&mut self, now: Timestamp) -> Option<(HandshakeKind, Nanoseconds)> {
+        let kind = self.tls.as_ref()?.established()?;
+        match std::mem::replace(&mut self.link, Link::Closed { retry_at: now }) {
+            Link::Handshaking { socket, begun, .. } => {
+                self.open(socket, now);
+                Some((kind, now.since(begun)))
+            }
+            other => {
+                self.link = other;
+                None
+            }
+        }
+    }
+
+    /// Why TLS failed, where it did. Answers once.
+    pub fn take_tls_failure(&mut self) -> Option<TlsFailure> {
+        self.tls.as_mut().and_then(|tls| tls.take_failure())
+    }
+
+    /// Tells the server that nothing more comes, before a close that is nobody's fault.
+    pub fn take_leave(&mut self) {
+        if let Some(tls) = &mut self.tls {
+            tls.close();
+            // As far as the socket takes it at once.
+            let _ = self.write();
+        }
+    }
+
     /// Becomes open.
     pub fn open(&mut self, socket: OwnedFd, now: Timestamp) {
         self.baseline = Traffic::default();
@@ -488,6 +580,9 @@ impl Connection {
         self.generation = self.generation.wrapping_add(1);
         self.codec.reset();
         self.out.clear();
+        if let Some(tls) = &mut self.tls {
+            tls.reset();
+        }
         // A hostile peer may have made it large; an ordinary one never fills it.
         self.rest = Vec::new();
         self.fresh.clear();

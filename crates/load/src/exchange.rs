@@ -11,8 +11,10 @@ use weighbridge_model::record::{ErrorKind, Outcome, VariantId};
 
 use crate::codec::{AnyCodec, Codec, Event, In, Out};
 use crate::dial::{AfterFailure, Dial, Endpoint, TcpDial};
-use crate::request::{Framing, Rendered};
+use crate::pool::Stack;
+use crate::request::Rendered;
 use crate::sys::{self, Interest};
+use crate::tls::{TlsFailure, TlsSession};
 
 /// A whole reply.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -46,6 +48,14 @@ pub enum ExchangeError {
         peer: String,
         /// What the connect said.
         source: io::Error,
+    },
+    /// A connection, but no TLS session on it.
+    #[error("no TLS session with `{peer}`: {source}")]
+    Tls {
+        /// Who was asked.
+        peer: String,
+        /// What went wrong.
+        source: TlsFailure,
     },
     /// The connection ended before the reply was whole.
     #[error("`{peer}` closed the connection before its reply was whole; look at the service's own log")]
@@ -90,6 +100,7 @@ impl ExchangeError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Connect { .. } => ErrorKind::Connect,
+            Self::Tls { .. } => ErrorKind::Tls,
             Self::Reset { .. } | Self::Stopped { .. } => ErrorKind::Reset,
             Self::Timeout { .. } => ErrorKind::Timeout,
             Self::Protocol { .. } => ErrorKind::Protocol,
@@ -115,6 +126,9 @@ impl Limits<'_> {
     }
 }
 
+/// Bytes read at once.
+const BUFFER: usize = 128 * 1024;
+
 /// Longest wait, so that the stop flag is noticed.
 const NAP: Nanoseconds = Nanoseconds::from_millis(50);
 
@@ -124,12 +138,12 @@ const NAP: Nanoseconds = Nanoseconds::from_millis(50);
 /// [`ExchangeError`] where there is none; a status that says failure is a reply.
 pub fn exchange<Address: Into<Endpoint> + Clone>(
     addresses: &[Address],
-    framing: &Framing,
+    stack: impl Into<Stack>,
     request: &Rendered,
     limits: Limits<'_>,
 ) -> Result<Collected, ExchangeError> {
     let variant = VariantId(0);
-    exchange_with(&mut TcpDial::to(variant, addresses.iter().cloned()), variant, framing, request, limits)
+    exchange_with(&mut TcpDial::to(variant, addresses.iter().cloned()), variant, stack, request, limits)
 }
 
 /// Like [`exchange`], over a connection that `dial` begins.
@@ -139,7 +153,7 @@ pub fn exchange<Address: Into<Endpoint> + Clone>(
 pub fn exchange_with(
     dial: &mut dyn Dial,
     variant: VariantId,
-    framing: &Framing,
+    stack: impl Into<Stack>,
     request: &Rendered,
     limits: Limits<'_>,
 ) -> Result<Collected, ExchangeError> {
@@ -152,15 +166,20 @@ pub fn exchange_with(
             false => ExchangeError::Connect { peer, source },
         }
     })?;
+    let stack = stack.into();
+    let tls = stack.tls.as_ref().map(|tls| TlsSession::new(tls.for_pool(&stack.framing, 1)));
     let mut exchange = Exchange {
         peer: dial.peer(variant),
         socket,
-        codec: framing.codec(),
+        codec: stack.framing.codec(),
         out: Out::default(),
+        tls,
+        rest: Vec::new(),
         reply: Collected::default(),
         limits,
         deadline,
     };
+    exchange.shake_hands()?;
     exchange.send(request)?;
     exchange.receive()?;
     let mut reply = exchange.reply;
@@ -223,9 +242,20 @@ struct Exchange<'a> {
     socket: OwnedFd,
     codec: AnyCodec,
     out: Out,
+    tls: Option<TlsSession>,
+    /// Received plaintext that the codec has not consumed.
+    rest: Vec<u8>,
     reply: Collected,
     limits: Limits<'a>,
     deadline: Timestamp,
+}
+
+/// What came of one read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Filled {
+    Nothing,
+    Some,
+    End,
 }
 
 /// How far the reply is.
@@ -238,6 +268,32 @@ enum State {
 }
 
 impl Exchange<'_> {
+    /// Reads until the TLS handshake is over, where there is TLS. What comes behind it is left to
+    /// [`receive`](Self::receive): a server that speaks first is not answered before the request.
+    fn shake_hands(&mut self) -> Result<(), ExchangeError> {
+        let Some(tls) = &mut self.tls else { return Ok(()) };
+        if let Err(source) = tls.begin() {
+            return Err(ExchangeError::Tls { peer: self.peer.clone(), source });
+        }
+        let mut buffer = vec![0; BUFFER];
+        loop {
+            self.flush()?;
+            if self.tls.as_ref().is_none_or(|tls| tls.established().is_some()) {
+                return Ok(());
+            }
+            match self.fill(&mut buffer)? {
+                Filled::Nothing => self.wait(Interest::Read)?,
+                Filled::Some => {}
+                Filled::End => return Err(self.tls_failed(TlsFailure::Closed)),
+            }
+            self.check_limits()?;
+        }
+    }
+
+    fn tls_failed(&self, source: TlsFailure) -> ExchangeError {
+        ExchangeError::Tls { peer: self.peer.clone(), source }
+    }
+
     fn send(&mut self, request: &Rendered) -> Result<(), ExchangeError> {
         if self.codec.start(0, request, &mut self.out).is_err() {
             return Err(ExchangeError::Protocol { peer: self.peer.clone() });
@@ -246,42 +302,77 @@ impl Exchange<'_> {
     }
 
     fn flush(&mut self) -> Result<(), ExchangeError> {
-        while !self.out.is_empty() {
-            match sys::send(self.socket.as_fd(), self.out.pending()) {
-                Ok(count) => self.out.wrote(count),
+        if let Some(tls) = &mut self.tls
+            && !self.out.is_empty()
+        {
+            let sealed = tls.seal(self.out.pending());
+            self.out.clear();
+            sealed.map_err(|source| ExchangeError::Tls { peer: self.peer.clone(), source })?;
+        }
+        loop {
+            let wire = self.tls.as_mut().map_or(&mut self.out, |tls| &mut tls.wire);
+            if wire.is_empty() {
+                return Ok(());
+            }
+            match sys::send(self.socket.as_fd(), wire.pending()) {
+                Ok(count) => wire.wrote(count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait(Interest::Write)?,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // The peer may have answered before it closed: let reading find out.
-                Err(_) => self.out.clear(),
+                Err(_) => wire.clear(),
             }
         }
-        Ok(())
+    }
+
+    /// Reads once; what was read is behind what the codec left in `rest`, deciphered.
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<Filled, ExchangeError> {
+        let held = self.tls.as_ref().map_or(0, TlsSession::held);
+        let count = match sys::receive(self.socket.as_fd(), &mut buffer[held..]) {
+            Ok(0) => return Ok(Filled::End),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Filled::Nothing),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Filled::Some),
+            Err(_) if self.tls.as_ref().is_some_and(|tls| tls.established().is_none()) => {
+                return Err(self.tls_failed(TlsFailure::Closed));
+            }
+            Err(_) => return Err(ExchangeError::Reset { peer: self.peer.clone() }),
+        };
+        let arrived = &mut buffer[..held + count];
+        let Self { tls: Some(tls), rest, .. } = self else {
+            self.rest.extend_from_slice(arrived);
+            return Ok(Filled::Some);
+        };
+        match tls.receive(arrived, &mut |plain| rest.extend_from_slice(plain)) {
+            Ok(()) => Ok(Filled::Some),
+            Err(source) => {
+                // The alert tells the server why.
+                let _ = self.flush();
+                Err(self.tls_failed(source))
+            }
+        }
     }
 
     fn receive(&mut self) -> Result<(), ExchangeError> {
-        let mut buffer = vec![0; 64 * 1024];
-        let mut rest: Vec<u8> = Vec::new();
+        let mut buffer = vec![0; BUFFER];
         loop {
-            let state = match sys::receive(self.socket.as_fd(), &mut buffer) {
-                Ok(0) => match self.collect(|codec, _, sink| codec.eof(sink)) {
-                    State::Incomplete => State::Failed(ErrorKind::Reset),
-                    state => state,
-                },
-                Ok(count) => {
-                    rest.extend_from_slice(&buffer[..count]);
-                    let mut input = In::new(&rest);
-                    let state = self.collect(|codec, out, sink| codec.receive(&mut input, out, sink));
-                    let consumed = input.consumed();
-                    rest.drain(..consumed);
-                    state
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.wait(Interest::Read)?;
-                    continue;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(_) => State::Failed(ErrorKind::Reset),
-            };
+            let filled = self.fill(&mut buffer)?;
+            if filled == Filled::Nothing {
+                self.wait(Interest::Read)?;
+                continue;
+            }
+            let rest = std::mem::take(&mut self.rest);
+            let mut input = In::new(&rest);
+            let mut state = self.collect(|codec, out, sink| codec.receive(&mut input, out, sink));
+            self.rest.extend_from_slice(input.rest());
+            // Over TLS the end of the connection ends a reply only where the server said that it is one.
+            let farewell = self.tls.as_ref().map(TlsSession::is_closed_by_peer);
+            let over = farewell == Some(true) || (filled == Filled::End && farewell.is_none());
+            if over && state == State::Incomplete {
+                state = self.collect(|codec, _, sink| codec.eof(sink));
+            }
+            if (over || filled == Filled::End) && state == State::Incomplete {
+                state = State::Failed(ErrorKind::Reset);
+            }
             let peer = || self.peer.clone();
             match state {
                 State::Incomplete => {}
@@ -292,14 +383,20 @@ impl Exchange<'_> {
                 State::Failed(ErrorKind::Reset) => return Err(ExchangeError::Reset { peer: peer() }),
                 State::Failed(_) => return Err(ExchangeError::Protocol { peer: peer() }),
             }
-            if sys::clock() >= self.deadline {
-                return Err(self.too_late());
-            }
-            if self.limits.is_stopped() {
-                return Err(ExchangeError::Stopped { peer: peer() });
-            }
+            self.check_limits()?;
             self.flush()?;
         }
+    }
+
+    /// Whether it may go on.
+    fn check_limits(&self) -> Result<(), ExchangeError> {
+        if sys::clock() >= self.deadline {
+            return Err(self.too_late());
+        }
+        if self.limits.is_stopped() {
+            return Err(ExchangeError::Stopped { peer: self.peer.clone() });
+        }
+        Ok(())
     }
 
     /// Calls the codec and keeps what it reports.

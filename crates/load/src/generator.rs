@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{
-    ErrorCounts, ErrorKind, LoopHealth, Outcome, RequestRecord, Tallies, VariantId, WindowEnd, WindowFigures,
+    ErrorCounts, ErrorKind, HandshakeKind, Handshakes, LoopHealth, Outcome, RequestRecord, Tallies,
+    VariantId, WindowEnd, WindowFigures,
 };
 
 use crate::dial::Dial;
@@ -17,6 +18,7 @@ use crate::pool::{Demand, Io, Pool, Settings, Stack, Token};
 use crate::recorder::{Recorder, Recording};
 use crate::session::Sessions;
 use crate::sys::{self, Wait};
+use crate::tls::TlsFailure;
 use crate::window::{Load, OpenEnd, Stop, Window};
 
 /// Longest wait, so that a stop request is noticed.
@@ -103,12 +105,14 @@ fn detail_text(detail: Option<&str>) -> String {
 }
 
 /// What opening connections took.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ConnectReport {
     /// Connections that were missing and are open now.
     pub opened: u32,
     /// Time until the last of them was open.
     pub took: Nanoseconds,
+    /// Their TLS handshakes.
+    pub handshakes: Handshakes,
 }
 
 /// Connections could not be opened.
@@ -130,6 +134,18 @@ pub enum ConnectError {
         wanted: u32,
         /// What the last connect said.
         source: io::Error,
+    },
+    /// A connection was established, but no TLS session on it.
+    #[error("no TLS session with `{peer}`: {source} ({open} of {wanted} connections are open)")]
+    Tls {
+        /// Where the connections went.
+        peer: String,
+        /// Connections that are open.
+        open: u32,
+        /// Connections that should be.
+        wanted: u32,
+        /// Why the last handshake failed.
+        source: TlsFailure,
     },
     /// The stop flag was set.
     #[error("connecting to `{0}` was stopped")]
@@ -232,6 +248,7 @@ impl Generator {
         catch_up(&mut self.pools, &mut self.io).map_err(ConnectError::Loop)?;
         let pool = pool_of(&mut self.pools, variant).ok_or(ConnectError::NotAttached(variant))?;
         pool.connect_failure = None;
+        pool.handshakes.clear();
         let (wanted, before) = (pool.settings.connections, pool.open_count());
         pool.open_missing(&mut self.io, start);
         loop {
@@ -240,10 +257,15 @@ impl Generator {
             let pool = pool_of(&mut self.pools, variant).ok_or(ConnectError::NotAttached(variant))?;
             let open = pool.open_count();
             if let Some(source) = pool.connect_failure.take() {
-                return Err(ConnectError::Failed { peer: peer(), open, wanted, source });
+                let peer = peer();
+                return Err(match source.downcast::<TlsFailure>() {
+                    Ok(source) => ConnectError::Tls { peer, open, wanted, source },
+                    Err(source) => ConnectError::Failed { peer, open, wanted, source },
+                });
             }
             if open == wanted {
-                return Ok(ConnectReport { opened: wanted - before, took: now.since(start) });
+                let handshakes = pool.handshakes.clone();
+                return Ok(ConnectReport { opened: wanted - before, took: now.since(start), handshakes });
             }
             if self.options.stop.load(Ordering::Relaxed) {
                 return Err(ConnectError::Stopped(peer()));
@@ -548,6 +570,8 @@ impl<'a, 'p> Run<'a, 'p> {
         tallies: &mut Tallies,
     ) -> WindowFigures {
         let traffic = pool.end_window();
+        let handshakes = HandshakeKind::ALL.map(|kind| pool.handshakes.count(kind));
+        tallies.handshakes.merge(&pool.handshakes);
         let recorded = self.recorder.finish(tallies);
         let start = self.window.start();
         WindowFigures {
@@ -559,6 +583,8 @@ impl<'a, 'p> Run<'a, 'p> {
             not_sent: self.window.not_sent(),
             errors: recorded.errors,
             connects: pool.connects,
+            handshakes: handshakes.iter().sum(),
+            resumed: handshakes[HandshakeKind::Resumed as usize],
             operations: recorded.operations,
             all: recorded.all,
             traffic,

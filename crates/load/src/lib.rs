@@ -26,6 +26,7 @@ pub mod request;
 pub mod resp;
 pub mod session;
 mod sys;
+pub mod tls;
 pub mod turns;
 pub mod window;
 
@@ -33,3 +34,4 @@ pub use generator::Generator;
 pub use pool::{KeepAlive, Settings, Stack};
 pub use recorder::Recording;
 pub use sys::{clock, own_files};
+pub use tls::{TlsClient, TlsOptions};

@@ -2,6 +2,7 @@
 //!
 //! It carries out what the window allows and reports what is over; it keeps no histograms and never waits.
 
+mod handshake;
 mod turning;
 
 use std::collections::VecDeque;
@@ -10,7 +11,7 @@ use std::num::NonZeroU32;
 use std::os::fd::AsFd;
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::{ErrorKind, Traffic, VariantId};
+use weighbridge_model::record::{ErrorKind, Handshakes, Traffic, VariantId};
 
 use crate::codec::Cancel;
 use crate::connection::{Connection, Finished, Judges, LaneState, Link, Parked, Received, Until, Writing};
@@ -19,6 +20,7 @@ use crate::recorder::MessageTime;
 use crate::request::Framing;
 use crate::session::Sessions;
 use crate::sys::{self, Epoll, Readiness};
+use crate::tls::{TlsClient, TlsFailure};
 use crate::turns::Turns;
 use crate::window::{Load, Slots, Window};
 
@@ -89,11 +91,19 @@ impl Default for Settings {
 pub struct Stack {
     /// How requests and replies are laid out.
     pub framing: Framing,
+    /// How connections are secured; `None` for plain text.
+    pub tls: Option<TlsClient>,
 }
 
 impl From<Framing> for Stack {
     fn from(framing: Framing) -> Self {
-        Self { framing }
+        Self { framing, tls: None }
+    }
+}
+
+impl From<&Framing> for Stack {
+    fn from(framing: &Framing) -> Self {
+        Self::from(*framing)
     }
 }
 
@@ -153,6 +163,8 @@ pub(crate) struct Pool {
     pub connects: u64,
     /// The last failure to connect since the caller last took it.
     pub connect_failure: Option<io::Error>,
+    /// TLS handshakes since the window or the wait for connections began.
+    pub handshakes: Handshakes,
     /// Think times and sessions of the slots.
     pub turns: Turns,
     /// Sessions that ended since the caller last took them.
@@ -199,6 +211,9 @@ impl Pool {
         let settings = Settings { connections: settings.connections.max(1), in_flight, ..settings };
         let slots = settings.connections * settings.in_flight;
         sessions.prepare(slots);
+        let framing = &stack.framing;
+        let tls = stack.tls.as_ref().map(|tls| tls.for_pool(framing, settings.connections));
+        let stack = &Stack { framing: *framing, tls };
         let connection = |_| {
             let mut connection = Connection::new(stack, settings.in_flight);
             connection.limit = limit;
@@ -214,6 +229,7 @@ impl Pool {
             housekeeping_at: Timestamp::default(),
             connects: 0,
             connect_failure: None,
+            handshakes: Handshakes::default(),
             turns: Turns::new(),
             left: 0,
             sessions,
@@ -238,6 +254,7 @@ impl Pool {
         self.connects = 0;
         self.closed_traffic = Traffic::default();
         self.connect_failure = None;
+        self.handshakes.clear();
         self.ready.clear();
         self.owed.clear();
         for index in 0..self.connections.len() {
@@ -346,10 +363,17 @@ impl Pool {
         let connection = &mut self.connections[index];
         let mut judges =
             judges(&mut *self.sessions, self.settings, index, (&mut self.finished, &mut self.messages));
-        match connection.receive(&mut io.buffer, until, &mut judges) {
+        let received = connection.receive(&mut io.buffer, until, &mut judges);
+        if matches!(self.connections[index].link, Link::Handshaking { .. })
+            && !self.shake_hands(io, index, &received)
+        {
+            return;
+        }
+        match received {
             Received::Ended => self.lose(io, index, Loss::Failed(ErrorKind::Reset)),
             Received::Broken(kind) => self.lose(io, index, Loss::Failed(kind)),
             received => {
+                let connection = &mut self.connections[index];
                 if connection.drained() {
                     return self.lose(io, index, Loss::Spent);
                 }
@@ -463,8 +487,10 @@ impl Pool {
             if self.connections[index].write().is_err() {
                 // What the peer said before it closed may still be there: a refusal with a reason, for instance.
                 self.read(io, index, Until::End);
-                if matches!(self.connections[index].link, Link::Open { .. }) {
-                    self.lose(io, index, Loss::Failed(ErrorKind::Reset));
+                match self.connections[index].link {
+                    Link::Open { .. } => self.lose(io, index, Loss::Failed(ErrorKind::Reset)),
+                    Link::Handshaking { .. } => self.handshake_failed(io, index, TlsFailure::Closed),
+                    Link::Closed { .. } | Link::Connecting { .. } => {}
                 }
             } else {
                 self.unpark(index);
@@ -487,6 +513,14 @@ impl Pool {
                     if now >= deadline {
                         let error = io::Error::new(io::ErrorKind::TimedOut, "the connect timed out");
                         self.connect_failed(io, index, error, now);
+                    } else {
+                        self.expect(deadline);
+                    }
+                }
+                Link::Handshaking { deadline, .. } => {
+                    let deadline = *deadline;
+                    if now >= deadline {
+                        self.handshake_failed(io, index, TlsFailure::TimedOut);
                     } else {
                         self.expect(deadline);
                     }
@@ -553,6 +587,12 @@ impl Pool {
             Loss::Failed(kind) if stillborn => self.owe(index, kind),
             Loss::Failed(_) | Loss::TimedOut(_) | Loss::Spent => {}
         }
+        if let Some(failure) = self.connections[index].take_tls_failure() {
+            self.connect_failure = Some(io::Error::other(failure));
+        }
+        if loss == Loss::Spent {
+            self.connections[index].take_leave();
+        }
         let failures = self.connections[index].failures;
         self.close(index, now + backoff(failures));
         if loss != Loss::Spent {
@@ -611,7 +651,7 @@ impl Pool {
                 self.connections[index].link = Link::Connecting { socket, begun: now, deadline };
                 self.expect(deadline);
             }
-            Err(error) => self.give_up_connect(index, error, now),
+            Err(error) => self.give_up_connect(index, error, ErrorKind::Connect, now),
         }
     }
 
@@ -622,6 +662,9 @@ impl Pool {
             Link::Connecting { socket, begun, deadline } => match sys::connect_result(socket.as_fd()) {
                 Ok(()) => {
                     io.dial.succeeded(self.variant, socket.as_fd());
+                    if connection.is_secured() {
+                        return self.begin_handshake(io, index, socket, deadline);
+                    }
                     connection.open(socket, sys::clock());
                     self.connects += 1;
                     self.list_all(index);
@@ -639,23 +682,23 @@ impl Pool {
     fn connect_failed(&mut self, io: &mut Io, index: usize, error: io::Error, now: Timestamp) {
         let after = match &self.connections[index].link {
             Link::Connecting { socket, .. } => io.dial.failed(self.variant, socket.as_fd()),
-            Link::Closed { .. } | Link::Open { .. } => AfterFailure::Exhausted,
+            Link::Closed { .. } | Link::Handshaking { .. } | Link::Open { .. } => AfterFailure::Exhausted,
         };
         self.close(index, now);
         match after {
             AfterFailure::TryNext => self.begin_connect(io, index, now),
-            AfterFailure::Exhausted => self.give_up_connect(index, error, now),
+            AfterFailure::Exhausted => self.give_up_connect(index, error, ErrorKind::Connect, now),
         }
     }
 
-    fn give_up_connect(&mut self, index: usize, error: io::Error, now: Timestamp) {
+    fn give_up_connect(&mut self, index: usize, error: io::Error, kind: ErrorKind, now: Timestamp) {
         self.connect_failure = Some(error);
         let failures = self.connections[index].failures.saturating_add(1);
         let retry_at = now + backoff(failures);
         self.connections[index].failures = failures;
         self.connections[index].link = Link::Closed { retry_at };
         if self.demand == Demand::Running {
-            self.owe(index, ErrorKind::Connect);
+            self.owe(index, kind);
         }
     }
 }

@@ -2,6 +2,9 @@
 //! of a hundred, and those are a handful at its very end.
 
 mod support;
+#[path = "support/tls.rs"]
+#[allow(dead_code)] // other stories' parts
+mod tls;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -16,36 +19,45 @@ use weighbridge_load::pace::{Flow, Source};
 use weighbridge_load::request::{Framing, Rendered};
 use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
 use weighbridge_load::window::{Load, OpenEnd, Stop};
-use weighbridge_load::{Generator, Recording, Settings, memcached, resp};
+use weighbridge_load::{Generator, Recording, Settings, Stack, memcached, resp};
 use weighbridge_model::experiment::{Arrivals, Profile, SessionLength, Think};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::{ErrorKind, OperationId, Outcome, Tallies};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    static HELD: Cell<i64> = const { Cell::new(0) };
 }
 
 /// The system's allocator, counting per thread.
 struct Counting;
 
-fn count() {
+fn count(size: usize) {
     // A thread that is being torn down has no counter any more, and none is wanted.
     let _ = ALLOCATIONS.try_with(|allocations| allocations.set(allocations.get() + 1));
+    hold(size as i64);
+}
+
+/// Bytes that the thread took and has not given back.
+fn hold(change: i64) {
+    let _ = HELD.try_with(|held| held.set(held.get() + change));
 }
 
 // SAFETY: every call is passed on unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
+        count(layout.size());
         // SAFETY: the caller keeps `alloc`'s contract.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        hold(-(layout.size() as i64));
         // SAFETY: the caller keeps `dealloc`'s contract.
         unsafe { System.dealloc(pointer, layout) }
     }
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
+        count(size);
+        hold(-(layout.size() as i64));
         // SAFETY: the caller keeps `realloc`'s contract.
         unsafe { System.realloc(pointer, layout, size) }
     }
@@ -134,6 +146,56 @@ fn an_open_window_allocates_only_its_schedule_and_figures() {
     let long = allocations(&mut generator, &spec(5_000), &mut tallies);
     assert_eq!(short, long);
     assert!(long <= 4, "queue, schedule, its random stream, figures: {long}");
+}
+
+/// A generator over TLS against a server that answers everything with `HELLO`.
+fn secured(connections: u32) -> (Generator, Server) {
+    let authority = tls::Authority::new();
+    let config = tls::config(&authority.server(), tls::BOTH, &tls::Clients::Anyone);
+    let server = tls::server(config, |stream| tls::answer(stream, HELLO));
+    let dial = Box::new(TcpDial::to(VARIANT, vec![server.address]));
+    let mut generator = Generator::new(dial, Options::default()).expect("a generator");
+    let stack = Stack { framing: Framing::Http1, tls: Some(authority.tls()) };
+    generator.attach(VARIANT, settings(connections), stack, Box::new(Fixed::get()));
+    (generator, server)
+}
+
+/// rustls makes a record's ciphertext and plaintext afresh each time, and gives both back at once. Nothing of ours
+/// comes on top, and nothing stays.
+#[test]
+fn over_tls_a_request_allocates_only_what_rustls_takes_for_its_two_records() {
+    let (mut generator, _server) = secured(2);
+    generator.connect(VARIANT).expect("connects");
+    let mut tallies = Tallies::default();
+    allocations(&mut generator, &closed(Stop::Count(1_000)), &mut tallies);
+    let before = HELD.get();
+    let short = allocations(&mut generator, &closed(Stop::Count(100)), &mut tallies);
+    let long = allocations(&mut generator, &closed(Stop::Count(1_100)), &mut tallies);
+    assert!(long - short <= 2 * 1_000, "{short} and {long} allocations");
+    assert_eq!(HELD.get(), before, "bytes held after a window");
+}
+
+/// What `docs/PERFORMANCE.md` says of memory.
+#[test]
+fn a_connection_over_tls_holds_a_bounded_amount_of_memory() {
+    let held = |secured: bool, connections: u32| {
+        let before = HELD.get();
+        let (mut generator, _server) = match secured {
+            true => self::secured(connections),
+            false => {
+                let server = Server::answering(HELLO);
+                (generator(server.address, settings(connections), Fixed::get()), server)
+            }
+        };
+        generator.connect(VARIANT).expect("connects");
+        allocations(&mut generator, &closed(Stop::Count(1_000)), &mut Tallies::default());
+        HELD.get() - before
+    };
+    // What they share is in both.
+    let per_connection = |secured: bool| (held(secured, 192) - held(secured, 64)) / 128;
+    let (plain, secured) = (per_connection(false), per_connection(true));
+    assert!((0..=4 * 1024).contains(&plain), "{plain} bytes");
+    assert!((0..=20 * 1024).contains(&secured), "{secured} bytes");
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn get() -> Rendered {
 }
 
 fn ask(address: SocketAddr, limits: Limits<'_>) -> Result<Collected, ExchangeError> {
-    exchange(&[address], &Framing::Http1, &get(), limits)
+    exchange(&[address], Framing::Http1, &get(), limits)
 }
 
 #[test]
@@ -90,6 +90,6 @@ fn a_flag_that_is_set_ends_the_wait() {
 fn the_first_address_that_accepts_answers() {
     let gone = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     let server = Server::answering(HELLO);
-    let reply = exchange(&[gone, server.address], &Framing::Http1, &get(), LIMITS).expect("a reply");
+    let reply = exchange(&[gone, server.address], Framing::Http1, &get(), LIMITS).expect("a reply");
     assert_eq!(reply.body, b"hello");
 }

@@ -271,6 +271,10 @@ pub struct WindowFigures {
     pub errors: ErrorCounts,
     /// Connections opened during the window.
     pub connects: u64,
+    /// TLS handshakes completed during the window.
+    pub handshakes: u64,
+    /// Those among them that took up an earlier session.
+    pub resumed: u64,
     /// Per operation, in the order of the workload; operations without a good reply are left out. An operation of
     /// messages counts messages, and both its times are those between them. The first entry
     /// of a workload with several operations is *not* a total: `all` is computed by merging.
@@ -324,6 +328,74 @@ pub fn time_histogram() -> TimeHistogram {
     Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("constant bounds are valid")
 }
 
+/// Whether a TLS handshake agreed on everything anew or took up an earlier session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HandshakeKind {
+    /// With certificate and signature.
+    Full,
+    /// By a ticket or session number.
+    Resumed,
+}
+
+impl HandshakeKind {
+    /// Every kind, in the order of files.
+    pub const ALL: [Self; 2] = [Self::Full, Self::Resumed];
+
+    /// The kind's name as in JSON and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Resumed => "resumed",
+        }
+    }
+}
+
+/// Times of TLS handshakes, from the connection's establishment to the end of the handshake, by kind. Empty, and then
+/// without memory of its own, where there is no TLS.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Handshakes {
+    kinds: [Option<TimeHistogram>; 2],
+}
+
+impl Handshakes {
+    /// The times of one kind, if any such handshake occurred.
+    pub fn get(&self, kind: HandshakeKind) -> Option<&TimeHistogram> {
+        self.kinds[kind as usize].as_ref().filter(|times| !times.is_empty())
+    }
+
+    /// How many there were of one kind.
+    pub fn count(&self, kind: HandshakeKind) -> u64 {
+        self.get(kind).map_or(0, Histogram::len)
+    }
+
+    /// Adds one handshake.
+    pub fn record(&mut self, kind: HandshakeKind, time: Nanoseconds) {
+        let times = self.kinds[kind as usize].get_or_insert_with(time_histogram);
+        times.saturating_record(time.as_nanos().max(1));
+    }
+
+    /// Adds a histogram of times.
+    pub fn add(&mut self, kind: HandshakeKind, times: &TimeHistogram) {
+        let mine = self.kinds[kind as usize].get_or_insert_with(time_histogram);
+        mine.add(times).expect("same bounds");
+    }
+
+    /// Adds everything in `other`.
+    pub fn merge(&mut self, other: &Self) {
+        for kind in HandshakeKind::ALL {
+            if let Some(times) = other.get(kind) {
+                self.add(kind, times);
+            }
+        }
+    }
+
+    /// Forgets all of them, keeping the memory.
+    pub fn clear(&mut self) {
+        self.kinds.iter_mut().flatten().for_each(Histogram::reset);
+    }
+}
+
 /// Histograms of one operation and outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tally {
@@ -358,12 +430,19 @@ pub struct Tallies {
     pub lag: TimeHistogram,
     /// Time from epoll's return to the handling of an event.
     pub loop_delay: TimeHistogram,
+    /// TLS handshakes of the connections opened for the point and during its measured windows.
+    pub handshakes: Handshakes,
 }
 
 impl Default for Tallies {
     fn default() -> Self {
-        let (lag, loop_delay) = (time_histogram(), time_histogram());
-        Self { entries: Vec::new(), messages: Vec::new(), lag, loop_delay }
+        Self {
+            entries: Vec::new(),
+            messages: Vec::new(),
+            lag: time_histogram(),
+            loop_delay: time_histogram(),
+            handshakes: Handshakes::default(),
+        }
     }
 }
 
@@ -427,6 +506,7 @@ impl Tallies {
         }
         self.lag.add(&other.lag).expect("same bounds");
         self.loop_delay.add(&other.loop_delay).expect("same bounds");
+        self.handshakes.merge(&other.handshakes);
     }
 
     /// Response and service histograms of all good replies, operations merged.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
-use weighbridge_model::record::ErrorCounts;
+use weighbridge_model::record::{ErrorCounts, HandshakeKind};
 use weighbridge_model::summary::{SCHEMA_VERSION, Validity};
 
 use crate::style::{Style, Tone};
@@ -42,6 +42,21 @@ pub struct Times {
     pub max: Option<Nanoseconds>,
     /// Why a quantile is absent, by its name (`p99.9`): see [`withheld`].
     pub withheld: BTreeMap<String, String>,
+}
+
+/// TLS handshakes of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Handshakes {
+    /// Full or resumed.
+    pub kind: HandshakeKind,
+    /// How many.
+    pub count: u64,
+    /// Arithmetic mean of their times.
+    #[serde(rename = "mean_ns")]
+    pub mean: Nanoseconds,
+    /// The longest.
+    #[serde(rename = "max_ns")]
+    pub max: Nanoseconds,
 }
 
 /// How requests were issued.
@@ -125,6 +140,8 @@ pub struct LoadSummary {
     pub threads: u32,
     /// Connections opened in all; more than `connections` where the server or the user closed some.
     pub connects: u64,
+    /// TLS handshakes by kind, of the connections opened before and while measuring; empty without TLS.
+    pub handshakes: Vec<Handshakes>,
     /// How requests were issued.
     pub load: LoadModel,
     /// How long users think, in words, where they do.
@@ -324,6 +341,11 @@ fn facts_of(summary: &LoadSummary) -> Vec<(&'static str, String)> {
     if summary.connects != u64::from(summary.connections) {
         facts.push(("connected", format!("{} times", grouped(summary.connects))));
     }
+    for (at, shakes) in summary.handshakes.iter().enumerate() {
+        let name = if at == 0 { "handshakes" } else { "" };
+        let (count, kind) = (grouped(shakes.count), shakes.kind.name());
+        facts.push((name, format!("{count} {kind}, mean {}, longest {}", shakes.mean, shakes.max)));
+    }
     for operation in &summary.operations {
         let errors = match operation.errors {
             0 => String::new(),
@@ -372,6 +394,12 @@ fn figures(summary: &LoadSummary) -> Vec<(String, String, &'static str)> {
     }
     figures.push(("bytes_sent".to_owned(), summary.sent.get().to_string(), "bytes"));
     figures.push(("bytes_received".to_owned(), summary.received.get().to_string(), "bytes"));
+    for shakes in &summary.handshakes {
+        let name = |figure: &str| format!("handshakes_{}_{figure}", shakes.kind.name());
+        figures.push(count(&name("count"), shakes.count));
+        figures.push((name("mean"), shakes.mean.as_nanos().to_string(), "ns"));
+        figures.push((name("max"), shakes.max.as_nanos().to_string(), "ns"));
+    }
     figures.push(("validity".to_owned(), summary.validity.name().to_owned(), ""));
     figures
 }

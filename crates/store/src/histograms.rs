@@ -2,8 +2,9 @@
 //! its Java, JavaScript, Python and Rust implementations read it.
 //!
 //! A tag says what a line counts: `point=0;operation=0;outcome=ok;time=response`, then the same of `service`, for each
-//! operation and outcome; then `point=0;operation=1;outcome=ok;time=message` for each operation of messages;
-//! `point=0;time=lag` and `point=0;time=loop_delay` close the point. Values are nanoseconds.
+//! operation and outcome; then `point=0;operation=1;outcome=ok;time=message` for each operation of messages, and where
+//! there were any `point=0;time=handshake_full` and `point=0;time=handshake_resumed`; `point=0;time=lag` and
+//! `point=0;time=loop_delay` close the point. Values are nanoseconds.
 //! All lines give the trial's measured time as their interval: readers skip lines that begin before the first one.
 
 use std::io::Read;
@@ -17,8 +18,8 @@ use hdrhistogram::serialization::interval_log::{
 };
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 use weighbridge_model::record::{
-    ErrorKind, MessageTally, OperationId, Outcome, Tallies, Tally, TimeHistogram, WindowKind, WindowRecord,
-    time_histogram,
+    ErrorKind, HandshakeKind, Handshakes, MessageTally, OperationId, Outcome, Tallies, Tally, TimeHistogram,
+    WindowKind, WindowRecord, time_histogram,
 };
 
 use crate::error::Problem;
@@ -40,6 +41,7 @@ enum Time {
     Response,
     Service,
     Message,
+    Handshake(HandshakeKind),
     Lag,
     LoopDelay,
 }
@@ -101,6 +103,10 @@ pub(crate) fn read_histograms(bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
                 open.messages.push(MessageTally { operation, times: histogram });
                 None
             }
+            (None, None, Time::Handshake(kind)) => {
+                open.handshakes.add(kind, &histogram);
+                None
+            }
             (None, None, Time::Lag) => Some((label, histogram)),
             (Some((first, lag)), None, Time::LoopDelay) if first.time == Time::Lag => {
                 points.push(Tallies { lag, loop_delay: histogram, ..std::mem::take(&mut open) });
@@ -110,7 +116,9 @@ pub(crate) fn read_histograms(bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
             (None, ..) => return Err(expected("a response time or a lag")),
         };
     }
-    if waiting.is_some() || !open.entries.is_empty() || !open.messages.is_empty() {
+    let unfinished =
+        !open.entries.is_empty() || !open.messages.is_empty() || open.handshakes != Handshakes::default();
+    if waiting.is_some() || unfinished {
         return Err(Problem::on_line(last, format!("the log ends within point {}", points.len())));
     }
     Ok(points)
@@ -125,10 +133,14 @@ fn lines_of(point: usize, tallies: &Tallies) -> impl Iterator<Item = (Label, &Ti
             (Label { point, of, time: Time::Service }, &tally.service),
         ]
     });
+    let of_handshakes = HandshakeKind::ALL.into_iter().filter_map(move |kind| {
+        let label = Label { point, of: None, time: Time::Handshake(kind) };
+        tallies.handshakes.get(kind).map(|times| (label, times))
+    });
     let of_messages = tallies.messages.iter().map(move |tally| {
         (Label { point, of: Some((tally.operation, Outcome::Ok)), time: Time::Message }, &tally.times)
     });
-    of_requests.chain(of_messages).chain([
+    of_requests.chain(of_messages).chain(of_handshakes).chain([
         (Label { point, of: None, time: Time::Lag }, &tallies.lag),
         (Label { point, of: None, time: Time::LoopDelay }, &tallies.loop_delay),
     ])
@@ -227,13 +239,23 @@ fn measured_interval(windows: &[WindowRecord]) -> (Duration, Duration) {
 }
 
 impl Time {
-    const ALL: [Self; 5] = [Self::Response, Self::Service, Self::Message, Self::Lag, Self::LoopDelay];
+    const ALL: [Self; 7] = [
+        Self::Response,
+        Self::Service,
+        Self::Message,
+        Self::Handshake(HandshakeKind::Full),
+        Self::Handshake(HandshakeKind::Resumed),
+        Self::Lag,
+        Self::LoopDelay,
+    ];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Response => "response",
             Self::Service => "service",
             Self::Message => "message",
+            Self::Handshake(HandshakeKind::Full) => "handshake_full",
+            Self::Handshake(HandshakeKind::Resumed) => "handshake_resumed",
             Self::Lag => "lag",
             Self::LoopDelay => "loop_delay",
         }

@@ -76,8 +76,9 @@
 //! | `started_ns`, `ended_ns` | first byte sent, last reply complete |
 //! | `end` | `complete`, `saturated` (never drained) or `aborted` |
 //! | `offered`, `requests`, `not_sent` | requests due, begun, and due but never sent |
-//! | `errors_connect`, `errors_reset`, `errors_timeout`, `errors_protocol`, `errors_status`, `errors_check` | failures by kind |
+//! | `errors_connect`, `errors_tls`, `errors_reset`, `errors_timeout`, `errors_protocol`, `errors_status`, `errors_check` | failures by kind |
 //! | `connects` | connections opened |
+//! | `handshakes`, `resumed` | TLS handshakes completed, and those among them that took up an earlier session |
 //! | `all_operation` … `all_response_max_ns` | all operations together, in the columns of `operations.csv`; the nine are empty where there was no good reply |
 //! | `sent_bytes`, `received_bytes`, `segments_out`, `segments_in`, `retransmits` | the kernel's counts on the generator's sockets |
 //! | `loop_busy_ns`, `loop_wall_ns`, `loop_cpu_ns` | the generator's loop: time outside waiting, whole time, CPU time |
@@ -120,11 +121,13 @@
 //! point=0;operation=0;outcome=ok;time=response       done − due
 //! point=0;operation=0;outcome=ok;time=service        done − sent
 //! point=0;operation=1;outcome=ok;time=message        of a stream's messages: since the one before
+//! point=0;time=handshake_full                        TLS handshakes, where there were any
+//! point=0;time=handshake_resumed                     those that took up an earlier session
 //! point=0;time=lag                                   the generator's own lateness
 //! point=0;time=loop_delay                            epoll's return to the handling of an event
 //! ```
 //!
-//! Outcomes are `ok`, `connect`, `reset`, `timeout` (whose times are lower bounds), `protocol`, `status` and `check`.
+//! Outcomes are `ok`, `connect`, `tls`, `reset`, `timeout` (whose times are lower bounds), `protocol`, `status` and `check`.
 //! Histograms of several trials are merged by adding counts; percentiles are never averaged.
 //!
 //! # By hand

@@ -11,7 +11,7 @@ use crate::error::Problem;
 use crate::table::{Cells, Row, read_table, write_table};
 
 /// Columns of `windows.csv`: one row a window, in the order they ran.
-pub(crate) const WINDOW_COLUMNS: [&str; 39] = [
+pub(crate) const WINDOW_COLUMNS: [&str; 42] = [
     "window",
     "kind",
     "block",
@@ -26,12 +26,15 @@ pub(crate) const WINDOW_COLUMNS: [&str; 39] = [
     "requests",
     "not_sent",
     "errors_connect",
+    "errors_tls",
     "errors_reset",
     "errors_timeout",
     "errors_protocol",
     "errors_status",
     "errors_check",
     "connects",
+    "handshakes",
+    "resumed",
     "all_operation",
     "all_ok",
     "all_response_sum_ns",
@@ -193,7 +196,7 @@ fn window_row(index: u64, window: &WindowRecord) -> Row {
     for kind in ErrorKind::ALL {
         row.number(figures.errors.get(kind));
     }
-    row.number(figures.connects);
+    row.number(figures.connects).number(figures.handshakes).number(figures.resumed);
     match &figures.all {
         Some(all) => push_operation(&mut row, all),
         None => {
@@ -232,6 +235,8 @@ fn read_window(cells: &mut Cells<'_>) -> Result<WindowRecord, String> {
             not_sent: cells.wide()?,
             errors: read_errors(cells)?,
             connects: cells.wide()?,
+            handshakes: cells.wide()?,
+            resumed: cells.wide()?,
             all: if cells.absent(FIGURE_CELLS) { None } else { Some(read_operation(cells)?) },
             traffic: Traffic {
                 sent: Bytes::new(cells.wide()?),

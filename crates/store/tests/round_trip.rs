@@ -159,7 +159,7 @@ fn any_figures() -> impl Strategy<Value = WindowFigures> {
     (operations, prop::option::of(any_operation()), ends, counts).prop_map(|(operations, all, end, c)| {
         let errors = ErrorCounts {
             connect: c[0],
-            tls: 0,
+            tls: c[22],
             reset: c[1],
             timeout: c[2],
             protocol: c[3],
@@ -175,6 +175,8 @@ fn any_figures() -> impl Strategy<Value = WindowFigures> {
             not_sent: c[10],
             errors,
             connects: c[11],
+            handshakes: c[23],
+            resumed: c[24],
             operations,
             all,
             traffic: Traffic {
@@ -247,11 +249,12 @@ fn any_tallies() -> impl Strategy<Value = Tallies> {
     let messages = (any::<u16>(), any_histogram())
         .prop_map(|(operation, times)| MessageTally { operation: OperationId(operation), times });
     let lists = (prop::collection::vec(tally, 0..3), prop::collection::vec(messages, 0..2));
-    (lists, any_histogram(), any_histogram()).prop_map(|((entries, messages), lag, loop_delay)| Tallies {
-        entries,
-        messages,
-        lag,
-        loop_delay,
+    (lists, any_histogram(), any_histogram()).prop_map(|((entries, messages), lag, loop_delay)| {
+        let mut handshakes = Handshakes::default();
+        if lag.len() % 2 == 1 {
+            handshakes.add(HandshakeKind::Resumed, &lag);
+        }
+        Tallies { entries, messages, lag, loop_delay, handshakes }
     })
 }
 

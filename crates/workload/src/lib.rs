@@ -15,6 +15,7 @@ mod stream;
 use std::sync::Arc;
 
 use weighbridge_load::h2::Http2Settings;
+pub use weighbridge_load::h2::Scheme as UrlScheme;
 use weighbridge_load::request::{Framing, RenderError, Rendered, Request};
 use weighbridge_load::session::Sessions;
 use weighbridge_load::{memcached, resp};
@@ -39,6 +40,8 @@ pub struct Address {
     pub authority: String,
     /// Path that comes before each request's own, `/` for none; for Redis `/` and the number of the database.
     pub base: String,
+    /// Whether it is reached over TLS, which HTTP/2 says in each request.
+    pub scheme: UrlScheme,
 }
 
 /// Why a workload cannot be bound to a variant.
@@ -148,7 +151,7 @@ impl Workload {
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, WorkloadError> {
         let unbound = || WorkloadError::Unbound { workload: spec.name(), protocol };
-        let framing = framing(protocol);
+        let framing = framing(protocol, address.scheme);
         let binding = Binding { framing, load, address, environment };
         let (entries, mix, equality) = match (spec, protocol) {
             (WorkloadSpec::Pingpong { sizes }, Protocol::Http1Json | Protocol::Http2Json) => {
@@ -230,10 +233,12 @@ impl Expect {
 }
 
 /// How a protocol's bytes are laid out.
-fn framing(protocol: Protocol) -> Framing {
+fn framing(protocol: Protocol, scheme: UrlScheme) -> Framing {
     match protocol {
         Protocol::Http1Json => Framing::Http1,
-        Protocol::Http2Json | Protocol::Grpc => Framing::Http2(Http2Settings::default()),
+        Protocol::Http2Json | Protocol::Grpc => {
+            Framing::Http2(Http2Settings { scheme, ..Http2Settings::default() })
+        }
         Protocol::Memcached => Framing::Memcached,
         Protocol::Resp => Framing::Resp,
     }

@@ -16,6 +16,7 @@ use weighbridge_model::experiment::{
 };
 use weighbridge_model::record::OperationId;
 
+use crate::UrlScheme;
 use crate::grpc::{GrpcError, message_text};
 use crate::proto::{embedded, settle};
 
@@ -92,14 +93,14 @@ pub fn is_needed(spec: &WorkloadSpec) -> bool {
 /// [`ReflectionError`] where the server does not describe what the calls need.
 pub fn resolve(
     spec: &WorkloadSpec,
-    authority: &str,
+    (authority, scheme): (&str, UrlScheme),
     ask: &mut Ask<'_>,
 ) -> Result<WorkloadSpec, ReflectionError> {
     let mut spec = spec.clone();
     if let WorkloadSpec::Grpc { source, calls, .. } = &mut spec
         && *source == DescriptorSource::Reflection
     {
-        let framing = crate::framing(Protocol::Grpc);
+        let framing = crate::framing(Protocol::Grpc, scheme);
         *source = Reflection { framing, authority, ask, path: PATHS[0] }.descriptors(calls)?;
         settle(source, calls)?;
     }

@@ -12,7 +12,7 @@ fn load() -> LoadSpec {
 }
 
 fn address() -> Address {
-    Address { authority: "h:1".into(), base: "/".into() }
+    Address { authority: "h:1".into(), base: "/".into(), scheme: UrlScheme::default() }
 }
 
 fn bind(spec: &WorkloadSpec) -> Workload {

@@ -13,7 +13,7 @@ use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::{Experiment, LoadSpec, Protocol, WorkloadSpec};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{ErrorCounts, OperationId, Tallies, VariantId, WindowFigures};
-use weighbridge_workload::{Address, Canonical, Received, Workload, proto, reflection};
+use weighbridge_workload::{Address, Canonical, Received, UrlScheme, Workload, proto, reflection};
 
 const VARIANT: VariantId = VariantId(0);
 const LIMITS: Limits = Limits { timeout: Nanoseconds::from_secs(60), body: Bytes::new(16 << 20), stop: None };
@@ -40,7 +40,8 @@ fn call(method: &str, rest: &str) -> String {
 }
 
 fn bind(spec: &WorkloadSpec, server: &Server) -> Workload {
-    let address = Address { authority: server.address.to_string(), base: "/".to_owned() };
+    let address =
+        Address { authority: server.address.to_string(), base: "/".to_owned(), scheme: UrlScheme::default() };
     Workload::new(spec, &load(), Protocol::Grpc, &address, &|_| None).unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -76,7 +77,7 @@ fn pingpong_over_grpc_says_what_it_says_over_http() {
     let server = Server::start(Reflects::Not);
     let spec = spec("name = 'pingpong'\nsizes = [4, 64, 70000, 2000000]");
     let workload = bind(&spec, &server);
-    let http = Address { authority: "h".to_owned(), base: "/".to_owned() };
+    let http = Address { authority: "h".to_owned(), base: "/".to_owned(), scheme: UrlScheme::default() };
     for protocol in [Protocol::Http1Json, Protocol::Http2Json] {
         let over_http = Workload::new(&spec, &load(), protocol, &http, &|_| None).expect("bound");
         for (kind, size) in [4usize, 64, 70_000, 2_000_000].into_iter().enumerate() {
@@ -168,7 +169,7 @@ fn a_server_describes_its_own_calls() {
         let mut ask = |framing: &_, rendered: &_| -> Result<Collected, ExchangeError> {
             exchange(&[server.address], framing, rendered, LIMITS)
         };
-        reflection::resolve(spec, &server.address.to_string(), &mut ask)
+        reflection::resolve(spec, (&server.address.to_string(), UrlScheme::Http), &mut ask)
     };
     for reflects in [Reflects::V1, Reflects::V1Alpha] {
         let server = Server::start(reflects);

@@ -16,7 +16,7 @@ use weighbridge_model::experiment::{
 };
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{ErrorKind, Tallies, VariantId, WindowEnd};
-use weighbridge_workload::{Address, Received, Workload};
+use weighbridge_workload::{Address, Received, UrlScheme, Workload};
 
 const VARIANT: VariantId = VariantId(0);
 const MEBIBYTE: u64 = 1 << 20;
@@ -39,7 +39,8 @@ fn present(text: &str, presence: Presence) -> CommandSpec {
 fn workload_in(protocol: Protocol, commands: Vec<CommandSpec>, setup: RespSetup, base: &str) -> Workload {
     let load = LoadSpec { timeout: Nanoseconds::from_secs(30), ..LoadSpec::default() };
     let spec = WorkloadSpec::Commands { commands, equal: Equality::Bytes, setup };
-    let address = Address { authority: "localhost".to_owned(), base: base.to_owned() };
+    let address =
+        Address { authority: "localhost".to_owned(), base: base.to_owned(), scheme: UrlScheme::default() };
     Workload::new(&spec, &load, protocol, &address, &|_| None).expect("binds")
 }
 

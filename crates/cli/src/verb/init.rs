@@ -81,6 +81,7 @@ url  = "URL"
 [[variant]]
 name = "after"
 url  = "URL"              # put the other address here
+# An `https://` address may say what to trust and how:  tls = { ca = "ca.pem", min = "1.3" }
 "#;
 
 /// Two reference services.

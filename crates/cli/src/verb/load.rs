@@ -12,16 +12,19 @@ use weighbridge_judge::single as judged;
 use weighbridge_load::generator::Progress as LoadProgress;
 use weighbridge_load::window::Stop;
 use weighbridge_model::experiment::{
-    Experiment, Flow, Hooks, LoadModel, PlanRules, Point, Profile, Target, Url, Variant, WorkloadSpec,
+    Experiment, Flow, Hooks, LoadModel, PlanRules, Point, Profile, Target, TlsSpec, TlsVersion, Url, Variant,
+    WorkloadSpec,
 };
 use weighbridge_model::gate::{Bound, Gate, Subject};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::summary::{PointLabel, Quantity, Validity};
-use weighbridge_report::load::{LoadModel as ShownModel, LoadSummary, Operation, Times, withheld};
+use weighbridge_report::load::{
+    Handshakes, LoadModel as ShownModel, LoadSummary, Operation, Times, withheld,
+};
 
 use super::shape::load_spec;
 use super::support::{Destination, gates, options};
-use crate::args::Load;
+use crate::args::{Load, TlsFlags};
 use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::signals;
@@ -77,6 +80,7 @@ fn one(
     let workload = asked.workload(arguments, connect_to.as_ref(), load.timeout)?;
     let single = Single {
         url: url.clone(),
+        tls: tls_spec(&arguments.tls, url)?,
         connect_to,
         unix: arguments.unix.clone(),
         protocol: asked.protocol_of(url),
@@ -212,6 +216,7 @@ fn shown(single: &Single, figures: &judged::Single) -> LoadSummary {
         connections: single.load.connections,
         threads: single.threads,
         connects: figures.connects,
+        handshakes: figures.handshakes.iter().map(shown_handshakes).collect(),
         load: shown_model(single, figures),
         think: words::think(single.load.think),
         churn: single.load.churn.map(std::num::NonZeroU32::get),
@@ -243,6 +248,38 @@ fn shown_times(times: &judged::Times) -> Times {
         mean: times.mean,
         max: times.max,
     }
+}
+
+fn shown_handshakes(times: &judged::HandshakeTimes) -> Handshakes {
+    let judged::HandshakeTimes { kind, count, mean, max } = *times;
+    Handshakes { kind, count, mean, max }
+}
+
+/// How connections to a URL are secured: the scheme says whether, the flags how.
+fn tls_spec(flags: &TlsFlags, url: &Url) -> anyhow::Result<Option<TlsSpec>> {
+    let given = TlsSpec {
+        ca: flags.cacert.clone(),
+        insecure: flags.insecure,
+        cert: flags.cert.clone(),
+        key: flags.key.clone(),
+        server_name: flags.server_name.clone(),
+        resumption: !flags.no_resumption,
+        min: version(flags.tls_min.as_deref(), TlsVersion::V12),
+        max: version(flags.tls_max.as_deref(), TlsVersion::V13),
+    };
+    if !url.scheme.is_secured() {
+        if given != TlsSpec::default() {
+            bail!("`{url}` is plain text, so TLS options have no use; write `https://` or leave them out");
+        }
+        return Ok(None);
+    }
+    given.check().map_err(anyhow::Error::msg).context("TLS options")?;
+    Ok(Some(given))
+}
+
+fn version(given: Option<&str>, default: TlsVersion) -> TlsVersion {
+    let named = |name| TlsVersion::ALL.into_iter().find(|version| version.name() == name);
+    given.and_then(named).unwrap_or(default)
 }
 
 fn several(
@@ -278,17 +315,20 @@ fn experiment(
     gates: Vec<Gate>,
 ) -> anyhow::Result<Experiment> {
     let names = names(&asked.urls);
-    let variant = |(name, url): (String, &Url)| Variant {
-        name,
-        target: Target::Url(url.clone()),
-        protocol: asked.protocol_of(url),
-        unix: arguments.unix.clone(),
-        env: Vec::new(),
+    let variant = |(name, url): (String, &Url)| {
+        Ok(Variant {
+            name,
+            target: Target::Url(url.clone()),
+            protocol: asked.protocol_of(url),
+            tls: tls_spec(&arguments.tls, url)?,
+            unix: arguments.unix.clone(),
+            env: Vec::new(),
+        })
     };
     Ok(Experiment {
         title: format!("load {}", names.join(" ")),
         points: vec![Point { label: PointLabel::new(), workload, load: load_spec(arguments, WARMUP)? }],
-        variants: names.into_iter().zip(&asked.urls).map(variant).collect(),
+        variants: names.into_iter().zip(&asked.urls).map(variant).collect::<anyhow::Result<_>>()?,
         plan: PlanRules {
             headline: Quantity::ResponseP50,
             blocks_min: BLOCKS,

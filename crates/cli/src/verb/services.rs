@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::bail;
 use weighbridge_conductor::Control;
 use weighbridge_conductor::run::find_catalog;
+use weighbridge_conductor::tls::Certificates;
 use weighbridge_lab::catalog::{Catalog, Listing, Status};
 use weighbridge_lab::guardian::Guardian;
 use weighbridge_lab::launch::{Lab, Ready};
@@ -24,7 +25,7 @@ pub fn run(arguments: &Services, printer: &Printer) -> anyhow::Result<Exit> {
     match &arguments.action {
         ServicesAction::List { format } => list(*format, printer),
         ServicesAction::Build { names } => build(names, printer),
-        ServicesAction::Start { name, port } => start(name, *port, printer),
+        ServicesAction::Start { name, port, tls } => start(name, *port, *tls, printer),
         ServicesAction::Stop => {
             let arguments = Doctor { clean: true, dry_run: false, format: Format::Text };
             super::doctor::run(&arguments, printer)
@@ -104,7 +105,7 @@ pub fn build_one(service: &Service, control: &Control, printer: &Printer) -> any
     Ok(())
 }
 
-fn start(name: &str, port: u16, printer: &Printer) -> anyhow::Result<Exit> {
+fn start(name: &str, port: u16, tls: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let service = find_catalog(None)?.get(name)?;
     service.probe()?;
     let options = options("runs".into())?;
@@ -123,8 +124,15 @@ fn start(name: &str, port: u16, printer: &Printer) -> anyhow::Result<Exit> {
     if port != 0 {
         launch.ready = Ready::Port(port);
     }
+    // Removed with the service.
+    let certificates = tls.then(Certificates::make).transpose()?;
+    launch.environment.extend(certificates.iter().flat_map(Certificates::environment));
     let mut running = lab.launch(&launch)?;
-    printer.data(&format!("http://127.0.0.1:{}", running.port()))?;
+    let scheme = if tls { "https" } else { "http" };
+    printer.data(&format!("{scheme}://127.0.0.1:{}", running.port()))?;
+    if let Some(certificates) = &certificates {
+        printer.note(format_args!("trust it with `--cacert {}`", certificates.authority().display()));
+    }
     printer.note(format_args!("`{name}` runs until Ctrl-C"));
     let stopped = || options.control.is_interrupted();
     while !stopped() && running.is_alive() {

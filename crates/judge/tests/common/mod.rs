@@ -103,6 +103,8 @@ pub fn add_window(trial: &mut TrialRecord, place: Place, requests: &[Request]) {
             not_sent: 0,
             errors,
             connects: 0,
+            handshakes: 0,
+            resumed: 0,
             operations: operations.into_iter().filter_map(of).collect(),
             all: figures(requests, |_| true, 0),
             traffic: Traffic {

@@ -12,6 +12,7 @@ mod node;
 mod read;
 mod shape;
 mod spell;
+mod tls;
 mod write;
 
 use std::num::NonZeroU32;
@@ -35,6 +36,7 @@ pub use shape::{
     TraceSpec,
 };
 pub use spell::ShapeError;
+pub use tls::{TlsSpec, TlsVersion};
 
 /// An experiment, checked. The first variant is the baseline; every point has the same variants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -207,6 +209,9 @@ pub struct Variant {
     pub target: Target,
     /// The stack by which operations travel.
     pub protocol: Protocol,
+    /// How its connections are secured; `None` for plain text.
+    #[serde(default)]
+    pub tls: Option<TlsSpec>,
     /// The Unix socket that leads to the URL's server, instead of its host and port.
     #[serde(default)]
     pub unix: Option<PathBuf>,
@@ -244,7 +249,7 @@ pub enum Readiness {
     Port,
 }
 
-/// An `http://`, `memcached://` or `redis://` address.
+/// An `http://`, `https://`, `memcached://`, `redis://` or `rediss://` address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Url {
     /// What is spoken there.
@@ -265,22 +270,28 @@ pub enum Scheme {
     /// HTTP in plain text.
     #[default]
     Http,
+    /// HTTP over TLS.
+    Https,
     /// memcached's text protocol.
     Memcached,
     /// Redis' protocol.
     Redis,
+    /// Redis' protocol over TLS.
+    Rediss,
 }
 
 impl Scheme {
     /// Every scheme.
-    pub const ALL: [Self; 3] = [Self::Http, Self::Memcached, Self::Redis];
+    pub const ALL: [Self; 5] = [Self::Http, Self::Https, Self::Memcached, Self::Redis, Self::Rediss];
 
     /// What stands before `://`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
+            Self::Https => "https",
             Self::Memcached => "memcached",
             Self::Redis => "redis",
+            Self::Rediss => "rediss",
         }
     }
 
@@ -288,26 +299,37 @@ impl Scheme {
     pub const fn port(self) -> u16 {
         match self {
             Self::Http => 80,
+            Self::Https => 443,
             Self::Memcached => 11211,
-            Self::Redis => 6379,
+            Self::Redis | Self::Rediss => 6379,
+        }
+    }
+
+    /// Whether it means TLS.
+    pub const fn is_secured(self) -> bool {
+        match self {
+            Self::Http | Self::Memcached | Self::Redis => false,
+            Self::Https | Self::Rediss => true,
         }
     }
 
     /// The protocol where none is given.
     pub const fn protocol(self) -> Protocol {
         match self {
-            Self::Http => Protocol::Http1Json,
+            Self::Http | Self::Https => Protocol::Http1Json,
             Self::Memcached => Protocol::Memcached,
-            Self::Redis => Protocol::Resp,
+            Self::Redis | Self::Rediss => Protocol::Resp,
         }
     }
 
     /// Whether this protocol may be spoken there.
     pub const fn carries(self, protocol: Protocol) -> bool {
         match self {
-            Self::Http => matches!(protocol, Protocol::Http1Json | Protocol::Http2Json | Protocol::Grpc),
+            Self::Http | Self::Https => {
+                matches!(protocol, Protocol::Http1Json | Protocol::Http2Json | Protocol::Grpc)
+            }
             Self::Memcached => matches!(protocol, Protocol::Memcached),
-            Self::Redis => matches!(protocol, Protocol::Resp),
+            Self::Redis | Self::Rediss => matches!(protocol, Protocol::Resp),
         }
     }
 }
@@ -406,13 +428,10 @@ impl Protocol {
 }
 
 impl Url {
-    /// Reads `http://host[:port][/path]`, `memcached://host[:port]` or `redis://host[:port][/database]`; the host may be
-    /// an IPv6 address in brackets, and without a scheme it is `http`.
+    /// Reads `http://host[:port][/path]`, `https://…`, `memcached://host[:port]`, `redis://host[:port][/database]` or
+    /// `rediss://…`; the host may be an IPv6 address in brackets, and without a scheme it is `http`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (scheme, rest) = match text.split_once("://") {
-            Some(("https", _)) => {
-                return Err(format!("`{text}`: TLS is not supported yet; use an `http://` address"));
-            }
             Some((name, rest)) => {
                 let known = Scheme::ALL.into_iter().find(|scheme| scheme.name() == name);
                 (known.ok_or_else(|| unknown_scheme(text, name))?, rest)
@@ -451,11 +470,13 @@ fn unknown_scheme(text: &str, name: &str) -> String {
 fn check_path(scheme: Scheme, path: &str) -> Result<(), String> {
     let number = path.trim_start_matches('/');
     match scheme {
-        Scheme::Http => Ok(()),
+        Scheme::Http | Scheme::Https => Ok(()),
         Scheme::Memcached if path == "/" => Ok(()),
         Scheme::Memcached => Err(format!("memcached knows no path such as `{path}`; leave it out")),
-        Scheme::Redis if number.is_empty() || number.parse::<u32>().is_ok() => Ok(()),
-        Scheme::Redis => Err(format!("the path `{path}` is no database; give its number, such as `/1`")),
+        Scheme::Redis | Scheme::Rediss if number.is_empty() || number.parse::<u32>().is_ok() => Ok(()),
+        Scheme::Redis | Scheme::Rediss => {
+            Err(format!("the path `{path}` is no database; give its number, such as `/1`"))
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::load::load;
 use super::node::{ExperimentError, Node, Reader, Value};
 use super::{
     Equality, Experiment, Hooks, LoadSpec, PlanRules, Point, Protocol, Readiness, ReplyCheck, RequestSpec,
-    Target, Url, Variant, WorkloadSpec, commands, grpc, matrix,
+    Scheme, Target, TlsSpec, Url, Variant, WorkloadSpec, commands, grpc, matrix,
 };
 use crate::gate::{Gate, GateKind};
 use crate::quantity::{Bytes, Nanoseconds, Ratio};
@@ -375,6 +375,8 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let protocol = reader.choice("protocol", &protocols)?.unwrap_or(by_url);
     let unix = reader.text("unix")?.map(PathBuf::from);
     let env = pairs(&reader, "env")?;
+    let line_of_tls = reader.node("tls").map_or(line, |node| node.line);
+    let tls = super::tls::read(&reader)?;
     let layers = reader.value("layers", |node| match &node.value {
         Value::List(items) if items.is_empty() => Ok(()),
         _ => Err(format!("`{}`: no layer is available yet; leave it out or write `[]`", node.show())),
@@ -410,13 +412,28 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
             return Err(reader.error(line, "a variant needs exactly one of `service`, `command` and `url`"));
         }
     };
+    let tls = secured(&target, tls).map_err(|message| reader.error(line_of_tls, message))?;
     let name = name.unwrap_or_else(|| match &target {
         Target::Service { name } => name.clone(),
         Target::Command { argv, .. } => argv[0].rsplit('/').next().unwrap_or_default().to_owned(),
         Target::Url(url) => url.to_string(),
     });
     reader.finish()?;
-    Ok(Variant { name, target, protocol, unix, env })
+    Ok(Variant { name, target, protocol, tls, unix, env })
+}
+
+/// What `tls` comes to beside the target: an address says by its scheme whether there is TLS.
+fn secured(target: &Target, given: Option<Option<TlsSpec>>) -> Result<Option<TlsSpec>, String> {
+    match (target, given) {
+        (Target::Url(url), Some(None)) if url.scheme.is_secured() => {
+            Err(format!("`tls = false` beside `{url}`; leave it out, or write `http://`"))
+        }
+        (Target::Url(url), Some(Some(_))) if url.scheme == Scheme::Http => {
+            Err(format!("`tls` beside `{url}`, which is plain text; write `https://`"))
+        }
+        (Target::Url(url), None) if url.scheme.is_secured() => Ok(Some(TlsSpec::default())),
+        (_, given) => Ok(given.flatten()),
+    }
 }
 
 /// A command as a list of words, or as text split at blanks outside quotes.

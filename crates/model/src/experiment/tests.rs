@@ -68,6 +68,20 @@ fn what_is_written_reads_back_the_same() {
         [[variant]]
         url = "http://[::1]:8080/base"
         [[variant]]
+        url = "https://[::1]/base"
+        [[variant]]
+        name = "secured"
+        command = "./server --port {port}"
+        tls = true
+        [[variant]]
+        name = "secured otherwise"
+        url = "https://h:1/"
+        tls = { ca = "a b.pem", cert = "c", key = "k", server_name = "n", resumption = false, min = 1.3, max = "1.3" }
+        [[variant]]
+        name = "unverified"
+        url = "https://h:1/"
+        tls = { insecure = true }
+        [[variant]]
         name = "mine"
         command = "./server --port {port} 'a b'"
         env = { A = "1" }
@@ -172,7 +186,17 @@ fn wrong_variants_are_refused() {
         ("[[variant]]\nname='a'\n", "exactly one of"),
         ("[[variant]]\nservice='a'\nurl='http://x'\n", "exactly one of"),
         ("[[variant]]\nservice='a'\n[[variant]]\nservice='a'\n", "two variants are named `a`"),
-        ("[[variant]]\nurl='https://x'\n", "TLS is not supported yet"),
+        (
+            "[[variant]]\nurl='http://x'\ntls=true\n",
+            "x.toml:5: `tls` beside `http://x/`, which is plain text",
+        ),
+        ("[[variant]]\nurl='https://x'\ntls=false\n", "leave it out, or write `http://`"),
+        ("[[variant]]\nservice='a'\ntls='yes'\n", "must be `true` or a table"),
+        ("[[variant]]\nservice='a'\ntls={ cert='c' }\n", "`variant.tls`: `cert` needs its `key`"),
+        ("[[variant]]\nservice='a'\ntls={ ca='c', insecure=true }\n", "leave one out"),
+        ("[[variant]]\nservice='a'\ntls={ min='1.1' }\n", "allowed: `1.2`, `1.3`"),
+        ("[[variant]]\nservice='a'\ntls={ min='1.3', max='1.2' }\n", "`min` 1.3 is newer than `max` 1.2"),
+        ("[[variant]]\nservice='a'\ntls={ cafile='c' }\n", "unknown key `cafile`"),
         ("[[variant]]\nurl='ftp://x'\n", "scheme `ftp`"),
         ("[[variant]]\nurl='http://x:99999'\n", "is not an address"),
         ("[[variant]]\nservice='a'\nprotocol='soap'\n", "allowed: `http1-json`"),
@@ -206,6 +230,26 @@ fn urls_are_read() {
     }
     for text in ["http://", "http://h:0", "http://h:x", "http://[::zz]/", "http://a b/", "http://h/a b"] {
         assert!(Url::parse(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn the_scheme_of_an_address_says_whether_there_is_tls_and_which_port() {
+    let variant = |text: &str| {
+        let text = format!("[workload]\nname='http'\n[[variant]]\nurl='{text}'\n");
+        Experiment::parse("x", &text).unwrap().variants.remove(0)
+    };
+    assert_eq!(variant("http://h/").tls, None);
+    assert_eq!(variant("https://h/").tls, Some(TlsSpec::default()));
+    for (text, authority, port) in [
+        ("https://h", "h", 443),
+        ("https://h:80/", "h:80", 80),
+        ("http://h:443/", "h:443", 443),
+        ("h:443", "h:443", 443),
+    ] {
+        let url = Url::parse(text).unwrap();
+        assert_eq!((url.authority().as_str(), url.port), (authority, port), "{text}");
+        assert_eq!(Url::parse(&url.to_string()), Ok(url));
     }
 }
 

@@ -186,6 +186,9 @@ fn variant(variant: &super::Variant) -> Value {
             table.insert("url".into(), url.to_string().into());
         }
     }
+    if let Some(tls) = &variant.tls {
+        table.insert("tls".into(), super::tls::write(tls));
+    }
     if let Some(path) = &variant.unix {
         table.insert("unix".into(), path.to_string_lossy().into_owned().into());
     }

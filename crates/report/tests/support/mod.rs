@@ -4,13 +4,13 @@
 
 use serde_json::{Value, json};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
-use weighbridge_model::record::{ErrorCounts, Traffic, WindowKind};
+use weighbridge_model::record::{ErrorCounts, HandshakeKind, Traffic, WindowKind};
 use weighbridge_model::summary::{
     BlockCounts, Cost, Curve, Detail, Effect, Estimate, Figure, Finding, Goal, PointLabel, Quantity,
     SCHEMA_VERSION, Severity, Summary, Validity, VariantSummary, Verdict, WindowPoint,
 };
 use weighbridge_report::HowToRepeat;
-use weighbridge_report::load::{LoadModel, LoadSummary, Times, withheld};
+use weighbridge_report::load::{Handshakes, LoadModel, LoadSummary, Times, withheld};
 
 const SIZES: [&str; 2] = ["64 B", "64 KiB"];
 
@@ -391,6 +391,20 @@ pub fn load() -> LoadSummary {
         connections: 16,
         threads: 1,
         connects: 17,
+        handshakes: vec![
+            Handshakes {
+                kind: HandshakeKind::Full,
+                count: 16,
+                mean: Nanoseconds::from_micros(1_310),
+                max: Nanoseconds::from_micros(2_904),
+            },
+            Handshakes {
+                kind: HandshakeKind::Resumed,
+                count: 1_017,
+                mean: Nanoseconds::from_micros(412),
+                max: Nanoseconds::from_micros(1_205),
+            },
+        ],
         load: LoadModel::Open {
             rate: PerSecond::new(5_000.0).unwrap(),
             arrivals: "poisson".into(),
@@ -417,6 +431,7 @@ pub fn load_valid() -> LoadSummary {
         errors: 0,
         errors_by_kind: ErrorCounts::default(),
         connects: 16,
+        handshakes: Vec::new(),
         load: LoadModel::Closed,
         throughput: PerSecond::new(52_345.0).unwrap(),
         ..load()

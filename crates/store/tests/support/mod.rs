@@ -90,6 +90,8 @@ fn figures(random: &mut ChaCha8Rng, index: u32) -> WindowFigures {
         not_sent: random.random_range(0..2),
         errors,
         connects: random.random_range(0..16),
+        handshakes: random.random_range(0..16),
+        resumed: random.random_range(0..16),
         operations: (0..index as u16 % 3).map(|operation| operation_figures(random, operation)).collect(),
         all: (index > 0).then(|| operation_figures(random, 0)),
         traffic: Traffic {

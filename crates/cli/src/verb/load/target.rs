@@ -34,11 +34,15 @@ impl Target {
             arguments.grpc.call.as_deref().map(parse_method).transpose().map_err(anyhow::Error::msg)?;
         let mut urls = Vec::new();
         for text in &arguments.urls {
-            let Some(rest) = text.strip_prefix("grpc://") else {
-                urls.push(Url::parse(text).map_err(anyhow::Error::msg)?);
-                continue;
+            let web = match text.split_once("://") {
+                Some(("grpc", rest)) => format!("http://{rest}"),
+                Some(("grpcs", rest)) => format!("https://{rest}"),
+                _ => {
+                    urls.push(Url::parse(text).map_err(anyhow::Error::msg)?);
+                    continue;
+                }
             };
-            let mut url = Url::parse(&format!("http://{rest}")).map_err(anyhow::Error::msg)?;
+            let mut url = Url::parse(&web).map_err(anyhow::Error::msg)?;
             if url.path != "/" {
                 let named = parse_method(&url.path).map_err(anyhow::Error::msg)?;
                 match &method {
@@ -51,7 +55,7 @@ impl Target {
             url.path = "/".to_owned();
             urls.push(url);
         }
-        let over_grpc = method.is_some() || arguments.urls.iter().any(|url| url.starts_with("grpc://"));
+        let over_grpc = method.is_some() || arguments.urls.iter().any(|url| url.starts_with("grpc"));
         let protocol = match (over_grpc, arguments.http2) {
             (true, _) => Protocol::Grpc,
             (false, true) => Protocol::Http2Json,
@@ -64,7 +68,7 @@ impl Target {
 
     /// The stack by which this one of the URLs is asked.
     pub fn protocol_of(&self, url: &Url) -> Protocol {
-        if url.scheme == Scheme::Http { self.protocol } else { url.scheme.protocol() }
+        if is_web(url) { self.protocol } else { url.scheme.protocol() }
     }
 
     /// Refuses flags that mean nothing by this protocol.
@@ -123,7 +127,8 @@ impl Target {
         };
         let spec =
             WorkloadSpec::Grpc { source, calls: vec![call(method, arguments)?], equal: Equality::Status };
-        Ok(describe(&spec, (&self.urls[0], connect_to), timeout)?)
+        let tls = super::tls_spec(&arguments.tls, &self.urls[0])?;
+        Ok(describe(&spec, (&self.urls[0], connect_to), tls.as_ref(), timeout)?)
     }
 }
 
@@ -146,6 +151,11 @@ fn call(method: &str, arguments: &Load) -> anyhow::Result<CallSpec> {
     Ok(call)
 }
 
+/// Whether requests to it are HTTP's.
+fn is_web(url: &Url) -> bool {
+    matches!(url.scheme, Scheme::Http | Scheme::Https)
+}
+
 /// `name: value`.
 fn pair(what: &str, text: &str) -> anyhow::Result<(String, String)> {
     let (name, value) =
@@ -155,14 +165,13 @@ fn pair(what: &str, text: &str) -> anyhow::Result<(String, String)> {
 
 /// Requests of HTTP, or commands of memcached and Redis.
 fn plain(arguments: &Load, urls: &[Url]) -> anyhow::Result<WorkloadSpec> {
-    let are_http = |url: &Url| url.scheme == Scheme::Http;
-    if urls.iter().all(are_http) {
+    if urls.iter().all(is_web) {
         if !arguments.commands.is_empty() {
             bail!("`--command` belongs to `redis://` and `memcached://`; HTTP takes `--method` and `--body`");
         }
         return http(arguments);
     }
-    if urls.iter().any(are_http) {
+    if urls.iter().any(is_web) {
         bail!("HTTP requests and commands are different work and cannot be weighed against each other");
     }
     commands(arguments)

@@ -1,0 +1,223 @@
+//! From what an experiment says of TLS to what the generator needs: files are read here, and nowhere else, and the
+//! programs that we start get a certificate that is thrown away with them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
+    IsCa, KeyPair, KeyUsagePurpose,
+};
+use tempfile::TempDir;
+use weighbridge_load::TlsClient;
+use weighbridge_load::tls::{Identity, Resumption, TlsOptions, TlsOptionsError, Trust};
+use weighbridge_model::experiment::{Target, TlsSpec, Variant};
+use weighbridge_workload::UrlScheme;
+
+/// The names of a server that we start.
+const NAMES: [&str; 3] = ["127.0.0.1", "::1", "localhost"];
+
+/// Why connections cannot be secured as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read.
+    #[error("`{}`, the {what}, cannot be read: {source}; check the path", path.display())]
+    File {
+        /// What it was to be.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The system has no certificates to trust.
+    #[error(
+        "no certificate that this system trusts was found ({0}); install its CA certificates, name a file of them, or go without verification"
+    )]
+    NoSystemRoots(String),
+    /// What was read is no good.
+    #[error(transparent)]
+    Options(#[from] TlsOptionsError),
+    /// A certificate could not be made.
+    #[error("a certificate for a program of ours could not be made: {0}")]
+    Made(#[from] rcgen::Error),
+    /// A certificate that was made could not be written.
+    #[error(
+        "the certificate made for a program of ours could not be written: {0}; free space in the temporary folder"
+    )]
+    Written(#[from] io::Error),
+}
+
+/// The scheme of requests over connections that are secured so, or not at all.
+pub(crate) fn scheme(tls: Option<&TlsSpec>) -> UrlScheme {
+    if tls.is_some() { UrlScheme::Https } else { UrlScheme::Http }
+}
+
+/// The generator's side of a specification. `host` is the name in the certificate where the specification has none;
+/// `ours` is the certificate to trust where it names none and the program is ours.
+///
+/// # Errors
+/// [`TlsError`] names the file or part that is no good.
+pub fn client(spec: &TlsSpec, host: &str, ours: Option<&Certificates>) -> Result<TlsClient, TlsError> {
+    let trust = match (&spec.ca, ours) {
+        _ if spec.insecure => Trust::Anything,
+        (Some(path), _) => Trust::Pem(read(path, "file of certificates to trust")?),
+        (None, Some(certificates)) => Trust::Pem(certificates.authority.clone().into_bytes()),
+        (None, None) => system_roots()?,
+    };
+    let identity = match (&spec.cert, &spec.key) {
+        (Some(cert), Some(key)) => Some(Identity {
+            certificates: read(cert, "client's certificate")?,
+            key: read(key, "client's private key")?,
+        }),
+        _ => None,
+    };
+    Ok(TlsClient::new(&TlsOptions {
+        server_name: spec.server_name.clone().unwrap_or_else(|| host.to_owned()),
+        trust,
+        identity,
+        min: spec.min,
+        max: spec.max,
+        resumption: if spec.resumption { Resumption::On } else { Resumption::Off },
+    })?)
+}
+
+fn read(path: &str, what: &'static str) -> Result<Vec<u8>, TlsError> {
+    fs::read(path).map_err(|source| TlsError::File { what, path: path.into(), source })
+}
+
+/// What this system trusts. Certificates that cannot be read are passed over as long as there are others.
+fn system_roots() -> Result<Trust, TlsError> {
+    let found = rustls_native_certs::load_native_certs();
+    if found.certs.is_empty() {
+        let why = found.errors.first().map_or_else(|| "no file of them".to_owned(), ToString::to_string);
+        return Err(TlsError::NoSystemRoots(why));
+    }
+    Ok(Trust::Roots(found.certs.iter().map(|certificate| certificate.to_vec()).collect()))
+}
+
+/// A certificate for a program of ours on this host, the authority that signed it, and its key: made for one life of
+/// the program, in a folder that only this user may read, and removed when dropped.
+#[derive(Debug)]
+pub struct Certificates {
+    folder: TempDir,
+    authority: String,
+}
+
+impl Certificates {
+    /// Makes an authority and a certificate of it for `127.0.0.1`, `::1` and `localhost`.
+    ///
+    /// # Errors
+    /// [`TlsError::Made`], [`TlsError::Written`].
+    pub fn make() -> Result<Self, TlsError> {
+        let mut issuer = CertificateParams::new(Vec::new())?;
+        let issuer_key = KeyPair::generate()?;
+        // Of two that are alive at once neither may be taken for the other.
+        let number: String = issuer_key.public_key_raw().iter().take(8).map(|b| format!("{b:02x}")).collect();
+        issuer.distinguished_name = named(&format!("weighbridge throw-away authority {number}"));
+        issuer.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        issuer.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let issuer = CertifiedIssuer::self_signed(issuer, issuer_key)?;
+        let mut server = CertificateParams::new(NAMES.map(str::to_owned))?;
+        server.distinguished_name = named("weighbridge service");
+        server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        server.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate()?;
+        let certificate = server.signed_by(&key, &issuer)?;
+        // Temporary folders are made for their owner alone.
+        let made = Self {
+            folder: tempfile::Builder::new().prefix("weigh-tls-").tempdir()?,
+            authority: issuer.pem(),
+        };
+        fs::write(made.certificate(), certificate.pem())?;
+        fs::write(made.key(), key.serialize_pem())?;
+        fs::write(made.folder.path().join("ca.pem"), &made.authority)?;
+        Ok(made)
+    }
+
+    /// The file of the server's certificate.
+    pub fn certificate(&self) -> PathBuf {
+        self.folder.path().join("cert.pem")
+    }
+
+    /// The file of the server's private key.
+    pub fn key(&self) -> PathBuf {
+        self.folder.path().join("key.pem")
+    }
+
+    /// The file of the certificate that a client must trust.
+    pub fn authority(&self) -> PathBuf {
+        self.folder.path().join("ca.pem")
+    }
+
+    /// What a program is told of them.
+    pub fn environment(&self) -> [(String, String); 2] {
+        let pair = |name: &str, path: &Path| (name.to_owned(), path.to_string_lossy().into_owned());
+        [pair("TLS_CERT", &self.certificate()), pair("TLS_KEY", &self.key())]
+    }
+}
+
+fn named(name: &str) -> DistinguishedName {
+    let mut distinguished = DistinguishedName::new();
+    distinguished.push(DnType::CommonName, name);
+    distinguished
+}
+
+/// How one variant's connections are secured while it lives.
+#[derive(Debug, Default)]
+pub(crate) struct Secured {
+    /// The generator's side; `None` for plain text.
+    pub client: Option<TlsClient>,
+    /// The program's side, where we start it.
+    pub certificates: Option<Certificates>,
+}
+
+impl Secured {
+    /// As the variant asks.
+    pub fn new(variant: &Variant) -> Result<Self, TlsError> {
+        let Some(spec) = &variant.tls else { return Ok(Self::default()) };
+        let (host, certificates) = match &variant.target {
+            Target::Url(url) => (url.host.as_str(), None),
+            Target::Service { .. } | Target::Command { .. } => ("127.0.0.1", Some(Certificates::make()?)),
+        };
+        Ok(Self { client: Some(client(spec, host, certificates.as_ref())?), certificates })
+    }
+
+    /// What the program is told.
+    pub fn environment(&self) -> Vec<(String, String)> {
+        self.certificates.iter().flat_map(Certificates::environment).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_certificate_of_ours_is_private_trusted_and_gone_when_dropped() {
+        let made = Certificates::make().expect("made");
+        let folder = made.folder.path().to_owned();
+        let mode = fs::metadata(&folder).expect("there").permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{mode:o}");
+        client(&TlsSpec::default(), "127.0.0.1", Some(&made)).expect("trusted");
+        assert!(fs::read_to_string(made.key()).expect("a key").contains("PRIVATE KEY"));
+        assert_eq!(fs::read_to_string(made.authority()).expect("an authority"), made.authority);
+        drop(made);
+        assert!(!folder.exists());
+    }
+
+    #[test]
+    fn a_missing_or_wrong_file_is_named() {
+        let missing = TlsSpec { ca: Some("/nowhere/ca.pem".into()), ..TlsSpec::default() };
+        let error = client(&missing, "h", None).expect_err("no file").to_string();
+        assert!(error.contains("`/nowhere/ca.pem`, the file of certificates to trust"), "{error}");
+        let folder = TempDir::new().expect("a folder");
+        let path = folder.path().join("empty.pem");
+        fs::write(&path, "nothing").expect("written");
+        let empty = TlsSpec { ca: Some(path.to_string_lossy().into_owned()), ..TlsSpec::default() };
+        let error = client(&empty, "h", None).expect_err("no certificate").to_string();
+        assert!(error.contains("no certificate to trust"), "{error}");
+    }
+}

@@ -1,0 +1,494 @@
+//! TLS between a socket and a codec: ciphertext in, plaintext out, and the other way round.
+//!
+//! A [`TlsClient`] says how a variant's connections shake hands and is shared by all of them, session tickets
+//! included. A session is sans-I/O as the codecs are: the loop owns socket, clock and timeout. It reads no file: who
+//! calls it hands certificates and keys over as PEM text.
+
+mod session;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{
+    ClientSessionStore, Resumption as Sessions, Tls12ClientSessionValue, Tls13ClientSessionValue,
+};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{
+    AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct, Error, NamedGroup,
+    RootCertStore, SignatureScheme, SupportedProtocolVersion,
+};
+use weighbridge_model::experiment::TlsVersion;
+
+use crate::request::Framing;
+
+pub(crate) use session::TlsSession;
+
+/// Most tickets kept for later connections, however many connections there are.
+const TICKETS: usize = 4096;
+
+/// Which certificate of the server is good.
+#[derive(Clone)]
+pub enum Trust {
+    /// One that leads to one of these certificates (DER) and names the server.
+    Roots(Vec<Vec<u8>>),
+    /// One that leads to a certificate of this PEM text and names the server.
+    Pem(Vec<u8>),
+    /// Any. The handshake's own signatures are checked all the same.
+    Anything,
+}
+
+/// What the client shows to a server that asks who it is.
+#[derive(Clone)]
+pub struct Identity {
+    /// Its certificate and those that lead to a root, PEM.
+    pub certificates: Vec<u8>,
+    /// The certificate's private key, PEM (PKCS#8, PKCS#1 or SEC1).
+    pub key: Vec<u8>,
+}
+
+/// Whether a connection may take up the session of an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Resumption {
+    /// By tickets, and in TLS 1.2 also by session number.
+    #[default]
+    On,
+    /// Never: every handshake is a full one.
+    Off,
+}
+
+/// How a variant's connections shake hands.
+#[derive(Debug, Clone)]
+pub struct TlsOptions {
+    /// The name that the certificate must hold, and that is sent (SNI) unless it is an address.
+    pub server_name: String,
+    /// Which certificate is good.
+    pub trust: Trust,
+    /// What the client shows of itself.
+    pub identity: Option<Identity>,
+    /// Oldest version.
+    pub min: TlsVersion,
+    /// Newest version.
+    pub max: TlsVersion,
+    /// Whether sessions are taken up again.
+    pub resumption: Resumption,
+}
+
+// What a key holds must not reach a log.
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Identity")
+    }
+}
+
+impl fmt::Debug for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Roots(roots) => write!(f, "Roots({})", roots.len()),
+            Self::Pem(_) => f.write_str("Pem"),
+            Self::Anything => f.write_str("Anything"),
+        }
+    }
+}
+
+/// Options that make no client.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsOptionsError {
+    /// The name is neither a host name nor an address.
+    #[error("`{0}` cannot be the name of a TLS server; give a host name or an address")]
+    Name(String),
+    /// No certificate to trust.
+    #[error(
+        "there is no certificate to trust; give one as PEM text that begins `-----BEGIN CERTIFICATE-----`"
+    )]
+    NoRoots,
+    /// A certificate to trust is none.
+    #[error("a certificate to trust cannot be read ({0}); give it as PEM text")]
+    Root(String),
+    /// The client's certificate is none.
+    #[error("the client's certificate cannot be read ({0}); give it as PEM text")]
+    Certificate(String),
+    /// The client's key is none.
+    #[error("the client's private key cannot be read ({0}); give it as PEM text, not encrypted")]
+    Key(String),
+    /// Certificate and key do not belong together, or are of a kind that is not supported.
+    #[error(
+        "the client's certificate and key cannot be used together ({0}); check that they belong together"
+    )]
+    Identity(String),
+    /// No version lies between the oldest and the newest.
+    #[error("no TLS version lies between {} and {}; the oldest must not be newer than the newest", .min.name(), .max.name())]
+    Versions {
+        /// Oldest allowed.
+        min: TlsVersion,
+        /// Newest allowed.
+        max: TlsVersion,
+    },
+}
+
+/// Why there is no TLS session, or none any more.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TlsFailure {
+    /// The first bytes are no TLS record.
+    #[error("the server does not speak TLS on this port; check the port, or use an address without TLS")]
+    PlainText,
+    /// The server's certificate is not good.
+    #[error("the server's certificate is refused: {0}")]
+    Certificate(String),
+    /// The server sent an alert.
+    #[error("the server ended TLS with the alert `{0}`{hint}", hint = alert_hint(.0))]
+    Alert(String),
+    /// The server speaks TLS but not the framing's protocol.
+    #[error("the server did not agree on the protocol `{0}` (ALPN); check that it offers it over TLS")]
+    Protocol(&'static str),
+    /// No version or cipher suite in common.
+    #[error(
+        "client and server have no TLS version or cipher suite in common ({0}); look at the oldest and newest version"
+    )]
+    Incompatible(String),
+    /// The connection ended in the middle of the handshake.
+    #[error("the server closed the connection during the TLS handshake; look at its own log")]
+    Closed,
+    /// The handshake took too long.
+    #[error("the TLS handshake timed out")]
+    TimedOut,
+    /// Anything else that breaks the rules of TLS.
+    #[error("TLS failed: {0}")]
+    Broken(String),
+}
+
+/// What an alert usually means, where that is not its name.
+fn alert_hint(alert: &str) -> &'static str {
+    match alert {
+        "CertificateRequired" => "; give a client certificate and key",
+        "UnknownCA" | "BadCertificate" | "CertificateUnknown" | "CertificateExpired" => {
+            "; it refuses the client's certificate"
+        }
+        "UnrecognizedName" => "; it does not know the server name asked for",
+        "NoApplicationProtocol" => "; it does not offer this protocol over TLS",
+        "ProtocolVersion" => "; it does not offer the TLS versions allowed",
+        _ => "",
+    }
+}
+
+impl From<Error> for TlsFailure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::InvalidCertificate(error) => Self::Certificate(certificate_text(&error)),
+            Error::NoCertificatesPresented => Self::Certificate("it sent none".to_owned()),
+            Error::AlertReceived(AlertDescription::Unknown(number)) => Self::Alert(number.to_string()),
+            Error::AlertReceived(alert) => Self::Alert(format!("{alert:?}")),
+            Error::PeerIncompatible(why) => Self::Incompatible(format!("{why:?}")),
+            other => Self::Broken(other.to_string()),
+        }
+    }
+}
+
+/// What is wrong with a certificate, and the next step.
+fn certificate_text(error: &CertificateError) -> String {
+    match error {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "it has expired; renew it, or go without verification".to_owned()
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "it is not valid yet; check both clocks, or go without verification".to_owned()
+        }
+        CertificateError::UnknownIssuer => {
+            "its issuer is not trusted; name the issuer's certificate, or go without verification".to_owned()
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            format!("{error}; set the server name, or go without verification")
+        }
+        other => format!("{other}; go without verification if that is meant"),
+    }
+}
+
+/// How a variant's connections shake hands. Cheap to clone.
+#[derive(Clone)]
+pub struct TlsClient {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+    resumption: Resumption,
+    protocol: Protocol,
+}
+
+impl fmt::Debug for TlsClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TlsClient").field("name", &self.name).field("resumption", &self.resumption).finish()
+    }
+}
+
+/// What the peers must agree on by ALPN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    /// Nothing is asked for.
+    Any,
+    /// Offered; a server without ALPN is taken to speak it.
+    Offered(&'static str),
+}
+
+impl Protocol {
+    /// What a framing is called in ALPN.
+    fn of(framing: &Framing) -> Self {
+        match framing {
+            Framing::Http1 => Self::Offered("http/1.1"),
+            Framing::Http2(_) => Self::Offered("h2"),
+            Framing::Memcached | Framing::Resp => Self::Any,
+        }
+    }
+
+    /// Whether the server's choice will do. HTTP/1.1 was there before ALPN; anything else must be agreed on.
+    fn check(self, chosen: Option<&[u8]>) -> Result<(), TlsFailure> {
+        match (self, chosen) {
+            (Self::Any, _) | (Self::Offered("http/1.1"), None) => Ok(()),
+            (Self::Offered(name), Some(chosen)) if chosen == name.as_bytes() => Ok(()),
+            (Self::Offered(name), _) => Err(TlsFailure::Protocol(name)),
+        }
+    }
+}
+
+impl TlsClient {
+    /// Checks the options and reads their certificates and keys.
+    ///
+    /// # Errors
+    /// [`TlsOptionsError`] names the part that is no good.
+    pub fn new(options: &TlsOptions) -> Result<Self, TlsOptionsError> {
+        let bare = options.server_name.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let name =
+            ServerName::try_from(bare).map_err(|_| TlsOptionsError::Name(options.server_name.clone()))?;
+        let provider = Arc::new(ring::default_provider());
+        let versions = versions(options.min, options.max)?;
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(&versions)
+            .map_err(|_| TlsOptionsError::Versions { min: options.min, max: options.max })?;
+        let builder = match &options.trust {
+            Trust::Anything => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(Unverified(Arc::clone(&provider)))),
+            Trust::Pem(pem) => builder.with_root_certificates(pem_roots(pem)?),
+            Trust::Roots(roots) => builder.with_root_certificates(der_roots(roots)?),
+        };
+        let mut config = match &options.identity {
+            None => builder.with_no_client_auth(),
+            Some(identity) => {
+                let (chain, key) = identity.read()?;
+                builder
+                    .with_client_auth_cert(chain, key)
+                    .map_err(|error| TlsOptionsError::Identity(error.to_string()))?
+            }
+        };
+        config.resumption = Sessions::disabled();
+        let (config, resumption) = (Arc::new(config), options.resumption);
+        Ok(Self { config, name, resumption, protocol: Protocol::Any })
+    }
+
+    /// The same for one pool of so many connections with this framing: they share their tickets with each other and
+    /// with nobody else, so that neither threads nor trials meet.
+    pub(crate) fn for_pool(&self, framing: &Framing, connections: u32) -> Self {
+        let mut config = ClientConfig::clone(&self.config);
+        let protocol = Protocol::of(framing);
+        config.alpn_protocols = match protocol {
+            Protocol::Any => Vec::new(),
+            Protocol::Offered(name) => vec![name.as_bytes().to_vec()],
+        };
+        config.resumption = match self.resumption {
+            Resumption::On => Sessions::store(Arc::new(Tickets::for_connections(connections))),
+            Resumption::Off => Sessions::disabled(),
+        };
+        Self { config: Arc::new(config), name: self.name.clone(), resumption: self.resumption, protocol }
+    }
+}
+
+fn versions(
+    min: TlsVersion,
+    max: TlsVersion,
+) -> Result<Vec<&'static SupportedProtocolVersion>, TlsOptionsError> {
+    let known = [(TlsVersion::V12, &rustls::version::TLS12), (TlsVersion::V13, &rustls::version::TLS13)];
+    let within: Vec<_> =
+        known.into_iter().filter(|(version, _)| (min..=max).contains(version)).map(|(_, it)| it).collect();
+    if within.is_empty() { Err(TlsOptionsError::Versions { min, max }) } else { Ok(within) }
+}
+
+fn pem_roots(pem: &[u8]) -> Result<RootCertStore, TlsOptionsError> {
+    let mut store = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem) {
+        let certificate = certificate.map_err(|error| TlsOptionsError::Root(error.to_string()))?;
+        store.add(certificate).map_err(|error| TlsOptionsError::Root(error.to_string()))?;
+    }
+    if store.is_empty() { Err(TlsOptionsError::NoRoots) } else { Ok(store) }
+}
+
+/// Systems carry roots that no verifier reads any more: those are passed over.
+fn der_roots(roots: &[Vec<u8>]) -> Result<RootCertStore, TlsOptionsError> {
+    let mut store = RootCertStore::empty();
+    store.add_parsable_certificates(roots.iter().map(|root| CertificateDer::from_slice(root)));
+    if store.is_empty() { Err(TlsOptionsError::NoRoots) } else { Ok(store) }
+}
+
+impl Identity {
+    fn read(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsOptionsError> {
+        let chain = CertificateDer::pem_slice_iter(&self.certificates)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| TlsOptionsError::Certificate(error.to_string()))?;
+        if chain.is_empty() {
+            return Err(TlsOptionsError::Certificate("no certificate in it".to_owned()));
+        }
+        let key = PrivateKeyDer::from_pem_slice(&self.key)
+            .map_err(|error| TlsOptionsError::Key(error.to_string()))?;
+        Ok((chain, key))
+    }
+}
+
+/// Accepts any certificate; that its owner takes part is still proved by the handshake's signature.
+#[derive(Debug)]
+struct Unverified(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Unverified {
+    fn verify_server_cert(
+        &self,
+        _certificate: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// The tickets of one pool, which has one server: as many as its connections can use, the newest first. (The store of
+/// rustls keeps eight, so that of many connections opened at once few could resume.)
+#[derive(Debug)]
+struct Tickets {
+    bound: usize,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    group: Option<NamedGroup>,
+    tls12: Option<Tls12ClientSessionValue>,
+    tls13: VecDeque<Tls13ClientSessionValue>,
+}
+
+impl Tickets {
+    fn for_connections(connections: u32) -> Self {
+        Self { bound: (connections as usize * 2).clamp(8, TICKETS), kept: Mutex::default() }
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ClientSessionStore for Tickets {
+    fn set_kx_hint(&self, _: ServerName<'static>, group: NamedGroup) {
+        self.kept().group = Some(group);
+    }
+    fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
+        self.kept().group
+    }
+    fn set_tls12_session(&self, _: ServerName<'static>, value: Tls12ClientSessionValue) {
+        self.kept().tls12 = Some(value);
+    }
+    fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+        self.kept().tls12.clone()
+    }
+    fn remove_tls12_session(&self, _: &ServerName<'static>) {
+        self.kept().tls12 = None;
+    }
+    fn insert_tls13_ticket(&self, _: ServerName<'static>, value: Tls13ClientSessionValue) {
+        let mut kept = self.kept();
+        if kept.tls13.len() == self.bound {
+            kept.tls13.pop_front();
+        }
+        kept.tls13.push_back(value);
+    }
+    fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
+        self.kept().tls13.pop_back()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn options() -> TlsOptions {
+        TlsOptions {
+            server_name: "localhost".to_owned(),
+            trust: Trust::Anything,
+            identity: None,
+            min: TlsVersion::V12,
+            max: TlsVersion::V13,
+            resumption: Resumption::On,
+        }
+    }
+
+    #[test]
+    fn options_that_are_no_good_are_named() {
+        let told = |options: TlsOptions| TlsClient::new(&options).expect_err("refused").to_string();
+        let name = told(TlsOptions { server_name: "no name".to_owned(), ..options() });
+        assert!(name.contains("`no name`"), "{name}");
+        let versions = told(TlsOptions { min: TlsVersion::V13, max: TlsVersion::V12, ..options() });
+        assert!(versions.contains("between 1.3 and 1.2"), "{versions}");
+        for trust in [Trust::Pem(b"text".to_vec()), Trust::Roots(Vec::new())] {
+            let roots = told(TlsOptions { trust, ..options() });
+            assert!(roots.contains("no certificate to trust"), "{roots}");
+        }
+        let made = rcgen::generate_simple_self_signed(["c".to_owned()]).expect("made");
+        let other = rcgen::KeyPair::generate().expect("made").serialize_pem();
+        for (certificates, key, part) in [
+            (String::new(), other.clone(), "certificate cannot be read"),
+            (made.cert.pem(), String::new(), "private key cannot be read"),
+            (made.cert.pem(), other, "check that they belong together"),
+        ] {
+            let identity = Identity { certificates: certificates.into_bytes(), key: key.into_bytes() };
+            assert!(!format!("{identity:?}").contains("BEGIN"), "{identity:?}");
+            let error = told(TlsOptions { identity: Some(identity), ..options() });
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_name_may_be_an_address_with_or_without_brackets() {
+        for name in ["127.0.0.1", "::1", "[::1]", "example.org"] {
+            TlsClient::new(&TlsOptions { server_name: name.to_owned(), ..options() }).expect("a name");
+        }
+    }
+
+    #[test]
+    fn only_http_1_1_goes_without_an_agreement() {
+        let h2 = Protocol::Offered("h2");
+        assert_eq!(Protocol::of(&Framing::Http1).check(None), Ok(()));
+        assert_eq!(h2.check(Some(b"h2")), Ok(()));
+        for chosen in [None, Some(&b"http/1.1"[..])] {
+            let refused = h2.check(chosen).expect_err("refused");
+            assert!(refused.to_string().contains("`h2` (ALPN)"), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! One connection's TLS: the state between handshake and end, sans-I/O.
+//!
+//! It moves bytes between [`Out`] and rustls and owns neither socket nor clock. What it holds between two reads is less
+//! than one record or handshake message.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::client::UnbufferedClientConnection;
+use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
+use weighbridge_model::record::HandshakeKind;
+
+use super::{TlsClient, TlsFailure};
+use crate::codec::Out;
+
+/// Room that sealing adds to each record: header, explicit nonce, content type and tag, rounded up.
+const SEAL: usize = 40;
+
+/// A message of the handshake without certificate or ticket takes less.
+const MESSAGE: usize = 320;
+
+/// Most plaintext in one record.
+const RECORD: usize = 16 * 1024;
+
+/// How far a session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The handshake is not over.
+    Handshaking,
+    /// Requests and replies may pass.
+    Open(HandshakeKind),
+    /// The server said that it sends nothing more.
+    PeerClosed,
+}
+
+/// TLS on one connection, from one handshake to the next.
+pub(crate) struct TlsSession {
+    client: TlsClient,
+    phase: Phase,
+    session: Option<Box<UnbufferedClientConnection>>,
+    /// Received bytes that are no whole record (or handshake message) yet.
+    rest: Vec<u8>,
+    /// What is to be written to the socket.
+    pub wire: Out,
+    /// Why it broke, until somebody asks.
+    failure: Option<TlsFailure>,
+}
+
+impl fmt::Debug for TlsSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TlsSession").field("phase", &self.phase).finish_non_exhaustive()
+    }
+}
+
+impl TlsSession {
+    pub fn new(client: TlsClient) -> Self {
+        Self {
+            client,
+            phase: Phase::Handshaking,
+            session: None,
+            rest: Vec::new(),
+            wire: Out::default(),
+            failure: None,
+        }
+    }
+
+    /// Begins a handshake on a new connection: its first message is in [`wire`](Self::wire).
+    pub fn begin(&mut self) -> Result<(), TlsFailure> {
+        self.reset();
+        let made = UnbufferedClientConnection::new(Arc::clone(&self.client.config), self.client.name.clone());
+        self.session = Some(Box::new(made.map_err(TlsFailure::from)?));
+        self.take(&mut [], &mut |_| {}).map(drop)
+    }
+
+    /// Forgets the session; keeps the buffers.
+    pub fn reset(&mut self) {
+        self.phase = Phase::Handshaking;
+        self.session = None;
+        self.rest.clear();
+        self.wire.clear();
+    }
+
+    /// How the handshake ended, once it has.
+    pub fn established(&self) -> Option<HandshakeKind> {
+        match self.phase {
+            Phase::Open(kind) => Some(kind),
+            Phase::Handshaking | Phase::PeerClosed => None,
+        }
+    }
+
+    /// Whether the server said that it sends nothing more. An end of the connection without that cut something off.
+    pub fn is_closed_by_peer(&self) -> bool {
+        self.phase == Phase::PeerClosed
+    }
+
+    /// Why it broke. Answers once.
+    pub fn take_failure(&mut self) -> Option<TlsFailure> {
+        self.failure.take()
+    }
+
+    /// How many bytes are held back: the next ones must be received that far behind the start of a buffer.
+    pub fn held(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Takes received bytes: `buffer` has room for what was [`held`](Self::held) back, then the bytes. They are
+    /// deciphered where they are; `plain` gets each record's plaintext in turn.
+    pub fn receive(&mut self, buffer: &mut [u8], plain: &mut dyn FnMut(&[u8])) -> Result<(), TlsFailure> {
+        let held = self.rest.len();
+        if held == 0 && self.phase == Phase::Handshaking && !begins_record(buffer) {
+            return self.fail(TlsFailure::PlainText);
+        }
+        buffer[..held].copy_from_slice(&self.rest);
+        self.rest.clear();
+        match self.take(buffer, plain) {
+            Ok(taken) => {
+                self.rest.extend_from_slice(&buffer[taken..]);
+                Ok(())
+            }
+            Err(failure) => self.fail(failure),
+        }
+    }
+
+    fn fail(&mut self, failure: TlsFailure) -> Result<(), TlsFailure> {
+        self.failure = Some(failure.clone());
+        Err(failure)
+    }
+
+    /// Carries out what the bytes say, as far as they are whole; returns how many were used up.
+    fn take(&mut self, bytes: &mut [u8], plain: &mut dyn FnMut(&[u8])) -> Result<usize, TlsFailure> {
+        let Self { session, wire, phase, client, .. } = self;
+        let Some(session) = session else { return Ok(bytes.len()) };
+        let mut taken = 0;
+        loop {
+            let UnbufferedStatus { discard, state } = session.process_tls_records(&mut bytes[taken..]);
+            taken += discard;
+            let mut early = Vec::new();
+            let mut exhausted = false;
+            match state {
+                Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                    while let Some(record) = traffic.next_record() {
+                        match *phase {
+                            Phase::Handshaking => early.extend_from_slice(record?.payload),
+                            Phase::Open(_) | Phase::PeerClosed => plain(record?.payload),
+                        }
+                    }
+                }
+                Ok(ConnectionState::EncodeTlsData(mut message)) => encode(&mut message, wire)?,
+                Ok(ConnectionState::TransmitTlsData(transmit)) => transmit.done(),
+                Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => *phase = Phase::PeerClosed,
+                Ok(_) => exhausted = true,
+                Err(error) => {
+                    last_words(session, wire);
+                    return Err(error.into());
+                }
+            }
+            if *phase == Phase::Handshaking && !session.is_handshaking() {
+                client.protocol.check(session.alpn_protocol())?;
+                *phase = Phase::Open(kind_of(session));
+            }
+            if !early.is_empty() {
+                plain(&early);
+            }
+            if *phase == Phase::PeerClosed {
+                return Ok(bytes.len());
+            }
+            if exhausted {
+                return Ok(taken);
+            }
+        }
+    }
+
+    /// Enciphers `bytes` into [`wire`](Self::wire).
+    pub fn seal(&mut self, bytes: &[u8]) -> Result<(), TlsFailure> {
+        let Self { session, wire, rest, .. } = self;
+        let Some(session) = session else { return Err(TlsFailure::Closed) };
+        loop {
+            // What is held back is no whole record, so nothing is deciphered here.
+            match session.process_tls_records(rest).state? {
+                ConnectionState::WriteTraffic(mut traffic) => {
+                    // One record more than the bytes need: new keys are announced before them.
+                    let room = bytes.len() + (bytes.len() / RECORD + 2) * SEAL;
+                    let mut sealed = Ok(());
+                    wire.push_with(room, |room| match traffic.encrypt(bytes, room) {
+                        Ok(count) => count,
+                        Err(error) => {
+                            sealed = Err(encrypt_failure(&error));
+                            0
+                        }
+                    });
+                    return sealed;
+                }
+                ConnectionState::EncodeTlsData(mut message) => encode(&mut message, wire)?,
+                ConnectionState::TransmitTlsData(transmit) => transmit.done(),
+                other => return Err(TlsFailure::Broken(format!("nothing can be sent in state {other:?}"))),
+            }
+        }
+    }
+
+    /// Says that the client sends nothing more, where a session stands.
+    pub fn close(&mut self) {
+        let Self { session: Some(session), wire, rest, phase: Phase::Open(_), .. } = self else { return };
+        if let Ok(ConnectionState::WriteTraffic(mut traffic)) = session.process_tls_records(rest).state {
+            // A farewell that does not fit is not worth more.
+            wire.push_with(2 * SEAL, |room| traffic.queue_close_notify(room).unwrap_or(0));
+        }
+    }
+}
+
+/// The alert by which a broken session tells the server why, where it has one.
+fn last_words(session: &mut UnbufferedClientConnection, wire: &mut Out) {
+    // Only as long as something waits: a broken session must not be asked to read on.
+    while session.wants_write() {
+        let Ok(ConnectionState::EncodeTlsData(mut message)) = session.process_tls_records(&mut []).state
+        else {
+            return;
+        };
+        if encode(&mut message, wire).is_err() {
+            return;
+        }
+    }
+}
+
+/// Whether these are the first bytes of a record that may open a handshake: content type 20 to 23.
+fn begins_record(bytes: &[u8]) -> bool {
+    bytes.first().is_none_or(|kind| (20..=23).contains(kind))
+}
+
+fn kind_of(session: &UnbufferedClientConnection) -> HandshakeKind {
+    match session.handshake_kind() {
+        Some(rustls::HandshakeKind::Resumed) => HandshakeKind::Resumed,
+        _ => HandshakeKind::Full,
+    }
+}
+
+/// Appends a message of the handshake.
+fn encode<Data>(
+    message: &mut rustls::unbuffered::EncodeTlsData<'_, Data>,
+    wire: &mut Out,
+) -> Result<(), TlsFailure> {
+    // As much as most take: what is asked for here stays with the connection.
+    let mut room = MESSAGE;
+    loop {
+        let mut result = Ok(0);
+        wire.push_with(room, |into| {
+            result = message.encode(into);
+            *result.as_ref().unwrap_or(&0)
+        });
+        match result {
+            Ok(_) => return Ok(()),
+            Err(EncodeError::InsufficientSize(needed)) => room = needed.required_size,
+            Err(error) => return Err(TlsFailure::Broken(error.to_string())),
+        }
+    }
+}
+
+fn encrypt_failure(error: &EncryptError) -> TlsFailure {
+    TlsFailure::Broken(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Framing;
+    use proptest::prelude::*;
+
+    fn session() -> TlsSession {
+        let client = TlsClient::new(&super::super::tests::options()).expect("good options");
+        let mut session = TlsSession::new(client.for_pool(&Framing::Http1, 1));
+        session.begin().expect("begins");
+        session
+    }
+
+    #[test]
+    fn a_handshake_begins_with_the_first_message_and_nothing_else() {
+        let session = session();
+        // A record of type handshake that holds a ClientHello.
+        assert_eq!((session.wire.pending()[0], session.wire.pending()[5]), (22, 1));
+        assert_eq!((session.established(), session.held()), (None, 0));
+    }
+
+    proptest! {
+        /// Whatever a server sends instead of a handshake, in whatever pieces, is refused or waited for: it neither
+        /// panics nor opens the connection, and what is held back is bounded.
+        #[test]
+        fn foreign_bytes_open_nothing(
+            kind in prop::sample::select(vec![20u8, 21, 22, 23]),
+            length in any::<u16>(),
+            body in prop::collection::vec(any::<u8>(), 0..2000),
+            cuts in prop::collection::vec(1usize..400, 1..40),
+        ) {
+            let mut session = session();
+            let mut bytes = vec![kind, 3, 3];
+            bytes.extend(length.to_be_bytes());
+            bytes.extend(body);
+            let mut buffer = vec![0; 256 * 1024];
+            let mut rest = &bytes[..];
+            for cut in cuts.into_iter().cycle() {
+                let (piece, after) = rest.split_at(cut.min(rest.len()));
+                let held = session.held();
+                buffer[held..held + piece.len()].copy_from_slice(piece);
+                let mut plain = 0;
+                let taken = session.receive(&mut buffer[..held + piece.len()], &mut |bytes| plain += bytes.len());
+                prop_assert_eq!((plain, session.established()), (0, None));
+                prop_assert!(session.held() <= bytes.len());
+                rest = after;
+                if taken.is_err() {
+                    prop_assert!(session.take_failure().is_some());
+                    break;
+                }
+                if rest.is_empty() {
+                    break;
+                }
+            }
+        }
+    }
+}
