@@ -94,7 +94,7 @@ fn assert_expected(case: &Case, ended: &Ended) {
         Expected::Ok => assert_eq!((failed, &found[..]), (0, &[][..]), "{ended}"),
         Expected::Every(kind) => assert!(failed == REQUESTS && only(&[kind]), "{found:?}: {ended}"),
         Expected::Some(kind) => {
-            assert!((1..REQUESTS).contains(&failed) && only(&[kind]), "{found:?}: {ended}");
+            assert!((1..=REQUESTS).contains(&failed) && only(&[kind]), "{found:?}: {ended}");
         }
         Expected::OneOf(kinds) => assert!(failed == REQUESTS && only(kinds), "{found:?}: {ended}"),
     }

@@ -205,7 +205,7 @@ pub const CASES: &[Case] = &[
         Script::answer(with_line(b"X-Blank : ab"))
     }),
     // Out of turn.
-    http1("reply-before-request", Every(Unreadable), "answers before anything was asked", || {
+    http1("reply-before-request", Some(Unreadable), "answers before anything was asked", || {
         Script::once([Step::Send(GOOD.into()), Step::Stall])
     })
     .needs(Needs::Pauses),
@@ -213,6 +213,7 @@ pub const CASES: &[Case] = &[
     // Refuses, in order.
     http1("refused-upload", Every(Status), "refuses a body with 413 before it was sent", || {
         Script::once([
+            Step::Hello,
             Step::Send(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec()),
             Step::Finish,
         ])
