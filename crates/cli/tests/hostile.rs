@@ -1,6 +1,8 @@
-//! `weigh load` against every misbehaviour of `weigh hostile`, one test each, by its name: every request is accounted
-//! for under the kind of error that the case declares, memory stays bounded, the load ends, and nothing is left.
+//! `weigh load` against every HTTP/1.1 misbehaviour of `weigh hostile`, one test each, by its name: every request is
+//! accounted for under the kind of error that the case declares, memory stays bounded, the load ends, and nothing is
+//! left. Then the probe itself, and servers that die.
 
+#[macro_use]
 mod support;
 
 use std::fs;
@@ -8,131 +10,12 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-use support::{Ended, Weigh, World};
-use weighbridge_model::record::ErrorKind;
-use weighbridge_probe::hostile::{self, Case, Expected, Needs, Protocol};
-
-/// More than any of these loads may take on a slow machine. Those that hang are killed, and fail.
-const ON_TIME: Duration = Duration::from_secs(60);
-
-/// What the client may hold at once. A flood fills as much in less than the time that a request has.
-const MEMORY_LIMIT_KIB: u64 = 100 * 1024;
-
-/// Requests of each load.
-const REQUESTS: u64 = 8;
-
-/// A hostile server in a world of its own.
-struct Enemy<'a> {
-    process: Weigh<'a>,
-    port: u16,
-}
-
-impl<'a> Enemy<'a> {
-    fn start(world: &'a World, name: &str, more: &[&str]) -> Self {
-        let arguments = [&["hostile", name, "--port", "0"], more].concat();
-        let process = world.weigh(&arguments).start();
-        let begun = Instant::now();
-        while !process.stdout().ends_with('\n') {
-            assert!(begun.elapsed() < ON_TIME, "it is not ready: {}", process.stderr());
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        let said = process.stdout();
-        let port = said.trim_end().strip_prefix("ready ").expect("`ready <port>`").parse().expect("a port");
-        Self { process, port }
-    }
-
-    /// SIGTERM ends it in order, whatever its connections are doing.
-    fn stop(self) {
-        self.process.end_by("TERM").assert_code(0);
-    }
-}
-
-/// Whether waiting until time is out is among what a good client may do.
-fn may_time_out(expected: Expected) -> bool {
-    match expected {
-        Expected::Every(kind) | Expected::Some(kind) => kind == ErrorKind::Timeout,
-        Expected::OneOf(kinds) => kinds.contains(&ErrorKind::Timeout),
-        Expected::Ok => false,
-    }
-}
-
-/// The load that shows the case.
-fn load(world: &World, case: &Case, port: u16) -> Ended {
-    // Short only where it must run out: elsewhere a busy host must not look like a late reply.
-    let timeout = if may_time_out(case.expected) { "300ms" } else { "30s" };
-    let url = format!("{}://127.0.0.1:{port}/", case.protocol.scheme());
-    let requests = REQUESTS.to_string();
-    let mut arguments =
-        vec!["load", &url, "-n", &requests, "--timeout", timeout, "--format", "json", "-c", "2"];
-    let body = world.write("body", &"x".repeat(8 << 20)).display().to_string();
-    match case.needs {
-        Some(Needs::LargeBody) => arguments.extend(["--body-file", &body]),
-        Some(Needs::Pauses) => arguments.extend(["-r", "8", "--arrivals", "constant"]),
-        Some(Needs::Trust | Needs::NoVerification) | None => {}
-    }
-    world.weigh(&arguments).end()
-}
-
-/// Errors by kind, those that occurred.
-fn errors(figures: &Value) -> Vec<(String, u64)> {
-    let counts = figures["errors_by_kind"].as_object().expect("counts");
-    let counts = counts.iter().filter_map(|(kind, count)| Some((kind.clone(), count.as_u64()?)));
-    counts.filter(|(_, count)| *count > 0).collect()
-}
-
-/// Fails unless the load ended as the case declares, with every request accounted for.
-#[track_caller]
-fn assert_expected(case: &Case, ended: &Ended) {
-    let figures = ended.json();
-    let (found, failed) = (errors(&figures), figures["errors"].as_u64().expect("a count"));
-    assert_eq!(figures["requests"], REQUESTS, "{ended}");
-    assert_eq!(found.iter().map(|(_, count)| count).sum::<u64>(), failed, "{ended}");
-    let only =
-        |kinds: &[ErrorKind]| found.iter().all(|(found, _)| kinds.iter().any(|kind| kind.name() == found));
-    match case.expected {
-        Expected::Ok => assert_eq!((failed, &found[..]), (0, &[][..]), "{ended}"),
-        Expected::Every(kind) => assert!(failed == REQUESTS && only(&[kind]), "{found:?}: {ended}"),
-        Expected::Some(kind) => {
-            assert!((1..=REQUESTS).contains(&failed) && only(&[kind]), "{found:?}: {ended}");
-        }
-        Expected::OneOf(kinds) => assert!(failed == REQUESTS && only(kinds), "{found:?}: {ended}"),
-    }
-    if failed == REQUESTS {
-        ended.assert_code(3);
-        assert_eq!(figures["validity"], "invalid", "{ended}");
-    } else {
-        ended.assert_measured();
-    }
-}
-
-/// One case, from start to end.
-fn met(name: &str) {
-    let case = hostile::find(name).expect("it is declared");
-    let world = World::idle();
-    let enemy = Enemy::start(&world, case.name, &[]);
-    let ended = load(&world, case, enemy.port);
-    assert!(ended.took < ON_TIME, "{ended}");
-    assert!(ended.memory_peak_kib < MEMORY_LIMIT_KIB, "{} KiB: {ended}", ended.memory_peak_kib);
-    assert_expected(case, &ended);
-    enemy.stop();
-    world.assert_nothing_left();
-}
-
-/// One test for each name, and the list of all.
-macro_rules! met {
-    ($($name:ident)*) => {
-        $(#[test]
-        fn $name() {
-            met(&stringify!($name).replace('_', "-"));
-        })*
-
-        /// Every name that has a test.
-        const MET: &[&str] = &[$(stringify!($name)),*];
-    };
-}
+use support::World;
+use support::enemy::{Enemy, ON_TIME, errors};
+use weighbridge_probe::hostile;
 
 met! {
+    [Http1]
     close_at_accept
     close_before_reply
     close_mid_head
@@ -210,17 +93,6 @@ met! {
     empty_body
     byte_writes
 }
-
-#[test]
-fn every_misbehaviour_has_a_test() {
-    let met: Vec<String> = MET.iter().map(|name| name.replace('_', "-")).collect();
-    let declared = hostile::cases().filter(|case| SPOKEN.contains(&case.protocol));
-    let declared: Vec<&str> = declared.map(|case| case.name).collect();
-    assert_eq!(met, declared);
-}
-
-/// The protocols that `weigh load` speaks.
-const SPOKEN: &[Protocol] = &[Protocol::Http1];
 
 // --- The probe itself ---------------------------------------------------------------------------------------------
 

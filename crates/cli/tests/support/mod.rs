@@ -5,8 +5,10 @@
 //! environment, so that nothing of another story is ever taken for its own.
 
 // Each story file uses its own part of this.
-#![allow(dead_code)]
+#![allow(dead_code, unused_macros)]
 
+#[macro_use]
+pub mod enemy;
 pub mod server;
 
 use std::cell::Cell;

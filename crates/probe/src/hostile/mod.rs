@@ -106,7 +106,8 @@ impl Protocol {
     /// The scheme of the URL that reaches it.
     pub const fn scheme(self) -> &'static str {
         match self {
-            Self::Http1 | Self::Http2 | Self::Grpc => "http",
+            Self::Http1 | Self::Http2 => "http",
+            Self::Grpc => "grpc",
             Self::Tls => "https",
             Self::Memcached => "memcached",
             Self::Resp => "redis",
