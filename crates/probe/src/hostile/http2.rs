@@ -79,7 +79,7 @@ pub const CASES: &[Case] = &[
         ])
     }),
     http2("h2-silent", Every(Timeout), "reads the request and says nothing, not even SETTINGS", || {
-        Script::each([Step::Stall])
+        Script::once([Step::Hello, Step::Stall])
     }),
     http2("h2-no-settings", Every(Unreadable), "replies without SETTINGS first", || {
         Script::each([Step::Frames(good())])
