@@ -24,7 +24,7 @@ test: setup
 	@scripts/test
 
 accuracy: setup
-	cargo test --release --locked -p weighbridge --test accuracy -- --ignored --test-threads=1
+	WEIGH_ACCURACY=strict cargo test --release --locked -p weighbridge --test accuracy -- --ignored --test-threads=1
 
 peers: build
 	peers/run

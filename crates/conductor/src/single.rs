@@ -233,6 +233,7 @@ impl Share<'_> {
         workload: &Workload,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Shared, SingleError> {
+        weighbridge_load::own_files();
         // A thread that cannot be pinned still measures; the self-check sees what that does.
         let _ = core.map(pin_current_thread);
         let options = generator::Options { stop: self.single.control.window.clone(), ..Default::default() };

@@ -73,6 +73,88 @@ enum Progress {
     Fault,
 }
 
+/// Longest head that is remembered, and most fields in it: what servers send to small requests.
+const MEMO_BYTES: usize = 1024;
+const MEMO_FIELDS: usize = 16;
+
+/// Where a field's name ends among the remembered names, and where its value lies in the head.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    name_end: u16,
+    value: (u16, u16),
+}
+
+/// The last head and what it meant. A server repeats itself: a reply whose head is the same to the byte, in answer to a
+/// request of the same shape, means the same and need not be parsed again.
+#[derive(Debug)]
+struct Memo {
+    bytes: Vec<u8>,
+    /// The names of the fields, one after the other.
+    names: String,
+    fields: Vec<Place>,
+    status: u16,
+    reply: ReplyShape,
+    delimiting: Delimiting,
+}
+
+impl Memo {
+    /// The state before anything was seen: matches nothing.
+    fn empty() -> Self {
+        Self {
+            bytes: Vec::new(),
+            names: String::new(),
+            fields: Vec::new(),
+            status: 0,
+            reply: ReplyShape::Normal,
+            delimiting: Delimiting { body: State::Broken, persistence: Persistence::Close },
+        }
+    }
+
+    fn matches(&self, rest: &[u8], reply: ReplyShape) -> bool {
+        !self.bytes.is_empty() && self.reply == reply && rest.starts_with(&self.bytes)
+    }
+
+    /// Remembers `head`, parsed as `response`, keeping the memory of the one before.
+    fn keep(
+        &mut self,
+        head: &[u8],
+        response: &httparse::Response<'_, '_>,
+        reply: ReplyShape,
+        delimiting: Delimiting,
+    ) {
+        self.bytes.clear();
+        self.names.clear();
+        self.fields.clear();
+        if head.len() > MEMO_BYTES || response.headers.len() > MEMO_FIELDS {
+            return;
+        }
+        for field in response.headers.iter() {
+            // An empty value may lie anywhere; any place will do for it.
+            let at = (field.value.as_ptr() as usize).saturating_sub(head.as_ptr() as usize);
+            let at = if field.value.is_empty() { 0 } else { at };
+            self.names.push_str(field.name);
+            let value = (at as u16, field.value.len() as u16);
+            self.fields.push(Place { name_end: self.names.len() as u16, value });
+        }
+        self.bytes.extend_from_slice(head);
+        self.status = response.code.unwrap_or(0);
+        (self.reply, self.delimiting) = (reply, delimiting);
+    }
+
+    /// Reports the remembered head for request `id`.
+    fn report(&self, id: u64, sink: &mut Sink<'_>) {
+        let mut fields = [httparse::EMPTY_HEADER; MEMO_FIELDS];
+        let mut begin = 0;
+        for (field, place) in fields.iter_mut().zip(&self.fields) {
+            let (end, at) = (usize::from(place.name_end), usize::from(place.value.0));
+            field.name = &self.names[begin..end];
+            field.value = &self.bytes[at..at + usize::from(place.value.1)];
+            begin = end;
+        }
+        sink(Event::Head(id, Head { status: self.status, fields: &fields[..self.fields.len()] }));
+    }
+}
+
 /// The state of one HTTP/1.1 connection, requests pipelined in order.
 #[derive(Debug)]
 pub struct Http1 {
@@ -81,12 +163,19 @@ pub struct Http1 {
     persistence: Persistence,
     /// Length of the unfinished head or trailer at the last look.
     seen: usize,
+    memo: Memo,
 }
 
 impl Http1 {
     /// The codec of a fresh connection.
     pub fn new() -> Self {
-        Self { pending: VecDeque::new(), state: State::Head, persistence: Persistence::KeepAlive, seen: 0 }
+        Self {
+            pending: VecDeque::new(),
+            state: State::Head,
+            persistence: Persistence::KeepAlive,
+            seen: 0,
+            memo: Memo::empty(),
+        }
     }
 
     /// Ends the reply at the front. Where the peer closes after it, the requests behind it will never be answered.
@@ -156,6 +245,11 @@ impl Http1 {
 
     fn head(&mut self, input: &mut In<'_>, id: u64, reply: ReplyShape, sink: &mut Sink<'_>) -> Progress {
         let rest = input.rest();
+        if self.memo.matches(rest, reply) {
+            input.consume(self.memo.bytes.len());
+            self.memo.report(id, sink);
+            return self.go_on(self.memo.delimiting, sink);
+        }
         if !self.worth_parsing(rest) {
             return self.unfinished(rest.len());
         }
@@ -173,20 +267,29 @@ impl Http1 {
             Ok(httparse::Status::Partial) => return self.unfinished(rest.len()),
             Ok(httparse::Status::Complete(_)) | Err(_) => return Progress::Fault,
         };
-        self.seen = 0;
         input.consume(length);
         let (status, version) = (response.code.unwrap_or(0), response.version.unwrap_or(0));
         match status {
             101 | 0..=99 => return Progress::Fault,
-            102..=199 | 100 => return Progress::More,
+            102..=199 | 100 => {
+                self.seen = 0;
+                return Progress::More;
+            }
             _ => {}
         }
         let Some(delimiting) = delimiting(status, version, response.headers, reply) else {
             return Progress::Fault;
         };
+        self.memo.keep(&rest[..length], &response, reply, delimiting);
+        sink(Event::Head(id, Head { status, fields: response.headers }));
+        self.go_on(delimiting, sink)
+    }
+
+    /// Goes on to the body after a whole head.
+    fn go_on(&mut self, delimiting: Delimiting, sink: &mut Sink<'_>) -> Progress {
+        self.seen = 0;
         self.state = delimiting.body;
         self.persistence = delimiting.persistence;
-        sink(Event::Head(id, Head { status, fields: response.headers }));
         if self.persistence == Persistence::Close {
             sink(Event::Drain);
         }

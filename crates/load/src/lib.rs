@@ -25,4 +25,4 @@ pub mod window;
 pub use generator::Generator;
 pub use pool::{KeepAlive, Settings, Stack};
 pub use recorder::Recording;
-pub use sys::clock;
+pub use sys::{clock, own_files};

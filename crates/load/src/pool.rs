@@ -144,8 +144,8 @@ pub(crate) struct Pool {
     connections: Vec<Connection>,
     /// Slots that can take a request, the longest free first.
     ready: VecDeque<u32>,
-    /// Connections with output.
-    dirty: Vec<u32>,
+    /// Connections with output, the first to have some first.
+    dirty: VecDeque<u32>,
     /// Connections that may have more to read.
     again: VecDeque<u32>,
     /// Connections whose failure waits to be charged to a request.
@@ -191,7 +191,7 @@ impl Pool {
             sessions,
             connections,
             ready: VecDeque::with_capacity(slots as usize),
-            dirty: Vec::with_capacity(settings.connections as usize),
+            dirty: VecDeque::with_capacity(settings.connections as usize),
             again: VecDeque::with_capacity(settings.connections as usize),
             owed: VecDeque::with_capacity(settings.connections as usize),
             closed_traffic: Traffic::default(),
@@ -290,7 +290,7 @@ impl Pool {
         let connection = &mut self.connections[index];
         if connection.writing == Writing::Blocked && readiness.writable() {
             connection.writing = Writing::Free;
-            self.dirty.push(index as u32);
+            self.dirty.push_back(index as u32);
             self.unpark(index);
         }
         if readiness.readable() {
@@ -321,7 +321,7 @@ impl Pool {
                     return self.lose(io, index, Loss::Spent);
                 }
                 if connection.has_output() {
-                    self.dirty.push(index as u32);
+                    self.dirty.push_back(index as u32);
                 }
                 if matches!(received, Received::More) {
                     self.again.push_back(index as u32);
@@ -376,7 +376,7 @@ impl Pool {
             let Some(due) = window.take(now, connection.lanes[lane as usize].freed) else { return };
             self.ready.pop_front();
             if !connection.has_output() {
-                self.dirty.push(index as u32);
+                self.dirty.push_back(index as u32);
             }
             let mut judges = judges(&mut *self.sessions, self.settings, index, &mut self.finished);
             connection.start(lane, due, now, &mut judges);
@@ -403,7 +403,7 @@ impl Pool {
 
     /// Writes whatever was started.
     pub fn flush(&mut self, io: &mut Io) {
-        while let Some(index) = self.dirty.pop() {
+        while let Some(index) = self.dirty.pop_front() {
             let index = index as usize;
             if self.connections[index].write().is_err() {
                 // What the peer said before it closed may still be there: a refusal with a reason, for instance.
@@ -462,7 +462,7 @@ impl Pool {
         let mut judges = judges(&mut *self.sessions, self.settings, index, &mut self.finished);
         let (next, broken) = connection.tick(now, &mut judges);
         if connection.has_output() {
-            self.dirty.push(index as u32);
+            self.dirty.push_back(index as u32);
         }
         if let Some(kind) = broken {
             self.lose(io, index, Loss::Failed(kind));

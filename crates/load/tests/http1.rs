@@ -328,6 +328,29 @@ fn any_reply() -> impl Strategy<Value = (&'static str, Vec<u8>)> {
     ]
 }
 
+/// The same event of request `id`.
+fn renumbered(seen: Seen, id: u64) -> Seen {
+    match seen {
+        Seen::Head(_, status, fields) => Seen::Head(id, status, fields),
+        Seen::Data(_, bytes) => Seen::Data(id, bytes),
+        Seen::Done(_, outcome) => Seen::Done(id, outcome),
+        other => other,
+    }
+}
+
+#[test]
+fn a_head_is_remembered_only_for_requests_of_its_shape() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
+    let seen = whole(&["HEAD", "GET", "HEAD"], format!("{head}{head}ok{head}").as_bytes(), After::Nothing);
+    let data = seen.iter().filter(|seen| matches!(seen, Seen::Data(..))).count();
+    let done = seen.iter().filter(|seen| matches!(seen, Seen::Done(_, Outcome::Ok))).count();
+    assert_eq!((data, done), (1, 3), "{seen:?}");
+    // One byte differs: another head.
+    let other = head.replace('2', "3");
+    let seen = whole(&["GET", "GET"], format!("{head}ok{other}yes").as_bytes(), After::Nothing);
+    assert!(seen.contains(&Seen::Data(1, b"yes".to_vec())), "{seen:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
@@ -354,6 +377,31 @@ proptest! {
         at.sort_unstable();
         let pieces = at.windows(2).map(|two| &bytes[two[0]..two[1]]);
         prop_assert_eq!(&run(&methods, pieces, after), &expected);
+    }
+
+    #[test]
+    fn a_repeated_head_means_what_it_meant(
+        first in any_reply(),
+        second in any_reply(),
+        order in proptest::collection::vec(any::<bool>(), 2..6),
+    ) {
+        // What each reply means to a codec that has seen no other, one after the other until one ends the connection.
+        let mut expected = Vec::new();
+        let (mut methods, mut bytes) = (Vec::new(), Vec::new());
+        for (id, one) in order.iter().enumerate() {
+            let (method, reply) = if *one { &first } else { &second };
+            methods.push(*method);
+            bytes.extend_from_slice(reply);
+            let alone = whole(&[*method], reply, After::Nothing);
+            let ends = alone.iter().any(|seen| matches!(seen, Seen::Drain | Seen::Broken(_)))
+                || !alone.iter().any(|seen| matches!(seen, Seen::Done(..)));
+            if ends {
+                break;
+            }
+            expected.extend(alone.into_iter().map(|seen| renumbered(seen, id as u64)));
+        }
+        let seen = whole(&methods, &bytes, After::Nothing);
+        prop_assert_eq!(&seen[..expected.len().min(seen.len())], &expected[..]);
     }
 
     #[test]

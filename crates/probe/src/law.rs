@@ -12,7 +12,7 @@
 //! | `bimodal:low=100us,high=2ms,share=5%[,seed=1]` | `high` for that share of the requests, else `low` |
 //! | `stall:after=5s,length=1s` | one stop, at the first request so long after the first of all |
 //! | `stall:requests=1000,length=1s` | one stop, at the request after so many |
-//! | `periodic-stall:every=2s,length=100ms[,gap=10ms]` | a stop of `length` inside every `every` of running time |
+//! | `periodic-stall:every=2s,length=100ms[,gap=10ms]` | a stop of `length` in the middle of every `every` of running time |
 //! | `cliff:above=64KiB[,step=200us][,slope=0.1ns/B][,slope_above=0.2ns/B]` | by the size of the reply's body |
 
 mod text;
@@ -92,7 +92,7 @@ pub enum StallPoint {
     AfterRequests(u64),
 }
 
-/// A stop of `length` inside every `every` of running time.
+/// A stop of `length` in the middle of every `every` of running time.
 ///
 /// *Running time* must not count the time the process spends frozen between windows, and a process cannot see its
 /// own freezing. It is therefore built from what a request costs: with bᵢ the moment request i begins, and sᵢ the
@@ -102,10 +102,11 @@ pub enum StallPoint {
 /// S = Σ min(bᵢ₊₁ − bᵢ − sᵢ, gap)
 /// ```
 ///
-/// so a freeze counts as `gap` at most. The k-th stop is made at the first request with S ≥ k · (every − length).
+/// so a freeze counts as `gap` at most. The k-th stop is made at the first request with S ≥ (k − ½) · (every − length).
 /// Running time is R = S + Σ sᵢ: each period is `every − length` of service and one stop of `length`, which is
-/// `every`. What S exceeds a threshold by counts towards the next, so the share does not drift: after any number of
-/// requests the stops number ⌊S / (every − length)⌋.
+/// `every`. The stop lies in the middle of its period, so that a life cut short after any time has had its share of
+/// stops on average: were it at the end, each life would lack half a stop. What S exceeds a threshold by counts towards
+/// the next, so the share does not drift: after any number of requests the stops number ⌊S / (every − length) + ½⌋.
 ///
 /// In closed load on one connection, where a request and its successor begin g ≤ `gap` apart without a stop, a
 /// period holds (every − length) / g requests in `every` of wall time. So throughput is 1/g · (1 − length/every), and

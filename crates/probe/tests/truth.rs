@@ -125,10 +125,10 @@ fn a_periodic_stall_stops_in_each_period() {
     }
     let finished = probe.finish();
     assert_one_at_a_time(&finished.records);
-    // Each gap is longer than 10 ms and counts 10: of the served times 0, 10, 20, 30, 40 ms the third is the first
-    // to reach 15 ms, and the fourth to reach 30 ms.
+    // Each gap is longer than 10 ms and counts 10: of the served times 0, 10, 20, 30, 40 ms the second is the first to
+    // reach 7.5 ms, the fourth 22.5 ms and the fifth 37.5 ms.
     let drawn: Vec<u64> = finished.records.iter().map(|served| served.drawn.as_nanos() / 1_000_000).collect();
-    assert_eq!(drawn, [0, 0, 5, 5, 0]);
+    assert_eq!(drawn, [0, 5, 0, 5, 5]);
 }
 
 #[test]
