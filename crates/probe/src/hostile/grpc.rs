@@ -119,9 +119,6 @@ pub const CASES: &[Case] = &[
         "ends a reply with status 0 and no message",
         || reply([head(), ending(&[("grpc-status", "0")])]),
     ),
-    grpc("grpc-not-protobuf", OneOf(&[Unreadable, Check]), "sends a message that is no protobuf", || {
-        reply([head(), message(&[0xff; 12]), ending(&[("grpc-status", "0")])])
-    }),
     grpc("grpc-reset-mid-message", Every(Reset), "resets the stream in the middle of a message", || {
         reply([head(), Frame::data(&[0, 0, 0, 1, 0, b'x']), Frame::reset(2)])
     }),
