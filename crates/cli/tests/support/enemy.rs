@@ -123,6 +123,13 @@ fn assert_expected(case: &Case, ended: &Ended) {
     }
 }
 
+/// Whether the client does not even come to a session: it says so before any request, as with a refused connection.
+fn refuses_session(case: &Case) -> bool {
+    case.protocol == Protocol::Tls
+        && case.expected != Expected::Ok
+        && case.needs != Some(Needs::NoVerification)
+}
+
 /// One case, from start to end.
 pub fn met(name: &str) {
     let case = hostile::find(name).expect("it is declared");
@@ -131,7 +138,12 @@ pub fn met(name: &str) {
     let ended = load(&world, case, enemy.port);
     assert!(ended.took < ON_TIME, "{ended}");
     assert!(ended.memory_peak_kib < MEMORY_LIMIT_KIB, "{} KiB: {ended}", ended.memory_peak_kib);
-    assert_expected(case, &ended);
+    if refuses_session(case) {
+        ended.assert_error(&["no TLS session with", &format!("127.0.0.1:{}", enemy.port)]);
+        assert!(ended.stdout.is_empty(), "{ended}");
+    } else {
+        assert_expected(case, &ended);
+    }
     enemy.stop();
     world.assert_nothing_left();
 }
