@@ -21,13 +21,15 @@ pub mod proc_parsers;
 pub mod quantity;
 pub mod run_record;
 pub mod service_toml;
+pub mod shape;
+pub mod trace;
 pub mod url;
 
 /// A check by the name of its fuzz target and corpus.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 12] = [
     ("experiment", experiment::check),
     ("gate", gate::check),
     ("http1_reply", http1_reply::check),
@@ -37,5 +39,7 @@ pub const TARGETS: [Target; 10] = [
     ("quantity", quantity::check),
     ("run_record", run_record::check),
     ("service_toml", service_toml::check),
+    ("shape", shape::check),
+    ("trace", trace::check),
     ("url", url::check),
 ];

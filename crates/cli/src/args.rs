@@ -1,8 +1,10 @@
 //! What may be typed. Only typing: meaning is given in the verb's file.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use weighbridge_model::experiment::{Profile, SessionLength, Think, speed};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 
 /// Measures what a design decision costs a networked service: runs the alternatives side by side under the same
@@ -35,7 +37,7 @@ pub enum Color {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Put load on a URL, or weigh two or more URLs against each other.
-    Load(Load),
+    Load(Box<Load>),
     /// Carry out an experiment, or a folder of them, and print the verdicts.
     Run(Run),
     /// Show what `run` would do: the first block exactly, and the rules for the rest.
@@ -52,6 +54,8 @@ pub enum Verb {
     Export(Export),
     /// List the runs in a folder, newest first.
     History(History),
+    /// Hold the generator against probes whose truth is known: its errors, its punctuality, its ceiling.
+    Calibrate(Calibrate),
     /// Say what spoils measurements on this host; `--clean` removes what dead runs left behind.
     Doctor(Doctor),
     /// List, build, start or stop the reference services.
@@ -72,18 +76,21 @@ pub enum Verb {
 #[command(after_help = "Examples:
   weigh load http://127.0.0.1:8080/
   weigh load -c 16 -d 30s -r 5000 http://127.0.0.1:8080/
+  weigh load --profile 'ramp:1000/s..5000/s over 30s' http://127.0.0.1:8080/
+  weigh load --sessions 50 --length geometric:mean=10 --think 20ms http://127.0.0.1:8080/
   weigh load http://127.0.0.1:8080/ http://127.0.0.1:8081/   # the second against the first")]
 pub struct Load {
     /// One URL: closed or open load on it. Two or more: alternated in short windows, the first is the baseline.
     #[arg(required = true, value_name = "URL")]
     pub urls: Vec<String>,
-    /// Connections [default: 1; with --rate 16].
+    /// Connections [default: 1; where requests or sessions arrive 16].
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub connections: Option<u32>,
     /// Threads, each with its share of the connections.
     #[arg(short, long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub threads: u32,
-    /// How long to send (one URL), or measured time in all (several) [default: 10s].
+    /// How long to send (one URL), or measured time in all (several) [default: 10s; of steps, a ramp or a trace once
+    /// through].
     #[arg(short, long, conflicts_with = "requests")]
     pub duration: Option<Nanoseconds>,
     /// How many requests to send in all.
@@ -92,9 +99,39 @@ pub struct Load {
     /// Open load: requests due per second, such as `5000` or `20k/s`. Without it the load is closed.
     #[arg(short, long)]
     pub rate: Option<PerSecond>,
-    /// Law of the gaps between requests of open load.
-    #[arg(long, value_enum, default_value_t = ArrivalLaw::Poisson, requires = "rate")]
-    pub arrivals: ArrivalLaw,
+    /// Rate over time instead of --rate: `steps:1000/s for 10s, 2000/s for 10s`, `ramp:1000/s..5000/s over 30s`,
+    /// `sine:3000/s +- 1000/s every 10s` or `burst:1000/s..5000/s for 200ms every 2s`. Over, it starts again.
+    #[arg(long, value_name = "PROFILE", conflicts_with = "rate")]
+    pub profile: Option<Profile>,
+    /// Open load: arrival times from a file, one a line in seconds, instead of --rate; over, they start again.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "profile", "sessions", "arrivals"])]
+    pub trace: Option<String>,
+    /// Play the trace so many times as fast.
+    #[arg(long, value_name = "FACTOR", requires = "trace", value_parser = speed)]
+    pub speed: Option<f64>,
+    /// Partly open load: sessions due per second. Inside a session the next request is due when the reply came.
+    #[arg(long, value_name = "RATE", conflicts_with_all = ["rate", "profile"], requires = "length")]
+    pub sessions: Option<PerSecond>,
+    /// Requests of a session: `10`, `geometric:mean=10` or `workload`. With --profile, that is of sessions.
+    #[arg(long, value_name = "LENGTH")]
+    pub length: Option<SessionLength>,
+    /// Law of the gaps between arrivals [default: poisson; with --jitter jitter].
+    #[arg(long, value_enum)]
+    pub arrivals: Option<ArrivalLaw>,
+    /// Equal gaps, and each arrival moved by up to this share of a gap to either side, at most 50%.
+    #[arg(long, value_name = "SHARE")]
+    pub jitter: Option<Ratio>,
+    /// Time between a reply and the next request of the same connection or session: `10ms`, `exponential:mean=10ms` or
+    /// `uniform:low=5ms,high=15ms`. Not in open load.
+    #[arg(long, value_name = "TIME")]
+    pub think: Option<Think>,
+    /// A new connection after so many requests on one.
+    #[arg(long, value_name = "REQUESTS", conflicts_with = "no_keepalive")]
+    pub churn: Option<NonZeroU32>,
+    /// One of several kinds of request, `[WEIGHT] METHOD PATH`, such as `9 GET /items/1`; once for each. PATH is added
+    /// to the URL's; a body goes with POST, PUT and PATCH.
+    #[arg(long = "mix", value_name = "REQUEST", conflicts_with = "method")]
+    pub mix: Vec<String>,
     /// Method [default: GET; with a body POST].
     #[arg(short, long)]
     pub method: Option<String>,
@@ -153,6 +190,8 @@ pub enum ArrivalLaw {
     Poisson,
     /// Equal gaps.
     Constant,
+    /// Equal gaps, each arrival moved a little.
+    Jitter,
 }
 
 /// Where and how to print.
@@ -306,6 +345,26 @@ pub struct Doctor {
     /// Format: text or json.
     #[arg(long, default_value = "text", value_name = "FORMAT")]
     pub format: weighbridge_report::Format,
+}
+
+/// Arguments of `weigh calibrate`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh calibrate --generator
+  weigh calibrate --generator --requests 20000 --format json")]
+pub struct Calibrate {
+    /// What to calibrate: the generator, against probes.
+    #[arg(long, required = true)]
+    pub generator: bool,
+    /// Requests for each law and shape of load; 2,000 is the fewest that give a 99th percentile.
+    #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub requests: u64,
+    /// Length of each measurement of punctuality and ceiling.
+    #[arg(long, default_value = "2s")]
+    pub duration: Nanoseconds,
+    /// Where and how to print (text or json).
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// Arguments of `weigh services`.

@@ -37,6 +37,7 @@ fn run(verb: Verb, printer: &Printer) -> anyhow::Result<Exit> {
         Verb::Report(arguments) => verb::report::run(&arguments, printer),
         Verb::Export(arguments) => verb::export::run(&arguments, printer),
         Verb::History(arguments) => verb::history::run(&arguments, printer),
+        Verb::Calibrate(arguments) => verb::calibrate::run(&arguments, printer),
         Verb::Doctor(arguments) => verb::doctor::run(&arguments, printer),
         Verb::Services(arguments) => verb::services::run(&arguments, printer),
         Verb::Probe(arguments) => verb::probe::run(&arguments, printer),

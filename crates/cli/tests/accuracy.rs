@@ -19,6 +19,7 @@ use weighbridge_lab::launch::{Lab, Launch, Ready};
 use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_load::dial::{TcpDial, resolve};
 use weighbridge_load::generator::{Generator, Options, WindowSpec};
+use weighbridge_load::pace::Flow;
 use weighbridge_load::window::{Load, OpenEnd, QUEUE};
 use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::{Arrivals, Experiment, Protocol};
@@ -335,7 +336,7 @@ fn open_windows(port: u16, rate: f64, windows: u64) -> Vec<Vec<RequestRecord>> {
     let mut window = |substream: u64| {
         let end = OpenEnd::BusyCycles(Nanoseconds::from_millis(100));
         let rate = PerSecond::new(rate).unwrap();
-        let load = Load::Open { rate, arrivals: Arrivals::Poisson, queue: QUEUE, end };
+        let load = Load::Open { flow: Flow::steady(rate, Arrivals::Poisson), queue: QUEUE, end };
         let spec = WindowSpec { substream, load, recording: Recording::Exact };
         let mut samples = Vec::new();
         let report =

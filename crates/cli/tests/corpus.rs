@@ -63,6 +63,8 @@ replays!(
     quantity,
     run_record,
     service_toml,
+    shape,
+    trace,
     url,
 );
 

@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 
 use clap::{CommandFactory, Parser};
 use weighbridge_judge::{Cores, Placement, Question, Run, summarise};
-use weighbridge_model::experiment::{Arrivals, Experiment, LoadModel, WorkloadSpec};
+use weighbridge_model::experiment::{Arrivals, Experiment, Flow, LoadModel, Think, WorkloadSpec};
 use weighbridge_model::quantity::{Nanoseconds, Ratio, Timestamp};
 use weighbridge_model::record::{
     ErrorCounts, LoopHealth, OperationFigures, OperationId, PointId, ServiceFacts, Tallies, Traffic,
@@ -333,7 +333,8 @@ fn wrong_experiments_are_refused_in_the_documented_words() {
 
 #[test]
 fn every_word_that_is_read_is_documented() {
-    let source = read("crates/model/src/experiment/read.rs");
+    let files = ["read", "load", "spell"].map(|file| read(&format!("crates/model/src/experiment/{file}.rs")));
+    let source = files.concat();
     let page = read("docs/EXPERIMENT.md");
     let is_word =
         |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
@@ -365,15 +366,16 @@ fn documented_defaults_of_the_load_are_those_of_the_code() {
         Experiment::parse("minimal", &whole(&text)).expect("a minimal experiment").points[0].load.clone()
     };
     let (closed, open) = (of(""), of("model = \"open\"\nrate = 100"));
-    assert_eq!((default("## Load", "model").as_str(), closed.model), ("closed", LoadModel::Closed));
-    assert!(matches!(open.model, LoadModel::Open { arrivals: Arrivals::Poisson, .. }));
+    assert_eq!((default("## Load", "model").as_str(), &closed.model), ("closed", &LoadModel::Closed));
+    assert!(matches!(open.model.flow(), Some(Flow::Law { arrivals: Arrivals::Poisson, .. })));
     assert_eq!(default("## Load", "arrivals"), "poisson");
     let connections = [closed.connections, open.connections].map(|count| count.to_string());
     assert_eq!(defaults("## Load", "connections"), connections);
     assert_eq!(default("## Load", "in_flight"), closed.in_flight.to_string());
     assert_eq!(default("## Load", "timeout").parse(), Ok(closed.timeout));
     assert_eq!(default("## Load", "warmup").parse(), Ok(closed.warmup));
-    assert_eq!(default("## Load", "keep_alive"), closed.keep_alive.to_string());
+    assert_eq!((closed.think, closed.churn), (Think::None, None));
+    assert_eq!(default("## Load", "keep_alive"), closed.keep_alive().to_string());
 }
 
 #[test]

@@ -11,12 +11,12 @@ use weighbridge_judge::thresholds::WARM_UP_LEAST;
 use weighbridge_lab::clock::{ClockReading, ClockWatch, monotonic_now};
 use weighbridge_lab::cputime::{CpuTimes, steal_share};
 use weighbridge_load::generator::{self, ConnectError, Trouble, WindowSpec};
-use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
+use weighbridge_load::window::{Load, OpenEnd, Stop};
 use weighbridge_load::{KeepAlive, Recording, Settings};
 use weighbridge_model::event::Event;
-use weighbridge_model::experiment::{Experiment, LoadModel, LoadSpec, Point};
+use weighbridge_model::experiment::{Experiment, LoadSpec, Point};
 use weighbridge_model::plan::Plan;
-use weighbridge_model::quantity::{Nanoseconds, Ratio};
+use weighbridge_model::quantity::{Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::{
     ErrorCounts, PointId, RoleCpu, RoleMemory, Tallies, TrialRecord, VariantId, Void, WindowEnd,
     WindowFigures, WindowKind, WindowRecord,
@@ -28,6 +28,7 @@ use crate::answers::{self, AnswerError, Asked};
 use crate::client::Client;
 use crate::control::{Ask, Control};
 use crate::hook::{self, CallOff, HookError};
+use crate::shape::{Shape, Slice};
 use crate::times::BlockTimes;
 
 /// Shortest lead-in after a switch, as time at the variant's own pace.
@@ -103,6 +104,8 @@ pub(crate) struct BlockResult {
 /// Everything that blocks of a run have in common.
 pub(crate) struct Bench<'a> {
     pub experiment: &'a Experiment,
+    /// The load of each point.
+    pub shapes: &'a [Shape],
     pub plan: Plan,
     pub recipes: &'a [Recipe],
     pub stage: Stage<'a>,
@@ -407,7 +410,7 @@ impl<'a, 'b> Block<'a, 'b> {
                             round: history.len() as u32,
                             position: 0,
                         };
-                        let load = Load::Closed(Stop::Count(requests));
+                        let load = self.bench.shapes[id.index()].closed(Stop::Count(requests));
                         let figures = self.window(index, place, load, None, Vec::new())?;
                         history.push(WarmWindow {
                             requests: figures.requests,
@@ -443,9 +446,11 @@ impl<'a, 'b> Block<'a, 'b> {
         let point = &self.bench.experiment.points[id.index()];
         let rule = self.window_rule(point);
         let paces: Vec<Pace> = bound.iter().map(|bound| bound.pace).collect();
-        let pairing = match point.load.model {
-            LoadModel::Closed => rule.closed(&paces),
-            LoadModel::Open { rate, .. } => rule.open(rate, &paces),
+        let shape = &self.bench.shapes[id.index()];
+        let rate = shape.request_rate();
+        let pairing = match rate {
+            None => rule.closed(&paces),
+            Some(rate) => rule.open(rate, &paces),
         };
         let few = "a window holds fewer than 200 requests: raise the rate or the connections, or read costs with care";
         let (extent, warning) = match pairing {
@@ -459,9 +464,9 @@ impl<'a, 'b> Block<'a, 'b> {
             Pairing::Sequential { extent } => (extent, Some(few)),
             // Request-by-request interleaving is not carried out yet; the longest window allowed is.
             Pairing::Requests => {
-                let extent = match point.load.model {
-                    LoadModel::Closed => Extent::Requests(slots(&point.load)),
-                    LoadModel::Open { .. } => Extent::Time(rule.longest()),
+                let extent = match rate {
+                    None => Extent::Requests(slots(&point.load)),
+                    Some(_) => Extent::Time(rule.longest()),
                 };
                 (extent, Some(few))
             }
@@ -469,7 +474,10 @@ impl<'a, 'b> Block<'a, 'b> {
         if let Some(text) = warning.filter(|_| self.number == 0) {
             (self.emit)(Event::Warning { text: text.to_owned() });
         }
-        extent
+        match extent {
+            Extent::Time(time) => Extent::Time(shape.fitted(time)),
+            requests @ Extent::Requests(_) => requests,
+        }
     }
 
     /// Rounds until the time is filled; returns the time that they took.
@@ -480,7 +488,11 @@ impl<'a, 'b> Block<'a, 'b> {
         extent: Extent,
         time: Nanoseconds,
     ) -> Result<RoundHistory, Cut> {
-        let rule = RoundRule { time, variants: self.actors.len() };
+        let passage = match extent {
+            Extent::Time(window) => self.bench.shapes[point.index()].slices(window),
+            Extent::Requests(_) => 1,
+        };
+        let rule = RoundRule { time, variants: self.actors.len(), passage };
         let mut history = RoundHistory::default();
         while let RoundStep::Round { of } = rule.next(history) {
             let began = monotonic_now();
@@ -526,7 +538,7 @@ impl<'a, 'b> Block<'a, 'b> {
         let lead_place = Place { kind: WindowKind::LeadIn, ..place };
         let lead = self.window(index, lead_place, Load::Closed(Stop::Count(lead_in)), None, Vec::new())?;
         let tallies = (place.kind == WindowKind::Measured).then(|| self.take_tallies(index, place.point));
-        let window = measured_load(&load, extent);
+        let window = measured_load(&self.bench.shapes[place.point.index()], extent, place);
         let figures = self.window(index, place, window, tallies, Vec::new())?;
         let after = self.actors[index].cpu();
         self.actors[index].freeze()?;
@@ -684,22 +696,28 @@ pub(crate) fn settings(load: &LoadSpec) -> Settings {
         connections: load.connections,
         in_flight: load.in_flight,
         timeout: load.timeout,
-        keep_alive: if load.keep_alive { KeepAlive::Reuse } else { KeepAlive::OnePerRequest },
+        keep_alive: load.churn.map_or(KeepAlive::Reuse, KeepAlive::Every),
         ..Settings::default()
     }
 }
 
-fn measured_load(load: &LoadSpec, extent: Extent) -> Load {
-    match (load.model, extent) {
-        (LoadModel::Open { rate, arrivals }, Extent::Time(nominal)) => {
-            Load::Open { rate, arrivals, queue: QUEUE, end: OpenEnd::BusyCycles(nominal) }
+/// The load of one turn. Windows of a profile follow one another through it, round by round, the same for all variants;
+/// a check window begins at its beginning.
+fn measured_load(shape: &Shape, extent: Extent, place: Place) -> Load {
+    match extent {
+        Extent::Time(nominal) => {
+            let slice = match place.kind {
+                WindowKind::Measured => place.round % shape.slices(nominal),
+                WindowKind::WarmUp | WindowKind::LeadIn | WindowKind::Check => 0,
+            };
+            let slice = Slice::from(nominal * u64::from(slice));
+            shape.window(Stop::Time(nominal), OpenEnd::BusyCycles(nominal), slice)
         }
-        (LoadModel::Open { rate, arrivals }, Extent::Requests(count)) => {
-            let nominal = rate.gap().unwrap_or_default() * count;
-            Load::Open { rate, arrivals, queue: QUEUE, end: OpenEnd::BusyCycles(nominal) }
+        Extent::Requests(count) => {
+            let gap = shape.request_rate().and_then(PerSecond::gap).unwrap_or_default();
+            let end = OpenEnd::BusyCycles(gap * count);
+            shape.window(Stop::Count(count), end, Slice::from(Nanoseconds::ZERO))
         }
-        (LoadModel::Closed, Extent::Requests(count)) => Load::Closed(Stop::Count(count)),
-        (LoadModel::Closed, Extent::Time(time)) => Load::Closed(Stop::Time(time)),
     }
 }
 

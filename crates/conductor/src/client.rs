@@ -34,6 +34,11 @@ pub(crate) struct Client {
 impl Client {
     /// Starts the thread, pinned to `core` where one is given. `cut` ends the window that is running.
     pub fn start(core: Option<CoreId>, cut: Arc<AtomicBool>) -> Result<Self, ClientError> {
+        Self::start_with(core, Options { stop: cut, ..Options::default() })
+    }
+
+    /// The same with the loop's options.
+    pub fn start_with(core: Option<CoreId>, options: Options) -> Result<Self, ClientError> {
         let dial = SharedDial::default();
         let (jobs, inbox) = channel::<Job>();
         let (ready, started) = channel();
@@ -42,7 +47,7 @@ impl Client {
             weighbridge_load::own_files();
             // A thread that cannot be pinned still measures; the self-check sees what that does.
             let _ = core.map(pin_current_thread);
-            let made = Generator::new(Box::new(own_dial), Options { stop: cut, ..Options::default() });
+            let made = Generator::new(Box::new(own_dial), options);
             match made {
                 Err(error) => drop(ready.send(Err(error))),
                 Ok(mut generator) => {

@@ -30,6 +30,7 @@ use crate::control::Control;
 use crate::hook::{self, CallOff};
 use crate::question::question;
 use crate::run::{Finished, Options, Prepared, RunError};
+use crate::shape::Shape;
 use crate::single::client_core;
 use crate::times::BlockTimes;
 
@@ -58,6 +59,7 @@ pub(crate) fn measure(
     };
     let mut course = Course {
         experiment,
+        shapes: &prepared.shapes,
         question: question(experiment, Some(&cores), run),
         void_before: judge::gather::Gathered::new(&done).void.len() as u32,
         times: done.chunk_by(|a, b| a.block == b.block).map(BlockTimes::of).collect(),
@@ -129,7 +131,7 @@ impl<'a> Shop<'a> {
 
     pub fn bench<'b>(
         &'b self,
-        experiment: &'b Experiment,
+        (experiment, shapes): (&'b Experiment, &'b [Shape]),
         recipes: &'b [Recipe],
         options: &'b Options,
         rule: BlockRule,
@@ -137,6 +139,7 @@ impl<'a> Shop<'a> {
         let plan = &experiment.plan;
         Bench {
             experiment,
+            shapes,
             plan: Plan::new(plan.seed, experiment.variants.len(), experiment.points.len()),
             recipes,
             stage: Stage { lab: &self.lab, cores: self.cores, logs: self.logs, freeze: plan.freeze },
@@ -177,6 +180,7 @@ fn others() -> Vec<String> {
 /// A run under way.
 struct Course<'a> {
     experiment: &'a Experiment,
+    shapes: &'a [Shape],
     question: judge::Question,
     trials: Vec<TrialRecord>,
     /// Void blocks of before this process.
@@ -236,7 +240,7 @@ impl Course<'_> {
         let budget =
             if options.measured_budget { Budget::Measured(plan.budget) } else { Budget::Whole(plan.budget) };
         let rule = BlockRule { blocks: self.question.blocks, until: plan.until, budget };
-        let outcome = self.blocks(&shop.bench(self.experiment, recipes, options, rule));
+        let outcome = self.blocks(&shop.bench((self.experiment, self.shapes), recipes, options, rule));
         match (outcome, shop.close()) {
             (Ok(()), Err(error)) => self.say(Event::Warning { text: error.to_string() }),
             (outcome, _) => outcome,

@@ -6,6 +6,7 @@
 mod actor;
 mod answers;
 mod block;
+pub mod calibrate;
 mod client;
 pub mod compare;
 pub mod control;
@@ -14,10 +15,11 @@ mod environment;
 mod hook;
 mod question;
 pub mod run;
+pub mod shape;
 pub mod single;
 mod times;
 pub mod verify;
-mod words;
+pub mod words;
 
 pub use control::Control;
 pub use words::conditions;

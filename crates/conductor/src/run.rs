@@ -12,7 +12,7 @@ use weighbridge_lab::guardian::GuardianError;
 use weighbridge_lab::registry::RegistryError;
 use weighbridge_lab::service::Service;
 use weighbridge_model::event::{Event, TimedEvent};
-use weighbridge_model::experiment::{Experiment, LoadModel, Target, Variant};
+use weighbridge_model::experiment::{Experiment, Target, Variant};
 use weighbridge_model::plan::Plan;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::TrialRecord;
@@ -27,6 +27,7 @@ use crate::control::Control;
 use crate::course::{Shop, measure};
 use crate::environment;
 use crate::hook::HookError;
+use crate::shape::{self, Shape, ShapeError};
 
 /// Open load above this against an address that is neither loopback nor private must be allowed explicitly.
 pub const REMOTE_RATE: f64 = 1_000.0;
@@ -95,6 +96,9 @@ pub enum RunError {
     /// A request cannot be rendered.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
+    /// The load cannot be made, or not in windows.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
     /// A block could not be measured.
     #[error(transparent)]
     Block(BlockError),
@@ -179,12 +183,14 @@ fn kept(blocks: usize) -> String {
 }
 
 /// Looks for mistakes that can be seen without starting anything: a service that is in no catalogue, a rate that needs
-/// permission, a value that the environment lacks, a request that cannot be sent.
+/// permission, a trace that cannot be read, a value that the environment lacks, a request that cannot be sent.
 ///
 /// # Errors
 /// [`RunError`], naming the first mistake.
 pub fn check(experiment: &Experiment, options: &Options) -> Result<(), RunError> {
-    check_remote(experiment, options.allow_remote)?;
+    let shapes = shape::shapes(&mut experiment.clone(), options.experiment_folder.as_deref())?;
+    shape::check_windows(experiment, &shapes)?;
+    check_remote(experiment, &shapes, options.allow_remote)?;
     let services = |variant: &Variant| match &variant.target {
         Target::Service { name } => Some(name.clone()),
         _ => None,
@@ -302,7 +308,8 @@ pub fn verify(
         until: None,
         budget: Budget::Whole(plan.budget),
     };
-    let outcome = shop.bench(&prepared.experiment, &prepared.recipes, options, rule).verify();
+    let outcome =
+        shop.bench((&prepared.experiment, &prepared.shapes), &prepared.recipes, options, rule).verify();
     shop.close()?;
     // Kept where a service failed: its output says why.
     if outcome.is_ok() {
@@ -317,6 +324,7 @@ pub fn verify(
 /// An experiment with every variant ready to be started.
 pub(crate) struct Prepared {
     pub experiment: Experiment,
+    pub shapes: Vec<Shape>,
     pub recipes: Vec<Recipe>,
     pub unavailable: Vec<(String, String)>,
 }
@@ -328,6 +336,7 @@ fn prepare(
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<Prepared, RunError> {
     let mut say = |event: Event| sink(&TimedEvent { at: Nanoseconds::ZERO, event });
+    let shapes = shape::shapes(&mut experiment, options.experiment_folder.as_deref())?;
     let wants_catalog = experiment.variants.iter().any(|v| matches!(v.target, Target::Service { .. }));
     let catalog =
         if wants_catalog { Some(find_catalog(options.experiment_folder.as_deref())?) } else { None };
@@ -368,7 +377,7 @@ fn prepare(
         return Err(RunError::NothingLeft(reasons.join("; ")));
     }
     experiment.variants = kept;
-    Ok(Prepared { experiment, recipes, unavailable })
+    Ok(Prepared { experiment, shapes, recipes, unavailable })
 }
 
 /// The variant with its URL's host and port replaced where `--connect-to` says so; the path stays.
@@ -410,9 +419,9 @@ fn build(
     Ok(service)
 }
 
-fn check_remote(experiment: &Experiment, allowed: bool) -> Result<(), RunError> {
-    for point in &experiment.points {
-        let LoadModel::Open { rate, .. } = point.load.model else { continue };
+fn check_remote(experiment: &Experiment, shapes: &[Shape], allowed: bool) -> Result<(), RunError> {
+    for shape in shapes {
+        let Some(rate) = shape.peak_rate() else { continue };
         for variant in &experiment.variants {
             let Target::Url(url) = &variant.target else { continue };
             if rate.get() > REMOTE_RATE && !allowed && is_public(&url.host, url.port) {

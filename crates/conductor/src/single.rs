@@ -1,7 +1,8 @@
 //! One server under one load, without blocks or variants: what `weigh load URL` measures.
 
 use std::net::SocketAddr;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Barrier, Mutex};
 
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::{CoreId, CoreLayout, parse_core_list, pin_current_thread};
@@ -9,18 +10,23 @@ use weighbridge_lab::ports::listener_of;
 use weighbridge_lab::procfs::Pid;
 use weighbridge_load::dial::{ResolveError, TcpDial, resolve};
 use weighbridge_load::generator::{self, ConnectError, Generator, Progress, Trouble, WindowSpec};
-use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
+use weighbridge_load::pace::Part;
+use weighbridge_load::window::{OpenEnd, Stop};
 use weighbridge_load::{Recording, Settings};
-use weighbridge_model::experiment::{LoadModel, LoadSpec, Protocol, Url, WorkloadSpec};
-use weighbridge_model::quantity::{Nanoseconds, PerSecond};
+use weighbridge_model::experiment::{LoadSpec, Protocol, Url, WorkloadSpec};
+use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{Tallies, VariantId, WindowEnd, WindowFigures};
 use weighbridge_workload::{Address, Workload, WorkloadError};
 
 use crate::block::settings;
 use crate::control::{Ask, Control};
+use crate::shape::{Shape, Slice};
 
 /// What is wrong where servers leave the client no core.
 const SHARING: &str = "client and server share a core";
+
+/// Threads that share a flow begin it this long after the last of them is ready.
+const HEAD_START: Nanoseconds = Nanoseconds::from_millis(2);
 
 /// The only variant.
 const VARIANT: VariantId = VariantId(0);
@@ -36,6 +42,8 @@ pub struct Single {
     pub workload: WorkloadSpec,
     /// How to ask; its warm-up is time of load before measuring.
     pub load: LoadSpec,
+    /// The same, ready to be cut into windows.
+    pub shape: Shape,
     /// When to stop.
     pub stop: Stop,
     /// Threads, each with its share of connections, rate and count.
@@ -118,11 +126,11 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
     let (host, port) =
         single.connect_to.clone().unwrap_or_else(|| (single.url.host.clone(), single.url.port));
     let addresses = resolve(&host, port)?;
-    // Several threads are the scheduler's to place.
-    let layout = CoreLayout::detect().ok().filter(|_| threads == 1);
-    let core = layout.as_ref().map(|layout| client_core(layout, &addresses));
-    let sharing = (core == Some(None)).then(|| SHARING.to_owned());
-    let core = core.flatten();
+    let layout = CoreLayout::detect().ok();
+    let cores = layout.as_ref().map(|layout| client_cores(layout, &addresses, threads as usize));
+    // Of several threads for which there are too few cores nothing is said: they are the scheduler's to place.
+    let sharing = (threads == 1 && cores.as_ref().is_some_and(Vec::is_empty)).then(|| SHARING.to_owned());
+    let cores = cores.unwrap_or_default();
     let address = Address { authority: single.url.authority(), base: single.url.path.clone() };
     let environment = |name: &str| std::env::var(name).ok();
     let workload =
@@ -131,7 +139,7 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
     loop {
         // Dropped at the end of each attempt, when it stands still if that was asked.
         let _engaged = single.control.engage();
-        let shares = attempt(single, core, &addresses, &workload, progress);
+        let shares = attempt(single, &cores, &addresses, &workload, progress);
         let cut = shares.as_ref().map_or(true, |shares| shares.iter().any(Shared::is_cut));
         match single.control.ask() {
             Ask::Suspend if cut => {
@@ -163,7 +171,7 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
 /// One window on every thread.
 fn attempt(
     single: &Single,
-    core: Option<CoreId>,
+    cores: &[CoreId],
     addresses: &[SocketAddr],
     workload: &Workload,
     progress: &(dyn Fn(Progress) + Sync),
@@ -176,11 +184,13 @@ fn attempt(
             progress(sum);
         }
     };
+    let start = Start { ready: Barrier::new(single.threads as usize), at: AtomicU64::new(0) };
     std::thread::scope(|scope| {
         let spawn = |thread: u32| {
-            let report = &report;
+            let (report, start) = (&report, &start);
+            let core = cores.get(thread as usize).copied();
             scope.spawn(move || {
-                let share = Share { single, thread };
+                let share = Share { single, thread, start };
                 share.run(core, addresses.to_vec(), workload, &mut |one| report(thread as usize, one))
             })
         };
@@ -208,6 +218,25 @@ fn add_progress(a: Progress, b: Progress) -> Progress {
 struct Share<'a> {
     single: &'a Single,
     thread: u32,
+    start: &'a Start,
+}
+
+/// The common beginning of all threads, so that their parts of a flow fit together.
+struct Start {
+    ready: Barrier,
+    /// Nanoseconds on the monotonic clock.
+    at: AtomicU64,
+}
+
+impl Start {
+    /// Waits until every thread came here, and returns the same moment to each. A thread that failed comes here too.
+    fn meet(&self) -> Timestamp {
+        if self.ready.wait().is_leader() {
+            self.at.store((monotonic_now() + HEAD_START).as_nanos(), Ordering::SeqCst);
+        }
+        self.ready.wait();
+        Timestamp::from_nanos(self.at.load(Ordering::SeqCst))
+    }
 }
 
 /// What one thread measured.
@@ -236,6 +265,25 @@ impl Share<'_> {
         weighbridge_load::own_files();
         // A thread that cannot be pinned still measures; the self-check sees what that does.
         let _ = core.map(pin_current_thread);
+        let prepared = self.prepare(addresses, workload);
+        // Alone it starts at once.
+        let origin = (self.single.threads > 1).then(|| self.start.meet());
+        let mut generator = prepared?;
+        let stop = match self.single.stop {
+            Stop::Count(count) => Stop::Count(self.part(count)),
+            time @ Stop::Time(_) => time,
+        };
+        let mut tallies = Tallies::default();
+        let window = self.window(stop, 1, origin);
+        let mut report = generator.run(VARIANT, &window, &mut tallies, None, Some(progress))?;
+        if report.figures.end == WindowEnd::Aborted && report.figures.ended < report.figures.started {
+            report.figures.ended = monotonic_now();
+        }
+        Ok(Shared { figures: report.figures, tallies, trouble: report.trouble })
+    }
+
+    /// A generator with its connections open and the server warm.
+    fn prepare(&self, addresses: Vec<SocketAddr>, workload: &Workload) -> Result<Generator, SingleError> {
         let options = generator::Options { stop: self.single.control.window.clone(), ..Default::default() };
         let mut generator = Generator::new(Box::new(TcpDial::to(VARIANT, addresses)), options)?;
         let load = &self.single.load;
@@ -244,41 +292,17 @@ impl Share<'_> {
         generator.attach(VARIANT, settings, workload.framing(), workload.sessions());
         generator.connect(VARIANT)?;
         if load.warmup > Nanoseconds::ZERO {
-            let spec = self.window(Stop::Time(load.warmup), 0);
+            let spec = self.window(Stop::Time(load.warmup), 0, None);
             generator.run(VARIANT, &spec, &mut Tallies::default(), None, None)?;
         }
-        let stop = match self.single.stop {
-            Stop::Count(count) => Stop::Count(self.part(count)),
-            time @ Stop::Time(_) => time,
-        };
-        let mut tallies = Tallies::default();
-        let mut report = self.measure(&mut generator, stop, 1, &mut tallies, progress)?;
-        if report.figures.end == WindowEnd::Aborted && report.figures.ended < report.figures.started {
-            report.figures.ended = monotonic_now();
-        }
-        Ok(Shared { figures: report.figures, tallies, trouble: report.trouble })
+        Ok(generator)
     }
 
-    fn measure(
-        &self,
-        generator: &mut Generator,
-        stop: Stop,
-        stream: u64,
-        tallies: &mut Tallies,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<generator::WindowReport, generator::RunError> {
-        generator.run(VARIANT, &self.window(stop, stream), tallies, None, Some(progress))
-    }
-
-    fn window(&self, stop: Stop, stream: u64) -> WindowSpec {
-        let load = match self.single.load.model {
-            LoadModel::Closed => Load::Closed(stop),
-            LoadModel::Open { rate, arrivals } => {
-                let rate = PerSecond::new(rate.get() / f64::from(self.single.threads)).unwrap_or(rate);
-                let end = OpenEnd::Drain { stop, limit: self.single.load.timeout };
-                Load::Open { rate, arrivals, queue: QUEUE, end }
-            }
-        };
+    fn window(&self, stop: Stop, stream: u64, origin: Option<Timestamp>) -> WindowSpec {
+        let end = OpenEnd::Drain { stop, limit: self.single.load.timeout };
+        let part = Part { index: self.thread, of: self.single.threads };
+        let slice = Slice { offset: Nanoseconds::ZERO, part, origin };
+        let load = self.single.shape.window(stop, end, slice);
         // SplitMix64's increment keeps the threads' streams apart.
         let substream = self.single.seed.wrapping_add((u64::from(self.thread) * 2 + stream) << 32);
         WindowSpec { substream, load, recording: Recording::Batched }
@@ -294,12 +318,34 @@ impl Share<'_> {
 /// The core for the client's thread: the last one that no server at these addresses is bound to, or `None` where they
 /// leave none. A server that may run on every core counts for nothing: the scheduler will move it away.
 pub(crate) fn client_core(layout: &CoreLayout, addresses: &[SocketAddr]) -> Option<CoreId> {
+    let (all, bound) = cores_and_bound(layout, addresses);
+    free_core(&all, &bound)
+}
+
+/// All cores, the client's last, and those of each local server that is bound to some of them.
+fn cores_and_bound(layout: &CoreLayout, addresses: &[SocketAddr]) -> (Vec<CoreId>, Vec<Vec<CoreId>>) {
     let all: Vec<CoreId> = layout.service().iter().copied().chain([layout.client()]).collect();
     let local = addresses.iter().filter(|address| address.ip().is_loopback());
     let bound = local.filter_map(|address| allowed_cores(listener_of(address.port()).pid()?));
-    let bound: Vec<Vec<CoreId>> =
-        bound.filter(|cores| !all.iter().all(|core| cores.contains(core))).collect();
-    free_core(&all, &bound)
+    let bound = bound.filter(|cores| !all.iter().all(|core| cores.contains(core))).collect();
+    (all, bound)
+}
+
+/// A core for each of so many threads of the client: the last ones that no server at these addresses is bound to, as long
+/// as one core is left for servers. None at all where there are too few.
+fn client_cores(layout: &CoreLayout, addresses: &[SocketAddr], threads: usize) -> Vec<CoreId> {
+    if threads == 1 {
+        return client_core(layout, addresses).into_iter().collect();
+    }
+    let (all, bound) = cores_and_bound(layout, addresses);
+    free_cores(&all, &bound, threads)
+}
+
+/// The last `threads` of `all` that are in no list of `bound`, one core at least being left over.
+fn free_cores(all: &[CoreId], bound: &[Vec<CoreId>], threads: usize) -> Vec<CoreId> {
+    let taken = |core: &CoreId| bound.iter().any(|cores| cores.contains(core));
+    let free: Vec<CoreId> = all.iter().rev().copied().filter(|core| !taken(core)).take(threads).collect();
+    if free.len() == threads && all.len() > threads { free } else { Vec::new() }
 }
 
 /// The last of `all` that is in no list of `bound`.
@@ -329,5 +375,18 @@ mod tests {
         assert_eq!(free(&[&[0]]), Some(1));
         assert_eq!(free(&[&[1]]), Some(0), "the last core is the server's");
         assert_eq!(free(&[&[0], &[1]]), None, "two servers hold one core each");
+    }
+
+    #[test]
+    fn threads_are_pinned_where_a_core_is_left_for_servers() {
+        let cores = |numbers: &[u32]| numbers.iter().map(|n| CoreId::new(*n)).collect::<Vec<_>>();
+        let free = |all: &[u32], bound: &[&[u32]], threads| {
+            let bound: Vec<_> = bound.iter().map(|list| cores(list)).collect();
+            free_cores(&cores(all), &bound, threads).into_iter().map(CoreId::get).collect::<Vec<_>>()
+        };
+        assert_eq!(free(&[0, 1, 2, 3], &[], 2), [3, 2]);
+        assert_eq!(free(&[0, 1, 2, 3], &[&[3]], 2), [2, 1]);
+        assert_eq!(free(&[0, 1], &[], 2), [] as [u32; 0], "none would be left");
+        assert_eq!(free(&[0, 1, 2, 3], &[&[0, 1]], 3), [] as [u32; 0], "the server's are not ours");
     }
 }

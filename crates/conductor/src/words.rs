@@ -1,6 +1,8 @@
 //! Workload and load in words, for tables and reports.
 
-use weighbridge_model::experiment::{Arrivals, LoadModel, Point, WorkloadSpec};
+use weighbridge_model::experiment::{
+    Arrivals, Flow, LoadModel, LoadSpec, Point, SessionLength, Think, WorkloadSpec,
+};
 use weighbridge_model::quantity::Bytes;
 
 /// What is asked and how, in a line: `pingpong 64 B; closed load, 4 connections`.
@@ -31,15 +33,58 @@ fn load(point: &Point) -> String {
     let flight =
         if load.in_flight == 1 { String::new() } else { format!(" × {} in flight", load.in_flight) };
     let connections = format!("{} connection{plural}{flight}", load.connections);
-    let fresh = if load.keep_alive { "" } else { ", a new connection for each request" };
-    match load.model {
-        LoadModel::Closed => format!("closed load, {connections}{fresh}"),
-        LoadModel::Open { rate, arrivals } => {
-            let law = match arrivals {
-                Arrivals::Constant => "constant",
-                Arrivals::Poisson => "Poisson",
-            };
-            format!("open load, {rate} ({law}), at most {connections}{fresh}")
+    let fresh = churn(load).map_or_else(String::new, |churn| format!(", {churn}"));
+    let think = think(load.think).map_or_else(String::new, |think| format!(", {think}"));
+    match &load.model {
+        LoadModel::Closed => format!("closed load, {connections}{think}{fresh}"),
+        LoadModel::Open { flow: of } => {
+            format!("open load, {}, at most {connections}{fresh}", flow(of))
         }
+        LoadModel::PartlyOpen { flow: of, length } => {
+            let length = match length {
+                SessionLength::Workload => "as the workload has them".to_owned(),
+                SessionLength::Fixed { operations } => format!("{operations} operations each"),
+                SessionLength::Geometric { mean } => format!("{mean} operations each on average"),
+            };
+            format!(
+                "partly open load, sessions at {}, {length}, at most {connections}{think}{fresh}",
+                flow(of)
+            )
+        }
+    }
+}
+
+/// When something arrives, in words: `2000/s (Poisson)`.
+pub fn flow(flow: &Flow) -> String {
+    match flow {
+        Flow::Law { profile, arrivals } => format!("{} ({})", profile.words(), law(*arrivals)),
+        Flow::Trace(spec) if spec.speed == 1.0 => format!("times of `{}`", spec.file),
+        Flow::Trace(spec) => format!("times of `{}` at {} times their speed", spec.file, spec.speed),
+    }
+}
+
+fn law(arrivals: Arrivals) -> String {
+    match arrivals {
+        Arrivals::Constant => "constant".to_owned(),
+        Arrivals::Jitter(share) => format!("jitter {share}"),
+        Arrivals::Poisson => "Poisson".to_owned(),
+    }
+}
+
+/// How long a slot thinks, in words, where it does.
+pub fn think(think: Think) -> Option<String> {
+    match think {
+        Think::None => None,
+        Think::Constant { time } => Some(format!("think time {time}")),
+        Think::Exponential { mean } => Some(format!("think time {mean} on average (exponential)")),
+        Think::Uniform { low, high } => Some(format!("think time {low} to {high}")),
+    }
+}
+
+/// How many requests a connection serves, in words, where that is bounded.
+pub fn churn(load: &LoadSpec) -> Option<String> {
+    match load.churn?.get() {
+        1 => Some("a new connection for each request".to_owned()),
+        n => Some(format!("a new connection every {n} requests")),
     }
 }

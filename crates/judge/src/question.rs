@@ -142,7 +142,7 @@ impl Question {
             label: p.label.clone(),
             load: match p.load.model {
                 LoadModel::Closed => Load::Closed,
-                LoadModel::Open { .. } => Load::Open,
+                LoadModel::Open { .. } | LoadModel::PartlyOpen { .. } => Load::Open,
             },
             operations: p.workload.operations(),
         };

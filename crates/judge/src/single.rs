@@ -2,10 +2,12 @@
 //!
 //! There are no blocks here, so no figure has an interval and nothing is compared.
 
+use std::collections::BTreeSet;
+
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::{
-    ErrorCounts, ErrorKind, Outcome, Tallies, TimeHistogram, Traffic, WindowEnd, WindowFigures,
-    time_histogram,
+    ErrorCounts, ErrorKind, OperationId, Outcome, Tallies, Tally, TimeHistogram, Traffic, WindowEnd,
+    WindowFigures, time_histogram,
 };
 use weighbridge_model::summary::Validity;
 
@@ -32,6 +34,8 @@ pub struct Single {
     pub response: Times,
     /// Done minus sent; a timeout counts as a lower bound.
     pub service: Times,
+    /// The same of each operation, in the order of the workload; empty where there is only one.
+    pub operations: Vec<OperationTimes>,
     /// Kernel's counts on the sockets.
     pub traffic: Traffic,
     /// Connections opened while measuring.
@@ -42,6 +46,23 @@ pub struct Single {
     pub validity: Validity,
     /// What speaks against them.
     pub reasons: Vec<String>,
+}
+
+/// Figures of one of several operations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OperationTimes {
+    /// The operation.
+    pub operation: OperationId,
+    /// Good replies.
+    pub good: u64,
+    /// Failures.
+    pub errors: u64,
+    /// Good replies per second.
+    pub throughput: PerSecond,
+    /// Done minus due; a timeout counts as a lower bound.
+    pub response: Times,
+    /// Done minus sent; a timeout counts as a lower bound.
+    pub service: Times,
 }
 
 /// Statistics of one kind of time.
@@ -70,7 +91,7 @@ pub fn single(windows: &[WindowFigures], tallies: &Tallies, sharing: Option<&str
     let took = windows.iter().map(|w| w.ended).max().unwrap_or_default().since(started);
     // Counted, not subtracted: of a window that was cut short some requests are neither good nor bad.
     let good = tallies.ok().0.len();
-    let (response, service) = histograms(tallies);
+    let (response, service) = histograms(&tallies.entries);
     let mut single = Single {
         requests: sum(|w| w.requests),
         errors,
@@ -80,6 +101,7 @@ pub fn single(windows: &[WindowFigures], tallies: &Tallies, sharing: Option<&str
         throughput: PerSecond::from_count(good, took),
         response: times(&response),
         service: times(&service),
+        operations: operations(tallies, took),
         traffic,
         connects: sum(|w| w.connects),
         lag_p99: (!tallies.lag.is_empty()).then(|| quantile(&tallies.lag, 0.99)),
@@ -94,15 +116,40 @@ pub fn single(windows: &[WindowFigures], tallies: &Tallies, sharing: Option<&str
 }
 
 /// Good replies and timeouts: a request that was given up took at least that long.
-fn histograms(tallies: &Tallies) -> (TimeHistogram, TimeHistogram) {
+fn histograms<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> (TimeHistogram, TimeHistogram) {
     let (mut response, mut service) = (time_histogram(), time_histogram());
-    for tally in &tallies.entries {
+    for tally in tallies {
         if matches!(tally.outcome, Outcome::Ok | Outcome::Error(ErrorKind::Timeout)) {
             crate::gather::add(&mut response, &tally.response);
             crate::gather::add(&mut service, &tally.service);
         }
     }
     (response, service)
+}
+
+/// Each operation by itself, where there are several.
+fn operations(tallies: &Tallies, took: Nanoseconds) -> Vec<OperationTimes> {
+    let each: BTreeSet<OperationId> = tallies.entries.iter().map(|tally| tally.operation).collect();
+    let figures = |operation: OperationId| {
+        let mine = || tallies.entries.iter().filter(move |tally| tally.operation == operation);
+        let (response, service) = histograms(mine());
+        let count = |good: bool| {
+            mine()
+                .filter(|tally| (tally.outcome == Outcome::Ok) == good)
+                .map(|tally| tally.response.len())
+                .sum()
+        };
+        let good = count(true);
+        OperationTimes {
+            operation,
+            good,
+            errors: count(false),
+            throughput: PerSecond::from_count(good, took),
+            response: times(&response),
+            service: times(&service),
+        }
+    };
+    if each.len() < 2 { Vec::new() } else { each.into_iter().map(figures).collect() }
 }
 
 fn quantile(histogram: &TimeHistogram, q: f64) -> Nanoseconds {
@@ -134,7 +181,7 @@ fn check(single: &mut Single, windows: &[WindowFigures], tallies: &Tallies, good
     if good == 0 {
         single.doubt(Validity::Invalid, "no good reply came".to_owned());
     }
-    let response = histograms(tallies).0;
+    let response = histograms(&tallies.entries).0;
     let p50 = quantile(&response, 0.5);
     if let Some(lag) = single.lag_p99 {
         let limit = LAG_FLOOR.max(Nanoseconds::from_nanos((p50.as_nanos() as f64 * LAG_SHARE) as u64));
@@ -146,7 +193,7 @@ fn check(single: &mut Single, windows: &[WindowFigures], tallies: &Tallies, good
         let reason = format!("overloaded: {} requests were due and never sent", single.not_sent);
         single.doubt(Validity::Invalid, reason);
     }
-    let service = quantile(&histograms(tallies).1, 0.5);
+    let service = quantile(&histograms(&tallies.entries).1, 0.5);
     let delay = quantile(&tallies.loop_delay, 0.5);
     if good > 0 && delay.share_of(service).get() > LOOP_DELAY_SHARE {
         let reason =
@@ -208,6 +255,24 @@ mod tests {
         assert!(near(0, 1000.0) && near(1, 1800.0) && near(2, 1980.0));
         assert_eq!(single.response.quantiles[3].1, Err(2), "2 of 2000 lie beyond p99.9");
         assert_eq!((single.validity, single.throughput.get().round()), (Validity::Valid, 2000.0));
+    }
+
+    #[test]
+    fn several_operations_are_told_apart() {
+        let mut tallies = Tallies::default();
+        let other = |done| RequestRecord { operation: OperationId(1), ..record(0, 0, done, Outcome::Ok) };
+        (1..=1000).for_each(|t| tallies.record(&other(t * 1000)));
+        (1..=100).for_each(|_| tallies.record(&record(0, 0, 5_000_000, Outcome::Ok)));
+        tallies.record(&record(0, 0, 1_000, Outcome::Error(ErrorKind::Status)));
+        let errors = ErrorCounts { status: 1, ..ErrorCounts::default() };
+        let single = single(&[window(1101, errors)], &tallies, None);
+        let [first, second] = &single.operations[..] else { panic!("{:?}", single.operations) };
+        assert_eq!((first.operation.0, first.good, first.errors), (0, 100, 1));
+        assert_eq!((second.operation.0, second.good, second.errors), (1, 1000, 0));
+        let p50 = |times: &Times| times.quantiles[0].1.unwrap().as_nanos() as f64;
+        assert!((p50(&first.response) / 5e6 - 1.0).abs() < 0.001);
+        assert!((p50(&second.service) / 5e5 - 1.0).abs() < 0.001);
+        assert_eq!(first.throughput.get() + second.throughput.get(), single.throughput.get());
     }
 
     #[test]

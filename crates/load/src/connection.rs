@@ -36,6 +36,8 @@ pub(crate) enum LaneState {
     Free,
     /// Nothing, and it is in that list.
     Listed,
+    /// Nothing, and it waits for its turn.
+    Thinking,
     /// Its request waits in the output buffer.
     Started,
     /// Its request is on its way.
@@ -50,6 +52,10 @@ pub(crate) struct Lane {
     pub freed: Timestamp,
     /// How the session's last request ended; `None` where the next request opens a session.
     pub reply: Option<Reply>,
+    /// When its next request is due, where it has been decided how long it thinks.
+    pub planned: Option<Timestamp>,
+    /// The request with which its session goes on, where the workload was asked already.
+    pub onward: Option<RequestId>,
     request: RequestId,
     operation: OperationId,
     due: Timestamp,
@@ -137,6 +143,8 @@ pub(crate) struct Connection {
     pub opened: Timestamp,
     /// Requests started on it since then.
     pub started: u64,
+    /// Requests that it may serve.
+    pub limit: u64,
     /// Lanes whose request is in `out` and whose send time is not taken yet.
     fresh: Vec<u32>,
     life: Life,
@@ -155,6 +163,8 @@ impl Lane {
             state: LaneState::Free,
             freed: start,
             reply: None,
+            planned: None,
+            onward: None,
             request: RequestId(0),
             operation: OperationId(0),
             due: start,
@@ -169,6 +179,7 @@ impl Lane {
         let sent = if was_sent { self.sent } else { self.due };
         self.state = LaneState::Free;
         self.freed = done;
+        self.planned = None;
         self.reply = Some(Reply { request: self.request, outcome });
         let record = RequestRecord { due: self.due, sent, done, operation: self.operation, outcome };
         Finished { record, lag: was_sent.then(|| self.sent.since(self.sendable)) }
@@ -176,7 +187,11 @@ impl Lane {
 }
 
 /// Continues the lane's session, or opens the next one of the stream.
-fn next_request(sessions: &mut dyn Sessions, slot: u32, reply: Option<Reply>) -> RequestId {
+fn next_request(sessions: &mut dyn Sessions, slot: u32, lane: &mut Lane) -> RequestId {
+    let reply = lane.reply.take();
+    if let Some(onward) = lane.onward.take() {
+        return onward;
+    }
     match reply.map(|reply| sessions.next(slot, &reply)) {
         Some(crate::session::Step::Send(request)) => request,
         Some(crate::session::Step::End) | None => sessions.open(slot),
@@ -196,6 +211,7 @@ impl Connection {
             owes: None,
             opened: Timestamp::default(),
             started: 0,
+            limit: u64::MAX,
             fresh: Vec::with_capacity(in_flight as usize),
             life: Life::Persistent,
             codec: stack.framing.codec(),
@@ -209,6 +225,7 @@ impl Connection {
     pub fn takes_more(&self) -> bool {
         matches!(self.link, Link::Open { .. })
             && self.life == Life::Persistent
+            && self.started < self.limit
             && self.writing == Writing::Free
             && self.out.pending().len() < BATCH_BYTES
             && self.codec.room() > 0
@@ -219,9 +236,10 @@ impl Connection {
         !self.out.is_empty() && self.writing == Writing::Free
     }
 
-    /// Whether the peer announced that it closes and everything outstanding is over.
+    /// Whether nothing more will be sent on it and everything outstanding is over: the peer announced that it closes, or
+    /// it has served what it may.
     pub fn drained(&self) -> bool {
-        self.life == Life::Draining && self.busy == 0
+        (self.life == Life::Draining || self.started >= self.limit) && self.busy == 0
     }
 
     /// Starts the lane's next request, due at `due`. Call [`write`](Self::write) afterwards. A request that the
@@ -229,7 +247,7 @@ impl Connection {
     pub fn start(&mut self, lane_index: u32, due: Timestamp, now: Timestamp, judges: &mut Judges<'_>) {
         let lane = &mut self.lanes[lane_index as usize];
         let slot = judges.slot + lane_index;
-        lane.request = next_request(judges.sessions, slot, lane.reply.take());
+        lane.request = next_request(judges.sessions, slot, lane);
         let rendered = judges.sessions.request(lane.request);
         lane.operation = rendered.operation();
         lane.due = due;
@@ -248,7 +266,7 @@ impl Connection {
     pub fn charge(&mut self, kind: ErrorKind, due: Timestamp, now: Timestamp, judges: &mut Judges<'_>) {
         let lane = &mut self.lanes[0];
         let listed = lane.state;
-        lane.request = next_request(judges.sessions, judges.slot, lane.reply.take());
+        lane.request = next_request(judges.sessions, judges.slot, lane);
         lane.operation = judges.sessions.request(lane.request).operation();
         lane.due = due;
         judges.finished.push(lane.finish(Outcome::Error(kind), now.max(due)));
@@ -411,7 +429,7 @@ impl Connection {
                 LaneState::Sent | LaneState::Started => {
                     finished.push(lane.finish(Outcome::Error(others), now));
                 }
-                LaneState::Free | LaneState::Listed => {}
+                LaneState::Free | LaneState::Listed | LaneState::Thinking => {}
             }
         }
         self.busy = 0;
@@ -450,6 +468,8 @@ impl Connection {
             lane.state = LaneState::Free;
             lane.freed = now;
             lane.reply = None;
+            lane.planned = None;
+            lane.onward = None;
         }
         if let Link::Open { socket } = &self.link {
             self.baseline = sys::traffic(socket.as_fd());

@@ -48,7 +48,7 @@ impl Default for Options {
 }
 
 /// One window of load on one variant.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WindowSpec {
     /// Which seeded stream of requests and arrivals it reads from the start.
     pub substream: u64,
@@ -283,7 +283,7 @@ impl Generator {
         recorder.begin(spec.recording, expected(&spec.load));
         let pool = pool_of(pools, variant).ok_or(RunError::NotAttached(variant))?;
         // Looking at every socket takes time that is none of the window's.
-        pool.begin_window(io, spec.substream, sys::clock());
+        pool.begin_window(io, &spec.load, spec.substream, sys::clock());
         let start = sys::clock();
         pool.free_all(start);
         let mut run = Run::new(spec, start, recorder, Outputs { samples, progress });
@@ -333,15 +333,19 @@ fn catch_up(pools: &mut [Option<Pool>], io: &mut Io) -> io::Result<()> {
 
 /// About how many requests a window will have, as far as that can be known.
 fn expected(load: &Load) -> u64 {
-    match *load {
-        Load::Closed(Stop::Count(count)) => count,
-        Load::Closed(Stop::Time(_)) => 0,
-        Load::Open { rate, end, .. } => match end {
-            OpenEnd::Drain { stop: Stop::Count(count), .. } => count,
-            OpenEnd::BusyCycles(time) | OpenEnd::Drain { stop: Stop::Time(time), .. } => {
-                (rate.get() * time.as_secs_f64() * 1.5) as u64
-            }
+    let arriving = |rate: f64, end: &OpenEnd| match end {
+        OpenEnd::Drain { stop: Stop::Count(count), .. } => *count,
+        OpenEnd::BusyCycles(time) | OpenEnd::Drain { stop: Stop::Time(time), .. } => {
+            (rate * time.as_secs_f64() * 1.5) as u64
+        }
+    };
+    match load {
+        Load::Closed(stop) | Load::Thinking { stop, .. } => match stop {
+            Stop::Count(count) => *count,
+            Stop::Time(_) => 0,
         },
+        Load::Open { flow, end, .. } => arriving(flow.mean(), end),
+        Load::PartlyOpen { flow, end, length, .. } => arriving(flow.mean() * length.mean(), end),
     }
 }
 
@@ -408,7 +412,7 @@ impl<'a, 'p> Run<'a, 'p> {
 
     /// Waits for events from `now` on, at most until something is due.
     fn wait(&mut self, pool: &Pool, io: &mut Io, options: &Options, now: Timestamp) -> io::Result<usize> {
-        let due = self.window.wake(now, pool.slots());
+        let due = self.window.wake(now, pool.slots(), pool.turns.next());
         let others = pool.housekeeping_at.min(now + NAP);
         let until = due.map_or(others, |due| due.min(others));
         let time = until.since(now);
@@ -494,6 +498,7 @@ impl<'a, 'p> Run<'a, 'p> {
             }
             self.recorder.request(record, self.outputs.samples.as_deref_mut());
         }
+        self.window.leave(std::mem::take(&mut pool.left));
         self.last_done = self.last_done.max(last);
         last
     }

@@ -1,7 +1,7 @@
 //! The generator: when to send, how to talk, what happened.
 //!
 //! One event loop per thread carries out one window of load after another. Four parts know nothing of each other:
-//! *when to send and when to stop* ([`window`], [`pace`]: state machines with time as an argument), *how to talk*
+//! *when to send and when to stop* ([`window`], [`pace`], [`turns`]: state machines with time as an argument), *how to talk*
 //! ([`codec`], [`http1`], [`request`]: bytes in, events out), *what to say and what to expect* ([`session`]: traits
 //! that workloads implement) and *what to record*. [`generator`] joins them to sockets that a [`dial`] begins.
 //!
@@ -16,10 +16,12 @@ pub mod generator;
 pub mod http1;
 pub mod pace;
 mod pool;
+pub mod profile;
 mod recorder;
 pub mod request;
 pub mod session;
 mod sys;
+pub mod turns;
 pub mod window;
 
 pub use generator::Generator;

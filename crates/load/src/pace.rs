@@ -1,74 +1,242 @@
 //! Arrival times of open load: an endless, seeded, strictly replayable schedule.
 //!
 //! Each time is computed from the schedule's start, never from the clock, so lateness in sending does not move what
-//! follows. It refuses to know what was sent.
+//! follows. A law draws arrivals at unit rate; a profile stretches them by the inverse of its cumulative rate (the
+//! time change of a Poisson process, exact, without thinning), so that every law goes with every profile. It refuses
+//! to know what was sent.
+
+use std::sync::Arc;
 
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use weighbridge_model::experiment::Arrivals;
+use weighbridge_model::experiment::{Arrivals, Profile};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
+use weighbridge_model::trace::Trace;
+
+use crate::profile::Cumulative;
 
 /// Which of the generator's random streams the arrivals are drawn from, so that a workload seeding the same
 /// generator with the same substream shares no number with them.
 const STREAM: u64 = 0x6172_7269_7661_6c73;
 
+/// When something arrives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Flow {
+    /// What decides it.
+    pub source: Source,
+    /// How far into its profile or trace a window begins.
+    pub offset: Nanoseconds,
+    /// Which part of it this generator carries.
+    pub part: Part,
+    /// When it begins, where that is not the window's start: threads that share a flow share its beginning.
+    pub origin: Option<Timestamp>,
+}
+
+/// What decides when something arrives.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// A law of the gaps on a profile of the rate.
+    Law {
+        /// Arrivals per second over time.
+        profile: Profile,
+        /// Law of the gaps.
+        arrivals: Arrivals,
+    },
+    /// Recorded times, played `speed` times as fast and again when they are over.
+    Trace {
+        /// The times.
+        trace: Arc<Trace>,
+        /// Above zero.
+        speed: f64,
+    },
+}
+
+/// One of several equal parts of a flow. Laws that draw nothing, jitter and traces are dealt out arrival by arrival,
+/// so that the parts together are the whole; Poisson arrivals are drawn at the part's rate, whose superposition is
+/// the whole's law.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// From 0.
+    pub index: u32,
+    /// At least 1.
+    pub of: u32,
+}
+
+impl Part {
+    /// All of it.
+    pub const WHOLE: Self = Self { index: 0, of: 1 };
+}
+
+impl Flow {
+    /// A flow from its beginning.
+    pub const fn new(source: Source) -> Self {
+        Self { source, offset: Nanoseconds::ZERO, part: Part::WHOLE, origin: None }
+    }
+
+    /// A law at a constant rate.
+    pub const fn steady(rate: PerSecond, arrivals: Arrivals) -> Self {
+        Self::new(Source::Law { profile: Profile::Constant { rate }, arrivals })
+    }
+
+    /// Mean arrivals per second of this part.
+    pub fn mean(&self) -> f64 {
+        let whole = match &self.source {
+            Source::Law { profile, .. } => profile.mean().get(),
+            Source::Trace { trace, speed } => trace.mean().get() * speed,
+        };
+        whole / f64::from(self.part.of.max(1))
+    }
+
+    /// After this time it starts again; `None` where it is always the same.
+    pub fn length(&self) -> Option<Nanoseconds> {
+        match &self.source {
+            Source::Law { profile, .. } => profile.length(),
+            Source::Trace { trace, speed } => {
+                Some(Nanoseconds::from_nanos((trace.length().as_nanos() as f64 / speed).round() as u64))
+            }
+        }
+    }
+}
+
 /// The arrival times of one window.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     start: Timestamp,
-    /// Mean gap in nanoseconds; infinite at rate 0.
-    gap: f64,
-    law: Law,
+    /// Nanoseconds that the window begins into the profile or trace.
+    offset: f64,
+    /// The last arrival in nanoseconds: rounding must not turn two around that are closer than a nanosecond.
+    last: u64,
+    form: Form,
 }
 
-/// The law of the gaps and what it must remember.
+#[derive(Debug, Clone)]
+enum Form {
+    /// Nothing arrives.
+    Never,
+    Law {
+        cumulative: Cumulative,
+        law: Law,
+    },
+    Trace {
+        trace: Arc<Trace>,
+        speed: f64,
+        next: u64,
+        step: u64,
+    },
+}
+
+/// The law of the gaps at unit rate, and what it must remember.
 #[derive(Debug, Clone)]
 enum Law {
-    /// Arrival `k` lies `k` gaps after the start; counting keeps rounding from adding up.
-    Constant { next: u64 },
-    /// The elapsed time is summed in binary64: after an hour its resolution is still below a microsecond's millionth.
-    Poisson { elapsed: f64, random: Box<ChaCha8Rng> },
+    /// Arrival `k` lies at `k`; counting keeps rounding from adding up.
+    Constant { next: u64, step: u64 },
+    /// Arrival `k` lies from `k` to `k + width`, uniformly.
+    Jitter { next: u64, step: u64, width: f64, random: Box<ChaCha8Rng> },
+    /// The elapsed time is summed in binary64: after a billion arrivals its resolution is still a ten-millionth gap.
+    Poisson { elapsed: f64, mean: f64, random: Box<ChaCha8Rng> },
 }
 
 impl Schedule {
-    /// The schedule of `substream` from `start` on. Constant arrivals begin at the start itself, Poisson arrivals
-    /// after an exponential gap.
-    pub fn new(rate: PerSecond, arrivals: Arrivals, substream: u64, start: Timestamp) -> Self {
-        let law = match arrivals {
-            Arrivals::Constant => Law::Constant { next: 0 },
-            Arrivals::Poisson => {
-                let mut random = Box::new(ChaCha8Rng::seed_from_u64(substream));
-                random.set_stream(STREAM);
-                Law::Poisson { elapsed: 0.0, random }
+    /// The schedule of `substream` from `start` on. Constant arrivals begin at the start itself, jittered ones up to
+    /// twice the jitter later, Poisson arrivals after an exponential gap, a trace with its first arrival.
+    pub fn new(flow: &Flow, substream: u64, start: Timestamp) -> Self {
+        let (step, first) = (u64::from(flow.part.of.max(1)), u64::from(flow.part.index));
+        let offset = flow.offset.as_nanos() as f64;
+        let form = match &flow.source {
+            Source::Law { profile, .. } if profile.peak().get() <= 0.0 => Form::Never,
+            Source::Law { profile, arrivals } => {
+                let cumulative = Cumulative::new(profile);
+                let before = cumulative.arrivals_by(offset);
+                let random = || {
+                    let mut random = Box::new(ChaCha8Rng::seed_from_u64(substream));
+                    random.set_stream(STREAM);
+                    random
+                };
+                let next = before.ceil() as u64 + first;
+                let law = match arrivals {
+                    Arrivals::Constant => Law::Constant { next, step },
+                    Arrivals::Jitter(share) => {
+                        Law::Jitter { next, step, width: 2.0 * share.get(), random: random() }
+                    }
+                    Arrivals::Poisson => {
+                        Law::Poisson { elapsed: before, mean: step as f64, random: random() }
+                    }
+                };
+                Form::Law { cumulative, law }
+            }
+            Source::Trace { trace, speed } => {
+                let next = arrivals_before(trace, offset * speed) + first;
+                Form::Trace { trace: Arc::clone(trace), speed: *speed, next, step }
             }
         };
-        Self { start, gap: 1e9 / rate.get(), law }
+        Self { start, offset, last: 0, form }
     }
 
     /// The next arrival, never earlier than the one before; `None` where there is none (rate 0).
     pub fn next_arrival(&mut self) -> Option<Timestamp> {
-        if !self.gap.is_finite() {
-            return None;
-        }
-        let elapsed = match &mut self.law {
-            Law::Constant { next } => {
-                let elapsed = *next as f64 * self.gap;
-                *next += 1;
-                elapsed
-            }
-            Law::Poisson { elapsed, random } => {
-                *elapsed += self.gap * exponential(random);
-                *elapsed
+        let time = match &mut self.form {
+            Form::Never => return None,
+            Form::Law { cumulative, law } => cumulative.time_of(law.next()),
+            Form::Trace { trace, speed, next, step } => {
+                let count = trace.times().len() as u64;
+                let (passage, at) = (*next / count, (*next % count) as usize);
+                *next += *step;
+                // Whole nanoseconds up to here: a trace at its own speed is played exactly.
+                let nanos = trace.length() * passage + trace.times()[at];
+                if *speed == 1.0 {
+                    let late = nanos.as_nanos().saturating_sub(self.offset as u64);
+                    return Some(self.start + Nanoseconds::from_nanos(late));
+                }
+                nanos.as_nanos() as f64 / *speed
             }
         };
-        Some(self.start + Nanoseconds::from_nanos(elapsed.round() as u64))
+        let since = (time - self.offset).max(0.0);
+        if !since.is_finite() {
+            return None;
+        }
+        self.last = self.last.max(since.round() as u64);
+        Some(self.start + Nanoseconds::from_nanos(self.last))
     }
+}
+
+impl Law {
+    /// The next arrival at unit rate.
+    fn next(&mut self) -> f64 {
+        match self {
+            Self::Constant { next, step } => {
+                let at = *next;
+                *next += *step;
+                at as f64
+            }
+            Self::Jitter { next, step, width, random } => {
+                let at = *next;
+                *next += *step;
+                at as f64 + *width * unit(random)
+            }
+            Self::Poisson { elapsed, mean, random } => {
+                *elapsed += *mean * exponential(random);
+                *elapsed
+            }
+        }
+    }
+}
+
+/// Arrivals of a trace in its first `time` nanoseconds, played again and again.
+fn arrivals_before(trace: &Trace, time: f64) -> u64 {
+    let length = trace.length().as_nanos();
+    let time = time as u64;
+    let within = trace.times().partition_point(|arrival| arrival.as_nanos() < time % length);
+    time / length * trace.times().len() as u64 + within as u64
+}
+
+/// A draw from [0, 1).
+fn unit(random: &mut ChaCha8Rng) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// A draw from the exponential law of mean 1, by inversion: −ln U with U uniform on (0, 1], so never infinite.
 fn exponential(random: &mut ChaCha8Rng) -> f64 {
-    let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
-    -uniform.ln()
+    -(1.0 - unit(random)).ln()
 }
 
 #[cfg(test)]
@@ -77,7 +245,11 @@ mod tests {
 
     fn arrivals(law: Arrivals, rate: f64, substream: u64, count: usize) -> Vec<u64> {
         let rate = PerSecond::new(rate).expect("a rate");
-        let mut schedule = Schedule::new(rate, law, substream, Timestamp::from_nanos(0));
+        times(&Flow::steady(rate, law), substream, count)
+    }
+
+    fn times(flow: &Flow, substream: u64, count: usize) -> Vec<u64> {
+        let mut schedule = Schedule::new(flow, substream, Timestamp::from_nanos(0));
         (0..count).map_while(|_| schedule.next_arrival()).map(Timestamp::as_nanos).collect()
     }
 
@@ -105,15 +277,73 @@ mod tests {
 
     #[test]
     fn a_substream_replays_and_another_differs() {
-        let times = |substream| arrivals(Arrivals::Poisson, 10.0, substream, 100);
-        assert_eq!(times(1), times(1));
-        assert_ne!(times(1), times(2));
-        assert!(times(1).is_sorted());
+        for law in [Arrivals::Poisson, Arrivals::Jitter(Arrivals::JITTER)] {
+            let times = |substream| arrivals(law, 10.0, substream, 100);
+            assert_eq!(times(1), times(1));
+            assert_ne!(times(1), times(2));
+            assert!(times(1).is_sorted());
+        }
     }
 
     #[test]
     fn rate_zero_has_no_arrivals() {
         assert!(arrivals(Arrivals::Poisson, 0.0, 1, 10).is_empty());
         assert!(arrivals(Arrivals::Constant, 0.0, 1, 10).is_empty());
+    }
+
+    #[test]
+    fn slices_of_a_profile_are_the_profile() {
+        for profile in ["steps:300/s for 1s, 0/s for 1s, 70/s for 1s", "ramp:0/s..500/s over 3s"] {
+            let profile: Profile = profile.parse().expect("a profile");
+            let mut flow = Flow::new(Source::Law { profile, arrivals: Arrivals::Constant });
+            let whole = times(&flow, 1, 2_000);
+            let mut slices = Vec::new();
+            for slice in 0..30u64 {
+                flow.offset = Nanoseconds::from_millis(slice * 137);
+                let from = flow.offset.as_nanos();
+                slices.extend(
+                    times(&flow, 1, 500)
+                        .into_iter()
+                        .map(|at| at + from)
+                        .filter(|at| *at < from + 137_000_000),
+                );
+            }
+            assert_eq!(slices, whole[..slices.len()]);
+            assert!(slices.len() > 400);
+        }
+    }
+
+    #[test]
+    fn parts_of_a_flow_are_the_flow() {
+        let trace = Arc::new(Trace::parse("t", "0\n0.5\n0.7\n3\n").expect("a trace"));
+        let ramp: Profile = "ramp:10/s..500/s over 3s".parse().expect("a profile");
+        for source in [
+            Source::Law { profile: ramp, arrivals: Arrivals::Constant },
+            Source::Trace { trace: Arc::clone(&trace), speed: 1.0 },
+            Source::Trace { trace, speed: 3.7 },
+        ] {
+            let mut flow = Flow::new(source);
+            let whole = times(&flow, 1, 300);
+            let mut parts = Vec::new();
+            for index in 0..3 {
+                flow.part = Part { index, of: 3 };
+                parts.extend(times(&flow, 1, 100));
+            }
+            parts.sort_unstable();
+            assert_eq!(parts, whole);
+        }
+    }
+
+    #[test]
+    fn a_trace_is_played_exactly_again_and_at_its_speed() {
+        let trace = Arc::new(Trace::parse("t", "5\n5.000000001\n7\n").expect("a trace"));
+        let flow = Flow::new(Source::Trace { trace: Arc::clone(&trace), speed: 1.0 });
+        // Mean gap 1 s, so a passage takes 3 s.
+        let second = 1_000_000_000;
+        assert_eq!(times(&flow, 1, 6), [0, 1, 2 * second, 3 * second, 3 * second + 1, 5 * second]);
+        let fast = Flow::new(Source::Trace { trace, speed: 2.0 });
+        assert_eq!(times(&fast, 9, 6), [0, 1, second, 3 * second / 2, 3 * second / 2 + 1, 5 * second / 2]);
+        let slice = Flow { offset: Nanoseconds::from_secs(4), ..flow };
+        assert_eq!(times(&slice, 1, 2), [second, 2 * second]);
     }
 }

@@ -2,8 +2,11 @@
 //!
 //! It carries out what the window allows and reports what is over; it keeps no histograms and never waits.
 
+mod turning;
+
 use std::collections::VecDeque;
 use std::io;
+use std::num::NonZeroU32;
 use std::os::fd::AsFd;
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
@@ -15,7 +18,8 @@ use crate::dial::{AfterFailure, Dial};
 use crate::request::Framing;
 use crate::session::Sessions;
 use crate::sys::{self, Epoll, Readiness};
-use crate::window::{Slots, Window};
+use crate::turns::Turns;
+use crate::window::{Load, Slots, Window};
 
 /// Shortest wait before a failed connection is opened again, so that a refusing server does not spin the loop.
 const BACKOFF_FIRST: Nanoseconds = Nanoseconds::from_millis(1);
@@ -33,14 +37,20 @@ const STILLBORN: Nanoseconds = Nanoseconds::from_secs(1);
 /// Size of the buffer all connections are read into.
 const READ_BUFFER: usize = 256 * 1024;
 
-/// Whether a connection serves more than one request.
+/// How many requests a connection serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KeepAlive {
     /// Until the server closes it.
     #[default]
     Reuse,
+    /// So many each; then the client closes it, once they are all answered, and opens another. Requests that wait for
+    /// that are due meanwhile, so the connect is in their response time, and not in their service time.
+    Every(NonZeroU32),
+}
+
+impl KeepAlive {
     /// One request each; the next one opens its own.
-    OnePerRequest,
+    pub const ONE_PER_REQUEST: Self = Self::Every(NonZeroU32::MIN);
 }
 
 /// How one variant's connections are used.
@@ -48,13 +58,13 @@ pub enum KeepAlive {
 pub struct Settings {
     /// Connections, at least 1.
     pub connections: u32,
-    /// Requests outstanding per connection, at least 1 (and 1 where a connection serves only one).
+    /// Requests outstanding per connection, at least 1 (and no more than a connection serves).
     pub in_flight: u32,
     /// After this a request failed.
     pub timeout: Nanoseconds,
     /// After this a connect failed.
     pub connect_timeout: Nanoseconds,
-    /// Whether a connection serves more than one request.
+    /// How many requests a connection serves.
     pub keep_alive: KeepAlive,
     /// How long a window that only replies can end may go without a single reply before it is given up.
     pub patience: Nanoseconds,
@@ -140,6 +150,10 @@ pub(crate) struct Pool {
     pub connects: u64,
     /// The last failure to connect since the caller last took it.
     pub connect_failure: Option<io::Error>,
+    /// Think times and sessions of the slots.
+    pub turns: Turns,
+    /// Sessions that ended since the caller last took them.
+    pub left: u64,
     sessions: Box<dyn Sessions>,
     connections: Vec<Connection>,
     /// Slots that can take a request, the longest free first.
@@ -151,6 +165,8 @@ pub(crate) struct Pool {
     /// Connections whose failure waits to be charged to a request.
     owed: VecDeque<u32>,
     closed_traffic: Traffic,
+    /// When the window was prepared.
+    begun: Timestamp,
 }
 
 /// How a connection was lost.
@@ -171,15 +187,21 @@ impl Pool {
         stack: &Stack,
         mut sessions: Box<dyn Sessions>,
     ) -> Self {
-        let in_flight = match settings.keep_alive {
-            KeepAlive::Reuse => settings.in_flight.max(1),
-            KeepAlive::OnePerRequest => 1,
+        let (in_flight, limit) = match settings.keep_alive {
+            KeepAlive::Reuse => (settings.in_flight.max(1), u64::MAX),
+            KeepAlive::Every(requests) => {
+                (settings.in_flight.clamp(1, requests.get()), u64::from(requests.get()))
+            }
         };
         let settings = Settings { connections: settings.connections.max(1), in_flight, ..settings };
         let slots = settings.connections * settings.in_flight;
         sessions.prepare(slots);
-        let connections =
-            (0..settings.connections).map(|_| Connection::new(stack, settings.in_flight)).collect();
+        let connection = |_| {
+            let mut connection = Connection::new(stack, settings.in_flight);
+            connection.limit = limit;
+            connection
+        };
+        let connections = (0..settings.connections).map(connection).collect();
         Self {
             variant,
             settings,
@@ -188,6 +210,8 @@ impl Pool {
             housekeeping_at: Timestamp::default(),
             connects: 0,
             connect_failure: None,
+            turns: Turns::new(),
+            left: 0,
             sessions,
             connections,
             ready: VecDeque::with_capacity(slots as usize),
@@ -195,13 +219,17 @@ impl Pool {
             again: VecDeque::with_capacity(settings.connections as usize),
             owed: VecDeque::with_capacity(settings.connections as usize),
             closed_traffic: Traffic::default(),
+            begun: Timestamp::default(),
         }
     }
 
-    /// Prepares for a window that starts at `now` and reads `substream`.
-    pub fn begin_window(&mut self, io: &mut Io, substream: u64, now: Timestamp) {
+    /// Prepares for a window of `load` that starts at `now` and reads `substream`.
+    pub fn begin_window(&mut self, io: &mut Io, load: &Load, substream: u64, now: Timestamp) {
         self.sessions.rewind(substream);
+        self.turns.begin(load, self.settings.connections * self.settings.in_flight, substream);
+        self.left = 0;
         self.demand = Demand::Running;
+        self.begun = now;
         self.housekeeping_at = now;
         self.connects = 0;
         self.closed_traffic = Traffic::default();
@@ -225,8 +253,10 @@ impl Pool {
     /// Moves the window's start to `now`: every lane became free then.
     pub fn free_all(&mut self, now: Timestamp) {
         for lane in self.connections.iter_mut().flat_map(|connection| connection.lanes.iter_mut()) {
+            lane.planned = lane.planned.map(|due| due + now.since(lane.freed));
             lane.freed = now;
         }
+        self.turns.shift(now.since(self.begun));
     }
 
     /// Ends the window: returns the traffic of all sockets since it began.
@@ -315,9 +345,7 @@ impl Pool {
             Received::Ended => self.lose(io, index, Loss::Failed(ErrorKind::Reset)),
             Received::Broken(kind) => self.lose(io, index, Loss::Failed(kind)),
             received => {
-                let one_served =
-                    self.settings.keep_alive == KeepAlive::OnePerRequest && self.finished.len() > before;
-                if connection.drained() || (one_served && connection.busy == 0) {
+                if connection.drained() {
                     return self.lose(io, index, Loss::Spent);
                 }
                 if connection.has_output() {
@@ -345,10 +373,13 @@ impl Pool {
 
     /// Puts every free lane of an open connection into the ready list.
     fn list_all(&mut self, index: usize) {
-        let connection = &mut self.connections[index];
-        if !matches!(connection.link, Link::Open { .. }) {
+        if !matches!(self.connections[index].link, Link::Open { .. }) {
             return;
         }
+        if self.turns.takes_part() {
+            return self.list_by_turns(index);
+        }
+        let connection = &mut self.connections[index];
         let first = index as u32 * self.settings.in_flight;
         for (lane, slot) in connection.lanes.iter_mut().zip(first..) {
             if lane.state == LaneState::Free {
@@ -363,6 +394,9 @@ impl Pool {
         if !self.owed.is_empty() {
             self.charge(window, now);
         }
+        if self.turns.takes_part() {
+            self.take_turns(window, now);
+        }
         let in_flight = self.settings.in_flight;
         while let Some(&slot) = self.ready.front() {
             let (index, lane) = ((slot / in_flight) as usize, slot % in_flight);
@@ -375,12 +409,20 @@ impl Pool {
             }
             let Some(due) = window.take(now, connection.lanes[lane as usize].freed) else { return };
             self.ready.pop_front();
-            if !connection.has_output() {
-                self.dirty.push_back(index as u32);
-            }
-            let mut judges = judges(&mut *self.sessions, self.settings, index, &mut self.finished);
-            connection.start(lane, due, now, &mut judges);
+            self.turns.open(slot);
+            self.start(slot, due, now);
         }
+    }
+
+    /// Starts the slot's next request.
+    fn start(&mut self, slot: u32, due: Timestamp, now: Timestamp) {
+        let (index, lane) = ((slot / self.settings.in_flight) as usize, slot % self.settings.in_flight);
+        let connection = &mut self.connections[index];
+        if !connection.has_output() {
+            self.dirty.push_back(index as u32);
+        }
+        let mut judges = judges(&mut *self.sessions, self.settings, index, &mut self.finished);
+        connection.start(lane, due, now, &mut judges);
     }
 
     /// Charges failures that happened between requests to the next requests.
@@ -391,8 +433,10 @@ impl Pool {
                 self.owed.pop_front();
                 continue;
             };
-            let Some(due) = window.take(now, connection.lanes[0].freed) else { return };
+            let freed = connection.lanes[0].freed;
+            let Some(due) = self.due_of_charge(index, window, (now, freed)) else { return };
             self.owed.pop_front();
+            let connection = &mut self.connections[index as usize];
             connection.owes = None;
             let mut judges = judges(&mut *self.sessions, self.settings, index as usize, &mut self.finished);
             connection.charge(kind, due, now, &mut judges);
@@ -451,6 +495,9 @@ impl Pool {
                 let cancelled = self.connections[index].cancel(sent_by, now, &mut self.finished);
                 if cancelled == Cancel::Connection {
                     return self.lose(io, index, Loss::TimedOut(sent_by));
+                }
+                if self.connections[index].drained() {
+                    return self.lose(io, index, Loss::Spent);
                 }
                 self.list_all(index);
             }

@@ -32,7 +32,7 @@ pub enum Recording {
 /// The loop's delay for the events of one wait.
 #[derive(Debug, Clone, Copy)]
 struct Delay {
-    nanos: u32,
+    nanos: u64,
     events: u32,
 }
 
@@ -57,7 +57,7 @@ enum Mode {
 #[derive(Debug)]
 struct Held {
     entries: Vec<RequestRecord>,
-    lags: Vec<u32>,
+    lags: Vec<u64>,
     delays: Vec<Delay>,
 }
 
@@ -138,14 +138,14 @@ impl Recorder {
         }
     }
 
-    /// Adds the lateness of one request that was sent; kept up to 4.2 s.
+    /// Adds the lateness of one request that was sent.
     pub fn lag(&mut self, lag: Nanoseconds) {
-        self.held.lags.push(u32::try_from(lag.as_nanos()).unwrap_or(u32::MAX));
+        self.held.lags.push(lag.as_nanos());
     }
 
     /// Adds the delay of one of the `events` of a wait, standing for all of them.
     pub fn loop_delay(&mut self, delay: Nanoseconds, events: u32) {
-        self.held.delays.push(Delay { nanos: u32::try_from(delay.as_nanos()).unwrap_or(u32::MAX), events });
+        self.held.delays.push(Delay { nanos: delay.as_nanos(), events });
         if self.mode == Mode::Spill && self.held.delays.len() >= BATCH {
             self.spill();
         }
@@ -186,7 +186,7 @@ impl Recorder {
             _ => Some(self.exact_figures(total(&self.sums), |_| true)),
         };
         self.scratch.clear();
-        self.scratch.extend(self.held.lags.iter().map(|lag| u64::from(*lag)));
+        self.scratch.extend_from_slice(&self.held.lags);
         let lag_p99 = nearest_rank(&mut self.scratch, 0.99);
         let loop_delay_p50 = self.median_delay();
         self.held.clear();
@@ -254,7 +254,7 @@ impl Recorder {
             below += u64::from(delay.events);
             below * 2 >= events
         });
-        median.map_or(Nanoseconds::ZERO, |delay| Nanoseconds::from_nanos(u64::from(delay.nanos)))
+        median.map_or(Nanoseconds::ZERO, |delay| Nanoseconds::from_nanos(delay.nanos))
     }
 }
 
@@ -280,10 +280,10 @@ impl Held {
         }
         // A histogram's first bucket begins at 1 ns.
         for lag in &self.lags {
-            tallies.lag.saturating_record(u64::from(*lag).max(1));
+            tallies.lag.saturating_record((*lag).max(1));
         }
         for delay in &self.delays {
-            let (value, events) = (u64::from(delay.nanos).max(1), u64::from(delay.events));
+            let (value, events) = (delay.nanos.max(1), u64::from(delay.events));
             tallies.loop_delay.saturating_record_n(value, events);
         }
     }

@@ -6,11 +6,11 @@
 
 use std::collections::VecDeque;
 
-use weighbridge_model::experiment::Arrivals;
-use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
+use weighbridge_model::experiment::{SessionLength, Think};
+use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::WindowEnd;
 
-use crate::pace::Schedule;
+use crate::pace::{Flow, Schedule};
 
 /// Most due requests that wait for a slot unless told otherwise; beyond it they are counted as not sent.
 pub const QUEUE: u32 = 1_000_000;
@@ -43,20 +43,40 @@ pub enum OpenEnd {
 }
 
 /// When requests are due.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Load {
     /// A request is due when a slot becomes free.
     Closed(Stop),
+    /// A request is due when a slot has thought, which it begins to do when it becomes free.
+    Thinking {
+        /// How much is issued.
+        stop: Stop,
+        /// How long a slot thinks.
+        think: Think,
+    },
     /// Requests are due by a schedule.
     Open {
-        /// Mean arrivals per second.
-        rate: PerSecond,
-        /// Law of the gaps.
-        arrivals: Arrivals,
+        /// When.
+        flow: Flow,
         /// Most due requests that wait for a slot.
         queue: u32,
         /// How the window ends.
         end: OpenEnd,
+    },
+    /// Sessions begin by a schedule. Each keeps one slot until it is over; its first request is due when it begins,
+    /// each further one when the reply to the last came and the slot has thought.
+    PartlyOpen {
+        /// When sessions begin.
+        flow: Flow,
+        /// Most due sessions that wait for a slot.
+        queue: u32,
+        /// How the window ends. With a count or a time, requests are counted, and a session that is under way when
+        /// the schedule stops sends no more.
+        end: OpenEnd,
+        /// Requests of a session.
+        length: SessionLength,
+        /// How long a session thinks between a reply and its next request.
+        think: Think,
     },
 }
 
@@ -65,7 +85,8 @@ pub enum Load {
 /// A window of [`OpenEnd::BusyCycles`] begins with an empty system, and ends at the first instant from its nominal
 /// length on at which the system is empty. Cut time at each arrival that finds the system empty: the pieces (a busy
 /// period and the idle period after it) are independent and alike for renewal arrivals, and whether piece *k* + 1
-/// belongs to the window depends on pieces 1 to *k* alone. So by Wald's identity a window's expected sum is the expected
+/// belongs to the window depends on pieces 1 to *k* alone. In partly open load the system is empty when no session is
+/// in it, be it only thinking. So by Wald's identity a window's expected sum is the expected
 /// number of its pieces times the expected sum over one, for response times and for requests alike, and the ratio of
 /// their sums over many windows converges to the steady state's mean, however short the windows.
 #[derive(Debug)]
@@ -95,34 +116,33 @@ struct Open {
     offered: u64,
     overflow: u64,
     discarded: u64,
+    /// Sessions that have a slot; `None` where requests arrive and not sessions.
+    present: Option<u64>,
 }
 
 impl Window {
     /// A window that starts at `start` with nothing outstanding; arrivals are drawn from `substream`.
     pub fn new(load: &Load, substream: u64, start: Timestamp) -> Self {
-        let issue = match *load {
-            Load::Closed(stop) => Issue::Closed(stop),
-            Load::Open { rate, arrivals, queue, end } => {
-                let mut open = Open {
-                    schedule: Schedule::new(rate, arrivals, substream, start),
-                    next: None,
-                    last_due: start,
-                    waiting: VecDeque::with_capacity(queue.min(QUEUE_START) as usize),
-                    bound: queue as usize,
-                    end,
-                    offered: 0,
-                    overflow: 0,
-                    discarded: 0,
-                };
-                open.draw(start);
-                Issue::Open(Box::new(open))
+        match load {
+            Load::Closed(stop) | Load::Thinking { stop, .. } => {
+                Self { start, issue: Issue::Closed(*stop), requests: 0, outstanding: 0 }
             }
-        };
-        Self { start, issue, requests: 0, outstanding: 0 }
+            Load::Open { flow, queue, end } => {
+                let start = flow.origin.unwrap_or(start);
+                let open = Open::new((flow, substream, start), *queue, *end, None);
+                Self { start, issue: Issue::Open(Box::new(open)), requests: 0, outstanding: 0 }
+            }
+            Load::PartlyOpen { flow, queue, end, .. } => {
+                let start = flow.origin.unwrap_or(start);
+                let open = Open::new((flow, substream, start), *queue, *end, Some(0));
+                Self { start, issue: Issue::Open(Box::new(open)), requests: 0, outstanding: 0 }
+            }
+        }
     }
 
-    /// A slot became free at `freed` and it is `now`: the time at which the request it shall send was due, or `None`
-    /// where there is nothing to send now. The request counts as outstanding from here on.
+    /// A slot became free (or had thought) at `freed` and it is `now`: the time at which the request it shall send was
+    /// due, or `None` where there is nothing to send now. The request counts as outstanding from here on. In partly
+    /// open load it is the first of a session, which is present until [`leave`](Self::leave).
     pub fn take(&mut self, now: Timestamp, freed: Timestamp) -> Option<Timestamp> {
         let due = match &mut self.issue {
             Issue::Closed(stop) => {
@@ -134,12 +154,38 @@ impl Window {
             }
             Issue::Open(open) => {
                 open.advance(self.start, now);
-                open.waiting.pop_front()
+                let due = open.waiting.pop_front()?;
+                if let Some(present) = &mut open.present {
+                    *present += 1;
+                }
+                Some(due)
             }
         }?;
         self.requests += 1;
         self.outstanding += 1;
         Some(due)
+    }
+
+    /// Whether a session that is present may send another request `now`, which then counts as outstanding.
+    pub fn follow(&mut self, now: Timestamp) -> Follow {
+        let Issue::Open(open) = &mut self.issue else { return Follow::Stopped };
+        if !open.admits(self.start, now) {
+            return Follow::Stopped;
+        }
+        open.offered += 1;
+        open.last_due = open.last_due.max(now);
+        self.requests += 1;
+        self.outstanding += 1;
+        Follow::Send
+    }
+
+    /// So many sessions that were present are over.
+    pub fn leave(&mut self, sessions: u64) {
+        if let Issue::Open(open) = &mut self.issue
+            && let Some(present) = &mut open.present
+        {
+            *present = present.saturating_sub(sessions);
+        }
     }
 
     /// A request that was taken is over.
@@ -162,8 +208,11 @@ impl Window {
             Issue::Open(open) => {
                 open.advance(self.start, now);
                 let empty = nothing_outstanding && open.waiting.is_empty();
+                let deserted = empty && open.present.unwrap_or(0) == 0;
                 match open.end {
-                    OpenEnd::BusyCycles(nominal) if empty && elapsed >= nominal => Some(WindowEnd::Complete),
+                    OpenEnd::BusyCycles(nominal) if deserted && elapsed >= nominal => {
+                        Some(WindowEnd::Complete)
+                    }
                     OpenEnd::BusyCycles(nominal) if elapsed >= cap(nominal) => {
                         open.discard();
                         Some(WindowEnd::Saturated)
@@ -189,8 +238,13 @@ impl Window {
 
     /// When to call [`take`](Self::take) (where `slots` says that one is free) and [`end`](Self::end) again if
     /// nothing else happens before: `now` where there is something to send already, `None` where only a reply can
-    /// change anything.
-    pub fn wake(&self, now: Timestamp, slots: Slots) -> Option<Timestamp> {
+    /// change anything. `turn` is when the next slot that thinks has its turn.
+    pub fn wake(&self, now: Timestamp, slots: Slots, turn: Option<Timestamp>) -> Option<Timestamp> {
+        let turn = turn.filter(|_| self.issuing(now)).map(|turn| turn.max(now));
+        [self.wake_without_turns(now, slots), turn].into_iter().flatten().min()
+    }
+
+    fn wake_without_turns(&self, now: Timestamp, slots: Slots) -> Option<Timestamp> {
         let later = |moment: Timestamp| (moment > now).then_some(moment);
         match &self.issue {
             Issue::Closed(_) if slots == Slots::SomeFree && self.issuing(now) => Some(now),
@@ -222,7 +276,11 @@ impl Window {
         match &self.issue {
             Issue::Closed(Stop::Count(count)) => self.requests < *count,
             Issue::Closed(Stop::Time(time)) => now.since(self.start) < *time,
-            Issue::Open(open) => open.next.is_some() || !open.waiting.is_empty(),
+            Issue::Open(open) => {
+                open.next.is_some()
+                    || !open.waiting.is_empty()
+                    || (open.present.unwrap_or(0) > 0 && open.admits(self.start, now))
+            }
         }
     }
 
@@ -266,6 +324,15 @@ impl Window {
     }
 }
 
+/// What a session that has thought does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follow {
+    /// It sends its next request.
+    Send,
+    /// The load has stopped: the session is over.
+    Stopped,
+}
+
 /// Whether a slot is free to send the next due request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slots {
@@ -282,6 +349,37 @@ fn cap(nominal: Nanoseconds) -> Nanoseconds {
 }
 
 impl Open {
+    fn new(
+        (flow, substream, start): (&Flow, u64, Timestamp),
+        queue: u32,
+        end: OpenEnd,
+        present: Option<u64>,
+    ) -> Self {
+        let mut open = Self {
+            schedule: Schedule::new(flow, substream, start),
+            next: None,
+            last_due: start,
+            waiting: VecDeque::with_capacity(queue.min(QUEUE_START) as usize),
+            bound: queue as usize,
+            end,
+            offered: 0,
+            overflow: 0,
+            discarded: 0,
+            present,
+        };
+        open.draw(start);
+        open
+    }
+
+    /// Whether sessions under way may send more.
+    fn admits(&self, start: Timestamp, now: Timestamp) -> bool {
+        match self.end {
+            OpenEnd::BusyCycles(_) => true,
+            OpenEnd::Drain { stop: Stop::Count(count), .. } => self.offered < count,
+            OpenEnd::Drain { stop: Stop::Time(time), .. } => now.since(start) < time,
+        }
+    }
+
     /// Draws the next arrival, where the schedule has one.
     fn draw(&mut self, start: Timestamp) {
         let goes_on = match self.end {
@@ -296,6 +394,12 @@ impl Open {
 
     /// Moves every arrival due by `now` to the queue.
     fn advance(&mut self, start: Timestamp, now: Timestamp) {
+        if let OpenEnd::Drain { stop: Stop::Count(count), .. } = self.end
+            && self.offered >= count
+        {
+            // Requests of sessions under way have used the count up.
+            self.next = None;
+        }
         while let Some(due) = self.next.filter(|due| *due <= now) {
             self.offered += 1;
             self.last_due = due;
@@ -342,14 +446,19 @@ impl Open {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weighbridge_model::experiment::Arrivals;
+    use weighbridge_model::quantity::PerSecond;
 
     const fn at(millis: u64) -> Timestamp {
         Timestamp::from_nanos(millis * 1_000_000)
     }
 
+    fn flow(rate: f64) -> Flow {
+        Flow::steady(PerSecond::new(rate).expect("a rate"), Arrivals::Constant)
+    }
+
     fn open(rate: f64, queue: u32, end: OpenEnd) -> Window {
-        let rate = PerSecond::new(rate).expect("a rate");
-        Window::new(&Load::Open { rate, arrivals: Arrivals::Constant, queue, end }, 0, at(0))
+        Window::new(&Load::Open { flow: flow(rate), queue, end }, 0, at(0))
     }
 
     fn nominal(millis: u64) -> OpenEnd {
@@ -373,7 +482,7 @@ mod tests {
     fn closed_by_time_stops_issuing_and_drains() {
         let mut window = Window::new(&Load::Closed(Stop::Time(Nanoseconds::from_millis(10))), 0, at(0));
         assert_eq!(window.take(at(9), at(9)), Some(at(9)));
-        assert_eq!(window.wake(at(9), Slots::NoneFree), Some(at(10)));
+        assert_eq!(window.wake(at(9), Slots::NoneFree, None), Some(at(10)));
         assert_eq!(window.take(at(10), at(10)), None);
         assert_eq!(window.end(at(10)), None, "one is outstanding");
         window.completed();
@@ -404,7 +513,7 @@ mod tests {
         assert_eq!(window.take(at(0), at(0)), Some(at(0)));
         window.completed();
         assert_eq!(window.end(at(1)), None);
-        assert_eq!(window.wake(at(1), Slots::SomeFree), Some(at(20)));
+        assert_eq!(window.wake(at(1), Slots::SomeFree, None), Some(at(20)));
         assert_eq!(window.end(at(20)), Some(WindowEnd::Complete));
     }
 

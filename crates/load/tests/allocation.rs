@@ -8,9 +8,10 @@ use std::cell::Cell;
 
 use support::{Fixed, HELLO, Server, VARIANT, closed, generator, settings};
 use weighbridge_load::generator::WindowSpec;
+use weighbridge_load::pace::{Flow, Source};
 use weighbridge_load::window::{Load, OpenEnd, Stop};
 use weighbridge_load::{Generator, Recording, Settings};
-use weighbridge_model::experiment::Arrivals;
+use weighbridge_model::experiment::{Arrivals, Profile, SessionLength, Think};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::Tallies;
 
@@ -92,8 +93,7 @@ fn an_open_window_allocates_only_its_schedule_and_figures() {
     let spec = |count| WindowSpec {
         substream: 1,
         load: Load::Open {
-            rate: PerSecond::new(5_000.0).expect("a rate"),
-            arrivals: Arrivals::Poisson,
+            flow: Flow::steady(PerSecond::new(5_000.0).expect("a rate"), Arrivals::Poisson),
             queue: 1_000,
             end: OpenEnd::Drain { stop: Stop::Count(count), limit: Nanoseconds::from_secs(10) },
         },
@@ -104,4 +104,34 @@ fn an_open_window_allocates_only_its_schedule_and_figures() {
     let long = allocations(&mut generator, &spec(5_000), &mut tallies);
     assert_eq!(short, long);
     assert!(long <= 4, "queue, schedule, its random stream, figures: {long}");
+}
+
+#[test]
+fn thinking_and_sessions_allocate_nothing_while_they_run() {
+    let server = Server::answering(HELLO);
+    let mut generator = generator(server.address, settings(4), Fixed::get());
+    generator.connect(VARIANT).expect("connects");
+    let think = Think::Exponential { mean: Nanoseconds::from_micros(200) };
+    let profile: Profile = "burst:100/s..4000/s for 10ms every 20ms".parse().expect("a profile");
+    let thinking = |count| Load::Thinking { stop: Stop::Count(count), think };
+    let sessions = |count| Load::PartlyOpen {
+        flow: Flow::new(Source::Law {
+            profile: profile.clone(),
+            arrivals: Arrivals::Jitter(Arrivals::JITTER),
+        }),
+        queue: 1_000,
+        end: OpenEnd::Drain { stop: Stop::Count(count), limit: Nanoseconds::from_secs(10) },
+        length: SessionLength::Geometric { mean: 3.0 },
+        think,
+    };
+    let loads: [&dyn Fn(u64) -> Load; 2] = [&thinking, &sessions];
+    for load in loads {
+        let mut tallies = Tallies::default();
+        let spec = |count| WindowSpec { substream: 1, load: load(count), recording: Recording::Exact };
+        allocations(&mut generator, &spec(4_000), &mut tallies);
+        let short = allocations(&mut generator, &spec(100), &mut tallies);
+        let long = allocations(&mut generator, &spec(4_000), &mut tallies);
+        assert_eq!(short, long);
+        assert!(long <= 8, "queue, schedule, profile, its random stream, figures: {long}");
+    }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use support::{Fixed, HELLO, Server, VARIANT, closed, generator, millis, read_head, run, send, settings};
 use weighbridge_load::dial::TcpDial;
 use weighbridge_load::generator::{Options, WindowSpec};
+use weighbridge_load::pace::Flow;
 use weighbridge_load::request::Framing;
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_load::{Generator, KeepAlive, Recording, Settings};
@@ -22,7 +23,7 @@ fn open(rate: f64, arrivals: Arrivals, end: OpenEnd) -> WindowSpec {
     let rate = PerSecond::new(rate).expect("a rate");
     WindowSpec {
         substream: 3,
-        load: Load::Open { rate, arrivals, queue: QUEUE, end },
+        load: Load::Open { flow: Flow::steady(rate, arrivals), queue: QUEUE, end },
         recording: Recording::Exact,
     }
 }
@@ -148,7 +149,7 @@ fn a_server_that_closes_after_each_reply_costs_a_connection_each() {
 #[test]
 fn without_keep_alive_every_request_has_its_own_connection() {
     let server = Server::answering(HELLO);
-    let settings = Settings { keep_alive: KeepAlive::OnePerRequest, ..settings(2) };
+    let settings = Settings { keep_alive: KeepAlive::ONE_PER_REQUEST, ..settings(2) };
     let mut generator = generator(server.address, settings, Fixed::get());
     let figures = run(&mut generator, &closed(Stop::Count(50))).figures;
     assert_eq!((figures.all.map(|all| all.ok), figures.errors.total()), (Some(50), 0));

@@ -12,6 +12,7 @@ use support::{
     Fixed, HELLO, Server, VARIANT, closed, generator, millis, read_head, run, send, settings, wait_for_close,
 };
 use weighbridge_load::generator::{ConnectError, WindowSpec};
+use weighbridge_load::pace::Flow;
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::Arrivals;
@@ -102,8 +103,7 @@ fn a_load_by_time_against_nobody_ends_on_time() {
 fn open_load_against_nobody_fails_request_by_request() {
     let mut generator = generator(nobody(), impatient(4), Fixed::get());
     let load = Load::Open {
-        rate: PerSecond::new(200.0).expect("a rate"),
-        arrivals: Arrivals::Constant,
+        flow: Flow::steady(PerSecond::new(200.0).expect("a rate"), Arrivals::Constant),
         queue: QUEUE,
         end: OpenEnd::Drain { stop: Stop::Time(millis(300)), limit: Nanoseconds::from_secs(5) },
     };
@@ -238,8 +238,7 @@ fn a_window_that_cannot_drain_is_saturated_at_its_cap() {
         Fixed::get(),
     );
     let load = Load::Open {
-        rate: PerSecond::new(1_000.0).expect("a rate"),
-        arrivals: Arrivals::Constant,
+        flow: Flow::steady(PerSecond::new(1_000.0).expect("a rate"), Arrivals::Constant),
         queue: 100,
         end: OpenEnd::BusyCycles(millis(20)),
     };

@@ -3,6 +3,7 @@
 
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use weighbridge_load::pace::Flow;
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Slots, Window};
 use weighbridge_model::experiment::Arrivals;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
@@ -39,7 +40,10 @@ fn run_window(
                 pooled.sum += response as f64;
                 pooled.responses.record(response.max(1)).expect("within bounds");
             }
-            None => now = window.wake(now, Slots::SomeFree).expect("an arrival or the window's end is ahead"),
+            None => {
+                now =
+                    window.wake(now, Slots::SomeFree, None).expect("an arrival or the window's end is ahead")
+            }
         }
     }
 }
@@ -48,8 +52,11 @@ fn run_window(
 fn simulate(load: f64, nominal_services: u64, requests: u64, seed: u64) -> Pooled {
     let rate = PerSecond::new(load / SERVICE_MEAN * 1e9).expect("a rate");
     let nominal = Nanoseconds::from_nanos(nominal_services * SERVICE_MEAN as u64);
-    let spec =
-        Load::Open { rate, arrivals: Arrivals::Poisson, queue: QUEUE, end: OpenEnd::BusyCycles(nominal) };
+    let spec = Load::Open {
+        flow: Flow::steady(rate, Arrivals::Poisson),
+        queue: QUEUE,
+        end: OpenEnd::BusyCycles(nominal),
+    };
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut service = move || {
         let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
@@ -113,12 +120,8 @@ fn windows_cut_at_their_nominal_length_would_be_biased() {
     let mut random = ChaCha8Rng::seed_from_u64(78);
     for substream in 0..20_000 {
         let rate = PerSecond::new(load / SERVICE_MEAN * 1e9).expect("a rate");
-        let mut schedule = weighbridge_load::pace::Schedule::new(
-            rate,
-            Arrivals::Poisson,
-            substream,
-            Timestamp::from_nanos(0),
-        );
+        let flow = Flow::steady(rate, Arrivals::Poisson);
+        let mut schedule = weighbridge_load::pace::Schedule::new(&flow, substream, Timestamp::from_nanos(0));
         let mut free = 0.0f64;
         while let Some(due) = schedule.next_arrival() {
             let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;

@@ -3,6 +3,7 @@
 //! No clock, no input or output, no threads: everything here is a value. Other crates read and make these values;
 //! this crate refuses to measure, to estimate or to print.
 
+pub mod calibration;
 pub mod event;
 pub mod experiment;
 pub mod gate;
@@ -10,3 +11,4 @@ pub mod plan;
 pub mod quantity;
 pub mod record;
 pub mod summary;
+pub mod trace;

@@ -57,10 +57,48 @@ pub enum LoadModel {
         rate: PerSecond,
         /// The law of arrivals: `poisson`, `constant` …
         arrivals: String,
+        /// The rate over time in words, where it changes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        profile: Option<String>,
         /// Requests due per second, as they were.
         #[serde(rename = "offered_per_s")]
         offered: PerSecond,
     },
+    /// Sessions at a rate; inside one the next request when a reply came.
+    #[serde(rename = "partly-open")]
+    PartlyOpen {
+        /// Sessions due per second, as asked for.
+        #[serde(rename = "sessions_per_s")]
+        sessions: PerSecond,
+        /// The law of arrivals.
+        arrivals: String,
+        /// The rate over time in words, where it changes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        profile: Option<String>,
+        /// Operations of a session: `10`, `geometric:mean=10`.
+        length: String,
+        /// Requests due per second, as they were.
+        #[serde(rename = "offered_per_s")]
+        offered: PerSecond,
+    },
+}
+
+/// Figures of one of several operations.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Operation {
+    /// Its name.
+    pub name: String,
+    /// Good replies.
+    pub good: u64,
+    /// Failures.
+    pub errors: u64,
+    /// Good replies per second.
+    #[serde(rename = "throughput_per_s")]
+    pub throughput: PerSecond,
+    /// Done minus due.
+    pub response: Times,
+    /// Done minus sent.
+    pub service: Times,
 }
 
 /// One URL, measured.
@@ -89,6 +127,12 @@ pub struct LoadSummary {
     pub connects: u64,
     /// How requests were issued.
     pub load: LoadModel,
+    /// How long users think, in words, where they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub think: Option<String>,
+    /// Requests that each connection served, where that was bounded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub churn: Option<u32>,
     /// Good replies per second.
     #[serde(rename = "throughput_per_s")]
     pub throughput: PerSecond,
@@ -96,6 +140,9 @@ pub struct LoadSummary {
     pub response: Times,
     /// Done minus sent.
     pub service: Times,
+    /// Each operation by itself, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub operations: Vec<Operation>,
     /// Payload bytes sent.
     #[serde(rename = "bytes_sent")]
     pub sent: Bytes,
@@ -181,12 +228,27 @@ fn alarms(summary: &LoadSummary, style: Style) -> Vec<String> {
 fn conditions(summary: &LoadSummary) -> String {
     let load = match &summary.load {
         LoadModel::Closed => "closed load".to_owned(),
-        LoadModel::Open { rate, arrivals, offered } => {
-            format!("open load of {rate} ({}, offered {offered})", clean(arrivals))
+        LoadModel::Open { rate, arrivals, profile, offered } => {
+            let profile = profile.as_ref().map_or_else(String::new, |words| format!("{}, ", clean(words)));
+            format!("open load of {rate} ({profile}{}, offered {offered})", clean(arrivals))
+        }
+        LoadModel::PartlyOpen { sessions, arrivals, profile, length, offered } => {
+            let profile = profile.as_ref().map_or_else(String::new, |words| format!("{}, ", clean(words)));
+            format!(
+                "partly open load of {sessions} sessions ({profile}{}; length {}; requests offered {offered})",
+                clean(arrivals),
+                clean(length)
+            )
         }
     };
+    let think = summary.think.as_ref().map_or_else(String::new, |think| format!(", {}", clean(think)));
+    let churn = match summary.churn {
+        None => String::new(),
+        Some(1) => ", a new connection for each request".to_owned(),
+        Some(requests) => format!(", a new connection every {requests} requests"),
+    };
     format!(
-        "{} in {}, {load}, {}, {}",
+        "{} in {}, {load}{think}{churn}, {}, {}",
         counted(summary.requests, "request"),
         summary.took,
         counted(u64::from(summary.connections), "connection"),
@@ -212,19 +274,32 @@ fn times(summary: &LoadSummary) -> Table {
     align[0] = Align::Left;
     let mut table = Table::new(align, 3);
     table.push(std::iter::once(Cell::new("")).chain(STATISTICS.map(|(name, _)| Cell::new(name))).collect());
-    for (name, times) in [("response", &summary.response), ("service", &summary.service)] {
+    let mut push = |name: String, times: &Times| {
         let figures = STATISTICS.map(|(_, statistic)| {
             Cell::new(statistic(times).map_or_else(|| "–".to_owned(), |time| time.to_string()))
         });
         table.push(std::iter::once(Cell::new(format!("  {name}"))).chain(figures).collect());
+    };
+    for (name, times) in rows_of(summary) {
+        push(clean(&name), times);
     }
     table
+}
+
+/// The rows of the table of times: of all requests, and of each operation where there are several.
+fn rows_of(summary: &LoadSummary) -> Vec<(String, &Times)> {
+    let mut rows = vec![("response".to_owned(), &summary.response), ("service".to_owned(), &summary.service)];
+    for operation in &summary.operations {
+        rows.push((format!("{} response", operation.name), &operation.response));
+        rows.push((format!("{} service", operation.name), &operation.service));
+    }
+    rows
 }
 
 /// Each reason once, with the quantiles it keeps back.
 fn withheld_lines(summary: &LoadSummary) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for times in [&summary.response, &summary.service] {
+    for (_, times) in rows_of(summary).into_iter().take(2) {
         for (quantile, reason) in &times.withheld {
             let line = format!("  {} withheld: {}", clean(quantile), clean(reason));
             if !lines.contains(&line) {
@@ -249,6 +324,19 @@ fn facts_of(summary: &LoadSummary) -> Vec<(&'static str, String)> {
     if summary.connects != u64::from(summary.connections) {
         facts.push(("connected", format!("{} times", grouped(summary.connects))));
     }
+    for operation in &summary.operations {
+        let errors = match operation.errors {
+            0 => String::new(),
+            errors => format!(", {} failed", grouped(errors)),
+        };
+        let text = format!(
+            "{}: {} good{errors}, {}",
+            clean(&operation.name),
+            grouped(operation.good),
+            operation.throughput
+        );
+        facts.push(("operation", text));
+    }
     if let Some(lag) = summary.lag_p99 {
         facts.push(("generator", format!("late by {lag} at p99; figures {}", summary.validity.name())));
     }
@@ -270,6 +358,17 @@ fn figures(summary: &LoadSummary) -> Vec<(String, String, &'static str)> {
             let value = value(times).map(|time| time.as_nanos().to_string()).unwrap_or_default();
             (format!("{name}_{}", statistic.replace('.', "_")), value, "ns")
         }));
+    }
+    for operation in &summary.operations {
+        let name = &operation.name;
+        figures.push(count(&format!("{name}/good"), operation.good));
+        figures.push(count(&format!("{name}/errors"), operation.errors));
+        for (kind, times) in [("response", &operation.response), ("service", &operation.service)] {
+            figures.extend(STATISTICS.map(|(statistic, value)| {
+                let value = value(times).map(|time| time.as_nanos().to_string()).unwrap_or_default();
+                (format!("{name}/{kind}_{}", statistic.replace('.', "_")), value, "ns")
+            }));
+        }
     }
     figures.push(("bytes_sent".to_owned(), summary.sent.get().to_string(), "bytes"));
     figures.push(("bytes_received".to_owned(), summary.received.get().to_string(), "bytes"));
@@ -301,7 +400,8 @@ fn table_markdown(summary: &LoadSummary) -> String {
     ));
     text.push_str(&STATISTICS.map(|(name, _)| format!(" {name} |")).concat());
     text.push_str(&format!("\n| --- |{}\n", " ---: |".repeat(STATISTICS.len())));
-    for (name, times) in [("response", &summary.response), ("service", &summary.service)] {
+    for (name, times) in rows_of(summary) {
+        let name = markdown::escape(&name);
         let cells = STATISTICS.map(|(_, value)| {
             format!(" {} |", value(times).map_or_else(|| "–".to_owned(), |time| time.to_string()))
         });

@@ -184,7 +184,7 @@ fn entry(
 }
 
 fn connection_header(load: &LoadSpec) -> Option<(String, String)> {
-    (!load.keep_alive).then(|| ("Connection".to_owned(), "close".to_owned()))
+    (!load.keep_alive()).then(|| ("Connection".to_owned(), "close".to_owned()))
 }
 
 fn pong_request(size: Bytes, address: &Address, load: &LoadSpec) -> Request {

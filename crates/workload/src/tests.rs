@@ -3,19 +3,12 @@
 use super::*;
 use weighbridge_load::codec::Head;
 use weighbridge_load::session::Check;
-use weighbridge_model::experiment::{Experiment, LoadModel};
+use weighbridge_model::experiment::Experiment;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
 fn load() -> LoadSpec {
-    LoadSpec {
-        model: LoadModel::Closed,
-        connections: 1,
-        in_flight: 1,
-        timeout: Nanoseconds::from_secs(1),
-        warmup: Nanoseconds::ZERO,
-        keep_alive: true,
-    }
+    LoadSpec { timeout: Nanoseconds::from_secs(1), warmup: Nanoseconds::ZERO, ..LoadSpec::default() }
 }
 
 fn address() -> Address {

@@ -4,22 +4,25 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use weighbridge_conductor::run::{REMOTE_RATE, is_public};
+use weighbridge_conductor::shape::Shape;
 use weighbridge_conductor::single::{self, Ending, Single};
+use weighbridge_conductor::words;
 use weighbridge_judge::gate::{GateOutcome, judge_single};
 use weighbridge_judge::single as judged;
 use weighbridge_load::generator::Progress as LoadProgress;
 use weighbridge_load::window::Stop;
 use weighbridge_model::experiment::{
-    Arrivals, Equality, Experiment, Hooks, LoadModel, LoadSpec, PlanRules, Point, Protocol, ReplyCheck,
+    Equality, Experiment, Flow, Hooks, LoadModel, PlanRules, Point, Profile, Protocol, ReplyCheck,
     RequestSpec, Target, Url, Variant, WorkloadSpec,
 };
 use weighbridge_model::gate::{Bound, Gate, Subject};
-use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::summary::{PointLabel, Quantity, Validity};
-use weighbridge_report::load::{LoadModel as ShownModel, LoadSummary, Times, withheld};
+use weighbridge_report::load::{LoadModel as ShownModel, LoadSummary, Operation, Times, withheld};
 
+use super::shape::load_spec;
 use super::support::{Destination, gates, options};
-use crate::args::{ArrivalLaw, Load};
+use crate::args::Load;
 use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::signals;
@@ -65,8 +68,9 @@ fn one(
             "`{gate}` asks for a change, and one URL has no baseline; give two URLs, or a bound such as `5ms`"
         );
     }
-    let load = load_spec(arguments, Nanoseconds::ZERO);
-    if let LoadModel::Open { rate, .. } = load.model
+    let load = load_spec(arguments, Nanoseconds::ZERO)?;
+    let shape = Shape::new(&load, None)?;
+    if let Some(rate) = shape.peak_rate()
         && rate.get() > REMOTE_RATE
         && !arguments.allow_remote
         && is_public(&url.host, url.port)
@@ -84,8 +88,9 @@ fn one(
         load,
         stop: match arguments.requests {
             Some(count) => Stop::Count(count),
-            None => Stop::Time(arguments.duration.unwrap_or(DURATION)),
+            None => Stop::Time(arguments.duration.or(shape.own_end()).unwrap_or(DURATION)),
         },
+        shape,
         threads: arguments.threads,
         seed: arguments.seed,
         control: signals::install().control(),
@@ -154,8 +159,37 @@ fn show_progress(single: &Single, progress: LoadProgress, printer: &Printer) {
     printer.raw(&format!("\r\x1b[2K{of}, {:.0}/s, {} connections{errors}", rate, progress.connections));
 }
 
+/// How requests were issued, in the form that is printed.
+fn shown_model(single: &Single, figures: &judged::Single) -> ShownModel {
+    let Some(flow) = single.load.model.flow() else { return ShownModel::Closed };
+    let (arrivals, profile) = match flow {
+        Flow::Law { profile: Profile::Constant { .. }, arrivals } => (arrivals.name().to_owned(), None),
+        Flow::Law { profile, arrivals } => (arrivals.name().to_owned(), Some(profile.words())),
+        Flow::Trace(_) => (words::flow(flow), None),
+    };
+    let offered = figures.offered;
+    let per_arrival = single.load.model.requests_per_arrival();
+    let requests = single.shape.request_rate().map_or(0.0, |rate| rate.get());
+    let rate = PerSecond::new(requests / per_arrival).unwrap_or(offered);
+    match &single.load.model {
+        LoadModel::PartlyOpen { length, .. } => {
+            ShownModel::PartlyOpen { sessions: rate, arrivals, profile, length: length.to_string(), offered }
+        }
+        LoadModel::Closed | LoadModel::Open { .. } => ShownModel::Open { rate, arrivals, profile, offered },
+    }
+}
+
 /// The figures in the form that is printed.
 fn shown(single: &Single, figures: &judged::Single) -> LoadSummary {
+    let names = single.workload.operations();
+    let operation = |of: &judged::OperationTimes| Operation {
+        name: names.get(of.operation.index()).cloned().unwrap_or_default(),
+        good: of.good,
+        errors: of.errors,
+        throughput: of.throughput,
+        response: shown_times(&of.response),
+        service: shown_times(&of.service),
+    };
     LoadSummary {
         schema: LoadSummary::SCHEMA,
         url: single.url.to_string(),
@@ -167,20 +201,13 @@ fn shown(single: &Single, figures: &judged::Single) -> LoadSummary {
         connections: single.load.connections,
         threads: single.threads,
         connects: figures.connects,
-        load: match single.load.model {
-            LoadModel::Closed => ShownModel::Closed,
-            LoadModel::Open { rate, arrivals } => ShownModel::Open {
-                rate,
-                arrivals: match arrivals {
-                    Arrivals::Constant => "constant".to_owned(),
-                    Arrivals::Poisson => "poisson".to_owned(),
-                },
-                offered: figures.offered,
-            },
-        },
+        load: shown_model(single, figures),
+        think: words::think(single.load.think),
+        churn: single.load.churn.map(std::num::NonZeroU32::get),
         throughput: figures.throughput,
         response: shown_times(&figures.response),
         service: shown_times(&figures.service),
+        operations: figures.operations.iter().map(operation).collect(),
         sent: figures.traffic.sent,
         received: figures.traffic.received,
         lag_p99: figures.lag_p99,
@@ -245,7 +272,7 @@ fn experiment(arguments: &Load, urls: &[Url], gates: Vec<Gate>) -> anyhow::Resul
         points: vec![Point {
             label: PointLabel::new(),
             workload: workload(arguments)?,
-            load: load_spec(arguments, WARMUP),
+            load: load_spec(arguments, WARMUP)?,
         }],
         variants: names.into_iter().zip(urls).map(variant).collect(),
         plan: PlanRules {
@@ -274,27 +301,6 @@ fn names(urls: &[Url]) -> Vec<String> {
     urls.iter().enumerate().map(name).collect()
 }
 
-fn load_spec(arguments: &Load, warmup: Nanoseconds) -> LoadSpec {
-    let connections = if arguments.rate.is_some() { 16 } else { arguments.threads };
-    LoadSpec {
-        model: match arguments.rate {
-            None => LoadModel::Closed,
-            Some(rate) => LoadModel::Open {
-                rate,
-                arrivals: match arguments.arrivals {
-                    ArrivalLaw::Poisson => Arrivals::Poisson,
-                    ArrivalLaw::Constant => Arrivals::Constant,
-                },
-            },
-        },
-        connections: arguments.connections.unwrap_or(connections),
-        in_flight: arguments.pipeline,
-        timeout: arguments.timeout,
-        warmup: arguments.warmup.unwrap_or(warmup),
-        keep_alive: !arguments.no_keepalive,
-    }
-}
-
 fn workload(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
     let body = match (&arguments.body, &arguments.body_file) {
         (Some(text), _) => text.clone().into_bytes(),
@@ -318,7 +324,38 @@ fn workload(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
         weight: 1.0,
         check: ReplyCheck::default(),
     };
-    Ok(WorkloadSpec::Http { requests: vec![request], equal: Equality::Status })
+    let requests = match &arguments.mix[..] {
+        [] => vec![request],
+        mix => mix.iter().map(|text| mixed(text, &request)).collect::<anyhow::Result<_>>()?,
+    };
+    if let Some(at) =
+        (1..requests.len()).find(|at| requests[..*at].iter().any(|r| r.name == requests[*at].name))
+    {
+        bail!("`--mix` names `{}` twice; give it once, with the sum of its weights", requests[at].name);
+    }
+    Ok(WorkloadSpec::Http { requests, equal: Equality::Status })
+}
+
+/// `[WEIGHT] METHOD PATH` as a request with the headers and, where its method means one, the body of `like`.
+fn mixed(text: &str, like: &RequestSpec) -> anyhow::Result<RequestSpec> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (weight, method, path) = match words[..] {
+        [weight, method, path] => (weight, method, path),
+        [method, path] => ("1", method, path),
+        _ => bail!("`--mix {text}` is not `[WEIGHT] METHOD PATH`, such as `9 GET /items/1`"),
+    };
+    let weight: f64 = match weight.parse() {
+        Ok(weight) if weight > 0.0 && f64::is_finite(weight) => weight,
+        _ => bail!("`--mix {text}`: `{weight}` is not a weight; give a number above zero"),
+    };
+    if !(path.starts_with('/') || path.starts_with('?')) {
+        bail!("`--mix {text}`: path `{path}` must start with `/`");
+    }
+    let method = method.to_uppercase();
+    let body =
+        if matches!(method.as_str(), "POST" | "PUT" | "PATCH") { like.body.clone() } else { Vec::new() };
+    let (name, path) = (format!("{method} {path}"), path.to_owned());
+    Ok(RequestSpec { name, method, path, weight, body, ..like.clone() })
 }
 
 fn read_body(path: &Path) -> anyhow::Result<Vec<u8>> {

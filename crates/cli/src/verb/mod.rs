@@ -1,5 +1,6 @@
 //! One file per verb, each with one public `run`. A verb loads, calls a library and hands values to a renderer.
 
+pub mod calibrate;
 pub mod compare;
 pub mod completions;
 pub mod doctor;
@@ -14,5 +15,6 @@ pub mod probe;
 pub mod report;
 pub mod run;
 pub mod services;
+mod shape;
 mod support;
 pub mod verify;

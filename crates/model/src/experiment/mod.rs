@@ -4,19 +4,30 @@
 //! key (`read`) into [`Experiment`], whose values cannot be inconsistent. Nothing here touches a disk or a network;
 //! names of services are checked by whoever knows the catalogue.
 
+mod load;
 mod matrix;
 mod node;
 mod read;
+mod shape;
+mod spell;
 mod write;
+
+use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
 use crate::gate::Gate;
-use crate::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
+use crate::quantity::{Bytes, Nanoseconds, Ratio};
 use crate::record::{PointId, VariantId};
 use crate::summary::{PointLabel, Quantity};
 
+pub use load::speed;
 pub use node::ExperimentError;
+pub use shape::{
+    Arrivals, Flow, LoadModel, PROFILE_LONGEST, Profile, RateStep, STEPS_MOST, SessionLength, Think,
+    TraceSpec,
+};
+pub use spell::ShapeError;
 
 /// An experiment, checked. The first variant is the baseline; every point has the same variants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -114,7 +125,7 @@ pub enum Equality {
 /// How requests are issued.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadSpec {
-    /// Closed or open.
+    /// Closed, open or partly open.
     pub model: LoadModel,
     /// Connections, 1 to 60,000.
     pub connections: u32,
@@ -124,34 +135,17 @@ pub struct LoadSpec {
     pub timeout: Nanoseconds,
     /// Time spent warming up each variant in each block and point.
     pub warmup: Nanoseconds,
+    /// Between a reply and the moment at which the next request is due; nothing in open load.
+    pub think: Think,
+    /// How many requests a connection serves before the client closes it; `None` for as many as the server likes.
+    pub churn: Option<NonZeroU32>,
+}
+
+impl LoadSpec {
     /// Whether a connection serves more than one request.
-    pub keep_alive: bool,
-}
-
-/// The load model and what it needs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum LoadModel {
-    /// A new request when a connection is free.
-    Closed,
-    /// Requests due by a schedule, whatever the replies do.
-    Open {
-        /// Mean arrivals per second.
-        rate: PerSecond,
-        /// Law of the gaps.
-        arrivals: Arrivals,
-    },
-}
-
-/// Law of the gaps between arrivals.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Arrivals {
-    /// Equal gaps.
-    Constant,
-    /// Exponential gaps.
-    #[default]
-    Poisson,
+    pub fn keep_alive(&self) -> bool {
+        self.churn != Some(NonZeroU32::MIN)
+    }
 }
 
 /// How much to measure, and when to stop.

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use super::load::load;
 use super::node::{ExperimentError, Node, Reader, Value};
 use super::{
-    Arrivals, Equality, Experiment, Hooks, LoadModel, LoadSpec, PlanRules, Point, Protocol, Readiness,
-    ReplyCheck, RequestSpec, Target, Url, Variant, WorkloadSpec, matrix,
+    Equality, Experiment, Hooks, LoadSpec, PlanRules, Point, Protocol, Readiness, ReplyCheck, RequestSpec,
+    Target, Url, Variant, WorkloadSpec, matrix,
 };
 use crate::gate::{Gate, GateKind};
-use crate::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
+use crate::quantity::{Bytes, Nanoseconds, Ratio};
 use crate::summary::Quantity;
 
 /// Every default of the experiment file, with its reason.
-mod default {
+pub(super) mod default {
     use super::{Nanoseconds, Quantity, Ratio};
 
     /// One connection: the smallest load that says what a request costs.
@@ -66,7 +67,7 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
         let workload = workload(Reader::new(file, "workload", tree)?)?;
         let load = match &point.load {
             Some(tree) => load(Reader::new(file, "load", tree)?)?,
-            None => closed_load(),
+            None => LoadSpec::default(),
         };
         points.push(Point { label: point.label, workload, load });
     }
@@ -74,57 +75,7 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     Ok(Experiment { title, points, variants, plan, gates, hooks })
 }
 
-fn closed_load() -> LoadSpec {
-    LoadSpec {
-        model: LoadModel::Closed,
-        connections: default::CONNECTIONS,
-        in_flight: default::IN_FLIGHT,
-        timeout: default::TIMEOUT,
-        warmup: default::WARMUP,
-        keep_alive: true,
-    }
-}
-
-fn load(reader: Reader<'_>) -> Read<LoadSpec> {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Kind {
-        Closed,
-        Open,
-    }
-    let line = reader.line();
-    let kind =
-        reader.choice("model", &[("closed", Kind::Closed), ("open", Kind::Open)])?.unwrap_or(Kind::Closed);
-    let rate: Option<PerSecond> = reader.quantity("rate")?;
-    let arrivals =
-        reader.choice("arrivals", &[("poisson", Arrivals::Poisson), ("constant", Arrivals::Constant)])?;
-    let model = match (kind, rate) {
-        (Kind::Closed, None) if arrivals.is_none() => LoadModel::Closed,
-        (Kind::Closed, _) => {
-            return Err(reader.error(line, "`load.rate` and `load.arrivals` belong to `model = \"open\"`"));
-        }
-        (Kind::Open, Some(rate)) if rate.get() > 0.0 => {
-            LoadModel::Open { rate, arrivals: arrivals.unwrap_or_default() }
-        }
-        (Kind::Open, _) => {
-            return Err(
-                reader.error(line, "open load needs a `rate` above zero, such as `rate = \"5000/s\"`")
-            );
-        }
-    };
-    let connections = if kind == Kind::Open { default::CONNECTIONS_OPEN } else { default::CONNECTIONS };
-    let spec = LoadSpec {
-        model,
-        connections: reader.integer("connections", 1, 60_000)?.map_or(connections, |n| n as u32),
-        in_flight: reader.integer("in_flight", 1, 1_000)?.map_or(default::IN_FLIGHT, |n| n as u32),
-        timeout: above_zero(&reader, "timeout")?.unwrap_or(default::TIMEOUT),
-        warmup: reader.quantity("warmup")?.unwrap_or(default::WARMUP),
-        keep_alive: reader.boolean("keep_alive")?.unwrap_or(true),
-    };
-    reader.finish()?;
-    Ok(spec)
-}
-
-fn above_zero(reader: &Reader<'_>, key: &'static str) -> Read<Option<Nanoseconds>> {
+pub(super) fn above_zero(reader: &Reader<'_>, key: &'static str) -> Read<Option<Nanoseconds>> {
     reader.value(key, |node| match node.show().parse::<Nanoseconds>() {
         Ok(Nanoseconds::ZERO) => Err("must be above zero".to_owned()),
         Ok(time) => Ok(time),

@@ -175,7 +175,7 @@ fn wrong_variants_are_refused() {
         ("[[variant]]\nurl='https://x'\n", "TLS is not supported yet"),
         ("[[variant]]\nurl='ftp://x'\n", "scheme `ftp`"),
         ("[[variant]]\nurl='http://x:99999'\n", "is not an address"),
-        ("[[variant]]\nservice='a'\nprotocol='grpc'\n", "allowed: `http1-json`"),
+        ("[[variant]]\nservice='a'\nprotocol='soap'\n", "allowed: `http1-json`"),
         ("[[variant]]\nservice='a'\nlayers=['veth']\n", "no layer is available yet"),
         ("[[variant]]\nservice='a'\nready='port'\n", "`ready` belongs to `command`"),
         ("[[variant]]\nservice='a'\n[matrix]\nservice=['b']\n", "cannot stand together"),
@@ -206,5 +206,99 @@ fn urls_are_read() {
     }
     for text in ["http://", "http://h:0", "http://h:x", "http://[::zz]/", "http://a b/", "http://h/a b"] {
         assert!(Url::parse(text).is_err(), "{text}");
+    }
+}
+
+fn load(text: &str) -> String {
+    format!("[workload]\nname='pingpong'\n[load]\n{text}\n[[variant]]\nurl='h:1'\n")
+}
+
+#[test]
+fn every_shape_of_load_reads_back_the_same() {
+    for text in [
+        "think='10ms'\nchurn=7",
+        "think={ law='exponential', mean='10 ms' }\nkeep_alive=false",
+        "think={ law='uniform', low='1ms', high='3ms' }",
+        "model='open'\nrate=5\narrivals='jitter'",
+        "model='open'\nrate=5\narrivals={ jitter='20 %' }",
+        "model='open'\narrivals={ trace='a b.csv', speed=0.1 }",
+        "model='open'\nprofile='ramp:1/s..0/s over 1h'\narrivals='constant'",
+        "model='open'\nprofile={ steps=[{ rate='1000/s', for='10 s' }, { rate='0/s', for='1 s' }] }",
+        "model='open'\nprofile={ sine={ mean='3.3/s', amplitude='1/min', period='10 s' } }",
+        "model='open'\nprofile={ burst={ base=0, peak='1k/s', every='2 s', length='200 ms' } }",
+        "model='partly-open'\nsessions='50/s'\nlength=10\nthink='1 ms'",
+        "model='partly-open'\nprofile='sine:3/s ± 3/s every 1s'\nlength={ law='geometric', mean=2.5 }",
+        "model='partly-open'\nsessions=1\nlength='workload'\narrivals={ trace='x', sha256='HASH' }",
+    ] {
+        let hash = "0123456789abcdef".repeat(4);
+        let text =
+            load(&text.replace("HASH", &hash)).replace("sessions=1\nlength='workload'", "length='workload'");
+        let experiment = Experiment::parse("x.toml", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let written = experiment.to_toml();
+        assert_eq!(Experiment::parse("again.toml", &written).as_ref(), Ok(&experiment), "{written}");
+        assert_eq!(experiment.points[0].load.connections, if text.contains("model") { 16 } else { 1 });
+    }
+}
+
+#[test]
+fn shapes_in_a_matrix_read_back_the_same() {
+    for (base, factor) in [
+        ("", "load.churn=[1, 10]"),
+        ("churn=3", "load.keep_alive=[true]"),
+        ("", "load.keep_alive=[false, true]"),
+        ("", "load.think=['0 ms', '1 ms', 'exponential:mean=2ms']"),
+        ("model='open'", "load.profile=['ramp:1/s..2/s over 1s', 'burst:1/s..2/s for 1ms every 2ms']"),
+        ("model='open'\nrate=9", "load.arrivals=['poisson', 'constant', 'jitter:5%']"),
+        ("model='partly-open'\nsessions=9", "load.length=[3, 'geometric:mean=3']"),
+    ] {
+        let text = load(base) + "[matrix]\n" + factor;
+        match Experiment::parse("x.toml", &text) {
+            Ok(experiment) => {
+                let written = experiment.to_toml();
+                assert_eq!(Experiment::parse("again.toml", &written).as_ref(), Ok(&experiment), "{written}");
+            }
+            Err(error) => {
+                assert_eq!((base, true), ("churn=3", error.message.contains("cannot stand together")));
+            }
+        }
+    }
+}
+
+#[test]
+fn shapes_that_mean_nothing_are_refused() {
+    for (text, part) in [
+        ("rate=5", "belong to `model = \"open\"`"),
+        ("sessions=5", "belong to `model = \"partly-open\"`"),
+        ("model='open'", "needs a `rate` above zero"),
+        ("model='open'\nrate=0", "needs a `rate` above zero"),
+        ("model='open'\nrate=5\nlength=3", "belong to `model = \"partly-open\"`"),
+        ("model='open'\nrate=5\nprofile='ramp:1/s..2/s over 1s'", "cannot stand together"),
+        ("model='open'\nrate=5\narrivals={ trace='x' }", "a trace brings its own rate"),
+        ("model='open'\nrate=5\nthink='1ms'", "has no use in open load"),
+        ("model='open'\nrate=5\narrivals='poison'", "`poison` is not a law of arrivals; write `poisson`"),
+        ("model='open'\nrate=5\narrivals='jitter:60%'", "at most 50 %"),
+        ("model='open'\narrivals={ speed=2 }", "names no file"),
+        ("model='open'\narrivals={ trace='x', sped=2 }", "`sped = 2` is not known here"),
+        ("model='open'\narrivals={ trace='x', speed=0 }", "must be a number from 0.001"),
+        ("model='open'\nprofile='ramp:1/s..2/s'", "is not a profile; write `steps:"),
+        ("model='open'\nprofile='ramp:0/s..0/s over 1s'", "the rate is never above zero"),
+        ("model='open'\nprofile='sine:1/s +- 2/s every 1s'", "a rate is never negative"),
+        ("model='open'\nprofile='burst:1/s..2/s for 2s every 1s'", "cannot be"),
+        ("model='open'\nprofile='steps:1/s for 0s'", "must be above zero"),
+        ("model='open'\nprofile='ramp:1/s..2/s over 25h'", "at most 24 h"),
+        ("model='open'\nprofile='ramp:x..2/s over 1s'", "`x` is not a rate"),
+        ("model='open'\nprofile={ ramp={ from=1 } }", "`ramp` takes `from`, `to` and `over`"),
+        ("model='partly-open'\nlength=3", "needs `sessions` above zero"),
+        ("model='partly-open'\nsessions=3", "needs the `length` of sessions"),
+        ("model='partly-open'\nsessions=3\nrate=4\nlength=1", "sessions arrive at `sessions"),
+        ("model='partly-open'\nsessions=3\nlength=0", "is not a length of sessions"),
+        ("model='partly-open'\nsessions=3\nlength='geometric:mean=0.5'", "must be from 1 to"),
+        ("think='uniform:low=2ms,high=1ms'", "must be below `high`"),
+        ("think='soon'", "is not a think time; write `10ms`"),
+        ("churn=0", "must be a whole number from 1"),
+        ("churn=2\nkeep_alive=false", "cannot stand together"),
+    ] {
+        let message = error(&load(text));
+        assert!(message.starts_with("x.toml:") && message.contains(part), "{text}: {message}");
     }
 }

@@ -1,8 +1,6 @@
 //! The way back: a checked experiment as a file, every default written out.
 
-use super::{
-    Arrivals, Equality, Experiment, LoadModel, LoadSpec, Point, Readiness, RequestSpec, Target, WorkloadSpec,
-};
+use super::{Equality, Experiment, Point, Readiness, RequestSpec, Target, WorkloadSpec, load};
 use crate::gate::GateKind;
 use crate::quantity::{Nanoseconds, Ratio};
 use toml::{Table, Value};
@@ -12,7 +10,7 @@ pub(super) fn experiment(experiment: &Experiment) -> String {
     root.insert("title".into(), experiment.title.clone().into());
     let first = &experiment.points[0];
     root.insert("workload".into(), common_workload(&experiment.points).into());
-    root.insert("load".into(), load(&first.load).into());
+    root.insert("load".into(), load::write(first).into());
     root.insert("plan".into(), plan(experiment).into());
     if let Some(table) = gates(experiment) {
         root.insert("gates".into(), table.into());
@@ -106,30 +104,6 @@ fn request(request: &RequestSpec) -> Value {
     check.insert("json".into(), json.collect::<Table>().into());
     table.insert("check".into(), check.into());
     table.into()
-}
-
-fn load(spec: &LoadSpec) -> Table {
-    let mut table = Table::new();
-    match spec.model {
-        LoadModel::Closed => {
-            table.insert("model".into(), "closed".into());
-        }
-        LoadModel::Open { rate, arrivals } => {
-            table.insert("model".into(), "open".into());
-            table.insert("rate".into(), format!("{}/s", rate.get()).into());
-            let arrivals = match arrivals {
-                Arrivals::Constant => "constant",
-                Arrivals::Poisson => "poisson",
-            };
-            table.insert("arrivals".into(), arrivals.into());
-        }
-    }
-    table.insert("connections".into(), i64::from(spec.connections).into());
-    table.insert("in_flight".into(), i64::from(spec.in_flight).into());
-    table.insert("timeout".into(), time(spec.timeout));
-    table.insert("warmup".into(), time(spec.warmup));
-    table.insert("keep_alive".into(), spec.keep_alive.into());
-    table
 }
 
 fn plan(experiment: &Experiment) -> Table {
@@ -230,7 +204,7 @@ fn matrix(points: &[Point]) -> Option<Table> {
 /// A label's value as its key is read: most are text, whatever they were written as.
 fn factor_value(key: &str, shown: &str) -> Value {
     let typed = match key {
-        "load.connections" | "load.in_flight" => shown.parse().ok().map(Value::Integer),
+        "load.connections" | "load.in_flight" | "load.churn" => shown.parse().ok().map(Value::Integer),
         "load.keep_alive" => shown.parse().ok().map(Value::Boolean),
         "workload.sizes" => shown
             .strip_prefix('[')

@@ -394,8 +394,12 @@ pub fn load() -> LoadSummary {
         load: LoadModel::Open {
             rate: PerSecond::new(5_000.0).unwrap(),
             arrivals: "poisson".into(),
+            profile: None,
             offered: PerSecond::new(4_990.0).unwrap(),
         },
+        think: None,
+        churn: None,
+        operations: Vec::new(),
         throughput: PerSecond::new(4_984.0).unwrap(),
         response: times(0.0),
         service: times(-3.0),

@@ -1,0 +1,378 @@
+//! The generator against probes whose truth is known: errors request by request, punctuality, ceilings.
+//!
+//! It starts a probe for each law, puts each shape of load on it, and hands requests and the probe's record to the
+//! judge. It knows no law's meaning: the probe's record is the truth.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use weighbridge_judge::calibration::{Replayed, beyond, error_curve, replay};
+use weighbridge_lab::clock::monotonic_now;
+use weighbridge_lab::cores::CoreLayout;
+use weighbridge_lab::guardian::{Guardian, GuardianError};
+use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
+use weighbridge_lab::process::{GRACE, Running};
+use weighbridge_load::exchange::{ExchangeError, Limits, exchange};
+use weighbridge_load::generator::{ConnectError, Options as LoopOptions, RunError, WindowSpec};
+use weighbridge_load::pace::Flow;
+use weighbridge_load::request::{Framing, RenderError, Request};
+use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
+use weighbridge_load::{Recording, Settings};
+use weighbridge_model::calibration::{
+    CALIBRATION_VERSION, Ceiling, ErrorCurve, GeneratorCalibration, Pacing, Waiting,
+};
+use weighbridge_model::experiment::{Arrivals, LoadModel, LoadSpec, Protocol, Think, WorkloadSpec};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
+use weighbridge_model::record::{OperationId, Outcome, RequestRecord, Tallies, VariantId, WindowFigures};
+use weighbridge_probe::record::{CsvError, from_csv};
+use weighbridge_workload::{Address, Workload, WorkloadError};
+
+use crate::client::{Client, ClientError};
+use crate::control::Control;
+
+/// The law of no delay, whose errors are those of kernel and wire: the others are compared with it.
+const NO_DELAY: &str = "constant:time=0ns";
+
+/// The laws and what a request takes by them on average, for the rate of open load; the first is [`NO_DELAY`].
+const LAWS: [(&str, Nanoseconds); 7] = [
+    (NO_DELAY, Nanoseconds::ZERO),
+    ("constant:time=100us", Nanoseconds::from_micros(100)),
+    ("constant:time=1ms", Nanoseconds::from_millis(1)),
+    ("constant:time=10ms", Nanoseconds::from_millis(10)),
+    ("exponential:mean=1ms", Nanoseconds::from_millis(1)),
+    ("bimodal:low=100us,high=2ms,share=5%", Nanoseconds::from_micros(195)),
+    ("stall", Nanoseconds::from_micros(500)),
+];
+
+/// What a probe needs for a request besides the law's time, roughly: it only sets the rate of open load.
+const OVERHEAD: Nanoseconds = Nanoseconds::from_micros(20);
+
+/// Open load keeps a probe busy for one part of its time in this many.
+const BUSY_TO_ALL: u64 = 2;
+
+/// Rates at which punctuality is measured.
+const RATES: [u64; 3] = [1_000, 10_000, 40_000];
+
+/// Connections and requests in flight at which the ceiling is measured.
+const CEILINGS: [(u32, u32); 4] = [(1, 1), (16, 1), (256, 1), (16, 8)];
+
+/// The only variant.
+const VARIANT: VariantId = VariantId(0);
+
+/// What to do, and with what.
+#[derive(Debug, Clone)]
+pub struct Calibration<'a> {
+    /// Program and first arguments of a probe; the law's words follow.
+    pub probe: &'a [String],
+    /// Program and argument of the guardian.
+    pub guardian: &'a (std::path::PathBuf, String),
+    /// Folder for the probes' logs.
+    pub logs: &'a Path,
+    /// Requests for each law and shape: 2,000 is the fewest that give a 99th percentile.
+    pub requests: u64,
+    /// Length of each measurement of punctuality and ceiling.
+    pub duration: Nanoseconds,
+    /// What the user asks meanwhile.
+    pub control: Control,
+}
+
+/// Why there is no calibration.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrateError {
+    /// The host's cores are unknown.
+    #[error("could not read which cores this process may use: {0}")]
+    Cores(#[source] std::io::Error),
+    /// No guardian.
+    #[error(transparent)]
+    Guardian(#[from] GuardianError),
+    /// No generator.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// No probe.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// No connection.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// A system call of the loop failed.
+    #[error("the generator failed: {0}")]
+    Run(#[from] RunError),
+    /// A request cannot be rendered.
+    #[error(transparent)]
+    Render(#[from] RenderError),
+    /// The workload cannot be bound.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The probe gave no record.
+    #[error("the probe gave no record: {0}")]
+    Exchange(#[from] ExchangeError),
+    /// The probe's record cannot be read.
+    #[error("the probe's record cannot be read: {0}")]
+    Record(#[from] CsvError),
+    /// Requests and record do not match.
+    #[error(
+        "`{law}`, {shape}: {requests} requests were answered and the probe recorded {recorded}; run it again"
+    )]
+    Mismatch {
+        /// The law.
+        law: String,
+        /// The shape of the load.
+        shape: String,
+        /// Good replies.
+        requests: usize,
+        /// Requests in the record.
+        recorded: usize,
+    },
+    /// The user asked to stop.
+    #[error("interrupted; a calibration keeps nothing of its parts")]
+    Interrupted,
+}
+
+/// One shape of load.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    name: &'static str,
+    connections: u32,
+    model: Option<Arrivals>,
+}
+
+const SHAPES: [Shape; 4] = [
+    Shape { name: "closed, 1 connection", connections: 1, model: None },
+    Shape { name: "closed, 16 connections", connections: 16, model: None },
+    Shape { name: "open, constant", connections: 16, model: Some(Arrivals::Constant) },
+    Shape { name: "open, Poisson", connections: 16, model: Some(Arrivals::Poisson) },
+];
+
+/// Calibrates the generator on this host. `progress` is told each part as it begins.
+///
+/// # Errors
+/// [`CalibrateError`]; nothing runs on then.
+pub fn generator(
+    calibration: &Calibration<'_>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<GeneratorCalibration, CalibrateError> {
+    let begun = monotonic_now();
+    let cores = CoreLayout::detect().map_err(|error| CalibrateError::Cores(std::io::Error::other(error)))?;
+    let (program, verb) = calibration.guardian;
+    let name = format!("calibrate-{}", std::process::id());
+    let lab = Lab::new(&name, Some(Guardian::start(program, verb)?), None)
+        .called_off_by(calibration.control.window.clone());
+    let bench = Bench { calibration, cores: &cores, lab: &lab };
+    let mut errors = Vec::new();
+    for (law, mean) in LAWS {
+        for shape in SHAPES {
+            progress(&format!("{law}, {}", shape.name));
+            errors.push(bench.errors(law, mean, shape)?);
+        }
+    }
+    beyond(&mut errors, NO_DELAY);
+    let mut pacing = Vec::new();
+    for rate in RATES {
+        for waiting in [Waiting::Sleeping, Waiting::Spinning] {
+            progress(&format!("open load of {rate}/s, {waiting:?}"));
+            let rate = PerSecond::from_count(rate, Nanoseconds::from_secs(1));
+            pacing.push(bench.pacing(rate, waiting)?);
+        }
+    }
+    let mut ceilings = Vec::new();
+    for (connections, in_flight) in CEILINGS {
+        progress(&format!("ceiling, {connections} connections × {in_flight}"));
+        ceilings.push(bench.ceiling(connections, in_flight)?);
+    }
+    // What custody could not end by itself the guardian ends.
+    let _ = lab.close();
+    let took = monotonic_now().since(begun);
+    Ok(GeneratorCalibration { schema: CALIBRATION_VERSION, errors, pacing, ceilings, took })
+}
+
+struct Bench<'a> {
+    calibration: &'a Calibration<'a>,
+    cores: &'a CoreLayout,
+    lab: &'a Lab,
+}
+
+/// One measurement on a fresh probe.
+struct Measured {
+    figures: WindowFigures,
+    tallies: Tallies,
+    samples: Vec<RequestRecord>,
+    occupied: Vec<Nanoseconds>,
+}
+
+/// What is kept of the single requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    Requests,
+    Sums,
+}
+
+impl Bench<'_> {
+    fn errors(&self, law: &str, mean: Nanoseconds, shape: Shape) -> Result<ErrorCurve, CalibrateError> {
+        let stop = Stop::Count(self.calibration.requests.max(1));
+        let load = match shape.model {
+            None => Load::Closed(stop),
+            Some(arrivals) => open(PerSecond::from_count(1, (mean + OVERHEAD) * BUSY_TO_ALL), arrivals, stop),
+        };
+        let settings = Settings { connections: shape.connections, ..Settings::default() };
+        let measured = self.measure(law, settings, LoopOptions::default(), load, Keep::Requests)?;
+        let replayed: Option<Vec<Replayed>> = replay(&measured.samples, &measured.occupied);
+        replayed.and_then(|replayed| error_curve(law, shape.name, &replayed)).ok_or_else(|| {
+            CalibrateError::Mismatch {
+                law: law.to_owned(),
+                shape: shape.name.to_owned(),
+                requests: measured.samples.len(),
+                recorded: measured.occupied.len(),
+            }
+        })
+    }
+
+    fn pacing(&self, rate: PerSecond, waiting: Waiting) -> Result<Pacing, CalibrateError> {
+        let spin = match waiting {
+            Waiting::Sleeping => LoopOptions::default().spin,
+            Waiting::Spinning => Nanoseconds::from_secs(1),
+        };
+        let load = open(rate, Arrivals::Poisson, Stop::Time(self.calibration.duration));
+        let settings = Settings { connections: 16, ..Settings::default() };
+        let options = LoopOptions { spin, ..LoopOptions::default() };
+        let measured = self.measure("null", settings, options, load, Keep::Sums)?;
+        let (figures, lag) = (&measured.figures, &measured.tallies.lag);
+        let good = figures.requests - figures.errors.total();
+        Ok(Pacing {
+            rate,
+            waiting,
+            due: figures.offered,
+            achieved: Ratio::new(good as f64 / figures.offered.max(1) as f64),
+            lag_p50: Nanoseconds::from_nanos(lag.value_at_quantile(0.5)),
+            lag_p99: Nanoseconds::from_nanos(lag.value_at_quantile(0.99)),
+        })
+    }
+
+    fn ceiling(&self, connections: u32, in_flight: u32) -> Result<Ceiling, CalibrateError> {
+        let load = Load::Closed(Stop::Time(self.calibration.duration));
+        let settings = Settings { connections, in_flight, ..Settings::default() };
+        let measured = self.measure("null", settings, LoopOptions::default(), load, Keep::Sums)?;
+        let figures = &measured.figures;
+        let good = figures.requests - figures.errors.total();
+        let per = |time: Nanoseconds| PerSecond::from_count(good, time);
+        Ok(Ceiling {
+            connections,
+            in_flight,
+            throughput: per(figures.ended.since(figures.started)),
+            per_cpu_second: per(figures.health.cpu),
+        })
+    }
+
+    /// Starts a probe and the generator, measures once, asks for the probe's record and ends both.
+    fn measure(
+        &self,
+        law: &str,
+        settings: Settings,
+        options: LoopOptions,
+        load: Load,
+        keep: Keep,
+    ) -> Result<Measured, CalibrateError> {
+        let probe = self.start(law)?;
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, probe.port()));
+        let measured = self.drive(address, settings, options, load, keep);
+        let measured = measured.and_then(|mut measured| {
+            if keep == Keep::Requests {
+                measured.occupied = record(address)?;
+            }
+            Ok(measured)
+        });
+        probe.stop(GRACE);
+        if self.calibration.control.is_interrupted() {
+            return Err(CalibrateError::Interrupted);
+        }
+        measured
+    }
+
+    fn start(&self, law: &str) -> Result<Running, CalibrateError> {
+        let at = (self.calibration.requests / 4).to_string();
+        let words: Vec<&str> = match law {
+            "null" => vec!["null"],
+            "stall" => vec!["stall", "--at", &at, "--length", "1s"],
+            law => vec!["delay", law],
+        };
+        let log = self.calibration.logs.join("probe.log");
+        let launch = Launch {
+            name: "probe".to_owned(),
+            command: self
+                .calibration
+                .probe
+                .iter()
+                .cloned()
+                .chain(words.into_iter().map(str::to_owned))
+                .collect(),
+            environment: Vec::new(),
+            folder: None,
+            cores: Some(self.cores.service().to_vec()),
+            stdout: log.clone(),
+            stderr: log,
+            ready: Ready::Line,
+            ready_timeout: Nanoseconds::from_secs(20),
+        };
+        Ok(self.lab.launch(&launch)?)
+    }
+
+    fn drive(
+        &self,
+        address: SocketAddr,
+        settings: Settings,
+        options: LoopOptions,
+        load: Load,
+        keep: Keep,
+    ) -> Result<Measured, CalibrateError> {
+        let workload = pong(address)?;
+        let cut = self.calibration.control.window.clone();
+        let client = Client::start_with(Some(self.cores.client()), LoopOptions { stop: cut, ..options })?;
+        client.direct(VARIANT, vec![address]);
+        client.call(move |generator| {
+            generator.attach(VARIANT, settings, workload.framing(), workload.sessions());
+            generator.connect(VARIANT)?;
+            let (mut tallies, mut samples) = (Tallies::default(), Vec::new());
+            let recording = Recording::Batched;
+            let spec = WindowSpec { substream: 1, load, recording };
+            let samples_wanted = (keep == Keep::Requests).then_some(&mut samples);
+            let report = generator.run(VARIANT, &spec, &mut tallies, samples_wanted, None)?;
+            samples.retain(|request| request.outcome == Outcome::Ok);
+            Ok(Measured { figures: report.figures, tallies, samples, occupied: Vec::new() })
+        })
+    }
+}
+
+fn open(rate: PerSecond, arrivals: Arrivals, stop: Stop) -> Load {
+    let end = OpenEnd::Drain { stop, limit: Nanoseconds::from_secs(10) };
+    Load::Open { flow: Flow::steady(rate, arrivals), queue: QUEUE, end }
+}
+
+/// Fetches 64 bytes, again and again.
+fn pong(address: SocketAddr) -> Result<Workload, WorkloadError> {
+    let spec = WorkloadSpec::Pingpong { sizes: vec![Bytes::new(64)] };
+    let load = LoadSpec {
+        model: LoadModel::Closed,
+        connections: 1,
+        in_flight: 1,
+        timeout: Nanoseconds::from_secs(10),
+        warmup: Nanoseconds::ZERO,
+        think: Think::None,
+        churn: None,
+    };
+    let address = Address { authority: address.to_string(), base: "/".to_owned() };
+    Workload::new(&spec, &load, Protocol::Http1Json, &address, &|_| None)
+}
+
+/// The times that requests occupied the probe, in the order of service.
+fn record(address: SocketAddr) -> Result<Vec<Nanoseconds>, CalibrateError> {
+    let request = Request {
+        method: "GET".to_owned(),
+        target: "/probe/record".to_owned(),
+        authority: address.to_string(),
+        ..Request::default()
+    };
+    let rendered = Framing::Http1.render(OperationId(0), &request)?;
+    let limits = Limits { timeout: Nanoseconds::from_secs(30), body: Bytes::new(1 << 30), stop: None };
+    let reply = exchange(&[address], &Framing::Http1, &rendered, limits)?;
+    let served = from_csv(&String::from_utf8_lossy(&reply.body))?;
+    Ok(served.iter().map(|served| served.occupied()).collect())
+}

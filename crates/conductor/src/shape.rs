@@ -1,0 +1,304 @@
+//! From the load that an experiment asks for to the load of one window.
+//!
+//! A trace is read here, once, before anything is started. What cannot be measured in windows is refused with the way
+//! out: a profile that the budget does not cover, sessions that never all end.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use weighbridge_load::pace::{Flow, Part, Source};
+use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
+use weighbridge_model::experiment::{
+    Experiment, Flow as FlowSpec, LoadModel, LoadSpec, SessionLength, Think, TraceSpec,
+};
+use weighbridge_model::plan::Plan;
+use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
+use weighbridge_model::record::PointId;
+use weighbridge_model::trace::{Trace, TraceError};
+
+/// Longest mean time, in seconds, between moments at which no session is in the system, as far as think times alone
+/// decide it. A window ends at such a moment.
+const DESERTED_WITHIN: f64 = 1.0;
+
+/// Largest trace file, in bytes.
+const TRACE_BYTES: u64 = 1 << 30;
+
+/// Why a shape of load cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ShapeError {
+    /// The trace's file cannot be read.
+    #[error("trace `{}`: {source}; name a file of arrival times, relative to the experiment's folder", file.display())]
+    Unreadable {
+        /// Where it was sought.
+        file: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The trace's file is too large.
+    #[error("trace `{}` has {bytes} bytes; at most {TRACE_BYTES} are read, cut it", file.display())]
+    Large {
+        /// The file.
+        file: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// The trace's file is not a trace.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// Another file than the experiment was written for.
+    #[error("trace `{}` is another file: its SHA-256 is {found}, the experiment names {wanted}; bring the file back, or remove `sha256`", file.display())]
+    Changed {
+        /// The file.
+        file: PathBuf,
+        /// What the experiment names.
+        wanted: String,
+        /// What it is.
+        found: String,
+    },
+    /// One passage through the profile takes longer than the budget allows.
+    #[error(
+        "the profile lasts {length}, and one passage of every variant in each of {blocks} blocks takes {needed} in all; raise the budget (now {budget}) or shorten the profile"
+    )]
+    Budget {
+        /// The profile's length.
+        length: Nanoseconds,
+        /// Fewest blocks.
+        blocks: u32,
+        /// Time that the passages take.
+        needed: Nanoseconds,
+        /// Time allowed.
+        budget: Nanoseconds,
+    },
+    /// There is nearly always a session in the system.
+    #[error(
+        "about {present:.1} sessions think at any moment, so a window would hardly ever find the system empty and end; lower `sessions`, `length` or `think`, or load one URL with `weigh load`"
+    )]
+    NeverDeserted {
+        /// Mean number of sessions that think.
+        present: f64,
+    },
+}
+
+/// A load, ready to be cut into windows.
+#[derive(Debug, Clone)]
+pub struct Shape {
+    /// What decides arrivals; `None` in closed load.
+    source: Option<Source>,
+    /// Operations of a session; `None` where requests arrive and not sessions.
+    length: Option<SessionLength>,
+    think: Think,
+    /// The hash of the trace's file.
+    sha256: Option<String>,
+}
+
+/// Where a window of open load lies in its flow, and how much of it is carried.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slice {
+    pub offset: Nanoseconds,
+    pub part: Part,
+    pub origin: Option<Timestamp>,
+}
+
+impl Slice {
+    /// The whole flow from `offset` on.
+    pub const fn from(offset: Nanoseconds) -> Self {
+        Self { offset, part: Part::WHOLE, origin: None }
+    }
+}
+
+impl Shape {
+    /// Reads what the load names. A trace is sought relative to `folder`, or to the current folder without one.
+    ///
+    /// # Errors
+    /// [`ShapeError`] where the trace cannot be used.
+    pub fn new(load: &LoadSpec, folder: Option<&Path>) -> Result<Self, ShapeError> {
+        let mut sha256 = None;
+        let source = match load.model.flow() {
+            None => None,
+            Some(FlowSpec::Law { profile, arrivals }) => {
+                Some(Source::Law { profile: profile.clone(), arrivals: *arrivals })
+            }
+            Some(FlowSpec::Trace(spec)) => {
+                let (trace, hash) = read_trace(spec, folder)?;
+                sha256 = Some(hash);
+                Some(Source::Trace { trace: Arc::new(trace), speed: spec.speed })
+            }
+        };
+        let length = match load.model {
+            LoadModel::PartlyOpen { length, .. } => Some(length),
+            LoadModel::Closed | LoadModel::Open { .. } => None,
+        };
+        Ok(Self { source, length, think: load.think, sha256 })
+    }
+
+    /// Mean requests due per second, sessions taken at their mean length; `None` in closed load.
+    pub fn request_rate(&self) -> Option<PerSecond> {
+        PerSecond::new(self.arrival_rate()? * self.length.map_or(1.0, SessionLength::mean))
+    }
+
+    /// Mean arrivals per second.
+    fn arrival_rate(&self) -> Option<f64> {
+        self.source.clone().map(|source| Flow::new(source).mean())
+    }
+
+    /// The highest rate of requests that is known beforehand (of a trace the mean).
+    pub fn peak_rate(&self) -> Option<PerSecond> {
+        let arrivals = match self.source.as_ref()? {
+            Source::Law { profile, .. } => profile.peak().get(),
+            Source::Trace { .. } => self.arrival_rate()?,
+        };
+        PerSecond::new(arrivals * self.length.map_or(1.0, SessionLength::mean))
+    }
+
+    /// How long one passage through its profile or trace takes.
+    pub fn passage(&self) -> Option<Nanoseconds> {
+        self.source.clone().and_then(|source| Flow::new(source).length())
+    }
+
+    /// How long a load lasts for which nothing else is said: one passage of steps, a ramp or a trace.
+    pub fn own_end(&self) -> Option<Nanoseconds> {
+        match self.source.as_ref()? {
+            Source::Law { profile, .. } => profile.length().filter(|_| profile.ends()),
+            Source::Trace { .. } => self.passage(),
+        }
+    }
+
+    /// Closed load of its connections, for warming up: with think time where the load is closed, so that the pace is
+    /// that of the windows.
+    pub(crate) fn closed(&self, stop: Stop) -> Load {
+        match (&self.source, self.think) {
+            (None, think) if think != Think::None => Load::Thinking { stop, think },
+            _ => Load::Closed(stop),
+        }
+    }
+
+    /// The load of one window: `stop` in closed load, `end` where there are arrivals.
+    pub(crate) fn window(&self, stop: Stop, end: OpenEnd, slice: Slice) -> Load {
+        let Some(source) = self.source.clone() else { return self.closed(stop) };
+        let flow = Flow { source, offset: slice.offset, part: slice.part, origin: slice.origin };
+        match self.length {
+            None => Load::Open { flow, queue: QUEUE, end },
+            Some(length) => Load::PartlyOpen { flow, queue: QUEUE, end, length, think: self.think },
+        }
+    }
+
+    /// The window's length nearest above `nominal` with which windows tile the profile: a whole part of it, or a whole
+    /// number of passages where it is shorter than a window.
+    pub(crate) fn fitted(&self, nominal: Nanoseconds) -> Nanoseconds {
+        let Some(passage) = self.passage() else { return nominal };
+        let (passage, nominal) = (passage.as_nanos().max(1), nominal.as_nanos().max(1));
+        Nanoseconds::from_nanos(match passage / nominal {
+            0 => nominal.div_ceil(passage) * passage,
+            slices => passage.div_ceil(slices),
+        })
+    }
+
+    /// How many windows of this length, which is [`fitted`](Self::fitted), one passage has.
+    pub(crate) fn slices(&self, window: Nanoseconds) -> u32 {
+        let Some(passage) = self.passage() else { return 1 };
+        ((passage.as_nanos() as f64 / window.as_nanos().max(1) as f64).round() as u32).max(1)
+    }
+}
+
+fn read_trace(spec: &TraceSpec, folder: Option<&Path>) -> Result<(Trace, String), ShapeError> {
+    let file = folder.unwrap_or(Path::new("")).join(&spec.file);
+    let unreadable = |source| ShapeError::Unreadable { file: file.clone(), source };
+    let bytes = std::fs::metadata(&file).map_err(unreadable)?.len();
+    if bytes > TRACE_BYTES {
+        return Err(ShapeError::Large { file, bytes });
+    }
+    let text = std::fs::read_to_string(&file).map_err(unreadable)?;
+    let found: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    if let Some(wanted) = spec.sha256.clone().filter(|wanted| *wanted != found) {
+        return Err(ShapeError::Changed { file, wanted, found });
+    }
+    Ok((Trace::parse(&spec.file, &text)?, found))
+}
+
+/// Reads the shapes of all points, and writes the hashes of their traces into the experiment.
+///
+/// # Errors
+/// [`ShapeError`], naming the first trace that cannot be used.
+pub(crate) fn shapes(experiment: &mut Experiment, folder: Option<&Path>) -> Result<Vec<Shape>, ShapeError> {
+    let mut shapes = Vec::new();
+    for point in &mut experiment.points {
+        let shape = Shape::new(&point.load, folder)?;
+        if let LoadModel::Open { flow: FlowSpec::Trace(spec) }
+        | LoadModel::PartlyOpen { flow: FlowSpec::Trace(spec), .. } = &mut point.load.model
+        {
+            spec.sha256.clone_from(&shape.sha256);
+        }
+        shapes.push(shape);
+    }
+    Ok(shapes)
+}
+
+/// Refuses what windows cannot measure.
+///
+/// # Errors
+/// [`ShapeError::Budget`] or [`ShapeError::NeverDeserted`].
+pub(crate) fn check_windows(experiment: &Experiment, shapes: &[Shape]) -> Result<(), ShapeError> {
+    let rules = &experiment.plan;
+    let plan = Plan::new(rules.seed, experiment.variants.len(), experiment.points.len());
+    let mut needed = Nanoseconds::ZERO;
+    let mut longest = Nanoseconds::ZERO;
+    for (id, shape) in (0..).map(PointId).zip(shapes) {
+        let windows = plan.round(0, id, 0).len() as u64;
+        let passage = shape.passage().unwrap_or_default();
+        needed += passage * windows * u64::from(rules.blocks_min);
+        longest = longest.max(passage);
+        if let Some(present) = shape.never_deserted() {
+            return Err(ShapeError::NeverDeserted { present });
+        }
+    }
+    if needed > rules.budget {
+        let (blocks, budget) = (rules.blocks_min, rules.budget);
+        return Err(ShapeError::Budget { length: longest, blocks, needed, budget });
+    }
+    Ok(())
+}
+
+impl Shape {
+    /// How many sessions think at any moment, where that is so many that windows would not end. Sessions that only
+    /// think are an M/G/∞ queue: with ρ of them on average its busy period lasts (e^ρ − 1)/λ (Takács 1962).
+    fn never_deserted(&self) -> Option<f64> {
+        let (length, rate) = (self.length?, self.arrival_rate()?);
+        let present = rate * (length.mean() - 1.0) * self.think.mean().as_secs_f64();
+        (present.exp_m1() / rate > DESERTED_WITHIN).then_some(present)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(load: &str) -> Shape {
+        let text = format!("[workload]\nname = \"pingpong\"\n[load]\n{load}\n[[variant]]\nurl = \"h:1\"\n");
+        let experiment = Experiment::parse("x", &text).expect("an experiment");
+        Shape::new(&experiment.points[0].load, None).expect("a shape")
+    }
+
+    #[test]
+    fn windows_tile_a_profile() {
+        let ramp = shape("model = \"open\"\nprofile = \"ramp:1/s..9/s over 1s\"");
+        let millis = Nanoseconds::from_millis;
+        for (nominal, fitted, slices) in [(20, 20, 50), (300, 334, 3), (600, 1000, 1), (1000, 1000, 1)] {
+            let window = ramp.fitted(millis(nominal));
+            assert!(window.as_nanos().abs_diff(millis(fitted).as_nanos()) < 1_000_000, "{nominal}: {window}");
+            assert_eq!(ramp.slices(window), slices);
+        }
+        assert_eq!((ramp.fitted(millis(1500)), ramp.slices(millis(2000))), (millis(2000), 1));
+        let steady = shape("model = \"open\"\nrate = 5");
+        assert_eq!((steady.fitted(millis(20)), steady.slices(millis(20))), (millis(20), 1));
+    }
+
+    #[test]
+    fn sessions_that_never_all_end_are_refused() {
+        let sessions = |load: &str| shape(&format!("model = \"partly-open\"\n{load}")).never_deserted();
+        assert_eq!(sessions("sessions = 50\nlength = 10"), None);
+        assert_eq!(sessions("sessions = 50\nlength = 10\nthink = \"1ms\""), None);
+        let present = sessions("sessions = 50\nlength = 10\nthink = \"100ms\"").expect("too many");
+        assert!((present - 45.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,326 @@
+//! The shapes of load: laws of arrivals, profiles of the rate over time, think time, length of sessions, churn.
+//!
+//! Values and their plain arithmetic (lengths, means). It draws nothing and knows no clock; text forms are in `spell`.
+
+use std::num::NonZeroU32;
+
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::{Nanoseconds, PerSecond, Ratio};
+
+/// Longest time that a profile may take before it starts again.
+pub const PROFILE_LONGEST: Nanoseconds = Nanoseconds::from_secs(24 * 3600);
+
+/// Most steps of a profile.
+pub const STEPS_MOST: usize = 1_000;
+
+/// The load model and what it needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum LoadModel {
+    /// A new request when a connection is free, after the think time.
+    Closed,
+    /// Requests due by a schedule, whatever the replies do.
+    Open {
+        /// When they are due.
+        flow: Flow,
+    },
+    /// Sessions arrive by a schedule; inside a session the next operation is due when the reply came, after the think
+    /// time.
+    PartlyOpen {
+        /// When sessions begin.
+        flow: Flow,
+        /// How many operations each has.
+        length: SessionLength,
+    },
+}
+
+/// What decides when something arrives.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Flow {
+    /// A law of the gaps on a profile of the rate.
+    Law {
+        /// Arrivals per second over time.
+        profile: Profile,
+        /// Law of the gaps.
+        arrivals: Arrivals,
+    },
+    /// Recorded times, played again.
+    Trace(TraceSpec),
+}
+
+/// Law of the gaps between arrivals, at whatever rate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrivals {
+    /// Equal gaps.
+    Constant,
+    /// Equal gaps, and each arrival moved by up to this share of a gap to either side, uniformly; above 0, at most
+    /// one half, so that the order stays. The grid itself does not move: nothing adds up.
+    Jitter(Ratio),
+    /// Exponential gaps.
+    #[default]
+    Poisson,
+}
+
+impl Arrivals {
+    /// The jitter where none is given: a tenth of a gap to either side.
+    pub const JITTER: Ratio = Ratio::new(0.1);
+}
+
+/// A file of arrival times.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TraceSpec {
+    /// The file, relative to the experiment's folder.
+    pub file: String,
+    /// How much faster than recorded; above zero.
+    pub speed: f64,
+    /// SHA-256 of the file in hexadecimal, where it is known; another file is refused then.
+    pub sha256: Option<String>,
+}
+
+/// Rate over time. A profile that has come to its end starts again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Profile {
+    /// Always the same.
+    Constant {
+        /// Above zero.
+        rate: PerSecond,
+    },
+    /// One rate after another.
+    Steps {
+        /// At least one, at most [`STEPS_MOST`]; not all at rate zero.
+        steps: Vec<RateStep>,
+    },
+    /// From one rate to another in a straight line.
+    Ramp {
+        /// At the beginning.
+        from: PerSecond,
+        /// At the end; not both are zero.
+        to: PerSecond,
+        /// How long it takes.
+        over: Nanoseconds,
+    },
+    /// `mean + amplitude · sin(2πt / period)`.
+    Sine {
+        /// Above zero.
+        mean: PerSecond,
+        /// At most the mean.
+        amplitude: PerSecond,
+        /// One whole wave.
+        period: Nanoseconds,
+    },
+    /// `peak` for the first `length` of each `every`, `base` otherwise.
+    Burst {
+        /// Between bursts; may be zero.
+        base: PerSecond,
+        /// In a burst; above zero.
+        peak: PerSecond,
+        /// From burst to burst.
+        every: Nanoseconds,
+        /// How long each lasts, below `every`.
+        length: Nanoseconds,
+    },
+}
+
+/// A rate for a time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RateStep {
+    /// May be zero.
+    pub rate: PerSecond,
+    /// Above zero.
+    #[serde(rename = "for")]
+    pub lasts: Nanoseconds,
+}
+
+/// The time between a reply and the moment at which the next request is due.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "law")]
+pub enum Think {
+    /// The next request is due when the reply came.
+    #[default]
+    None,
+    /// Always the same; above zero.
+    Constant {
+        /// The time.
+        time: Nanoseconds,
+    },
+    /// Exponential.
+    Exponential {
+        /// Its mean, above zero.
+        mean: Nanoseconds,
+    },
+    /// Uniform from `low` to `high`.
+    Uniform {
+        /// Below `high`.
+        low: Nanoseconds,
+        /// The longest.
+        high: Nanoseconds,
+    },
+}
+
+/// Operations in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "law")]
+pub enum SessionLength {
+    /// As many as the workload's own sessions have.
+    Workload,
+    /// Always so many.
+    Fixed {
+        /// At least 1.
+        operations: NonZeroU32,
+    },
+    /// Geometric: after each operation the session ends with the same probability, 1/mean.
+    Geometric {
+        /// At least 1.
+        mean: f64,
+    },
+}
+
+impl LoadModel {
+    /// Open load at a constant rate.
+    pub const fn open(rate: PerSecond, arrivals: Arrivals) -> Self {
+        Self::Open { flow: Flow::Law { profile: Profile::Constant { rate }, arrivals } }
+    }
+
+    /// When requests or sessions arrive; `None` in closed load.
+    pub const fn flow(&self) -> Option<&Flow> {
+        match self {
+            Self::Closed => None,
+            Self::Open { flow } | Self::PartlyOpen { flow, .. } => Some(flow),
+        }
+    }
+
+    /// Mean requests per arrival: 1 in open load; in partly open load the mean length of a session, where it is known.
+    pub fn requests_per_arrival(&self) -> f64 {
+        match self {
+            Self::Closed | Self::Open { .. } => 1.0,
+            Self::PartlyOpen { length, .. } => length.mean(),
+        }
+    }
+}
+
+impl Flow {
+    /// The profile; `None` of a trace, which brings its own rate.
+    pub const fn profile(&self) -> Option<&Profile> {
+        match self {
+            Self::Law { profile, .. } => Some(profile),
+            Self::Trace(_) => None,
+        }
+    }
+}
+
+impl Profile {
+    /// After this time it starts again; `None` where it is always the same.
+    pub fn length(&self) -> Option<Nanoseconds> {
+        match self {
+            Self::Constant { .. } => None,
+            Self::Steps { steps } => Some(steps.iter().map(|step| step.lasts).sum()),
+            Self::Ramp { over, .. } => Some(*over),
+            Self::Sine { period, .. } => Some(*period),
+            Self::Burst { every, .. } => Some(*every),
+        }
+    }
+
+    /// Whether it has an end of its own (steps, ramp), at which a load without another end stops.
+    pub const fn ends(&self) -> bool {
+        matches!(self, Self::Steps { .. } | Self::Ramp { .. })
+    }
+
+    /// Mean rate over its length.
+    pub fn mean(&self) -> PerSecond {
+        let mean = match self {
+            Self::Constant { rate } => rate.get(),
+            Self::Steps { steps } => {
+                let total: f64 = steps.iter().map(|step| step.lasts.as_secs_f64()).sum();
+                steps.iter().map(|step| step.rate.get() * (step.lasts.as_secs_f64() / total)).sum()
+            }
+            Self::Ramp { from, to, .. } => from.get() / 2.0 + to.get() / 2.0,
+            Self::Sine { mean, .. } => mean.get(),
+            Self::Burst { base, peak, every, length } => {
+                let share = length.share_of(*every).get();
+                peak.get() * share + base.get() * (1.0 - share)
+            }
+        };
+        PerSecond::new(mean).unwrap_or_else(|| self.peak())
+    }
+
+    /// The highest rate.
+    pub fn peak(&self) -> PerSecond {
+        let highest = |a: PerSecond, b: PerSecond| if a.get() >= b.get() { a } else { b };
+        match self {
+            Self::Constant { rate } => *rate,
+            Self::Steps { steps } => steps
+                .iter()
+                .map(|step| step.rate)
+                .reduce(highest)
+                .unwrap_or(PerSecond::from_count(0, Nanoseconds::ZERO)),
+            Self::Ramp { from, to, .. } => highest(*from, *to),
+            Self::Sine { mean, amplitude, .. } => {
+                PerSecond::new(mean.get() + amplitude.get()).unwrap_or(*mean)
+            }
+            Self::Burst { base, peak, .. } => highest(*base, *peak),
+        }
+    }
+
+    /// What keeps it from being a profile, if anything does.
+    ///
+    /// # Errors
+    /// What is wrong and what is allowed, in words.
+    pub fn check(&self) -> Result<(), String> {
+        if self.peak().get() <= 0.0 {
+            return Err("the rate is never above zero; raise one".to_owned());
+        }
+        match self {
+            Self::Steps { steps } if steps.len() > STEPS_MOST => {
+                return Err(format!("{} steps; at most {STEPS_MOST} are allowed", steps.len()));
+            }
+            Self::Steps { steps } if steps.iter().any(|step| step.lasts == Nanoseconds::ZERO) => {
+                return Err("a step must last longer than zero".to_owned());
+            }
+            Self::Sine { mean, amplitude, .. } if amplitude.get() > mean.get() => {
+                return Err(format!(
+                    "the amplitude {amplitude} is above the mean {mean}; a rate is never negative"
+                ));
+            }
+            Self::Burst { every, length, .. } if *length == Nanoseconds::ZERO || length >= every => {
+                return Err(format!(
+                    "a burst of {length} in every {every} cannot be; it must be above zero and shorter"
+                ));
+            }
+            _ => {}
+        }
+        match self.length() {
+            Some(Nanoseconds::ZERO) => Err("it must last longer than zero".to_owned()),
+            Some(length) if length > PROFILE_LONGEST => {
+                Err(format!("it lasts {length}; at most 24 h are allowed"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Think {
+    /// The mean.
+    pub fn mean(self) -> Nanoseconds {
+        match self {
+            Self::None => Nanoseconds::ZERO,
+            Self::Constant { time } => time,
+            Self::Exponential { mean } => mean,
+            Self::Uniform { low, high } => low + high.saturating_sub(low) / 2,
+        }
+    }
+}
+
+impl SessionLength {
+    /// The mean, taken for 1 where the workload decides.
+    pub fn mean(self) -> f64 {
+        match self {
+            Self::Workload => 1.0,
+            Self::Fixed { operations } => f64::from(operations.get()),
+            Self::Geometric { mean } => mean,
+        }
+    }
+}
