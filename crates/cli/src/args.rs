@@ -68,6 +68,8 @@ pub enum Verb {
     Services(Services),
     /// Start a server whose truth is known, on loopback.
     Probe(Probe),
+    /// Start a server that misbehaves, on loopback, to try a client on.
+    Hostile(Hostile),
     /// Print a completion script for a shell.
     Completions(Completions),
     /// Ends what a run started when the run itself cannot.
@@ -525,6 +527,30 @@ pub enum ProbeLaw {
         #[arg(long, default_value = "5ms")]
         step: Nanoseconds,
     },
+}
+
+/// Arguments of `weigh hostile`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh hostile --list
+  weigh hostile close-mid-body --port 8080
+  weigh hostile tls-expired --authority authority.pem")]
+pub struct Hostile {
+    /// What it does wrong, by name; every misbehaviour without one, each on a port of its own.
+    #[arg(value_name = "MISBEHAVIOUR")]
+    pub misbehaviour: Option<String>,
+    /// Port; 0 for any free one; of several the first [default: the environment's PORT, or 8080; of several any].
+    #[arg(long)]
+    pub port: Option<u16>,
+    /// File into which the certificate is written that vouches for those of the TLS servers, in PEM.
+    #[arg(long, value_name = "FILE")]
+    pub authority: Option<PathBuf>,
+    /// List the misbehaviours, and what a good client reports, instead.
+    #[arg(long, conflicts_with_all = ["misbehaviour", "port", "authority"])]
+    pub list: bool,
+    /// Format of the list: text, json or markdown.
+    #[arg(long, default_value = "text", value_name = "FORMAT", requires = "list")]
+    pub format: weighbridge_report::Format,
 }
 
 /// Arguments of `weigh completions`.

@@ -41,6 +41,7 @@ fn run(verb: Verb, printer: &Printer) -> anyhow::Result<Exit> {
         Verb::Doctor(arguments) => verb::doctor::run(&arguments, printer),
         Verb::Services(arguments) => verb::services::run(&arguments, printer),
         Verb::Probe(arguments) => verb::probe::run(&arguments, printer),
+        Verb::Hostile(arguments) => verb::hostile::run(&arguments, printer),
         Verb::Completions(arguments) => verb::completions::run(&arguments, printer),
         Verb::Guardian => verb::guardian::run(),
     }

@@ -14,8 +14,12 @@ use weighbridge_model::record::{ErrorKind, Outcome};
 use crate::codec::{Cancel, Codec, Event, Full, Head, In, Out, Sink, UNIT_LIMIT};
 use crate::request::{Rendered, ReplyShape};
 
-/// Most header fields in one head; more is a protocol error.
+/// Header fields for which there is room without allocating; hardly any head has more.
 const FIELDS: usize = 128;
+
+/// Most header fields in one head, or in one trailer; more is a protocol error. Room for them is taken for the one
+/// head that needs it, 256 KiB.
+const FIELDS_LIMIT: usize = 8192;
 
 /// Longest chunk-size line with its extensions; longer is a protocol error.
 const CHUNK_LINE_LIMIT: usize = 16 * 1024;
@@ -250,12 +254,14 @@ impl Http1 {
             return self.unfinished(rest.len());
         }
         let mut fields = [const { MaybeUninit::uninit() }; FIELDS];
+        let mut more_fields = Vec::new();
         let mut response = httparse::Response::new(&mut []);
-        let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
-            &mut response,
-            rest,
-            &mut fields,
-        );
+        let config = httparse::ParserConfig::default();
+        let mut parsed = config.parse_response_with_uninit_headers(&mut response, rest, &mut fields);
+        if parsed == Err(httparse::Error::TooManyHeaders) {
+            more_fields.resize_with(FIELDS_LIMIT, MaybeUninit::uninit);
+            parsed = config.parse_response_with_uninit_headers(&mut response, rest, &mut more_fields);
+        }
         let length = match parsed {
             Ok(httparse::Status::Complete(length)) if length <= UNIT_LIMIT => length,
             Ok(httparse::Status::Partial) => return self.unfinished(rest.len()),
@@ -328,7 +334,13 @@ impl Http1 {
         if !self.worth_parsing(rest) {
             return self.unfinished(rest.len());
         }
-        match httparse::parse_headers(rest, &mut [httparse::EMPTY_HEADER; FIELDS]) {
+        let (mut fields, mut more_fields) = ([httparse::EMPTY_HEADER; FIELDS], Vec::new());
+        let mut parsed = httparse::parse_headers(rest, &mut fields);
+        if parsed == Err(httparse::Error::TooManyHeaders) {
+            more_fields.resize(FIELDS_LIMIT, httparse::EMPTY_HEADER);
+            parsed = httparse::parse_headers(rest, &mut more_fields);
+        }
+        match parsed {
             Ok(httparse::Status::Complete((length, _))) if length <= UNIT_LIMIT => {
                 self.seen = 0;
                 input.consume(length);

@@ -177,9 +177,22 @@ fn what_breaks_the_protocol_is_named_so() {
         format!("{chunked}2\r\nabc\r\n"),
         format!("{chunked}ffffffffffffffffff\r\n"),
         format!("{chunked}0\r\nBad Name: 1\r\n\r\n"),
-        format!("HTTP/1.1 200 OK\r\n{}\r\n", "X: 1\r\n".repeat(200)),
+        format!("HTTP/1.1 200 OK\r\n{}\r\n", "X: 1\r\n".repeat(8193)),
+        format!("{chunked}0\r\n{}\r\n", "X: 1\r\n".repeat(8193)),
     ] {
         assert!(is_protocol_error(bytes.as_bytes()), "{bytes}");
+    }
+}
+
+#[test]
+fn thousands_of_fields_are_read() {
+    for count in [127, 128, 129, 1000, 8191] {
+        let fields = "X: 1\r\n".repeat(count);
+        let head = format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: 2\r\n\r\nok");
+        assert_eq!(reply(&head), (200, "ok".to_owned(), Outcome::Ok), "{count} fields in a head");
+        let trailer =
+            format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n{fields}\r\n");
+        assert_eq!(reply(&trailer), (200, "ok".to_owned(), Outcome::Ok), "{count} fields in a trailer");
     }
 }
 

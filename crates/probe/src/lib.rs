@@ -3,7 +3,8 @@
 //! A probe is an HTTP/1.1 server of ours that obeys a [`Law`](law::Law): no delay at all, a delay drawn from a known
 //! distribution, one stall, periodic stalls, a cliff in the size of the reply. It writes down what it really did
 //! with each request, on the clock that a client on the same host reads too, so whatever a load generator reports
-//! can be held against the truth. The crate refuses to listen on anything but loopback, to print, and to judge.
+//! can be held against the truth. The module [`hostile`] holds servers that misbehave instead. The crate refuses to
+//! listen on anything but loopback, to print, and to judge.
 //!
 //! | request | reply |
 //! | --- | --- |
@@ -41,6 +42,7 @@
 //! ```
 
 mod connection;
+pub mod hostile;
 pub mod law;
 mod options;
 pub mod record;

@@ -3,7 +3,7 @@
 //! The only module with `unsafe`; each function is one call with safe types around it and decides nothing.
 
 use std::io::{self, IoSlice};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
@@ -200,4 +200,33 @@ pub fn send(fd: RawFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     // call, which only reads them.
     let sent = unsafe { libc::sendmsg(fd, &message, libc::MSG_NOSIGNAL) };
     if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
+}
+
+/// Makes closing the socket a reset: the peer sees it at once, and what it has not received yet is dropped.
+pub fn reset_on_close(socket: &TcpStream) -> io::Result<()> {
+    let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+    // SAFETY: the pointer and the size are those of `linger`, which the kernel only reads.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_LINGER,
+            (&raw const linger).cast(),
+            size_of::<libc::linger>() as libc::socklen_t,
+        )
+    };
+    checked(result).map(drop)
+}
+
+/// Sleeps until the peer has ended its side or the connection is broken or shut down, whatever lies unread.
+pub fn wait_for_hangup(socket: &TcpStream) -> io::Result<()> {
+    let mut watched = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLRDHUP, revents: 0 };
+    loop {
+        // SAFETY: one valid pollfd, which outlives the call.
+        match checked(unsafe { libc::poll(&mut watched, 1, -1) }) {
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }

@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod export;
 pub mod guardian;
 pub mod history;
+pub mod hostile;
 pub mod init;
 pub mod load;
 pub mod plan;

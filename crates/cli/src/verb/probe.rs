@@ -34,15 +34,23 @@ pub fn run(arguments: &Probe, printer: &Printer) -> anyhow::Result<Exit> {
             }
             Ok(Exit::Fine)
         }
-        Err(error @ ServeError::PortInUse { .. }) => {
-            printer.error(&error.into());
-            std::process::exit(PORT_IN_USE)
-        }
-        Err(error) => Err(error.into()),
+        Err(error) => refused(error, printer),
     }
 }
 
-fn environment<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str) -> anyhow::Result<Option<T>> {
+/// Ends with what kept a probe from serving; a port in use has the contract's exit code.
+pub(super) fn refused(error: ServeError, printer: &Printer) -> anyhow::Result<Exit> {
+    if let ServeError::PortInUse { .. } = error {
+        printer.error(&error.into());
+        std::process::exit(PORT_IN_USE)
+    }
+    Err(error.into())
+}
+
+/// What a variable of the environment says, if it says anything.
+pub(super) fn environment<T: std::str::FromStr<Err: std::fmt::Display>>(
+    name: &str,
+) -> anyhow::Result<Option<T>> {
     match std::env::var(name) {
         Err(_) => Ok(None),
         Ok(text) if text.is_empty() => Ok(None),

@@ -5,8 +5,10 @@
 //! environment, so that nothing of another story is ever taken for its own.
 
 // Each story file uses its own part of this.
-#![allow(dead_code)]
+#![allow(dead_code, unused_macros)]
 
+#[macro_use]
+pub mod enemy;
 pub mod server;
 
 use std::cell::Cell;
@@ -65,6 +67,8 @@ pub struct Ended {
     pub stderr: String,
     /// From the start, or the last signal, to the end.
     pub took: Duration,
+    /// The most memory it was seen to hold at once, in KiB.
+    pub memory_peak_kib: u64,
 }
 
 impl World {
@@ -317,7 +321,9 @@ impl Weigh<'_> {
     /// Waits for the end.
     pub fn end(mut self) -> Ended {
         let start = Instant::now();
+        let mut memory_peak_kib = 0;
         let status = loop {
+            memory_peak_kib = memory_peak_kib.max(peak_kib(self.pid()));
             if let Some(status) = self.child.try_wait().expect("it can be waited for") {
                 break status;
             }
@@ -332,7 +338,7 @@ impl Weigh<'_> {
             .each_ref()
             .map(|path| String::from_utf8_lossy(&fs::read(path).expect("its output")).into_owned());
         note_disturbance(&stderr);
-        Ended { code: status.code(), stdout, stderr, took: start.elapsed() }
+        Ended { code: status.code(), stdout, stderr, took: start.elapsed(), memory_peak_kib }
     }
 }
 
@@ -479,6 +485,13 @@ pub fn eventually(what: &str, holds: impl Fn() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(15), "{what}: it did not come about");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// The most memory a process has held at once so far, in KiB; 0 where it is gone.
+fn peak_kib(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
 }
 
 fn command_line(pid: u32) -> String {

@@ -1,0 +1,219 @@
+//! Listens on loopback, one port a case, and gives each connection a thread that carries the case's script out.
+//!
+//! It sleeps in epoll; when it is told to stop, it shuts every connection down and waits for the threads to see it.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use rustls::ServerConfig;
+use weighbridge_model::quantity::Nanoseconds;
+
+use super::Case;
+use super::certificates::Authority;
+use super::peer;
+use super::script::Certificate;
+use crate::options::LoopbackHost;
+use crate::server::ServeError;
+use crate::stop::Stop;
+use crate::sys::{self, Epoll, Events, Trigger, Wait};
+
+/// Connections at once, over all cases; more wait to be accepted.
+const CONNECTION_LIMIT: usize = 1024;
+
+/// How long a full house waits before it looks for room again.
+const FULL_NAP: Nanoseconds = Nanoseconds::from_millis(10);
+
+/// The stack of a connection's thread: a TLS handshake needs most.
+const STACK: usize = 512 * 1024;
+
+const STOP: u64 = u64::MAX;
+
+/// What to serve, and where.
+pub struct Hostile {
+    /// The address, loopback.
+    pub host: LoopbackHost,
+    /// The first case's port; the others have those that follow. 0 takes free ones.
+    pub port: u16,
+    /// The cases.
+    pub cases: Vec<&'static Case>,
+    /// Who signs the certificates of TLS cases.
+    pub authority: Authority,
+}
+
+/// A case and where it listens.
+struct Door {
+    case: &'static Case,
+    listener: TcpListener,
+}
+
+/// What the threads share.
+struct House {
+    authority: Authority,
+    handshakes: Mutex<HashMap<Certificate, Arc<ServerConfig>>>,
+    guests: Mutex<Guests>,
+    gone: Condvar,
+}
+
+/// The connections that are open.
+#[derive(Default)]
+struct Guests {
+    by_number: HashMap<u64, Arc<TcpStream>>,
+    next: u64,
+}
+
+/// Serves every case until `stop`. `ready` is called once for each, with its port, when all ports accept connections.
+///
+/// # Errors
+/// [`ServeError`] where a port cannot be had, or the kernel refuses a descriptor.
+pub fn serve(
+    hostile: Hostile,
+    stop: &Stop,
+    mut ready: impl FnMut(&'static Case, u16),
+) -> Result<(), ServeError> {
+    let Hostile { host, port, cases, authority } = hostile;
+    let epoll = Epoll::new().map_err(ServeError::EventLoop)?;
+    let mut doors = Vec::new();
+    for (case, offset) in cases.into_iter().zip(0..) {
+        let port = if port == 0 { 0 } else { port.saturating_add(offset) };
+        let door = Door { case, listener: listen(SocketAddr::new(host.address(), port))? };
+        let descriptor = door.listener.as_raw_fd();
+        epoll.add(descriptor, Trigger::ReadableLevel, u64::from(offset)).map_err(ServeError::EventLoop)?;
+        doors.push(door);
+    }
+    for descriptor in stop.descriptors() {
+        epoll.add(descriptor, Trigger::ReadableLevel, STOP).map_err(ServeError::EventLoop)?;
+    }
+    for door in &doors {
+        ready(door.case, door.listener.local_addr().map_err(ServeError::EventLoop)?.port());
+    }
+    let house = Arc::new(House {
+        authority,
+        handshakes: Mutex::default(),
+        guests: Mutex::default(),
+        gone: Condvar::new(),
+    });
+    let served = receive(&epoll, &doors, &house);
+    house.clear();
+    served.map_err(ServeError::EventLoop)
+}
+
+fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    let bound = TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    });
+    bound.map_err(|source| match source.kind() {
+        io::ErrorKind::AddrInUse => ServeError::PortInUse { port: address.port() },
+        _ => ServeError::Listen { address, source },
+    })
+}
+
+/// Accepts connections until a stop is asked for.
+fn receive(epoll: &Epoll, doors: &[Door], house: &Arc<House>) -> io::Result<()> {
+    let mut events = Events::new();
+    loop {
+        let found = epoll.wait(&mut events, Wait::Forever)?;
+        for at in 0..found {
+            let token = events.get(at).token;
+            if token == STOP {
+                return Ok(());
+            }
+            while house.is_full() {
+                // Only a stop is looked for; the listeners would wake this at once.
+                house.wait_for_room();
+                if stopped(epoll)? {
+                    return Ok(());
+                }
+            }
+            admit(&doors[token as usize], house)?;
+        }
+    }
+}
+
+/// Whether a stop is among what is ready.
+fn stopped(epoll: &Epoll) -> io::Result<bool> {
+    let mut events = Events::new();
+    let found = epoll.wait(&mut events, Wait::Poll)?;
+    Ok((0..found).any(|at| events.get(at).token == STOP))
+}
+
+/// Accepts one connection and starts its thread.
+fn admit(door: &Door, house: &Arc<House>) -> io::Result<()> {
+    let socket = match door.listener.accept() {
+        Ok((socket, _)) => socket,
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock || sys::is_of_one_connection(&error) => {
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    let socket = Arc::new(socket);
+    let number = house.enter(&socket);
+    let (case, theirs) = (door.case, Arc::clone(house));
+    let thread = std::thread::Builder::new().name(case.name.to_owned()).stack_size(STACK);
+    let begun = thread.spawn(move || {
+        let handshakes = |certificate| theirs.handshake(certificate);
+        // An error here is the client's leaving, which is its good right.
+        let _ = peer::play(&(case.script)(), case.protocol, &socket, &handshakes);
+        theirs.leave(number, socket);
+    });
+    if begun.is_err() {
+        house.guests().by_number.remove(&number);
+    }
+    begun.map(drop)
+}
+
+impl House {
+    fn guests(&self) -> MutexGuard<'_, Guests> {
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_full(&self) -> bool {
+        self.guests().by_number.len() >= CONNECTION_LIMIT
+    }
+
+    fn wait_for_room(&self) {
+        drop(self.gone.wait_timeout(self.guests(), FULL_NAP.as_duration()));
+    }
+
+    fn enter(&self, socket: &Arc<TcpStream>) -> u64 {
+        let mut guests = self.guests();
+        let number = guests.next;
+        guests.next += 1;
+        guests.by_number.insert(number, Arc::clone(socket));
+        number
+    }
+
+    /// Closes a connection: the list's hold on the socket goes first, so that dropping it closes it here and now.
+    fn leave(&self, number: u64, socket: Arc<TcpStream>) {
+        let mut guests = self.guests();
+        guests.by_number.remove(&number);
+        drop(socket);
+        drop(guests);
+        self.gone.notify_all();
+    }
+
+    /// Shuts every connection down, which wakes its thread wherever it sleeps, and waits until all have left.
+    fn clear(&self) {
+        let mut guests = self.guests();
+        for socket in guests.by_number.values() {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+        while !guests.by_number.is_empty() {
+            guests = self.gone.wait(guests).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// How to shake hands with such a certificate; made when it is first needed.
+    fn handshake(&self, certificate: Certificate) -> io::Result<Arc<ServerConfig>> {
+        let mut made = self.handshakes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(config) = made.get(&certificate) {
+            return Ok(Arc::clone(config));
+        }
+        let config = self.authority.server(certificate).map_err(io::Error::other)?;
+        made.insert(certificate, Arc::clone(&config));
+        Ok(config)
+    }
+}
