@@ -87,7 +87,6 @@ met! {
     grpc_flag_unknown
     grpc_message_too_large
     grpc_no_message
-    grpc_not_protobuf
     grpc_reset_mid_message
     grpc_stall_before_trailers
 }

@@ -440,13 +440,18 @@ impl Http2 {
     }
 }
 
-/// The status of a reply and the fields behind it; `None` where there is not exactly one status, first of all, or
-/// another pseudo-field.
+/// Whether a field's name speaks of the connection, which makes a reply malformed (RFC 9113, section 8.2.2).
+fn is_of_connection(name: &str) -> bool {
+    matches!(name, "connection" | "keep-alive" | "proxy-connection" | "transfer-encoding" | "upgrade")
+}
+
+/// The status of a reply and the fields behind it; `None` where there is not exactly one status, first of all,
+/// another pseudo-field, or a field that has no place in HTTP/2.
 fn status_of<'h, 'b>(fields: &'h [httparse::Header<'b>]) -> Option<(u16, &'h [httparse::Header<'b>])> {
     let (first, fields) = fields.split_first()?;
     let &[a, b, c] = first.value else { return None };
     let digits = [a, b, c].iter().all(u8::is_ascii_digit);
-    let pseudo = fields.iter().any(|field| field.name.starts_with(':'));
+    let pseudo = fields.iter().any(|field| field.name.starts_with(':') || is_of_connection(field.name));
     let status = u16::from(a) * 100 + u16::from(b) * 10 + u16::from(c);
     let status = status.wrapping_sub(u16::from(b'0') * 111);
     (first.name == ":status" && digits && !pseudo && status >= 100).then_some((status, fields))
