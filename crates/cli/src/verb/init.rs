@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use weighbridge_model::experiment::{Experiment, Scheme, Url};
+use weighbridge_model::experiment::{Experiment, Protocol, Url};
 
 use crate::args::Init;
 use crate::exit::Exit;
@@ -14,7 +14,7 @@ use crate::printer::Printer;
 /// Writes the file.
 pub fn run(arguments: &Init, printer: &Printer) -> anyhow::Result<Exit> {
     let url = arguments.url.as_deref().map(Url::parse).transpose().map_err(anyhow::Error::msg)?;
-    if let Some(url) = url.as_ref().filter(|url| matches!(url.scheme, Scheme::Memcached | Scheme::Redis)) {
+    if let Some(url) = url.as_ref().filter(|url| !url.scheme.carries(Protocol::Http1Json)) {
         bail!("no template for `{url}` yet; docs/EXPERIMENT.md shows the workload `commands`");
     }
     let text = url.as_ref().map_or_else(|| SERVICES.to_owned(), of_url);

@@ -287,15 +287,21 @@ mod tests {
         for (text, scheme, port, shown) in [
             ("redis://h", Scheme::Redis, 6379, "redis://h/"),
             ("redis://[::1]:1/7", Scheme::Redis, 1, "redis://[::1]:1/7"),
+            ("rediss://h/7", Scheme::Rediss, 6379, "rediss://h/7"),
             ("memcached://h:11211/", Scheme::Memcached, 11211, "memcached://h/"),
             ("h:80", Scheme::Http, 80, "http://h/"),
         ] {
             let url = Url::parse(text).expect(text);
             assert_eq!((url.scheme, url.port, url.to_string()), (scheme, port, shown.to_owned()));
         }
-        for text in
-            ["redis://h/x", "redis://h/1/2", "redis://h/-1", "memcached://h/1", "redis://u:p@h", "rediss://h"]
-        {
+        for text in [
+            "redis://h/x",
+            "redis://h/1/2",
+            "redis://h/-1",
+            "memcached://h/1",
+            "redis://u:p@h",
+            "rediss://h/x",
+        ] {
             assert!(Url::parse(text).is_err(), "{text}");
         }
     }
