@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rcgen::{
@@ -125,11 +126,9 @@ impl Certificates {
         server.use_authority_key_identifier_extension = true;
         let key = KeyPair::generate()?;
         let certificate = server.signed_by(&key, &issuer)?;
-        // Temporary folders are made for their owner alone.
-        let made = Self {
-            folder: tempfile::Builder::new().prefix("weigh-tls-").tempdir()?,
-            authority: issuer.pem(),
-        };
+        let private = fs::Permissions::from_mode(0o700);
+        let folder = tempfile::Builder::new().prefix("weigh-tls-").permissions(private).tempdir()?;
+        let made = Self { folder, authority: issuer.pem() };
         fs::write(made.certificate(), certificate.pem())?;
         fs::write(made.key(), key.serialize_pem())?;
         fs::write(made.folder.path().join("ca.pem"), &made.authority)?;
@@ -193,7 +192,6 @@ impl Secured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_certificate_of_ours_is_private_trusted_and_gone_when_dropped() {
