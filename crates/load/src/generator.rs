@@ -27,6 +27,17 @@ const NAP: Nanoseconds = Nanoseconds::from_millis(50);
 /// Time between two reports of progress.
 const PROGRESS: Nanoseconds = Nanoseconds::from_millis(100);
 
+/// A wait up to this long is spent awake where the one before was no longer: about what it takes to fall asleep and to
+/// be woken.
+const BRIEF: Nanoseconds = Nanoseconds::from_micros(20);
+
+/// Whether replies come so fast that the loop waits for them awake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Brisk {
+    Yes,
+    No,
+}
+
 /// Events carried out before what they made ready is sent: a server that is woken once for several requests answers
 /// more of them a second than one that is woken for each; but none may wait for the end of a long batch.
 const TURN: usize = 16;
@@ -192,6 +203,7 @@ struct Run<'a, 'p> {
     last_failure: ErrorKind,
     /// Time in epoll and in spinning.
     waited: Nanoseconds,
+    brisk: Brisk,
     /// When the last wait was over.
     returned: Timestamp,
     /// Counts waits, to choose which of a wait's events is timed.
@@ -388,6 +400,7 @@ impl<'a, 'p> Run<'a, 'p> {
             failures: 0,
             last_failure: ErrorKind::Connect,
             waited: Nanoseconds::ZERO,
+            brisk: Brisk::No,
             returned: start,
             waits: 0,
             progress_at: start + PROGRESS,
@@ -442,7 +455,7 @@ impl<'a, 'p> Run<'a, 'p> {
         let found = if pool.has_unread() || time == Nanoseconds::ZERO {
             io.epoll.wait(Wait::Not)?
         } else if due != Some(until) {
-            io.epoll.wait(Wait::About { now, until })?
+            self.wait_for_reply(io, now, until)?
         } else if time > options.spin {
             io.epoll.wait(Wait::AtMost(time.saturating_sub(options.spin)))?
         } else {
@@ -450,6 +463,20 @@ impl<'a, 'p> Run<'a, 'p> {
         };
         self.returned = sys::clock();
         self.waited += self.returned.since(now);
+        Ok(found)
+    }
+
+    /// Waits for replies. Where the last wait was brief the next will be too, and is spent awake: falling asleep and
+    /// being woken would cost this core and the server's more than the wait itself, and add to every time measured.
+    fn wait_for_reply(&mut self, io: &mut Io, now: Timestamp, until: Timestamp) -> io::Result<usize> {
+        if self.brisk == Brisk::Yes {
+            let found = spin(io, until.min(now + BRIEF))?;
+            if found > 0 {
+                return Ok(found);
+            }
+        }
+        let found = io.epoll.wait(Wait::About { now, until })?;
+        self.brisk = if sys::clock().since(now) <= BRIEF { Brisk::Yes } else { Brisk::No };
         Ok(found)
     }
 

@@ -5,8 +5,8 @@
 //! nothing was found (`END` alone, `NOT_FOUND`, `EN`, `NF`); 412 for `NOT_STORED` and `NS`; 409 for `EXISTS` and `EX`;
 //! 500 for `ERROR`, `CLIENT_ERROR` and `SERVER_ERROR`, as a trailer where it comes in the place of `END`.
 //!
-//! Nothing is kept but one line of a limited length. Refused are lines that are no answer to the command, bytes that
-//! no request asked for, and commands that are not answered once ([`command`]).
+//! Nothing is kept but one line of a limited length. Refused are lines that are no answer to the command, a
+//! value under another key than the one that was asked for, bytes that no request asked for, and commands that are not answered once ([`command`]).
 
 mod request;
 
@@ -29,6 +29,8 @@ pub const LINE_LIMIT: usize = 8 * 1024;
 struct Pending {
     id: u64,
     reply: ReplyShape,
+    /// How many of the kept bytes are its key: none unless it asks for one value.
+    key: usize,
 }
 
 /// Where in a reply the next byte belongs.
@@ -72,6 +74,8 @@ enum Progress {
 #[derive(Debug)]
 pub struct Memcached {
     pending: VecDeque<Pending>,
+    /// The keys of the requests that ask for one value, one after the other.
+    keys: VecDeque<u8>,
     state: State,
     line: LineSearch,
     told: Told,
@@ -82,6 +86,7 @@ impl Memcached {
     pub fn new() -> Self {
         Self {
             pending: VecDeque::new(),
+            keys: VecDeque::new(),
             state: State::Line,
             line: LineSearch::default(),
             told: Told::Nothing,
@@ -93,7 +98,7 @@ impl Memcached {
         if rest.is_empty() {
             return Progress::Starved;
         }
-        let Some(&Pending { id, reply }) = self.pending.front() else { return Progress::Fault };
+        let Some(&Pending { id, reply, .. }) = self.pending.front() else { return Progress::Fault };
         match self.state {
             State::Line => self.reply_line(input, id, reply, sink),
             State::Data { left } => {
@@ -133,6 +138,9 @@ impl Memcached {
             Line::Fault => return Progress::Fault,
         };
         let Some(meaning) = meaning(line, reply) else { return Progress::Fault };
+        if reply == ReplyShape::Value && matches!(meaning, Meaning::Value(_)) && !self.is_asked(line) {
+            return Progress::Fault;
+        }
         input.consume(length);
         let head = |status| Event::Head(id, Head { status, fields: &[] });
         match (meaning, self.told) {
@@ -162,10 +170,18 @@ impl Memcached {
         Progress::More
     }
 
+    /// Whether a `VALUE` line is the first of its reply and has the key that was asked for.
+    fn is_asked(&self, line: &[u8]) -> bool {
+        let length = self.pending.front().map_or(0, |pending| pending.key);
+        let named = line.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
+        self.told == Told::Nothing && named.len() == length && self.keys.iter().take(length).eq(named)
+    }
+
     /// Ends the reply at the front.
     fn finish(&mut self, sink: &mut Sink<'_>) {
         self.told = Told::Nothing;
         if let Some(pending) = self.pending.pop_front() {
+            self.keys.drain(..pending.key);
             sink(Event::Done(pending.id, Outcome::Ok));
         }
     }
@@ -182,7 +198,10 @@ impl Codec for Memcached {
         if self.room() == 0 {
             return Err(Full);
         }
-        self.pending.push_back(Pending { id, reply: request.reply() });
+        let reply = request.reply();
+        let key = if reply == ReplyShape::Value { request.key() } else { &[] };
+        self.keys.extend(key);
+        self.pending.push_back(Pending { id, reply, key: key.len() });
         out.push(request.bytes());
         Ok(())
     }
@@ -197,6 +216,7 @@ impl Codec for Memcached {
                 Progress::Starved => return,
                 Progress::Fault => {
                     self.pending.clear();
+                    self.keys.clear();
                     self.state = State::Broken;
                     sink(Event::Broken(ErrorKind::Protocol));
                     return;
@@ -227,6 +247,7 @@ impl Codec for Memcached {
 
     fn reset(&mut self) {
         self.pending.clear();
+        self.keys.clear();
         self.state = State::Line;
         self.line.reset();
         self.told = Told::Nothing;
@@ -241,8 +262,8 @@ fn meaning(line: &[u8], reply: ReplyShape) -> Option<Meaning> {
     let status = match (reply, word) {
         (_, b"ERROR") => 500,
         (_, b"CLIENT_ERROR" | b"SERVER_ERROR") => 500,
-        (ReplyShape::Values, b"END") => return bare().then_some(Meaning::End),
-        (ReplyShape::Values, b"VALUE") => return value_size(rest).map(Meaning::Value),
+        (ReplyShape::Value | ReplyShape::Values, b"END") => return bare().then_some(Meaning::End),
+        (ReplyShape::Value | ReplyShape::Values, b"VALUE") => return value_size(rest).map(Meaning::Value),
         (ReplyShape::Line, b"STORED" | b"DELETED" | b"TOUCHED" | b"OK") if bare() => 200,
         (ReplyShape::Line, b"VERSION") => 200,
         (ReplyShape::Line, b"NOT_FOUND") if bare() => 404,

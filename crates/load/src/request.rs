@@ -38,12 +38,20 @@ pub enum ReplyShape {
     Normal,
     /// A head alone, whatever it announces (HEAD).
     NoBody,
+    /// memcached: a value under the request's key or none, then `END`.
+    Value,
     /// memcached: any number of values, then `END`.
     Values,
     /// memcached: one line.
     Line,
     /// memcached: one line, with a value behind it where it says so.
     Meta,
+    /// Redis: a string, a null or an error.
+    Text,
+    /// Redis: a number or an error.
+    Number,
+    /// Redis: an aggregate, a null or an error.
+    Aggregate,
 }
 
 /// When the messages of a call are sent.

@@ -7,7 +7,8 @@
 //! trailer. Attributes and push messages are read and passed over.
 //!
 //! Nothing is kept but one line of a limited length and a count for each open aggregate, so a hostile peer costs no
-//! more memory than that, whatever lengths it announces. Refused are bytes that no request asked for, nesting beyond
+//! more memory than that, whatever lengths it announces. Refused are values of a type with which the
+//! command is never answered, bytes that no request asked for, nesting beyond
 //! [`DEPTH`], and commands after which replies no longer match requests ([`command`]).
 
 mod request;
@@ -19,7 +20,7 @@ use weighbridge_model::record::{ErrorKind, Outcome};
 
 use crate::codec::{Cancel, Codec, Event, Full, Head, In, Out, Sink, UNIT_LIMIT};
 use crate::line::{Line, LineSearch, decimal};
-use crate::request::Rendered;
+use crate::request::{Rendered, ReplyShape};
 
 pub use request::{CommandError, Handshake, Login, Opening, Version, command};
 
@@ -144,10 +145,17 @@ enum Told {
     Some,
 }
 
+/// A request whose reply is not over.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    id: u64,
+    reply: ReplyShape,
+}
+
 /// The state of one connection, requests pipelined in order.
 #[derive(Debug)]
 pub struct Resp {
-    pending: VecDeque<u64>,
+    pending: VecDeque<Pending>,
     greeting: Greeting,
     /// Replies to the opening that are still to come.
     opening_left: u32,
@@ -225,7 +233,9 @@ impl Resp {
         // An attribute says nothing of what it belongs to; a push message belongs to nobody.
         if self.frames.is_empty() && self.target.is_none() && !matches!(first, b'|' | b'>') {
             self.target = self.next_target();
-            if self.target.is_none() {
+            let wanted = self.pending.front().map_or(ReplyShape::Normal, |pending| pending.reply);
+            let is_reply = matches!(self.target, Some(Target::Reply(_)));
+            if self.target.is_none() || (is_reply && !is_answer(first, wanted)) {
                 return Progress::Fault;
             }
         }
@@ -258,7 +268,7 @@ impl Resp {
         if self.opening_left > 0 {
             return Some(Target::Opening);
         }
-        let id = *self.pending.front()?;
+        let id = self.pending.front()?.id;
         Some(if self.refusal.is_empty() { Target::Reply(id) } else { Target::Refused(id) })
     }
 
@@ -491,6 +501,18 @@ impl Default for Resp {
     }
 }
 
+/// Whether a value of that type can answer a request for that shape. A simple string may always: it is what a
+/// transaction says to each of its commands.
+fn is_answer(first: u8, wanted: ReplyShape) -> bool {
+    match (wanted, first) {
+        (_, b'-' | b'!' | b'+') => true,
+        (ReplyShape::Text, _) => matches!(first, b'$' | b'=' | b'_'),
+        (ReplyShape::Number, _) => matches!(first, b':' | b'('),
+        (ReplyShape::Aggregate, _) => matches!(first, b'*' | b'%' | b'~' | b'_'),
+        _ => true,
+    }
+}
+
 impl Codec for Resp {
     fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full> {
         if self.room() == 0 {
@@ -503,7 +525,7 @@ impl Codec for Resp {
                 self.opening_left = opening.replies();
             }
         }
-        self.pending.push_back(id);
+        self.pending.push_back(Pending { id, reply: request.reply() });
         out.push(request.bytes());
         Ok(())
     }
@@ -528,7 +550,7 @@ impl Codec for Resp {
 
     fn eof(&mut self, sink: &mut Sink<'_>) {
         self.state = State::Broken;
-        while let Some(id) = self.pending.pop_front() {
+        while let Some(Pending { id, .. }) = self.pending.pop_front() {
             sink(Event::Done(id, Outcome::Error(ErrorKind::Reset)));
         }
     }

@@ -170,7 +170,9 @@ fn render(operation: OperationId, words: &[&[u8]], form: &Form) -> Rendered {
         body = start..bytes.len();
         bytes.extend_from_slice(b"\r\n");
     }
-    Rendered::assembled(operation, form.reply, bytes, (key, body))
+    let one_key = form.keys.clone().take_while(|at| *at < words.len()).count() == 1;
+    let reply = if form.reply == ReplyShape::Values && one_key { ReplyShape::Value } else { form.reply };
+    Rendered::assembled(operation, reply, bytes, (key, body))
 }
 
 #[cfg(test)]
@@ -189,7 +191,7 @@ mod tests {
     #[test]
     fn commands_go_out_as_the_protocol_has_them() {
         for (text, wire, reply) in [
-            ("GET a", "get a\r\n", ReplyShape::Values),
+            ("GET a", "get a\r\n", ReplyShape::Value),
             ("gets a b c", "gets a b c\r\n", ReplyShape::Values),
             ("gat 10 a b", "gat 10 a b\r\n", ReplyShape::Values),
             ("set a 1 2 data", "set a 1 2 4\r\ndata\r\n", ReplyShape::Line),

@@ -158,7 +158,29 @@ pub fn command<Word: AsRef<[u8]>>(
             before.len() - b"*1\r\n".len() + first_line + format!("${}\r\n", key.as_ref().len()).len();
         start..start + key.as_ref().len()
     });
-    Ok(Rendered::assembled(operation, ReplyShape::Normal, bytes, (key, body)).with_opening(opening))
+    Ok(Rendered::assembled(operation, answered_by(&name), bytes, (key, body)).with_opening(opening))
+}
+
+/// What a command is answered by, for those that are answered by one shape whatever their arguments; others may be
+/// answered by anything.
+fn answered_by(name: &str) -> ReplyShape {
+    const TEXT: [&str; 10] =
+        ["GET", "GETDEL", "GETEX", "GETRANGE", "GETSET", "HGET", "LINDEX", "SUBSTR", "ECHO", "RANDOMKEY"];
+    const NUMBER: [&str; 32] = [
+        "APPEND", "BITCOUNT", "DBSIZE", "DECR", "DECRBY", "DEL", "EXISTS", "EXPIRE", "HDEL", "HEXISTS",
+        "HINCRBY", "HLEN", "HSET", "HSETNX", "INCR", "INCRBY", "LLEN", "LPUSH", "LREM", "PERSIST", "PEXPIRE",
+        "PTTL", "PUBLISH", "RPUSH", "SADD", "SCARD", "SETNX", "SETRANGE", "SREM", "STRLEN", "TTL", "UNLINK",
+    ];
+    const AGGREGATE: [&str; 8] = ["HGETALL", "HKEYS", "HMGET", "HVALS", "KEYS", "LRANGE", "MGET", "SMEMBERS"];
+    if TEXT.contains(&name) {
+        ReplyShape::Text
+    } else if NUMBER.contains(&name) {
+        ReplyShape::Number
+    } else if AGGREGATE.contains(&name) {
+        ReplyShape::Aggregate
+    } else {
+        ReplyShape::Normal
+    }
 }
 
 /// Appends an array of strings.
