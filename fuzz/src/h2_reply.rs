@@ -58,7 +58,7 @@ fn request(at: u8, calls: bool) -> Rendered {
     let framing = Framing::Http2(Http2Settings::default());
     if calls {
         let messages = [b"one".to_vec(), vec![0; 70_000], Vec::new()];
-        let sending = if at % 2 == 0 { Sending::Alternating } else { Sending::Together };
+        let sending = if at.is_multiple_of(2) { Sending::Alternating } else { Sending::Together };
         let call =
             Call { path: "/a.B/C", authority: "localhost", messages: &messages, sending, ..Call::default() };
         return framing.render_call(&call).expect("a plain call");

@@ -210,7 +210,7 @@ fn calls_of_every_kind_are_answered_and_their_messages_timed() {
 const LIMITS: Limits = Limits { timeout: Nanoseconds::from_secs(10), body: Bytes::new(8 << 20), stop: None };
 
 fn ask(server: &H2Server, request: &Rendered) -> Result<Collected, ExchangeError> {
-    exchange(&[server.address], &framing(), request, LIMITS)
+    exchange(&[server.address], framing(), request, LIMITS)
 }
 
 #[test]

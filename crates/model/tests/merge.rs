@@ -15,7 +15,8 @@ fn worker(number: u64, requests: u64) -> Tallies {
         state ^= state << 17;
         let response = 1_000u64 << (state % 17);
         let done = 1_000 + response + state % response;
-        let outcome = if state % 1_000 == 0 { Outcome::Error(ErrorKind::Timeout) } else { Outcome::Ok };
+        let outcome =
+            if state.is_multiple_of(1_000) { Outcome::Error(ErrorKind::Timeout) } else { Outcome::Ok };
         tallies.record(&RequestRecord {
             due: Timestamp::from_nanos(1_000),
             sent: Timestamp::from_nanos(1_000 + response / 4),

@@ -121,7 +121,10 @@ fn wrong_status(received: &Received<'_>) -> String {
     let field =
         |name: &str| received.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str());
     let Some(number) = field("grpc-status") else {
-        return format!("it answered status {}", received.status);
+        let status = format!("it answered status {}", received.status);
+        let said =
+            if received.body.is_empty() { String::new() } else { format!(": {}", excerpt(received.body)) };
+        return status + &said;
     };
     let name = GrpcStatus::parse(number).map_or_else(|_| number.to_owned(), |status| status.to_string());
     let message = message_text(field("grpc-message").unwrap_or("no message"));

@@ -47,7 +47,7 @@ fn bind(spec: &WorkloadSpec, server: &Server) -> Workload {
 
 fn ask(workload: &Workload, kind: usize, server: &Server) -> Result<Canonical, String> {
     let reply =
-        exchange(&[server.address], &workload.framing(), workload.rendered(kind), LIMITS).expect("a reply");
+        exchange(&[server.address], workload.framing(), workload.rendered(kind), LIMITS).expect("a reply");
     let Collected { status, headers, body, messages, .. } = &reply;
     workload.canonical(kind, &Received { status: *status, headers, body, messages })
 }

@@ -64,7 +64,7 @@ fn ask(endpoint: &Endpoint, workload: &Workload) -> Vec<Collected> {
 }
 
 fn try_asking(endpoint: &Endpoint, workload: &Workload, kind: usize) -> Result<Collected, ExchangeError> {
-    exchange(std::slice::from_ref(endpoint), &workload.framing(), workload.rendered(kind), LIMITS)
+    exchange(std::slice::from_ref(endpoint), workload.framing(), workload.rendered(kind), LIMITS)
 }
 
 fn told(replies: &[Collected]) -> Vec<(u16, String)> {
