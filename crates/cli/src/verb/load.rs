@@ -269,7 +269,9 @@ fn tls_spec(flags: &TlsFlags, url: &Url) -> anyhow::Result<Option<TlsSpec>> {
     };
     if !url.scheme.is_secured() {
         if given != TlsSpec::default() {
-            bail!("`{url}` is plain text, so TLS options have no use; write `https://` or leave them out");
+            bail!(
+                "`{url}` is plain text, so TLS options have no use; write `https://` (or `rediss://`), or leave them out"
+            );
         }
         return Ok(None);
     }
