@@ -295,7 +295,7 @@ fn commands_allocate_no_more_than_requests() {
     let text = |words: &[&str]| memcached::command(OperationId(0), words, None).expect("renders");
     let nested = b"*3\r\n%1\r\n+k\r\n|1\r\n+a\r\n+b\r\n:1\r\n$5\r\nhello\r\n*1\r\n_\r\n";
     for (framing, mark, reply, request) in [
-        (Framing::Resp, &b"GET"[..], &nested[..], resp(&["GET", "k"])),
+        (Framing::Resp, &b"GET"[..], &nested[..], resp(&["XGET", "k"])),
         (Framing::Memcached, b"get ", b"VALUE k 0 5\r\nhello\r\nEND\r\n", text(&["get", "k"])),
         (Framing::Memcached, b"mg ", b"VA 5\r\nhello\r\n", text(&["mg", "k", "v"])),
     ] {

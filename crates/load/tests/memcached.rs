@@ -13,6 +13,7 @@ use weighbridge_load::request::Rendered;
 use weighbridge_model::record::{ErrorKind, OperationId, Outcome};
 
 const GET: &str = "get a";
+const GETS: &str = "get a b";
 const SET: &str = "set a 0 0 x";
 const MG: &str = "mg a v";
 
@@ -39,8 +40,8 @@ fn every_shape_has_its_status_and_value() {
         (GET, "VALUE a 0 5\r\nhello\r\nEND\r\n", 200, "hello"),
         (GET, "VALUE a 0 0\r\n\r\nEND\r\n", 200, ""),
         (GET, "VALUE a 4294967295 7 18446744073709551615\r\nEND\r\n.\n\r\nEND\r\n", 200, "END\r\n.\n"),
-        (GET, "VALUE a 0 1\r\nx\r\nVALUE b 0 2\r\nyz\r\nEND\r\n", 200, "x\nyz"),
-        (GET, "VALUE a 0 0\r\n\r\nVALUE b 0 2\r\nyz\r\nEND\r\n", 200, "\nyz"),
+        (GETS, "VALUE a 0 1\r\nx\r\nVALUE b 0 2\r\nyz\r\nEND\r\n", 200, "x\nyz"),
+        (GETS, "VALUE a 0 0\r\n\r\nVALUE b 0 2\r\nyz\r\nEND\r\n", 200, "\nyz"),
         (GET, "END\r\n", 404, ""),
         (GET, "ERROR\r\n", 500, "ERROR"),
         (GET, "CLIENT_ERROR bad key\r\n", 500, "CLIENT_ERROR bad key"),
@@ -79,6 +80,21 @@ fn an_error_behind_a_value_shows_behind_it() {
     assert_eq!(reply(&both, 0), Some((200, "x".to_owned(), Some(500))));
     assert_eq!(reply(&both, 1), Some((404, String::new(), None)));
     check_cuts(&[GET, GET], bytes, After::Eof, &[]);
+}
+
+#[test]
+fn a_value_nobody_asked_for_is_no_answer() {
+    for bytes in [
+        "VALUE b 0 1\r\nx\r\nEND\r\n",
+        "VALUE aa 0 1\r\nx\r\nEND\r\n",
+        "VALUE a 0 1\r\nx\r\nVALUE a 0 1\r\nx\r\nEND\r\n",
+    ] {
+        let all = seen(&[GET], bytes.as_bytes());
+        assert_eq!(all.last(), Some(&Seen::Broken(ErrorKind::Protocol)), "{bytes:?}");
+    }
+    // Keys are kept apart in a pipeline.
+    let all = seen(&["get a", "get bc"], b"VALUE a 0 1\r\nx\r\nEND\r\nVALUE bc 0 1\r\ny\r\nEND\r\n");
+    assert_eq!(reply(&all, 1), Some((200, "y".to_owned(), None)));
 }
 
 #[test]
@@ -175,7 +191,7 @@ fn any_exchange() -> impl Strategy<Value = (&'static str, Vec<u8>, u16, Vec<u8>)
         }
         bytes.extend(b"END\r\n");
         let status = if values.is_empty() { 404 } else { 200 };
-        (GET, bytes, status, values.join(&b'\n'))
+        (GETS, bytes, status, values.join(&b'\n'))
     });
     let meta = data().prop_map(|data| {
         let bytes =

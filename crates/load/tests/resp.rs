@@ -166,6 +166,35 @@ fn whatever_is_no_reply_breaks_the_connection() {
 }
 
 #[test]
+fn a_value_of_a_type_with_which_a_command_is_never_answered_breaks_the_connection() {
+    for (words, right, wrong) in [
+        (
+            &["GET", "k"][..],
+            &["$1\r\nx\r\n", "$-1\r\n", "_\r\n", "+QUEUED\r\n", "-ERR no\r\n"][..],
+            &[":5\r\n", "*0\r\n"][..],
+        ),
+        (
+            &["incr", "k"],
+            &[":5\r\n", "+QUEUED\r\n", "-ERR no\r\n"],
+            &["$1\r\n5\r\n", "*1\r\n:5\r\n", "_\r\n"],
+        ),
+        (&["LRANGE", "k", "0", "9"], &["*0\r\n", "*1\r\n$1\r\nx\r\n"], &[":5\r\n", "$1\r\nx\r\n"]),
+        (&["EVAL", "return 1", "0"], &[":5\r\n", "*0\r\n", "$-1\r\n"], &[]),
+    ] {
+        let request = || vec![command(OperationId(0), words, None).expect("renders")];
+        let seen = |bytes: &str| {
+            run(&mut Resp::new(), &request(), std::iter::once(bytes.as_bytes()), After::Nothing)
+        };
+        for bytes in right {
+            assert!(reply(&seen(bytes), 0).is_some(), "{words:?}: {bytes:?}");
+        }
+        for bytes in wrong {
+            assert_eq!(seen(bytes).last(), Some(&Seen::Broken(ErrorKind::Protocol)), "{words:?}: {bytes:?}");
+        }
+    }
+}
+
+#[test]
 fn nesting_has_a_bound_and_counts_cost_nothing() {
     let nested = |depth: usize| format!("{}:1\r\n", "*1\r\n".repeat(depth));
     assert_eq!(one(&nested(DEPTH)), Some((200, "1".to_owned(), None)));
