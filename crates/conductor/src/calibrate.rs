@@ -13,7 +13,9 @@ use weighbridge_lab::guardian::{Guardian, GuardianError};
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
 use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_load::exchange::{ExchangeError, Limits, exchange};
-use weighbridge_load::generator::{ConnectError, Options as LoopOptions, RunError, WindowSpec};
+use weighbridge_load::generator::{
+    ConnectError, Options as LoopOptions, RunError, Waiting as LoopWaiting, WindowSpec,
+};
 use weighbridge_load::pace::Flow;
 use weighbridge_load::request::{Framing, RenderError, Request};
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
@@ -250,7 +252,9 @@ impl Bench<'_> {
     fn ceiling(&self, connections: u32, in_flight: u32) -> Result<Ceiling, CalibrateError> {
         let load = Load::Closed(Stop::Time(self.calibration.duration));
         let settings = Settings { connections, in_flight, ..Settings::default() };
-        let measured = self.measure("null", settings, LoopOptions::default(), load, Keep::Sums)?;
+        // As `weigh load` waits.
+        let options = LoopOptions { waiting: LoopWaiting::AwakeIfBrief, ..LoopOptions::default() };
+        let measured = self.measure("null", settings, options, load, Keep::Sums)?;
         let figures = &measured.figures;
         let good = figures.requests - figures.errors.total();
         let per = |time: Nanoseconds| PerSecond::from_count(good, time);

@@ -308,7 +308,11 @@ impl Share<'_> {
         addresses: Vec<Endpoint>,
         (workload, tls): Bound<'_>,
     ) -> Result<(Generator, Handshakes), SingleError> {
-        let options = generator::Options { stop: self.single.control.window.clone(), ..Default::default() };
+        let options = generator::Options {
+            waiting: generator::Waiting::AwakeIfBrief,
+            stop: self.single.control.window.clone(),
+            ..Default::default()
+        };
         let mut generator = Generator::new(Box::new(TcpDial::to(VARIANT, addresses)), options)?;
         let load = &self.single.load;
         let settings =
