@@ -24,7 +24,7 @@ test: setup
 	@scripts/test
 
 accuracy: setup
-	WEIGH_ACCURACY=strict cargo test --release --locked -p weighbridge --test accuracy -- --ignored --test-threads=1
+	cargo test --release --locked -p weighbridge --test accuracy -- --ignored --test-threads=1
 
 # PEERS='--case http1-16 --rounds 7': see peers/README.md.
 peers: build
