@@ -15,6 +15,7 @@ pub mod described;
 mod environment;
 mod hook;
 mod question;
+mod room;
 pub mod run;
 pub mod shape;
 pub mod single;
