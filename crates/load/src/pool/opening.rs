@@ -7,9 +7,10 @@ use weighbridge_model::quantity::Timestamp;
 use super::{Io, Pool};
 use crate::connection::Link;
 
-/// Connects under way at once while all connections are being opened: what servers that ask for a short queue of
-/// connections can take. A server that loses some for want of room answers them a second later, or never in time.
-const AT_ONCE: u32 = 128;
+/// Connects under way at once while all connections are being opened: half of the shortest queue of connections that
+/// servers ask for as a rule (128). What a full queue turns away is answered a second later, and where many come at once
+/// the kernel may even forget some that the client takes for established. Fewer would make distant servers slow to reach.
+const AT_ONCE: u32 = 64;
 
 /// Connections by what their sockets do, kept as they change so that nobody has to look at ten thousand.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub(super) struct Count {
     pub open: u32,
     /// Connecting or shaking hands.
     pub under_way: u32,
+    /// Where the search for closed ones goes on.
+    next: usize,
 }
 
 impl Count {
@@ -48,17 +51,20 @@ impl Pool {
         self.count.open
     }
 
-    /// Begins to open closed connections, so many at once; call it again as they open. It looks at every connection
-    /// only when half of those that may be under way are done, so that all of them take a time that grows as they do.
+    /// Begins to open closed connections, so many at once; call it again as they open. It goes on where it stopped and
+    /// waits until half of those under way are done, so that the time for all of them grows as they do.
     pub fn open_missing(&mut self, io: &mut Io, now: Timestamp) {
         if self.count.under_way > AT_ONCE / 2 {
             return;
         }
-        for index in 0..self.connections.len() {
+        let total = self.connections.len();
+        for _ in 0..total {
             // Where one could not even be begun, the others will not fare better.
             if self.count.under_way >= AT_ONCE || self.connect_failure.is_some() {
                 return;
             }
+            let index = self.count.next % total;
+            self.count.next = index + 1;
             if matches!(self.connections[index].link, Link::Closed { .. }) {
                 self.begin_connect(io, index, now);
             }
