@@ -18,6 +18,7 @@ pub mod h2;
 pub mod http1;
 mod line;
 pub mod memcached;
+mod ordered;
 pub mod pace;
 mod pool;
 pub mod profile;
