@@ -8,7 +8,7 @@ use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::{CoreId, CoreLayout, parse_core_list, pin_current_thread};
 use weighbridge_lab::ports::listener_of;
 use weighbridge_lab::procfs::Pid;
-use weighbridge_load::dial::{Endpoint, ResolveError, TcpDial};
+use weighbridge_load::dial::{Endpoint, ResolveError, SocketDial};
 use weighbridge_load::generator::{self, ConnectError, Generator, Progress, Trouble, WindowSpec};
 use weighbridge_load::pace::Part;
 use weighbridge_load::window::{OpenEnd, Stop};
@@ -313,7 +313,7 @@ impl Share<'_> {
             stop: self.single.control.window.clone(),
             ..Default::default()
         };
-        let mut generator = Generator::new(Box::new(TcpDial::to(VARIANT, addresses)), options)?;
+        let mut generator = Generator::new(Box::new(SocketDial::to(VARIANT, addresses)), options)?;
         let load = &self.single.load;
         let settings =
             Settings { connections: self.part(u64::from(load.connections)) as u32, ..settings(load) };
