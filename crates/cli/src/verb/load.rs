@@ -12,8 +12,8 @@ use weighbridge_judge::single as judged;
 use weighbridge_load::generator::Progress as LoadProgress;
 use weighbridge_load::window::Stop;
 use weighbridge_model::experiment::{
-    Experiment, Flow, Hooks, LoadModel, PlanRules, Point, Profile, Target, TlsSpec, TlsVersion, Url, Variant,
-    WorkloadSpec,
+    Experiment, Flow, Hooks, LoadModel, PlanRules, Point, Profile, Scheme, Target, TlsSpec, TlsVersion, Url,
+    Variant, WorkloadSpec, typed_schemes,
 };
 use weighbridge_model::gate::{Bound, Gate, Subject};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
@@ -270,7 +270,8 @@ fn tls_spec(flags: &TlsFlags, url: &Url) -> anyhow::Result<Option<TlsSpec>> {
     if !url.scheme.is_secured() {
         if given != TlsSpec::default() {
             bail!(
-                "`{url}` is plain text, so TLS options have no use; write `https://` (or `rediss://`), or leave them out"
+                "`{url}` is plain text, so TLS options have no use; write {}, or leave them out",
+                typed_schemes(Scheme::is_secured)
             );
         }
         return Ok(None);
