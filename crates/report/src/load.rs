@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
-use weighbridge_model::record::{ErrorCounts, HandshakeKind};
+use weighbridge_model::record::{ErrorCounts, HandshakeKind, MessageBasis};
 use weighbridge_model::summary::{SCHEMA_VERSION, Validity};
 
 use crate::style::{Style, Tone};
@@ -116,6 +116,22 @@ pub struct Operation {
     pub service: Times,
 }
 
+/// Messages of one call that streams.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Messages {
+    /// The call's name with `message` behind it; where the client alone streams, `message sent`.
+    pub name: String,
+    /// What the times are.
+    pub basis: MessageBasis,
+    /// Messages.
+    pub count: u64,
+    /// Messages per second.
+    #[serde(rename = "throughput_per_s")]
+    pub throughput: PerSecond,
+    /// Their times.
+    pub time: Times,
+}
+
 /// One URL, measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoadSummary {
@@ -160,6 +176,9 @@ pub struct LoadSummary {
     /// Each operation by itself, where there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<Operation>,
+    /// The messages of each call that streams, where there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<Messages>,
     /// Payload bytes sent.
     #[serde(rename = "bytes_sent")]
     pub sent: Bytes,
@@ -303,20 +322,22 @@ fn times(summary: &LoadSummary) -> Table {
     table
 }
 
-/// The rows of the table of times: of all requests, and of each operation where there are several.
+/// The rows of the table of times: of all requests, of each operation where there are several, and of messages.
 fn rows_of(summary: &LoadSummary) -> Vec<(String, &Times)> {
     let mut rows = vec![("response".to_owned(), &summary.response), ("service".to_owned(), &summary.service)];
     for operation in &summary.operations {
         rows.push((format!("{} response", operation.name), &operation.response));
         rows.push((format!("{} service", operation.name), &operation.service));
     }
+    rows.extend(summary.messages.iter().map(|messages| (messages.name.clone(), &messages.time)));
     rows
 }
 
 /// Each reason once, with the quantiles it keeps back.
 fn withheld_lines(summary: &LoadSummary) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for (_, times) in rows_of(summary).into_iter().take(2) {
+    let messages = summary.messages.iter().map(|messages| &messages.time);
+    for times in [&summary.response, &summary.service].into_iter().chain(messages) {
         for (quantile, reason) in &times.withheld {
             let line = format!("  {} withheld: {}", clean(quantile), clean(reason));
             if !lines.contains(&line) {
@@ -359,6 +380,14 @@ fn facts_of(summary: &LoadSummary) -> Vec<(&'static str, String)> {
         );
         facts.push(("operation", text));
     }
+    for messages in &summary.messages {
+        let basis = match messages.basis {
+            MessageBasis::BetweenReplies => "each timed from the one before",
+            MessageBasis::ShareOfCall => "each a share of its call's time",
+        };
+        let (name, count) = (clean(&messages.name), grouped(messages.count));
+        facts.push(("messages", format!("{name}: {count}, {}, {basis}", messages.throughput)));
+    }
     if let Some(lag) = summary.lag_p99 {
         facts.push(("generator", format!("late by {lag} at p99; figures {}", summary.validity.name())));
     }
@@ -391,6 +420,16 @@ fn figures(summary: &LoadSummary) -> Vec<(String, String, &'static str)> {
                 (format!("{name}/{kind}_{}", statistic.replace('.', "_")), value, "ns")
             }));
         }
+    }
+    for messages in &summary.messages {
+        let name = &messages.name;
+        figures.push(count(&format!("{name}/count"), messages.count));
+        let throughput = messages.throughput.get().to_string();
+        figures.push((format!("{name}/throughput"), throughput, "per_second"));
+        figures.extend(STATISTICS.map(|(statistic, value)| {
+            let value = value(&messages.time).map(|time| time.as_nanos().to_string()).unwrap_or_default();
+            (format!("{name}/time_{}", statistic.replace('.', "_")), value, "ns")
+        }));
     }
     figures.push(("bytes_sent".to_owned(), summary.sent.get().to_string(), "bytes"));
     figures.push(("bytes_received".to_owned(), summary.received.get().to_string(), "bytes"));

@@ -8,6 +8,7 @@ use weighbridge_conductor::shape::Shape;
 use weighbridge_conductor::single::{self, Ending, Single};
 use weighbridge_conductor::words;
 use weighbridge_judge::gate::{GateOutcome, judge_single};
+use weighbridge_judge::messages::{MessageTimes, messages};
 use weighbridge_judge::single as judged;
 use weighbridge_load::generator::Progress as LoadProgress;
 use weighbridge_load::window::Stop;
@@ -17,9 +18,10 @@ use weighbridge_model::experiment::{
 };
 use weighbridge_model::gate::{Bound, Gate, Subject};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
+use weighbridge_model::record::MessageBasis;
 use weighbridge_model::summary::{PointLabel, Quantity, Validity};
 use weighbridge_report::load::{
-    Handshakes, LoadModel as ShownModel, LoadSummary, Operation, Times, withheld,
+    Handshakes, LoadModel as ShownModel, LoadSummary, Messages, Operation, Times, withheld,
 };
 
 use super::shape::load_spec;
@@ -106,7 +108,8 @@ fn one(
             .warning("stopped in the middle, so the load was begun anew; these figures are of the last time");
     }
     let figures = judged::single(&record.windows, &record.tallies, record.sharing.as_deref());
-    let mut summary = shown(&single, &figures);
+    let messages = messages(&record.tallies, &single.workload.streams(), figures.took);
+    let mut summary = LoadSummary { messages: shown_messages(&single, &messages), ..shown(&single, &figures) };
     // What was measured until then is shown, and says itself that it is not what was asked for.
     let cut = match (record.ending, &record.trouble) {
         (Ending::Interrupted, _) => {
@@ -224,12 +227,32 @@ fn shown(single: &Single, figures: &judged::Single) -> LoadSummary {
         response: shown_times(&figures.response),
         service: shown_times(&figures.service),
         operations: figures.operations.iter().map(operation).collect(),
+        messages: Vec::new(),
         sent: figures.traffic.sent,
         received: figures.traffic.received,
         lag_p99: figures.lag_p99,
         validity: figures.validity,
         reasons: figures.reasons.clone(),
     }
+}
+
+/// Messages under names of their own; where the client alone streams, the call has none for them.
+fn shown_messages(single: &Single, messages: &[MessageTimes]) -> Vec<Messages> {
+    let names = single.workload.operations();
+    let shown = |of: &MessageTimes| {
+        let name = names.get(of.operation.index()).cloned().unwrap_or_default();
+        Messages {
+            name: match of.basis {
+                MessageBasis::BetweenReplies => name,
+                MessageBasis::ShareOfCall => format!("{name} message sent"),
+            },
+            basis: of.basis,
+            count: of.count,
+            throughput: of.throughput,
+            time: shown_times(&of.times),
+        }
+    };
+    messages.iter().map(shown).collect()
 }
 
 fn shown_times(times: &judged::Times) -> Times {

@@ -28,7 +28,8 @@ use crate::summary::{PointLabel, Quantity};
 
 pub use commands::{CommandCheck, CommandSpec, Presence, RespSetup, RespVersion, ValueSpec, split_words};
 pub use grpc::{
-    CallCheck, CallKind, CallSpec, DescriptorSource, GrpcStatus, MessageSending, Side, parse_method,
+    CallCheck, CallKind, CallSpec, CallStream, DescriptorSource, GrpcStatus, MessageSending, Side,
+    parse_method,
 };
 pub use load::speed;
 pub use node::{ExperimentError, suggestion};
@@ -414,6 +415,14 @@ impl WorkloadSpec {
             Self::Http { requests, .. } => requests.iter().map(|request| request.name.clone()).collect(),
             Self::Commands { commands, .. } => commands.iter().map(|command| command.name.clone()).collect(),
             Self::Grpc { calls, .. } => calls.iter().flat_map(CallSpec::operations).collect(),
+        }
+    }
+
+    /// The calls with a stream in either direction, in order; none before their kinds are known.
+    pub fn streams(&self) -> Vec<CallStream> {
+        match self {
+            Self::Grpc { calls, .. } => CallStream::of(calls),
+            Self::Pingpong { .. } | Self::Http { .. } | Self::Commands { .. } => Vec::new(),
         }
     }
 }

@@ -414,6 +414,7 @@ pub fn load() -> LoadSummary {
         think: None,
         churn: None,
         operations: Vec::new(),
+        messages: Vec::new(),
         throughput: PerSecond::new(4_984.0).unwrap(),
         response: times(0.0),
         service: times(-3.0),
