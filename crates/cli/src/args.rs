@@ -98,6 +98,10 @@ pub struct Load {
     /// Threads, each with its share of the connections.
     #[arg(short, long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub threads: u32,
+    /// One URL: how the generator waits for replies and arrivals [default: brief]. Being woken takes some µs, which are
+    /// in every time; whoever waits awake needs a core of its own.
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub wait: Option<Wait>,
     /// How long to send (one URL), or measured time in all (several) [default: 10s; of steps, a ramp or a trace once
     /// through].
     #[arg(short, long, conflicts_with = "requests")]
@@ -257,6 +261,17 @@ pub enum ArrivalLaw {
     Constant,
     /// Equal gaps, each arrival moved a little.
     Jitter,
+}
+
+/// How the generator waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Wait {
+    /// Always asleep: the least CPU time; times as those of several URLs and of `run`.
+    Asleep,
+    /// Asleep, but awake through waits up to 20 µs and for the last 50 µs before an arrival: high rates on fast servers.
+    Brief,
+    /// Never asleep: the least lateness and the truest times; takes the whole of a core for each thread, busy or not.
+    Awake,
 }
 
 /// Where and how to print.

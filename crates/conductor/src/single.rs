@@ -9,7 +9,7 @@ use weighbridge_lab::cores::{CoreId, CoreLayout, parse_core_list, pin_current_th
 use weighbridge_lab::ports::listener_of;
 use weighbridge_lab::procfs::Pid;
 use weighbridge_load::dial::{Endpoint, ResolveError, SocketDial};
-use weighbridge_load::generator::{self, ConnectError, Generator, Progress, Trouble, WindowSpec};
+use weighbridge_load::generator::{self, ConnectError, Generator, Progress, Trouble, Waiting, WindowSpec};
 use weighbridge_load::pace::Part;
 use weighbridge_load::window::{OpenEnd, Stop};
 use weighbridge_load::{Recording, Settings, Stack, TlsClient};
@@ -26,6 +26,10 @@ use crate::tls::{self, TlsError, scheme};
 
 /// What is wrong where servers leave the client no core.
 const SHARING: &str = "client and server share a core";
+
+/// The same of a client that leaves them nothing while it waits.
+const SHARING_AWAKE: &str =
+    "the generator waits awake on a core that is not its own; leave `--wait` out, or use fewer threads";
 
 /// Threads that share a flow begin it this long after the last of them is ready.
 const HEAD_START: Nanoseconds = Nanoseconds::from_millis(2);
@@ -56,6 +60,8 @@ pub struct Single {
     pub stop: Stop,
     /// Threads, each with its share of connections, rate and count.
     pub threads: u32,
+    /// How each of them waits for replies and arrivals.
+    pub waiting: Waiting,
     /// Seed of the request stream and the arrivals.
     pub seed: u64,
     /// What the user asks meanwhile.
@@ -141,8 +147,7 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
     let addresses = endpoints(&target, single.unix.as_deref())?;
     let layout = CoreLayout::detect().ok();
     let cores = layout.as_ref().map(|layout| client_cores(layout, &addresses, threads as usize));
-    // Of several threads for which there are too few cores nothing is said: they are the scheduler's to place.
-    let sharing = (threads == 1 && cores.as_ref().is_some_and(Vec::is_empty)).then(|| SHARING.to_owned());
+    let sharing = cores.as_ref().and_then(|cores| sharing(cores, threads, single.waiting)).map(str::to_owned);
     let cores = cores.unwrap_or_default();
     let address = Address {
         authority: single.url.authority(),
@@ -182,6 +187,16 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
             record.trouble = record.trouble.or(share.trouble);
         }
         return Ok(record);
+    }
+}
+
+/// What is wrong with these cores for so many threads; `None` for nothing.
+fn sharing(cores: &[CoreId], threads: u32, waiting: Waiting) -> Option<&'static str> {
+    match (cores.is_empty(), threads, waiting) {
+        (true, _, Waiting::Awake) => Some(SHARING_AWAKE),
+        (true, 1, _) => Some(SHARING),
+        // Of several threads for which there are too few cores nothing is said: they are the scheduler's to place.
+        _ => None,
     }
 }
 
@@ -309,7 +324,7 @@ impl Share<'_> {
         (workload, tls): Bound<'_>,
     ) -> Result<(Generator, Handshakes), SingleError> {
         let options = generator::Options {
-            waiting: generator::Waiting::AwakeIfBrief,
+            waiting: self.single.waiting,
             stop: self.single.control.window.clone(),
             ..Default::default()
         };

@@ -154,6 +154,8 @@ pub struct LoadSummary {
     pub connections: u32,
     /// Threads of the generator.
     pub threads: u32,
+    /// How they waited: `asleep`, `brief` or `awake`.
+    pub wait: &'static str,
     /// Connections opened in all; more than `connections` where the server or the user closed some.
     pub connects: u64,
     /// TLS handshakes by kind, of the connections opened before and while measuring; empty without TLS.
@@ -389,7 +391,10 @@ fn facts_of(summary: &LoadSummary) -> Vec<(&'static str, String)> {
         facts.push(("messages", format!("{name}: {count}, {}, {basis}", messages.throughput)));
     }
     if let Some(lag) = summary.lag_p99 {
-        facts.push(("generator", format!("late by {lag} at p99; figures {}", summary.validity.name())));
+        // The default says nothing.
+        let wait = if summary.wait == "brief" { String::new() } else { format!(", waiting {}", summary.wait) };
+        let validity = summary.validity.name();
+        facts.push(("generator", format!("late by {lag} at p99{wait}; figures {validity}")));
     }
     facts
 }

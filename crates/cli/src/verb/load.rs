@@ -10,7 +10,7 @@ use weighbridge_conductor::words;
 use weighbridge_judge::gate::{GateOutcome, judge_single};
 use weighbridge_judge::messages::{MessageTimes, messages};
 use weighbridge_judge::single as judged;
-use weighbridge_load::generator::Progress as LoadProgress;
+use weighbridge_load::generator::{Progress as LoadProgress, Waiting};
 use weighbridge_load::window::Stop;
 use weighbridge_model::experiment::{
     Experiment, Flow, Hooks, LoadModel, PlanRules, Point, Profile, Scheme, Target, TlsSpec, TlsVersion, Url,
@@ -26,7 +26,7 @@ use weighbridge_report::load::{
 
 use super::shape::load_spec;
 use super::support::{Destination, gates, options};
-use crate::args::{Load, TlsFlags};
+use crate::args::{Load, TlsFlags, Wait};
 use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::signals;
@@ -94,6 +94,7 @@ fn one(
         },
         shape,
         threads: arguments.threads,
+        waiting: waiting(arguments.wait),
         seed: arguments.seed,
         control: signals::install().control(),
     };
@@ -125,6 +126,15 @@ fn one(
     match cut {
         Some(cut) => bail!("{cut}"),
         None => Ok(exit),
+    }
+}
+
+/// How one URL is waited for.
+fn waiting(asked: Option<Wait>) -> Waiting {
+    match asked {
+        Some(Wait::Asleep) => Waiting::Asleep,
+        None | Some(Wait::Brief) => Waiting::AwakeIfBrief,
+        Some(Wait::Awake) => Waiting::Awake,
     }
 }
 
@@ -218,6 +228,7 @@ fn shown(single: &Single, figures: &judged::Single) -> LoadSummary {
         took: figures.took,
         connections: single.load.connections,
         threads: single.threads,
+        wait: single.waiting.name(),
         connects: figures.connects,
         handshakes: figures.handshakes.iter().map(shown_handshakes).collect(),
         load: shown_model(single, figures),
@@ -321,6 +332,11 @@ fn several(
     if arguments.requests.is_some() {
         bail!("several URLs are weighed for a time; use `--duration` instead of `--requests`");
     }
+    if arguments.wait.is_some_and(|wait| wait != Wait::Asleep) {
+        bail!(
+            "several URLs are always waited for asleep, or a fast one would be favoured; leave `--wait` out"
+        );
+    }
     let workload = asked.workload(arguments, connect_to.as_ref(), arguments.timeout)?;
     let experiment = experiment(arguments, asked, workload, gates)?;
     let options = weighbridge_conductor::run::Options {
@@ -392,6 +408,16 @@ mod tests {
             names(&[url.clone(), url.clone(), url]),
             ["http://h:1/", "http://h:1/ #2", "http://h:1/ #3"]
         );
+    }
+
+    #[test]
+    fn every_way_to_wait_has_the_name_that_it_is_shown_by() {
+        use clap::ValueEnum;
+        for wait in Wait::value_variants() {
+            let typed = wait.to_possible_value().unwrap();
+            assert_eq!(typed.get_name(), waiting(Some(*wait)).name());
+        }
+        assert_eq!(waiting(None), Waiting::AwakeIfBrief);
     }
 
     #[test]

@@ -390,6 +390,7 @@ pub fn load() -> LoadSummary {
         took: Nanoseconds::from_millis(2_004),
         connections: 16,
         threads: 1,
+        wait: "brief",
         connects: 17,
         handshakes: vec![
             Handshakes {
