@@ -9,6 +9,7 @@ use weighbridge_lab::cores::{CoreId, CoreLayout, parse_core_list, pin_current_th
 use weighbridge_lab::ports::listener_of;
 use weighbridge_lab::procfs::Pid;
 use weighbridge_load::dial::{Endpoint, ResolveError, SocketDial};
+use weighbridge_load::failures::Failures;
 use weighbridge_load::generator::{self, ConnectError, Generator, Progress, Trouble, Waiting, WindowSpec};
 use weighbridge_load::pace::Part;
 use weighbridge_load::window::{OpenEnd, Stop};
@@ -21,6 +22,7 @@ use weighbridge_workload::{Address, Workload, WorkloadError};
 use crate::actor::endpoints;
 use crate::block::settings;
 use crate::control::{Ask, Control};
+use crate::failures::{self, FailureText};
 use crate::shape::{Shape, Slice};
 use crate::tls::{self, TlsError, scheme};
 
@@ -81,6 +83,10 @@ pub struct SingleRecord {
     pub sharing: Option<String>,
     /// How it ended.
     pub ending: Ending,
+    /// What the server said of failed requests, the most frequent first.
+    pub failures: Vec<FailureText>,
+    /// Failures with other words than those.
+    pub failures_unlisted: u64,
     /// How often it was begun anew because this process was stopped in the middle.
     pub restarts: u32,
 }
@@ -179,13 +185,19 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
             trouble: None,
             sharing,
             ending,
+            failures: Vec::new(),
+            failures_unlisted: 0,
             restarts,
         };
+        let mut said = Failures::default();
         for share in shares? {
             record.windows.push(share.figures);
             record.tallies.merge(&share.tallies);
             record.trouble = record.trouble.or(share.trouble);
+            said.merge(&share.failures);
         }
+        record.failures = failures::shown(&said, &failures::secrets(&single.workload, &environment));
+        record.failures_unlisted = said.unlisted();
         return Ok(record);
     }
 }
@@ -280,6 +292,7 @@ struct Shared {
     figures: WindowFigures,
     tallies: Tallies,
     trouble: Option<Trouble>,
+    failures: Failures,
 }
 
 impl Shared {
@@ -314,7 +327,8 @@ impl Share<'_> {
         if report.figures.end == WindowEnd::Aborted && report.figures.ended < report.figures.started {
             report.figures.ended = monotonic_now();
         }
-        Ok(Shared { figures: report.figures, tallies, trouble: report.trouble })
+        let generator::WindowReport { figures, trouble, failures } = report;
+        Ok(Shared { figures, tallies, trouble, failures })
     }
 
     /// A generator with its connections open and the server warm, and the handshakes of those connections.

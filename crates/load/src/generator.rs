@@ -14,6 +14,7 @@ use weighbridge_model::record::{
 };
 
 use crate::dial::Dial;
+use crate::failures::Failures;
 use crate::pool::{Demand, Io, Pool, Settings, Stack, Token};
 use crate::recorder::{Recorder, Recording};
 use crate::session::Sessions;
@@ -122,6 +123,8 @@ pub struct WindowReport {
     pub figures: WindowFigures,
     /// Set where the loop itself gave the window up (`figures.end` is then `Aborted`).
     pub trouble: Option<Trouble>,
+    /// What peers said of failed replies.
+    pub failures: Failures,
 }
 
 /// Why a window was given up before it had done its work.
@@ -360,7 +363,7 @@ impl Generator {
             ..LoopHealth::default()
         };
         let figures = run.figures(pool, end, health, tallies);
-        Ok(WindowReport { figures, trouble })
+        Ok(WindowReport { figures, trouble, failures: pool.take_failures() })
     }
 }
 

@@ -13,6 +13,7 @@ pub mod codec;
 mod connection;
 pub mod dial;
 pub mod exchange;
+pub mod failures;
 pub mod generator;
 pub mod h2;
 pub mod http1;

@@ -12,7 +12,7 @@ mod request;
 
 use std::collections::VecDeque;
 
-use crate::codec::{Event, Head, In, Out, Sink};
+use crate::codec::{ERROR_FIELD, Event, Head, In, Out, Sink};
 use crate::line::{Line, LineSearch, decimal};
 use crate::ordered::{Ordered, Progress, line_end, pass_on};
 use crate::request::{Rendered, ReplyShape};
@@ -118,7 +118,8 @@ impl Memcached {
             }
             // Values were told before the server found that it could not go on.
             (Meaning::Whole(status @ 500), Told::Values) => {
-                sink(Event::Trailers(id, Head { status, fields: &[] }));
+                let text = httparse::Header { name: ERROR_FIELD, value: line };
+                sink(Event::Trailers(id, Head { status, fields: &[text] }));
                 self.finish(sink);
             }
             (Meaning::Whole(_), Told::Values) => return Progress::Fault,

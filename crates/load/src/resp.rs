@@ -13,7 +13,7 @@
 
 mod request;
 
-use crate::codec::{Event, Head, In, Out, Sink, UNIT_LIMIT};
+use crate::codec::{ERROR_FIELD, Event, Head, In, Out, Sink, UNIT_LIMIT};
 use crate::line::{Line, LineSearch, decimal};
 use crate::ordered::{Ordered, Pending, Progress, Queue, line_end, pass_on};
 use crate::request::{Rendered, ReplyShape};
@@ -26,7 +26,7 @@ pub const DEPTH: usize = 32;
 /// Longest line that holds a length, a 64-bit number or nothing; longer is a protocol error.
 const NUMBER_LINE: usize = 64;
 
-/// Most of an error's text that is kept where the opening of a connection was refused.
+/// Most of an error's text that is kept, where the opening of a connection was refused or an element is an error.
 const REFUSAL: usize = 256;
 
 /// What the value under way belongs to.
@@ -152,6 +152,8 @@ pub struct Resp {
     told: Told,
     /// Errors among the innermost values of the reply under way.
     inner_errors: u32,
+    /// The text of the first of them.
+    inner_error: Vec<u8>,
 }
 
 impl Resp {
@@ -170,6 +172,7 @@ impl Resp {
             leaf: Leaf::Value,
             told: Told::Nothing,
             inner_errors: 0,
+            inner_error: Vec::new(),
         }
     }
 
@@ -360,10 +363,14 @@ impl Resp {
             return;
         }
         match self.target {
-            Some(Target::Reply(id)) => sink(Event::Data(id, bytes)),
+            Some(Target::Reply(id)) => {
+                if self.leaf == Leaf::Error && self.inner_errors == 1 {
+                    keep(&mut self.inner_error, bytes);
+                }
+                sink(Event::Data(id, bytes));
+            }
             Some(Target::Opening) if self.leaf == Leaf::Error && self.frames.is_empty() => {
-                let space = REFUSAL.saturating_sub(self.refusal.len());
-                self.refusal.extend_from_slice(&bytes[..bytes.len().min(space)]);
+                keep(&mut self.refusal, bytes);
             }
             _ => {}
         }
@@ -413,7 +420,8 @@ impl Resp {
             }
             Some(Target::Reply(id)) => {
                 if self.inner_errors > 0 {
-                    sink(Event::Trailers(id, Head { status: 500, fields: &[] }));
+                    let text = httparse::Header { name: ERROR_FIELD, value: &self.inner_error };
+                    sink(Event::Trailers(id, Head { status: 500, fields: &[text] }));
                 }
                 self.answered(sink);
             }
@@ -426,6 +434,7 @@ impl Resp {
         }
         self.told = Told::Nothing;
         self.inner_errors = 0;
+        self.inner_error.clear();
     }
 }
 
@@ -518,7 +527,14 @@ impl Ordered for Resp {
         self.target = None;
         self.told = Told::Nothing;
         self.inner_errors = 0;
+        self.inner_error.clear();
     }
+}
+
+/// Adds what there is room for to an error's text.
+fn keep(text: &mut Vec<u8>, bytes: &[u8]) {
+    let room = REFUSAL.saturating_sub(text.len());
+    text.extend_from_slice(&bytes[..bytes.len().min(room)]);
 }
 
 /// The length behind a type; `None` where it is none.

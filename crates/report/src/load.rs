@@ -116,6 +116,15 @@ pub struct Operation {
     pub service: Times,
 }
 
+/// What the server said of failed requests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Failure {
+    /// Its words, escaped and cut.
+    pub text: String,
+    /// How often.
+    pub count: u64,
+}
+
 /// Messages of one call that streams.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Messages {
@@ -145,6 +154,10 @@ pub struct LoadSummary {
     pub errors: u64,
     /// The same by kind.
     pub errors_by_kind: ErrorCounts,
+    /// What the server said of them, the most frequent first: a few distinct texts. Not every failure has one.
+    pub failures: Vec<Failure>,
+    /// Failures with other words than those.
+    pub failures_unlisted: u64,
     /// Requests due but never sent.
     pub not_sent: u64,
     /// First request sent to last reply complete.
@@ -249,6 +262,7 @@ fn alarms(summary: &LoadSummary, style: Style) -> Vec<String> {
         .map(|line| style.paint(Tone::Problem, &line))
         .into_iter()
         .collect();
+    lines.extend(failure_lines(summary));
     if summary.not_sent > 0 {
         let line = format!("{} requests were due but never sent", summary.not_sent);
         lines.push(style.paint(Tone::Problem, &line));
@@ -261,6 +275,14 @@ fn alarms(summary: &LoadSummary, style: Style) -> Vec<String> {
     }
     lines.extend(summary.reasons.iter().map(|reason| hanging("  ", &clean(reason), DEFAULT_COLUMNS)));
     lines
+}
+
+/// What the server said of failures, one text a line.
+fn failure_lines(summary: &LoadSummary) -> Vec<String> {
+    let line = |count: u64, text: &str| hanging(&format!("  {} × ", grouped(count)), text, DEFAULT_COLUMNS);
+    let listed = summary.failures.iter().map(|failure| line(failure.count, &clean(&failure.text)));
+    let unlisted = (summary.failures_unlisted > 0).then(|| line(summary.failures_unlisted, "other words"));
+    listed.chain(unlisted).collect()
 }
 
 fn conditions(summary: &LoadSummary) -> String {
@@ -392,7 +414,8 @@ fn facts_of(summary: &LoadSummary) -> Vec<(&'static str, String)> {
     }
     if let Some(lag) = summary.lag_p99 {
         // The default says nothing.
-        let wait = if summary.wait == "brief" { String::new() } else { format!(", waiting {}", summary.wait) };
+        let wait =
+            if summary.wait == "brief" { String::new() } else { format!(", waiting {}", summary.wait) };
         let validity = summary.validity.name();
         facts.push(("generator", format!("late by {lag} at p99{wait}; figures {validity}")));
     }
@@ -414,6 +437,10 @@ fn figures(summary: &LoadSummary) -> Vec<(String, String, &'static str)> {
             let value = value(times).map(|time| time.as_nanos().to_string()).unwrap_or_default();
             (format!("{name}_{}", statistic.replace('.', "_")), value, "ns")
         }));
+    }
+    figures.extend(summary.failures.iter().map(|said| count(&format!("failure/{}", said.text), said.count)));
+    if summary.failures_unlisted > 0 {
+        figures.push(count("failures_unlisted", summary.failures_unlisted));
     }
     for operation in &summary.operations {
         let name = &operation.name;
@@ -459,7 +486,14 @@ fn table_csv(summary: &LoadSummary) -> String {
 fn table_markdown(summary: &LoadSummary) -> String {
     let mut text = format!("### {}\n\n", markdown::escape(&summary.url));
     if let Some(line) = words::failures(summary.requests, summary.errors_by_kind) {
-        text.push_str(&format!("> **{line}**\n\n"));
+        text.push_str(&format!("> **{line}**\n"));
+        for Failure { text: said, count } in &summary.failures {
+            text.push_str(&format!("> - {} × {}\n", grouped(*count), markdown::escape(said)));
+        }
+        if summary.failures_unlisted > 0 {
+            text.push_str(&format!("> - {} × other words\n", grouped(summary.failures_unlisted)));
+        }
+        text.push('\n');
     }
     if let Some(line) = words::validity(summary.validity) {
         let reasons: Vec<String> = summary.reasons.iter().map(|reason| markdown::escape(reason)).collect();

@@ -3,9 +3,10 @@
 mod target;
 
 use anyhow::{Context, bail};
+use weighbridge_conductor::failures::FailureText;
 use weighbridge_conductor::run::{REMOTE_RATE, is_public};
 use weighbridge_conductor::shape::Shape;
-use weighbridge_conductor::single::{self, Ending, Single};
+use weighbridge_conductor::single::{self, Ending, Single, SingleRecord};
 use weighbridge_conductor::words;
 use weighbridge_judge::gate::{GateOutcome, judge_single};
 use weighbridge_judge::messages::{MessageTimes, messages};
@@ -21,7 +22,7 @@ use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::MessageBasis;
 use weighbridge_model::summary::{PointLabel, Quantity, Validity};
 use weighbridge_report::load::{
-    Handshakes, LoadModel as ShownModel, LoadSummary, Messages, Operation, Times, withheld,
+    Failure, Handshakes, LoadModel as ShownModel, LoadSummary, Messages, Operation, Times, withheld,
 };
 
 use super::shape::load_spec;
@@ -88,10 +89,7 @@ fn one(
         protocol: asked.protocol_of(url),
         workload,
         load,
-        stop: match arguments.requests {
-            Some(count) => Stop::Count(count),
-            None => Stop::Time(arguments.duration.or(shape.own_end()).unwrap_or(DURATION)),
-        },
+        stop: stop(arguments, &shape),
         shape,
         threads: arguments.threads,
         waiting: waiting(arguments.wait),
@@ -109,8 +107,7 @@ fn one(
             .warning("stopped in the middle, so the load was begun anew; these figures are of the last time");
     }
     let figures = judged::single(&record.windows, &record.tallies, record.sharing.as_deref());
-    let messages = messages(&record.tallies, &single.workload.streams(), figures.took);
-    let mut summary = LoadSummary { messages: shown_messages(&single, &messages), ..shown(&single, &figures) };
+    let mut summary = shown(&single, &record, &figures);
     // What was measured until then is shown, and says itself that it is not what was asked for.
     let cut = match (record.ending, &record.trouble) {
         (Ending::Interrupted, _) => {
@@ -126,6 +123,14 @@ fn one(
     match cut {
         Some(cut) => bail!("{cut}"),
         None => Ok(exit),
+    }
+}
+
+/// When one URL has been loaded enough.
+fn stop(arguments: &Load, shape: &Shape) -> Stop {
+    match arguments.requests {
+        Some(count) => Stop::Count(count),
+        None => Stop::Time(arguments.duration.or(shape.own_end()).unwrap_or(DURATION)),
     }
 }
 
@@ -208,7 +213,9 @@ fn shown_model(single: &Single, figures: &judged::Single) -> ShownModel {
 }
 
 /// The figures in the form that is printed.
-fn shown(single: &Single, figures: &judged::Single) -> LoadSummary {
+fn shown(single: &Single, record: &SingleRecord, figures: &judged::Single) -> LoadSummary {
+    let messages = messages(&record.tallies, &single.workload.streams(), figures.took);
+    let said = |FailureText { text, count }: &FailureText| Failure { text: text.clone(), count: *count };
     let names = single.workload.operations();
     let operation = |of: &judged::OperationTimes| Operation {
         name: names.get(of.operation.index()).cloned().unwrap_or_default(),
@@ -224,6 +231,8 @@ fn shown(single: &Single, figures: &judged::Single) -> LoadSummary {
         requests: figures.requests,
         errors: figures.errors.total(),
         errors_by_kind: figures.errors,
+        failures: record.failures.iter().map(said).collect(),
+        failures_unlisted: record.failures_unlisted,
         not_sent: figures.not_sent,
         took: figures.took,
         connections: single.load.connections,
@@ -238,7 +247,7 @@ fn shown(single: &Single, figures: &judged::Single) -> LoadSummary {
         response: shown_times(&figures.response),
         service: shown_times(&figures.service),
         operations: figures.operations.iter().map(operation).collect(),
-        messages: Vec::new(),
+        messages: shown_messages(single, &messages),
         sent: figures.traffic.sent,
         received: figures.traffic.received,
         lag_p99: figures.lag_p99,
