@@ -27,7 +27,7 @@ fn main() -> io::Result<()> {
     if runs > 0 {
         writeln!(
             out,
-            "| law | quantity | t, 6 | t, 10 | t, 30 | stopping rule | blocks | bootstrap-t, 10 | 30 | BCa, 10 | 30 | bootstrap-t wider by, 10 | 30 | flagged |"
+            "| law | quantity | t, 6 | t, 10 | t, 30 | stopping rule | blocks | bootstrap-t, 10 | 30 | BCa, 10 | 30 | bootstrap-t's width over t's, 10 | 30 | flagged |"
         )?;
         writeln!(
             out,
