@@ -22,6 +22,7 @@ pub fn estimate(point: f64, half_width: f64) -> Estimate {
         upper: Some(point + half_width),
         level: 0.95,
         blocks: 6,
+        bootstrap: None,
     }
 }
 
@@ -163,6 +164,7 @@ pub fn valid() -> Summary {
             .flat_map(|size| [variant("rust", size, 1.0), variant("go", size, 1.0)])
             .collect(),
         findings: Vec::new(),
+        spread: Vec::new(),
         unavailable: Vec::new(),
     }
 }
