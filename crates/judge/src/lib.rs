@@ -13,12 +13,15 @@ pub mod diagnose;
 pub mod estimate;
 pub mod gate;
 pub mod gather;
+pub mod messages;
 pub mod question;
 pub mod single;
+pub mod spread;
 pub mod stats;
 pub mod steadiness;
 pub mod steer;
 pub mod summary;
+pub mod tail;
 pub mod thresholds;
 pub mod verdict;
 
