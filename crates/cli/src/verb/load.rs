@@ -64,7 +64,7 @@ fn one(
     let url = &asked.urls[0];
     refuse_changes(gates)?;
     let load = load_spec(arguments, Nanoseconds::ZERO)?;
-    let shape = Shape::new(&load, None)?;
+    let mut shape = Shape::new(&load, None)?;
     if let Some(rate) = shape.peak_rate()
         && rate.get() > REMOTE_RATE
         && !arguments.allow_remote
@@ -78,6 +78,7 @@ fn one(
     }
     let destination = Destination::open(&arguments.output)?;
     let workload = asked.workload(arguments, connect_to.as_ref(), load.timeout)?;
+    shape.resolve(&load, &workload)?;
     let single = Single {
         url: url.clone(),
         tls: tls_spec(&arguments.tls, url)?,
