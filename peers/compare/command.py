@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from . import host
+from .apart import Apart
 from .cases import CASES, Case
 from .figures import summarise
 from .install import Installer, Unavailable
@@ -125,7 +126,7 @@ class Run:
                     raise
                 self.miss(name, str(error))
 
-    def case(self, case: Case, plan: Plan, group: Group | None) -> dict[str, Any] | None:
+    def case(self, case: Case, plan: Plan, apart: Apart, group: Group | None) -> dict[str, Any] | None:
         """One case, or nothing where its server is not to be had."""
         tools = [self.tools[name] for name in ("weigh", *case.peers) if name in self.tools]
         with tempfile.TemporaryDirectory(prefix="weigh-peers-") as name:
@@ -133,7 +134,7 @@ class Run:
             (folder / "logs").mkdir()
             setting = Setting(self.installer, self.weigh, ROOT / "services", folder, self.server_core)
             try:
-                turns = carry_out(case, tools, plan, setting, self.client_core, group)
+                turns = carry_out(case, tools, plan, setting, apart, group)
             except Unavailable as error:
                 self.miss(f"case {case.name}", str(error))
                 return None
@@ -143,13 +144,16 @@ class Run:
         cases = [case for case in CASES if case.name in self.options.case]
         plan = Plan(self.options.rounds, self.options.seconds, self.options.warmup, self.options.seed)
         self.find_tools(cases)
+        apart = Apart(self.installer, ROOT, (self.server_core, self.client_core))
+        if apart.why_not:
+            self.miss("how far apart the cores are", apart.why_not)
         facts, date = host.facts(ROOT, self.server_core, self.client_core), host.now()
         with cpu_group() as group:
-            done = [self.case(case, plan, group) for case in cases]
+            done = [self.case(case, plan, apart, group) for case in cases]
         measured = [case for case in done if case]
         steal = [turn["steal"] for case in measured for turn in case["turns"]]
         return {
-            "schema": 1,
+            "schema": 2,
             "date": date,
             "host": facts,
             "settings": dataclasses.asdict(plan),

@@ -105,9 +105,9 @@ def _build(command: Sequence[str], environment: Mapping[str, str]) -> None:
         raise Unavailable(f"`{' '.join(command)}` ended with {done.returncode}: {said}")
 
 
-def build_bare(source: pathlib.Path, cache: pathlib.Path = CACHE) -> str:
-    """Compiles the bare loop, anew when its source is younger."""
-    program = cache / "bare"
+def build(source: pathlib.Path, cache: pathlib.Path = CACHE) -> str:
+    """Compiles a program of ours of one C file, anew when its source is younger."""
+    program = cache / source.stem
     if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
         return str(program)
     compiler = shutil.which("cc") or shutil.which("gcc")
@@ -115,7 +115,7 @@ def build_bare(source: pathlib.Path, cache: pathlib.Path = CACHE) -> str:
         raise Unavailable("no C compiler: install gcc")
     program.parent.mkdir(parents=True, exist_ok=True)
     # Another run may be using the old one: written aside, then moved.
-    aside = program.with_name(f"bare.{os.getpid()}")
-    _build((compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-o", str(aside), str(source)), {})
+    aside = program.with_name(f"{source.stem}.{os.getpid()}")
+    _build((compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", str(aside), str(source)), {})
     aside.replace(program)
     return str(program)

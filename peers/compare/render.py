@@ -11,6 +11,15 @@ from typing import Any
 
 Rows = list[list[str]]
 
+_DISTANCE = (
+    "*Cores apart* is the round trip of a cache line between the server's core and the client's, before and after each "
+    "turn; a round counts for a pair where it stayed the same for both."
+)
+_UNCOUNTED = (
+    "*Uncounted* is connections × in flight / rate (Little's law: the time from one reply to the next) less the mean latency "
+    "that the tool says: what a request waits in the tool and is in none of its latencies."
+)
+
 
 def render(result: dict[str, Any], form: str) -> str:
     if form == "json":
@@ -53,11 +62,11 @@ def _sections(result: dict[str, Any]) -> list[tuple[str, str, Rows]]:
         ("Cases", "", _cases(cases)),
         (
             "weigh / peer",
-            f"{spread} Above 1 is better in the first two columns, below 1 in the others.",
+            f"{spread} Above 1 is better in the first two columns, below 1 in the others. {_DISTANCE}",
             _ratios(closed),
         ),
         ("Goals", "Medians of the rounds.", _goals(cases)),
-        ("Each tool", "Medians [quartiles].", _absolute(closed)),
+        ("Each tool", f"Medians [quartiles]. {_UNCOUNTED}", _absolute(closed)),
         ("Open load", "Medians [quartiles].", _open(opened)),
         ("Open load, weigh / peer", f"{spread} Below 1 is better for latencies.", _ratios(opened)),
         ("Turns that do not count", "", [["case", "what"], *_lines(cases, "problems")]),
@@ -76,13 +85,26 @@ def _cases(cases: Sequence[dict[str, Any]]) -> Rows:
 
 
 def _ratios(cases: Sequence[dict[str, Any]]) -> Rows:
-    rows = [["case", "peer", "requests per CPU second", "requests per second", "p50", "p99", "rounds"]]
+    head = ["case", "peer", "cores apart", "requests per CPU second", "requests per second", "p50", "p99", "rounds"]
+    rows = [head]
     for case in cases:
         for peer, figures in case["ratios"].items():
-            cells = [_full(figures.get(name)) for name in ("per_cpu", "rate", "p50_us", "p99_us")]
-            count = figures["per_cpu"]["count"] if figures["per_cpu"] else 0
-            rows.append([case["name"], peer, *cells, str(count)])
+            parts = figures["by_distance"]
+            if len(parts) != 1:
+                rows.append([case["name"], peer, "any" if parts else "?", *_ratio_cells(figures, figures["of_rounds"])])
+            for part in parts:
+                rows.append([case["name"], peer, _apart(part["apart_ns"]), *_ratio_cells(part, figures["of_rounds"])])
     return rows
+
+
+def _ratio_cells(figures: dict[str, Any], of_rounds: int) -> list[str]:
+    cells = [_full(figures.get(name)) for name in ("per_cpu", "rate", "p50_us", "p99_us")]
+    return [*cells, f"{figures['rounds']} of {of_rounds}"]
+
+
+def _apart(distance: Sequence[float]) -> str:
+    least, most = (f"{value:.0f}" for value in distance)
+    return f"{least} ns" if least == most else f"{least}–{most} ns"
 
 
 def _goals(cases: Sequence[dict[str, Any]]) -> Rows:
@@ -106,11 +128,11 @@ def _goals(cases: Sequence[dict[str, Any]]) -> Rows:
 
 
 def _absolute(cases: Sequence[dict[str, Any]]) -> Rows:
-    rows = [["case", "tool", "requests per CPU second", "requests per second", "p50 (µs)", "p99 (µs)", "counts"]]
+    rows = [["case", "tool", "requests per CPU second", "requests per second", "p50 (µs)", "p99 (µs)", "uncounted (µs)", "counts"]]
     for case in cases:
         for tool, figures in case["tools"].items():
             whole = [_middle(figures[name], "{:,.0f}") for name in ("per_cpu", "rate")]
-            times = [_middle(figures[name], "{:,.1f}") for name in ("p50_us", "p99_us")]
+            times = [_middle(figures[name], "{:,.1f}") for name in ("p50_us", "p99_us", "uncounted_us")]
             rows.append([case["name"], tool, *whole, *times, figures["counts"]])
     return rows
 

@@ -8,6 +8,7 @@ import random
 import sys
 from collections.abc import Sequence
 
+from .apart import Apart, alike
 from .cases import Case
 from .figures import Turn
 from .host import Steal
@@ -17,6 +18,9 @@ from .tools import Job, Outcome, ParseError, Tool
 
 # A tool gets its time and this for starting, stopping and counting.
 GRACE_SECONDS = 30.0
+
+# A turn under which the cores moved apart or together is taken again so often, then left as it is.
+TRIES = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,13 +37,19 @@ class TurnTaker:
     """Runs the tools of one case against its server."""
 
     def __init__(
-        self, case: Case, server: Server, plan: Plan, folder: pathlib.Path, cores: tuple[int, int], group: Group | None
+        self,
+        case: Case,
+        server: Server,
+        plan: Plan,
+        folder: pathlib.Path,
+        apart: Apart,
+        group: Group | None,
     ) -> None:
         self.case = case
         self.server = server
         self.plan = plan
         self.folder = folder
-        self.cores = cores
+        self.apart = apart
         self.group = group
         self.reached: dict[str, float] = {}
 
@@ -48,18 +58,21 @@ class TurnTaker:
         try:
             if self.plan.warmup:
                 self._go(tool, self.plan.warmup)
-            steal, before = Steal(set(self.cores)), self.server.served()
-            output, outcome = self._go(tool, self.plan.seconds)
-            after = self.server.served()
+            for _ in range(TRIES):
+                steal, before, distance = Steal(set(self.apart.cores)), self.server.served(), self.apart.measure()
+                output, outcome = self._go(tool, self.plan.seconds)
+                after, apart = self.server.served(), (distance, self.apart.measure())
+                if alike(apart):
+                    break
         except (CommandError, ParseError, OSError, ValueError, KeyError) as error:
             return failed(number, tool.name, str(error) or type(error).__name__)
         served = after - before if before is not None and after is not None else None
         problem = trouble(outcome, served, tool.slack(self.case))
-        return taken(number, tool.name, output, outcome, served, steal.share(), problem)
+        return taken(number, tool.name, output, outcome, (served, steal.share(), apart), problem)
 
     def _go(self, tool: Tool, seconds: int) -> tuple[Finished, Outcome]:
         job = Job(self.case, self.server.target, seconds, self.folder, self.reached.get(tool.name))
-        output = run(tool.command(job), self.cores[1], seconds + GRACE_SECONDS, self.group)
+        output = run(tool.command(job), self.apart.cores[1], seconds + GRACE_SECONDS, self.group)
         output.expect(*tool.codes)
         outcome = tool.parse(output, job)
         self.reached[tool.name] = outcome.rate
@@ -78,8 +91,15 @@ def trouble(outcome: Outcome, served: int | None, slack: int) -> str | None:
 
 
 def taken(
-    number: int, tool: str, output: Finished, outcome: Outcome, served: int | None, steal: float, problem: str | None
+    number: int,
+    tool: str,
+    output: Finished,
+    outcome: Outcome,
+    around: tuple[int | None, float, tuple[float | None, float | None]],
+    problem: str | None,
 ) -> Turn:
+    """`around` is what the server counted, the share of time stolen, and the cores' distance before and after."""
+    served, steal, apart = around
     return Turn(
         round=number,
         tool=tool,
@@ -93,11 +113,13 @@ def taken(
         cpu_group=output.cpu_group,
         rate=outcome.rate,
         per_cpu=outcome.requests / output.cpu,
+        mean_us=outcome.mean_us,
         p50_us=outcome.p50_us,
         p99_us=outcome.p99_us,
         offered=outcome.offered,
         lag_p99_us=outcome.lag_p99_us,
         steal=steal,
+        apart_ns=apart,
         remark=outcome.remark,
         problem=problem,
     )
@@ -106,19 +128,20 @@ def taken(
 def failed(number: int, tool: str, why: str) -> Turn:
     """A turn that brought nothing but its reason."""
     numbers = {field.name: 0 for field in dataclasses.fields(Turn)}
-    nothing = dict.fromkeys(("served", "cpu_group", "p50_us", "p99_us", "offered", "lag_p99_us", "remark"))
-    return Turn(**{**numbers, **nothing, "round": number, "tool": tool, "problem": why})  # type: ignore[arg-type]
+    nothing = dict.fromkeys(("served", "cpu_group", "mean_us", "p50_us", "p99_us", "offered", "lag_p99_us", "remark"))
+    own = {"apart_ns": (None, None), "round": number, "tool": tool, "problem": why}
+    return Turn(**{**numbers, **nothing, **own})  # type: ignore[arg-type]
 
 
 def carry_out(
-    case: Case, tools: Sequence[Tool], plan: Plan, setting: Setting, client_core: int, group: Group | None
+    case: Case, tools: Sequence[Tool], plan: Plan, setting: Setting, apart: Apart, group: Group | None
 ) -> list[Turn]:
     """All rounds of a case. A tool whose first two turns fail is left out of the rest."""
     # One stream for each case, so that a case alone is ordered as it is among others.
     shuffle = random.Random(f"{plan.seed}/{case.name}")
     turns: list[Turn] = []
     with start(case, setting) as server:
-        taker = TurnTaker(case, server, plan, setting.folder, (setting.core, client_core), group)
+        taker = TurnTaker(case, server, plan, setting.folder, apart, group)
         for number in range(plan.rounds):
             order = [tool for tool in tools if not hopeless(tool.name, turns)]
             shuffle.shuffle(order)

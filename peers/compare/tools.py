@@ -47,6 +47,7 @@ class Outcome:
     offered: float | None = None
     lag_p99_us: float | None = None
     remark: str | None = None
+    mean_us: float | None = None
 
     @property
     def rate(self) -> float:

@@ -61,9 +61,14 @@ class Wrk(Tool):
             errors=failed + sum(map(int, broken.groups())) if broken else failed,
             # `in 3.00s` is rounded.
             seconds=int(total.group(1)) / max(float(rate.group(1)), 1e-9),
+            mean_us=self._mean(text),
             p50_us=self._percentile(text, 50),
             p99_us=self._percentile(text, 99),
         )
+
+    def _mean(self, text: str) -> float | None:
+        found = re.search(r"^\s*Latency\s+([\d.]+(?:us|ms|s|m|h))\s", text, re.MULTILINE)
+        return micros(found.group(1)) if found else None
 
     def _percentile(self, text: str, percent: int) -> float:
         found = re.search(rf"^\s*{percent}(?:\.0+)?%\s+([\d.]+(?:us|ms|s|m|h))\s*$", text, re.MULTILINE)
@@ -114,6 +119,7 @@ class Oha(Tool):
             requests=good,
             errors=sum(by_status.values()) - good + broken,
             seconds=said["summary"]["total"],
+            mean_us=said["summary"]["average"] * 1e6,
             p50_us=times["p50"] * 1e6,
             p99_us=times["p99"] * 1e6,
         )

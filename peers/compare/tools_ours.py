@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Sequence
 
 from .cases import Case, Protocol
-from .install import Installer, Recipe, Unavailable, build_bare
+from .install import Installer, Recipe, Unavailable, build
 from .measure import Finished
 from .servers import HOST, KEY, body, exchange
 from .tools import Job, Outcome, Tool, ask, sought
@@ -73,6 +73,7 @@ class Weigh(Tool):
             requests=said["requests"] - said["errors"],
             errors=said["errors"] + said["not_sent"],
             seconds=said["took_ns"] / 1e9,
+            mean_us=micro["mean_ns"],
             p50_us=micro["p50_ns"],
             p99_us=micro["p99_ns"],
             offered=said["load"].get("offered_per_s"),
@@ -106,7 +107,7 @@ class Bare(Tool):
         self.source = root / "peers" / "bare" / "bare.c"
 
     def find(self, installer: Installer) -> None:
-        self.path = build_bare(self.source, installer.cache)
+        self.path = build(self.source, installer.cache)
 
     def version(self) -> str:
         return "peers/bare/bare.c"

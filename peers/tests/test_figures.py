@@ -8,7 +8,7 @@ import unittest
 from typing import Any
 
 from compare.cases import Figure, Goal
-from compare.figures import Spread, Turn, ratios, summarise
+from compare.figures import Spread, Turn, ratios, summarise, uncounted
 from compare.render import render
 from compare.rounds import failed, hopeless, taken, trouble
 from compare.tools import Outcome
@@ -18,7 +18,7 @@ from . import samples
 
 def turn(number: int, tool: str, requests: int = 1000, cpu: float = 0.5, **more: Any) -> Turn:
     outcome = Outcome(requests, 0, 2.0, p50_us=more.pop("p50_us", 10.0), p99_us=20.0)
-    made = taken(number, tool, samples.finished("", cpu=cpu), outcome, requests, 0.0, None)
+    made = taken(number, tool, samples.finished("", cpu=cpu), outcome, (requests, 0.0, more.pop("apart_ns", (60.0, 61.0))), None)
     return dataclasses.replace(made, **more)
 
 
@@ -42,6 +42,27 @@ class Ratios(unittest.TestCase):
     def test_a_turn_that_does_not_count_takes_its_round_along(self) -> None:
         turns = [turn(0, "wrk", 100, problem="errors"), turn(0, "weigh"), turn(1, "wrk", 500), turn(1, "weigh")]
         self.assertEqual(ratios(turns, "wrk", Figure.PER_CPU), [2.0])
+
+    def test_are_of_cores_equally_far_apart(self) -> None:
+        near, far, moved = (60.0, 70.0), (370.0, 380.0), (60.0, 370.0)
+        turns = [
+            turn(number, tool, requests, apart_ns=apart)
+            for number, (weighs, wrks) in enumerate([(near, near), (far, far), (near, far), (moved, moved), (far, far)])
+            for tool, requests, apart in (("weigh", 1200 + number, weighs), ("wrk", 1000, wrks))
+        ]
+        self.assertEqual(ratios(turns, "wrk", Figure.PER_CPU), [1.2, 1.201, 1.204])
+        said = summarise(samples.case("http1-16"), turns, ["weigh", "wrk"])["ratios"]["wrk"]
+        self.assertEqual((said["rounds"], said["of_rounds"]), (3, 5))
+        self.assertEqual(
+            [(part["apart_ns"], part["rounds"], part["per_cpu"]["median"]) for part in said["by_distance"]],
+            [([60.0, 70.0], 1, 1.2), ([370.0, 380.0], 2, (1.201 + 1.204) / 2)],
+        )
+
+    def test_what_a_tool_leaves_uncounted_is_by_littles_law(self) -> None:
+        # 16 connections at 1,000/s: 16 ms from one reply to the next, of which 12 are in the mean.
+        self.assertEqual(uncounted(samples.case("http1-16"), turn(0, "wrk", 2000, mean_us=12_000.0)), 4000.0)
+        self.assertIsNone(uncounted(samples.case("http1-16"), turn(0, "bare", 2000)))
+        self.assertIsNone(uncounted(samples.case("open-1k"), turn(0, "weigh", 2000, mean_us=10.0)))
 
     def test_a_figure_that_a_tool_does_not_give_has_none(self) -> None:
         turns = [turn(0, "h2load", p50_us=None), turn(0, "weigh")]
@@ -113,8 +134,8 @@ class Tables(unittest.TestCase):
         text = render(result(), "markdown")
         full, same = "1.20 [1.20, 1.20] (1.20–1.20)", "1.00 [1.00, 1.00] (1.00–1.00)"
         for line in (
-            f"| http1-16 | wrk | {full} | {full} | {same} | {same} | 3 |",
-            "| http1-16 | oha | – | – | – | – | 0 |",
+            f"| http1-16 | wrk | 60–61 ns | {full} | {full} | {same} | {same} | 3 of 3 |",
+            "| http1-16 | oha | ? | – | – | – | – | 0 of 1 |",
             "| http1-16 | requests per CPU second ≥ 1.2 × wrk | 1.2 | met |",
             "| open-1k | achieved / due ≥ 0.999 | 0.999 | met |",
             "| open-1k | lag p99 (µs) ≤ 100.0 | 12.5 | met |",
@@ -141,7 +162,7 @@ class Tables(unittest.TestCase):
         lines = render(result(), "text").splitlines()
         start = lines.index("GOALS") + 4
         self.assertEqual(lines[start].index("goal"), lines[start + 1].index("requests"))
-        self.assertEqual(json.loads(render(result(), "json")), result())
+        self.assertEqual(render(json.loads(render(result(), "json")), "text").splitlines(), lines)
 
     def test_a_result_without_cases_still_says_what_was_not_measured(self) -> None:
         nothing = {**result(), "cases": [], "steal": None}

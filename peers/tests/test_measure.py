@@ -12,7 +12,8 @@ import threading
 import time
 import unittest
 
-from compare.install import Installer, Recipe, Unavailable, build_bare
+from compare.apart import Apart, alike, groups
+from compare.install import Installer, Recipe, Unavailable, build
 from compare.measure import CommandError, cpu_group, run
 
 from . import samples
@@ -182,6 +183,25 @@ def serve(listener: socket.socket, request: bytes, reply: bytes, seen: list[int]
 
 
 @unittest.skipUnless(shutil.which("cc") or shutil.which("gcc"), "no C compiler")
+class Apartness(unittest.TestCase):
+    def test_distances_are_one_within_a_factor_and_part_at_a_gap(self) -> None:
+        self.assertTrue(alike([60.0, None, 90.0]))
+        self.assertFalse(alike([60.0, 370.0]))
+        self.assertTrue(alike([None, None]))
+        self.assertEqual(groups([370.0, 62.0, 60.0, 390.0, 95.0]), [(60.0, 95.0), (370.0, 390.0)])
+        self.assertEqual(groups([]), [])
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "it takes two cores")
+    def test_two_cores_are_some_distance_apart(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            cores = sorted(os.sched_getaffinity(0))
+            apart = Apart(Installer(False, pathlib.Path(name)), BARE.parents[2], (cores[0], cores[-1]))
+            distance = apart.measure()
+            self.assertTrue(distance is not None and distance > 0, apart.why_not)
+            apart.cores = (cores[0], cores[0])
+            self.assertIsNone(apart.measure())
+
+
 class BareLoop(unittest.TestCase):
     def bare(self, reply: bytes, expected: int, seconds: str = "1") -> tuple[int, str, str, int]:
         request, seen = b"ask\n", [0]
@@ -192,7 +212,7 @@ class BareLoop(unittest.TestCase):
             server.start()
             port = str(listener.getsockname()[1])
             words = ["127.0.0.1", port, "1", seconds, str(expected), "1", str(folder / "request")]
-            done = run([build_bare(BARE, folder), *words], CORE, 60)
+            done = run([build(BARE, folder), *words], CORE, 60)
             if seconds == "0":  # it never connected
                 socket.create_connection(("127.0.0.1", int(port))).close()
             server.join()

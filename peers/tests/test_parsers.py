@@ -15,16 +15,17 @@ from . import samples
 
 ROOT = pathlib.Path("/nowhere")
 
-WRK = Outcome(188953, 0, 188953 / 188485.93, p50_us=16.0, p99_us=2730.0)
+WRK = Outcome(188953, 0, 188953 / 188485.93, p50_us=16.0, p99_us=2730.0, mean_us=108.61)
 H2LOAD_H1 = Outcome(90422, 0, 1.0)
 H2LOAD_H2 = Outcome(88341, 0, 1.0)
 FORTIO = Outcome(146557, 0, 1.00003191, p50_us=27.309579, p99_us=44.409280)
 GHZ = Outcome(7565, 0, 7565 / 7561.81, p50_us=2470.0, p99_us=17620.0)
-WEIGH_CLOSED = Outcome(70136, 0, 1.0034769, p50_us=21.183, p99_us=720.895, lag_p99_us=0.43)
+WEIGH_CLOSED = Outcome(70136, 0, 1.0034769, p50_us=21.183, p99_us=720.895, lag_p99_us=0.43, mean_us=57.231)
 WEIGH_OPEN = Outcome(
     2971,
     0,
     2.998150771,
+    mean_us=100.064,
     p50_us=44.447,
     p99_us=2310.143,
     offered=990.9441608932348,
@@ -60,12 +61,12 @@ class Parsers(unittest.TestCase):
         self.assertEqual(said.errors, 10)
 
     def test_wrk2(self) -> None:
-        expected = Outcome(19990, 0, 20.0, p50_us=1010.0, p99_us=2080.0, offered=1000.0)
+        expected = Outcome(19990, 0, 20.0, p50_us=1010.0, p99_us=2080.0, offered=1000.0, mean_us=1020.0)
         self.check(tools_http.Wrk2(), "wrk2.txt", "open-1k", expected)
 
     def test_oha(self) -> None:
         # Three requests were cut off by the end of the time: neither done nor failed.
-        self.check(tools_http.Oha(), "oha.json", "http1-16", Outcome(127385, 0, 1.0022754, 26.69, 51.33))
+        self.check(tools_http.Oha(), "oha.json", "http1-16", Outcome(127385, 0, 1.0022754, 26.69, 51.33, mean_us=30.906225))
 
     def test_oha_counts_other_statuses_as_errors(self) -> None:
         said = tools_http.Oha().parse(samples.finished(samples.text("oha-errors.json")), samples.job())

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from unittest import mock
 
 from compare import rounds, servers
+from compare.apart import Apart
 from compare.cases import Case
 from compare.figures import Turn
 from compare.install import Installer, Unavailable
@@ -63,8 +64,25 @@ class Broken(Echo):
         raise ParseError("broken: no number in its output")
 
 
+class Moving(Apart):
+    """Cores at invented distances, one for each question; at the last one for good."""
+
+    def __init__(self, distances: Sequence[float | None]) -> None:
+        self.cores = (CORE, CORE)
+        self.distances = list(distances)
+
+    def measure(self) -> float | None:
+        return self.distances.pop(0) if len(self.distances) > 1 else self.distances[0]
+
+
 class Rounds(unittest.TestCase):
-    def play(self, plan: Plan, more: int = 0, tools: Sequence[type[Echo]] = (Echo, Echo, Echo)) -> list[Turn]:
+    def play(
+        self,
+        plan: Plan,
+        more: int = 0,
+        tools: Sequence[type[Echo]] = (Echo, Echo, Echo),
+        distances: Sequence[float | None] = (None,),
+    ) -> list[Turn]:
         server = Counting(more)
         self.jobs: list[Job] = []
         cast = [kind(f"tool{number}", server, self.jobs) for number, kind in enumerate(tools)]
@@ -76,7 +94,7 @@ class Rounds(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name, mock.patch.object(rounds, "start", start):
             setting = Setting(Installer(False), "weigh", pathlib.Path(), pathlib.Path(name), CORE)
             with contextlib.redirect_stderr(io.StringIO()):
-                return rounds.carry_out(samples.case("http1-16"), cast, plan, setting, CORE, None)
+                return rounds.carry_out(samples.case("http1-16"), cast, plan, setting, Moving(distances), None)
 
     def test_every_tool_has_one_turn_a_round_in_seeded_order(self) -> None:
         orders = {}
@@ -101,6 +119,15 @@ class Rounds(unittest.TestCase):
         self.assertIsNone(turn.problem)
         (turn,) = self.play(Plan(rounds=1, seconds=1, warmup=0, seed=1), more=17, tools=[Echo])
         self.assertRegex(str(turn.problem), "counted 1000 requests, the server 1017")
+
+    def test_a_turn_under_which_the_cores_moved_is_taken_again_but_not_for_ever(self) -> None:
+        once = Plan(rounds=1, seconds=1, warmup=0, seed=1)
+        (turn,) = self.play(once, tools=[Echo], distances=[60, 370, 370, 380])
+        self.assertEqual((turn.apart_ns, len(self.jobs)), ((370, 380), 2))
+        (turn,) = self.play(once, tools=[Echo], distances=[60, 370, 60, 370, 60, 370])
+        self.assertEqual((turn.apart_ns, len(self.jobs)), ((60, 370), rounds.TRIES))
+        (turn,) = self.play(once, tools=[Echo])
+        self.assertEqual((turn.apart_ns, len(self.jobs)), ((None, None), 1))
 
     def test_a_broken_tool_leaves_the_others_alone(self) -> None:
         turns = self.play(Plan(rounds=3, seconds=1, warmup=0, seed=1), tools=[Echo, Broken])
