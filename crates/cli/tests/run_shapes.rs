@@ -95,7 +95,7 @@ fn arrival(trace: &Trace, at: usize) -> (u64, usize) {
 /// Holds one window against the trace. Returns whether the record told when its first and last request were due.
 fn check_slice(trace: &Trace, window: &WindowRecord) -> bool {
     let figures = &window.figures;
-    let first = if window.round % 2 == 0 { 0 } else { ARRIVALS as usize };
+    let first = if window.round.is_multiple_of(2) { 0 } else { ARRIVALS as usize };
     assert!(figures.offered >= ARRIVALS, "{window:?}");
     let arrivals: Vec<_> = (first..).map(|at| arrival(trace, at)).take(figures.offered as usize).collect();
     let mut counts = [0u64; OPERATIONS.len()];
@@ -134,7 +134,7 @@ fn a_trace_is_replayed_to_the_nanosecond_to_both_variants_alike() {
             let told = measured(trial).filter(|window| check_slice(&trace, window)).count();
             assert!(told > 0, "no window of a trial tells of its first and last request");
             let rounds = measured(trial).count();
-            assert!(rounds >= 10 && rounds % 2 == 0, "whole passages, and not {rounds} windows");
+            assert!(rounds >= 10 && rounds.is_multiple_of(2), "whole passages, and not {rounds} windows");
         }
         // The stored experiment holds the hash, and goes on only with the same file.
         let stored = world.run_folder().join("experiment.toml");

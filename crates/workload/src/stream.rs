@@ -37,7 +37,7 @@ impl Mix {
     }
 
     /// The kind at `u` in [0, 1).
-    fn pick(&self, u: f64) -> usize {
+    pub fn pick(&self, u: f64) -> usize {
         self.0.partition_point(|threshold| *threshold <= u).min(self.0.len() - 1)
     }
 }
