@@ -68,7 +68,7 @@ const ON_WEB: Table = &[
     ("--mix 0_GET_/a", &["`0` is not a weight", "above zero"]),
     ("--mix GET_a", &["path `a` must start with `/`"]),
     ("--mix GET_/a --method PUT", &["--mix", "cannot be used with", "--method"]),
-    ("-X GET_k", &["`--command` belongs to `redis://` and `memcached://`"]),
+    ("-X GET_k", &["`--command` belongs to `memcached://`, `redis://` or `rediss://`"]),
     ("--resp 3", &["`--resp` belongs to `redis://`"]),
     ("--password x", &["`--password` belongs to `redis://`"]),
     ("--unix /nowhere.sock --connect-to h:1", &["--unix", "cannot be used with", "--connect-to"]),
