@@ -437,9 +437,9 @@ impl Pool {
                 connection.parked = Parked::Some;
                 continue;
             }
-            let Some(due) = window.take(now, connection.lanes[lane as usize].freed) else { return };
+            let freed = connection.lanes[lane as usize].freed;
+            let Some(due) = self.take(slot, window, (now, freed)) else { return };
             self.ready.pop_front();
-            self.turns.open(slot);
             self.start(slot, due, now);
         }
     }

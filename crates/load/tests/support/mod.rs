@@ -209,6 +209,10 @@ impl Sessions for Fixed {
     fn open(&mut self, slot: u32) -> RequestId {
         self.reset(slot, 0)
     }
+    /// A session from this operation on.
+    fn open_with(&mut self, slot: u32, operation: OperationId) -> RequestId {
+        self.reset(slot, operation.0.into())
+    }
     fn next(&mut self, slot: u32, reply: &Reply) -> Step {
         assert_eq!(reply.request, RequestId(self.steps[slot as usize]), "the reply of the last request");
         let step = self.steps[slot as usize] + 1;
