@@ -3,6 +3,7 @@
 //! It carries out what the window allows and reports what is over; it keeps no histograms and never waits.
 
 mod handshake;
+mod stamping;
 mod turning;
 
 use std::collections::VecDeque;
@@ -10,6 +11,7 @@ use std::io;
 use std::num::NonZeroU32;
 use std::os::fd::AsFd;
 
+use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, Handshakes, Traffic, VariantId};
 
@@ -19,6 +21,7 @@ use crate::dial::{AfterFailure, Dial};
 use crate::recorder::MessageTime;
 use crate::request::Framing;
 use crate::session::Sessions;
+use crate::stamps::{self, StampBook};
 use crate::sys::{self, Epoll, Readiness};
 use crate::tls::{TlsClient, TlsFailure};
 use crate::turns::Turns;
@@ -71,6 +74,8 @@ pub struct Settings {
     pub keep_alive: KeepAlive,
     /// How long a window that only replies can end may go without a single reply before it is given up.
     pub patience: Nanoseconds,
+    /// Whether the kernel stamps what is sent and received; with one request in flight only.
+    pub stamps: Stamps,
 }
 
 impl Default for Settings {
@@ -82,6 +87,7 @@ impl Default for Settings {
             connect_timeout: Nanoseconds::from_secs(5),
             keep_alive: KeepAlive::Reuse,
             patience: Nanoseconds::from_secs(5),
+            stamps: Stamps::Off,
         }
     }
 }
@@ -169,6 +175,8 @@ pub(crate) struct Pool {
     pub turns: Turns,
     /// Sessions that ended since the caller last took them.
     pub left: u64,
+    /// What the kernel's stamps say, where they are asked for.
+    stamps: Option<Box<StampBook>>,
     sessions: Box<dyn Sessions>,
     connections: Vec<Connection>,
     /// Slots that can take a request, the longest free first.
@@ -214,9 +222,11 @@ impl Pool {
         let framing = &stack.framing;
         let tls = stack.tls.as_ref().map(|tls| tls.for_pool(framing, settings.connections));
         let stack = &Stack { framing: *framing, tls };
+        let book = (settings.stamps == Stamps::Kernel).then(|| Box::new(StampBook::new(in_flight)));
         let connection = |_| {
             let mut connection = Connection::new(stack, settings.in_flight);
             connection.limit = limit;
+            connection.stamps = book.as_ref().and_then(|book| book.for_connection());
             connection
         };
         let connections = (0..settings.connections).map(connection).collect();
@@ -232,6 +242,7 @@ impl Pool {
             handshakes: Handshakes::default(),
             turns: Turns::new(),
             left: 0,
+            stamps: book,
             sessions,
             connections,
             ready: VecDeque::with_capacity(slots as usize),
@@ -255,6 +266,7 @@ impl Pool {
         self.closed_traffic = Traffic::default();
         self.connect_failure = None;
         self.handshakes.clear();
+        self.begin_stamps();
         self.ready.clear();
         self.owed.clear();
         for index in 0..self.connections.len() {
@@ -339,6 +351,7 @@ impl Pool {
             self.finish_connect(io, index);
         }
         let connection = &mut self.connections[index];
+        let readiness = stamps::without_stamps(connection, readiness);
         if connection.writing == Writing::Blocked && readiness.writable() {
             connection.writing = Writing::Free;
             self.dirty.push_back(index as u32);
@@ -364,6 +377,9 @@ impl Pool {
         let mut judges =
             judges(&mut *self.sessions, self.settings, index, (&mut self.finished, &mut self.messages));
         let received = connection.receive(&mut io.buffer, until, &mut judges);
+        if let Some(book) = &mut self.stamps {
+            book.attribute(connection, &self.finished[before..]);
+        }
         if matches!(self.connections[index].link, Link::Handshaking { .. })
             && !self.shake_hands(io, index, &received)
         {
@@ -662,6 +678,9 @@ impl Pool {
             Link::Connecting { socket, begun, deadline } => match sys::connect_result(socket.as_fd()) {
                 Ok(()) => {
                     io.dial.succeeded(self.variant, socket.as_fd());
+                    if let Some(book) = &mut self.stamps {
+                        book.turn_on(&mut connection.stamps, socket.as_fd());
+                    }
                     if connection.is_secured() {
                         return self.begin_handshake(io, index, socket, deadline);
                     }
