@@ -226,6 +226,7 @@ fn shown(single: &Single, figures: &judged::Single) -> LoadSummary {
         operations: figures.operations.iter().map(operation).collect(),
         sent: figures.traffic.sent,
         received: figures.traffic.received,
+        kernel_timestamps: figures.stamps.clone(),
         lag_p99: figures.lag_p99,
         validity: figures.validity,
         reasons: figures.reasons.clone(),
