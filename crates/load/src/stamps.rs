@@ -10,8 +10,10 @@
 
 pub mod control;
 mod sys;
+mod watch;
 
 use std::io;
+use std::net::UdpSocket;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use weighbridge_model::legs::{KernelStamps, Leg, LegFigures, Legs, StampFigures};
@@ -183,10 +185,13 @@ pub(crate) struct StampBook {
     round_trip: Option<Nanoseconds>,
     /// Why there are no stamps, where there cannot be any.
     refusal: Option<String>,
+    /// Keeps the kernel stamping for as long as the book is kept; `None` where that failed, which costs some stamps.
+    _watch: Option<UdpSocket>,
 }
 
 impl StampBook {
-    /// A book for connections with so many requests in flight; its memory is set aside here.
+    /// A book for connections with so many requests in flight; its memory is set aside here. Waits until the kernel
+    /// stamps, which is a matter of milliseconds where the machine has time.
     pub fn new(in_flight: u32) -> Self {
         let mut legs = Legs::default();
         legs.set_aside();
@@ -202,6 +207,7 @@ impl StampBook {
             requests: 0,
             unmatched: 0,
             round_trip: None,
+            _watch: if refusal.is_none() { watch::begin().ok() } else { None },
             refusal,
         }
     }

@@ -43,6 +43,11 @@ pub(super) fn turn_on(socket: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
+/// Stamps what comes in, and nothing that goes out.
+pub(super) fn stamp_what_comes(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set(socket, libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE)
+}
+
 fn set(socket: BorrowedFd<'_>, flags: c_uint) -> io::Result<()> {
     // SAFETY: `flags` lives through the call, which reads its size.
     let result = unsafe {
