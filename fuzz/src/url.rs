@@ -1,12 +1,16 @@
 //! Addresses: what is accepted is written so that it reads back the same, and can stand in a request.
 
 use weighbridge_load::request::{Framing, Request};
-use weighbridge_model::experiment::Url;
+use weighbridge_model::experiment::{TypedUrl, Url};
 use weighbridge_model::record::OperationId;
 
 /// Reads `data` as an address.
 pub fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Ok(TypedUrl { url, protocol }) = TypedUrl::parse(text) {
+        assert_eq!(protocol.is_some(), Url::parse(text).is_err(), "{text:?} is typed");
+        assert_eq!(Url::parse(&url.to_string()), Ok(url), "{text:?}");
+    }
     let Ok(url) = Url::parse(text) else { return };
     let written = url.to_string();
     assert_eq!(Url::parse(&written), Ok(url.clone()), "{text:?} is written {written:?}");

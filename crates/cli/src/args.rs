@@ -89,7 +89,7 @@ pub enum Verb {
   weigh load redis://127.0.0.1 -X 'SET k v' -X 'GET k' --pipeline 16
   weigh load memcached://127.0.0.1 -X 'get k'")]
 pub struct Load {
-    /// `http://`, `redis://` or `memcached://`. One URL: closed or open load on it. Two or more: alternated in short windows, the first is the baseline.
+    /// `http://`, `grpc://`, `redis://` or `memcached://`; over TLS `https://`, `grpcs://` or `rediss://`. One URL: closed or open load on it. Two or more: alternated in short windows, the first is the baseline.
     #[arg(required = true, value_name = "URL")]
     pub urls: Vec<String>,
     /// Connections [default: 1; where requests or sessions arrive 16].
@@ -98,6 +98,10 @@ pub struct Load {
     /// Threads, each with its share of the connections.
     #[arg(short, long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub threads: u32,
+    /// One URL: how the generator waits for replies and arrivals [default: brief]. Being woken takes some µs, which are
+    /// in every time; whoever waits awake needs a core of its own.
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub wait: Option<Wait>,
     /// How long to send (one URL), or measured time in all (several) [default: 10s; of steps, a ramp or a trace once
     /// through].
     #[arg(short, long, conflicts_with = "requests")]
@@ -163,7 +167,7 @@ pub struct Load {
     /// Time of load before measuring [default: none for one URL, 200ms for several].
     #[arg(long)]
     pub warmup: Option<Nanoseconds>,
-    /// Command for `redis://` or `memcached://`, words quoted as for `redis-cli`; repeated: drawn with equal shares.
+    /// Command for `redis://`, `rediss://` or `memcached://`, words quoted as for `redis-cli`; repeated: drawn with equal shares.
     #[arg(short = 'X', long = "command", value_name = "COMMAND")]
     pub commands: Vec<String>,
     /// Version of Redis' protocol; 3 is chosen by `HELLO 3`.
@@ -193,7 +197,7 @@ pub struct Load {
     /// Connect to this address instead of the URL's, `host:port`.
     #[arg(long, value_name = "ADDRESS")]
     pub connect_to: Option<String>,
-    /// How `https://` is spoken.
+    /// How TLS is spoken.
     #[command(flatten)]
     pub tls: TlsFlags,
     /// Connect to this Unix socket instead of the URL's host and port.
@@ -223,31 +227,31 @@ pub struct Load {
     pub output: Output,
 }
 
-/// How `https://` is spoken.
+/// How TLS is spoken, by whichever scheme means it.
 #[derive(Debug, Args)]
 pub struct TlsFlags {
-    /// `https://`: accept any certificate.
+    /// TLS: accept any certificate.
     #[arg(short = 'k', long, conflicts_with = "cacert")]
     pub insecure: bool,
-    /// `https://`: trust the certificates in this file (PEM) instead of the system's.
+    /// TLS: trust the certificates in this file (PEM) instead of the system's.
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<String>,
-    /// `https://`: the client's certificate (PEM).
+    /// TLS: the client's certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "key")]
     pub cert: Option<String>,
-    /// `https://`: the private key of the client's certificate (PEM).
+    /// TLS: the private key of the client's certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub key: Option<String>,
-    /// `https://`: the name that the certificate must hold, and that is sent (SNI) [default: the URL's host].
+    /// TLS: the name that the certificate must hold, and that is sent (SNI) [default: the URL's host].
     #[arg(long, value_name = "NAME")]
     pub server_name: Option<String>,
-    /// `https://`: every handshake is a full one; no session is taken up again.
+    /// TLS: every handshake is a full one; no session is taken up again.
     #[arg(long)]
     pub no_resumption: bool,
-    /// `https://`: oldest version of TLS [default: 1.2].
+    /// Oldest version of TLS [default: 1.2].
     #[arg(long, value_name = "VERSION", value_parser = ["1.2", "1.3"])]
     pub tls_min: Option<String>,
-    /// `https://`: newest version of TLS [default: 1.3].
+    /// Newest version of TLS [default: 1.3].
     #[arg(long, value_name = "VERSION", value_parser = ["1.2", "1.3"])]
     pub tls_max: Option<String>,
 }
@@ -261,6 +265,17 @@ pub enum ArrivalLaw {
     Constant,
     /// Equal gaps, each arrival moved a little.
     Jitter,
+}
+
+/// How the generator waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Wait {
+    /// Always asleep: the least CPU time; times as those of several URLs and of `run`.
+    Asleep,
+    /// Asleep, but awake through waits up to 20 µs and for the last 50 µs before an arrival: high rates on fast servers.
+    Brief,
+    /// Never asleep: the least lateness and the truest times; takes the whole of a core for each thread, busy or not.
+    Awake,
 }
 
 /// Where and how to print.

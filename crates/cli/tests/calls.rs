@@ -9,8 +9,9 @@ use std::fs;
 use std::path::Path;
 
 use pong::{Reflects, Server};
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::World;
+use weighbridge_conductor::tls::Certificates;
 
 const PONG: &str = "weighbridge.pong.v1.Pong";
 
@@ -20,7 +21,11 @@ fn proto_file() -> String {
 
 /// 200 calls, as JSON.
 fn load(server: &Server, method: &str, more: &[&str]) -> Value {
-    let url = format!("grpc://{}/{PONG}/{method}", server.address);
+    load_at("grpc", server, method, more)
+}
+
+fn load_at(scheme: &str, server: &Server, method: &str, more: &[&str]) -> Value {
+    let url = format!("{scheme}://{}/{PONG}/{method}", server.address);
     let mut arguments = vec!["load", &url, "-n", "200", "--streams", "8", "--format", "json"];
     arguments.extend(more);
     let world = World::idle();
@@ -49,6 +54,83 @@ fn calls_are_made_by_file_or_by_reflection() {
     }
     let figures = load(&server, "Pong", &["--reflection", "--data", r#"{"size": 3}"#]);
     assert_eq!(figures["errors_by_kind"]["status"], 200, "{figures}");
+    let said = "3 INVALID_ARGUMENT: size 3 is not from 4 to 100000000";
+    assert_eq!(figures["failures"], json!([{ "text": said, "count": 200 }]), "{figures}");
+}
+
+#[test]
+fn messages_of_streams_have_times_of_their_own() {
+    let server = Server::start(Reflects::V1);
+    for (method, data, name, basis, each) in [
+        ("Stream", r#"{"size": 4, "count": 3}"#, "Pong/Stream message", "between-replies", 3),
+        ("Chat", r#"[{"size": 4}, {"size": 5}]"#, "Pong/Chat message", "between-replies", 2),
+        ("Collect", r#"[{"body": "AA=="}, {}, {}, {}]"#, "Pong/Collect message sent", "share-of-call", 4),
+    ] {
+        let figures = load(&server, method, &["--reflection", "--data", data]);
+        let messages = figures["messages"].as_array().unwrap_or_else(|| panic!("{method}: {figures}"));
+        let [messages] = &messages[..] else { panic!("{method}: {figures}") };
+        assert_eq!((&messages["name"], &messages["basis"]), (&json!(name), &json!(basis)));
+        assert_eq!(messages["count"], 200 * each, "{figures}");
+        let of = |times: &Value, statistic: &str| times[statistic].as_u64().expect("a time");
+        assert!(of(&messages["time"], "p50_ns") > 0, "{figures}");
+        // Messages of a call follow one another within it.
+        assert!(of(&messages["time"], "max_ns") <= of(&figures["service"], "max_ns"), "{figures}");
+        let whole = of(&figures["service"], "mean_ns") as f64;
+        let parts = of(&messages["time"], "mean_ns") as f64 * f64::from(each);
+        assert!(parts <= whole * 1.01, "{method}: {each} messages of {parts} ns in {whole} ns");
+    }
+    let unary = load(&server, "Pong", &["--reflection", "--data", r#"{"size": 4}"#]);
+    assert!(unary.get("messages").is_none(), "{unary}");
+    let url = format!("grpc://{}/{PONG}/Chat", server.address);
+    let world = World::idle();
+    let shown = world.weigh(&["load", &url, "-n", "100", "--reflection", "--data", r#"[{"size": 4}]"#]).end();
+    for words in ["  Pong/Chat message  ", "Pong/Chat message: 100, "] {
+        assert!(shown.stdout.contains(words), "no `{words}` in {shown}");
+    }
+}
+
+#[test]
+fn calls_over_tls_are_described_by_the_server_itself() {
+    let certificates = Certificates::make().expect("certificates");
+    let [chain, key] =
+        [certificates.certificate(), certificates.key()].map(|path| fs::read(path).expect("a file"));
+    let authority = certificates.authority().display().to_string();
+    for reflects in [Reflects::V1, Reflects::V1Alpha] {
+        let server = Server::secured(reflects, &chain, &key);
+        for (method, more) in [
+            ("Pong", vec!["--data", r#"{"size": 64}"#]),
+            ("Chat", vec!["--data", r#"[{"size": 4}, {"size": 5}]"#, "--alternating"]),
+        ] {
+            for trust in [&["--cacert", &*authority][..], &["-k"], &["-k", "--tls-max", "1.2"]] {
+                let more = [&["--reflection"], trust, &more].concat();
+                let figures = load_at("grpcs", &server, method, &more);
+                let counts = (figures["requests"].as_u64(), figures["errors"].as_u64());
+                assert_eq!(counts, (Some(200), Some(0)), "{reflects:?} {method} {more:?}: {figures}");
+                assert_eq!(figures["handshakes"][0]["kind"], "full", "{figures}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_server_that_is_not_trusted_is_not_asked_what_it_offers() {
+    let certificates = Certificates::make().expect("certificates");
+    let [chain, key] =
+        [certificates.certificate(), certificates.key()].map(|path| fs::read(path).expect("a file"));
+    let server = Server::secured(Reflects::V1, &chain, &key);
+    let plain = Server::start(Reflects::V1);
+    let others = Certificates::make().expect("certificates");
+    let stranger = others.authority().display().to_string();
+    let world = World::idle();
+    let url = |scheme: &str, server: &Server| format!("{scheme}://{}/{PONG}/Pong", server.address);
+    let tell = |url: &str, more: &[&str], words: &[&str]| {
+        let arguments = [&["load", url, "-n", "1", "--reflection"], more].concat();
+        world.weigh(&arguments).end().assert_error(words);
+    };
+    tell(&url("grpcs", &server), &["--cacert", &stranger], &["asking for descriptors", "not trusted"]);
+    tell(&url("grpcs", &plain), &["-k"], &["asking for descriptors", "TLS"]);
+    tell(&url("grpc", &server), &[], &["asking for descriptors"]);
+    tell(&url("grpc", &plain), &["-k"], &["is plain text", "`grpcs://`"]);
 }
 
 #[test]

@@ -16,7 +16,9 @@ use std::process::{Command, Stdio};
 
 use clap::{CommandFactory, Parser};
 use weighbridge_judge::{Cores, Placement, Question, Run, summarise};
-use weighbridge_model::experiment::{Arrivals, Experiment, Flow, LoadModel, Think, WorkloadSpec};
+use weighbridge_model::experiment::{
+    Arrivals, Experiment, Flow, LoadModel, Scheme, Think, WorkloadSpec, typed_schemes,
+};
 use weighbridge_model::quantity::{Nanoseconds, Ratio, Timestamp};
 use weighbridge_model::record::{
     ErrorCounts, LoopHealth, OperationFigures, OperationId, PointId, ServiceFacts, Tallies, Traffic,
@@ -641,6 +643,24 @@ fn every_documented_command_line_is_understood() {
         }
     }
     assert!(count >= 10, "{count}");
+}
+
+#[test]
+fn every_scheme_is_told() {
+    let command = args::Arguments::command();
+    let load = command.find_subcommand("load").expect("the verb");
+    let help = load.get_arguments().find(|argument| argument.get_id() == "urls").expect("the argument");
+    let help = help.get_help().expect("it says something").to_string();
+    let page = section(&read("docs/CLI.md"), "## One URL, or several").to_owned();
+    for scheme in ticked(&typed_schemes(|_| true)) {
+        assert!(help.contains(&scheme), "`weigh load --help` says nothing of `{scheme}`: {help}");
+        assert!(page.contains(&format!("`{scheme}")), "CLI.md says nothing of `{scheme}`");
+    }
+    let row = rows(&read("docs/EXPERIMENT.md"), &["key"]).into_iter().find(|row| row[0] == "`url`");
+    let row = row.expect("the key of a variant").join(" ");
+    for scheme in Scheme::ALL {
+        assert!(row.contains(&format!("`{}://", scheme.name())), "EXPERIMENT.md, `url`: {scheme:?}");
+    }
 }
 
 #[test]

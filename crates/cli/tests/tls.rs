@@ -118,7 +118,7 @@ fn mistakes_in_what_is_asked_of_tls_are_told_before_anything_is_sent() {
         all.extend(arguments);
         world.weigh(&all).end().assert_error(words);
     };
-    tell(&["http://127.0.0.1:1/", "-k"], &["is plain text", "write `https://` (or `rediss://`)"]);
+    tell(&["http://127.0.0.1:1/", "-k"], &["is plain text", "write `https://`, `rediss://` or `grpcs://`"]);
     tell(&["https://127.0.0.1:1/", "--cacert", "/no/ca.pem"], &["`/no/ca.pem`", "check the path"]);
     tell(&["https://127.0.0.1:1/", "--tls-min", "1.3", "--tls-max", "1.2"], &["newer than", "`1.2`, `1.3`"]);
     let empty = world.write("empty.pem", "");

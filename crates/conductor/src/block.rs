@@ -596,7 +596,7 @@ impl<'a, 'b> Block<'a, 'b> {
             let spec = WindowSpec { substream, load, recording: Recording::Exact };
             (generator.run(variant, &spec, &mut tallies, None, None), tallies)
         });
-        let generator::WindowReport { figures, trouble } = report.map_err(BlockError::Generator)?;
+        let generator::WindowReport { figures, trouble, .. } = report.map_err(BlockError::Generator)?;
         if keep {
             self.trials[index].tallies[place.point.index()] = tallies;
         }

@@ -230,13 +230,14 @@ impl Bench<'_> {
     }
 
     fn pacing(&self, rate: PerSecond, waiting: Waiting) -> Result<Pacing, CalibrateError> {
-        let spin = match waiting {
-            Waiting::Sleeping => LoopOptions::default().spin,
-            Waiting::Spinning => Nanoseconds::from_secs(1),
+        // What `--wait asleep` and `--wait awake` do to `weigh load`.
+        let how = match waiting {
+            Waiting::Sleeping => LoopWaiting::Asleep,
+            Waiting::Spinning => LoopWaiting::Awake,
         };
         let load = open(rate, Arrivals::Poisson, Stop::Time(self.calibration.duration));
         let settings = Settings { connections: 16, ..Settings::default() };
-        let options = LoopOptions { spin, ..LoopOptions::default() };
+        let options = LoopOptions { waiting: how, ..LoopOptions::default() };
         let measured = self.measure("null", settings, options, load, Keep::Sums)?;
         let (figures, lag) = (&measured.figures, &measured.tallies.lag);
         let good = figures.requests - figures.errors.total();

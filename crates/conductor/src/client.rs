@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use weighbridge_lab::cores::{CoreId, pin_current_thread};
-use weighbridge_load::dial::{AfterFailure, Dial, Endpoint, TcpDial};
+use weighbridge_load::dial::{AfterFailure, Dial, Endpoint, SocketDial};
 use weighbridge_load::generator::{Generator, Options};
 use weighbridge_model::record::VariantId;
 
@@ -91,10 +91,10 @@ impl Drop for Client {
 
 /// One dialler for the generator and for the conductor, who learns new addresses with every block.
 #[derive(Debug, Clone, Default)]
-struct SharedDial(Arc<Mutex<TcpDial>>);
+struct SharedDial(Arc<Mutex<SocketDial>>);
 
 impl SharedDial {
-    fn lock(&self) -> MutexGuard<'_, TcpDial> {
+    fn lock(&self) -> MutexGuard<'_, SocketDial> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,6 +13,7 @@ pub mod control;
 mod course;
 pub mod described;
 mod environment;
+pub mod failures;
 mod hook;
 mod question;
 pub mod run;

@@ -8,8 +8,9 @@ use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::{CoreId, CoreLayout, parse_core_list, pin_current_thread};
 use weighbridge_lab::ports::listener_of;
 use weighbridge_lab::procfs::Pid;
-use weighbridge_load::dial::{Endpoint, ResolveError, TcpDial};
-use weighbridge_load::generator::{self, ConnectError, Generator, Progress, Trouble, WindowSpec};
+use weighbridge_load::dial::{Endpoint, ResolveError, SocketDial};
+use weighbridge_load::failures::Failures;
+use weighbridge_load::generator::{self, ConnectError, Generator, Progress, Trouble, Waiting, WindowSpec};
 use weighbridge_load::pace::Part;
 use weighbridge_load::window::{OpenEnd, Stop};
 use weighbridge_load::{Recording, Settings, Stack, TlsClient};
@@ -21,11 +22,16 @@ use weighbridge_workload::{Address, Workload, WorkloadError};
 use crate::actor::endpoints;
 use crate::block::settings;
 use crate::control::{Ask, Control};
+use crate::failures::{self, FailureText};
 use crate::shape::{Shape, Slice};
 use crate::tls::{self, TlsError, scheme};
 
 /// What is wrong where servers leave the client no core.
 const SHARING: &str = "client and server share a core";
+
+/// The same of a client that leaves them nothing while it waits.
+const SHARING_AWAKE: &str =
+    "the generator waits awake on a core that is not its own; leave `--wait` out, or use fewer threads";
 
 /// Threads that share a flow begin it this long after the last of them is ready.
 const HEAD_START: Nanoseconds = Nanoseconds::from_millis(2);
@@ -56,6 +62,8 @@ pub struct Single {
     pub stop: Stop,
     /// Threads, each with its share of connections, rate and count.
     pub threads: u32,
+    /// How each of them waits for replies and arrivals.
+    pub waiting: Waiting,
     /// Seed of the request stream and the arrivals.
     pub seed: u64,
     /// What the user asks meanwhile.
@@ -75,6 +83,10 @@ pub struct SingleRecord {
     pub sharing: Option<String>,
     /// How it ended.
     pub ending: Ending,
+    /// What the server said of failed requests, the most frequent first.
+    pub failures: Vec<FailureText>,
+    /// Failures with other words than those.
+    pub failures_unlisted: u64,
     /// How often it was begun anew because this process was stopped in the middle.
     pub restarts: u32,
 }
@@ -141,8 +153,7 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
     let addresses = endpoints(&target, single.unix.as_deref())?;
     let layout = CoreLayout::detect().ok();
     let cores = layout.as_ref().map(|layout| client_cores(layout, &addresses, threads as usize));
-    // Of several threads for which there are too few cores nothing is said: they are the scheduler's to place.
-    let sharing = (threads == 1 && cores.as_ref().is_some_and(Vec::is_empty)).then(|| SHARING.to_owned());
+    let sharing = cores.as_ref().and_then(|cores| sharing(cores, threads, single.waiting)).map(str::to_owned);
     let cores = cores.unwrap_or_default();
     let address = Address {
         authority: single.url.authority(),
@@ -174,14 +185,30 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
             trouble: None,
             sharing,
             ending,
+            failures: Vec::new(),
+            failures_unlisted: 0,
             restarts,
         };
+        let mut said = Failures::default();
         for share in shares? {
             record.windows.push(share.figures);
             record.tallies.merge(&share.tallies);
             record.trouble = record.trouble.or(share.trouble);
+            said.merge(&share.failures);
         }
+        record.failures = failures::shown(&said, &failures::secrets(&single.workload, &environment));
+        record.failures_unlisted = said.unlisted();
         return Ok(record);
+    }
+}
+
+/// What is wrong with these cores for so many threads; `None` for nothing.
+fn sharing(cores: &[CoreId], threads: u32, waiting: Waiting) -> Option<&'static str> {
+    match (cores.is_empty(), threads, waiting) {
+        (true, _, Waiting::Awake) => Some(SHARING_AWAKE),
+        (true, 1, _) => Some(SHARING),
+        // Of several threads for which there are too few cores nothing is said: they are the scheduler's to place.
+        _ => None,
     }
 }
 
@@ -265,6 +292,7 @@ struct Shared {
     figures: WindowFigures,
     tallies: Tallies,
     trouble: Option<Trouble>,
+    failures: Failures,
 }
 
 impl Shared {
@@ -299,7 +327,8 @@ impl Share<'_> {
         if report.figures.end == WindowEnd::Aborted && report.figures.ended < report.figures.started {
             report.figures.ended = monotonic_now();
         }
-        Ok(Shared { figures: report.figures, tallies, trouble: report.trouble })
+        let generator::WindowReport { figures, trouble, failures } = report;
+        Ok(Shared { figures, tallies, trouble, failures })
     }
 
     /// A generator with its connections open and the server warm, and the handshakes of those connections.
@@ -309,11 +338,11 @@ impl Share<'_> {
         (workload, tls): Bound<'_>,
     ) -> Result<(Generator, Handshakes), SingleError> {
         let options = generator::Options {
-            waiting: generator::Waiting::AwakeIfBrief,
+            waiting: self.single.waiting,
             stop: self.single.control.window.clone(),
             ..Default::default()
         };
-        let mut generator = Generator::new(Box::new(TcpDial::to(VARIANT, addresses)), options)?;
+        let mut generator = Generator::new(Box::new(SocketDial::to(VARIANT, addresses)), options)?;
         let load = &self.single.load;
         let settings =
             Settings { connections: self.part(u64::from(load.connections)) as u32, ..settings(load) };

@@ -186,7 +186,7 @@ fn quantile(histogram: &TimeHistogram, q: f64) -> Nanoseconds {
     Nanoseconds::from_nanos(histogram.value_at_quantile(q))
 }
 
-fn times(histogram: &TimeHistogram) -> Times {
+pub(crate) fn times(histogram: &TimeHistogram) -> Times {
     let at = |q: f64| {
         let beyond = histogram.len() - (q * histogram.len() as f64).ceil() as u64;
         if beyond < BEYOND_PER_BLOCK { Err(beyond) } else { Ok(quantile(histogram, q)) }

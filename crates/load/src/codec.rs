@@ -16,6 +16,9 @@ use crate::resp::Resp;
 /// Longest head, chunk line or other unit that must be whole before it can be read; longer is a protocol error.
 pub const UNIT_LIMIT: usize = 256 * 1024;
 
+/// Under which name [`Event::Trailers`] has the text of an error, in framings without fields.
+pub const ERROR_FIELD: &str = "error";
+
 /// Bytes waiting to be written to one connection. Grows to the largest batch ever written and is then reused.
 #[derive(Debug, Default)]
 pub struct Out {
@@ -123,8 +126,8 @@ pub enum Event<'a> {
     /// without whatever delimits messages on the wire; no piece of data is of two messages.
     Message(u64, u32),
     /// The fields behind a reply's body (HTTP/2 trailers; the status is that of the head), or a status that the reply
-    /// only then turned out to have (an error behind the first value: memcached, Redis). At most once, after all
-    /// data. Not reported where nothing can depend on them.
+    /// only then turned out to have (an error behind the first value: memcached, Redis; its text is the field
+    /// [`ERROR_FIELD`]). At most once, after all data. Not reported where nothing can depend on them.
     Trailers(u64, Head<'a>),
     /// The reply is over. `Ok` means whole by the protocol's rules; whether it is right is the check's business.
     Done(u64, Outcome),

@@ -1,4 +1,5 @@
-//! How a connection begins: a trait that hands the loop non-blocking sockets, and its plain form, TCP or Unix.
+//! How a connection begins: a trait that hands the loop non-blocking sockets, and its plain form, sockets of TCP or of
+//! the Unix domain.
 //!
 //! A dialler begins connecting and returns at once. It refuses to wait, to time and to retry: the loop does that.
 
@@ -55,7 +56,7 @@ pub enum AfterFailure {
     Exhausted,
 }
 
-/// Begins connections. The conductor wraps the lab's connector in one; [`TcpDial`] is the plain one.
+/// Begins connections. The conductor wraps the lab's connector in one; [`SocketDial`] is the plain one.
 pub trait Dial: Send {
     /// A non-blocking stream socket whose connect was begun (it may still be in progress, or be complete).
     ///
@@ -90,14 +91,14 @@ struct Peer {
     failed: Vec<usize>,
 }
 
-/// Plain sockets: per variant a list of addresses, of TCP as a rule; after a failed connect the next address is tried
-/// next. `TCP_NODELAY` is set.
+/// Sockets of this host: per variant a list of addresses, of TCP or of Unix sockets; after a failed connect the next
+/// address is tried next. `TCP_NODELAY` is set where there is TCP.
 #[derive(Debug, Default)]
-pub struct TcpDial {
+pub struct SocketDial {
     peers: Vec<Peer>,
 }
 
-impl TcpDial {
+impl SocketDial {
     /// A dialler that knows no address yet.
     pub fn new() -> Self {
         Self::default()
@@ -138,7 +139,7 @@ impl Peer {
     }
 }
 
-impl Dial for TcpDial {
+impl Dial for SocketDial {
     fn dial(&mut self, variant: VariantId) -> io::Result<OwnedFd> {
         let unknown =
             || io::Error::new(io::ErrorKind::AddrNotAvailable, "no address is set for this variant");

@@ -10,7 +10,7 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, Outcome, VariantId};
 
 use crate::codec::{AnyCodec, Codec, Event, In, Out};
-use crate::dial::{AfterFailure, Dial, Endpoint, TcpDial};
+use crate::dial::{AfterFailure, Dial, Endpoint, SocketDial};
 use crate::pool::Stack;
 use crate::request::Rendered;
 use crate::sys::{self, Interest};
@@ -143,7 +143,7 @@ pub fn exchange<Address: Into<Endpoint> + Clone>(
     limits: Limits<'_>,
 ) -> Result<Collected, ExchangeError> {
     let variant = VariantId(0);
-    exchange_with(&mut TcpDial::to(variant, addresses.iter().cloned()), variant, stack, request, limits)
+    exchange_with(&mut SocketDial::to(variant, addresses.iter().cloned()), variant, stack, request, limits)
 }
 
 /// Like [`exchange`], over a connection that `dial` begins.

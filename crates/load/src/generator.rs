@@ -14,6 +14,7 @@ use weighbridge_model::record::{
 };
 
 use crate::dial::Dial;
+use crate::failures::Failures;
 use crate::pool::{Demand, Io, Pool, Settings, Stack, Token};
 use crate::recorder::{Recorder, Recording};
 use crate::session::Sessions;
@@ -50,7 +51,7 @@ const FAILURES: u64 = 3;
 pub struct Options {
     /// How long before an arrival the loop stops sleeping and spins: it must cover the kernel's lateness in waking it.
     pub spin: Nanoseconds,
-    /// How the loop waits for replies.
+    /// How the loop waits, for replies above all.
     pub waiting: Waiting,
     /// Set by anyone to end the running window within about 50 ms; never cleared by the loop.
     pub stop: Arc<AtomicBool>,
@@ -62,7 +63,7 @@ impl Default for Options {
     }
 }
 
-/// How the loop waits for replies. Being woken takes some microseconds, which are in every time that is measured: what
+/// How the loop waits. Being woken takes some microseconds, which are in every time that is measured: what
 /// is compared must be waited for alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Waiting {
@@ -73,6 +74,20 @@ pub enum Waiting {
     /// Awake where replies come within some 20 µs, asleep otherwise: the highest rate, and on a fast server the truest
     /// times. For one server by itself.
     AwakeIfBrief,
+    /// Never asleep, neither for replies nor before arrivals: no waking is in any time, and none makes a request late.
+    /// Takes the whole of its core, which must be its own.
+    Awake,
+}
+
+impl Waiting {
+    /// Its name at the command line and in JSON: `asleep`, `brief` or `awake`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Asleep => "asleep",
+            Self::AwakeIfBrief => "brief",
+            Self::Awake => "awake",
+        }
+    }
 }
 
 /// One window of load on one variant.
@@ -108,6 +123,8 @@ pub struct WindowReport {
     pub figures: WindowFigures,
     /// Set where the loop itself gave the window up (`figures.end` is then `Aborted`).
     pub trouble: Option<Trouble>,
+    /// What peers said of failed replies.
+    pub failures: Failures,
 }
 
 /// Why a window was given up before it had done its work.
@@ -346,7 +363,7 @@ impl Generator {
             ..LoopHealth::default()
         };
         let figures = run.figures(pool, end, health, tallies);
-        Ok(WindowReport { figures, trouble })
+        Ok(WindowReport { figures, trouble, failures: pool.take_failures() })
     }
 }
 
@@ -469,6 +486,8 @@ impl<'a, 'p> Run<'a, 'p> {
         let time = until.since(now);
         let found = if pool.has_unread() || time == Nanoseconds::ZERO {
             io.epoll.wait(Wait::Not)?
+        } else if options.waiting == Waiting::Awake {
+            spin(io, until)?
         } else if due != Some(until) {
             self.wait_for_reply(io, options.waiting, now, until)?
         } else if time > options.spin {

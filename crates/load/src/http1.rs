@@ -5,13 +5,10 @@
 //! wins (RFC 9112, section 6.3). Trailers are read and dropped. `101 Switching Protocols` is an error, because the
 //! generator never asks for it.
 
-use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 
-use weighbridge_model::quantity::Timestamp;
-use weighbridge_model::record::{ErrorKind, Outcome};
-
-use crate::codec::{Cancel, Codec, Event, Full, Head, In, Out, Sink, UNIT_LIMIT};
+use crate::codec::{Event, Head, In, Out, Sink, UNIT_LIMIT};
+use crate::ordered::{Ordered, Pending, Progress, Queue, line_end, pass_on};
 use crate::request::{Rendered, ReplyShape};
 
 /// Header fields for which there is room without allocating; hardly any head has more.
@@ -28,13 +25,6 @@ const CHUNK_LINE_LIMIT: usize = 16 * 1024;
 /// noticed at the same byte however it was split. Beyond it only when its end may have arrived, so that a peer which
 /// sends a long head byte by byte cannot make the parser quadratic.
 const EAGER_HEAD: usize = 8 * 1024;
-
-/// A request whose reply is not over.
-#[derive(Debug, Clone, Copy)]
-struct Pending {
-    id: u64,
-    reply: ReplyShape,
-}
 
 /// Where in a reply the next byte belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,16 +51,6 @@ enum Persistence {
 struct Delimiting {
     body: State,
     persistence: Persistence,
-}
-
-/// What one look at the input led to.
-enum Progress {
-    /// Something was consumed; look again.
-    More,
-    /// The rest is not whole yet.
-    Starved,
-    /// The bytes break the protocol.
-    Fault,
 }
 
 /// Longest head that is remembered, and most fields in it: what servers send to small requests.
@@ -158,7 +138,7 @@ impl Memo {
 /// The state of one HTTP/1.1 connection, requests pipelined in order.
 #[derive(Debug)]
 pub struct Http1 {
-    pending: VecDeque<Pending>,
+    pending: Queue,
     state: State,
     persistence: Persistence,
     /// Length of the unfinished head or trailer at the last look.
@@ -170,7 +150,7 @@ impl Http1 {
     /// The codec of a fresh connection.
     pub fn new() -> Self {
         Self {
-            pending: VecDeque::new(),
+            pending: Queue::new(),
             state: State::Head,
             persistence: Persistence::KeepAlive,
             seen: 0,
@@ -181,50 +161,9 @@ impl Http1 {
     /// Ends the reply at the front. Where the peer closes after it, the requests behind it will never be answered.
     fn finish(&mut self, sink: &mut Sink<'_>) {
         self.state = State::Head;
-        if let Some(pending) = self.pending.pop_front() {
-            sink(Event::Done(pending.id, Outcome::Ok));
-        }
+        self.answered(sink);
         if self.persistence == Persistence::Close {
-            self.abandon(sink);
-        }
-    }
-
-    /// Ends every outstanding request as cut short.
-    fn abandon(&mut self, sink: &mut Sink<'_>) {
-        while let Some(pending) = self.pending.pop_front() {
-            sink(Event::Done(pending.id, Outcome::Error(ErrorKind::Reset)));
-        }
-    }
-
-    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
-        let rest = input.rest();
-        if rest.is_empty() {
-            return Progress::Starved;
-        }
-        let Some(&Pending { id, reply }) = self.pending.front() else { return Progress::Fault };
-        match self.state {
-            State::Head => self.head(input, id, reply, sink),
-            State::Length { left } => {
-                let left = left - pass_on(input, left, id, sink);
-                self.state = State::Length { left };
-                if left == 0 {
-                    self.finish(sink);
-                }
-                Progress::More
-            }
-            State::ChunkSize => self.chunk_size(input),
-            State::ChunkData { left } => {
-                let left = left - pass_on(input, left, id, sink);
-                self.state = if left == 0 { State::ChunkEnd } else { State::ChunkData { left } };
-                Progress::More
-            }
-            State::ChunkEnd => self.chunk_end(input),
-            State::Trailer => self.trailer(input, sink),
-            State::UntilClose => {
-                pass_on(input, u64::MAX, id, sink);
-                Progress::More
-            }
-            State::Broken => Progress::Fault,
+            self.cut_short(sink);
         }
     }
 
@@ -313,15 +252,11 @@ impl Http1 {
     }
 
     fn chunk_end(&mut self, input: &mut In<'_>) -> Progress {
-        match input.rest() {
-            [b'\r', b'\n', ..] => {
-                input.consume(2);
-                self.state = State::ChunkSize;
-                Progress::More
-            }
-            [b'\r'] => Progress::Starved,
-            _ => Progress::Fault,
+        let progress = line_end(input);
+        if progress == Progress::More {
+            self.state = State::ChunkSize;
         }
+        progress
     }
 
     fn trailer(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
@@ -359,73 +294,71 @@ impl Default for Http1 {
     }
 }
 
-impl Codec for Http1 {
-    fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full> {
-        if self.room() == 0 {
-            return Err(Full);
-        }
+impl Ordered for Http1 {
+    fn begin(&mut self, id: u64, request: &Rendered, _out: &mut Out) {
         self.pending.push_back(Pending { id, reply: request.reply() });
-        out.push(request.bytes());
-        Ok(())
     }
 
-    fn receive(&mut self, input: &mut In<'_>, _out: &mut Out, sink: &mut Sink<'_>) {
-        if self.state == State::Broken {
-            return;
+    fn pop(&mut self) -> Option<u64> {
+        self.pending.pop_front().map(|pending| pending.id)
+    }
+
+    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
+        if input.rest().is_empty() {
+            return Progress::Starved;
         }
-        loop {
-            match self.step(input, sink) {
-                Progress::More => {}
-                Progress::Starved => return,
-                Progress::Fault => {
-                    self.pending.clear();
-                    self.state = State::Broken;
-                    sink(Event::Broken(ErrorKind::Protocol));
-                    return;
+        let Some(&Pending { id, reply }) = self.pending.front() else { return Progress::Fault };
+        match self.state {
+            State::Head => self.head(input, id, reply, sink),
+            State::Length { left } => {
+                let left = left - pass_on(input, left, |bytes| sink(Event::Data(id, bytes)));
+                self.state = State::Length { left };
+                if left == 0 {
+                    self.finish(sink);
                 }
+                Progress::More
             }
+            State::ChunkSize => self.chunk_size(input),
+            State::ChunkData { left } => {
+                let left = left - pass_on(input, left, |bytes| sink(Event::Data(id, bytes)));
+                self.state = if left == 0 { State::ChunkEnd } else { State::ChunkData { left } };
+                Progress::More
+            }
+            State::ChunkEnd => self.chunk_end(input),
+            State::Trailer => self.trailer(input, sink),
+            State::UntilClose => {
+                pass_on(input, u64::MAX, |bytes| sink(Event::Data(id, bytes)));
+                Progress::More
+            }
+            State::Broken => Progress::Fault,
         }
     }
 
-    fn eof(&mut self, sink: &mut Sink<'_>) {
+    fn end(&mut self, sink: &mut Sink<'_>) {
         if self.state == State::UntilClose {
             self.finish(sink);
         }
-        self.persistence = Persistence::Close;
-        self.abandon(sink);
     }
 
-    /// Replies come in order and none can be taken back (RFC 9112, section 9.3.2).
-    fn cancel(&mut self, _id: u64, _out: &mut Out) -> Cancel {
-        Cancel::Connection
+    fn takes_more(&self) -> bool {
+        !self.is_broken() && self.persistence == Persistence::KeepAlive
     }
 
-    fn tick(&mut self, _now: Timestamp, _out: &mut Out, _sink: &mut Sink<'_>) -> Option<Timestamp> {
-        None
+    fn is_broken(&self) -> bool {
+        self.state == State::Broken
     }
 
-    fn room(&self) -> u32 {
-        match (self.state, self.persistence) {
-            (State::Broken, _) | (_, Persistence::Close) => 0,
-            _ => u32::MAX,
-        }
+    fn break_off(&mut self) {
+        self.pending.clear();
+        self.state = State::Broken;
     }
 
-    fn reset(&mut self) {
+    fn renew(&mut self) {
         self.pending.clear();
         self.state = State::Head;
         self.persistence = Persistence::KeepAlive;
         self.seen = 0;
     }
-}
-
-/// Hands on at most `most` bytes of body and says how many.
-fn pass_on(input: &mut In<'_>, most: u64, id: u64, sink: &mut Sink<'_>) -> u64 {
-    let rest = input.rest();
-    let count = usize::try_from(most).unwrap_or(usize::MAX).min(rest.len());
-    input.consume(count);
-    sink(Event::Data(id, &rest[..count]));
-    count as u64
 }
 
 /// How the reply's body is delimited (RFC 9112, section 6.3); `None` where its head contradicts itself.

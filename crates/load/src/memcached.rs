@@ -12,11 +12,9 @@ mod request;
 
 use std::collections::VecDeque;
 
-use weighbridge_model::quantity::Timestamp;
-use weighbridge_model::record::{ErrorKind, Outcome};
-
-use crate::codec::{Cancel, Codec, Event, Full, Head, In, Out, Sink};
+use crate::codec::{ERROR_FIELD, Event, Head, In, Out, Sink};
 use crate::line::{Line, LineSearch, decimal};
+use crate::ordered::{Ordered, Progress, line_end, pass_on};
 use crate::request::{Rendered, ReplyShape};
 
 pub use request::{CommandError, command};
@@ -60,16 +58,6 @@ enum Meaning {
     Whole(u16),
 }
 
-/// What one look at the input led to.
-enum Progress {
-    /// Something was consumed; look again.
-    More,
-    /// The rest is not whole yet.
-    Starved,
-    /// The bytes break the protocol.
-    Fault,
-}
-
 /// The state of one connection, requests pipelined in order.
 #[derive(Debug)]
 pub struct Memcached {
@@ -90,38 +78,6 @@ impl Memcached {
             state: State::Line,
             line: LineSearch::default(),
             told: Told::Nothing,
-        }
-    }
-
-    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
-        let rest = input.rest();
-        if rest.is_empty() {
-            return Progress::Starved;
-        }
-        let Some(&Pending { id, reply, .. }) = self.pending.front() else { return Progress::Fault };
-        match self.state {
-            State::Line => self.reply_line(input, id, reply, sink),
-            State::Data { left } => {
-                let count = usize::try_from(left).unwrap_or(usize::MAX).min(rest.len());
-                input.consume(count);
-                sink(Event::Data(id, &rest[..count]));
-                let left = left - count as u64;
-                self.state = if left == 0 { State::DataEnd } else { State::Data { left } };
-                Progress::More
-            }
-            State::DataEnd => match rest {
-                [b'\r', b'\n', ..] => {
-                    input.consume(2);
-                    self.state = State::Line;
-                    if reply == ReplyShape::Meta {
-                        self.finish(sink);
-                    }
-                    Progress::More
-                }
-                [b'\r'] => Progress::Starved,
-                _ => Progress::Fault,
-            },
-            State::Broken => Progress::Fault,
         }
     }
 
@@ -162,7 +118,8 @@ impl Memcached {
             }
             // Values were told before the server found that it could not go on.
             (Meaning::Whole(status @ 500), Told::Values) => {
-                sink(Event::Trailers(id, Head { status, fields: &[] }));
+                let text = httparse::Header { name: ERROR_FIELD, value: line };
+                sink(Event::Trailers(id, Head { status, fields: &[text] }));
                 self.finish(sink);
             }
             (Meaning::Whole(_), Told::Values) => return Progress::Fault,
@@ -180,10 +137,7 @@ impl Memcached {
     /// Ends the reply at the front.
     fn finish(&mut self, sink: &mut Sink<'_>) {
         self.told = Told::Nothing;
-        if let Some(pending) = self.pending.pop_front() {
-            self.keys.drain(..pending.key);
-            sink(Event::Done(pending.id, Outcome::Ok));
-        }
+        self.answered(sink);
     }
 }
 
@@ -193,59 +147,57 @@ impl Default for Memcached {
     }
 }
 
-impl Codec for Memcached {
-    fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full> {
-        if self.room() == 0 {
-            return Err(Full);
-        }
+impl Ordered for Memcached {
+    fn begin(&mut self, id: u64, request: &Rendered, _out: &mut Out) {
         let reply = request.reply();
         let key = if reply == ReplyShape::Value { request.key() } else { &[] };
         self.keys.extend(key);
         self.pending.push_back(Pending { id, reply, key: key.len() });
-        out.push(request.bytes());
-        Ok(())
     }
 
-    fn receive(&mut self, input: &mut In<'_>, _out: &mut Out, sink: &mut Sink<'_>) {
-        if self.state == State::Broken {
-            return;
+    fn pop(&mut self) -> Option<u64> {
+        let pending = self.pending.pop_front()?;
+        self.keys.drain(..pending.key);
+        Some(pending.id)
+    }
+
+    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
+        if input.rest().is_empty() {
+            return Progress::Starved;
         }
-        loop {
-            match self.step(input, sink) {
-                Progress::More => {}
-                Progress::Starved => return,
-                Progress::Fault => {
-                    self.pending.clear();
-                    self.keys.clear();
-                    self.state = State::Broken;
-                    sink(Event::Broken(ErrorKind::Protocol));
-                    return;
-                }
+        let Some(&Pending { id, reply, .. }) = self.pending.front() else { return Progress::Fault };
+        match self.state {
+            State::Line => self.reply_line(input, id, reply, sink),
+            State::Data { left } => {
+                let left = left - pass_on(input, left, |bytes| sink(Event::Data(id, bytes)));
+                self.state = if left == 0 { State::DataEnd } else { State::Data { left } };
+                Progress::More
             }
+            State::DataEnd => {
+                let progress = line_end(input);
+                if progress == Progress::More {
+                    self.state = State::Line;
+                    if reply == ReplyShape::Meta {
+                        self.finish(sink);
+                    }
+                }
+                progress
+            }
+            State::Broken => Progress::Fault,
         }
     }
 
-    fn eof(&mut self, sink: &mut Sink<'_>) {
+    fn is_broken(&self) -> bool {
+        self.state == State::Broken
+    }
+
+    fn break_off(&mut self) {
+        self.pending.clear();
+        self.keys.clear();
         self.state = State::Broken;
-        while let Some(pending) = self.pending.pop_front() {
-            sink(Event::Done(pending.id, Outcome::Error(ErrorKind::Reset)));
-        }
     }
 
-    /// Replies come in order and none can be taken back.
-    fn cancel(&mut self, _id: u64, _out: &mut Out) -> Cancel {
-        Cancel::Connection
-    }
-
-    fn tick(&mut self, _now: Timestamp, _out: &mut Out, _sink: &mut Sink<'_>) -> Option<Timestamp> {
-        None
-    }
-
-    fn room(&self) -> u32 {
-        if self.state == State::Broken { 0 } else { u32::MAX }
-    }
-
-    fn reset(&mut self) {
+    fn renew(&mut self) {
         self.pending.clear();
         self.keys.clear();
         self.state = State::Line;

@@ -18,6 +18,7 @@ use weighbridge_model::record::{ErrorKind, Handshakes, Traffic, VariantId};
 use crate::codec::Cancel;
 use crate::connection::{Connection, Finished, Judges, LaneState, Link, Parked, Received, Until, Writing};
 use crate::dial::{AfterFailure, Dial};
+use crate::failures::Failures;
 use crate::recorder::MessageTime;
 use crate::request::Framing;
 use crate::session::Sessions;
@@ -300,6 +301,11 @@ impl Pool {
             traffic.add(connection.traffic());
         }
         traffic
+    }
+
+    /// What peers said of failed replies in the window.
+    pub fn take_failures(&mut self) -> Failures {
+        self.sessions.take_failures()
     }
 
     /// Closes every connection with something outstanding, whose requests fail as `kind`.

@@ -13,13 +13,9 @@
 
 mod request;
 
-use std::collections::VecDeque;
-
-use weighbridge_model::quantity::Timestamp;
-use weighbridge_model::record::{ErrorKind, Outcome};
-
-use crate::codec::{Cancel, Codec, Event, Full, Head, In, Out, Sink, UNIT_LIMIT};
+use crate::codec::{ERROR_FIELD, Event, Head, In, Out, Sink, UNIT_LIMIT};
 use crate::line::{Line, LineSearch, decimal};
+use crate::ordered::{Ordered, Pending, Progress, Queue, line_end, pass_on};
 use crate::request::{Rendered, ReplyShape};
 
 pub use request::{CommandError, Handshake, Login, Opening, Version, command};
@@ -30,7 +26,7 @@ pub const DEPTH: usize = 32;
 /// Longest line that holds a length, a 64-bit number or nothing; longer is a protocol error.
 const NUMBER_LINE: usize = 64;
 
-/// Most of an error's text that is kept where the opening of a connection was refused.
+/// Most of an error's text that is kept, where the opening of a connection was refused or an element is an error.
 const REFUSAL: usize = 256;
 
 /// What the value under way belongs to.
@@ -121,16 +117,6 @@ enum Length {
     Streamed,
 }
 
-/// What one look at the input led to.
-enum Progress {
-    /// Something was consumed; look again.
-    More,
-    /// The rest is not whole yet.
-    Starved,
-    /// The bytes break the protocol.
-    Fault,
-}
-
 /// Whether the opening was said on this connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Greeting {
@@ -145,17 +131,10 @@ enum Told {
     Some,
 }
 
-/// A request whose reply is not over.
-#[derive(Debug, Clone, Copy)]
-struct Pending {
-    id: u64,
-    reply: ReplyShape,
-}
-
 /// The state of one connection, requests pipelined in order.
 #[derive(Debug)]
 pub struct Resp {
-    pending: VecDeque<Pending>,
+    pending: Queue,
     greeting: Greeting,
     /// Replies to the opening that are still to come.
     opening_left: u32,
@@ -173,13 +152,15 @@ pub struct Resp {
     told: Told,
     /// Errors among the innermost values of the reply under way.
     inner_errors: u32,
+    /// The text of the first of them.
+    inner_error: Vec<u8>,
 }
 
 impl Resp {
     /// The codec of a fresh connection.
     pub fn new() -> Self {
         Self {
-            pending: VecDeque::new(),
+            pending: Queue::new(),
             greeting: Greeting::Unsaid,
             opening_left: 0,
             refusal: Vec::new(),
@@ -191,40 +172,7 @@ impl Resp {
             leaf: Leaf::Value,
             told: Told::Nothing,
             inner_errors: 0,
-        }
-    }
-
-    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
-        let rest = input.rest();
-        let Some(&first) = rest.first() else { return Progress::Starved };
-        match self.state {
-            State::Value => self.value(first, input, sink),
-            State::Format { left } => self.format(left, input),
-            State::Text { left } => {
-                let left = left - self.pass_on(left, input, sink);
-                self.state = if left == 0 { State::TextEnd } else { State::Text { left } };
-                Progress::More
-            }
-            State::Chunk { left } => {
-                let left = left - self.pass_on(left, input, sink);
-                self.state = if left == 0 { State::ChunkEnd } else { State::Chunk { left } };
-                Progress::More
-            }
-            State::TextEnd | State::ChunkEnd => match rest {
-                [b'\r', b'\n', ..] => {
-                    input.consume(2);
-                    if self.state == State::ChunkEnd {
-                        self.state = State::ChunkSize;
-                    } else {
-                        self.complete(sink);
-                    }
-                    Progress::More
-                }
-                [b'\r'] => Progress::Starved,
-                _ => Progress::Fault,
-            },
-            State::ChunkSize => self.chunk_size(first, input, sink),
-            State::Broken => Progress::Fault,
+            inner_error: Vec::new(),
         }
     }
 
@@ -415,22 +363,17 @@ impl Resp {
             return;
         }
         match self.target {
-            Some(Target::Reply(id)) => sink(Event::Data(id, bytes)),
+            Some(Target::Reply(id)) => {
+                if self.leaf == Leaf::Error && self.inner_errors == 1 {
+                    keep(&mut self.inner_error, bytes);
+                }
+                sink(Event::Data(id, bytes));
+            }
             Some(Target::Opening) if self.leaf == Leaf::Error && self.frames.is_empty() => {
-                let space = REFUSAL.saturating_sub(self.refusal.len());
-                self.refusal.extend_from_slice(&bytes[..bytes.len().min(space)]);
+                keep(&mut self.refusal, bytes);
             }
             _ => {}
         }
-    }
-
-    /// Tells at most `most` of the received bytes and says how many.
-    fn pass_on(&mut self, most: u64, input: &mut In<'_>, sink: &mut Sink<'_>) -> u64 {
-        let rest = input.rest();
-        let count = usize::try_from(most).unwrap_or(usize::MAX).min(rest.len());
-        input.consume(count);
-        self.tell(&rest[..count], sink);
-        count as u64
     }
 
     /// A value is over, and with it every aggregate whose last element it is.
@@ -476,22 +419,22 @@ impl Resp {
                 }
             }
             Some(Target::Reply(id)) => {
-                self.pending.pop_front();
                 if self.inner_errors > 0 {
-                    sink(Event::Trailers(id, Head { status: 500, fields: &[] }));
+                    let text = httparse::Header { name: ERROR_FIELD, value: &self.inner_error };
+                    sink(Event::Trailers(id, Head { status: 500, fields: &[text] }));
                 }
-                sink(Event::Done(id, Outcome::Ok));
+                self.answered(sink);
             }
             Some(Target::Refused(id)) => {
-                self.pending.pop_front();
                 sink(Event::Head(id, Head { status: 500, fields: &[] }));
                 sink(Event::Data(id, &self.refusal));
-                sink(Event::Done(id, Outcome::Ok));
+                self.answered(sink);
             }
             Some(Target::Push) | None => {}
         }
         self.told = Told::Nothing;
         self.inner_errors = 0;
+        self.inner_error.clear();
     }
 }
 
@@ -513,11 +456,8 @@ fn is_answer(first: u8, wanted: ReplyShape) -> bool {
     }
 }
 
-impl Codec for Resp {
-    fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full> {
-        if self.room() == 0 {
-            return Err(Full);
-        }
+impl Ordered for Resp {
+    fn begin(&mut self, id: u64, request: &Rendered, out: &mut Out) {
         if self.greeting == Greeting::Unsaid {
             self.greeting = Greeting::Said;
             if let Some(opening) = request.opening() {
@@ -526,49 +466,56 @@ impl Codec for Resp {
             }
         }
         self.pending.push_back(Pending { id, reply: request.reply() });
-        out.push(request.bytes());
-        Ok(())
     }
 
-    fn receive(&mut self, input: &mut In<'_>, _out: &mut Out, sink: &mut Sink<'_>) {
-        if self.state == State::Broken {
-            return;
-        }
-        loop {
-            match self.step(input, sink) {
-                Progress::More => {}
-                Progress::Starved => return,
-                Progress::Fault => {
-                    self.pending.clear();
-                    self.state = State::Broken;
-                    sink(Event::Broken(ErrorKind::Protocol));
-                    return;
-                }
+    fn pop(&mut self) -> Option<u64> {
+        self.pending.pop_front().map(|pending| pending.id)
+    }
+
+    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
+        let Some(&first) = input.rest().first() else { return Progress::Starved };
+        match self.state {
+            State::Value => self.value(first, input, sink),
+            State::Format { left } => self.format(left, input),
+            State::Text { left } => {
+                let left = left - pass_on(input, left, |bytes| self.tell(bytes, sink));
+                self.state = if left == 0 { State::TextEnd } else { State::Text { left } };
+                Progress::More
             }
+            State::Chunk { left } => {
+                let left = left - pass_on(input, left, |bytes| self.tell(bytes, sink));
+                self.state = if left == 0 { State::ChunkEnd } else { State::Chunk { left } };
+                Progress::More
+            }
+            State::TextEnd => {
+                let progress = line_end(input);
+                if progress == Progress::More {
+                    self.complete(sink);
+                }
+                progress
+            }
+            State::ChunkEnd => {
+                let progress = line_end(input);
+                if progress == Progress::More {
+                    self.state = State::ChunkSize;
+                }
+                progress
+            }
+            State::ChunkSize => self.chunk_size(first, input, sink),
+            State::Broken => Progress::Fault,
         }
     }
 
-    fn eof(&mut self, sink: &mut Sink<'_>) {
+    fn is_broken(&self) -> bool {
+        self.state == State::Broken
+    }
+
+    fn break_off(&mut self) {
+        self.pending.clear();
         self.state = State::Broken;
-        while let Some(Pending { id, .. }) = self.pending.pop_front() {
-            sink(Event::Done(id, Outcome::Error(ErrorKind::Reset)));
-        }
     }
 
-    /// Replies come in order and none can be taken back.
-    fn cancel(&mut self, _id: u64, _out: &mut Out) -> Cancel {
-        Cancel::Connection
-    }
-
-    fn tick(&mut self, _now: Timestamp, _out: &mut Out, _sink: &mut Sink<'_>) -> Option<Timestamp> {
-        None
-    }
-
-    fn room(&self) -> u32 {
-        if self.state == State::Broken { 0 } else { u32::MAX }
-    }
-
-    fn reset(&mut self) {
+    fn renew(&mut self) {
         self.pending.clear();
         self.greeting = Greeting::Unsaid;
         self.opening_left = 0;
@@ -580,7 +527,14 @@ impl Codec for Resp {
         self.target = None;
         self.told = Told::Nothing;
         self.inner_errors = 0;
+        self.inner_error.clear();
     }
+}
+
+/// Adds what there is room for to an error's text.
+fn keep(text: &mut Vec<u8>, bytes: &[u8]) {
+    let room = REFUSAL.saturating_sub(text.len());
+    text.extend_from_slice(&bytes[..bytes.len().min(room)]);
 }
 
 /// The length behind a type; `None` where it is none.

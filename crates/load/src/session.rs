@@ -7,6 +7,7 @@
 use weighbridge_model::record::Outcome;
 
 use crate::codec::Head;
+use crate::failures::Failures;
 use crate::request::Rendered;
 
 /// Names a rendered request of a [`Sessions`] object. The object gives the number its meaning: a place in a table
@@ -58,6 +59,12 @@ pub trait Sessions: Send {
 
     /// The check of the request outstanding on `slot`. Called once for each piece of a reply: an index, not a search.
     fn check(&mut self, slot: u32) -> &mut dyn Check;
+
+    /// What peers said of failed replies since the last `rewind`, taken when a window is over. Checks note it where they
+    /// find a reply wrong, so that good ones cost nothing; a workload may keep none.
+    fn take_failures(&mut self) -> Failures {
+        Failures::default()
+    }
 }
 
 /// Judges one reply, piece by piece.

@@ -13,7 +13,7 @@ use std::io::Read;
 use support::http2::{H2Server, Setup, framing, rendered};
 use support::{Fixed, HELLO, Server, VARIANT, closed, generator, generator_of, send, settings};
 use weighbridge_load::codec::Head;
-use weighbridge_load::dial::TcpDial;
+use weighbridge_load::dial::SocketDial;
 use weighbridge_load::generator::{Options, WindowSpec};
 use weighbridge_load::pace::{Flow, Source};
 use weighbridge_load::request::{Framing, Rendered};
@@ -171,7 +171,7 @@ fn secured(connections: u32) -> (Generator, Server) {
     let authority = tls::Authority::new();
     let config = tls::config(&authority.server(), tls::BOTH, &tls::Clients::Anyone);
     let server = tls::server(config, |stream| tls::answer(stream, HELLO));
-    let dial = Box::new(TcpDial::to(VARIANT, vec![server.address]));
+    let dial = Box::new(SocketDial::to(VARIANT, vec![server.address]));
     let mut generator = Generator::new(dial, Options::default()).expect("a generator");
     let stack = Stack { framing: Framing::Http1, tls: Some(authority.tls()) };
     generator.attach(VARIANT, settings(connections), stack, Box::new(Fixed::get()));
@@ -318,7 +318,7 @@ fn commands_allocate_no_more_than_requests() {
         (Framing::Memcached, b"mg ", b"VA 5\r\nhello\r\n", text(&["mg", "k", "v"])),
     ] {
         let server = answering_each(mark, reply);
-        let dial = Box::new(TcpDial::to(VARIANT, [server.address]));
+        let dial = Box::new(SocketDial::to(VARIANT, [server.address]));
         let mut generator = Generator::new(dial, Options::default()).expect("a generator");
         let settings = Settings { in_flight: 16, ..settings(2) };
         generator.attach(VARIANT, settings, framing, Commands::of(vec![request]));

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use support::{Fixed, HELLO, Server, VARIANT, closed, generator, millis, read_head, run, send, settings};
-use weighbridge_load::dial::TcpDial;
+use weighbridge_load::dial::SocketDial;
 use weighbridge_load::generator::{Options, WindowSpec};
 use weighbridge_load::pace::Flow;
 use weighbridge_load::request::Framing;
@@ -224,7 +224,7 @@ fn ipv6_works_where_the_host_has_it() {
 fn the_next_address_is_tried_when_one_refuses() {
     let server = Server::answering(HELLO);
     let gone = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
-    let dial = Box::new(TcpDial::to(VARIANT, vec![gone, server.address]));
+    let dial = Box::new(SocketDial::to(VARIANT, vec![gone, server.address]));
     let mut generator = Generator::new(dial, Options::default()).expect("a generator");
     generator.attach(VARIANT, settings(4), Framing::Http1, Box::new(Fixed::get()));
     assert_eq!(generator.connect(VARIANT).expect("connects").opened, 4);
@@ -234,7 +234,7 @@ fn the_next_address_is_tried_when_one_refuses() {
 #[test]
 fn variants_share_one_loop_and_do_not_disturb_each_other() {
     let servers = [Server::answering(HELLO), Server::answering(HELLO)];
-    let mut dial = TcpDial::new();
+    let mut dial = SocketDial::new();
     for (at, server) in servers.iter().enumerate() {
         dial.set(VariantId(at as u16), vec![server.address]);
     }

@@ -355,6 +355,16 @@ impl HandshakeKind {
     }
 }
 
+/// What the times of a stream's messages are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MessageBasis {
+    /// Of messages that the server streams: from the one before to this one, of the first since the call was sent.
+    BetweenReplies,
+    /// Of messages that the client alone streams, whose arrival nothing tells: the call's service time divided by them.
+    ShareOfCall,
+}
+
 /// Times of TLS handshakes, from the connection's establishment to the end of the handshake, by kind. Empty, and then
 /// without memory of its own, where there is no TLS.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use weighbridge_model::legs::StampSummary;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
-use weighbridge_model::record::{ErrorCounts, HandshakeKind};
+use weighbridge_model::record::{ErrorCounts, HandshakeKind, MessageBasis};
 use weighbridge_model::summary::{SCHEMA_VERSION, Validity};
 
 use crate::style::{Style, Tone};
@@ -117,6 +117,31 @@ pub struct Operation {
     pub service: Times,
 }
 
+/// What the server said of failed requests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Failure {
+    /// Its words, escaped and cut.
+    pub text: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// Messages of one call that streams.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Messages {
+    /// The call's name with `message` behind it; where the client alone streams, `message sent`.
+    pub name: String,
+    /// What the times are.
+    pub basis: MessageBasis,
+    /// Messages.
+    pub count: u64,
+    /// Messages per second.
+    #[serde(rename = "throughput_per_s")]
+    pub throughput: PerSecond,
+    /// Their times.
+    pub time: Times,
+}
+
 /// One URL, measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoadSummary {
@@ -130,6 +155,10 @@ pub struct LoadSummary {
     pub errors: u64,
     /// The same by kind.
     pub errors_by_kind: ErrorCounts,
+    /// What the server said of them, the most frequent first: a few distinct texts. Not every failure has one.
+    pub failures: Vec<Failure>,
+    /// Failures with other words than those.
+    pub failures_unlisted: u64,
     /// Requests due but never sent.
     pub not_sent: u64,
     /// First request sent to last reply complete.
@@ -139,6 +168,8 @@ pub struct LoadSummary {
     pub connections: u32,
     /// Threads of the generator.
     pub threads: u32,
+    /// How they waited: `asleep`, `brief` or `awake`.
+    pub wait: &'static str,
     /// Connections opened in all; more than `connections` where the server or the user closed some.
     pub connects: u64,
     /// TLS handshakes by kind, of the connections opened before and while measuring; empty without TLS.
@@ -161,6 +192,9 @@ pub struct LoadSummary {
     /// Each operation by itself, where there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<Operation>,
+    /// The messages of each call that streams, where there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<Messages>,
     /// Payload bytes sent.
     #[serde(rename = "bytes_sent")]
     pub sent: Bytes,
@@ -236,6 +270,7 @@ fn alarms(summary: &LoadSummary, style: Style) -> Vec<String> {
         .map(|line| style.paint(Tone::Problem, &line))
         .into_iter()
         .collect();
+    lines.extend(failure_lines(summary));
     if summary.not_sent > 0 {
         let line = format!("{} requests were due but never sent", summary.not_sent);
         lines.push(style.paint(Tone::Problem, &line));
@@ -248,6 +283,14 @@ fn alarms(summary: &LoadSummary, style: Style) -> Vec<String> {
     }
     lines.extend(summary.reasons.iter().map(|reason| hanging("  ", &clean(reason), DEFAULT_COLUMNS)));
     lines
+}
+
+/// What the server said of failures, one text a line.
+fn failure_lines(summary: &LoadSummary) -> Vec<String> {
+    let line = |count: u64, text: &str| hanging(&format!("  {} × ", grouped(count)), text, DEFAULT_COLUMNS);
+    let listed = summary.failures.iter().map(|failure| line(failure.count, &clean(&failure.text)));
+    let unlisted = (summary.failures_unlisted > 0).then(|| line(summary.failures_unlisted, "other words"));
+    listed.chain(unlisted).collect()
 }
 
 fn conditions(summary: &LoadSummary) -> String {
@@ -311,20 +354,22 @@ fn times(summary: &LoadSummary) -> Table {
     table
 }
 
-/// The rows of the table of times: of all requests, and of each operation where there are several.
+/// The rows of the table of times: of all requests, of each operation where there are several, and of messages.
 fn rows_of(summary: &LoadSummary) -> Vec<(String, &Times)> {
     let mut rows = vec![("response".to_owned(), &summary.response), ("service".to_owned(), &summary.service)];
     for operation in &summary.operations {
         rows.push((format!("{} response", operation.name), &operation.response));
         rows.push((format!("{} service", operation.name), &operation.service));
     }
+    rows.extend(summary.messages.iter().map(|messages| (messages.name.clone(), &messages.time)));
     rows
 }
 
 /// Each reason once, with the quantiles it keeps back.
 fn withheld_lines(summary: &LoadSummary) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for (_, times) in rows_of(summary).into_iter().take(2) {
+    let messages = summary.messages.iter().map(|messages| &messages.time);
+    for times in [&summary.response, &summary.service].into_iter().chain(messages) {
         for (quantile, reason) in &times.withheld {
             let line = format!("  {} withheld: {}", clean(quantile), clean(reason));
             if !lines.contains(&line) {
@@ -367,8 +412,20 @@ fn facts_of(summary: &LoadSummary) -> Vec<(&'static str, String)> {
         );
         facts.push(("operation", text));
     }
+    for messages in &summary.messages {
+        let basis = match messages.basis {
+            MessageBasis::BetweenReplies => "each timed from the one before",
+            MessageBasis::ShareOfCall => "each a share of its call's time",
+        };
+        let (name, count) = (clean(&messages.name), grouped(messages.count));
+        facts.push(("messages", format!("{name}: {count}, {}, {basis}", messages.throughput)));
+    }
     if let Some(lag) = summary.lag_p99 {
-        facts.push(("generator", format!("late by {lag} at p99; figures {}", summary.validity.name())));
+        // The default says nothing.
+        let wait =
+            if summary.wait == "brief" { String::new() } else { format!(", waiting {}", summary.wait) };
+        let validity = summary.validity.name();
+        facts.push(("generator", format!("late by {lag} at p99{wait}; figures {validity}")));
     }
     facts
 }
@@ -389,6 +446,10 @@ fn figures(summary: &LoadSummary) -> Vec<(String, String, &'static str)> {
             (format!("{name}_{}", statistic.replace('.', "_")), value, "ns")
         }));
     }
+    figures.extend(summary.failures.iter().map(|said| count(&format!("failure/{}", said.text), said.count)));
+    if summary.failures_unlisted > 0 {
+        figures.push(count("failures_unlisted", summary.failures_unlisted));
+    }
     for operation in &summary.operations {
         let name = &operation.name;
         figures.push(count(&format!("{name}/good"), operation.good));
@@ -404,6 +465,16 @@ fn figures(summary: &LoadSummary) -> Vec<(String, String, &'static str)> {
         figures.extend(legs::STATISTICS.map(|(statistic, value)| {
             let value = value(&times).map(|time| time.as_nanos().to_string()).unwrap_or_default();
             (format!("{name}_{statistic}"), value, "ns")
+        }));
+    }
+    for messages in &summary.messages {
+        let name = &messages.name;
+        figures.push(count(&format!("{name}/count"), messages.count));
+        let throughput = messages.throughput.get().to_string();
+        figures.push((format!("{name}/throughput"), throughput, "per_second"));
+        figures.extend(STATISTICS.map(|(statistic, value)| {
+            let value = value(&messages.time).map(|time| time.as_nanos().to_string()).unwrap_or_default();
+            (format!("{name}/time_{}", statistic.replace('.', "_")), value, "ns")
         }));
     }
     figures.push(("bytes_sent".to_owned(), summary.sent.get().to_string(), "bytes"));
@@ -429,7 +500,14 @@ fn table_csv(summary: &LoadSummary) -> String {
 fn table_markdown(summary: &LoadSummary) -> String {
     let mut text = format!("### {}\n\n", markdown::escape(&summary.url));
     if let Some(line) = words::failures(summary.requests, summary.errors_by_kind) {
-        text.push_str(&format!("> **{line}**\n\n"));
+        text.push_str(&format!("> **{line}**\n"));
+        for Failure { text: said, count } in &summary.failures {
+            text.push_str(&format!("> - {} × {}\n", grouped(*count), markdown::escape(said)));
+        }
+        if summary.failures_unlisted > 0 {
+            text.push_str(&format!("> - {} × other words\n", grouped(summary.failures_unlisted)));
+        }
+        text.push('\n');
     }
     if let Some(line) = words::validity(summary.validity) {
         let reasons: Vec<String> = summary.reasons.iter().map(|reason| markdown::escape(reason)).collect();

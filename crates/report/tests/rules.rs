@@ -56,6 +56,7 @@ fn a_terminal_gets_no_control_characters() {
     let mut load = support::load();
     load.url = support::HOSTILE.into();
     load.reasons = vec![support::HOSTILE.into()];
+    load.failures[0].text = support::HOSTILE.into();
     let screen = load::render(Format::Text, &load, Style::Plain).unwrap();
     assert!(screen.chars().all(|c| c == '\n' || !c.is_control()), "{screen:?}");
 }

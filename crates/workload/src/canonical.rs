@@ -10,6 +10,7 @@ use weighbridge_model::experiment::{Equality, GrpcStatus};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
 use crate::Expect;
+use crate::explain::FailureLog;
 use crate::grpc::message_text;
 
 /// A whole reply.
@@ -97,7 +98,7 @@ fn judge(expect: &Expect, received: &Received<'_>) -> Result<(), String> {
     let Received { status, headers, body, messages } = *received;
     let fields: Vec<_> =
         headers.iter().map(|(name, value)| Header { name, value: value.as_bytes() }).collect();
-    let mut check = expect.check();
+    let mut check = expect.check(&FailureLog::default());
     check.head(&Head { status, fields: &fields });
     let mut start = 0;
     for end in messages {

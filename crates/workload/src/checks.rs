@@ -1,11 +1,15 @@
 //! Checks of replies, piece by piece: bodies are compared as they pass and kept only where JSON must be parsed.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use weighbridge_load::codec::Head;
 use weighbridge_load::session::Check;
 use weighbridge_model::experiment::ReplyCheck;
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::{ErrorKind, Outcome};
+
+use crate::explain::{Explain, status_line};
 
 /// Longest body kept for a JSON check; a longer one fails it.
 const JSON_LIMIT: usize = 16 << 20;
@@ -55,25 +59,25 @@ impl Body {
 #[derive(Debug, Clone)]
 pub(crate) struct PongCheck {
     body: Body,
-    success: bool,
+    status: u16,
 }
 
 impl PongCheck {
     pub fn new(size: Bytes) -> Self {
-        Self { body: Body::new(size), success: false }
+        Self { body: Body::new(size), status: 0 }
     }
 }
 
 impl Reset for PongCheck {
     fn reset(&mut self) {
         self.body.reset();
-        self.success = false;
+        self.status = 0;
     }
 }
 
 impl Check for PongCheck {
     fn head(&mut self, head: &Head<'_>) {
-        self.success = head.status == 200;
+        self.status = head.status;
     }
 
     fn data(&mut self, bytes: &[u8]) {
@@ -81,11 +85,17 @@ impl Check for PongCheck {
     }
 
     fn done(&mut self) -> Outcome {
-        match (self.success, self.body.is_whole()) {
+        match (self.status == 200, self.body.is_whole()) {
             (false, _) => Outcome::Error(ErrorKind::Status),
             (true, false) => Outcome::Error(ErrorKind::Check),
             (true, true) => Outcome::Ok,
         }
+    }
+}
+
+impl Explain for PongCheck {
+    fn explain(&self) -> Option<Cow<'_, [u8]>> {
+        (self.status != 200).then(|| status_line(self.status).into_bytes().into())
     }
 }
 
@@ -107,6 +117,7 @@ fn is_piece(bytes: &[u8], start: u64, size: u64) -> bool {
 #[derive(Debug, Clone)]
 pub(crate) struct HttpCheck {
     want: ReplyCheck,
+    status: u16,
     status_right: bool,
     headers_right: bool,
     seen: u64,
@@ -115,7 +126,7 @@ pub(crate) struct HttpCheck {
 
 impl HttpCheck {
     pub fn new(want: ReplyCheck) -> Self {
-        Self { want, status_right: false, headers_right: false, seen: 0, body: Vec::new() }
+        Self { want, status: 0, status_right: false, headers_right: false, seen: 0, body: Vec::new() }
     }
 
     fn json_is_right(&self) -> bool {
@@ -153,6 +164,7 @@ impl Reset for HttpCheck {
 
 impl Check for HttpCheck {
     fn head(&mut self, head: &Head<'_>) {
+        self.status = head.status;
         self.status_right = self.want.status.map_or(head.is_success(), |status| head.status == status);
         let holds = |(name, value): &(String, String)| head.field(name) == Some(value.as_bytes());
         self.headers_right = self.want.headers.iter().all(holds);
@@ -174,5 +186,11 @@ impl Check for HttpCheck {
             true => Outcome::Ok,
             false => Outcome::Error(ErrorKind::Check),
         }
+    }
+}
+
+impl Explain for HttpCheck {
+    fn explain(&self) -> Option<Cow<'_, [u8]>> {
+        (!self.status_right).then(|| status_line(self.status).into_bytes().into())
     }
 }

@@ -1,12 +1,13 @@
 //! The workload `commands`: commands of memcached and Redis, rendered once, and the check of their replies.
 //!
-//! Values are compared as they pass and never kept.
+//! Values are compared as they pass and never kept; of an error's text, the beginning is.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use weighbridge_load::codec::Head;
+use weighbridge_load::codec::{ERROR_FIELD, Head};
 use weighbridge_load::request::{Framing, Rendered};
 use weighbridge_load::resp::{Handshake, Login, Opening, Version};
 use weighbridge_load::session::Check;
@@ -15,6 +16,7 @@ use weighbridge_model::experiment::{CommandCheck, CommandSpec, Presence, RespSet
 use weighbridge_model::record::{ErrorKind, OperationId, Outcome};
 
 use crate::checks::Reset;
+use crate::explain::{Explain, Words};
 use crate::{Address, Entry, Expect, WorkloadError};
 
 /// Letters of made values.
@@ -112,17 +114,20 @@ pub(crate) struct ValueCheck {
     status: u16,
     seen: u64,
     right: bool,
+    /// What an error said.
+    words: Words,
 }
 
 impl ValueCheck {
     pub fn new(want: CommandCheck) -> Self {
-        Self { want, status: 0, seen: 0, right: true }
+        Self { want, status: 0, seen: 0, right: true, words: Words::default() }
     }
 }
 
 impl Reset for ValueCheck {
     fn reset(&mut self) {
         (self.status, self.seen, self.right) = (0, 0, true);
+        self.words.clear();
     }
 }
 
@@ -132,6 +137,9 @@ impl Check for ValueCheck {
     }
 
     fn data(&mut self, bytes: &[u8]) {
+        if self.status >= 500 {
+            return self.words.push(bytes);
+        }
         if let Some(value) = &self.want.value {
             let at = usize::try_from(self.seen).unwrap_or(usize::MAX);
             let piece = at.checked_add(bytes.len()).and_then(|end| value.get(at..end));
@@ -142,6 +150,7 @@ impl Check for ValueCheck {
 
     fn trailers(&mut self, fields: &Head<'_>) {
         self.status = fields.status;
+        self.words.push(fields.field(ERROR_FIELD).unwrap_or_default());
     }
 
     fn done(&mut self) -> Outcome {
@@ -161,6 +170,12 @@ impl Check for ValueCheck {
             true => Outcome::Ok,
             false => Outcome::Error(ErrorKind::Check),
         }
+    }
+}
+
+impl Explain for ValueCheck {
+    fn explain(&self) -> Option<Cow<'_, [u8]>> {
+        (self.status >= 500).then(|| self.words.bytes().into())
     }
 }
 
@@ -225,6 +240,22 @@ mod tests {
         late.data(b"value");
         late.trailers(&Head { status: 500, fields: &[] });
         assert_eq!(late.done(), error);
+    }
+
+    #[test]
+    fn what_an_error_said_is_told_whether_it_comes_first_or_late() {
+        let mut check = ValueCheck::new(CommandCheck::default());
+        check.head(&Head { status: 200, fields: &[] });
+        check.data(b"value");
+        assert_eq!(check.explain(), None);
+        let text = httparse::Header { name: ERROR_FIELD, value: b"SERVER_ERROR out of memory" };
+        check.trailers(&Head { status: 500, fields: &[text] });
+        assert_eq!(check.explain().as_deref(), Some(&b"SERVER_ERROR out of memory"[..]));
+        check.reset();
+        check.head(&Head { status: 500, fields: &[] });
+        check.data(b"ERR ");
+        check.data(b"no");
+        assert_eq!(check.explain().as_deref(), Some(&b"ERR no"[..]));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod canonical;
 mod checks;
 mod commands;
+mod explain;
 mod grpc;
 pub mod proto;
 pub mod reflection;
@@ -29,6 +30,7 @@ use weighbridge_model::record::OperationId;
 pub use canonical::{Canonical, Received};
 use checks::{HttpCheck, PongCheck, Reset};
 use commands::ValueCheck;
+use explain::{FailureLog, Noted};
 pub use grpc::GrpcError;
 use grpc::{CallExpect, GrpcCheck, PongMessageCheck};
 use stream::{Mix, Stream};
@@ -221,13 +223,13 @@ impl Workload {
 }
 
 impl Expect {
-    fn check(&self) -> Box<dyn Reset + Send> {
+    fn check(&self, log: &FailureLog) -> Box<dyn Reset + Send> {
         match self {
-            Self::Pong(size) => Box::new(PongCheck::new(*size)),
-            Self::PongMessage(size) => Box::new(PongMessageCheck::new(*size)),
-            Self::Http(check) => Box::new(HttpCheck::new(check.clone())),
-            Self::Command(check) => Box::new(ValueCheck::new(check.clone())),
-            Self::Grpc(expect) => Box::new(GrpcCheck::new(Arc::clone(expect))),
+            Self::Pong(size) => Box::new(Noted::new(PongCheck::new(*size), log)),
+            Self::PongMessage(size) => Box::new(Noted::new(PongMessageCheck::new(*size), log)),
+            Self::Http(check) => Box::new(Noted::new(HttpCheck::new(check.clone()), log)),
+            Self::Command(check) => Box::new(Noted::new(ValueCheck::new(check.clone()), log)),
+            Self::Grpc(expect) => Box::new(Noted::new(GrpcCheck::new(Arc::clone(expect)), log)),
         }
     }
 }

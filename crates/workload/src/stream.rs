@@ -2,11 +2,13 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use weighbridge_load::failures::Failures;
 use weighbridge_load::request::Rendered;
 use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
 
 use crate::Expect;
 use crate::checks::Reset;
+use crate::explain::FailureLog;
 
 /// Shares of kinds of request, as rising thresholds in (0, 1].
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +46,8 @@ pub(crate) struct Stream {
     random: ChaCha8Rng,
     /// Per slot the kind outstanding and, per kind, its check: made once, so that nothing is allocated later.
     slots: Vec<Slot>,
+    /// What the checks note.
+    failures: FailureLog,
 }
 
 struct Slot {
@@ -53,18 +57,26 @@ struct Slot {
 
 impl Stream {
     pub fn new(rendered: Vec<Rendered>, expects: Vec<Expect>, mix: Mix) -> Self {
-        Self { rendered, expects, mix, random: ChaCha8Rng::seed_from_u64(0), slots: Vec::new() }
+        Self {
+            rendered,
+            expects,
+            mix,
+            random: ChaCha8Rng::seed_from_u64(0),
+            slots: Vec::new(),
+            failures: FailureLog::default(),
+        }
     }
 }
 
 impl Sessions for Stream {
     fn prepare(&mut self, slots: u32) {
-        let checks = || self.expects.iter().map(Expect::check).collect();
+        let checks = || self.expects.iter().map(|expect| expect.check(&self.failures)).collect();
         self.slots = (0..slots).map(|_| Slot { kind: 0, checks: checks() }).collect();
     }
 
     fn rewind(&mut self, substream: u64) {
         self.random = ChaCha8Rng::seed_from_u64(substream);
+        self.failures.take();
     }
 
     fn open(&mut self, slot: u32) -> RequestId {
@@ -86,5 +98,9 @@ impl Sessions for Stream {
     fn check(&mut self, slot: u32) -> &mut dyn Check {
         let slot = &mut self.slots[slot as usize];
         slot.checks[slot.kind].as_mut()
+    }
+
+    fn take_failures(&mut self) -> Failures {
+        self.failures.take()
     }
 }

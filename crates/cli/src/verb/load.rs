@@ -3,28 +3,31 @@
 mod target;
 
 use anyhow::{Context, bail};
+use weighbridge_conductor::failures::FailureText;
 use weighbridge_conductor::run::{REMOTE_RATE, is_public};
 use weighbridge_conductor::shape::Shape;
-use weighbridge_conductor::single::{self, Ending, Single};
+use weighbridge_conductor::single::{self, Ending, Single, SingleRecord};
 use weighbridge_conductor::words;
 use weighbridge_judge::gate::{GateOutcome, judge_single};
+use weighbridge_judge::messages::{MessageTimes, messages};
 use weighbridge_judge::single as judged;
-use weighbridge_load::generator::Progress as LoadProgress;
+use weighbridge_load::generator::{Progress as LoadProgress, Waiting};
 use weighbridge_load::window::Stop;
 use weighbridge_model::experiment::{
-    Experiment, Flow, Hooks, LoadModel, PlanRules, Point, Profile, Target, TlsSpec, TlsVersion, Url, Variant,
-    WorkloadSpec,
+    Experiment, Flow, Hooks, LoadModel, PlanRules, Point, Profile, Scheme, Target, TlsSpec, TlsVersion, Url,
+    Variant, WorkloadSpec, typed_schemes,
 };
 use weighbridge_model::gate::{Bound, Gate, Subject};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
+use weighbridge_model::record::MessageBasis;
 use weighbridge_model::summary::{PointLabel, Quantity, Validity};
 use weighbridge_report::load::{
-    Handshakes, LoadModel as ShownModel, LoadSummary, Operation, Times, withheld,
+    Failure, Handshakes, LoadModel as ShownModel, LoadSummary, Messages, Operation, Times, withheld,
 };
 
 use super::shape::load_spec;
 use super::support::{Destination, gates, options};
-use crate::args::{Load, TlsFlags};
+use crate::args::{Load, TlsFlags, Wait};
 use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::signals;
@@ -86,12 +89,10 @@ fn one(
         protocol: asked.protocol_of(url),
         workload,
         load,
-        stop: match arguments.requests {
-            Some(count) => Stop::Count(count),
-            None => Stop::Time(arguments.duration.or(shape.own_end()).unwrap_or(DURATION)),
-        },
+        stop: stop(arguments, &shape),
         shape,
         threads: arguments.threads,
+        waiting: waiting(arguments.wait),
         seed: arguments.seed,
         control: signals::install().control(),
     };
@@ -106,7 +107,7 @@ fn one(
             .warning("stopped in the middle, so the load was begun anew; these figures are of the last time");
     }
     let figures = judged::single(&record.windows, &record.tallies, record.sharing.as_deref());
-    let mut summary = shown(&single, &figures);
+    let mut summary = shown(&single, &record, &figures);
     // What was measured until then is shown, and says itself that it is not what was asked for.
     let cut = match (record.ending, &record.trouble) {
         (Ending::Interrupted, _) => {
@@ -122,6 +123,23 @@ fn one(
     match cut {
         Some(cut) => bail!("{cut}"),
         None => Ok(exit),
+    }
+}
+
+/// When one URL has been loaded enough.
+fn stop(arguments: &Load, shape: &Shape) -> Stop {
+    match arguments.requests {
+        Some(count) => Stop::Count(count),
+        None => Stop::Time(arguments.duration.or(shape.own_end()).unwrap_or(DURATION)),
+    }
+}
+
+/// How one URL is waited for.
+fn waiting(asked: Option<Wait>) -> Waiting {
+    match asked {
+        Some(Wait::Asleep) => Waiting::Asleep,
+        None | Some(Wait::Brief) => Waiting::AwakeIfBrief,
+        Some(Wait::Awake) => Waiting::Awake,
     }
 }
 
@@ -195,7 +213,9 @@ fn shown_model(single: &Single, figures: &judged::Single) -> ShownModel {
 }
 
 /// The figures in the form that is printed.
-fn shown(single: &Single, figures: &judged::Single) -> LoadSummary {
+fn shown(single: &Single, record: &SingleRecord, figures: &judged::Single) -> LoadSummary {
+    let messages = messages(&record.tallies, &single.workload.streams(), figures.took);
+    let said = |FailureText { text, count }: &FailureText| Failure { text: text.clone(), count: *count };
     let names = single.workload.operations();
     let operation = |of: &judged::OperationTimes| Operation {
         name: names.get(of.operation.index()).cloned().unwrap_or_default(),
@@ -211,10 +231,13 @@ fn shown(single: &Single, figures: &judged::Single) -> LoadSummary {
         requests: figures.requests,
         errors: figures.errors.total(),
         errors_by_kind: figures.errors,
+        failures: record.failures.iter().map(said).collect(),
+        failures_unlisted: record.failures_unlisted,
         not_sent: figures.not_sent,
         took: figures.took,
         connections: single.load.connections,
         threads: single.threads,
+        wait: single.waiting.name(),
         connects: figures.connects,
         handshakes: figures.handshakes.iter().map(shown_handshakes).collect(),
         load: shown_model(single, figures),
@@ -224,6 +247,7 @@ fn shown(single: &Single, figures: &judged::Single) -> LoadSummary {
         response: shown_times(&figures.response),
         service: shown_times(&figures.service),
         operations: figures.operations.iter().map(operation).collect(),
+        messages: shown_messages(single, &messages),
         sent: figures.traffic.sent,
         received: figures.traffic.received,
         kernel_timestamps: figures.stamps.clone(),
@@ -231,6 +255,25 @@ fn shown(single: &Single, figures: &judged::Single) -> LoadSummary {
         validity: figures.validity,
         reasons: figures.reasons.clone(),
     }
+}
+
+/// Messages under names of their own; where the client alone streams, the call has none for them.
+fn shown_messages(single: &Single, messages: &[MessageTimes]) -> Vec<Messages> {
+    let names = single.workload.operations();
+    let shown = |of: &MessageTimes| {
+        let name = names.get(of.operation.index()).cloned().unwrap_or_default();
+        Messages {
+            name: match of.basis {
+                MessageBasis::BetweenReplies => name,
+                MessageBasis::ShareOfCall => format!("{name} message sent"),
+            },
+            basis: of.basis,
+            count: of.count,
+            throughput: of.throughput,
+            time: shown_times(&of.times),
+        }
+    };
+    messages.iter().map(shown).collect()
 }
 
 fn shown_times(times: &judged::Times) -> Times {
@@ -271,7 +314,8 @@ fn tls_spec(flags: &TlsFlags, url: &Url) -> anyhow::Result<Option<TlsSpec>> {
     if !url.scheme.is_secured() {
         if given != TlsSpec::default() {
             bail!(
-                "`{url}` is plain text, so TLS options have no use; write `https://` (or `rediss://`), or leave them out"
+                "`{url}` is plain text, so TLS options have no use; write {}, or leave them out",
+                typed_schemes(Scheme::is_secured)
             );
         }
         return Ok(None);
@@ -297,6 +341,11 @@ fn several(
     }
     if arguments.requests.is_some() {
         bail!("several URLs are weighed for a time; use `--duration` instead of `--requests`");
+    }
+    if arguments.wait.is_some_and(|wait| wait != Wait::Asleep) {
+        bail!(
+            "several URLs are always waited for asleep, or a fast one would be favoured; leave `--wait` out"
+        );
     }
     let workload = asked.workload(arguments, connect_to.as_ref(), arguments.timeout)?;
     let experiment = experiment(arguments, asked, workload, gates)?;
@@ -369,6 +418,16 @@ mod tests {
             names(&[url.clone(), url.clone(), url]),
             ["http://h:1/", "http://h:1/ #2", "http://h:1/ #3"]
         );
+    }
+
+    #[test]
+    fn every_way_to_wait_has_the_name_that_it_is_shown_by() {
+        use clap::ValueEnum;
+        for wait in Wait::value_variants() {
+            let typed = wait.to_possible_value().unwrap();
+            assert_eq!(typed.get_name(), waiting(Some(*wait)).name());
+        }
+        assert_eq!(waiting(None), Waiting::AwakeIfBrief);
     }
 
     #[test]

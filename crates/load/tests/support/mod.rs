@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use weighbridge_load::codec::Head;
-use weighbridge_load::dial::TcpDial;
+use weighbridge_load::dial::SocketDial;
 use weighbridge_load::generator::{Generator, Options, WindowReport, WindowSpec};
 use weighbridge_load::request::{Framing, Rendered, Request};
 use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
@@ -263,7 +263,7 @@ pub fn generator(address: SocketAddr, settings: Settings, sessions: Fixed) -> Ge
 
 /// The same of any framing.
 pub fn generator_of(framing: Framing, address: SocketAddr, settings: Settings, sessions: Fixed) -> Generator {
-    let dial = Box::new(TcpDial::to(VARIANT, vec![address]));
+    let dial = Box::new(SocketDial::to(VARIANT, vec![address]));
     let mut generator = Generator::new(dial, Options::default()).expect("a generator");
     generator.attach(VARIANT, settings, framing, Box::new(sessions));
     generator

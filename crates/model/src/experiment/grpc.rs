@@ -13,6 +13,7 @@ use toml::{Table, Value as Toml};
 use super::node::{ExperimentError, Node, Reader, Value, suggestion};
 use super::{Equality, WorkloadSpec, read, write};
 use crate::quantity::Nanoseconds;
+use crate::record::OperationId;
 use crate::summary::PointLabel;
 
 /// Where the descriptors of messages and methods come from.
@@ -92,6 +93,34 @@ pub struct CallCheck {
     pub messages: Option<u64>,
     /// JSON pointers (RFC 6901) with the values found there: in the message, or in the list of a stream's messages.
     pub json: Vec<(String, Json)>,
+}
+
+/// A call with a stream in either direction, by its operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallStream {
+    /// The call.
+    pub operation: OperationId,
+    /// The operation of its reply's messages, where the reply is a stream.
+    pub replies: Option<OperationId>,
+    /// Messages that each call sends.
+    pub sent: u64,
+}
+
+impl CallStream {
+    /// Those of the calls that have a stream.
+    pub(super) fn of(calls: &[CallSpec]) -> Vec<Self> {
+        let mut operation = 0;
+        let mut streams = Vec::new();
+        for call in calls {
+            let replies = call.message_operation().map(|_| OperationId(operation + 1));
+            if call.kind.is_some_and(|kind| kind != CallKind::Unary) {
+                let sent = call.messages.len() as u64;
+                streams.push(Self { operation: OperationId(operation), replies, sent });
+            }
+            operation += 1 + u16::from(replies.is_some());
+        }
+        streams
+    }
 }
 
 /// A status of gRPC, 0 to 16.

@@ -13,6 +13,7 @@ mod read;
 mod shape;
 mod spell;
 mod tls;
+mod typed;
 mod write;
 
 use std::num::NonZeroU32;
@@ -28,7 +29,8 @@ use crate::summary::{PointLabel, Quantity};
 
 pub use commands::{CommandCheck, CommandSpec, Presence, RespSetup, RespVersion, ValueSpec, split_words};
 pub use grpc::{
-    CallCheck, CallKind, CallSpec, DescriptorSource, GrpcStatus, MessageSending, Side, parse_method,
+    CallCheck, CallKind, CallSpec, CallStream, DescriptorSource, GrpcStatus, MessageSending, Side,
+    parse_method,
 };
 pub use load::speed;
 pub use node::{ExperimentError, suggestion};
@@ -38,6 +40,7 @@ pub use shape::{
 };
 pub use spell::ShapeError;
 pub use tls::{TlsSpec, TlsVersion};
+pub use typed::{TypedUrl, typed_schemes};
 
 /// An experiment, checked. The first variant is the baseline; every point has the same variants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -302,6 +305,11 @@ impl Scheme {
     /// Every scheme.
     pub const ALL: [Self; 5] = [Self::Http, Self::Https, Self::Memcached, Self::Redis, Self::Rediss];
 
+    /// The scheme of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scheme| scheme.name() == name)
+    }
+
     /// What stands before `://`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -427,6 +435,14 @@ impl WorkloadSpec {
             Self::Grpc { calls, .. } => calls.iter().flat_map(CallSpec::operations).collect(),
         }
     }
+
+    /// The calls with a stream in either direction, in order; none before their kinds are known.
+    pub fn streams(&self) -> Vec<CallStream> {
+        match self {
+            Self::Grpc { calls, .. } => CallStream::of(calls),
+            Self::Pingpong { .. } | Self::Http { .. } | Self::Commands { .. } => Vec::new(),
+        }
+    }
 }
 
 impl Protocol {
@@ -449,13 +465,17 @@ impl Url {
     /// Reads `http://host[:port][/path]`, `https://…`, `memcached://host[:port]`, `redis://host[:port][/database]` or
     /// `rediss://…`; the host may be an IPv6 address in brackets, and without a scheme it is `http`.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let (scheme, rest) = match text.split_once("://") {
+        match text.split_once("://") {
             Some((name, rest)) => {
-                let known = Scheme::ALL.into_iter().find(|scheme| scheme.name() == name);
-                (known.ok_or_else(|| unknown_scheme(text, name))?, rest)
+                let scheme = Scheme::named(name).ok_or_else(|| typed::unknown_scheme(text, name))?;
+                Self::read(text, scheme, rest)
             }
-            None => (Scheme::Http, text),
-        };
+            None => Self::read(text, Scheme::Http, text),
+        }
+    }
+
+    /// Reads what stands behind the scheme of `text`.
+    fn read(text: &str, scheme: Scheme, rest: &str) -> Result<Self, String> {
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
         let path = path.split('#').next().unwrap_or_default();
@@ -477,11 +497,6 @@ impl Url {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         if self.port == self.scheme.port() { host } else { format!("{host}:{}", self.port) }
     }
-}
-
-fn unknown_scheme(text: &str, name: &str) -> String {
-    let known: Vec<_> = Scheme::ALL.iter().map(|scheme| format!("`{}://`", scheme.name())).collect();
-    format!("`{text}`: scheme `{name}` is not supported; use {}", known.join(" or "))
 }
 
 /// Whether an address of that scheme may have that path.

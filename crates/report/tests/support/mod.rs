@@ -11,7 +11,7 @@ use weighbridge_model::summary::{
     SCHEMA_VERSION, Severity, Summary, Validity, VariantSummary, Verdict, WindowPoint,
 };
 use weighbridge_report::HowToRepeat;
-use weighbridge_report::load::{Handshakes, LoadModel, LoadSummary, Times, withheld};
+use weighbridge_report::load::{Failure, Handshakes, LoadModel, LoadSummary, Times, withheld};
 
 const SIZES: [&str; 2] = ["64 B", "64 KiB"];
 
@@ -388,10 +388,16 @@ pub fn load() -> LoadSummary {
         requests: 10_000,
         errors: 12,
         errors_by_kind: ErrorCounts { status: 12, ..ErrorCounts::default() },
+        failures: vec![
+            Failure { text: "503 Service Unavailable".into(), count: 9 },
+            Failure { text: "429 Too Many Requests".into(), count: 2 },
+        ],
+        failures_unlisted: 1,
         not_sent: 0,
         took: Nanoseconds::from_millis(2_004),
         connections: 16,
         threads: 1,
+        wait: "brief",
         connects: 17,
         handshakes: vec![
             Handshakes {
@@ -416,6 +422,7 @@ pub fn load() -> LoadSummary {
         think: None,
         churn: None,
         operations: Vec::new(),
+        messages: Vec::new(),
         throughput: PerSecond::new(4_984.0).unwrap(),
         response: times(0.0),
         service: times(-3.0),
@@ -455,6 +462,8 @@ pub fn load_valid() -> LoadSummary {
     LoadSummary {
         errors: 0,
         errors_by_kind: ErrorCounts::default(),
+        failures: Vec::new(),
+        failures_unlisted: 0,
         connects: 16,
         handshakes: Vec::new(),
         kernel_timestamps: None,

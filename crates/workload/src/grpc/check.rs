@@ -3,6 +3,7 @@
 //! A status other than the wanted one is an error of kind `status`. A reply that is not gRPC, or ends without a
 //! status, breaks the protocol: kind `protocol`. Anything else that does not hold is of kind `check`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use prost_reflect::{DynamicMessage, MessageDescriptor, SerializeOptions};
@@ -13,18 +14,22 @@ use weighbridge_model::experiment::{CallCheck, CallKind, GrpcStatus, Side};
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
+use super::message_text;
 use crate::checks::{Body, Reset, same_json};
+use crate::explain::{Explain, Words, status_line};
 
 /// Most bytes of messages kept for a JSON check; a longer reply fails it.
 const KEPT: usize = 16 << 20;
 
 /// What every reply has, whatever its messages hold.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Envelope {
     http_status: u16,
     content_type: ContentType,
     status: Option<Result<u8, Unreadable>>,
     messages: u64,
+    /// The server's words beside a status other than OK, percent-encoded.
+    words: Words,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,6 +44,12 @@ enum ContentType {
 struct Unreadable;
 
 impl Envelope {
+    fn reset(&mut self) {
+        let mut words = std::mem::take(&mut self.words);
+        words.clear();
+        *self = Self { words, ..Self::default() };
+    }
+
     fn head(&mut self, head: &Head<'_>) {
         self.http_status = head.status;
         // `application/grpc`, `application/grpc+proto`, with or without parameters.
@@ -53,6 +64,9 @@ impl Envelope {
         if let Some(value) = fields.field("grpc-status") {
             let number = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
             self.status = Some(number.ok_or(Unreadable));
+            if number != Some(GrpcStatus::OK.number()) {
+                self.words.push(fields.field("grpc-message").unwrap_or_default());
+            }
         }
     }
 
@@ -64,6 +78,23 @@ impl Envelope {
             (200, _, _) => Err(ErrorKind::Protocol),
             _ => Err(ErrorKind::Status),
         }
+    }
+
+    /// The status that is not the wanted one, with the server's words.
+    fn explain(&self, want: GrpcStatus) -> Option<Cow<'_, [u8]>> {
+        let text = match (self.http_status, self.content_type, self.status) {
+            (200, ContentType::Grpc, Some(Ok(status))) if status != want.number() => {
+                let name = GrpcStatus::from_number(u64::from(status));
+                let name = name.map_or_else(|| status.to_string(), |status| status.to_string());
+                match message_text(&String::from_utf8_lossy(self.words.bytes())) {
+                    message if message.is_empty() => name,
+                    message => format!("{name}: {message}"),
+                }
+            }
+            (200, ..) => return None,
+            (status, ..) => format!("HTTP {}", status_line(status)),
+        };
+        Some(text.into_bytes().into())
     }
 }
 
@@ -118,7 +149,7 @@ impl PongMessageCheck {
 
 impl Reset for PongMessageCheck {
     fn reset(&mut self) {
-        self.envelope = Envelope::default();
+        self.envelope.reset();
         self.part = Part::Tag;
         self.body.reset();
     }
@@ -154,6 +185,12 @@ impl Check for PongMessageCheck {
             let right = self.envelope.messages == 1 && self.part == Part::Body && self.body.is_whole();
             if right { Ok(()) } else { Err(ErrorKind::Check) }
         }))
+    }
+}
+
+impl Explain for PongMessageCheck {
+    fn explain(&self) -> Option<Cow<'_, [u8]>> {
+        self.envelope.explain(GrpcStatus::OK)
     }
 }
 
@@ -243,7 +280,7 @@ impl GrpcCheck {
 
 impl Reset for GrpcCheck {
     fn reset(&mut self) {
-        self.envelope = Envelope::default();
+        self.envelope.reset();
         self.seen = 0;
         self.bytes.clear();
         self.ends.clear();
@@ -275,5 +312,11 @@ impl Check for GrpcCheck {
 
     fn done(&mut self) -> Outcome {
         outcome(self.envelope.judge(self.expect.status()).and_then(|()| self.content()))
+    }
+}
+
+impl Explain for GrpcCheck {
+    fn explain(&self) -> Option<Cow<'_, [u8]>> {
+        self.envelope.explain(self.expect.status())
     }
 }

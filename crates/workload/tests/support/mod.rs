@@ -17,6 +17,7 @@ use tokio_stream::{Stream, StreamExt as _};
 use tonic::body::Body;
 use tonic::codegen::http;
 use tonic::server::{Grpc, NamedService};
+use tonic::transport::{Identity, ServerTlsConfig};
 use tonic::{Request, Response, Status, Streaming};
 use tonic_prost::ProstCodec;
 use tower::{Service, service_fn};
@@ -70,6 +71,16 @@ pub struct Server {
 
 impl Server {
     pub fn start(reflects: Reflects) -> Self {
+        Self::serve(reflects, None)
+    }
+
+    /// The same over TLS, with a chain of certificates and a key in PEM.
+    #[allow(dead_code)] // each story uses its own
+    pub fn secured(reflects: Reflects, chain: &[u8], key: &[u8]) -> Self {
+        Self::serve(reflects, Some(ServerTlsConfig::new().identity(Identity::from_pem(chain, key))))
+    }
+
+    fn serve(reflects: Reflects, tls: Option<ServerTlsConfig>) -> Self {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         listener.set_nonblocking(true).expect("non-blocking");
@@ -79,9 +90,12 @@ impl Server {
                 tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async move {
                 let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-                let routes = routes(reflects);
-                let serve = tonic::transport::Server::builder()
-                    .add_routes(routes)
+                let mut builder = tonic::transport::Server::builder();
+                if let Some(tls) = tls {
+                    builder = builder.tls_config(tls).expect("a certificate and its key");
+                }
+                let serve = builder
+                    .add_routes(routes(reflects))
                     .serve_with_incoming(TcpListenerStream::new(listener));
                 // Cut off rather than drained: clients may still be connected.
                 tokio::select! {

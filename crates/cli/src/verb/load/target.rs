@@ -9,7 +9,7 @@ use serde_json::Value;
 use weighbridge_conductor::described::describe;
 use weighbridge_model::experiment::{
     CallSpec, CommandSpec, DescriptorSource, Equality, MessageSending, Protocol, ReplyCheck, RequestSpec,
-    RespSetup, RespVersion, Scheme, Url, WorkloadSpec, parse_method,
+    RespSetup, RespVersion, Scheme, TypedUrl, Url, WorkloadSpec, parse_method, typed_schemes,
 };
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_workload::proto;
@@ -33,16 +33,14 @@ impl Target {
         let mut method =
             arguments.grpc.call.as_deref().map(parse_method).transpose().map_err(anyhow::Error::msg)?;
         let mut urls = Vec::new();
+        let mut over_grpc = method.is_some();
         for text in &arguments.urls {
-            let web = match text.split_once("://") {
-                Some(("grpc", rest)) => format!("http://{rest}"),
-                Some(("grpcs", rest)) => format!("https://{rest}"),
-                _ => {
-                    urls.push(Url::parse(text).map_err(anyhow::Error::msg)?);
-                    continue;
-                }
-            };
-            let mut url = Url::parse(&web).map_err(anyhow::Error::msg)?;
+            let TypedUrl { mut url, protocol } = TypedUrl::parse(text).map_err(anyhow::Error::msg)?;
+            if protocol != Some(Protocol::Grpc) {
+                urls.push(url);
+                continue;
+            }
+            over_grpc = true;
             if url.path != "/" {
                 let named = parse_method(&url.path).map_err(anyhow::Error::msg)?;
                 match &method {
@@ -55,7 +53,6 @@ impl Target {
             url.path = "/".to_owned();
             urls.push(url);
         }
-        let over_grpc = method.is_some() || arguments.urls.iter().any(|url| url.starts_with("grpc"));
         let protocol = match (over_grpc, arguments.http2) {
             (true, _) => Protocol::Grpc,
             (false, true) => Protocol::Http2Json,
@@ -153,7 +150,11 @@ fn call(method: &str, arguments: &Load) -> anyhow::Result<CallSpec> {
 
 /// Whether requests to it are HTTP's.
 fn is_web(url: &Url) -> bool {
-    matches!(url.scheme, Scheme::Http | Scheme::Https)
+    carries_http(url.scheme)
+}
+
+fn carries_http(scheme: Scheme) -> bool {
+    scheme.carries(Protocol::Http1Json)
 }
 
 /// `name: value`.
@@ -167,7 +168,8 @@ fn pair(what: &str, text: &str) -> anyhow::Result<(String, String)> {
 fn plain(arguments: &Load, urls: &[Url]) -> anyhow::Result<WorkloadSpec> {
     if urls.iter().all(is_web) {
         if !arguments.commands.is_empty() {
-            bail!("`--command` belongs to `redis://` and `memcached://`; HTTP takes `--method` and `--body`");
+            let schemes = typed_schemes(|scheme| !carries_http(scheme));
+            bail!("`--command` belongs to {schemes}; HTTP takes `--method` and `--body`");
         }
         return http(arguments);
     }

@@ -1,0 +1,202 @@
+//! What peers said of failed requests, fit to be shown: secrets redacted, control characters escaped, cut.
+//!
+//! Secrets are found as everywhere: by names. What the user gave under a secret name is hidden wherever a peer repeats it,
+//! and so is the value in a peer's own `name=value` or `name:value`. Nothing else is guessed.
+
+use weighbridge_load::failures::{Failures, LONGEST};
+use weighbridge_model::experiment::WorkloadSpec;
+use weighbridge_store::redact::{is_secret, redacted};
+
+/// Longest text that is shown, in bytes.
+pub const SHOWN: usize = 120;
+
+/// Shortest word of a secret that is looked for by itself: the scheme before a token is no secret.
+const WORD: usize = 4;
+
+/// A peer's words and how often it said them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailureText {
+    /// At most [`SHOWN`] bytes, without control characters.
+    pub text: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// The texts, the most frequent first. Those that only differed in what is not shown are one.
+pub fn shown(failures: &Failures, secrets: &[String]) -> Vec<FailureText> {
+    let mut shown: Vec<FailureText> = Vec::new();
+    for failure in failures.texts() {
+        let text = harmless(&failure.text, secrets);
+        match shown.iter_mut().find(|other| other.text == text) {
+            Some(other) => other.count += failure.count,
+            None => shown.push(FailureText { text, count: failure.count }),
+        }
+    }
+    shown.sort_by_key(|failure| std::cmp::Reverse(failure.count));
+    shown
+}
+
+/// What the workload was given under secret names or from the environment, in whole and word by word.
+pub fn secrets(workload: &WorkloadSpec, environment: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut add = |name: &str, value: &str| match value.strip_prefix("env:") {
+        Some(variable) => found.extend(environment(variable)),
+        None if is_secret(name) => found.push(value.to_owned()),
+        None => {}
+    };
+    match workload {
+        WorkloadSpec::Http { requests, .. } => {
+            requests.iter().flat_map(|request| &request.headers).for_each(|(name, value)| add(name, value));
+        }
+        WorkloadSpec::Grpc { calls, .. } => {
+            calls.iter().flat_map(|call| &call.metadata).for_each(|(name, value)| add(name, value));
+        }
+        WorkloadSpec::Commands { setup, .. } => {
+            setup.password.iter().for_each(|password| add("password", password));
+        }
+        WorkloadSpec::Pingpong { .. } => {}
+    }
+    // `Bearer abc` may come back as `abc`.
+    let words: Vec<String> =
+        found.iter().flat_map(|secret| secret.split_whitespace().skip(1)).map(str::to_owned).collect();
+    found.extend(words.into_iter().filter(|word| word.len() >= WORD));
+    found.retain(|secret| !secret.is_empty());
+    // What holds another one goes first.
+    found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    found.dedup();
+    found
+}
+
+/// A peer's bytes as text that can be shown.
+fn harmless(bytes: &[u8], secrets: &[String]) -> String {
+    let mut text = String::from_utf8_lossy(bytes).into_owned();
+    for secret in secrets {
+        text = text.replace(secret.as_str(), &redacted(secret));
+        if bytes.len() == LONGEST {
+            hide_beginning(&mut text, secret);
+        }
+    }
+    let text = words(&text);
+    if text.is_empty() { "(no text)".to_owned() } else { cut(&escaped(&text)) }
+}
+
+/// Hides the beginning of a secret that was cut off at the end of the text.
+fn hide_beginning(text: &mut String, secret: &str) {
+    let ends = secret.char_indices().map(|(at, _)| at).skip(1);
+    if let Some(end) = ends.filter(|end| text.ends_with(&secret[..*end])).last() {
+        text.truncate(text.len() - end);
+        text.push_str(&redacted(secret));
+    }
+}
+
+/// The text with the values of secret names in it redacted: `token=abc`, `"password":"abc"`.
+fn words(text: &str) -> String {
+    let word = |word: &str| match word.split_once(['=', ':']) {
+        // What is redacted already has a blank in it, and would be torn apart.
+        Some((name, value)) if !value.is_empty() && !value.starts_with('<') && is_secret(name) => {
+            format!("{name}{}{}", &word[name.len()..=name.len()], redacted(value))
+        }
+        _ => word.to_owned(),
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// The text with every character that is not printable as its code; a terminal shows it as it stands.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '"' | '\'' | '\\' => out.push(c),
+            c => out.extend(c.escape_debug()),
+        }
+    }
+    out
+}
+
+/// The text, cut at [`SHOWN`] bytes.
+fn cut(text: &str) -> String {
+    if text.len() <= SHOWN {
+        return text.to_owned();
+    }
+    const MARK: char = '…';
+    let most = SHOWN - MARK.len_utf8();
+    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}{MARK}", &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weighbridge_model::experiment::{CallSpec, DescriptorSource, Equality, RespSetup};
+
+    // First 8 digits of `printf swordfish | sha256sum`.
+    const HIDDEN: &str = "<redacted sha256:b9f195c5>";
+
+    fn of(text: &[u8], secrets: &[&str]) -> String {
+        let secrets: Vec<String> = secrets.iter().map(|secret| (*secret).to_owned()).collect();
+        harmless(text, &secrets)
+    }
+
+    #[test]
+    fn control_characters_and_broken_text_are_shown_and_do_nothing() {
+        assert_eq!(of(b"ERR \x1b[2J\x07\r\nx \x9b31m", &[]), "ERR \\u{1b}[2J\\u{7}\\r\\nx \u{fffd}31m");
+        assert_eq!(
+            of("a\u{202e}b \u{2066}c \u{9b}d 'e' é".as_bytes(), &[]),
+            "a\\u{202e}b \\u{2066}c \\u{9b}d 'e' é"
+        );
+        assert_eq!(of(b"", &[]), "(no text)");
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters_whatever_escaping_made_of_it() {
+        for text in ["x".repeat(256), "é".repeat(128), "\u{1b}".repeat(256), "a\u{1b}é".repeat(60)] {
+            let shown = of(text.as_bytes(), &[]);
+            assert!(shown.len() <= SHOWN && shown.len() > SHOWN - 12, "{} {shown}", shown.len());
+            assert!(shown.ends_with('…') && shown.chars().all(|c| !c.is_control()), "{shown}");
+        }
+        assert_eq!(of("x".repeat(SHOWN).as_bytes(), &[]), "x".repeat(SHOWN));
+    }
+
+    #[test]
+    fn secrets_are_hidden_wherever_a_peer_repeats_them() {
+        assert_eq!(of(b"no user swordfish here", &["swordfish"]), format!("no user {HIDDEN} here"));
+        assert_eq!(of(b"wrong token=swordfish, try again", &[]).find("swordfish"), None);
+        assert_eq!(of(b"{\"password\":\"swordfish\"}", &[]).find("swordfish"), None);
+        assert_eq!(of(b"the token: expired", &[]), "the token: expired");
+        assert_eq!(of(b"token=swordfish", &[]), format!("token={HIDDEN}"));
+        assert_eq!(of(b"token=swordfish", &["swordfish"]), format!("token={HIDDEN}"));
+        // Cut where nobody sees the rest.
+        let long = [&[b'x'; LONGEST - 5][..], b"sword"].concat();
+        assert_eq!(of(&long, &["swordfish"]).find("sword"), None);
+        let near = [&[b'x'; 100][..], &[b'y'; 300][..]].concat();
+        let secret = "y".repeat(300);
+        assert!(!of(&near[..LONGEST], &[&secret]).contains("yy"));
+    }
+
+    #[test]
+    fn secrets_are_what_was_given_under_secret_names_or_from_the_environment() {
+        let mut call = CallSpec::new("a.B/C");
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        call.metadata =
+            vec![pair("authorization", "Bearer abcdef"), pair("x-id", "17"), pair("x-env", "env:ID")];
+        let source = DescriptorSource::Reflection;
+        let spec = WorkloadSpec::Grpc { source, calls: vec![call], equal: Equality::Status };
+        let environment = |name: &str| (name == "ID").then(|| "swordfish".to_owned());
+        assert_eq!(secrets(&spec, &environment), ["Bearer abcdef", "swordfish", "abcdef"]);
+        let setup = RespSetup { password: Some("pass".to_owned()), ..RespSetup::default() };
+        let spec = WorkloadSpec::Commands { commands: Vec::new(), equal: Equality::Status, setup };
+        assert_eq!(secrets(&spec, &environment), ["pass"]);
+    }
+
+    #[test]
+    fn texts_come_by_their_number() {
+        let mut failures = Failures::default();
+        for (text, count) in [("rare", 1), ("often", 3), ("secret 1", 2)] {
+            (0..count).for_each(|_| failures.note(text.as_bytes()));
+        }
+        let shown = shown(&failures, &["1".to_owned()]);
+        let told: Vec<(&str, u64)> = shown.iter().map(|f| (f.text.as_str(), f.count)).collect();
+        assert_eq!(told[0], ("often", 3));
+        assert!(told[1].0.starts_with("secret <redacted") && told[2] == ("rare", 1), "{told:?}");
+    }
+}

@@ -1,0 +1,91 @@
+//! What peers said of requests that failed: the first few distinct texts, and how often each was said.
+//!
+//! Texts are foreign bytes, kept as they came and cut; whoever shows them makes them harmless. However many texts a hostile
+//! peer invents, no more memory is taken than [`DISTINCT`] of [`LONGEST`] bytes; the rest is a number.
+
+/// Most distinct texts that are kept.
+pub const DISTINCT: usize = 5;
+
+/// Most bytes of a text that are kept. More than anyone shows, so that what must not be shown is recognised whole.
+pub const LONGEST: usize = 256;
+
+/// A text and how often it was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The peer's bytes, at most [`LONGEST`].
+    pub text: Box<[u8]>,
+    /// How often.
+    pub count: u64,
+}
+
+/// The texts of failed replies.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failures {
+    texts: Vec<Failure>,
+    unlisted: u64,
+}
+
+impl Failures {
+    /// Counts one failure with that text.
+    pub fn note(&mut self, text: &[u8]) {
+        self.add(&text[..text.len().min(LONGEST)], 1);
+    }
+
+    /// Adds what others counted.
+    pub fn merge(&mut self, other: &Self) {
+        other.texts.iter().for_each(|failure| self.add(&failure.text, failure.count));
+        self.unlisted += other.unlisted;
+    }
+
+    /// The texts in the order in which they were first said.
+    pub fn texts(&self) -> &[Failure] {
+        &self.texts
+    }
+
+    /// Failures with a text that is not among [`texts`](Self::texts).
+    pub fn unlisted(&self) -> u64 {
+        self.unlisted
+    }
+
+    fn add(&mut self, text: &[u8], count: u64) {
+        match self.texts.iter().position(|failure| *failure.text == *text) {
+            Some(at) => self.texts[at].count += count,
+            None if self.texts.len() < DISTINCT => self.texts.push(Failure { text: text.into(), count }),
+            None => self.unlisted += count,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_texts_are_kept_and_the_others_counted() {
+        let mut failures = Failures::default();
+        for k in 0..100_000u32 {
+            failures.note(format!("error {} {}", k % 50_000, "x".repeat(1000)).as_bytes());
+        }
+        let counts: Vec<u64> = failures.texts().iter().map(|failure| failure.count).collect();
+        assert_eq!((counts, failures.unlisted()), (vec![2; DISTINCT], 100_000 - 2 * DISTINCT as u64));
+        assert!(failures.texts().iter().all(|failure| failure.text.len() == LONGEST));
+        assert!(failures.texts()[1].text.starts_with(b"error 1 "));
+    }
+
+    #[test]
+    fn merging_loses_no_failure() {
+        let of = |texts: &[&str]| {
+            let mut failures = Failures::default();
+            texts.iter().for_each(|text| failures.note(text.as_bytes()));
+            failures
+        };
+        let mut all = of(&["a", "b", "a"]);
+        all.merge(&of(&["b", "c", "d", "e", "f", "g"]));
+        assert_eq!(all.texts().iter().map(|failure| failure.count).collect::<Vec<_>>(), [2, 2, 1, 1, 1]);
+        assert_eq!(
+            all.unlisted(),
+            2,
+            "`f`, for which there was no room, and `g`, for which there was none before"
+        );
+    }
+}

@@ -1,0 +1,178 @@
+//! Replies in the order of requests, as HTTP/1.1, memcached and Redis send them: the part of a codec that those share.
+//!
+//! A protocol says what its next bytes mean ([`Ordered::step`]) and keeps its queue of unanswered requests; whatever does
+//! that is a [`Codec`] by what stands here: the loop over received bytes, what a fault does, what the end of a
+//! connection does to requests without a reply. It refuses to know any protocol's bytes, and calls nothing through a pointer.
+
+use std::collections::VecDeque;
+
+use weighbridge_model::quantity::Timestamp;
+use weighbridge_model::record::{ErrorKind, Outcome};
+
+use crate::codec::{Cancel, Codec, Event, Full, In, Out, Sink};
+use crate::request::{Rendered, ReplyShape};
+
+/// What one look at the input led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// Something was consumed; look again.
+    More,
+    /// The rest is not whole yet.
+    Starved,
+    /// The bytes break the protocol.
+    Fault,
+}
+
+/// A request whose reply is not over.
+#[derive(Debug, Clone, Copy)]
+pub struct Pending {
+    /// Its number in events.
+    pub id: u64,
+    /// What its reply looks like.
+    pub reply: ReplyShape,
+}
+
+/// The requests without a whole reply, the first to be answered first.
+pub type Queue = VecDeque<Pending>;
+
+/// A protocol in which replies come in the order of requests and none can be taken back.
+pub trait Ordered {
+    /// Puts a request at the end of the queue, and what must go before its bytes into `out`.
+    fn begin(&mut self, id: u64, request: &Rendered, out: &mut Out);
+
+    /// Takes the request at the front out of the queue.
+    fn pop(&mut self) -> Option<u64>;
+
+    /// One look at the input: consumes the next piece of a reply and reports it.
+    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress;
+
+    /// Ends the reply under way, if the end of the connection is its proper end.
+    fn end(&mut self, sink: &mut Sink<'_>) {
+        let _ = sink;
+    }
+
+    /// Whether another request may be sent.
+    fn takes_more(&self) -> bool {
+        !self.is_broken()
+    }
+
+    /// Whether nothing more is read from the connection.
+    fn is_broken(&self) -> bool;
+
+    /// Reads nothing more from the connection and empties the queue.
+    fn break_off(&mut self);
+
+    /// Becomes the codec of a new connection, keeping its memory.
+    fn renew(&mut self);
+
+    /// Ends the reply at the front: it is whole.
+    fn answered(&mut self, sink: &mut Sink<'_>) {
+        if let Some(id) = self.pop() {
+            sink(Event::Done(id, Outcome::Ok));
+        }
+    }
+
+    /// Ends every request of the queue: no reply will come.
+    fn cut_short(&mut self, sink: &mut Sink<'_>) {
+        while let Some(id) = self.pop() {
+            sink(Event::Done(id, Outcome::Error(ErrorKind::Reset)));
+        }
+    }
+}
+
+impl<O: Ordered> Codec for O {
+    fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full> {
+        if !self.takes_more() {
+            return Err(Full);
+        }
+        self.begin(id, request, out);
+        out.push(request.bytes());
+        Ok(())
+    }
+
+    fn receive(&mut self, input: &mut In<'_>, _out: &mut Out, sink: &mut Sink<'_>) {
+        if self.is_broken() {
+            return;
+        }
+        loop {
+            match self.step(input, sink) {
+                Progress::More => {}
+                Progress::Starved => return,
+                Progress::Fault => {
+                    self.break_off();
+                    sink(Event::Broken(ErrorKind::Protocol));
+                    return;
+                }
+            }
+        }
+    }
+
+    fn eof(&mut self, sink: &mut Sink<'_>) {
+        self.end(sink);
+        self.cut_short(sink);
+        self.break_off();
+    }
+
+    /// No reply can be taken back (for HTTP: RFC 9112, section 9.3.2).
+    fn cancel(&mut self, _id: u64, _out: &mut Out) -> Cancel {
+        Cancel::Connection
+    }
+
+    fn tick(&mut self, _now: Timestamp, _out: &mut Out, _sink: &mut Sink<'_>) -> Option<Timestamp> {
+        None
+    }
+
+    fn room(&self) -> u32 {
+        if self.takes_more() { u32::MAX } else { 0 }
+    }
+
+    fn reset(&mut self) {
+        self.renew();
+    }
+}
+
+/// Consumes at most `most` of the received bytes, hands them to `tell`, and says how many they were.
+pub fn pass_on(input: &mut In<'_>, most: u64, tell: impl FnOnce(&[u8])) -> u64 {
+    let rest = input.rest();
+    let count = usize::try_from(most).unwrap_or(usize::MAX).min(rest.len());
+    input.consume(count);
+    tell(&rest[..count]);
+    count as u64
+}
+
+/// Consumes the CR LF that must stand here.
+pub fn line_end(input: &mut In<'_>) -> Progress {
+    match input.rest() {
+        [b'\r', b'\n', ..] => {
+            input.consume(2);
+            Progress::More
+        }
+        [] | [b'\r'] => Progress::Starved,
+        _ => Progress::Fault,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_passed_on_as_far_as_they_are_wanted_and_there() {
+        let mut input = In::new(b"abcdef");
+        let mut told = Vec::new();
+        assert_eq!(pass_on(&mut input, 4, |bytes| told.extend_from_slice(bytes)), 4);
+        assert_eq!(pass_on(&mut input, u64::MAX, |bytes| told.extend_from_slice(bytes)), 2);
+        assert_eq!((told.as_slice(), input.rest()), (&b"abcdef"[..], &b""[..]));
+    }
+
+    #[test]
+    fn a_line_end_is_two_bytes_and_nothing_else() {
+        let look = |bytes: &'static [u8]| {
+            let mut input = In::new(bytes);
+            (line_end(&mut input), input.consumed())
+        };
+        assert_eq!(look(b"\r\nx"), (Progress::More, 2));
+        assert_eq!((look(b""), look(b"\r")), ((Progress::Starved, 0), (Progress::Starved, 0)));
+        assert_eq!((look(b"\n"), look(b"\rx")), ((Progress::Fault, 0), (Progress::Fault, 0)));
+    }
+}

@@ -1,0 +1,105 @@
+//! Addresses as they are typed at a command line: the schemes of experiment files, and those that name a protocol by
+//! themselves (`grpc://`), for which a file has a key.
+//!
+//! Every list of schemes in an error is made here. It refuses to decide which protocols a command can speak.
+
+use super::{Protocol, Scheme, Url};
+
+/// Schemes that stand for another one and a protocol beside it.
+const CALLS: [(&str, Scheme, Protocol); 2] =
+    [("grpc", Scheme::Http, Protocol::Grpc), ("grpcs", Scheme::Https, Protocol::Grpc)];
+
+/// An address, and the protocol where its scheme names one that is not the scheme's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypedUrl {
+    /// The address, as an experiment file would have it.
+    pub url: Url,
+    /// What is spoken there, where the scheme says it.
+    pub protocol: Option<Protocol>,
+}
+
+impl TypedUrl {
+    /// Reads what [`Url::parse`] reads, and `grpc://host[:port][/path]` and `grpcs://…`, whose ports are those of HTTP.
+    ///
+    /// # Errors
+    /// What is wrong, in words; of an unknown scheme those that there are.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let Some((name, rest)) = text.split_once("://") else {
+            return Url::parse(text).map(|url| Self { url, protocol: None });
+        };
+        if let Some((_, scheme, protocol)) = CALLS.into_iter().find(|(call, ..)| *call == name) {
+            let url = Url::read(text, scheme, rest)?;
+            return Ok(Self { url, protocol: Some(protocol) });
+        }
+        let scheme = Scheme::named(name).ok_or_else(|| {
+            format!("`{text}`: scheme `{name}` is not supported; use {}", typed_schemes(|_| true))
+        })?;
+        Url::read(text, scheme, rest).map(|url| Self { url, protocol: None })
+    }
+}
+
+/// The schemes that may be typed and mean a scheme that is `wanted`, for a sentence: `` `http://` or `grpc://` ``.
+pub fn typed_schemes(wanted: impl Fn(Scheme) -> bool) -> String {
+    let plain = Scheme::ALL.into_iter().map(|scheme| (scheme.name(), scheme));
+    let all = plain.chain(CALLS.into_iter().map(|(name, scheme, _)| (name, scheme)));
+    listed(all.filter(|(_, scheme)| wanted(*scheme)).map(|(name, _)| name))
+}
+
+/// Why a file's address of that scheme is none.
+pub(super) fn unknown_scheme(text: &str, name: &str) -> String {
+    if let Some((_, scheme, protocol)) = CALLS.into_iter().find(|(call, ..)| *call == name) {
+        let (scheme, protocol) = (scheme.name(), protocol.name());
+        return format!("`{text}`: write `{scheme}://`, and `protocol = \"{protocol}\"` beside it");
+    }
+    let known = listed(Scheme::ALL.into_iter().map(Scheme::name));
+    format!("`{text}`: scheme `{name}` is not supported; use {known}")
+}
+
+/// `` `a://`, `b://` or `c://` ``.
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut names: Vec<String> = names.map(|name| format!("`{name}://`")).collect();
+    match names.pop() {
+        Some(last) if !names.is_empty() => format!("{} or {last}", names.join(", ")),
+        last => last.unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_http_with_a_protocol() {
+        for (text, plain, protocol) in [
+            ("grpc://h:50051/a.B/C", "http://h:50051/a.B/C", Some(Protocol::Grpc)),
+            ("grpcs://h/", "https://h/", Some(Protocol::Grpc)),
+            ("https://h:1/", "https://h:1/", None),
+            ("redis://h/2", "redis://h/2", None),
+            ("grpc.example.com/x", "http://grpc.example.com/x", None),
+        ] {
+            let url = Url::parse(plain).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(TypedUrl::parse(text), Ok(TypedUrl { url, protocol }), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_scheme_is_told_every_known_one() {
+        let all = "`http://`, `https://`, `memcached://`, `redis://`, `rediss://`, `grpc://` or `grpcs://`";
+        let told = TypedUrl::parse("ftp://h").expect_err("unknown");
+        assert_eq!(told, format!("`ftp://h`: scheme `ftp` is not supported; use {all}"));
+        assert_eq!(typed_schemes(Scheme::is_secured), "`https://`, `rediss://` or `grpcs://`");
+        let told = TypedUrl::parse("grpc://").expect_err("no host");
+        assert!(told.starts_with("`grpc://` is not an address"), "{told}");
+    }
+
+    #[test]
+    fn a_file_is_told_its_own_schemes_and_how_it_names_grpc() {
+        let told = Url::parse("ftp://h").expect_err("unknown");
+        assert!(
+            told.ends_with("use `http://`, `https://`, `memcached://`, `redis://` or `rediss://`"),
+            "{told}"
+        );
+        let told = Url::parse("grpcs://h").expect_err("not in a file");
+        assert_eq!(told, "`grpcs://h`: write `https://`, and `protocol = \"grpc\"` beside it");
+    }
+}
