@@ -13,6 +13,7 @@
 //! Inputs named `found-…` reached code that no other input does.
 
 mod commands;
+pub mod control_messages;
 pub mod experiment;
 pub mod gate;
 pub mod grpc_reply;
@@ -35,7 +36,8 @@ pub mod url;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 18] = [
+    ("control_messages", control_messages::check),
     ("experiment", experiment::check),
     ("gate", gate::check),
     ("grpc_reply", grpc_reply::check),

@@ -1,7 +1,7 @@
 //! Run folders: one file of a trial, or the log of events, is replaced by the input, hashes put right, and the run read.
 //! What is accepted is written by the store and reads back as the same trials.
 //!
-//! The first byte chooses the file, the rest is its content; in a `trial.json` the names of the other files, in capital
+//! The first byte chooses the file (`6` is `stamps.csv`, which only some trials have), the rest is its content; in a `trial.json` the names of the other files, in capital
 //! letters (`WINDOWS.CSV`), stand for their hashes.
 
 use std::fs;
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
+use weighbridge_model::legs::{KernelStamps, LegFigures, StampFigures};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{
     LoopHealth, OperationFigures, OperationId, Outcome, PointId, RequestRecord, RoleCpu, ServiceFacts,
@@ -16,7 +17,11 @@ use weighbridge_model::record::{
 };
 use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 
-const FILES: [&str; 4] = ["windows.csv", "operations.csv", "resources.csv", "total.hlog"];
+const FILES: [&str; 5] = ["windows.csv", "operations.csv", "resources.csv", "total.hlog", "stamps.csv"];
+
+/// What else the first byte may choose, behind the first four files.
+const EVENTS: usize = 4;
+const TRIAL: usize = 5;
 
 /// Reads a run one of whose files is `data` without its first byte.
 pub fn check(data: &[u8]) {
@@ -34,12 +39,14 @@ pub fn accepts(data: &[u8]) -> bool {
     for (name, bytes) in whole_run() {
         fs::write(run.join(name), bytes).expect("a writable folder");
     }
-    let choice = usize::from(choice) % (FILES.len() + 2);
-    if choice == FILES.len() {
-        return events(&run, content);
-    }
+    let chosen = match choice {
+        b'6' => Some(FILES[4]),
+        other if usize::from(other) % 6 == EVENTS => return events(&run, content),
+        other if usize::from(other) % 6 == TRIAL => None,
+        other => Some(FILES[usize::from(other) % 6]),
+    };
     let trial = run.join("trials/000");
-    match FILES.get(choice) {
+    match chosen {
         Some(name) => {
             let text = fs::read_to_string(trial.join("trial.json")).expect("a whole trial");
             let before = fs::read(trial.join(name)).expect("a whole trial");
@@ -59,7 +66,7 @@ pub fn accepts(data: &[u8]) -> bool {
             let [trials] = &blocks[..] else { panic!("one block was written") };
             let again = written(&home.path().join("again"), trials);
             let back = RunFolder::open(&again).and_then(|run| run.load_blocks()).expect("just written");
-            assert!(back == blocks, "{} reads back with other contents", name_of(choice));
+            assert!(back == blocks, "{} reads back with other contents", chosen.unwrap_or("trial.json"));
             true
         }
         Err(error) => {
@@ -95,10 +102,6 @@ fn events(run: &Path, content: &[u8]) -> bool {
         assert_eq!(again, back);
     }
     true
-}
-
-fn name_of(choice: usize) -> &'static str {
-    FILES.get(choice).copied().unwrap_or("trial.json")
 }
 
 /// Every file of a run with the sample for its only trial.
@@ -147,6 +150,20 @@ fn replace(path: &Path, text: &str, old: &str, new: &str) {
     fs::write(path, text.replace(old, new)).expect("a writable folder");
 }
 
+fn stamps() -> KernelStamps {
+    let leg = |n: u64| {
+        let time = Nanoseconds::from_nanos(n);
+        LegFigures { sum: time * 2, p50: time, p90: time, p99: time }
+    };
+    KernelStamps::Taken(StampFigures {
+        requests: 2,
+        unmatched: 0,
+        clock_error: Nanoseconds::from_nanos(80),
+        round_trip: Some(Nanoseconds::from_micros(3)),
+        legs: [leg(200), leg(500), leg(200)],
+    })
+}
+
 /// A trial of two windows and two operations, every file with content.
 pub fn sample() -> TrialRecord {
     let figures = OperationFigures {
@@ -182,6 +199,7 @@ pub fn sample() -> TrialRecord {
             all: (round > 0).then_some(figures),
             traffic: Traffic::default(),
             health: LoopHealth::default(),
+            stamps: (round > 0).then(stamps),
         },
         cpu: vec![RoleCpu { role: "service".to_owned(), cpu: Nanoseconds::from_nanos(7), requests: 2 }],
     };

@@ -142,6 +142,10 @@ pub struct Load {
     #[arg(long, value_name = "REQUESTS", conflicts_with = "no_keepalive",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub churn: Option<u32>,
+    /// Say where the service time went, by the kernel's time stamps: client, wire and server, client. One request in
+    /// flight on each TCP connection.
+    #[arg(long, conflicts_with = "unix")]
+    pub kernel_timestamps: bool,
     /// One of several kinds of request, `[WEIGHT] METHOD PATH`, such as `9 GET /items/1`; once for each. PATH is added
     /// to the URL's; a body goes with POST, PUT and PATCH.
     #[arg(long = "mix", value_name = "REQUEST", conflicts_with = "method")]

@@ -54,6 +54,7 @@ macro_rules! replays {
 }
 
 replays!(
+    control_messages,
     experiment,
     gate,
     grpc_reply,
@@ -76,8 +77,15 @@ replays!(
 /// The check of run records must not pass for lack of anything that is accepted.
 #[test]
 fn whole_records_are_accepted() {
-    for name in ["windows.csv", "operations.csv", "resources.csv", "total.hlog", "events.jsonl", "trial.json"]
-    {
+    for name in [
+        "windows.csv",
+        "operations.csv",
+        "resources.csv",
+        "total.hlog",
+        "events.jsonl",
+        "trial.json",
+        "stamps.csv",
+    ] {
         let seed = fs::read(fuzz().join("corpus/run_record").join(name)).expect("a seed");
         assert!(checks::run_record::accepts(&seed), "`{name}`");
     }

@@ -721,6 +721,7 @@ pub(crate) fn settings(load: &LoadSpec) -> Settings {
         in_flight: load.in_flight,
         timeout: load.timeout,
         keep_alive: load.churn.map_or(KeepAlive::Reuse, KeepAlive::Every),
+        stamps: load.stamps,
         ..Settings::default()
     }
 }

@@ -25,6 +25,7 @@ use weighbridge_model::calibration::{
     CALIBRATION_VERSION, Ceiling, ErrorCurve, GeneratorCalibration, HostGaps, Pacing, Waiting,
 };
 use weighbridge_model::experiment::{Arrivals, LoadModel, LoadSpec, Protocol, Think, WorkloadSpec};
+use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::{OperationId, Outcome, RequestRecord, Tallies, VariantId, WindowFigures};
 use weighbridge_probe::record::{CsvError, from_csv};
@@ -381,6 +382,7 @@ fn pong(address: SocketAddr) -> Result<Workload, WorkloadError> {
         warmup: Nanoseconds::ZERO,
         think: Think::None,
         churn: None,
+        stamps: Stamps::Off,
     };
     let address =
         Address { authority: address.to_string(), base: "/".to_owned(), scheme: UrlScheme::default() };

@@ -68,6 +68,7 @@ mod tests {
             all: None,
             traffic: Traffic::default(),
             health: LoopHealth::default(),
+            stamps: None,
         };
         let (point, variant) = (PointId(0), VariantId(0));
         WindowRecord { kind, block: 0, point, round, position: 0, variant, figures, cpu: Vec::new() }

@@ -3,6 +3,7 @@
 use weighbridge_model::experiment::{
     Arrivals, Flow, LoadModel, LoadSpec, Point, SessionLength, Think, WorkloadSpec,
 };
+use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::Bytes;
 
 /// What is asked and how, in a line: `pingpong 64 B; closed load, 4 connections`.
@@ -39,7 +40,10 @@ fn load(point: &Point) -> String {
     let flight =
         if load.in_flight == 1 { String::new() } else { format!(" × {} in flight", load.in_flight) };
     let connections = format!("{} connection{plural}{flight}", load.connections);
-    let fresh = churn(load).map_or_else(String::new, |churn| format!(", {churn}"));
+    let mut fresh = churn(load).map_or_else(String::new, |churn| format!(", {churn}"));
+    if load.stamps == Stamps::Kernel {
+        fresh.push_str(", kernel time stamps");
+    }
     let think = think(load.think).map_or_else(String::new, |think| format!(", {think}"));
     match &load.model {
         LoadModel::Closed => format!("closed load, {connections}{think}{fresh}"),

@@ -13,6 +13,7 @@ pub mod diagnose;
 pub mod estimate;
 pub mod gate;
 pub mod gather;
+pub mod legs;
 pub mod messages;
 pub mod question;
 pub mod single;

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use weighbridge_model::legs::StampSummary;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::{
     ErrorCounts, ErrorKind, HandshakeKind, OperationId, Outcome, Tallies, Tally, TimeHistogram, Traffic,
@@ -42,6 +43,8 @@ pub struct Single {
     pub connects: u64,
     /// TLS handshakes by kind, those that occurred: of the connections opened before and while measuring.
     pub handshakes: Vec<HandshakeTimes>,
+    /// Where service times went; absent where the kernel was asked for no stamps.
+    pub stamps: Option<StampSummary>,
     /// The generator's own lateness; absent where nothing was sent.
     pub lag_p99: Option<Nanoseconds>,
     /// Whether the figures may be used.
@@ -120,6 +123,7 @@ pub fn single(windows: &[WindowFigures], tallies: &Tallies, sharing: Option<&str
         traffic,
         connects: sum(|w| w.connects),
         handshakes: handshakes(tallies),
+        stamps: crate::legs::stamps(windows, &tallies.legs),
         lag_p99: (!tallies.lag.is_empty()).then(|| quantile(&tallies.lag, 0.99)),
         validity: Validity::Valid,
         reasons: Vec::new(),
@@ -267,6 +271,7 @@ mod tests {
             all: None,
             traffic: Traffic::default(),
             health: LoopHealth { wall: Nanoseconds::from_secs(1), ..LoopHealth::default() },
+            stamps: None,
         }
     }
 

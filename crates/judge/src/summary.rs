@@ -3,6 +3,7 @@
 //! Estimates come from [`crate::estimate`], verdicts from [`crate::verdict`], doubts from [`crate::diagnose`] and
 //! [`crate::steadiness`]; this module only puts them together and decides that `invalid` overrides.
 
+use weighbridge_model::legs::{Legs, StampSummary};
 use weighbridge_model::quantity::Ratio;
 use weighbridge_model::record::{ErrorCounts, PointId, Traffic, TrialRecord, VariantId};
 use weighbridge_model::summary::{
@@ -12,7 +13,8 @@ use weighbridge_model::summary::{
 
 use crate::diagnose::{Diagnosis, GENERATOR_BOUND, diagnose, subject};
 use crate::estimate::{Absence, Side, headlines};
-use crate::gather::{Gathered, Lens};
+use crate::gather::{Cell, Gathered, Lens};
+use crate::legs::stamps;
 use crate::question::{Life, Point, Question, Scope, Variant};
 use crate::spread::{in_words, spread};
 use crate::steadiness::{
@@ -302,7 +304,16 @@ impl<'a> Table<'a> {
                 .find_map(|trial| trial.service.version.clone()),
             figures: self.figures(variant),
             traffic,
+            kernel_timestamps: self.stamps(&cells),
         }
+    }
+
+    /// Where the time went in the measured windows of every block that counts.
+    fn stamps(&self, cells: &[Cell<'_>]) -> Option<StampSummary> {
+        let mut legs = Legs::default();
+        let trials = cells.iter().flat_map(|cell| &cell.trials);
+        trials.filter_map(|trial| trial.tallies.get(self.id.index())).for_each(|t| legs.merge(&t.legs));
+        stamps(cells.iter().flat_map(|cell| &cell.windows).map(|window| &window.figures), &legs)
     }
 
     fn figures(&self, variant: VariantId) -> Vec<Figure> {

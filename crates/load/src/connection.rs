@@ -13,6 +13,7 @@ use crate::codec::{AnyCodec, Cancel, Codec, Event, In, Out, Sink};
 use crate::pool::Stack;
 use crate::recorder::MessageTime;
 use crate::session::{Reply, RequestId, Sessions};
+use crate::stamps::{self, SocketStamps};
 use crate::sys;
 use crate::tls::{TlsFailure, TlsSession};
 
@@ -168,6 +169,8 @@ pub(crate) struct Connection {
     baseline: Traffic,
     /// Bytes written to and read from the socket since it was opened.
     moved: Moved,
+    /// Where the kernel stamps what goes out and comes in.
+    pub stamps: Option<Box<SocketStamps>>,
 }
 
 /// Bytes that went through a socket, counted here because not every kind of socket has counts of the kernel's.
@@ -253,6 +256,7 @@ impl Connection {
             rest: Vec::new(),
             baseline: Traffic::default(),
             moved: Moved::default(),
+            stamps: None,
         }
     }
 
@@ -324,6 +328,9 @@ impl Connection {
             }
         };
         if !self.fresh.is_empty() {
+            if let Some(stamps) = &mut self.stamps {
+                stamps.begin(wire.pending().len());
+            }
             let now = sys::clock();
             for lane in self.fresh.drain(..) {
                 let lane = &mut self.lanes[lane as usize];
@@ -336,6 +343,9 @@ impl Connection {
                 Ok(count) => {
                     wire.wrote(count);
                     self.moved.written += count as u64;
+                    if let Some(stamps) = &mut self.stamps {
+                        stamps.wrote(count);
+                    }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.writing = Writing::Blocked;
@@ -356,7 +366,7 @@ impl Connection {
                 return Received::All;
             };
             let held = self.tls.as_ref().map_or(0, |tls| tls.held());
-            match sys::receive(socket.as_fd(), &mut buffer[held..]) {
+            match stamps::receive(&mut self.stamps, socket.as_fd(), &mut buffer[held..]) {
                 // Without a farewell something was cut off: no reply may be taken for whole.
                 Ok(0) if self.tls.is_some() => return Received::Ended,
                 Ok(0) => {

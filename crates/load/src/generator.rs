@@ -656,6 +656,7 @@ impl<'a, 'p> Run<'a, 'p> {
         let handshakes = HandshakeKind::ALL.map(|kind| pool.handshakes.count(kind));
         tallies.handshakes.merge(&pool.handshakes);
         let recorded = self.recorder.finish(tallies);
+        let stamps = pool.end_stamps(tallies);
         let start = self.window.start();
         WindowFigures {
             started: self.first_sent.unwrap_or(start),
@@ -676,6 +677,7 @@ impl<'a, 'p> Run<'a, 'p> {
                 lag_p99: recorded.lag_p99,
                 ..health
             },
+            stamps,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! One event loop per thread carries out one window of load after another. Four parts know nothing of each other:
 //! *when to send and when to stop* ([`window`], [`pace`], [`turns`]: state machines with time as an argument), *how to talk*
 //! ([`codec`], [`http1`], [`h2`], [`memcached`], [`resp`], [`request`]: bytes in, events out), *what to say and what to
-//! expect* ([`session`]: traits that workloads implement) and *what to record*. [`generator`] joins them to sockets that a
+//! expect* ([`session`]: traits that workloads implement) and *what to record*; [`stamps`] adds the kernel's view where it is asked for. [`generator`] joins them to sockets that a
 //! [`dial`] begins.
 //!
 //! It knows no processes, files, experiments or colours, uses no async runtime, and on the hot path it shares
@@ -27,6 +27,7 @@ mod recorder;
 pub mod request;
 pub mod resp;
 pub mod session;
+pub mod stamps;
 mod sys;
 pub mod tls;
 pub mod turns;
@@ -37,3 +38,4 @@ pub use pool::{KeepAlive, Settings, Stack};
 pub use recorder::Recording;
 pub use sys::{FileTable, clock, own_files};
 pub use tls::{TlsClient, TlsOptions};
+pub use weighbridge_model::legs::Stamps;

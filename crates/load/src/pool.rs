@@ -4,6 +4,7 @@
 
 mod handshake;
 mod opening;
+mod stamping;
 mod turning;
 
 use std::collections::VecDeque;
@@ -11,6 +12,7 @@ use std::io;
 use std::num::NonZeroU32;
 use std::os::fd::AsFd;
 
+use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, Handshakes, Traffic, VariantId};
 
@@ -21,6 +23,7 @@ use crate::failures::Failures;
 use crate::recorder::MessageTime;
 use crate::request::Framing;
 use crate::session::Sessions;
+use crate::stamps::{self, StampBook};
 use crate::sys::{self, Epoll, Readiness};
 use crate::tls::{TlsClient, TlsFailure};
 use crate::turns::Turns;
@@ -73,6 +76,8 @@ pub struct Settings {
     pub keep_alive: KeepAlive,
     /// How long a window that only replies can end may go without a single reply before it is given up.
     pub patience: Nanoseconds,
+    /// Whether the kernel stamps what is sent and received; with one request in flight only.
+    pub stamps: Stamps,
 }
 
 impl Default for Settings {
@@ -84,6 +89,7 @@ impl Default for Settings {
             connect_timeout: Nanoseconds::from_secs(5),
             keep_alive: KeepAlive::Reuse,
             patience: Nanoseconds::from_secs(5),
+            stamps: Stamps::Off,
         }
     }
 }
@@ -173,6 +179,8 @@ pub(crate) struct Pool {
     pub turns: Turns,
     /// Sessions that ended since the caller last took them.
     pub left: u64,
+    /// What the kernel's stamps say, where they are asked for.
+    stamps: Option<Box<StampBook>>,
     sessions: Box<dyn Sessions>,
     connections: Vec<Connection>,
     /// How many of them are open or under way.
@@ -220,9 +228,11 @@ impl Pool {
         let framing = &stack.framing;
         let tls = stack.tls.as_ref().map(|tls| tls.for_pool(framing, settings.connections));
         let stack = &Stack { framing: *framing, tls };
+        let book = (settings.stamps == Stamps::Kernel).then(|| Box::new(StampBook::new(in_flight)));
         let connection = |_| {
             let mut connection = Connection::new(stack, settings.in_flight);
             connection.limit = limit;
+            connection.stamps = book.as_ref().and_then(|book| book.for_connection());
             connection
         };
         let connections = (0..settings.connections).map(connection).collect();
@@ -239,6 +249,7 @@ impl Pool {
             handshakes: Handshakes::default(),
             turns: Turns::new(),
             left: 0,
+            stamps: book,
             sessions,
             connections,
             count: opening::Count::default(),
@@ -263,6 +274,7 @@ impl Pool {
         self.closed_traffic = Traffic::default();
         self.connect_failure = None;
         self.handshakes.clear();
+        self.begin_stamps();
         self.ready.clear();
         self.owed.clear();
         for index in 0..self.connections.len() {
@@ -338,6 +350,7 @@ impl Pool {
             self.finish_connect(io, index);
         }
         let connection = &mut self.connections[index];
+        let readiness = stamps::without_stamps(connection, readiness);
         if connection.writing == Writing::Blocked && readiness.writable() {
             connection.writing = Writing::Free;
             self.dirty.push_back(index as u32);
@@ -365,6 +378,9 @@ impl Pool {
         let mut judges =
             judges(&mut *self.sessions, self.settings, index, (&mut self.finished, &mut self.messages));
         let received = connection.receive(&mut io.buffer, until, &mut judges);
+        if let Some(book) = &mut self.stamps {
+            book.attribute(connection, &self.finished[before..]);
+        }
         if matches!(self.connections[index].link, Link::Handshaking { .. })
             && !self.shake_hands(io, index, &received)
         {
@@ -660,6 +676,9 @@ impl Pool {
             Link::Connecting { socket, begun, deadline } => match sys::connect_result(socket.as_fd()) {
                 Ok(()) => {
                     io.dial.succeeded(self.variant, socket.as_fd());
+                    if let Some(book) = &mut self.stamps {
+                        book.turn_on(&mut connection.stamps, socket.as_fd());
+                    }
                     if connection.is_secured() {
                         return self.begin_handshake(io, index, socket, deadline);
                     }

@@ -30,6 +30,14 @@ impl Readiness {
     pub fn writable(self) -> bool {
         self.flags & (libc::EPOLLOUT | libc::EPOLLHUP | libc::EPOLLERR) as u32 != 0
     }
+    /// An error is told of: of the connection, or only of its error queue.
+    pub fn erroneous(self) -> bool {
+        self.flags & libc::EPOLLERR as u32 != 0
+    }
+    /// The rest, where the error was none of the connection's.
+    pub fn without_error(self) -> Self {
+        Self { flags: self.flags & !(libc::EPOLLERR as u32), ..self }
+    }
     /// The peer closed or the connection failed: reading must go on to its very end.
     pub fn ended(self) -> bool {
         self.flags & (libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32 != 0

@@ -19,8 +19,9 @@ use weighbridge_load::pace::{Flow, Source};
 use weighbridge_load::request::{Framing, Rendered};
 use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
 use weighbridge_load::window::{Load, OpenEnd, Stop};
-use weighbridge_load::{Generator, Recording, Settings, Stack, memcached, resp};
+use weighbridge_load::{Generator, Recording, Settings, Stack, Stamps, memcached, resp};
 use weighbridge_model::experiment::{Arrivals, Profile, SessionLength, Think};
+use weighbridge_model::legs::Leg;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::{ErrorKind, OperationId, Outcome, Tallies};
 
@@ -100,6 +101,23 @@ fn a_closed_window_allocates_only_its_figures() {
             assert_eq!(long, 1, "the list of figures per operation");
         }
     }
+}
+
+#[test]
+fn the_kernels_stamps_allocate_nothing_while_a_window_runs() {
+    let server = Server::answering(HELLO);
+    let settings = Settings { stamps: Stamps::Kernel, ..settings(4) };
+    let mut generator = generator(server.address, settings, Fixed::get());
+    generator.connect(VARIANT).expect("connects");
+    let mut tallies = Tallies::default();
+    for recording in [Recording::Exact, Recording::Batched] {
+        let spec = |count| WindowSpec { recording, ..closed(Stop::Count(count)) };
+        allocations(&mut generator, &spec(10_000), &mut tallies);
+        let short = allocations(&mut generator, &spec(100), &mut tallies);
+        let long = allocations(&mut generator, &spec(10_000), &mut tallies);
+        assert_eq!(short, long, "{recording:?}");
+    }
+    assert!(tallies.legs.get(Leg::Outside).is_some_and(|times| times.len() > 20_000));
 }
 
 #[test]

@@ -7,6 +7,7 @@ pub mod calibration;
 pub mod event;
 pub mod experiment;
 pub mod gate;
+pub mod legs;
 pub mod plan;
 pub mod quantity;
 pub mod record;

@@ -6,6 +6,7 @@ use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::legs::{KernelStamps, Legs};
 use crate::quantity::{Bytes, Nanoseconds, Timestamp};
 
 macro_rules! index {
@@ -286,6 +287,9 @@ pub struct WindowFigures {
     pub traffic: Traffic,
     /// The generator's own condition.
     pub health: LoopHealth,
+    /// Where service times went, by the kernel's time stamps; absent where they were not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamps: Option<KernelStamps>,
 }
 
 /// CPU time that the roles of a variant used between thaw and freeze around one window (its lead-in included).
@@ -442,6 +446,8 @@ pub struct Tallies {
     pub loop_delay: TimeHistogram,
     /// TLS handshakes of the connections opened for the point and during its measured windows.
     pub handshakes: Handshakes,
+    /// Legs of good replies, where the kernel stamped them.
+    pub legs: Legs,
 }
 
 impl Default for Tallies {
@@ -452,6 +458,7 @@ impl Default for Tallies {
             lag: time_histogram(),
             loop_delay: time_histogram(),
             handshakes: Handshakes::default(),
+            legs: Legs::default(),
         }
     }
 }
@@ -517,6 +524,7 @@ impl Tallies {
         self.lag.add(&other.lag).expect("same bounds");
         self.loop_delay.add(&other.loop_delay).expect("same bounds");
         self.handshakes.merge(&other.handshakes);
+        self.legs.merge(&other.legs);
     }
 
     /// Response and service histograms of all good replies, operations merged.

@@ -9,6 +9,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::legs::StampSummary;
 use crate::quantity::{Nanoseconds, Ratio, display_bytes, display_nanos, display_rate};
 use crate::record::{ErrorCounts, Traffic, WindowKind};
 
@@ -361,6 +362,9 @@ pub struct VariantSummary {
     pub figures: Vec<Figure>,
     /// Kernel's counts on the generator's sockets over measured windows.
     pub traffic: Traffic,
+    /// Where service times went, by the kernel's time stamps, over measured windows; absent where not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_timestamps: Option<StampSummary>,
 }
 
 /// How much a finding matters.

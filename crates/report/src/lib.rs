@@ -7,6 +7,7 @@ pub mod calibration;
 pub mod csv;
 pub mod html;
 pub mod json;
+mod legs;
 pub mod load;
 pub mod markdown;
 mod style;

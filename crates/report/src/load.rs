@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use weighbridge_model::legs::StampSummary;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
 use weighbridge_model::record::{ErrorCounts, HandshakeKind, MessageBasis};
 use weighbridge_model::summary::{SCHEMA_VERSION, Validity};
@@ -13,7 +14,7 @@ use weighbridge_model::summary::{SCHEMA_VERSION, Validity};
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
 use crate::text::{clean, counted, grouped, hanging};
-use crate::{DEFAULT_COLUMNS, Format, FormatError, csv, json, markdown, words};
+use crate::{DEFAULT_COLUMNS, Format, FormatError, csv, json, legs, markdown, words};
 
 /// Requests that must lie beyond a quantile before it is shown.
 pub const MIN_BEYOND: u64 = 20;
@@ -200,6 +201,9 @@ pub struct LoadSummary {
     /// Payload bytes received.
     #[serde(rename = "bytes_received")]
     pub received: Bytes,
+    /// Where service times went, by the kernel's time stamps; only where asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_timestamps: Option<StampSummary>,
     /// The generator's own lateness, 99th percentile; absent where nothing was sent.
     #[serde(rename = "lag_p99_ns")]
     pub lag_p99: Option<Nanoseconds>,
@@ -247,6 +251,10 @@ fn text(summary: &LoadSummary, style: Style) -> String {
     lines.extend(times(summary).lines(style, DEFAULT_COLUMNS));
     lines.extend(withheld_lines(summary));
     lines.push(String::new());
+    if let Some(stamps) = &summary.kernel_timestamps {
+        lines.extend(legs::lines(stamps, style, DEFAULT_COLUMNS));
+        lines.push(String::new());
+    }
     let mut facts = Table::new([Align::Left, Align::Left], 2);
     for (name, value) in facts_of(summary) {
         facts.push(vec![Cell::new(format!("  {name}")), Cell::new(value)]);
@@ -452,6 +460,12 @@ fn figures(summary: &LoadSummary) -> Vec<(String, String, &'static str)> {
                 (format!("{name}/{kind}_{}", statistic.replace('.', "_")), value, "ns")
             }));
         }
+    }
+    for (_, name, times) in summary.kernel_timestamps.iter().flat_map(legs::rows) {
+        figures.extend(legs::STATISTICS.map(|(statistic, value)| {
+            let value = value(&times).map(|time| time.as_nanos().to_string()).unwrap_or_default();
+            (format!("{name}_{statistic}"), value, "ns")
+        }));
     }
     for messages in &summary.messages {
         let name = &messages.name;

@@ -9,7 +9,7 @@ use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
 use crate::text::{clean, columns, counted, grouped, hanging};
 use crate::view::{self, Pair, Point};
-use crate::{TextOptions, words};
+use crate::{TextOptions, legs, words};
 
 /// From this width on the interval of the ratio is shown as well.
 const WIDE: usize = 100;
@@ -116,6 +116,8 @@ impl Page<'_> {
                     groups(own).iter().for_each(|group| self.group(&mut table, group, names));
                 }
             }
+            let stamped = legs::of_variants(&point.variants, self.style, self.columns);
+            stamped.into_iter().for_each(|line| table.line(line));
         }
         table
     }

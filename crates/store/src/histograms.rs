@@ -3,8 +3,9 @@
 //!
 //! A tag says what a line counts: `point=0;operation=0;outcome=ok;time=response`, then the same of `service`, for each
 //! operation and outcome; then `point=0;operation=1;outcome=ok;time=message` for each operation of messages, and where
-//! there were any `point=0;time=handshake_full` and `point=0;time=handshake_resumed`; `point=0;time=lag` and
-//! `point=0;time=loop_delay` close the point. Values are nanoseconds.
+//! there were any `point=0;time=handshake_full` and `point=0;time=handshake_resumed`, and `point=0;time=client_send`,
+//! `point=0;time=outside` and `point=0;time=client_receive`; `point=0;time=lag` and `point=0;time=loop_delay` close the
+//! point. Values are nanoseconds.
 //! All lines give the trial's measured time as their interval: readers skip lines that begin before the first one.
 
 use std::io::Read;
@@ -17,6 +18,7 @@ use hdrhistogram::serialization::interval_log::{
     IntervalLogIterator, IntervalLogWriter, IntervalLogWriterBuilder, LogEntry, Tag,
 };
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+use weighbridge_model::legs::{Leg, Legs};
 use weighbridge_model::record::{
     ErrorKind, HandshakeKind, Handshakes, MessageTally, OperationId, Outcome, Tallies, Tally, TimeHistogram,
     WindowKind, WindowRecord, time_histogram,
@@ -42,6 +44,7 @@ enum Time {
     Service,
     Message,
     Handshake(HandshakeKind),
+    Leg(Leg),
     Lag,
     LoopDelay,
 }
@@ -107,6 +110,10 @@ pub(crate) fn read_histograms(bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
                 open.handshakes.add(kind, &histogram);
                 None
             }
+            (None, None, Time::Leg(leg)) => {
+                open.legs.add(leg, &histogram);
+                None
+            }
             (None, None, Time::Lag) => Some((label, histogram)),
             (Some((first, lag)), None, Time::LoopDelay) if first.time == Time::Lag => {
                 points.push(Tallies { lag, loop_delay: histogram, ..std::mem::take(&mut open) });
@@ -116,8 +123,10 @@ pub(crate) fn read_histograms(bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
             (None, ..) => return Err(expected("a response time or a lag")),
         };
     }
-    let unfinished =
-        !open.entries.is_empty() || !open.messages.is_empty() || open.handshakes != Handshakes::default();
+    let unfinished = !open.entries.is_empty()
+        || !open.messages.is_empty()
+        || open.handshakes != Handshakes::default()
+        || open.legs != Legs::default();
     if waiting.is_some() || unfinished {
         return Err(Problem::on_line(last, format!("the log ends within point {}", points.len())));
     }
@@ -140,7 +149,11 @@ fn lines_of(point: usize, tallies: &Tallies) -> impl Iterator<Item = (Label, &Ti
     let of_messages = tallies.messages.iter().map(move |tally| {
         (Label { point, of: Some((tally.operation, Outcome::Ok)), time: Time::Message }, &tally.times)
     });
-    of_requests.chain(of_messages).chain(of_handshakes).chain([
+    let of_legs = Leg::ALL.into_iter().filter_map(move |leg| {
+        let label = Label { point, of: None, time: Time::Leg(leg) };
+        tallies.legs.get(leg).map(|times| (label, times))
+    });
+    of_requests.chain(of_messages).chain(of_handshakes).chain(of_legs).chain([
         (Label { point, of: None, time: Time::Lag }, &tallies.lag),
         (Label { point, of: None, time: Time::LoopDelay }, &tallies.loop_delay),
     ])
@@ -239,12 +252,15 @@ fn measured_interval(windows: &[WindowRecord]) -> (Duration, Duration) {
 }
 
 impl Time {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 10] = [
         Self::Response,
         Self::Service,
         Self::Message,
         Self::Handshake(HandshakeKind::Full),
         Self::Handshake(HandshakeKind::Resumed),
+        Self::Leg(Leg::ClientSend),
+        Self::Leg(Leg::Outside),
+        Self::Leg(Leg::ClientReceive),
         Self::Lag,
         Self::LoopDelay,
     ];
@@ -256,6 +272,7 @@ impl Time {
             Self::Message => "message",
             Self::Handshake(HandshakeKind::Full) => "handshake_full",
             Self::Handshake(HandshakeKind::Resumed) => "handshake_resumed",
+            Self::Leg(leg) => leg.name(),
             Self::Lag => "lag",
             Self::LoopDelay => "loop_delay",
         }

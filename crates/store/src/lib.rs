@@ -20,6 +20,7 @@
 //!     windows.csv       every window, one row each
 //!     operations.csv    every window's operations, one row each
 //!     resources.csv     CPU by window and role, memory by role
+//!     stamps.csv        legs of service times by window, where the kernel's time stamps were asked for
 //!     total.hlog        histograms of the measured windows
 //!   summary.json        estimates, verdicts, findings (written at the end)
 //!   detail.json         what charts draw (written at the end)
@@ -111,6 +112,21 @@
 //! | `peak_bytes` | largest resident size while the point was measured (`memory` only) |
 //! | `point` | the point (`memory` only) |
 //!
+//! # `stamps.csv`
+//!
+//! One row a window, in trials whose load asked for the kernel's time stamps; the file is not there in others.
+//!
+//! | column | meaning |
+//! | --- | --- |
+//! | `window` | the window |
+//! | `unavailable` | why there are no stamps; the other columns are empty then |
+//! | `requests`, `unmatched` | good replies with both stamps, and those without |
+//! | `clock_error_ns` | by how much the wall clock may have been misread against the monotonic one |
+//! | `round_trip_ns` | the shortest round trip that TCP saw; empty where it saw none |
+//! | `client_send_sum_ns`, `client_send_p50_ns`, `client_send_p90_ns`, `client_send_p99_ns` | from sent to the driver |
+//! | `outside_sum_ns`, `outside_p50_ns`, `outside_p90_ns`, `outside_p99_ns` | from there until the reply's last packet came |
+//! | `client_receive_sum_ns`, `client_receive_p50_ns`, `client_receive_p90_ns`, `client_receive_p99_ns` | from there to done |
+//!
 //! # `total.hlog`
 //!
 //! Histograms of the trial's measured windows in the HdrHistogram interval-log format 1.3 (V2 compressed, base64), which
@@ -123,6 +139,9 @@
 //! point=0;operation=1;outcome=ok;time=message        of a stream's messages: since the one before
 //! point=0;time=handshake_full                        TLS handshakes, where there were any
 //! point=0;time=handshake_resumed                     those that took up an earlier session
+//! point=0;time=client_send                           legs of service times, where the kernel stamped them
+//! point=0;time=outside
+//! point=0;time=client_receive
 //! point=0;time=lag                                   the generator's own lateness
 //! point=0;time=loop_delay                            epoll's return to the handling of an event
 //! ```
@@ -180,6 +199,7 @@ mod folder;
 mod histograms;
 mod lock;
 mod schema;
+mod stamps;
 mod table;
 mod trial;
 mod utc;

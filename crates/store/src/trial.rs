@@ -12,6 +12,7 @@ use crate::durable::read_file;
 use crate::error::{Problem, ReadError};
 use crate::histograms::{read_histograms, write_histograms};
 use crate::schema::parse_versioned;
+use crate::stamps::{read_stamps, write_stamps};
 use crate::windows::{
     read_operations, read_resources, read_windows, write_operations, write_resources, write_windows,
 };
@@ -20,6 +21,7 @@ use crate::{RECORD_SCHEMA_VERSION, TRIAL_FILE};
 const WINDOWS: &str = "windows.csv";
 const OPERATIONS: &str = "operations.csv";
 const RESOURCES: &str = "resources.csv";
+const STAMPS: &str = "stamps.csv";
 const HISTOGRAMS: &str = "total.hlog";
 
 /// `trial.json`.
@@ -58,6 +60,9 @@ struct WireHashes {
     operations: String,
     #[serde(rename = "resources.csv")]
     resources: String,
+    /// There only where a window has stamps.
+    #[serde(rename = "stamps.csv", default, skip_serializing_if = "Option::is_none")]
+    stamps: Option<String>,
     #[serde(rename = "total.hlog")]
     histograms: String,
 }
@@ -76,6 +81,7 @@ pub(crate) fn encode(
         (RESOURCES, write_resources(&trial.windows, &trial.memory)),
         (HISTOGRAMS, write_histograms(&trial.tallies, &trial.windows)?),
     ];
+    let stamps = write_stamps(&trial.windows);
     let wire = WireTrial {
         schema: RECORD_SCHEMA_VERSION,
         block: trial.block,
@@ -93,11 +99,13 @@ pub(crate) fn encode(
             windows: sha256_hex(&files[0].1),
             operations: sha256_hex(&files[1].1),
             resources: sha256_hex(&files[2].1),
+            stamps: stamps.as_deref().map(sha256_hex),
             histograms: sha256_hex(&files[3].1),
         },
     };
     let mut json = serde_json::to_vec_pretty(&wire).map_err(|error| error.to_string())?;
     json.push(b'\n');
+    files.extend(stamps.map(|stamps| (STAMPS, stamps)));
     files.push((TRIAL_FILE, json));
     Ok(files)
 }
@@ -120,6 +128,9 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
             .then_some(memory)
             .ok_or_else(|| Problem::somewhere(format!("memory differs from `{TRIAL_FILE}`")))
     })?;
+    if let Some(hash) = &hashes.stamps {
+        Stored::load(folder, STAMPS, hash)?.parse(|bytes| read_stamps(bytes, &mut windows))?;
+    }
     let histograms = Stored::load(folder, HISTOGRAMS, &hashes.histograms)?;
     // Altered bytes are never decompressed: the lengths in them could ask for any amount of memory.
     histograms.check_unaltered()?;

@@ -253,6 +253,7 @@ fn read_window(cells: &mut Cells<'_>) -> Result<WindowRecord, String> {
                 lag_p99: Nanoseconds::from_nanos(cells.wide()?),
             },
             operations: Vec::new(),
+            stamps: None,
         },
         cpu: Vec::new(),
     })

@@ -11,6 +11,7 @@ use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use proptest::prelude::*;
 use support::*;
+use weighbridge_model::legs::{KernelStamps, Leg, LegFigures, Legs, StampFigures};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::*;
 use weighbridge_store::{Participant, RunFolder, RunWriter, WriteError};
@@ -60,13 +61,18 @@ fn total_hlog_is_read_by_the_library_s_own_iterator() {
             let tag = format!("point={point};operation={};outcome=ok;time=message", tally.operation.0);
             expected.insert(tag, tally.times.clone());
         }
+        for leg in Leg::ALL {
+            if let Some(times) = tallies.legs.get(leg) {
+                expected.insert(format!("point={point};time={}", leg.name()), times.clone());
+            }
+        }
         expected.insert(format!("point={point};time=lag"), tallies.lag.clone());
         expected.insert(format!("point={point};time=loop_delay"), tallies.loop_delay.clone());
     }
     assert_eq!(
         expected.len(),
-        17,
-        "two operations with three outcomes and one of messages at the first point, none at the second"
+        20,
+        "two operations with three outcomes, one of messages and three legs at the first point, none at the second"
     );
     assert!(found.keys().eq(expected.keys()), "{:?}", found.keys());
     assert!(found == expected, "the right tags, with other counts");
@@ -83,7 +89,7 @@ fn files_look_as_documented() {
     for name in ["run.json", "blocks/003.json"] {
         compare_with_golden(&folder.join(name), name);
     }
-    for name in ["trial.json", "windows.csv", "operations.csv", "resources.csv"] {
+    for name in ["trial.json", "windows.csv", "operations.csv", "resources.csv", "stamps.csv"] {
         compare_with_golden(&folder.join("trials/000").join(name), name);
     }
 }
@@ -108,7 +114,7 @@ fn without_hashes(text: &str) -> String {
 #[test]
 fn every_column_is_documented() {
     let documentation = include_str!("../src/lib.rs");
-    for file in ["windows.csv", "operations.csv", "resources.csv"] {
+    for file in ["windows.csv", "operations.csv", "resources.csv", "stamps.csv"] {
         let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(file);
         let header = std::fs::read_to_string(golden).unwrap().lines().next().unwrap().to_owned();
         for column in header.split(',') {
@@ -193,8 +199,25 @@ fn any_figures() -> impl Strategy<Value = WindowFigures> {
                 loop_delay_p50: Nanoseconds::from_nanos(c[20]),
                 lag_p99: Nanoseconds::from_nanos(c[21]),
             },
+            stamps: any_stamps(c),
         }
     })
+}
+
+fn any_stamps(c: [u64; 32]) -> Option<KernelStamps> {
+    let time = |at: usize| Nanoseconds::from_nanos(c[at]);
+    let leg = LegFigures { sum: time(25), p50: time(26), p90: time(27), p99: time(28) };
+    match c[29] % 3 {
+        0 => None,
+        1 => Some(KernelStamps::Unavailable("\u{fc}, \n\"".repeat(c[30] as usize % 3))),
+        _ => Some(KernelStamps::Taken(StampFigures {
+            requests: c[30],
+            unmatched: c[31],
+            clock_error: time(25),
+            round_trip: c[26].is_multiple_of(2).then_some(time(27)),
+            legs: [leg, LegFigures::default(), LegFigures { sum: time(28), ..leg }],
+        })),
+    }
 }
 
 fn any_window() -> impl Strategy<Value = WindowRecord> {
@@ -254,7 +277,11 @@ fn any_tallies() -> impl Strategy<Value = Tallies> {
         if lag.len() % 2 == 1 {
             handshakes.add(HandshakeKind::Resumed, &lag);
         }
-        Tallies { entries, messages, lag, loop_delay, handshakes }
+        let mut legs = Legs::default();
+        if lag.len() % 3 == 1 {
+            legs.add(Leg::Outside, &loop_delay);
+        }
+        Tallies { entries, messages, lag, loop_delay, handshakes, legs }
     })
 }
 

@@ -257,6 +257,7 @@ fn shown(single: &Single, record: &SingleRecord, figures: &judged::Single) -> Lo
         messages: shown_messages(single, &messages),
         sent: figures.traffic.sent,
         received: figures.traffic.received,
+        kernel_timestamps: figures.stamps.clone(),
         lag_p99: figures.lag_p99,
         validity: figures.validity,
         reasons: figures.reasons.clone(),

@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use anyhow::bail;
 use weighbridge_model::experiment::{Arrivals, Flow, LoadModel, LoadSpec, Profile, Think, TraceSpec};
+use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 
 use crate::args::{ArrivalLaw, Load};
@@ -25,7 +26,7 @@ pub fn load_spec(arguments: &Load, warmup: Nanoseconds) -> anyhow::Result<LoadSp
         );
     }
     let connections = if model == LoadModel::Closed { arguments.threads } else { CONNECTIONS_OPEN };
-    Ok(LoadSpec {
+    let spec = LoadSpec {
         model,
         connections: arguments.connections.unwrap_or(connections.max(arguments.threads)),
         in_flight: arguments.streams.unwrap_or(arguments.pipeline),
@@ -37,7 +38,14 @@ pub fn load_spec(arguments: &Load, warmup: Nanoseconds) -> anyhow::Result<LoadSp
         } else {
             arguments.churn.and_then(NonZeroU32::new)
         },
-    })
+        stamps: if arguments.kernel_timestamps { Stamps::Kernel } else { Stamps::Off },
+    };
+    match spec.check_stamps() {
+        Ok(()) => Ok(spec),
+        Err(why) => {
+            bail!("`--kernel-timestamps` needs {why}; leave `--pipeline` and `--streams` out, or the stamps")
+        }
+    }
 }
 
 fn model(arguments: &Load) -> anyhow::Result<LoadModel> {

@@ -119,6 +119,7 @@ pub fn add_window(trial: &mut TrialRecord, place: Place, requests: &[Request]) {
                 wall: Nanoseconds::from_nanos(time),
                 ..Default::default()
             },
+            stamps: None,
         },
         cpu: vec![RoleCpu {
             role: "service".to_owned(),

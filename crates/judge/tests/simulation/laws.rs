@@ -303,6 +303,7 @@ fn push(trial: &mut TrialRecord, (round, position): (u32, u32), sums: Sums) {
             all: Some(all),
             traffic: Traffic::default(),
             health: LoopHealth::default(),
+            stamps: None,
         },
         cpu: Vec::new(),
     });

@@ -8,6 +8,7 @@ use super::node::{ExperimentError, Node, Reader, Value};
 use super::read::{above_zero, default};
 use super::shape::{Arrivals, Flow, LoadModel, Profile, RateStep, SessionLength, Think, TraceSpec};
 use super::{LoadSpec, Point};
+use crate::legs::Stamps;
 use crate::quantity::{Nanoseconds, PerSecond, Ratio};
 
 type Read<T> = Result<T, ExperimentError>;
@@ -40,6 +41,7 @@ impl Default for LoadSpec {
             warmup: default::WARMUP,
             think: Think::None,
             churn: None,
+            stamps: Stamps::Off,
         }
     }
 }
@@ -62,7 +64,13 @@ pub(super) fn load(reader: Reader<'_>) -> Read<LoadSpec> {
         warmup: reader.quantity("warmup")?.unwrap_or(default::WARMUP),
         think,
         churn: churn(&reader)?,
+        stamps: stamps(&reader)?,
     };
+    spec.check_stamps().map_err(|why| {
+        let message =
+            format!("`load.kernel_timestamps` needs {why}; set `load.in_flight = 1`, or leave it out");
+        reader.error(reader.line(), message)
+    })?;
     reader.finish()?;
     Ok(spec)
 }
@@ -274,6 +282,13 @@ fn churn(reader: &Reader<'_>) -> Read<Option<NonZeroU32>> {
     }
 }
 
+fn stamps(reader: &Reader<'_>) -> Read<Stamps> {
+    Ok(match reader.boolean("kernel_timestamps")? {
+        Some(true) => Stamps::Kernel,
+        Some(false) | None => Stamps::Off,
+    })
+}
+
 /// The table from which the first point's load is read, without the keys that the matrix gives and others exclude.
 pub(super) fn write(point: &Point) -> Table {
     let spec = &point.load;
@@ -298,6 +313,9 @@ pub(super) fn write(point: &Point) -> Table {
     table.insert("warmup".into(), time(spec.warmup));
     if spec.think != Think::None {
         table.insert("think".into(), spec.think.to_string().into());
+    }
+    if spec.stamps == Stamps::Kernel {
+        table.insert("kernel_timestamps".into(), true.into());
     }
     let by_matrix = point.label.keys().any(|key| key == "load.keep_alive" || key == "load.churn");
     match spec.churn {

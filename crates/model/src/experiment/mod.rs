@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::Gate;
+use crate::legs::Stamps;
 use crate::quantity::{Bytes, Nanoseconds, Ratio};
 use crate::record::{OperationId, PointId, VariantId};
 use crate::summary::{PointLabel, Quantity};
@@ -169,9 +170,26 @@ pub struct LoadSpec {
     pub think: Think,
     /// How many requests a connection serves before the client closes it; `None` for as many as the server likes.
     pub churn: Option<NonZeroU32>,
+    /// Whether the kernel stamps what connections send and receive; only with one request in flight.
+    #[serde(default)]
+    pub stamps: Stamps,
 }
 
 impl LoadSpec {
+    /// Why the kernel's stamps cannot be told apart by request, where they cannot.
+    ///
+    /// # Errors
+    /// How many requests are in flight, and what that does.
+    pub fn check_stamps(&self) -> Result<(), String> {
+        if self.stamps == Stamps::Off || self.in_flight == 1 {
+            return Ok(());
+        }
+        Err(format!(
+            "one request in flight on each connection, not {}: with more, one packet carries parts of several requests and its stamp is of none of them alone",
+            self.in_flight
+        ))
+    }
+
     /// Whether a connection serves more than one request.
     pub fn keep_alive(&self) -> bool {
         self.churn != Some(NonZeroU32::MIN)

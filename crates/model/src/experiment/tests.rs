@@ -98,6 +98,22 @@ fn what_is_written_reads_back_the_same() {
 }
 
 #[test]
+fn kernel_timestamps_need_one_request_in_flight_at_every_point() {
+    let head = "[workload]\nname = \"pingpong\"\n[[variant]]\nservice = \"go\"\n";
+    let stamps = |load: &str| {
+        let text = format!("{head}[load]\nkernel_timestamps = true\n{load}\n");
+        Experiment::parse("x.toml", &text).map(|e| (e.to_toml(), e))
+    };
+    let (written, e) = stamps("connections = 4").unwrap();
+    assert_eq!(e.points[0].load.stamps, Stamps::Kernel);
+    assert_eq!(Experiment::parse("again.toml", &written).unwrap(), e, "{written}");
+    for load in ["in_flight = 8", "[matrix]\nload.in_flight = [1, 8]"] {
+        let error = stamps(load).unwrap_err().to_string();
+        assert!(error.contains("`load.kernel_timestamps`") && error.contains("not 8"), "{error}");
+    }
+}
+
+#[test]
 fn order_types_and_small_numbers_survive_writing() {
     let text = r#"
         [workload]

@@ -8,6 +8,7 @@ mod curves;
 mod environment;
 mod escape;
 mod forest;
+mod legs;
 mod resources;
 mod svg;
 mod tables;
@@ -47,12 +48,16 @@ pub fn html(summary: &Summary, detail: &Detail, environment: &Value, how: &HowTo
         ("costs", "Costs", format!("{}{}", forest_lead(), forest::plots(summary))),
         ("trust", "Why to believe it", trust::section(summary)),
         ("percentiles", "Percentiles", curves::charts(summary, detail)),
+        ("legs", "Where the time went", legs::section(summary)),
         ("windows", "Windows over time", windows::charts(summary, detail)),
         ("resources", "Resources", resources::section(summary)),
         ("environment", "Environment", environment::table(environment)),
         ("warnings", "Warnings", trust::warnings(summary)),
         ("repeat", "How to repeat", repeat(how)),
     ];
+    // Only some runs ask the kernel for time stamps.
+    let sections = sections.into_iter().filter(|(id, _, content)| *id != "legs" || !content.is_empty());
+    let sections: Vec<_> = sections.collect();
     let links = sections.iter().map(|(id, name, _)| format!("<a href=\"#{id}\">{name}</a>"));
     let body = sections
         .iter()

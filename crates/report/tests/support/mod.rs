@@ -3,6 +3,7 @@
 #![allow(dead_code)] // each test file uses its own part
 
 use serde_json::{Value, json};
+use weighbridge_model::legs::{LegTimes, StampSummary};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::{ErrorCounts, HandshakeKind, Traffic, WindowKind};
 use weighbridge_model::summary::{
@@ -130,6 +131,7 @@ fn variant(name: &str, size: &str, scale: f64) -> VariantSummary {
             segments_in: 1_204_402,
             retransmits: if name == "rust" { 0 } else { 3 },
         },
+        kernel_timestamps: None,
     }
 }
 
@@ -428,9 +430,32 @@ pub fn load() -> LoadSummary {
         service: times(-3.0),
         sent: Bytes::new(790_000),
         received: Bytes::new(2_140_000),
+        kernel_timestamps: Some(stamps()),
         lag_p99: Some(Nanoseconds::from_nanos(4_200)),
         validity: Validity::Valid,
         reasons: Vec::new(),
+    }
+}
+
+/// Legs of a load, too few of them for a p99 of the last.
+pub fn stamps() -> StampSummary {
+    let micros = |n: f64| Nanoseconds::from_nanos((n * 1e3) as u64);
+    let leg = |n: f64| LegTimes {
+        mean: micros(n * 1.1),
+        p50: Some(micros(n)),
+        p90: Some(micros(n * 1.5)),
+        p99: Some(micros(n * 4.0)),
+    };
+    StampSummary {
+        requests: 9_986,
+        unmatched: 2,
+        unavailable: None,
+        clock_error: Nanoseconds::from_nanos(75),
+        round_trip: Some(Nanoseconds::from_micros(31)),
+        client_send: Some(leg(6.2)),
+        outside: Some(leg(241.0)),
+        server_at_most: Some(leg(210.0)),
+        client_receive: Some(LegTimes { p99: None, ..leg(19.5) }),
     }
 }
 
@@ -443,6 +468,7 @@ pub fn load_valid() -> LoadSummary {
         failures_unlisted: 0,
         connects: 16,
         handshakes: Vec::new(),
+        kernel_timestamps: None,
         load: LoadModel::Closed,
         throughput: PerSecond::new(52_345.0).unwrap(),
         ..load()

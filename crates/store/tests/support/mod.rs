@@ -5,6 +5,7 @@
 use rand::Rng;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use weighbridge_model::legs::{KernelStamps, LegFigures, StampFigures};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::*;
 use weighbridge_store::{Participant, UtcTime};
@@ -108,6 +109,23 @@ fn figures(random: &mut ChaCha8Rng, index: u32) -> WindowFigures {
             loop_delay_p50: nanos(random),
             lag_p99: nanos(random),
         },
+        stamps: match index % 4 {
+            0 => None,
+            3 => Some(KernelStamps::Unavailable("no, \"never\"".to_owned())),
+            _ => Some(KernelStamps::Taken(stamp_figures(index))),
+        },
+    }
+}
+
+fn stamp_figures(index: u32) -> StampFigures {
+    let time = |n: u64| Nanoseconds::from_nanos(n * 1_000 + u64::from(index));
+    let leg = |n: u64| LegFigures { sum: time(n * 200), p50: time(n), p90: time(n * 2), p99: time(n * 5) };
+    StampFigures {
+        requests: 200,
+        unmatched: u64::from(index / 2),
+        clock_error: Nanoseconds::from_nanos(80),
+        round_trip: (index > 1).then(|| time(3)),
+        legs: [leg(5), leg(40), leg(7)],
     }
 }
 
@@ -142,6 +160,7 @@ fn tallies(random: &mut ChaCha8Rng, operations: u16) -> Tallies {
                 tallies.lag.saturating_record(random.random_range(1..10_000));
                 tallies.loop_delay.saturating_record(random.random_range(1..1_000));
                 tallies.record_message(OperationId(operations), Nanoseconds::from_nanos(sent));
+                tallies.legs.record([due, sent, sent - due].map(Nanoseconds::from_nanos));
             }
         }
     }

@@ -1,0 +1,206 @@
+//! Where a request's service time went, cut at the kernel's time stamps into three *legs*: the wish for stamps, the
+//! histograms of legs, and what windows, runs and loads say of them.
+//!
+//! Facts and plain sums. Nothing here reads a clock, estimates or compares.
+
+use hdrhistogram::Histogram;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::Nanoseconds;
+use crate::record::{TimeHistogram, time_histogram};
+
+/// Whether the kernel is asked to stamp what the generator's connections send and receive (SO_TIMESTAMPING).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Stamps {
+    /// No: nothing is asked and nothing is read.
+    #[default]
+    Off,
+    /// Yes: two system calls more for each request, and its service time in three legs.
+    Kernel,
+}
+
+/// One part of a request's service time. The three follow one another and sum up to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Leg {
+    /// From `sent` until the last byte of that write was handed to the network driver.
+    ClientSend,
+    /// From there until the last packet of the reply came back from the driver: wire and server.
+    Outside,
+    /// From there until `done`: in the kernel's receive queue, the generator's waking up, its way round the loop.
+    ClientReceive,
+}
+
+impl Leg {
+    /// Every leg, in the order of time.
+    pub const ALL: [Self; 3] = [Self::ClientSend, Self::Outside, Self::ClientReceive];
+
+    /// The leg's name as in JSON and columns: `client_send`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ClientSend => "client_send",
+            Self::Outside => "outside",
+            Self::ClientReceive => "client_receive",
+        }
+    }
+}
+
+/// Histograms of the three legs of good replies. Empty, and then without memory of its own, where there are no stamps.
+#[derive(Debug, Clone, Default)]
+pub struct Legs {
+    times: Option<Box<[TimeHistogram; 3]>>,
+}
+
+impl PartialEq for Legs {
+    /// Memory set aside makes no difference.
+    fn eq(&self, other: &Self) -> bool {
+        Leg::ALL.into_iter().all(|leg| self.get(leg) == other.get(leg))
+    }
+}
+
+impl Legs {
+    /// The times of one leg, if any were recorded.
+    pub fn get(&self, leg: Leg) -> Option<&TimeHistogram> {
+        self.times.as_ref().map(|times| &times[leg as usize]).filter(|times| !times.is_empty())
+    }
+
+    /// Sets memory aside, so that [`record`](Self::record) takes none.
+    pub fn set_aside(&mut self) {
+        self.all();
+    }
+
+    /// Adds one request's legs, in the order of [`Leg::ALL`].
+    pub fn record(&mut self, legs: [Nanoseconds; 3]) {
+        for (times, leg) in self.all().iter_mut().zip(legs) {
+            times.saturating_record(leg.as_nanos().max(1));
+        }
+    }
+
+    /// Adds a histogram of one leg.
+    pub fn add(&mut self, leg: Leg, times: &TimeHistogram) {
+        self.all()[leg as usize].add(times).expect("same bounds");
+    }
+
+    /// Adds everything in `other`.
+    pub fn merge(&mut self, other: &Self) {
+        for leg in Leg::ALL {
+            if let Some(times) = other.get(leg) {
+                self.add(leg, times);
+            }
+        }
+    }
+
+    /// Forgets all of them, keeping the memory.
+    pub fn clear(&mut self) {
+        self.times.iter_mut().flat_map(|times| times.iter_mut()).for_each(Histogram::reset);
+    }
+
+    fn all(&mut self) -> &mut [TimeHistogram; 3] {
+        self.times.get_or_insert_with(|| Box::new([time_histogram(), time_histogram(), time_histogram()]))
+    }
+}
+
+/// One leg of a window's good replies. Quantiles to the histograms' 3 digits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LegFigures {
+    /// Sum over the requests.
+    pub sum: Nanoseconds,
+    /// Median.
+    pub p50: Nanoseconds,
+    /// 90th percentile.
+    pub p90: Nanoseconds,
+    /// 99th percentile.
+    pub p99: Nanoseconds,
+}
+
+/// What the kernel's stamps said in one window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StampFigures {
+    /// Good replies with both stamps: those the legs are of.
+    pub requests: u64,
+    /// Good replies without: a stamp was missing, or the two do not lie between `sent` and `done`.
+    pub unmatched: u64,
+    /// By how much the wall clock, on which the kernel stamps, may have been misread against ours. It moves time
+    /// between the two legs of the client and leaves the one outside as it is.
+    pub clock_error: Nanoseconds,
+    /// The shortest round trip that TCP ever saw on these connections, where it saw any: wire and both kernels, no
+    /// server process.
+    pub round_trip: Option<Nanoseconds>,
+    /// The legs, in the order of [`Leg::ALL`].
+    pub legs: [LegFigures; 3],
+}
+
+/// What came of asking for the kernel's stamps in one window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KernelStamps {
+    /// They were taken.
+    Taken(StampFigures),
+    /// They were not to be had; why, in words.
+    Unavailable(String),
+}
+
+/// Statistics of one part of the service time. A quantile is absent where fewer than 20 requests lie beyond it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LegTimes {
+    /// Arithmetic mean.
+    #[serde(rename = "mean_ns")]
+    pub mean: Nanoseconds,
+    /// Median.
+    #[serde(rename = "p50_ns")]
+    pub p50: Option<Nanoseconds>,
+    /// 90th percentile.
+    #[serde(rename = "p90_ns")]
+    pub p90: Option<Nanoseconds>,
+    /// 99th percentile.
+    #[serde(rename = "p99_ns")]
+    pub p99: Option<Nanoseconds>,
+}
+
+/// Where the time went: the legs of all good replies of a load, or of a variant at a point.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StampSummary {
+    /// Good replies with both stamps.
+    pub requests: u64,
+    /// Good replies without.
+    pub unmatched: u64,
+    /// Why there are no stamps, in all windows or in some.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub unavailable: Option<String>,
+    /// The largest error of any window's conversion of clocks.
+    #[serde(rename = "clock_error_ns")]
+    pub clock_error: Nanoseconds,
+    /// The shortest round trip that TCP saw: wire and both kernels, no server process.
+    #[serde(rename = "round_trip_ns")]
+    pub round_trip: Option<Nanoseconds>,
+    /// From `sent` to the driver; absent without stamps.
+    pub client_send: Option<LegTimes>,
+    /// Wire and server; absent without stamps.
+    pub outside: Option<LegTimes>,
+    /// The same less the shortest round trip: the server took at most this.
+    pub server_at_most: Option<LegTimes>,
+    /// From the driver to `done`; absent without stamps.
+    pub client_receive: Option<LegTimes>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn legs_add_up_by_merging_and_forget_without_giving_memory_back() {
+        let nanos = Nanoseconds::from_nanos;
+        let (mut one, mut both) = (Legs::default(), Legs::default());
+        assert_eq!(one.get(Leg::Outside), None);
+        one.record([nanos(0), nanos(1_000), nanos(30)]);
+        both.merge(&one);
+        both.merge(&one);
+        let counts = Leg::ALL.map(|leg| both.get(leg).map(|times| (times.len(), times.max())));
+        assert_eq!(counts, [Some((2, 1)), Some((2, 1_000)), Some((2, 30))]);
+        one.clear();
+        assert_eq!((one.get(Leg::ClientSend), &one), (None, &Legs::default()));
+    }
+}
