@@ -9,6 +9,7 @@ use std::path::Path;
 use weighbridge_judge::calibration::{Replayed, beyond, error_curve, replay};
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::CoreLayout;
+use weighbridge_lab::gaps;
 use weighbridge_lab::guardian::{Guardian, GuardianError};
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
 use weighbridge_lab::process::{GRACE, Running};
@@ -21,7 +22,7 @@ use weighbridge_load::request::{Framing, RenderError, Request};
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_load::{Recording, Settings};
 use weighbridge_model::calibration::{
-    CALIBRATION_VERSION, Ceiling, ErrorCurve, GeneratorCalibration, Pacing, Waiting,
+    CALIBRATION_VERSION, Ceiling, ErrorCurve, GeneratorCalibration, HostGaps, Pacing, Waiting,
 };
 use weighbridge_model::experiment::{Arrivals, LoadModel, LoadSpec, Protocol, Think, WorkloadSpec};
 use weighbridge_model::legs::Stamps;
@@ -30,7 +31,7 @@ use weighbridge_model::record::{OperationId, Outcome, RequestRecord, Tallies, Va
 use weighbridge_probe::record::{CsvError, from_csv};
 use weighbridge_workload::{Address, UrlScheme, Workload, WorkloadError};
 
-use crate::client::{Client, ClientError};
+use crate::client::{Client, ClientError, keep_awake};
 use crate::control::Control;
 
 /// The law of no delay, whose errors are those of kernel and wire: the others are compared with it.
@@ -161,13 +162,18 @@ pub fn generator(
     let lab = Lab::new(&name, Some(Guardian::start(program, verb)?), None)
         .called_off_by(calibration.control.window.clone());
     let bench = Bench { calibration, cores: &cores, lab: &lab };
+    progress("what others take of the client's core");
+    let gaps = watched(&cores, calibration.duration);
     let mut errors = Vec::new();
+    // As in the windows of a comparison.
+    let awake = keep_awake(Some(cores.client()), &cores);
     for (law, mean) in LAWS {
         for shape in SHAPES {
             progress(&format!("{law}, {}", shape.name));
             errors.push(bench.errors(law, mean, shape)?);
         }
     }
+    drop(awake);
     beyond(&mut errors, NO_DELAY);
     let mut pacing = Vec::new();
     for rate in RATES {
@@ -185,7 +191,18 @@ pub fn generator(
     // What custody could not end by itself the guardian ends.
     let _ = lab.close();
     let took = monotonic_now().since(begun);
-    Ok(GeneratorCalibration { schema: CALIBRATION_VERSION, errors, pacing, ceilings, took })
+    Ok(GeneratorCalibration { schema: CALIBRATION_VERSION, gaps, errors, pacing, ceilings, took })
+}
+
+/// What others take of the client's core. Without it there is a calibration too.
+fn watched(cores: &CoreLayout, time: Nanoseconds) -> Option<HostGaps> {
+    let seen = gaps::watch(cores, time).ok()?;
+    Some(HostGaps {
+        watched: seen.watched,
+        share: Ratio::new(seen.share()),
+        rate: PerSecond::new(seen.per_second())?,
+        longest: seen.longest,
+    })
 }
 
 struct Bench<'a> {
@@ -211,7 +228,9 @@ enum Keep {
 
 impl Bench<'_> {
     fn errors(&self, law: &str, mean: Nanoseconds, shape: Shape) -> Result<ErrorCurve, CalibrateError> {
-        let stop = Stop::Count(self.calibration.requests.max(1));
+        // At least a second of requests, or one gap of some milliseconds would be more than the 99th percentile allows.
+        let second = Nanoseconds::from_secs(1).as_nanos() / (mean + OVERHEAD).as_nanos();
+        let stop = Stop::Count(self.calibration.requests.max(second));
         let load = match shape.model {
             None => Load::Closed(stop),
             Some(arrivals) => open(PerSecond::from_count(1, (mean + OVERHEAD) * BUSY_TO_ALL), arrivals, stop),

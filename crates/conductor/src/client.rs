@@ -7,7 +7,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use weighbridge_lab::cores::{CoreId, pin_current_thread};
+use weighbridge_lab::awake::KeptAwake;
+use weighbridge_lab::cores::{CoreId, CoreLayout, Sharing, pin_current_thread};
 use weighbridge_load::dial::{AfterFailure, Dial, Endpoint, SocketDial};
 use weighbridge_load::generator::{Generator, Options};
 use weighbridge_model::record::VariantId;
@@ -87,6 +88,12 @@ impl Drop for Client {
             let _ = thread.join();
         }
     }
+}
+
+/// Keeps the client's core awake, where it has one of its own. Without it measurements are a little worse, and possible.
+pub(crate) fn keep_awake(core: Option<CoreId>, cores: &CoreLayout) -> Option<KeptAwake> {
+    let own = core.filter(|_| cores.sharing() == Sharing::Apart);
+    own.and_then(|core| KeptAwake::on(core).ok())
 }
 
 /// One dialler for the generator and for the conductor, who learns new addresses with every block.

@@ -105,6 +105,7 @@ pub fn compare_runs(first: &RunFolder, second: &RunFolder) -> Result<Comparison,
     one.costs = two.variants.iter().map(cost).collect();
     one.title = format!("{} against {}", two.run, one.run);
     one.findings.clear();
+    one.spread.clear();
     one.goal = None;
     for variant in &mut one.variants {
         variant.name = format!("{} ({})", variant.name, one.run);

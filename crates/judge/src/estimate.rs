@@ -6,13 +6,14 @@
 //! mean of block log-ratios; intervals are Student's t over blocks. No robust location is ever taken of a total.
 
 use weighbridge_model::record::{PointId, VariantId};
-use weighbridge_model::summary::{Estimate, Quantity, Statistic};
+use weighbridge_model::summary::{Bounds, Estimate, Quantity, Statistic};
 
 use crate::gather::{Cell, Gathered, Lens, Totals};
 use crate::question::{Load, Question, Scope};
+use crate::stats::bootstrap::studentised;
 use crate::stats::interval::{Interval, Mean};
 use crate::stats::sample::median;
-use crate::thresholds::{BEYOND_IN_ALL, BEYOND_PER_BLOCK, BLOCKS_FOR_INTERVAL, LEVEL};
+use crate::thresholds::{BEYOND_IN_ALL, BEYOND_PER_BLOCK, BLOCKS_FOR_BOOTSTRAP, BLOCKS_FOR_INTERVAL, LEVEL};
 
 /// Why there is no estimate.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
@@ -97,6 +98,8 @@ impl Contrast {
             point: logs.point.exp(),
             lower: logs.lower.map(f64::exp),
             upper: logs.upper.map(f64::exp),
+            bootstrap: bootstrap(&self.log_ratios())
+                .map(|Bounds { lower, upper }| Bounds { lower: lower.exp(), upper: upper.exp() }),
             ..logs
         }
     }
@@ -104,7 +107,7 @@ impl Contrast {
     /// Variant minus baseline: the mean of block differences.
     pub fn difference(&self) -> Estimate {
         let differences: Vec<f64> = self.blocks.iter().map(|block| block.difference).collect();
-        estimate(&differences, self.first_stage)
+        Estimate { bootstrap: bootstrap(&differences), ..estimate(&differences, self.first_stage) }
     }
 
     /// The interval of the ratio; `None` below 4 blocks.
@@ -124,6 +127,14 @@ fn mean_with_error(values: &[f64], first_stage: usize) -> Option<Mean> {
     (values.len() >= BLOCKS_FOR_INTERVAL).then(|| Mean::with_first_stage(values, stage)).flatten()
 }
 
+/// The bootstrap-t interval of block values, from 10 blocks on. It takes all blocks alike, also where Stein's rule decided
+/// how many there are; so it is shown and decides nothing.
+fn bootstrap(values: &[f64]) -> Option<Bounds> {
+    let enough = (values.len() >= BLOCKS_FOR_BOOTSTRAP).then_some(values)?;
+    let interval = studentised(enough, LEVEL)?;
+    Some(Bounds { lower: interval.lower, upper: interval.upper })
+}
+
 /// The estimate of block values: their mean with a t interval from 4 blocks on. `values` is not empty.
 fn estimate(values: &[f64], first_stage: usize) -> Estimate {
     let interval = mean_with_error(values, first_stage).map(|mean| mean.interval(LEVEL));
@@ -133,6 +144,7 @@ fn estimate(values: &[f64], first_stage: usize) -> Estimate {
         upper: interval.map(|i| i.upper),
         level: LEVEL,
         blocks: values.len() as u32,
+        bootstrap: None,
     }
 }
 
@@ -187,16 +199,28 @@ impl<'a> Side<'a> {
         }
         let pair = |mine: &(Cell<'_>, Totals)| {
             let theirs = baseline.cells.iter().find(|(cell, _)| cell.block == mine.0.block)?;
-            match is_typical(quantity, self.load) {
-                true => typical(&mine.0, &theirs.0, self.scope, quantity),
-                false => total(mine.0.block, mine.1.get(quantity)?, theirs.1.get(quantity)?),
-            }
+            of_block((&mine.0, &mine.1), (&theirs.0, &theirs.1), (self.scope, self.load), quantity)
         };
         let blocks: Vec<_> = self.cells.iter().filter_map(pair).collect();
         match blocks.is_empty() {
             true => Err(Absence::NotMeasured),
             false => Ok(Contrast::new(blocks, self.first_stage)),
         }
+    }
+
+    /// The cells with their totals, rising by block.
+    pub(crate) fn cells(&self) -> &[(Cell<'a>, Totals)] {
+        &self.cells
+    }
+
+    /// Which requests it covers.
+    pub(crate) fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// Under which load.
+    pub(crate) fn load(&self) -> Load {
+        self.load
     }
 
     /// Requests beyond a quantile per block; `None` for what is no quantile.
@@ -224,6 +248,19 @@ impl<'a> Side<'a> {
 /// How many of `count` requests lie beyond the `q` quantile by nearest rank.
 pub(crate) fn beyond(count: u64, q: f64) -> u64 {
     (count as f64 * (1.0 - q) + 1e-6).floor() as u64
+}
+
+/// What one block, or a part of one, says of `mine` against `theirs`.
+pub(crate) fn of_block(
+    mine: (&Cell<'_>, &Totals),
+    theirs: (&Cell<'_>, &Totals),
+    (scope, load): (Scope, Load),
+    quantity: Quantity,
+) -> Option<BlockEstimate> {
+    match is_typical(quantity, load) {
+        true => typical(mine.0, theirs.0, scope, quantity),
+        false => total(mine.0.block, mine.1.get(quantity)?, theirs.1.get(quantity)?),
+    }
 }
 
 /// The typical of one block: medians over rounds. Where a variant has several windows in a round (the baseline, from

@@ -167,6 +167,14 @@ pub fn figures_of(window: &WindowRecord, scope: Scope) -> Option<&OperationFigur
 }
 
 impl<'a> Cell<'a> {
+    /// The same cell with only the windows of some rounds. Figures that need a trial's histograms or its memory are
+    /// absent from it.
+    pub fn part(&self, rounds: std::ops::Range<u32>) -> Self {
+        let within = |window: &&'a WindowRecord| rounds.contains(&window.round);
+        let windows = self.windows.iter().copied().filter(within).collect();
+        Self { trials: Vec::new(), windows, ..*self }
+    }
+
     /// The windows' figures of a scope, windows without a good reply left out.
     fn figures(&self, scope: Scope) -> impl Iterator<Item = &'a OperationFigures> {
         self.windows.iter().filter_map(move |window| figures_of(window, scope))
@@ -257,14 +265,18 @@ impl<'a> Cell<'a> {
 
     /// Every total of the cell. `p50` here is the pooled one; the typical of closed load is not a cell's to give.
     pub fn totals(&self, scope: Scope) -> Totals {
-        let times = self.times(scope);
-        let timeouts = self.timeouts(scope);
-        let mut totals = Totals { values: [None; Quantity::ALL.len()], recorded: times.response.len() };
+        // A histogram is a quarter of a megabyte: none is made of what was not recorded in one.
+        let recorded =
+            self.lens == Lens::Measured && self.trials.iter().any(|trial| !trial.tallies.is_empty());
+        let times = recorded.then(|| self.times(scope));
+        let timeouts = (recorded && self.errors().timeout > 0).then(|| self.timeouts(scope));
+        let count = times.as_ref().map_or(0, |times| times.response.len());
+        let mut totals = Totals { values: [None; Quantity::ALL.len()], recorded: count };
         for quantity in Quantity::ALL {
-            let histogram = if quantity.is_response() { &times.response } else { &times.service };
+            let histogram = times.as_ref().map(|times| times.of(quantity));
             totals.values[quantity as usize] = match quantity.statistic() {
-                Statistic::Quantile(q) => quantile(histogram, q),
-                Statistic::Mean => self.mean(scope, quantity, &timeouts),
+                Statistic::Quantile(q) => histogram.and_then(|histogram| quantile(histogram, q)),
+                Statistic::Mean => self.mean(scope, quantity, timeouts.as_ref()),
                 Statistic::Other => self.other(scope, quantity),
             };
         }
@@ -272,24 +284,22 @@ impl<'a> Cell<'a> {
     }
 
     /// Sum of times over count: good replies exactly from the windows, timeouts (lower bounds) from the histograms.
-    fn mean(&self, scope: Scope, quantity: Quantity, timeouts: &Times) -> Option<f64> {
-        let response = quantity.is_response();
-        let (late, pick): (_, fn(&OperationFigures) -> Nanoseconds) = match response {
-            true => (&timeouts.response, |f| f.response_sum),
-            false => (&timeouts.service, |f| f.service_sum),
+    fn mean(&self, scope: Scope, quantity: Quantity, timeouts: Option<&Times>) -> Option<f64> {
+        let pick: fn(&OperationFigures) -> Nanoseconds = match quantity.is_response() {
+            true => |f| f.response_sum,
+            false => |f| f.service_sum,
         };
         let good: f64 = self.figures(scope).map(|f| pick(f).as_nanos() as f64).sum();
-        let count = self.good(scope) + late.len();
-        let bounds = if late.is_empty() { 0.0 } else { late.mean() * late.len() as f64 };
+        let late = timeouts.map(|times| times.of(quantity)).filter(|late| !late.is_empty());
+        let (bounds, given_up) = late.map_or((0.0, 0), |late| (late.mean() * late.len() as f64, late.len()));
+        let count = self.good(scope) + given_up;
         (self.good(scope) > 0).then(|| (good + bounds) / count as f64)
     }
 
     fn timeouts(&self, scope: Scope) -> Times {
         let mut times = Times { response: time_histogram(), service: time_histogram() };
-        if self.lens == Lens::Measured && self.errors().timeout > 0 {
-            for trial in &self.trials {
-                times.add(trial, self.point, scope, Outcome::Error(ErrorKind::Timeout));
-            }
+        for trial in &self.trials {
+            times.add(trial, self.point, scope, Outcome::Error(ErrorKind::Timeout));
         }
         times
     }
@@ -336,6 +346,11 @@ impl Totals {
 }
 
 impl Times {
+    /// The histogram that a quantity of request times is of.
+    fn of(&self, quantity: Quantity) -> &TimeHistogram {
+        if quantity.is_response() { &self.response } else { &self.service }
+    }
+
     fn add_trial(&mut self, trial: &TrialRecord, point: PointId, scope: Scope) {
         self.add(trial, point, scope, Outcome::Ok);
         self.add(trial, point, scope, Outcome::Error(ErrorKind::Timeout));

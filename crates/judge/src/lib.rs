@@ -17,10 +17,12 @@ pub mod legs;
 pub mod messages;
 pub mod question;
 pub mod single;
+pub mod spread;
 pub mod stats;
 pub mod steadiness;
 pub mod steer;
 pub mod summary;
+pub mod tail;
 pub mod thresholds;
 pub mod verdict;
 

@@ -1,5 +1,5 @@
-//! Do the windows agree with each other: drift within trials, two levels, carry-over between neighbours, and the
-//! window check.
+//! Do the windows agree with each other: drift within trials and through the run, two levels of windows and of starts,
+//! carry-over between neighbours, and the window check.
 //!
 //! Each answers with an alarm or nothing; none of them moves an estimate.
 
@@ -13,11 +13,12 @@ use crate::diagnose::Alarm;
 use crate::estimate::{Contrast, Side};
 use crate::gather::{Cell, Gathered, Lens, Longer, figures_of};
 use crate::question::{Question, Scope};
+use crate::spread::{Parts, levels_in_words};
 use crate::stats::interval::Mean;
 use crate::stats::multiple::p_against_zero;
 use crate::stats::sample::median;
-use crate::stats::steady::{carry_over, drift, two_levels};
-use crate::thresholds::{CARRY_OVER_P, DRIFT_CHANGE, DRIFT_P, LEVEL, WINDOW_CHECK_P};
+use crate::stats::steady::{CarryOver, carry_over, drift, two_levels};
+use crate::thresholds::{CARRY_OVER_P, DRIFT_CHANGE, DRIFT_P, LEVEL, RUN_DRIFT_BLOCKS, WINDOW_CHECK_P};
 
 /// The name of the alarm that flags a cost which changes with the window's length.
 pub const DEPENDS_ON_WINDOW: &str = "depends on window";
@@ -71,12 +72,17 @@ pub fn on_two_levels(gathered: &Gathered<'_>, point: PointId, variant: VariantId
     })
 }
 
-/// Whether a variant's cost depends on whether it ran before or after the baseline in a round.
-pub fn carried_over(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<Alarm> {
+/// How a variant's cost differs between rounds in which it ran after the baseline and before it, over blocks.
+pub fn order_effect(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<CarryOver> {
     let pairs = gathered.pairs(point, variant, Lens::Measured);
     let orders: Vec<_> = pairs.iter().filter_map(|(mine, theirs)| by_order(mine, theirs)).collect();
     let (after, before): (Vec<f64>, Vec<f64>) = orders.into_iter().unzip();
-    let found = carry_over(&after, &before).filter(|found| found.p < CARRY_OVER_P)?;
+    carry_over(&after, &before)
+}
+
+/// Whether a variant's cost depends on whether it ran before or after the baseline in a round.
+pub fn carried_over(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<Alarm> {
+    let found = order_effect(gathered, point, variant).filter(|found| found.p < CARRY_OVER_P)?;
     Some(Alarm {
         validity: Validity::Suspect,
         name: "carry-over",
@@ -85,6 +91,47 @@ pub fn carried_over(gathered: &Gathered<'_>, point: PointId, variant: VariantId)
             Ratio::new(found.difference.point.exp_m1())
         ),
         remedy: "lengthen the window or the lead-in: a window is changed by the one before it",
+    })
+}
+
+/// Whether a variant's cost drifts through the run, from block to block: block estimates are then not alike, and their
+/// interval is of no one cost.
+pub fn run_drifting(
+    question: &Question,
+    gathered: &Gathered<'_>,
+    (point, variant): (PointId, VariantId),
+    scope: Scope,
+) -> Option<Alarm> {
+    let side = |variant| Side::new(question, gathered, (point, variant), scope, Lens::Measured);
+    let logs = side(variant).against(&side(VariantId(0)), question.headline).ok()?.log_ratios();
+    let found = drift(&logs).filter(|found| logs.len() >= RUN_DRIFT_BLOCKS && found.p < DRIFT_P)?;
+    Some(Alarm {
+        validity: Validity::Suspect,
+        name: "drift through the run",
+        evidence: format!(
+            "the cost changes by {} from the first of {} blocks to the last",
+            Ratio::new(found.change.exp_m1()),
+            logs.len()
+        ),
+        remedy: "look for something that outlives a restart: a growing file, a filling disk, a warming host",
+    })
+}
+
+/// Whether a variant's starts lie on two levels: a cost that is one of two, drawn at each start.
+pub fn on_two_starts(
+    question: &Question,
+    gathered: &Gathered<'_>,
+    (point, variant): (PointId, VariantId),
+    scope: Scope,
+) -> Option<Alarm> {
+    let parts = Parts::new(question, gathered, (point, variant), scope)?;
+    let found = parts.start_levels()?;
+    let pairs = gathered.pairs(point, variant, Lens::Measured);
+    Some(Alarm {
+        validity: Validity::Valid,
+        name: "two levels of starts",
+        evidence: levels_in_words(&found, &pairs, (scope, &parts.costs)),
+        remedy: "the cost is the mean of two states; look for what a start decides (memory layout, a hash seed, a core)",
     })
 }
 

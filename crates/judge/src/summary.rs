@@ -7,8 +7,8 @@ use weighbridge_model::legs::{Legs, StampSummary};
 use weighbridge_model::quantity::Ratio;
 use weighbridge_model::record::{ErrorCounts, PointId, Traffic, TrialRecord, VariantId};
 use weighbridge_model::summary::{
-    BlockCounts, Cost, Figure, Finding, Goal, Quantity, SCHEMA_VERSION, Severity, Summary, VariantSummary,
-    Verdict,
+    BlockCounts, Cost, Figure, Finding, Goal, Quantity, SCHEMA_VERSION, Severity, Spread, Summary,
+    VariantSummary, Verdict,
 };
 
 use crate::diagnose::{Diagnosis, GENERATOR_BOUND, diagnose, subject};
@@ -16,21 +16,27 @@ use crate::estimate::{Absence, Side, headlines};
 use crate::gather::{Cell, Gathered, Lens};
 use crate::legs::stamps;
 use crate::question::{Life, Point, Question, Scope, Variant};
-use crate::steadiness::{DEPENDS_ON_WINDOW, carried_over, depends_on_window, drifting, on_two_levels};
-use crate::verdict::{conclude, correct};
+use crate::spread::{in_words, spread};
+use crate::steadiness::{
+    DEPENDS_ON_WINDOW, carried_over, depends_on_window, drifting, on_two_levels, on_two_starts, run_drifting,
+};
+use crate::tail::{FEW_TAIL_EVENTS, few_tail_events, thin};
+use crate::verdict::{bootstrap_differs, conclude, correct};
 
 /// Judges a run.
 pub fn summarise(question: &Question, trials: &[TrialRecord]) -> Summary {
     let gathered = Gathered::new(trials);
     let mut findings = limits(question);
     findings.extend(void_blocks(&gathered));
-    let (mut costs, mut variants) = (Vec::new(), Vec::new());
+    let (mut costs, mut variants, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
     for (id, point) in question.points() {
         let table = Table::new(question, &gathered, id, point);
         costs.extend(table.costs());
         variants.extend(table.variants());
         findings.extend(table.findings());
+        spreads.extend(table.spreads());
     }
+    findings.extend(spreads.iter().map(spread_finding));
     findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.severity));
     let run = question.run.clone();
     Summary {
@@ -54,6 +60,7 @@ pub fn summarise(question: &Question, trials: &[TrialRecord]) -> Summary {
         costs,
         variants,
         findings,
+        spread: spreads,
         unavailable: run.unavailable,
     }
 }
@@ -67,6 +74,17 @@ fn goal(question: &Question, gathered: &Gathered<'_>) -> Option<Goal> {
     // Stein's n meets the goal exactly; the last bit must not undo that.
     let reached = widest.is_some_and(|width| width <= until.get() * (1.0 + 1e-9));
     Some(Goal { until, half_width: widest.map(Ratio::new), reached })
+}
+
+fn spread_finding(spread: &Spread) -> Finding {
+    let (evidence, remedy) = in_words(spread);
+    Finding {
+        severity: Severity::Note,
+        name: "spread".to_owned(),
+        subject: subject(&spread.variant, &spread.point),
+        evidence,
+        remedy,
+    }
 }
 
 /// What the set-up itself does not let anybody conclude.
@@ -103,6 +121,14 @@ fn void_blocks(gathered: &Gathered<'_>) -> Vec<Finding> {
     gathered.void.iter().map(finding).collect()
 }
 
+/// Adds to a reason.
+fn append(reason: &mut Option<String>, more: String) {
+    *reason = Some(match reason.take() {
+        Some(first) => format!("{first}; {more}"),
+        None => more,
+    });
+}
+
 /// One point: every variant's sides and diagnosis.
 struct Table<'a> {
     question: &'a Question,
@@ -122,16 +148,19 @@ impl<'a> Table<'a> {
             let side = |&scope| Side::new(question, gathered, (id, variant), scope, Lens::Measured);
             scopes.iter().map(side).collect()
         };
-        let sides = question.variants().map(|(variant, _)| sides(variant)).collect();
+        let sides: Vec<Vec<Side<'a>>> = question.variants().map(|(variant, _)| sides(variant)).collect();
         let diagnoses = question
             .variants()
             .map(|(variant, _)| {
                 let mut diagnosis = diagnose(question, gathered, id, variant);
                 diagnosis.alarms.extend(drifting(gathered, id, variant));
                 diagnosis.alarms.extend(on_two_levels(gathered, id, variant));
+                diagnosis.alarms.extend(few_tail_events(&sides[variant.index()][0]));
                 if variant != VariantId(0) {
                     diagnosis.alarms.extend(carried_over(gathered, id, variant));
                     diagnosis.alarms.extend(depends_on_window(question, gathered, id, variant, scopes[0]));
+                    diagnosis.alarms.extend(run_drifting(question, gathered, (id, variant), scopes[0]));
+                    diagnosis.alarms.extend(on_two_starts(question, gathered, (id, variant), scopes[0]));
                 }
                 diagnosis
             })
@@ -176,15 +205,26 @@ impl<'a> Table<'a> {
             Ok(contrast) => {
                 let conclusion = conclude(&contrast, quantity, self.question.margin);
                 cost.difference = Some(contrast.difference());
-                cost.ratio = Some(contrast.ratio());
+                let ratio = contrast.ratio();
+                cost.ratio = Some(ratio);
                 cost.verdict = conclusion.verdict;
                 cost.effect = conclusion.effect;
                 cost.reason = conclusion.reason;
                 cost.p = conclusion.p;
+                if let Some(remark) = bootstrap_differs(&ratio, self.question.margin, cost.verdict) {
+                    append(&mut cost.reason, remark);
+                }
+                self.few_events(&mut cost, variant, at);
             }
         }
         self.doubt(&mut cost, variant);
         cost
+    }
+
+    /// Where the spread of every variant's headline comes from.
+    fn spreads(&self) -> Vec<Spread> {
+        let of = |(variant, _)| spread(self.question, self.gathered, (self.id, variant), self.scopes[0]);
+        self.question.variants().skip(1).filter_map(of).collect()
     }
 
     fn why_absent(&self, absence: Absence, quantity: Quantity) -> String {
@@ -198,6 +238,15 @@ impl<'a> Table<'a> {
             _ => return absence.to_string(),
         };
         format!("{absence}: {why}")
+    }
+
+    /// Says of a cost that it hangs on few events, of the variant or of the baseline.
+    fn few_events(&self, cost: &mut Cost, variant: VariantId, at: usize) {
+        let of = |v: VariantId| Some((v, thin(&self.sides[v.index()][at], cost.quantity)?));
+        if let Some((v, found)) = of(variant).or_else(|| of(VariantId(0))) {
+            let name = &self.question.variants[v.index()].name;
+            append(&mut cost.reason, format!("{FEW_TAIL_EVENTS} (`{name}`): {}", found.evidence()));
+        }
     }
 
     /// Lets the diagnosis override: invalid figures, a generator that was the limit, a cost that depends on the window.
@@ -221,8 +270,7 @@ impl<'a> Table<'a> {
         if cost.headline
             && let Some(alarm) = both[1].1.alarm(DEPENDS_ON_WINDOW)
         {
-            let flag = format!("{}: {}", alarm.name, alarm.evidence);
-            cost.reason = Some(cost.reason.take().map_or(flag.clone(), |reason| format!("{reason}; {flag}")));
+            append(&mut cost.reason, format!("{}: {}", alarm.name, alarm.evidence));
         }
     }
 

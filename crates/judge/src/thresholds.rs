@@ -10,6 +10,8 @@ use weighbridge_model::quantity::Nanoseconds;
 pub const LEVEL: f64 = 0.95;
 /// Below this many blocks there is no interval and no verdict.
 pub const BLOCKS_FOR_INTERVAL: usize = 4;
+/// From this many blocks on a bootstrap interval is shown beside the t interval of a cost.
+pub const BLOCKS_FOR_BOOTSTRAP: usize = 10;
 /// A quantile is shown from this many requests beyond it in every block.
 pub const BEYOND_PER_BLOCK: u64 = 20;
 /// A quantile's cost is shown from this many requests beyond it over all blocks, for variant and baseline.
@@ -49,6 +51,31 @@ pub const DRIFT_P: f64 = 0.01;
 pub const CARRY_OVER_P: f64 = 0.01;
 /// p of "the longer windows cost the same" below which a cost depends on the window, if it lies outside its interval.
 pub const WINDOW_CHECK_P: f64 = 0.05;
+
+/// Fewest starts whose levels are told apart, and …
+pub const LEVEL_STARTS: usize = 6;
+/// … the error of "each level is one value" at which starts are still taken to lie on two levels.
+pub const LEVEL_P: f64 = 0.05;
+/// Fewest blocks whose costs are tested for a drift through the run, at [`DRIFT_P`].
+pub const RUN_DRIFT_BLOCKS: usize = 8;
+
+// --- Tail --------------------------------------------------------------------------------------------------------
+
+/// Tail events a block, on average, below which a total that hangs on them is flagged.
+pub const TAIL_EVENTS: f64 = 5.0;
+/// A window is a tail event of a mean where it lies so many robust standard deviations above the block's median window.
+pub const TAIL_DEVIATIONS: f64 = 5.0;
+/// A mean hangs on its tail events where they make more than this share of the windows' sum of squares …
+pub const TAIL_SPREAD: f64 = 0.25;
+/// … and at least this share of the mean.
+pub const TAIL_WEIGHT: f64 = 0.001;
+
+// --- Spread ------------------------------------------------------------------------------------------------------
+
+/// Parts that a block's rounds are cut into, at most, to see how far they agree.
+pub const SPREAD_PARTS: usize = 10;
+/// A division of the time is advised where it makes the interval narrower by at least this share.
+pub const ADVICE_GAIN: f64 = 0.10;
 
 // --- Steering ----------------------------------------------------------------------------------------------------
 

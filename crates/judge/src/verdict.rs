@@ -5,7 +5,7 @@
 //! here, and no verdict is ever revised by looking at more data.
 
 use weighbridge_model::quantity::Ratio;
-use weighbridge_model::summary::{Cost, Effect, Quantity, Verdict};
+use weighbridge_model::summary::{Cost, Effect, Estimate, Quantity, Verdict};
 
 use crate::estimate::Contrast;
 use crate::stats::interval::Mean;
@@ -76,6 +76,18 @@ pub fn conclude(contrast: &Contrast, quantity: Quantity, margin: Ratio) -> Concl
         reason: measurable.then(|| format!("measurable: {}", signed_percent(interval.point - 1.0))),
         p: Some(p_value(mean, margin)),
     }
+}
+
+/// What the bootstrap-t interval of a ratio would say, where that is another verdict than the one given. A remark: with
+/// few or skewed blocks the two differ, and the reader is to know; the verdict stays.
+pub fn bootstrap_differs(ratio: &Estimate, margin: Ratio, verdict: Verdict) -> Option<String> {
+    let bounds = ratio.bootstrap?;
+    let (lower, upper) = (bounds.lower - 1.0, bounds.upper - 1.0);
+    let other = of_interval(lower, upper, margin.get());
+    (other != verdict).then(|| {
+        let (lower, upper) = (signed_percent(lower), signed_percent(upper));
+        format!("bootstrap-t [{lower}, {upper}] alone would say `{}`", other.name())
+    })
 }
 
 /// `+1.0 %`; two decimals below 0.1 %.
@@ -167,6 +179,18 @@ mod tests {
         ] {
             assert_eq!(conclude(&contrast(lower, upper), quantity, MARGIN).effect, wanted);
         }
+    }
+
+    #[test]
+    fn a_bootstrap_that_says_otherwise_is_told() {
+        let ratio = |lower: f64, upper: f64| Estimate {
+            bootstrap: Some(weighbridge_model::summary::Bounds { lower: 1.0 + lower, upper: 1.0 + upper }),
+            ..contrast(0.03, 0.10).ratio()
+        };
+        assert_eq!(bootstrap_differs(&ratio(0.02, 0.11), MARGIN, Verdict::Higher), None);
+        let remark = bootstrap_differs(&ratio(-0.001, 0.09), MARGIN, Verdict::Higher).unwrap();
+        assert_eq!(remark, "bootstrap-t [-0.1 %, +9.0 %] alone would say `undecided`");
+        assert_eq!(contrast(0.03, 0.10).ratio().bootstrap, None, "six blocks are too few");
     }
 
     #[test]

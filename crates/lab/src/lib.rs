@@ -6,6 +6,7 @@
 
 pub mod account;
 pub mod ask;
+pub mod awake;
 pub mod catalog;
 pub mod cgroup;
 pub mod clock;
@@ -15,6 +16,7 @@ pub mod custody;
 pub mod doctor;
 pub mod errand;
 pub mod freeze;
+pub mod gaps;
 pub mod guardian;
 pub mod host;
 pub mod launch;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::quantity::{Nanoseconds, PerSecond, Ratio};
 
 /// Version of this JSON.
-pub const CALIBRATION_VERSION: u32 = 1;
+pub const CALIBRATION_VERSION: u32 = 2;
 
 /// A quantile with its 95 % interval by order statistics, in nanoseconds. May be negative: it is a difference of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -99,11 +99,30 @@ pub struct Ceiling {
     pub per_cpu_second: PerSecond,
 }
 
+/// What others took of the client's core while the services' cores were busy: gaps of 50 µs or more that a thread saw
+/// which never gave it up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostGaps {
+    /// How long the core was watched.
+    #[serde(rename = "watched_ns")]
+    pub watched: Nanoseconds,
+    /// The part of the time that it was away.
+    pub share: Ratio,
+    /// Gaps in a second.
+    #[serde(rename = "per_s")]
+    pub rate: PerSecond,
+    /// The longest.
+    #[serde(rename = "longest_ns")]
+    pub longest: Nanoseconds,
+}
+
 /// What `weigh calibrate --generator` found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GeneratorCalibration {
     /// Version of this JSON.
     pub schema: u32,
+    /// What others took of the client's core; absent where it could not be watched.
+    pub gaps: Option<HostGaps>,
     /// Errors against the truth, the law of no delay first.
     pub errors: Vec<ErrorCurve>,
     /// Punctuality.

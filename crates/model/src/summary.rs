@@ -198,6 +198,18 @@ pub struct Estimate {
     pub level: f64,
     /// Block estimates it rests on.
     pub blocks: u32,
+    /// The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub bootstrap: Option<Bounds>,
+}
+
+/// The ends of an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bounds {
+    /// The lower end.
+    pub lower: f64,
+    /// The upper end.
+    pub upper: f64,
 }
 
 impl Estimate {
@@ -382,6 +394,62 @@ pub struct Finding {
     pub remedy: String,
 }
 
+/// Which level of repetition makes most of the spread of a cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// Starts: each block's own, which more rounds do not take away.
+    Starts,
+    /// Rounds within a block.
+    Rounds,
+    /// The interval of the share holds one half.
+    Neither,
+}
+
+/// Where the spread of one variant's headline cost comes from. Standard deviations are of ln(variant / baseline), so
+/// about shares of the ratio.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Spread {
+    /// The point, where the experiment has several.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub point: PointLabel,
+    /// The variant.
+    pub variant: String,
+    /// The headline; `response_mean` where the headline cannot be had from single windows.
+    pub quantity: Quantity,
+    /// Rounds of a block, on average.
+    pub rounds: f64,
+    /// Standard deviation from block to block of what variant and baseline have in common; their ratio is free of it.
+    pub block: Ratio,
+    /// Standard deviation of the cost from start to start.
+    pub start: Ratio,
+    /// Standard deviation of the cost from round to round, as far as it survives averaging: of one round.
+    pub round: Ratio,
+    /// Share of the variance of a block's cost that starts have, 0 to 1; `level` 0.95, `blocks` those it rests on.
+    pub share_of_starts: Estimate,
+    /// Which of the two dominates, where that is certain.
+    pub dominates: Source,
+    /// A division of the same time into blocks and rounds that narrows the interval by a tenth or more.
+    pub advice: Option<Advice>,
+    /// Cost in rounds in which the variant ran after the baseline, over that in which it ran before (1: no carry-over).
+    pub carry_over: Option<Estimate>,
+    /// Cost at the end of a block over that at its beginning (1: no drift).
+    pub drift: Option<Estimate>,
+}
+
+/// How to divide the time of a run, for the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Advice {
+    /// Blocks to run.
+    pub blocks: u32,
+    /// Rounds of each.
+    pub rounds: u32,
+    /// Expected half-width of the ratio's interval with the present division.
+    pub now: Ratio,
+    /// Expected half-width with the advised one, in the same time.
+    pub then: Ratio,
+}
+
 /// Blocks of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockCounts {
@@ -440,6 +508,9 @@ pub struct Summary {
     pub variants: Vec<VariantSummary>,
     /// What the judge noticed.
     pub findings: Vec<Finding>,
+    /// Where the spread of each headline cost comes from; a cost of fewer than 4 blocks has none.
+    #[serde(default)]
+    pub spread: Vec<Spread>,
     /// Variants that could not be measured at all: name and reason with remedy.
     pub unavailable: Vec<(String, String)>,
 }

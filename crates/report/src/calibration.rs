@@ -1,7 +1,7 @@
 //! What `weigh calibrate --generator` found, as text or JSON.
 
 use weighbridge_model::calibration::{
-    Ceiling, ErrorCurve, ErrorQuantile, GeneratorCalibration, Pacing, Waiting,
+    Ceiling, ErrorCurve, ErrorQuantile, GeneratorCalibration, HostGaps, Pacing, Waiting,
 };
 
 use crate::style::{Style, Tone};
@@ -40,7 +40,31 @@ fn text(calibration: &GeneratorCalibration, style: Style) -> String {
     );
     section("Punctuality of open load against a server without delay", &pacing(&calibration.pacing));
     section("Ceiling: closed load against a server without delay", &ceilings(&calibration.ceilings));
+    if let Some(gaps) = &calibration.gaps {
+        lines.extend(host(gaps, style));
+    }
     lines.join("\n")
+}
+
+/// The share of time from which on a 99th percentile is the host's.
+const IN_A_P99: f64 = 0.01;
+
+/// What the host takes, and what that does to a percentile.
+fn host(gaps: &HostGaps, style: Style) -> Vec<String> {
+    let share = gaps.share.get();
+    let mut lines = vec![
+        style.paint(
+            Tone::Strong,
+            "Host: what others took of the client's core while the services' cores were busy",
+        ),
+        format!("  {:.2} % of the time, {:.1} gaps/s of 50 µs or more", share * 100.0, gaps.rate.get()),
+        format!("  the longest {}", gaps.longest),
+    ];
+    if share >= IN_A_P99 {
+        lines.push("  that is in every 99th percentile; quiet the machine".to_owned());
+    }
+    lines.push(String::new());
+    lines
 }
 
 /// One law and shape a line; the intervals are in JSON.
@@ -132,6 +156,12 @@ mod tests {
         let per_second = |count| PerSecond::from_count(count, Nanoseconds::from_secs(1));
         let calibration = GeneratorCalibration {
             schema: CALIBRATION_VERSION,
+            gaps: Some(HostGaps {
+                watched: Nanoseconds::from_secs(2),
+                share: Ratio::new(0.0327),
+                rate: per_second(25),
+                longest: Nanoseconds::from_micros(19_395),
+            }),
             errors: vec![
                 curve("constant:time=0ns", "closed, 1 connection", Some(quantile(20_000)), None),
                 curve("bimodal:low=100us,high=2ms,share=5%", "open, Poisson", None, Some(-300)),

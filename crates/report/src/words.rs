@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     fn estimate(point: f64, lower: f64, upper: f64) -> Estimate {
-        Estimate { point, lower: Some(lower), upper: Some(upper), level: 0.95, blocks: 6 }
+        Estimate { point, lower: Some(lower), upper: Some(upper), level: 0.95, blocks: 6, bootstrap: None }
     }
     fn pair(shown: Shown) -> (String, String) {
         (shown.point, shown.interval.unwrap_or_default())
@@ -397,7 +397,8 @@ mod tests {
     fn a_ratio_is_shown_as_a_change() {
         assert_eq!(pair(change(&estimate(2.31, 2.28, 2.34))), ("+131 %".into(), "[+128, +134]".into()));
         assert_eq!(pair(change(&estimate(0.95, 0.94, 0.96))), ("-5.0 %".into(), "[-6.0, -4.0]".into()));
-        let bare = Estimate { point: 1.0133, lower: None, upper: None, level: 0.95, blocks: 3 };
+        let bare =
+            Estimate { point: 1.0133, lower: None, upper: None, level: 0.95, blocks: 3, bootstrap: None };
         assert_eq!(change(&bare), Shown { point: "+1.3 %".into(), interval: None });
     }
 

@@ -100,6 +100,7 @@ fn summary() -> Summary {
             upper: Some(point + 1.0 / 7.0),
             level: 0.95,
             blocks: 6,
+            bootstrap: None,
         })
     };
     Summary {
@@ -131,6 +132,7 @@ fn summary() -> Summary {
         }],
         variants: Vec::new(),
         findings: Vec::new(),
+        spread: Vec::new(),
         unavailable: vec![("soap".to_owned(), "no JDK: install one".to_owned())],
     }
 }

@@ -1,8 +1,12 @@
-//! Plain mathematics on slices of `f64`: distributions, samples, intervals, multiple tests, steadiness.
+//! Plain mathematics on slices of `f64`: distributions, samples, intervals, the bootstrap, components of variance,
+//! multiple tests, steadiness.
 //!
 //! Each function names its formula, its source and what it assumes, and is tested against published values or
 //! closed forms. Nothing here knows a variant, a window or a unit.
 
+pub mod bootstrap;
+pub mod components;
+pub mod fisher;
 pub mod interval;
 pub mod multiple;
 pub mod sample;

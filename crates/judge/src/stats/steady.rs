@@ -48,6 +48,8 @@ pub struct CarryOver {
     pub difference: Interval,
     /// Two-sided p of "the order does not matter".
     pub p: f64,
+    /// Blocks compared.
+    pub blocks: usize,
 }
 
 /// The drift over a series in time order; `None` below eight values, where the normal approximation does not hold.
@@ -141,7 +143,7 @@ pub fn carry_over(baseline_first: &[f64], variant_first: &[f64]) -> Option<Carry
         return None;
     }
     let mean = Mean::of(&differences)?;
-    Some(CarryOver { difference: mean.interval(0.95), p: p_against_zero(mean) })
+    Some(CarryOver { difference: mean.interval(0.95), p: p_against_zero(mean), blocks: differences.len() })
 }
 
 #[cfg(test)]

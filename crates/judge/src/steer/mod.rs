@@ -7,11 +7,13 @@
 mod blocks;
 mod check;
 mod rounds;
+mod spend;
 mod warm;
 mod window;
 
 pub use blocks::{BlockHistory, BlockRule, BlockStep, Budget, Stop};
 pub use check::CheckRule;
 pub use rounds::{RoundHistory, RoundRule, RoundStep};
+pub use spend::{SpendHistory, SpendRule, SpendStep};
 pub use warm::{WarmRule, WarmStep, WarmWindow};
 pub use window::{Extent, Pace, Pairing, Periods, WindowRule};

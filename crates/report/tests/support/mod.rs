@@ -23,6 +23,7 @@ pub fn estimate(point: f64, half_width: f64) -> Estimate {
         upper: Some(point + half_width),
         level: 0.95,
         blocks: 6,
+        bootstrap: None,
     }
 }
 
@@ -165,6 +166,7 @@ pub fn valid() -> Summary {
             .flat_map(|size| [variant("rust", size, 1.0), variant("go", size, 1.0)])
             .collect(),
         findings: Vec::new(),
+        spread: Vec::new(),
         unavailable: Vec::new(),
     }
 }
