@@ -4,7 +4,6 @@
 #[path = "args/grpc.rs"]
 mod grpc;
 
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -104,26 +103,27 @@ pub struct Load {
     pub wait: Option<Wait>,
     /// How long to send (one URL), or measured time in all (several) [default: 10s; of steps, a ramp or a trace once
     /// through].
-    #[arg(short, long, conflicts_with = "requests")]
+    #[arg(short, long, conflicts_with = "requests", allow_hyphen_values = true)]
     pub duration: Option<Nanoseconds>,
     /// How many requests to send in all.
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u64).range(1..))]
     pub requests: Option<u64>,
     /// Open load: requests due per second, such as `5000` or `20k/s`. Without it the load is closed.
-    #[arg(short, long)]
+    #[arg(short, long, allow_hyphen_values = true)]
     pub rate: Option<PerSecond>,
     /// Rate over time instead of --rate: `steps:1000/s for 10s, 2000/s for 10s`, `ramp:1000/s..5000/s over 30s`,
     /// `sine:3000/s +- 1000/s every 10s` or `burst:1000/s..5000/s for 200ms every 2s`. Over, it starts again.
     #[arg(long, value_name = "PROFILE", conflicts_with = "rate")]
     pub profile: Option<Profile>,
-    /// Open load: arrival times from a file, one a line in seconds, instead of --rate; over, they start again.
+    /// Open load: arrival times from a file, one a line in seconds, instead of --rate; over, they start again. Behind a
+    /// comma a line may name the operation that is sent then: `1.25,GET /a`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "profile", "sessions", "arrivals"])]
     pub trace: Option<String>,
     /// Play the trace so many times as fast.
-    #[arg(long, value_name = "FACTOR", requires = "trace", value_parser = speed)]
+    #[arg(long, value_name = "FACTOR", value_parser = speed, allow_hyphen_values = true)]
     pub speed: Option<f64>,
     /// Partly open load: sessions due per second. Inside a session the next request is due when the reply came.
-    #[arg(long, value_name = "RATE", conflicts_with_all = ["rate", "profile"], requires = "length")]
+    #[arg(long, value_name = "RATE", conflicts_with_all = ["rate", "profile"], allow_hyphen_values = true)]
     pub sessions: Option<PerSecond>,
     /// Requests of a session: `10`, `geometric:mean=10` or `workload`. With --profile, that is of sessions.
     #[arg(long, value_name = "LENGTH")]
@@ -132,15 +132,16 @@ pub struct Load {
     #[arg(long, value_enum)]
     pub arrivals: Option<ArrivalLaw>,
     /// Equal gaps, and each arrival moved by up to this share of a gap to either side, at most 50%.
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub jitter: Option<Ratio>,
     /// Time between a reply and the next request of the same connection or session: `10ms`, `exponential:mean=10ms` or
     /// `uniform:low=5ms,high=15ms`. Not in open load.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub think: Option<Think>,
     /// A new connection after so many requests on one.
-    #[arg(long, value_name = "REQUESTS", conflicts_with = "no_keepalive")]
-    pub churn: Option<NonZeroU32>,
+    #[arg(long, value_name = "REQUESTS", conflicts_with = "no_keepalive",
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub churn: Option<u32>,
     /// Say where the service time went, by the kernel's time stamps: client, wire and server, client. One request in
     /// flight on each TCP connection.
     #[arg(long, conflicts_with = "unix")]
@@ -162,7 +163,7 @@ pub struct Load {
     #[arg(long, value_name = "FILE")]
     pub body_file: Option<PathBuf>,
     /// After this a request has failed.
-    #[arg(long, default_value = "10s")]
+    #[arg(long, default_value = "10s", allow_hyphen_values = true)]
     pub timeout: Nanoseconds,
     /// Time of load before measuring [default: none for one URL, 200ms for several].
     #[arg(long)]
@@ -174,7 +175,7 @@ pub struct Load {
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=3))]
     pub resp: u8,
     /// User at Redis.
-    #[arg(long, requires = "password")]
+    #[arg(long)]
     pub username: Option<String>,
     /// Password at Redis; `env:NAME` is read from the environment.
     #[arg(long)]
@@ -237,10 +238,10 @@ pub struct TlsFlags {
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<String>,
     /// TLS: the client's certificate (PEM).
-    #[arg(long, value_name = "FILE", requires = "key")]
+    #[arg(long, value_name = "FILE")]
     pub cert: Option<String>,
     /// TLS: the private key of the client's certificate (PEM).
-    #[arg(long, value_name = "FILE", requires = "cert")]
+    #[arg(long, value_name = "FILE")]
     pub key: Option<String>,
     /// TLS: the name that the certificate must hold, and that is sent (SNI) [default: the URL's host].
     #[arg(long, value_name = "NAME")]

@@ -65,6 +65,39 @@ fn a_trace_is_played_once_and_its_mistakes_are_named_by_line() {
 }
 
 #[test]
+fn a_trace_says_which_operation_is_sent_when() {
+    let server = good();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("times.csv");
+    let play = |text: &str, more: &[&str]| {
+        std::fs::write(&path, text).expect("a file");
+        let mix = ["--trace", path.to_str().expect("plain"), "--mix", "GET /a", "--mix", "9 POST /b,c"];
+        load(&server.url(), &[&mix, more].concat())
+    };
+    let text = "ms,operation\n0,GET /a\n10,\"POST /b,c\"\n10,GET /a\n25,GET /a\n70,GET /a\n";
+    for more in [&[][..], &["-t", "2"], &["--churn", "1"], &["--length", "1"]] {
+        let figures = play(text, more).json();
+        let good = |at: usize| figures["operations"][at]["good"].as_u64().unwrap_or(0);
+        assert_eq!((good(0), good(1), figures["requests"].as_u64()), (4, 1, Some(5)), "{more:?}: {figures}");
+        assert_eq!((&figures["errors"], &figures["not_sent"]), (&0.into(), &0.into()), "{more:?}: {figures}");
+    }
+    let wrong = [
+        (
+            "0,GET /a\n1,POST /b\n",
+            &["times.csv:2: `POST /b` is no operation", "allowed: `GET /a`, `POST /b,c`"][..],
+        ),
+        (
+            "0,GET /a\n1,POST /b,c\n",
+            &["times.csv:2: `1,POST /b,c` has more than two columns", "stands in quotes"],
+        ),
+        ("time,name\n0,GET /a\n", &["times.csv:1: `name` is no column", "`time,operation`"]),
+    ];
+    for (text, words) in wrong {
+        play(text, &[]).assert_error(words);
+    }
+}
+
+#[test]
 fn several_threads_share_one_count_and_one_rate() {
     let server = good();
     let shared = ["-t", "3", "-c", "6", "-n", "100", "-r", "1000", "--jitter", "20%"];

@@ -30,6 +30,7 @@ use crate::client::{Client, keep_awake};
 use crate::control::Control;
 use crate::hook::{self, CallOff};
 use crate::question::question;
+use crate::room;
 use crate::run::{Finished, Options, Prepared, RunError};
 use crate::shape::Shape;
 use crate::single::client_core;
@@ -47,6 +48,7 @@ pub(crate) fn measure(
 ) -> Result<Finished, RunError> {
     let began = monotonic_now();
     let experiment = &prepared.experiment;
+    room::make(experiment)?;
     let cores = CoreLayout::detect()?;
     // Services are pinned when they start; everything of ours stays off their cores.
     pin_current_thread(cores.client())?;

@@ -4,9 +4,10 @@
 //! to the next: a service started anew is asked anew.
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
+use weighbridge_load::dial::{Endpoint, ResolveError};
 use weighbridge_load::exchange::{Limits, exchange};
 use weighbridge_load::request::Framing;
 use weighbridge_load::{Stack, TlsClient};
@@ -15,6 +16,7 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_workload::reflection::{self, ReflectionError};
 use weighbridge_workload::{GrpcError, UrlScheme, proto};
 
+use crate::actor::endpoints;
 use crate::tls::{self, TlsError};
 
 /// Longest answer; the descriptors of a large interface take a few hundred kilobytes.
@@ -37,13 +39,14 @@ pub enum DescribeError {
     Grpc(#[from] GrpcError),
 }
 
-/// The workload with its descriptors, asked of the server at `url` (or where `connect_to` says) if they are not there.
+/// The workload with its descriptors, asked of the server at `url` (or where `connect_to` or the Unix socket `unix`
+/// leads) if they are not there.
 ///
 /// # Errors
 /// [`DescribeError`] where there are none, or the calls are not in them.
 pub fn describe(
     spec: &WorkloadSpec,
-    (url, connect_to): (&Url, Option<&(String, u16)>),
+    (url, connect_to, unix): (&Url, Option<&(String, u16)>, Option<&Path>),
     tls: Option<&TlsSpec>,
     timeout: Nanoseconds,
 ) -> Result<WorkloadSpec, DescribeError> {
@@ -56,8 +59,11 @@ pub fn describe(
     if !reflection::is_needed(&spec) {
         return Ok(spec);
     }
-    let (host, port) = connect_to.map_or((url.host.as_str(), url.port), |(host, port)| (host, *port));
-    let addresses: Vec<Endpoint> = resolve(host, port)?.into_iter().map(Endpoint::from).collect();
+    let mut target = url.clone();
+    if let Some((host, port)) = connect_to.cloned() {
+        (target.host, target.port) = (host, port);
+    }
+    let addresses = endpoints(&target, unix)?;
     let never = AtomicBool::new(false);
     let tls = tls.map(|spec| tls::client(spec, &url.host, None)).transpose()?;
     let server = (&*url.authority(), &*addresses, tls.as_ref());

@@ -16,6 +16,7 @@ mod environment;
 pub mod failures;
 mod hook;
 mod question;
+mod room;
 pub mod run;
 pub mod shape;
 pub mod single;

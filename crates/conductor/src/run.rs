@@ -10,6 +10,7 @@ use weighbridge_lab::cores::{CoreError, CoreLayout};
 use weighbridge_lab::custody::CustodyError;
 use weighbridge_lab::guardian::GuardianError;
 use weighbridge_lab::registry::RegistryError;
+use weighbridge_lab::room::RoomError;
 use weighbridge_lab::service::Service;
 use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::experiment::{Experiment, Target, Variant};
@@ -27,6 +28,7 @@ use crate::control::Control;
 use crate::course::{Shop, measure};
 use crate::environment;
 use crate::hook::HookError;
+use crate::room;
 use crate::shape::{self, Shape, ShapeError};
 
 /// Open load above this against an address that is neither loopback nor private must be allowed explicitly.
@@ -123,6 +125,9 @@ pub enum RunError {
         /// The rate.
         rate: f64,
     },
+    /// This host has no room for so many connections.
+    #[error(transparent)]
+    Room(#[from] RoomError),
     /// The machine's cores could not be found out.
     #[error(transparent)]
     Cores(#[from] CoreError),
@@ -191,6 +196,7 @@ pub fn check(experiment: &Experiment, options: &Options) -> Result<(), RunError>
     let shapes = shape::shapes(&mut experiment.clone(), options.experiment_folder.as_deref())?;
     shape::check_windows(experiment, &shapes)?;
     check_remote(experiment, &shapes, options.allow_remote)?;
+    room::check(experiment, options.connect_to.as_ref())?;
     let services = |variant: &Variant| match &variant.target {
         Target::Service { name } => Some(name.clone()),
         _ => None,
@@ -305,6 +311,7 @@ pub fn verify(
 ) -> Result<usize, RunError> {
     check(&experiment, options)?;
     let prepared = prepare(experiment, options, sink)?;
+    room::make(&prepared.experiment)?;
     let cores = CoreLayout::detect()?;
     let logs = std::env::temp_dir().join(format!("weigh-verify-{}", std::process::id()));
     let shop = Shop::open("verify", &prepared.recipes, options, &cores, &logs)?;

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use weighbridge_load::pace::{Flow, Part, Source};
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_model::experiment::{
-    Experiment, Flow as FlowSpec, LoadModel, LoadSpec, SessionLength, Think, TraceSpec,
+    Experiment, Flow as FlowSpec, LoadModel, LoadSpec, SessionLength, Think, TraceSpec, WorkloadSpec,
 };
 use weighbridge_model::plan::Plan;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
@@ -132,6 +132,19 @@ impl Shape {
         Ok(Self { source, length, think: load.think, sha256 })
     }
 
+    /// Finds out which operations of the workload the lines of a trace name.
+    ///
+    /// # Errors
+    /// [`ShapeError::Trace`] with the first line that names none of them.
+    pub fn resolve(&mut self, load: &LoadSpec, workload: &WorkloadSpec) -> Result<(), ShapeError> {
+        if let (Some(Source::Trace { trace, .. }), Some(FlowSpec::Trace(spec))) =
+            (&mut self.source, load.model.flow())
+        {
+            Arc::make_mut(trace).resolve(&spec.file, &workload.requested())?;
+        }
+        Ok(())
+    }
+
     /// Mean requests due per second, sessions taken at their mean length; `None` in closed load.
     pub fn request_rate(&self) -> Option<PerSecond> {
         PerSecond::new(self.arrival_rate()? * self.length.map_or(1.0, SessionLength::mean))
@@ -223,7 +236,8 @@ fn read_trace(spec: &TraceSpec, folder: Option<&Path>) -> Result<(Trace, String)
 pub(crate) fn shapes(experiment: &mut Experiment, folder: Option<&Path>) -> Result<Vec<Shape>, ShapeError> {
     let mut shapes = Vec::new();
     for point in &mut experiment.points {
-        let shape = Shape::new(&point.load, folder)?;
+        let mut shape = Shape::new(&point.load, folder)?;
+        shape.resolve(&point.load, &point.workload)?;
         if let LoadModel::Open { flow: FlowSpec::Trace(spec) }
         | LoadModel::PartlyOpen { flow: FlowSpec::Trace(spec), .. } = &mut point.load.model
         {

@@ -8,6 +8,7 @@ use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::{CoreId, CoreLayout, parse_core_list, pin_current_thread};
 use weighbridge_lab::ports::listener_of;
 use weighbridge_lab::procfs::Pid;
+use weighbridge_lab::room::RoomError;
 use weighbridge_load::dial::{Endpoint, ResolveError, SocketDial};
 use weighbridge_load::failures::Failures;
 use weighbridge_load::generator::{self, ConnectError, Generator, Progress, Trouble, Waiting, WindowSpec};
@@ -23,6 +24,7 @@ use crate::actor::endpoints;
 use crate::block::settings;
 use crate::control::{Ask, Control};
 use crate::failures::{self, FailureText};
+use crate::room;
 use crate::shape::{Shape, Slice};
 use crate::tls::{self, TlsError, scheme};
 
@@ -112,6 +114,9 @@ pub enum SingleError {
     /// Connections cannot be secured as asked.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// This host has no room for so many connections.
+    #[error(transparent)]
+    Room(#[from] RoomError),
     /// No connection.
     #[error(transparent)]
     Connect(#[from] ConnectError),
@@ -125,7 +130,9 @@ pub enum SingleError {
     #[error("interrupted before anything was sent")]
     Interrupted,
     /// More threads than there is work for.
-    #[error("{threads} threads need at least as many connections, not {connections}")]
+    #[error(
+        "{threads} threads need at least as many connections, not {connections}; give more connections or fewer threads"
+    )]
     Threads {
         /// Threads asked for.
         threads: u32,
@@ -151,6 +158,7 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
         (target.host, target.port) = (host, port);
     }
     let addresses = endpoints(&target, single.unix.as_deref())?;
+    room::make_for_threads(&addresses, connections, threads)?;
     let layout = CoreLayout::detect().ok();
     let cores = layout.as_ref().map(|layout| client_cores(layout, &addresses, threads as usize));
     let sharing = cores.as_ref().and_then(|cores| sharing(cores, threads, single.waiting)).map(str::to_owned);
@@ -366,11 +374,16 @@ impl Share<'_> {
         WindowSpec { substream, load, recording: Recording::Batched }
     }
 
-    /// This thread's part of `whole`; the first threads take what does not divide.
+    /// This thread's part of `whole`.
     fn part(&self, whole: u64) -> u64 {
-        let threads = u64::from(self.single.threads);
-        whole / threads + u64::from(u64::from(self.thread) < whole % threads)
+        part(whole, self.thread, self.single.threads)
     }
+}
+
+/// A thread's part of `whole`; the first threads take what does not divide.
+fn part(whole: u64, thread: u32, threads: u32) -> u64 {
+    let threads = u64::from(threads);
+    whole / threads + u64::from(u64::from(thread) < whole % threads)
 }
 
 /// The core for the client's thread: the last one that no server at these addresses is bound to, or `None` where they
@@ -433,6 +446,19 @@ mod tests {
         assert_eq!(free(&[&[0]]), Some(1));
         assert_eq!(free(&[&[1]]), Some(0), "the last core is the server's");
         assert_eq!(free(&[&[0], &[1]]), None, "two servers hold one core each");
+    }
+
+    #[test]
+    fn parts_add_up_and_differ_by_one_at_most() {
+        for threads in [1, 2, 3, 7, 64] {
+            for whole in [64, 65, 127, 10_000, 10_001, u64::MAX] {
+                let parts: Vec<u64> = (0..threads).map(|thread| part(whole, thread, threads)).collect();
+                assert_eq!(parts.iter().sum::<u64>(), whole, "{whole} on {threads}");
+                assert!(parts[0] - parts[parts.len() - 1] <= 1, "{parts:?}");
+                assert!(parts.is_sorted_by(|a, b| a >= b), "{parts:?}");
+            }
+        }
+        assert_eq!((0..3).map(|thread| part(2, thread, 3)).collect::<Vec<_>>(), [1, 1, 0]);
     }
 
     #[test]

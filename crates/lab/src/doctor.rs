@@ -19,6 +19,7 @@ use crate::freeze::FreezeMethod;
 use crate::host::{HostFacts, Hypervisor};
 use crate::procfs::{self, Pid, kib_field};
 use crate::registry;
+use crate::room;
 use crate::sys;
 
 // Every threshold, with its reason.
@@ -35,8 +36,8 @@ const BUSY_WARNING: f64 = 0.05;
 const CLOCK_WARNING: Nanoseconds = Nanoseconds::from_nanos(250);
 /// Dearer than this the generator measures its clock.
 const CLOCK_PROBLEM: Nanoseconds = Nanoseconds::from_micros(1);
-/// Client and service each hold one file per connection; below this a thousand connections do not fit.
-const FILES_WARNING: u64 = 4096;
+/// Connections that one process is meant to hold; with fewer open files than those need, a large load is refused.
+const CONNECTIONS_WARNING: u64 = 10_000;
 /// A closed connection holds its port for a minute; below this 250 new connections a second exhaust them.
 const PORTS_WARNING: u32 = 16_384;
 /// A few virtual machines of six variants do not fit into less.
@@ -383,18 +384,29 @@ fn clock(seen: &Observation) -> Option<Finding> {
 
 fn open_files(seen: &Observation) -> Option<Finding> {
     let limit = seen.facts.open_files?;
-    let evidence = format!("{} (may be raised to {})", limit.soft, limit.hard);
-    if limit.soft >= FILES_WARNING {
+    let connections = room::connections_with(limit);
+    let evidence =
+        format!("{} (may be raised to {}): up to {connections} connections", limit.soft, limit.hard);
+    if connections >= CONNECTIONS_WARNING {
         return Some(Finding::new(Level::Fine, Subject::OpenFiles, evidence));
     }
-    let remedy = format!("run `ulimit -n {}` first", FILES_WARNING.max(limit.soft).min(limit.hard));
+    let needed = CONNECTIONS_WARNING + room::SERVICE_FILES;
+    let remedy = format!(
+        "for {CONNECTIONS_WARNING} connections raise the hard limit: `ulimit -Hn {needed}` as root, or `LimitNOFILE={needed}` of the unit"
+    );
     Some(Finding::new(Level::Warning, Subject::OpenFiles, evidence).with_remedy(remedy))
 }
 
 fn local_ports(seen: &Observation) -> Option<Finding> {
     let range = seen.facts.local_ports?;
-    let evidence = format!("{} ports, {} to {}", range.count(), range.first, range.last);
-    if range.count() >= PORTS_WARNING {
+    let reserved = seen.facts.reserved_ports.unwrap_or(0);
+    let connections = room::connections_over(range, reserved);
+    let evidence = format!(
+        "{} ports ({}): up to {connections} connections to one address",
+        range.count(),
+        room::range_text(range, reserved)
+    );
+    if connections >= PORTS_WARNING {
         return Some(Finding::new(Level::Fine, Subject::LocalPorts, evidence));
     }
     let remedy = "run `sysctl net.ipv4.ip_local_port_range='32768 60999'` as root";
@@ -578,12 +590,20 @@ mod tests {
     #[test]
     fn limits_are_judged() {
         let files = expect(Subject::OpenFiles, Level::Warning, |seen| {
-            seen.facts.open_files = Some(Limit { soft: 1024, hard: 524_288 });
+            seen.facts.open_files = Some(Limit { soft: 1024, hard: 4096 });
         });
-        assert_eq!(files.remedy.as_deref(), Some("run `ulimit -n 4096` first"));
+        assert_eq!(files.evidence, "1024 (may be raised to 4096): up to 4032 connections");
+        assert!(files.remedy.is_some_and(|remedy| remedy.contains("`ulimit -Hn 10512`")));
         expect(Subject::LocalPorts, Level::Warning, |seen| {
             seen.facts.local_ports = Some(PortRange { first: 50_000, last: 50_999 });
         });
+        let reserved = expect(Subject::LocalPorts, Level::Warning, |seen| {
+            seen.facts.local_ports = Some(PortRange { first: 32_768, last: 49_151 });
+            seen.facts.reserved_ports = Some(1);
+        });
+        let evidence =
+            "16384 ports (32768 to 49151, 1 of them reserved): up to 16383 connections to one address";
+        assert_eq!(reserved.evidence, evidence);
         expect(Subject::CongestionControl, Level::Note, |seen| {
             seen.facts.congestion_control = Some("bbr".to_owned());
         });

@@ -65,6 +65,8 @@ pub struct HostFacts {
     pub listen_queue: Option<u64>,
     /// Ports given to outgoing connections.
     pub local_ports: Option<PortRange>,
+    /// How many of those are kept for other uses.
+    pub reserved_ports: Option<u32>,
     /// Open files that a process may have.
     pub open_files: Option<Limit>,
     /// The boot: another one may be another kernel, and has other process ids.
@@ -126,6 +128,11 @@ impl PortRange {
     /// How many there are.
     pub const fn count(self) -> u32 {
         (self.last as u32 + 1).saturating_sub(self.first as u32)
+    }
+
+    /// The ports that are in this range and in another; a range of none where there are none.
+    fn both(self, other: Self) -> Self {
+        Self { first: self.first.max(other.first), last: self.last.min(other.last) }
     }
 }
 
@@ -196,6 +203,11 @@ impl HostFacts {
         facts
     }
 
+    /// The facts about local ports alone.
+    pub(crate) fn ports() -> Self {
+        Self::from_files(&|path| path.contains("/ip_local_").then(|| fs::read_to_string(path).ok()).flatten())
+    }
+
     /// The facts that files tell, by a function that gives a file's text.
     fn from_files(read: &dyn Fn(&str) -> Option<String>) -> Self {
         let word = |path: &str| read(path).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
@@ -205,6 +217,8 @@ impl HostFacts {
         let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
         let cores = read("/sys/devices/system/cpu/online").and_then(|text| parse_core_list(&text));
         let source = "/sys/devices/system/clocksource/clocksource0";
+        let local_ports =
+            read("/proc/sys/net/ipv4/ip_local_port_range").and_then(|text| parse_port_range(&text));
         Self {
             processor: parse_processor(&cpuinfo),
             architecture: None,
@@ -224,8 +238,10 @@ impl HostFacts {
             receive_buffer_limit: limit("rmem_max"),
             send_buffer_limit: limit("wmem_max"),
             listen_queue: number("/proc/sys/net/core/somaxconn"),
-            local_ports: read("/proc/sys/net/ipv4/ip_local_port_range")
-                .and_then(|text| parse_port_range(&text)),
+            local_ports,
+            reserved_ports: local_ports.and_then(|range| {
+                parse_reserved_ports(&read("/proc/sys/net/ipv4/ip_local_reserved_ports")?, range)
+            }),
             open_files: None,
             boot_id: word("/proc/sys/kernel/random/boot_id"),
             hostname_sha256: word("/proc/sys/kernel/hostname").map(|name| hash_name(&name)),
@@ -282,6 +298,17 @@ fn parse_buffers(text: &str) -> Option<BufferSizes> {
 fn parse_port_range(text: &str) -> Option<PortRange> {
     let (first, last) = text.trim().split_once(|c: char| c.is_ascii_whitespace())?;
     Some(PortRange { first: first.parse().ok()?, last: last.trim().parse().ok()? })
+}
+
+/// How many ports of `range` are in a list such as `8080,32768-32800`.
+fn parse_reserved_ports(text: &str, range: PortRange) -> Option<u32> {
+    let mut count = 0;
+    for part in text.trim().split(',').filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let part = PortRange { first: first.parse().ok()?, last: last.parse().ok()? };
+        count += part.both(range).count();
+    }
+    Some(count)
 }
 
 fn parse_cgroups(mountinfo: &str, own: &str) -> Option<CgroupFacts> {
@@ -373,6 +400,7 @@ mod tests {
             "/proc/sys/net/core/somaxconn" => "4096\n",
             "/proc/sys/net/core/rmem_max" => "4194304\n",
             "/proc/sys/net/ipv4/ip_local_port_range" => "32768\t60999\n",
+            "/proc/sys/net/ipv4/ip_local_reserved_ports" => "80,32760-32769,40000,60999-61005\n",
             "/proc/sys/net/ipv4/tcp_congestion_control" => "cubic\n",
             "/proc/sys/net/ipv4/tcp_rmem" => "4096\t131072\t33554432\n",
             "/proc/sys/net/ipv4/tcp_wmem" => "nonsense\n",
@@ -409,6 +437,8 @@ mod tests {
         assert_eq!(facts.clock_sources, Some(vec!["tsc".to_owned(), "kvm-clock".to_owned()]));
         assert_eq!(facts.loopback_mtu, Some(Bytes::new(65536)));
         assert_eq!(facts.local_ports.map(PortRange::count), Some(28_232));
+        // 32768, 32769, 40000 and 60999; the others lie outside.
+        assert_eq!(facts.reserved_ports, Some(4));
         assert_eq!(facts.receive_buffer.map(|sizes| sizes.most), Some(Bytes::new(33_554_432)));
         assert_eq!(facts.receive_buffer_limit, Some(Bytes::new(4_194_304)));
         assert_eq!(facts.cgroup.as_ref().map(|group| group.version), Some(CgroupVersion::Hybrid));
@@ -430,6 +460,11 @@ mod tests {
         assert_eq!(HostFacts::from_files(&sample).send_buffer, None);
         let silly = HostFacts::from_files(&|_| Some("\u{0}\n,-: x -".to_owned()));
         assert_eq!((silly.cores, silly.memory, silly.local_ports), (None, None, None));
+        let range = PortRange { first: 32_768, last: 60_999 };
+        assert_eq!(
+            (parse_reserved_ports("\n", range), parse_reserved_ports("1-x\n", range)),
+            (Some(0), None)
+        );
     }
 
     #[test]

@@ -25,5 +25,6 @@ pub mod ports;
 pub mod process;
 pub mod procfs;
 pub mod registry;
+pub mod room;
 pub mod service;
 mod sys;

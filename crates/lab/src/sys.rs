@@ -198,6 +198,13 @@ pub(crate) fn open_file_limit() -> Option<(u64, u64)> {
     Some((limit.rlim_cur, limit.rlim_max))
 }
 
+/// Sets the soft limit of open files, of this process and of what it starts from here on. The hard limit stays.
+pub(crate) fn set_open_file_limit((soft, hard): (u64, u64)) -> io::Result<()> {
+    let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
+    // SAFETY: the pointer is to one rlimit that lives through the call, which only reads it.
+    check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) })
+}
+
 fn core_set(cores: &[CoreId]) -> io::Result<libc::cpu_set_t> {
     // SAFETY: cpu_set_t is a plain array of bits, for which all zeros is the empty set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };

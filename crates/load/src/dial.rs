@@ -3,6 +3,7 @@
 //!
 //! A dialler begins connecting and returns at once. It refuses to wait, to time and to retry: the loop does that.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -86,7 +87,7 @@ struct Peer {
     /// The address the next dial goes to.
     current: usize,
     /// Which address each socket in the making goes to.
-    begun: Vec<(RawFd, usize)>,
+    begun: HashMap<RawFd, usize>,
     /// Addresses that failed since the last success.
     failed: Vec<usize>,
 }
@@ -123,8 +124,7 @@ impl SocketDial {
 
 impl Peer {
     fn finish(&mut self, socket: RawFd) -> Option<usize> {
-        let at = self.begun.iter().position(|(begun, _)| *begun == socket)?;
-        Some(self.begun.swap_remove(at).1)
+        self.begun.remove(&socket)
     }
 
     fn note_failure(&mut self, address: usize) -> AfterFailure {
@@ -151,10 +151,8 @@ impl Dial for SocketDial {
             };
             match begun {
                 Ok(socket) => {
-                    let descriptor = socket.as_raw_fd();
                     // A number the kernel gives out again names the new socket only.
-                    peer.finish(descriptor);
-                    peer.begun.push((descriptor, peer.current));
+                    peer.begun.insert(socket.as_raw_fd(), peer.current);
                     return Ok(socket);
                 }
                 // Some addresses fail at once (no route to an IPv6 address, for instance).
@@ -236,7 +234,7 @@ mod tests {
     fn a_failure_moves_on_once_however_many_sockets_report_it() {
         let mut peer = Peer {
             addresses: vec![address("127.0.0.1:1").into(), address("127.0.0.1:2").into()],
-            begun: vec![(10, 0), (11, 0)],
+            begun: HashMap::from([(10, 0), (11, 0)]),
             ..Peer::default()
         };
         let first = peer.finish(10).expect("begun");

@@ -166,7 +166,7 @@ pub enum ConnectError {
     NotAttached(VariantId),
     /// Every address failed.
     #[error(
-        "no connection to `{peer}`: {source} ({open} of {wanted} connections are open); check that the service listens there"
+        "no connection to `{peer}`: {source} ({open} of {wanted} connections are open); {}", advice(.source)
     )]
     Failed {
         /// Where the connections should have gone.
@@ -196,6 +196,19 @@ pub enum ConnectError {
     /// The event loop's own system call failed.
     #[error("waiting for connections failed: {0}")]
     Loop(io::Error),
+}
+
+/// What to do about a failed connect.
+fn advice(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EMFILE | libc::ENFILE) => {
+            "raise the limit of open files (`ulimit -n`), or use fewer connections"
+        }
+        Some(libc::EADDRNOTAVAIL) => {
+            "no local port is free: connections closed within the last minute may hold them, so wait, or use fewer"
+        }
+        _ => "check that the service listens there",
+    }
 }
 
 /// A window could not be run at all.

@@ -36,6 +36,6 @@ pub mod window;
 pub use generator::Generator;
 pub use pool::{KeepAlive, Settings, Stack};
 pub use recorder::Recording;
-pub use sys::{clock, own_files};
+pub use sys::{FileTable, clock, own_files};
 pub use tls::{TlsClient, TlsOptions};
 pub use weighbridge_model::legs::Stamps;

@@ -11,6 +11,7 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use weighbridge_model::experiment::{Arrivals, Profile};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
+use weighbridge_model::record::OperationId;
 use weighbridge_model::trace::Trace;
 
 use crate::profile::Cumulative;
@@ -196,6 +197,13 @@ impl Schedule {
         }
         self.last = self.last.max(since.round() as u64);
         Some(self.start + Nanoseconds::from_nanos(self.last))
+    }
+
+    /// The operation that the last arrival is of, where a trace names it.
+    pub fn operation(&self) -> Option<OperationId> {
+        let Form::Trace { trace, next, step, .. } = &self.form else { return None };
+        let last = next.checked_sub(*step)?;
+        trace.operation((last % trace.times().len() as u64) as usize)
     }
 }
 

@@ -3,6 +3,7 @@
 //! It carries out what the window allows and reports what is over; it keeps no histograms and never waits.
 
 mod handshake;
+mod opening;
 mod stamping;
 mod turning;
 
@@ -166,6 +167,8 @@ pub(crate) struct Pool {
     pub messages: Vec<MessageTime>,
     /// When [`housekeeping`](Self::housekeeping) is due.
     pub housekeeping_at: Timestamp,
+    /// When it looked at every connection last.
+    scanned: Timestamp,
     /// Connections opened since the window began.
     pub connects: u64,
     /// The last failure to connect since the caller last took it.
@@ -180,6 +183,8 @@ pub(crate) struct Pool {
     stamps: Option<Box<StampBook>>,
     sessions: Box<dyn Sessions>,
     connections: Vec<Connection>,
+    /// How many of them are open or under way.
+    count: opening::Count,
     /// Slots that can take a request, the longest free first.
     ready: VecDeque<u32>,
     /// Connections with output, the first to have some first.
@@ -238,6 +243,7 @@ impl Pool {
             finished: Vec::with_capacity(slots as usize + 1),
             messages: Vec::new(),
             housekeeping_at: Timestamp::default(),
+            scanned: Timestamp::default(),
             connects: 0,
             connect_failure: None,
             handshakes: Handshakes::default(),
@@ -246,6 +252,7 @@ impl Pool {
             stamps: book,
             sessions,
             connections,
+            count: opening::Count::default(),
             ready: VecDeque::with_capacity(slots as usize),
             dirty: VecDeque::with_capacity(settings.connections as usize),
             again: VecDeque::with_capacity(settings.connections as usize),
@@ -329,20 +336,6 @@ impl Pool {
         !self.again.is_empty()
     }
 
-    /// Connections that are open.
-    pub fn open_count(&self) -> u32 {
-        self.connections.iter().filter(|c| matches!(c.link, Link::Open { .. })).count() as u32
-    }
-
-    /// Begins to open every closed connection.
-    pub fn open_missing(&mut self, io: &mut Io, now: Timestamp) {
-        for index in 0..self.connections.len() {
-            if matches!(self.connections[index].link, Link::Closed { .. }) {
-                self.begin_connect(io, index, now);
-            }
-        }
-    }
-
     /// Carries out one event of the kernel.
     pub fn event(&mut self, io: &mut Io, token: Token, readiness: Readiness) {
         let index = token.connection as usize;
@@ -373,7 +366,9 @@ impl Pool {
     pub fn read_again(&mut self, io: &mut Io) {
         for _ in 0..self.again.len() {
             let Some(index) = self.again.pop_front() else { return };
-            self.read(io, index as usize, Until::End);
+            if let Link::Open { .. } | Link::Handshaking { .. } = self.connections[index as usize].link {
+                self.read(io, index as usize, Until::End);
+            }
         }
     }
 
@@ -458,9 +453,9 @@ impl Pool {
                 connection.parked = Parked::Some;
                 continue;
             }
-            let Some(due) = window.take(now, connection.lanes[lane as usize].freed) else { return };
+            let freed = connection.lanes[lane as usize].freed;
+            let Some(due) = self.take(slot, window, (now, freed)) else { return };
             self.ready.pop_front();
-            self.turns.open(slot);
             self.start(slot, due, now);
         }
     }
@@ -498,7 +493,9 @@ impl Pool {
             );
             connection.charge(kind, due, now, &mut judges);
             // The next scan opens it again, when its time has come.
-            self.housekeeping_at = self.housekeeping_at.min(now);
+            if let Link::Closed { retry_at } = self.connections[index as usize].link {
+                self.expect(retry_at);
+            }
         }
     }
 
@@ -527,6 +524,7 @@ impl Pool {
         }
         // A request sent after this scan is not late before `now + timeout`.
         self.housekeeping_at = now + self.settings.timeout.max(SCAN);
+        self.scanned = now;
         for index in 0..self.connections.len() {
             match &self.connections[index].link {
                 Link::Closed { .. } => self.reopen(io, index, now),
@@ -550,7 +548,6 @@ impl Pool {
                 Link::Open { .. } => self.check_open(io, index, now),
             }
         }
-        self.housekeeping_at = self.housekeeping_at.max(now + SCAN);
     }
 
     fn check_open(&mut self, io: &mut Io, index: usize, now: Timestamp) {
@@ -586,9 +583,10 @@ impl Pool {
         }
     }
 
-    /// Makes sure that housekeeping is done at `moment`.
+    /// Makes sure that housekeeping is done at `moment`, or as soon after it as a scan may follow the last one: however
+    /// many connections ask, each scan looks at all of them.
     fn expect(&mut self, moment: Timestamp) {
-        self.housekeeping_at = self.housekeeping_at.min(moment);
+        self.housekeeping_at = self.housekeeping_at.min(moment.max(self.scanned + SCAN));
     }
 
     /// Ends what is outstanding on a connection, closes it and, while a window issues, opens it again.
@@ -632,18 +630,11 @@ impl Pool {
     }
 
     fn close(&mut self, index: usize, retry_at: Timestamp) {
+        // What the lists of ready slots and of unread connections hold of it stays there: whoever takes it out sees that
+        // the connection is closed, or finds it open again. Taking it out here would look at all others each time.
         let connection = &mut self.connections[index];
+        self.count.closing(&connection.link);
         self.closed_traffic.add(connection.close(retry_at));
-        let mut listed = false;
-        for lane in connection.lanes.iter_mut().filter(|lane| lane.state == LaneState::Listed) {
-            lane.state = LaneState::Free;
-            listed = true;
-        }
-        if listed {
-            let in_flight = self.settings.in_flight;
-            self.ready.retain(|slot| (slot / in_flight) as usize != index);
-        }
-        self.again.retain(|again| *again as usize != index);
     }
 
     /// Opens a closed connection, where a window wants it and its time has come.
@@ -671,6 +662,7 @@ impl Pool {
             Ok(socket) => {
                 let deadline = now + self.settings.connect_timeout;
                 self.connections[index].link = Link::Connecting { socket, begun: now, deadline };
+                self.count.begun();
                 self.expect(deadline);
             }
             Err(error) => self.give_up_connect(index, error, ErrorKind::Connect, now),
@@ -691,6 +683,7 @@ impl Pool {
                         return self.begin_handshake(io, index, socket, deadline);
                     }
                     connection.open(socket, sys::clock());
+                    self.count.opened();
                     self.connects += 1;
                     self.list_all(index);
                 }

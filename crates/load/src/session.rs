@@ -4,7 +4,7 @@
 //! must not allocate in the steady state, block or read a clock. Bodies are passed on in pieces as they arrive: a
 //! check compares or digests them and keeps no copy unless the next request depends on it.
 
-use weighbridge_model::record::Outcome;
+use weighbridge_model::record::{OperationId, Outcome};
 
 use crate::codec::Head;
 use crate::failures::Failures;
@@ -49,6 +49,13 @@ pub trait Sessions: Send {
     /// Opens the next session of the stream on `slot` and names its first request. A session still open there is
     /// forgotten. Resets the slot's check for that request.
     fn open(&mut self, slot: u32) -> RequestId;
+
+    /// The same where the schedule says of which operation the session's first request is. Sessions that know but one
+    /// kind of request need not listen.
+    fn open_with(&mut self, slot: u32, operation: OperationId) -> RequestId {
+        let _ = operation;
+        self.open(slot)
+    }
 
     /// Continues the slot's session after `reply`. Resets the slot's check for the request it names.
     fn next(&mut self, slot: u32, reply: &Reply) -> Step;

@@ -429,18 +429,28 @@ pub(crate) fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     counted(result)
 }
 
+/// Where the descriptors of a thread stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileTable {
+    /// In a table of its own: the limit of open files holds for this thread alone.
+    Own,
+    /// In that of the process.
+    Shared,
+}
+
 /// Gives the calling thread a table of open files of its own, in which it keeps only the standard streams: what it
 /// opens from here on no other thread can see. The kernel then looks descriptors up without counting references, which
 /// in a process of several threads is a twentieth of a request's cost.
 ///
 /// Call it first thing on a thread made for the generator, before anything is opened there; a refusal costs only speed.
-pub fn own_files() {
+pub fn own_files() -> FileTable {
     const FIRST_KEPT_OUT: libc::c_uint = 3;
     // SAFETY: the thread has opened nothing yet, so no object it owns names a descriptor that is closed here; what other
     // threads own stays open in their table.
-    unsafe {
-        libc::syscall(libc::SYS_close_range, FIRST_KEPT_OUT, libc::c_uint::MAX, libc::CLOSE_RANGE_UNSHARE);
-    }
+    let result = unsafe {
+        libc::syscall(libc::SYS_close_range, FIRST_KEPT_OUT, libc::c_uint::MAX, libc::CLOSE_RANGE_UNSHARE)
+    };
+    if result == 0 { FileTable::Own } else { FileTable::Shared }
 }
 
 /// What to wait for on one socket.

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use weighbridge_model::experiment::{SessionLength, Think};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::WindowEnd;
+use weighbridge_model::record::{OperationId, WindowEnd};
 
 use crate::pace::{Flow, Schedule};
 
@@ -110,7 +110,9 @@ struct Open {
     next: Option<Timestamp>,
     /// The last arrival that became due (the start before the first).
     last_due: Timestamp,
-    waiting: VecDeque<Timestamp>,
+    waiting: VecDeque<Arrival>,
+    /// What the request last taken is of, where the schedule names it.
+    named: Option<OperationId>,
     bound: usize,
     end: OpenEnd,
     offered: u64,
@@ -118,6 +120,13 @@ struct Open {
     discarded: u64,
     /// Sessions that have a slot; `None` where requests arrive and not sessions.
     present: Option<u64>,
+}
+
+/// An arrival that is due.
+#[derive(Debug, Clone, Copy)]
+struct Arrival {
+    due: Timestamp,
+    operation: Option<OperationId>,
 }
 
 impl Window {
@@ -154,7 +163,8 @@ impl Window {
             }
             Issue::Open(open) => {
                 open.advance(self.start, now);
-                let due = open.waiting.pop_front()?;
+                let Arrival { due, operation } = open.waiting.pop_front()?;
+                open.named = operation;
                 if let Some(present) = &mut open.present {
                     *present += 1;
                 }
@@ -164,6 +174,14 @@ impl Window {
         self.requests += 1;
         self.outstanding += 1;
         Some(due)
+    }
+
+    /// The operation that the request last [taken](Self::take) shall be of, where the schedule names one.
+    pub fn named(&self) -> Option<OperationId> {
+        match &self.issue {
+            Issue::Closed(_) => None,
+            Issue::Open(open) => open.named,
+        }
     }
 
     /// Whether a session that is present may send another request `now`, which then counts as outstanding.
@@ -360,6 +378,7 @@ impl Open {
             next: None,
             last_due: start,
             waiting: VecDeque::with_capacity(queue.min(QUEUE_START) as usize),
+            named: None,
             bound: queue as usize,
             end,
             offered: 0,
@@ -404,7 +423,7 @@ impl Open {
             self.offered += 1;
             self.last_due = due;
             if self.waiting.len() < self.bound {
-                self.waiting.push_back(due);
+                self.waiting.push_back(Arrival { due, operation: self.schedule.operation() });
             } else {
                 self.overflow += 1;
             }

@@ -193,29 +193,6 @@ fn over_tls_a_request_allocates_only_what_rustls_takes_for_its_two_records() {
     assert_eq!(HELD.get(), before, "bytes held after a window");
 }
 
-/// What `docs/PERFORMANCE.md` says of memory.
-#[test]
-fn a_connection_over_tls_holds_a_bounded_amount_of_memory() {
-    let held = |secured: bool, connections: u32| {
-        let before = HELD.get();
-        let (mut generator, _server) = match secured {
-            true => self::secured(connections),
-            false => {
-                let server = Server::answering(HELLO);
-                (generator(server.address, settings(connections), Fixed::get()), server)
-            }
-        };
-        generator.connect(VARIANT).expect("connects");
-        allocations(&mut generator, &closed(Stop::Count(1_000)), &mut Tallies::default());
-        HELD.get() - before
-    };
-    // What they share is in both.
-    let per_connection = |secured: bool| (held(secured, 192) - held(secured, 64)) / 128;
-    let (plain, secured) = (per_connection(false), per_connection(true));
-    assert!((0..=4 * 1024).contains(&plain), "{plain} bytes");
-    assert!((0..=20 * 1024).contains(&secured), "{secured} bytes");
-}
-
 #[test]
 fn thinking_and_sessions_allocate_nothing_while_they_run() {
     let server = Server::answering(HELLO);

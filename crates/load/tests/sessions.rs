@@ -13,7 +13,7 @@ use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_load::{Generator, KeepAlive, Recording, Settings};
 use weighbridge_model::experiment::{Arrivals, SessionLength, Think};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
-use weighbridge_model::record::{RequestRecord, Tallies, WindowEnd, WindowFigures};
+use weighbridge_model::record::{OperationId, RequestRecord, Tallies, WindowEnd, WindowFigures};
 use weighbridge_model::trace::Trace;
 
 fn whole(n: u32) -> NonZeroU32 {
@@ -199,6 +199,71 @@ fn requests_are_due_when_the_profile_and_the_trace_say() {
         let due: Vec<Timestamp> = (0..100).map_while(|_| schedule.next_arrival()).collect();
         assert_eq!(samples.iter().map(|sample| sample.due).collect::<Vec<_>>(), due);
     }
+}
+
+/// A trace whose lines name the operations `a`, `b` and `c`, which are 0, 1 and 2.
+fn named(text: &str) -> Arc<Trace> {
+    let mut trace = Trace::parse("named", text).expect("a trace");
+    let allowed: Vec<_> = (0..).map(OperationId).zip(["a", "b", "c"].map(str::to_owned)).collect();
+    trace.resolve("named", &allowed).expect("known names");
+    Arc::new(trace)
+}
+
+#[test]
+fn operations_that_a_trace_names_are_sent_at_its_times() {
+    let server = Server::answering(HELLO);
+    let sessions = Fixed::of(&[("GET", 0), ("OPTIONS", 0), ("TRACE", 0)]);
+    let mut generator = generator(server.address, settings(4), sessions);
+    generator.connect(VARIANT).expect("connects");
+    let lines = [("c", 0), ("b", 700), ("c", 700), ("b", 1_333), ("a", 2_001), ("c", 5_000_001)];
+    let text: String = lines.iter().map(|(name, at)| format!("{at} ns,{name}\n")).collect();
+    let mut flow = Flow::new(Source::Trace { trace: named(&text), speed: 1.0 });
+    // Twice, from the third line on: what came before it is no part of the window.
+    flow.offset = Nanoseconds::from_nanos(701);
+    let start = Generator::clock() + millis(5);
+    flow.origin = Some(start);
+    let length = flow.length().expect("it has one").as_nanos();
+    let load = Load::Open { flow, queue: QUEUE, end: drain(Stop::Count(9)) };
+    let (figures, samples) = observed(&mut generator, load);
+    assert_eq!((figures.end, figures.requests, figures.errors.total()), (WindowEnd::Complete, 9, 0));
+    let seen: Vec<_> = samples.iter().map(|s| (s.operation.0, s.due.since(start).as_nanos() + 701)).collect();
+    let all = lines.iter().map(|(name, at)| (u16::from(name.as_bytes()[0] - b'a'), *at));
+    let twice = all.clone().skip(3).chain(all.map(|(operation, at)| (operation, at + length)));
+    assert_eq!(seen, twice.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_session_begins_with_the_operation_that_the_trace_names() {
+    let server = Server::answering(HELLO);
+    let sessions = Fixed::of(&[("GET", 0), ("OPTIONS", 0), ("TRACE", 0)]);
+    let mut generator = generator(server.address, settings(4), sessions);
+    generator.connect(VARIANT).expect("connects");
+    let load = Load::PartlyOpen {
+        flow: Flow::new(Source::Trace { trace: named("ms\n0,b\n5,c\n10,a\n15,b"), speed: 1.0 }),
+        queue: QUEUE,
+        end: drain(Stop::Time(millis(16))),
+        length: SessionLength::Workload,
+        think: Think::None,
+    };
+    let (figures, samples) = observed(&mut generator, load);
+    assert_eq!((figures.end, figures.errors.total()), (WindowEnd::Complete, 0));
+    let of = |operation| samples.iter().filter(|sample| sample.operation.0 == operation).count();
+    assert_eq!([of(0), of(1), of(2)], [1, 3, 4], "b c, c, a b c, b c");
+}
+
+#[test]
+fn what_is_turned_away_takes_its_operation_with_it() {
+    let server = Server::answering(HELLO);
+    let mut generator = generator(server.address, settings(1), Fixed::of(&[("GET", 0), ("OPTIONS", 0)]));
+    generator.connect(VARIANT).expect("connects");
+    // All are due in the past: two find room to wait, and the others none.
+    let mut flow =
+        Flow::new(Source::Trace { trace: named("0,a\n1 ns,b\n2 ns,a\n3 ns,a\n4 ns,a"), speed: 1.0 });
+    flow.origin = Some(Generator::clock());
+    let load = Load::Open { flow, queue: 2, end: drain(Stop::Count(5)) };
+    let (figures, samples) = observed(&mut generator, load);
+    assert_eq!((figures.requests, figures.not_sent), (2, 3));
+    assert_eq!(samples.iter().map(|sample| sample.operation.0).collect::<Vec<_>>(), [0, 1]);
 }
 
 #[test]

@@ -1,14 +1,28 @@
-//! Arrival times from a file: one time a line, read and checked before anything is sent.
+//! Arrival times from a file: one a line, with the operation that is sent then where the line names one; read and
+//! checked before anything is sent.
 //!
 //! It reads text that somebody else opened, and refuses what is not in order; it draws nothing.
 
-use crate::quantity::{Nanoseconds, PerSecond};
+mod cells;
 
-/// Most arrivals of a trace (80 MB in memory).
+use std::collections::HashMap;
+
+use crate::experiment::suggestion;
+use crate::quantity::{Nanoseconds, PerSecond};
+use crate::record::OperationId;
+use cells::cells;
+
+/// Most arrivals of a trace (100 MB in memory).
 pub const TRACE_MOST: usize = 10_000_000;
+
+/// Most different operations that a trace may name.
+const NAMES_MOST: usize = 10_000;
 
 /// Longest time from the first arrival to the last: a year.
 const LONGEST: u64 = 366 * 24 * 3600 * 1_000_000_000;
+
+/// The name of the second column.
+const OPERATION: &str = "operation";
 
 /// Why a text is not a trace: where, what, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,67 +41,79 @@ pub struct TraceError {
 pub struct Trace {
     times: Vec<Nanoseconds>,
     length: Nanoseconds,
+    names: Names,
+    /// The operation that each name stands for, once that is [known](Self::resolve).
+    operations: Vec<OperationId>,
+}
+
+/// The operations that lines name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Names {
+    /// Each name once, with the line that has it first.
+    list: Vec<(String, usize)>,
+    /// Of each arrival the name's place in the list. Empty where no line names any.
+    of: Vec<Option<u16>>,
 }
 
 impl Trace {
-    /// Reads one arrival a line. A plain number is seconds; a first line `ns`, `us`, `ms` or `s` names another unit
-    /// for all, and a number may carry its own (`1.5 ms`). Empty lines and lines that begin with `#` are passed
-    /// over. Times never fall; what comes before the first one is no part of the trace.
+    /// Reads one arrival a line: its time and, after a comma, possibly the name of an operation (CSV, RFC 4180; a name
+    /// that holds a comma stands in quotes). A plain number is seconds. A first line may be a header: `time`, or `ns`,
+    /// `us`, `ms` or `s`, which names the unit of plain numbers, and possibly `operation` after a comma. A number may
+    /// carry its own unit (`1.5 ms`). Empty lines and lines that begin with `#` are passed over. Times never fall; what
+    /// comes before the first one is no part of the trace.
     ///
     /// # Errors
     /// [`TraceError`] with the line.
     pub fn parse(file: &str, text: &str) -> Result<Self, TraceError> {
         let error = |line, message: String| TraceError { file: file.to_owned(), line, message };
-        let (mut unit, mut begun) = ("s", false);
-        let mut times: Vec<u64> = Vec::new();
+        let mut rows = Rows::default();
         let mut last_line = 1;
         for (line, content) in (1..).zip(text.lines()) {
             last_line = line;
             let content = content.trim();
-            if content.is_empty() || content.starts_with('#') {
-                continue;
+            if !content.is_empty() && !content.starts_with('#') {
+                rows.take(line, content).map_err(|message| error(line, message))?;
             }
-            if !std::mem::replace(&mut begun, true)
-                && let Some(named) = ["ns", "us", "ms", "s"].into_iter().find(|unit| *unit == content)
-            {
-                unit = named;
-                continue;
-            }
-            let time = read_time(content, unit).map_err(|message| error(line, message))?;
-            if times.last().is_some_and(|last| time < *last) {
-                let message = format!("`{content}` is earlier than the arrival before it; sort the times");
-                return Err(error(line, message));
-            }
-            if times.len() == TRACE_MOST {
-                return Err(error(line, format!("more than {TRACE_MOST} arrivals; cut the trace")));
-            }
-            times.push(time);
         }
-        let (Some(&first), Some(&last)) = (times.first(), times.last()) else {
-            return Err(error(last_line, "no arrival; write one time a line, in seconds".to_owned()));
+        rows.end().map_err(|message| error(last_line, message))
+    }
+
+    /// Finds out which operation each name stands for.
+    ///
+    /// # Errors
+    /// [`TraceError`] with the first line that names none of `allowed`, and all of those.
+    pub fn resolve(&mut self, file: &str, allowed: &[(OperationId, String)]) -> Result<(), TraceError> {
+        let find = |(name, line): &(String, usize)| {
+            let found = allowed.iter().find(|(_, known)| known == name).map(|(operation, _)| *operation);
+            found.ok_or_else(|| {
+                let names: Vec<&str> = allowed.iter().map(|(_, name)| &**name).collect();
+                let message =
+                    format!("`{name}` is no operation of this workload{}", suggestion(name, &names));
+                TraceError { file: file.to_owned(), line: *line, message }
+            })
         };
-        if first == last {
-            let message = "all arrivals are at the same time; a trace needs two that differ".to_owned();
-            return Err(error(last_line, message));
-        }
-        if last - first > LONGEST {
-            return Err(error(
-                last_line,
-                "the arrivals are more than a year apart; check the unit".to_owned(),
-            ));
-        }
-        // Played again, the next first arrival comes after one mean gap, which keeps the mean rate.
-        let gap = ((last - first) as f64 / (times.len() - 1) as f64).round() as u64;
-        let length = Nanoseconds::from_nanos(last - first + gap.max(1));
-        Ok(Self {
-            times: times.into_iter().map(|time| Nanoseconds::from_nanos(time - first)).collect(),
-            length,
-        })
+        self.operations = self.names.list.iter().map(find).collect::<Result<_, _>>()?;
+        Ok(())
     }
 
     /// The times, the first of which is zero.
     pub fn times(&self) -> &[Nanoseconds] {
         &self.times
+    }
+
+    /// The name of the operation that arrives as number `at`, counted from 0, where its line has one.
+    pub fn name(&self, at: usize) -> Option<&str> {
+        Some(self.names.list[self.place(at)?].0.as_str())
+    }
+
+    /// The operation that arrives as number `at`, counted from 0. `None` where its line names none, and as long as
+    /// names are not [resolved](Self::resolve).
+    pub fn operation(&self, at: usize) -> Option<OperationId> {
+        self.operations.get(self.place(at)?).copied()
+    }
+
+    fn place(&self, at: usize) -> Option<usize> {
+        self.names.of.get(at).copied().flatten().map(usize::from)
     }
 
     /// After this time it starts again: from the first arrival to the last, and one mean gap.
@@ -101,12 +127,116 @@ impl Trace {
     }
 }
 
+/// What has been read so far.
+#[derive(Default)]
+struct Rows {
+    /// The unit of plain numbers, once there was a line.
+    unit: Option<&'static str>,
+    times: Vec<u64>,
+    names: Names,
+    places: HashMap<String, u16>,
+}
+
+impl Rows {
+    /// Takes one line that is neither empty nor a comment.
+    fn take(&mut self, line: usize, content: &str) -> Result<(), String> {
+        let (first, second) = cells(content)?;
+        let unit = match self.unit {
+            Some(unit) => unit,
+            None => {
+                let header = header(&first, second.as_deref())?;
+                self.unit = Some(header.unwrap_or("s"));
+                if header.is_some() {
+                    return Ok(());
+                }
+                "s"
+            }
+        };
+        let time = read_time(&first, unit)?;
+        if self.times.last().is_some_and(|last| time < *last) {
+            return Err(format!("`{first}` is earlier than the arrival before it; sort the times"));
+        }
+        if self.times.len() == TRACE_MOST {
+            return Err(format!("more than {TRACE_MOST} arrivals; cut the trace"));
+        }
+        self.times.push(time);
+        match second.filter(|name| !name.is_empty()) {
+            Some(name) => self.name(line, &name),
+            None if self.names.of.is_empty() => Ok(()),
+            None => {
+                self.names.of.push(None);
+                Ok(())
+            }
+        }
+    }
+
+    /// Notes that the arrival just read is of this name.
+    fn name(&mut self, line: usize, name: &str) -> Result<(), String> {
+        let place = match self.places.get(name) {
+            Some(place) => *place,
+            None if self.names.list.len() == NAMES_MOST => {
+                return Err(format!(
+                    "more than {NAMES_MOST} different operations; is this the right column?"
+                ));
+            }
+            None => {
+                let place = self.names.list.len() as u16;
+                self.places.insert(name.to_owned(), place);
+                self.names.list.push((name.to_owned(), line));
+                place
+            }
+        };
+        // Arrivals before the first that has a name have none.
+        self.names.of.resize(self.times.len() - 1, None);
+        self.names.of.push(Some(place));
+        Ok(())
+    }
+
+    /// All lines were read.
+    fn end(self) -> Result<Trace, String> {
+        let times = self.times;
+        let (Some(&first), Some(&last)) = (times.first(), times.last()) else {
+            return Err("no arrival; write one time a line, in seconds".to_owned());
+        };
+        if first == last {
+            return Err("all arrivals are at the same time; a trace needs two that differ".to_owned());
+        }
+        if last - first > LONGEST {
+            return Err("the arrivals are more than a year apart; check the unit".to_owned());
+        }
+        // Played again, the next first arrival comes after one mean gap, which keeps the mean rate.
+        let gap = ((last - first) as f64 / (times.len() - 1) as f64).round() as u64;
+        let length = Nanoseconds::from_nanos(last - first + gap.max(1));
+        let times = times.into_iter().map(|time| Nanoseconds::from_nanos(time - first)).collect();
+        Ok(Trace { times, length, names: self.names, operations: Vec::new() })
+    }
+}
+
+/// The unit that a header names; `None` where the line is none.
+fn header(first: &str, second: Option<&str>) -> Result<Option<&'static str>, String> {
+    let columns = [("time", "s"), ("ns", "ns"), ("us", "us"), ("ms", "ms"), ("s", "s")];
+    let Some((column, unit)) = columns.into_iter().find(|(column, _)| *column == first) else {
+        return Ok(None);
+    };
+    match second {
+        None | Some(OPERATION) => Ok(Some(unit)),
+        Some(other) => {
+            Err(format!("`{other}` is no column of a trace; its header is `{column},{OPERATION}`"))
+        }
+    }
+}
+
 /// A number with or without unit, in nanoseconds. Whole numbers are read exactly, whatever their length.
 fn read_time(content: &str, unit: &str) -> Result<u64, String> {
     let shown: String = content.chars().take(40).collect();
     let wrong = || {
-        if content.contains([',', ';', '\t']) {
-            return format!("`{shown}` has more than one column; a trace has one time a line");
+        if content.contains([';', '\t']) {
+            return format!("`{shown}` is not a time; columns are parted by a comma: `1.25,get`");
+        }
+        if content.starts_with('-') {
+            return format!(
+                "`{shown}` is before the start; times count from 0, or from any moment before the first"
+            );
         }
         format!("`{shown}` is not a time; write seconds such as `1.25`, or a unit: `1250 ms`")
     };
@@ -176,12 +306,48 @@ mod tests {
             "t.csv:3: `x` is not a time; write seconds such as `1.25`, or a unit: `1250 ms`"
         );
         assert!(refused("0\n2\n1\n").starts_with("t.csv:3: `1` is earlier"));
-        assert!(refused("0\n1,get\n").starts_with("t.csv:2: `1,get` has more than one column"));
         assert!(refused("").contains("no arrival"));
         assert!(refused("1\n1\n").contains("the same time"));
         assert!(refused("0\n1700000000\n").contains("more than a year"));
+        assert!(refused("0\n-1\n").contains("`-1` is before the start"));
+        assert!(refused("0;get\n").contains("parted by a comma"));
+        assert!(refused("time,op\n0,get\n").starts_with("t.csv:1: `op` is no column"));
         for bad in ["-1", "1.2.3", ".", "1e5", "99999999999999999999", "5 min"] {
             assert!(refused(&format!("0\n{bad}\n")).starts_with("t.csv:2: "), "{bad}");
         }
+    }
+
+    fn names(text: &str) -> Vec<Option<String>> {
+        let trace = Trace::parse("t.csv", text).expect("a trace");
+        (0..trace.times().len()).map(|at| trace.name(at).map(str::to_owned)).collect()
+    }
+
+    #[test]
+    fn lines_may_name_operations() {
+        let some = |names: &[&str]| names.iter().map(|name| Some((*name).to_owned())).collect::<Vec<_>>();
+        assert_eq!(names("0,get\n1, put \n2,get"), some(&["get", "put", "get"]));
+        assert_eq!(names("ms,operation\n0,GET /a\n5,GET /a"), some(&["GET /a", "GET /a"]));
+        assert_eq!(names("\"time\",\"operation\"\n\"0\",\"a,\"\"b\"\"\"\n1,c"), some(&["a,\"b\"", "c"]));
+        assert_eq!(
+            names("time\n0\n1,a\n2\n3,\n4,b"),
+            [None, some(&["a"])[0].clone(), None, None, some(&["b"])[0].clone()]
+        );
+        assert_eq!(names("0\n1"), [None, None]);
+        assert!(refused("0,a,b\n").starts_with("t.csv:1: `0,a,b` has more than two columns"));
+    }
+
+    #[test]
+    fn names_stand_for_operations_once_they_are_resolved() {
+        let mut trace = Trace::parse("t.csv", "0,put\n1\n2,get\n").expect("a trace");
+        assert_eq!(trace.operation(0), None);
+        let allowed = [(OperationId(0), "get".to_owned()), (OperationId(3), "put".to_owned())];
+        trace.resolve("t.csv", &allowed).expect("both are known");
+        let operations: Vec<_> = (0..3).map(|at| trace.operation(at)).collect();
+        assert_eq!(operations, [Some(OperationId(3)), None, Some(OperationId(0))]);
+        let mut trace = Trace::parse("t.csv", "0,put\n1,gett\n2,gett\n").expect("a trace");
+        assert_eq!(
+            trace.resolve("t.csv", &allowed).expect_err("unknown").to_string(),
+            "t.csv:2: `gett` is no operation of this workload; did you mean `get`? allowed: `get`, `put`"
+        );
     }
 }

@@ -69,6 +69,8 @@ pub struct Connection {
     /// How much of a pong follows the output.
     pong_rest: u64,
     ending: Ending,
+    /// Whether it is counted among those that were used.
+    pub asked: Asked,
     /// After the last read that brought something.
     pub read_at: Timestamp,
 }
@@ -83,6 +85,13 @@ pub enum Received {
     All,
     /// As much as there was room for; there may be more.
     Full,
+}
+
+/// Whether a request under the law has come on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    Nothing,
+    Something,
 }
 
 /// Whether the connection ends with the reply last rendered.
@@ -113,6 +122,7 @@ impl Connection {
             sent: 0,
             pong_rest: 0,
             ending: Ending::Open,
+            asked: Asked::Nothing,
             read_at: Timestamp::default(),
         }
     }

@@ -55,5 +55,5 @@ mod sys;
 
 pub use options::{LoopbackHost, NotLoopback, Options, Recording};
 pub use reply::PONG_SIZES;
-pub use server::{Finished, ServeError, serve};
+pub use server::{CONNECTION_LIMIT, Finished, ServeError, serve};
 pub use stop::Stop;

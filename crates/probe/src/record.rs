@@ -46,6 +46,8 @@ impl Served {
 pub struct Totals {
     /// Requests under the law.
     pub requests: u64,
+    /// Connections on which at least one of them came.
+    pub connections: u64,
     /// Sum of the times the law asked for.
     pub drawn: Nanoseconds,
     /// Sum of the times really spent on the law.
@@ -89,12 +91,17 @@ impl Recorder {
         }
     }
 
+    /// The first request on a connection.
+    pub fn connection(&mut self) {
+        self.totals.connections += 1;
+    }
+
     /// The records so far as CSV.
     pub fn csv(&self) -> String {
         to_csv(&self.records)
     }
 
-    /// `{"law":…,"requests":…,"recorded":…,"drawn_ns":{…},"spent_ns":{…},"occupied_ns":{…}}`. The three groups are
+    /// `{"law":…,"requests":…,"connections":…,"recorded":…,"drawn_ns":{…},"spent_ns":{…},"occupied_ns":{…}}`. The three groups are
     /// `null` where `count`, the requests of a probe that takes no times, is given instead.
     pub fn summary(&self, law: &str, untimed: Option<u64>) -> String {
         let totals = &self.totals;
@@ -104,8 +111,10 @@ impl Recorder {
             ("occupied_ns", totals.occupied, Some(totals.occupied_max)),
         ];
         let requests = untimed.unwrap_or(totals.requests);
-        let mut json =
-            format!("{{\"law\":\"{law}\",\"requests\":{requests},\"recorded\":{}", self.records.len());
+        let (connections, recorded) = (totals.connections, self.records.len());
+        let mut json = format!(
+            "{{\"law\":\"{law}\",\"requests\":{requests},\"connections\":{connections},\"recorded\":{recorded}"
+        );
         for (name, sum, longest) in groups {
             let group = match untimed {
                 None => group_json(sum, longest, requests),
@@ -247,11 +256,12 @@ mod tests {
         for i in 0..5 {
             recorder.add(served(i * 1_000, 100 + i));
         }
+        recorder.connection();
         let json = recorder.summary("null", None);
         // 100 + 101 + … + 104 = 510; each is asked for 1 less, and occupies the probe 15 more.
         assert_eq!(
             json,
-            "{\"law\":\"null\",\"requests\":5,\"recorded\":2,\"drawn_ns\":{\"sum\":505,\"mean\":101.0},\
+            "{\"law\":\"null\",\"requests\":5,\"connections\":1,\"recorded\":2,\"drawn_ns\":{\"sum\":505,\"mean\":101.0},\
              \"spent_ns\":{\"sum\":510,\"mean\":102.0,\"max\":104},\
              \"occupied_ns\":{\"sum\":585,\"mean\":117.0,\"max\":119}}\n"
         );

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 
-use crate::connection::{Buffers, Connection, Flushed, Received, ReplyBody, Request};
+use crate::connection::{Asked, Buffers, Connection, Flushed, Received, ReplyBody, Request};
 use crate::law::Law;
 use crate::options::{LoopbackHost, Options, Recording};
 use crate::record::{Recorder, Served, Totals, to_csv};
@@ -23,8 +23,9 @@ use crate::runner::{Runner, Work};
 use crate::stop::Stop;
 use crate::sys::{self, End, Epoll, Event, Events, Trigger, Wait};
 
-/// Connections at once; more wait to be accepted.
-const CONNECTION_LIMIT: usize = 10_000;
+/// Connections at once; more wait to be accepted. Rather more than one client address has local ports for, as Linux deals
+/// them out unless told otherwise. Each has about 50 KiB set aside, of which the kernel hands out what is used.
+pub const CONNECTION_LIMIT: usize = 32_768;
 /// Buffers kept for later connections.
 const SPARE_LIMIT: usize = 256;
 /// How long connections may take to finish after a stop was asked for, within the 5 s a service has.
@@ -411,6 +412,10 @@ impl Server {
             self.turned = sys::now();
             return flushed;
         };
+        if connection.asked == Asked::Nothing {
+            connection.asked = Asked::Something;
+            self.recorder.connection();
+        }
         push_reply_under_law(connection, request);
         if self.timing == Timing::EachRequest {
             return self.serve_timed(connection, size);

@@ -145,6 +145,8 @@ fn record_and_summary_can_be_asked_for_while_it_runs() {
     let json: serde_json::Value = serde_json::from_slice(&summary.body).unwrap();
     assert_eq!(json["law"], "constant:time=10us");
     assert_eq!((json["requests"].as_u64(), json["recorded"].as_u64()), (Some(10), Some(10)));
+    // Those that only asked for the record are not among them.
+    assert_eq!(json["connections"], 10);
     assert_eq!(json["drawn_ns"]["sum"], 100_000);
     let spent: u64 = records.iter().map(|served| served.spent().as_nanos()).sum();
     assert_eq!(json["spent_ns"]["sum"], spent);

@@ -5,6 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use weighbridge_load::failures::Failures;
 use weighbridge_load::request::Rendered;
 use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
+use weighbridge_model::record::OperationId;
 
 use crate::Expect;
 use crate::checks::Reset;
@@ -31,8 +32,14 @@ impl Mix {
         Self(sums.into_iter().map(|sum| sum / total).collect())
     }
 
+    /// The same shares among these kinds alone; what it picks is a place in `kinds`.
+    pub fn among(&self, kinds: &[usize]) -> Self {
+        let before = |kind: usize| kind.checked_sub(1).map_or(0.0, |last| self.0[last]);
+        Self::weighted(kinds.iter().map(|kind| self.0[*kind] - before(*kind)))
+    }
+
     /// The kind at `u` in [0, 1).
-    fn pick(&self, u: f64) -> usize {
+    pub fn pick(&self, u: f64) -> usize {
         self.0.partition_point(|threshold| *threshold <= u).min(self.0.len() - 1)
     }
 }
@@ -43,6 +50,8 @@ pub(crate) struct Stream {
     rendered: Vec<Rendered>,
     expects: Vec<Expect>,
     mix: Mix,
+    /// Per operation the kinds that are of it, and their shares.
+    by_operation: Vec<(Vec<usize>, Mix)>,
     random: ChaCha8Rng,
     /// Per slot the kind outstanding and, per kind, its check: made once, so that nothing is allocated later.
     slots: Vec<Slot>,
@@ -57,14 +66,31 @@ struct Slot {
 
 impl Stream {
     pub fn new(rendered: Vec<Rendered>, expects: Vec<Expect>, mix: Mix) -> Self {
+        let last = rendered.iter().map(|rendered| rendered.operation().index()).max().unwrap_or(0);
+        let kinds_of = |operation: usize| {
+            let is_of = |kind: &usize| rendered[*kind].operation().index() == operation;
+            let kinds: Vec<usize> = (0..rendered.len()).filter(is_of).collect();
+            let mix = mix.among(&kinds);
+            (kinds, mix)
+        };
+        let by_operation = (0..=last).map(kinds_of).collect();
+        let random = ChaCha8Rng::seed_from_u64(0);
         Self {
             rendered,
             expects,
             mix,
-            random: ChaCha8Rng::seed_from_u64(0),
+            by_operation,
+            random,
             slots: Vec::new(),
             failures: FailureLog::default(),
         }
+    }
+
+    fn begin(&mut self, slot: u32, kind: usize) -> RequestId {
+        let slot = &mut self.slots[slot as usize];
+        slot.kind = kind;
+        slot.checks[kind].reset();
+        RequestId(kind as u32)
     }
 }
 
@@ -81,10 +107,17 @@ impl Sessions for Stream {
 
     fn open(&mut self, slot: u32) -> RequestId {
         let kind = if self.rendered.len() == 1 { 0 } else { self.mix.pick(self.random.random()) };
-        let slot = &mut self.slots[slot as usize];
-        slot.kind = kind;
-        slot.checks[kind].reset();
-        RequestId(kind as u32)
+        self.begin(slot, kind)
+    }
+
+    fn open_with(&mut self, slot: u32, operation: OperationId) -> RequestId {
+        let kind = match self.by_operation.get(operation.index()) {
+            Some((kinds, _)) if kinds.len() == 1 => kinds[0],
+            Some((kinds, mix)) if kinds.len() > 1 => kinds[mix.pick(self.random.random())],
+            // No request is of it: the load was made for another workload.
+            _ => return self.open(slot),
+        };
+        self.begin(slot, kind)
     }
 
     fn next(&mut self, _slot: u32, _reply: &Reply) -> Step {

@@ -107,6 +107,39 @@ fn the_stream_replays_and_keeps_its_shares() {
 }
 
 #[test]
+fn a_named_operation_is_sent_and_takes_no_number_of_the_stream() {
+    let requests = ["a", "b", "c"].map(|name| format!("[[workload.request]]\nname='{name}'\n"));
+    let mut sessions = bind(&spec(&format!("name='http'\n{}", requests.concat()))).sessions();
+    sessions.prepare(2);
+    let mut draw = |name: bool| -> Vec<u32> {
+        sessions.rewind(7);
+        let mut drawn = Vec::new();
+        for at in 0..100 {
+            if name {
+                assert_eq!(sessions.open_with(0, OperationId(at % 3)).0, u32::from(at % 3));
+            }
+            drawn.push(sessions.open(1).0);
+        }
+        drawn
+    };
+    assert_eq!(draw(true), draw(false));
+}
+
+#[test]
+fn a_named_operation_of_several_kinds_is_drawn_from_them() {
+    let workload = bind(&WorkloadSpec::Pingpong { sizes: [64, 5, 9].map(Bytes::new).to_vec() });
+    let mut sessions = workload.sessions();
+    sessions.prepare(1);
+    sessions.rewind(1);
+    let mut counts = [0; 3];
+    (0..3_000).for_each(|_| counts[sessions.open_with(0, OperationId(0)).0 as usize] += 1);
+    // Binomial(3000, 1/3): standard deviation 26, so 5 of them on either side.
+    assert!(counts.iter().all(|count| (870..=1_130).contains(count)), "{counts:?}");
+    let mix = Mix::weighted([1.0, 3.0, 4.0].into_iter()).among(&[0, 2]);
+    assert_eq!([0.1, 0.19, 0.21, 0.99].map(|u| mix.pick(u)), [0, 0, 1, 1]);
+}
+
+#[test]
 fn requests_are_bound_to_the_variants_address() {
     let workload = bind(&WorkloadSpec::Pingpong { sizes: vec![Bytes::new(64), Bytes::new(5)] });
     assert_eq!(workload.len(), 2);

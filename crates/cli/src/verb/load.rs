@@ -67,20 +67,11 @@ fn one(
     let url = &asked.urls[0];
     refuse_changes(gates)?;
     let load = load_spec(arguments, Nanoseconds::ZERO)?;
-    let shape = Shape::new(&load, None)?;
-    if let Some(rate) = shape.peak_rate()
-        && rate.get() > REMOTE_RATE
-        && !arguments.allow_remote
-        && arguments.unix.is_none()
-        && is_public(&url.host, url.port)
-    {
-        bail!(
-            "{rate} against `{}`, which is neither loopback nor private; add `--allow-remote` if that server is yours",
-            url.host
-        );
-    }
+    let mut shape = Shape::new(&load, None)?;
+    refuse_remote(arguments, url, &shape)?;
     let destination = Destination::open(&arguments.output)?;
     let workload = asked.workload(arguments, connect_to.as_ref(), load.timeout)?;
+    shape.resolve(&load, &workload)?;
     let single = Single {
         url: url.clone(),
         tls: tls_spec(&arguments.tls, url)?,
@@ -124,6 +115,22 @@ fn one(
         Some(cut) => bail!("{cut}"),
         None => Ok(exit),
     }
+}
+
+/// Refuses a high rate against somebody else's server.
+fn refuse_remote(arguments: &Load, url: &Url, shape: &Shape) -> anyhow::Result<()> {
+    if let Some(rate) = shape.peak_rate()
+        && rate.get() > REMOTE_RATE
+        && !arguments.allow_remote
+        && arguments.unix.is_none()
+        && is_public(&url.host, url.port)
+    {
+        bail!(
+            "{rate} against `{}`, which is neither loopback nor private; add `--allow-remote` if that server is yours",
+            url.host
+        );
+    }
+    Ok(())
 }
 
 /// When one URL has been loaded enough.

@@ -1,8 +1,9 @@
 //! `weigh probe`: a server whose truth is known, on loopback.
 
 use anyhow::{Context, bail};
+use weighbridge_lab::room;
 use weighbridge_probe::law::Law;
-use weighbridge_probe::{LoopbackHost, Options, ServeError, Stop, serve};
+use weighbridge_probe::{CONNECTION_LIMIT, LoopbackHost, Options, ServeError, Stop, serve};
 
 use crate::args::{Probe, ProbeLaw};
 use crate::exit::Exit;
@@ -24,6 +25,9 @@ pub fn run(arguments: &Probe, printer: &Printer) -> anyhow::Result<Exit> {
         options.host = host;
     }
     options.record_folder.clone_from(&arguments.record);
+    // For as many connections as a probe takes, or as this process may have; others wait to be accepted.
+    let files = CONNECTION_LIMIT as u64;
+    let _ = room::most_connections().map(|most| room::make_files(most.min(files)));
     let mut said = Ok(());
     let served = serve(options, &stop, |port| said = printer.data(&format!("ready {port}")));
     said?;

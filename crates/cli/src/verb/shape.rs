@@ -14,6 +14,10 @@ const CONNECTIONS_OPEN: u32 = 16;
 
 /// The load that was asked for.
 pub fn load_spec(arguments: &Load, warmup: Nanoseconds) -> anyhow::Result<LoadSpec> {
+    let times = [("--timeout", Some(arguments.timeout)), ("--duration", arguments.duration)];
+    if let Some((flag, _)) = times.iter().find(|(_, time)| *time == Some(Nanoseconds::ZERO)) {
+        bail!("`{flag}` must be above zero, such as `10s`");
+    }
     let model = model(arguments)?;
     let think = arguments.think.unwrap_or_default();
     if think != Think::None && matches!(model, LoadModel::Open { .. }) {
@@ -29,7 +33,11 @@ pub fn load_spec(arguments: &Load, warmup: Nanoseconds) -> anyhow::Result<LoadSp
         timeout: arguments.timeout,
         warmup: arguments.warmup.unwrap_or(warmup),
         think,
-        churn: if arguments.no_keepalive { Some(NonZeroU32::MIN) } else { arguments.churn },
+        churn: if arguments.no_keepalive {
+            Some(NonZeroU32::MIN)
+        } else {
+            arguments.churn.and_then(NonZeroU32::new)
+        },
         stamps: if arguments.kernel_timestamps { Stamps::Kernel } else { Stamps::Off },
     };
     match spec.check_stamps() {
@@ -45,6 +53,14 @@ fn model(arguments: &Load) -> anyhow::Result<LoadModel> {
         Some(rate) if rate.get() <= 0.0 => bail!("`{flag}` must be above zero"),
         rate => Ok(rate.map(|rate| Profile::Constant { rate })),
     };
+    if arguments.speed.is_some() && arguments.trace.is_none() {
+        bail!("`--speed` belongs to a trace; add `--trace FILE`, or leave it out");
+    }
+    if arguments.sessions.is_some() && arguments.length.is_none() {
+        bail!(
+            "`--sessions` needs their length; add `--length 10`, `--length geometric:mean=10` or `--length workload`"
+        );
+    }
     let requests = rate(arguments.rate, "--rate")?;
     let sessions = rate(arguments.sessions, "--sessions")?;
     let flow = match (requests.or(sessions).or(arguments.profile.clone()), &arguments.trace) {
@@ -75,7 +91,9 @@ fn closed(arguments: &Load) -> anyhow::Result<LoadModel> {
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((flag, _)) => {
-            bail!("`{flag}` needs arrivals; add `--rate`, `--profile` or `--sessions`, or leave it out")
+            bail!(
+                "`{flag}` needs arrivals; add `--rate`, `--profile`, `--trace` or `--sessions`, or leave it out"
+            )
         }
         None => Ok(LoadModel::Closed),
     }

@@ -10,6 +10,7 @@
 #[macro_use]
 pub mod enemy;
 pub mod server;
+pub mod service;
 
 use std::cell::Cell;
 use std::ffi::OsStr;

@@ -83,6 +83,16 @@ pub fn reset(stream: &TcpStream) {
     let _ = stream.shutdown(Shutdown::Both);
 }
 
+/// The body of the reply to a GET on a connection of its own.
+pub fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).expect("it answers");
+    reply.split_once("\r\n\r\n").expect("a head and a body").1.to_owned()
+}
+
 /// A port on which nobody listens.
 pub fn refusing() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port")

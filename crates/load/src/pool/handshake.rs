@@ -33,6 +33,7 @@ impl Pool {
         let now = sys::clock();
         let connection = &mut self.connections[index];
         if let Some((kind, time)) = connection.complete_handshake(now) {
+            self.count.opened();
             self.handshakes.record(kind, time);
             self.connects += 1;
             // What was written last is the handshake's own end, and goes out even where no request follows.

@@ -1,6 +1,6 @@
 //! What slots do that think or keep to sessions: when each has its turn, and when its session is over.
 //!
-//! The part of the pool that asks [`crate::turns`]; plain closed and open load never come here.
+//! The part of the pool that asks [`crate::turns`]; of it plain closed and open load come only to [`Pool::take`].
 
 use weighbridge_model::quantity::Timestamp;
 
@@ -107,8 +107,23 @@ impl Pool {
             }
             self.end_session(index as usize, slot);
         }
+        self.take(slot, window, (now, freed))
+    }
+
+    /// Takes the next request or session that is due for this slot, of the operation that the schedule names, if it does.
+    pub(super) fn take(
+        &mut self,
+        slot: u32,
+        window: &mut Window,
+        (now, freed): (Timestamp, Timestamp),
+    ) -> Option<Timestamp> {
         let due = window.take(now, freed)?;
         self.turns.open(slot);
+        if let Some(operation) = window.named() {
+            let (index, lane) = (slot / self.settings.in_flight, slot % self.settings.in_flight);
+            let lane = &mut self.connections[index as usize].lanes[lane as usize];
+            (lane.reply, lane.onward) = (None, Some(self.sessions.open_with(slot, operation)));
+        }
         Some(due)
     }
 }

@@ -99,6 +99,16 @@ pub fn read_head(stream: &mut TcpStream) -> Option<String> {
     String::from_utf8(head).ok()
 }
 
+/// Waits until something holds.
+#[track_caller]
+pub fn eventually(holds: impl Fn() -> bool) {
+    let held = (0..3_000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        holds()
+    });
+    assert!(held, "it did not come about");
+}
+
 /// Waits for the peer to close.
 pub fn wait_for_close(stream: &mut TcpStream) {
     let mut buffer = [0; 4096];
@@ -198,6 +208,10 @@ impl Sessions for Fixed {
     fn rewind(&mut self, _substream: u64) {}
     fn open(&mut self, slot: u32) -> RequestId {
         self.reset(slot, 0)
+    }
+    /// A session from this operation on.
+    fn open_with(&mut self, slot: u32, operation: OperationId) -> RequestId {
+        self.reset(slot, operation.0.into())
     }
     fn next(&mut self, slot: u32, reply: &Reply) -> Step {
         assert_eq!(reply.request, RequestId(self.steps[slot as usize]), "the reply of the last request");

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::gate::Gate;
 use crate::legs::Stamps;
 use crate::quantity::{Bytes, Nanoseconds, Ratio};
-use crate::record::{PointId, VariantId};
+use crate::record::{OperationId, PointId, VariantId};
 use crate::summary::{PointLabel, Quantity};
 
 pub use commands::{CommandCheck, CommandSpec, Presence, RespSetup, RespVersion, ValueSpec, split_words};
@@ -434,6 +434,16 @@ impl WorkloadSpec {
             Self::Commands { commands, .. } => commands.iter().map(|command| command.name.clone()).collect(),
             Self::Grpc { calls, .. } => calls.iter().flat_map(CallSpec::operations).collect(),
         }
+    }
+
+    /// The operations that a request can be of, with their numbers: all but those that hold times between messages.
+    pub fn requested(&self) -> Vec<(OperationId, String)> {
+        let messages: Vec<String> = match self {
+            Self::Grpc { calls, .. } => calls.iter().filter_map(CallSpec::message_operation).collect(),
+            Self::Pingpong { .. } | Self::Http { .. } | Self::Commands { .. } => Vec::new(),
+        };
+        let numbered = (0..).map(OperationId).zip(self.operations());
+        numbered.filter(|(_, name)| !messages.contains(name)).collect()
     }
 
     /// The calls with a stream in either direction, in order; none before their kinds are known.

@@ -278,7 +278,7 @@ impl Profile {
                 return Err(format!("{} steps; at most {STEPS_MOST} are allowed", steps.len()));
             }
             Self::Steps { steps } if steps.iter().any(|step| step.lasts == Nanoseconds::ZERO) => {
-                return Err("a step must last longer than zero".to_owned());
+                return Err("each step must last longer than zero, such as `for = \"10 s\"`".to_owned());
             }
             Self::Sine { mean, amplitude, .. } if amplitude.get() > mean.get() => {
                 return Err(format!(
@@ -293,7 +293,7 @@ impl Profile {
             _ => {}
         }
         match self.length() {
-            Some(Nanoseconds::ZERO) => Err("it must last longer than zero".to_owned()),
+            Some(Nanoseconds::ZERO) => Err("its time must be above zero, such as `\"10 s\"`".to_owned()),
             Some(length) if length > PROFILE_LONGEST => {
                 Err(format!("it lasts {length}; at most 24 h are allowed"))
             }

@@ -41,7 +41,10 @@ fn quantity<T: FromStr<Err: fmt::Display>>(whole: &str, part: &str) -> Read<T> {
 
 fn time_above_zero(whole: &str, part: &str) -> Read<Nanoseconds> {
     match quantity(whole, part)? {
-        Nanoseconds::ZERO => Err(ShapeError(format!("`{whole}`: the time must be above zero"))),
+        Nanoseconds::ZERO => {
+            let part = part.trim();
+            Err(ShapeError(format!("`{whole}`: the time `{part}` must be above zero, such as `10s`")))
+        }
         time => Ok(time),
     }
 }

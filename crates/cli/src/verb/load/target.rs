@@ -70,6 +70,7 @@ impl Target {
 
     /// Refuses flags that mean nothing by this protocol.
     fn check(&self, arguments: &Load) -> anyhow::Result<()> {
+        self.check_scheme(arguments)?;
         let grpc = &arguments.grpc;
         if self.protocol == Protocol::Http1Json && arguments.streams.is_some() {
             bail!("`--streams` belongs to HTTP/2; add `--http2`, or use `--pipeline`");
@@ -80,9 +81,9 @@ impl Target {
         if self.protocol == Protocol::Grpc {
             let http =
                 arguments.method.is_some() || arguments.body.is_some() || arguments.body_file.is_some();
-            if http || !arguments.headers.is_empty() {
+            if http || !arguments.headers.is_empty() || !arguments.mix.is_empty() {
                 bail!(
-                    "a call over gRPC has no method, header or body; use `--grpc`, `--metadata` and `--data`"
+                    "a call over gRPC has no method, header, body or mix; use `--grpc`, `--metadata` and `--data`, and for several calls an experiment"
                 );
             }
             if self.method.is_none() {
@@ -106,6 +107,28 @@ impl Target {
         Ok(())
     }
 
+    /// Refuses flags that mean nothing to servers at these addresses.
+    fn check_scheme(&self, arguments: &Load) -> anyhow::Result<()> {
+        let only = |scheme: fn(&Url) -> bool| self.urls.iter().all(scheme);
+        let of_redis = [
+            ("--resp", arguments.resp != 2),
+            ("--username", arguments.username.is_some()),
+            ("--password", arguments.password.is_some()),
+        ];
+        if let Some((flag, _)) = of_redis.iter().find(|(_, given)| *given)
+            && !self.urls.iter().any(|url| matches!(url.scheme, Scheme::Redis | Scheme::Rediss))
+        {
+            bail!("`{flag}` belongs to `redis://`; leave it out");
+        }
+        if arguments.username.is_some() && arguments.password.is_none() {
+            bail!("`--username` needs a `--password`, such as `--password env:NAME`");
+        }
+        if arguments.http2 && only(|url| !is_web(url)) {
+            bail!("`--http2` belongs to `http://` and `https://`; leave it out");
+        }
+        Ok(())
+    }
+
     /// What is asked. A server is asked to describe a call where that was wanted, within `timeout`.
     pub fn workload(
         &self,
@@ -125,7 +148,7 @@ impl Target {
         let spec =
             WorkloadSpec::Grpc { source, calls: vec![call(method, arguments)?], equal: Equality::Status };
         let tls = super::tls_spec(&arguments.tls, &self.urls[0])?;
-        Ok(describe(&spec, (&self.urls[0], connect_to), tls.as_ref(), timeout)?)
+        Ok(describe(&spec, (&self.urls[0], connect_to, arguments.unix.as_deref()), tls.as_ref(), timeout)?)
     }
 }
 
@@ -185,6 +208,7 @@ fn commands(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
         ("--header", !arguments.headers.is_empty()),
         ("--body", arguments.body.is_some()),
         ("--body-file", arguments.body_file.is_some()),
+        ("--mix", !arguments.mix.is_empty()),
     ];
     if let Some((flag, _)) = http_only.iter().find(|(_, given)| *given) {
         bail!("`{flag}` belongs to HTTP; write the whole command, such as `--command 'SET k v'`");

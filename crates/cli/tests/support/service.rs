@@ -1,0 +1,96 @@
+//! The reference services, built once and started by themselves, for stories that put load on them.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+use serde::Deserialize;
+use weighbridge_conductor::tls::Certificates;
+
+/// The folder of all services.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../services").canonicalize().expect("there are services")
+}
+
+/// What of a `service.toml` is needed here.
+#[derive(Deserialize)]
+struct Manifest {
+    build: Step,
+    start: Step,
+}
+
+#[derive(Deserialize)]
+struct Step {
+    command: Vec<String>,
+}
+
+/// A running service. It ends with this value.
+pub struct Service {
+    child: Child,
+    pub port: u16,
+    /// What a client must trust, where it is secured.
+    pub certificates: Option<Certificates>,
+}
+
+/// Builds a service unless it is built.
+pub fn build(name: &str) {
+    static BUILDING: Mutex<()> = Mutex::new(());
+    let _turn = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+    let (folder, manifest) = manifest(name);
+    if folder.join(&manifest.start.command[0]).is_file() {
+        return;
+    }
+    let command = &manifest.build.command;
+    let mut build = Command::new(&command[0]);
+    // Set by the cargo that runs this test, it would override the toolchain that the service pins.
+    build.env_remove("RUSTUP_TOOLCHAIN");
+    let output = build.args(&command[1..]).current_dir(folder).output().expect("the toolchain is there");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn manifest(name: &str) -> (PathBuf, Manifest) {
+    let folder = folder().join(name);
+    let text = std::fs::read_to_string(folder.join("service.toml")).expect("a service.toml");
+    (folder, toml::from_str(&text).expect("a service.toml of the contract"))
+}
+
+impl Service {
+    /// Starts a service that speaks this protocol in plain text.
+    pub fn start(name: &str, protocol: &str) -> Self {
+        Self::start_with(name, protocol, None)
+    }
+
+    /// The same with TLS.
+    pub fn start_secured(name: &str, protocol: &str) -> Self {
+        Self::start_with(name, protocol, Some(Certificates::make().expect("certificates")))
+    }
+
+    fn start_with(name: &str, protocol: &str, certificates: Option<Certificates>) -> Self {
+        build(name);
+        let (folder, manifest) = manifest(name);
+        let words = &manifest.start.command;
+        let mut command = Command::new(folder.join(&words[0]));
+        command.args(&words[1..]).env("PORT", "0").env("PROTOCOL", protocol).env_remove("HOST");
+        command.envs(certificates.iter().flat_map(Certificates::environment));
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("it starts");
+        let mut line = String::new();
+        let stdout = child.stdout.as_mut().expect("piped");
+        BufReader::new(stdout).read_line(&mut line).expect("its first line");
+        let port = line.trim().strip_prefix("ready ").and_then(|port| port.parse().ok());
+        Self { child, port: port.unwrap_or_else(|| panic!("`ready <port>`, not `{line}`")), certificates }
+    }
+
+    /// The file that a client must trust.
+    pub fn authority(&self) -> String {
+        let certificates = self.certificates.as_ref().expect("it is secured");
+        certificates.authority().to_str().expect("a plain path").to_owned()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,124 @@
+//! From a load to the room that its connections need on this host: files by thread, ports by address.
+//!
+//! The lab counts and raises; here stands how many connections share a table of files, and how many an address.
+
+use std::collections::BTreeMap;
+
+use weighbridge_lab::room::{RoomError, check_files, check_ports, make_files};
+use weighbridge_load::FileTable;
+use weighbridge_load::dial::Endpoint;
+use weighbridge_model::experiment::{Experiment, Target};
+
+/// Makes room for the connections of one server, dealt out to so many threads.
+///
+/// # Errors
+/// [`RoomError`] where they do not fit.
+pub(crate) fn make_for_threads(
+    addresses: &[Endpoint],
+    connections: u32,
+    threads: u32,
+) -> Result<(), RoomError> {
+    let connections = u64::from(connections);
+    // All go to the address that answers first, whichever it is.
+    if let Some(address) = addresses.iter().find_map(Endpoint::tcp) {
+        check_ports(&address.to_string(), connections)?;
+    }
+    make_files(in_one_table(connections, u64::from(threads), threads_have_tables))
+}
+
+/// Connections that share a table of files.
+fn in_one_table(connections: u64, threads: u64, apart: impl FnOnce() -> bool) -> u64 {
+    if threads > 1 && apart() { connections.div_ceil(threads) } else { connections }
+}
+
+/// Whether the kernel gives threads tables of their own. Tried on a thread made for it, since only a new thread may
+/// ask.
+fn threads_have_tables() -> bool {
+    let trial = std::thread::spawn(weighbridge_load::own_files);
+    trial.join().is_ok_and(|table| table == FileTable::Own)
+}
+
+/// Whether an experiment's connections fit on this host. Changes nothing.
+///
+/// # Errors
+/// [`RoomError`] where they do not.
+pub(crate) fn check(experiment: &Experiment, connect_to: Option<&(String, u16)>) -> Result<(), RoomError> {
+    for (peer, connections) in by_address(experiment, connect_to) {
+        check_ports(&peer, connections)?;
+    }
+    check_files(in_all(experiment))
+}
+
+/// Makes room for an experiment's connections, which all stand in the generator's thread.
+///
+/// # Errors
+/// [`RoomError`] where they do not fit.
+pub(crate) fn make(experiment: &Experiment) -> Result<(), RoomError> {
+    make_files(in_all(experiment))
+}
+
+/// The most connections that are open at once: those of all variants at one point.
+fn in_all(experiment: &Experiment) -> u64 {
+    most(experiment) * experiment.variants.len() as u64
+}
+
+/// The most connections of one variant.
+fn most(experiment: &Experiment) -> u64 {
+    experiment.points.iter().map(|point| u64::from(point.load.connections)).max().unwrap_or(0)
+}
+
+/// The most connections to each address: variants by URL may share one, those that are started have each its own.
+/// There are no ports on the way to a Unix socket.
+fn by_address(experiment: &Experiment, connect_to: Option<&(String, u16)>) -> BTreeMap<String, u64> {
+    let mut found = BTreeMap::new();
+    for variant in experiment.variants.iter().filter(|variant| variant.unix.is_none()) {
+        let peer = match (&variant.target, connect_to) {
+            (Target::Url(_), Some((host, port))) => format!("{host}:{port}"),
+            (Target::Url(url), None) => format!("{}:{}", url.host, url.port),
+            _ => format!("variant {}", variant.name),
+        };
+        *found.entry(peer).or_insert(0) += most(experiment);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn experiment(load: &str, variants: &str) -> Experiment {
+        let text = format!("title = \"t\"\n[workload]\nname = \"pingpong\"\n[load]\n{load}\n{variants}");
+        Experiment::parse("t.toml", &text).expect("an experiment")
+    }
+
+    const VARIANTS: &str = "[[variant]]\nname = \"a\"\nurl = \"http://127.0.0.1:1/\"\n\
+        [[variant]]\nname = \"b\"\nurl = \"http://127.0.0.1:1/other\"\n\
+        [[variant]]\nname = \"c\"\nurl = \"http://127.0.0.1:2/\"\n\
+        [[variant]]\nname = \"d\"\ncommand = [\"true\"]\n";
+
+    #[test]
+    fn connections_of_all_variants_stand_in_one_table_and_add_up_by_address() {
+        let experiment = experiment("connections = 7", VARIANTS);
+        assert_eq!(in_all(&experiment), 28);
+        let found = by_address(&experiment, None);
+        let found: Vec<_> = found.iter().map(|(peer, count)| (peer.as_str(), *count)).collect();
+        assert_eq!(found, [("127.0.0.1:1", 14), ("127.0.0.1:2", 7), ("variant d", 7)]);
+        let redirected = by_address(&experiment, Some(&("localhost".to_owned(), 9)));
+        assert_eq!(redirected["localhost:9"], 21);
+    }
+
+    #[test]
+    fn too_many_connections_are_refused_before_anything_is_started() {
+        // Sixty thousand do not fit into the ports of an address, nor of four variants into any number of ports.
+        let experiment = experiment("connections = 60000", VARIANTS);
+        let message = check(&experiment, None).expect_err("too many").to_string();
+        assert!(message.contains("120000 connections to `127.0.0.1:1` need a local port each"), "{message}");
+    }
+
+    #[test]
+    fn threads_share_a_table_only_where_they_must() {
+        assert_eq!(in_one_table(10_001, 3, || true), 3_334);
+        assert_eq!(in_one_table(10_001, 3, || false), 10_001);
+        assert_eq!(in_one_table(10_001, 1, || unreachable!("one thread")), 10_001);
+    }
+}
