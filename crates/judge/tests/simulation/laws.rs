@@ -300,10 +300,10 @@ fn push(trial: &mut TrialRecord, (round, position): (u32, u32), sums: Sums) {
             handshakes: 0,
             resumed: 0,
             operations: Vec::new(),
+            stamps: None,
             all: Some(all),
             traffic: Traffic::default(),
             health: LoopHealth::default(),
-            stamps: None,
         },
         cpu: Vec::new(),
     });
