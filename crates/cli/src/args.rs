@@ -271,11 +271,12 @@ pub enum ArrivalLaw {
 /// How the generator waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Wait {
-    /// Always asleep: the least CPU time; times as those of several URLs and of `run`.
+    /// Always asleep: the least CPU time, for a machine with other work.
     Asleep,
     /// Asleep, but awake through waits up to 20 µs and for the last 50 µs before an arrival: high rates on fast servers.
     Brief,
-    /// Never asleep: the least lateness and the truest times; takes the whole of a core for each thread, busy or not.
+    /// Never asleep, as with several URLs and in `run`: the least lateness and the truest times; takes the whole of a core
+    /// for each thread, busy or not.
     Awake,
 }
 

@@ -31,7 +31,7 @@ use weighbridge_model::record::{OperationId, Outcome, RequestRecord, Tallies, Va
 use weighbridge_probe::record::{CsvError, from_csv};
 use weighbridge_workload::{Address, UrlScheme, Workload, WorkloadError};
 
-use crate::client::{Client, ClientError, keep_awake};
+use crate::client::{Client, ClientError, waiting};
 use crate::control::Control;
 
 /// The law of no delay, whose errors are those of kernel and wire: the others are compared with it.
@@ -165,15 +165,12 @@ pub fn generator(
     progress("what others take of the client's core");
     let gaps = watched(&cores, calibration.duration);
     let mut errors = Vec::new();
-    // As in the windows of a comparison.
-    let awake = keep_awake(Some(cores.client()), &cores);
     for (law, mean) in LAWS {
         for shape in SHAPES {
             progress(&format!("{law}, {}", shape.name));
             errors.push(bench.errors(law, mean, shape)?);
         }
     }
-    drop(awake);
     beyond(&mut errors, NO_DELAY);
     let mut pacing = Vec::new();
     for rate in RATES {
@@ -236,7 +233,10 @@ impl Bench<'_> {
             Some(arrivals) => open(PerSecond::from_count(1, (mean + OVERHEAD) * BUSY_TO_ALL), arrivals, stop),
         };
         let settings = Settings { connections: shape.connections, ..Settings::default() };
-        let measured = self.measure(law, settings, LoopOptions::default(), load, Keep::Requests)?;
+        // As in the windows of a comparison.
+        let options =
+            LoopOptions { waiting: waiting(Some(self.cores.client()), self.cores), ..LoopOptions::default() };
+        let measured = self.measure(law, settings, options, load, Keep::Requests)?;
         let replayed: Option<Vec<Replayed>> = replay(&measured.samples, &measured.occupied);
         replayed.and_then(|replayed| error_curve(law, shape.name, &replayed)).ok_or_else(|| {
             CalibrateError::Mismatch {

@@ -7,10 +7,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use weighbridge_lab::awake::KeptAwake;
 use weighbridge_lab::cores::{CoreId, CoreLayout, Sharing, pin_current_thread};
 use weighbridge_load::dial::{AfterFailure, Dial, Endpoint, SocketDial};
-use weighbridge_load::generator::{Generator, Options};
+use weighbridge_load::generator::{Generator, Options, Waiting};
 use weighbridge_model::record::VariantId;
 
 /// Why there is no client.
@@ -32,9 +31,14 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Starts the thread, pinned to `core` where one is given. `cut` ends the window that is running.
-    pub fn start(core: Option<CoreId>, cut: Arc<AtomicBool>) -> Result<Self, ClientError> {
-        Self::start_with(core, Options { stop: cut, ..Options::default() })
+    /// Starts the thread, pinned to `core` where one is given, for windows that are compared. `cut` ends the one that is
+    /// running.
+    pub fn start(
+        core: Option<CoreId>,
+        cores: &CoreLayout,
+        cut: Arc<AtomicBool>,
+    ) -> Result<Self, ClientError> {
+        Self::start_with(core, Options { waiting: waiting(core, cores), stop: cut, ..Options::default() })
     }
 
     /// The same with the loop's options.
@@ -90,10 +94,13 @@ impl Drop for Client {
     }
 }
 
-/// Keeps the client's core awake, where it has one of its own. Without it measurements are a little worse, and possible.
-pub(crate) fn keep_awake(core: Option<CoreId>, cores: &CoreLayout) -> Option<KeptAwake> {
-    let own = core.filter(|_| cores.sharing() == Sharing::Apart);
-    own.and_then(|core| KeptAwake::on(core).ok())
+/// How windows that are compared wait: awake where the client has a core of its own, or being woken would be in their
+/// times, and more of it the longer a server takes. Elsewhere asleep, so as not to take the server's core.
+pub(crate) fn waiting(core: Option<CoreId>, cores: &CoreLayout) -> Waiting {
+    match (core, cores.sharing()) {
+        (Some(_), Sharing::Apart) => Waiting::Awake,
+        _ => Waiting::Asleep,
+    }
 }
 
 /// One dialler for the generator and for the conductor, who learns new addresses with every block.

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use weighbridge_judge as judge;
 use weighbridge_judge::steer::{BlockHistory, BlockRule, BlockStep, Budget, Stop};
-use weighbridge_lab::awake::KeptAwake;
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::{CoreLayout, pin_current_thread};
 use weighbridge_lab::custody::CustodyError;
@@ -26,7 +25,7 @@ use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 
 use crate::actor::{Recipe, Stage};
 use crate::block::{Bench, BlockError, BlockResult};
-use crate::client::{Client, keep_awake};
+use crate::client::Client;
 use crate::control::Control;
 use crate::hook::{self, CallOff};
 use crate::question::question;
@@ -102,8 +101,6 @@ fn folder_name(folder: &RunFolder) -> String {
 pub(crate) struct Shop<'a> {
     lab: Lab,
     client: Client,
-    /// For as long as the shop is open.
-    _awake: Option<KeptAwake>,
     cores: &'a CoreLayout,
     logs: &'a Path,
 }
@@ -129,10 +126,9 @@ impl<'a> Shop<'a> {
         // A server of somebody else's may be bound to the core that would be ours.
         let theirs: Vec<_> = recipes.iter().flat_map(Recipe::addresses).cloned().collect();
         let core = if theirs.is_empty() { Some(cores.client()) } else { client_core(cores, &theirs) };
-        let client = Client::start(core, options.control.window.clone())?;
-        let awake = keep_awake(core, cores);
+        let client = Client::start(core, cores, options.control.window.clone())?;
         std::fs::create_dir_all(logs).map_err(|source| RunError::Logs { path: logs.to_owned(), source })?;
-        Ok(Self { lab, client, _awake: awake, cores, logs })
+        Ok(Self { lab, client, cores, logs })
     }
 
     pub fn bench<'b>(

@@ -6,7 +6,6 @@
 
 pub mod account;
 pub mod ask;
-pub mod awake;
 pub mod catalog;
 pub mod cgroup;
 pub mod clock;

@@ -227,13 +227,6 @@ pub(crate) fn set_affinity(thread: Option<Pid>, cores: &[CoreId]) -> io::Result<
     check(unsafe { libc::sched_setaffinity(thread, size_of_val(&set), &set) })
 }
 
-/// Puts the calling thread into the class that runs only where nobody else would.
-pub(crate) fn become_idle_class() -> io::Result<()> {
-    let unused = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the parameter lives through the call; 0 is the calling thread.
-    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const unused) })
-}
-
 /// Adds to `command` that its child gets SIGTERM when the thread that starts it ends, even by SIGKILL.
 pub(crate) fn terminate_with_us(command: &mut Command) {
     let child = || {

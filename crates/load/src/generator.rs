@@ -67,15 +67,15 @@ impl Default for Options {
 /// is compared must be waited for alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Waiting {
-    /// Always asleep, so that a fast server's times have as much of it in them as a slow one's, and their difference
-    /// none. For comparisons.
+    /// Always asleep. For comparisons on a core that is not the client's alone: every time has some waking in it, and
+    /// more the longer the core had slept.
     #[default]
     Asleep,
     /// Awake where replies come within some 20 µs, asleep otherwise: the highest rate, and on a fast server the truest
     /// times. For one server by itself.
     AwakeIfBrief,
     /// Never asleep, neither for replies nor before arrivals: no waking is in any time, and none makes a request late.
-    /// Takes the whole of its core, which must be its own.
+    /// Takes the whole of its core, which must be its own. For comparisons.
     Awake,
 }
 

@@ -349,9 +349,9 @@ fn several(
     if arguments.requests.is_some() {
         bail!("several URLs are weighed for a time; use `--duration` instead of `--requests`");
     }
-    if arguments.wait.is_some_and(|wait| wait != Wait::Asleep) {
+    if arguments.wait.is_some_and(|wait| wait != Wait::Awake) {
         bail!(
-            "several URLs are always waited for asleep, or a fast one would be favoured; leave `--wait` out"
+            "several URLs are always waited for awake, or a fast one would be favoured; leave `--wait` out"
         );
     }
     let workload = asked.workload(arguments, connect_to.as_ref(), arguments.timeout)?;
