@@ -2,7 +2,7 @@
 //!
 //! Plain mathematics by the incomplete beta function; which squares are compared is the caller's to say.
 
-use super::special::incomplete_beta;
+use super::special::{first_beyond, incomplete_beta};
 
 /// P(F ≤ `f`) with `over` and `under` degrees of freedom: I_{ν₁f/(ν₁f+ν₂)}(ν₁/2, ν₂/2) (Abramowitz & Stegun 26.6.2).
 pub fn cdf(f: f64, over: f64, under: f64) -> f64 {
@@ -33,25 +33,7 @@ pub fn quantile(p: f64, over: f64, under: f64) -> f64 {
     }
     let beyond =
         |f: f64| if p < 0.5 { cdf(f, over, under) > p } else { upper_tail(f, over, under) < 1.0 - p };
-    let mut high = 1.0;
-    while !beyond(high) {
-        high *= 2.0;
-        if high > 1e300 {
-            return f64::INFINITY;
-        }
-    }
-    let mut low = 0.0;
-    loop {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            return middle;
-        }
-        if beyond(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
+    first_beyond(beyond)
 }
 
 #[cfg(test)]

@@ -152,6 +152,30 @@ fn upper_gamma_fraction(x: f64) -> f64 {
     fraction
 }
 
+/// The least positive number that is `beyond`, by bisection to the last bit, where all above one that is beyond are so too;
+/// infinite where none up to 1e300 is.
+pub(crate) fn first_beyond(beyond: impl Fn(f64) -> bool) -> f64 {
+    let mut high = 1.0;
+    while !beyond(high) {
+        high *= 2.0;
+        if high > 1e300 {
+            return f64::INFINITY;
+        }
+    }
+    let mut low = 0.0;
+    loop {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            return middle;
+        }
+        if beyond(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 //!
 //! Degrees of freedom are a positive `f64`; infinity is the normal law. The module refuses to choose a level.
 
-use super::special::{incomplete_beta, normal_upper_tail};
+use super::special::{first_beyond, incomplete_beta, normal_upper_tail};
 
 /// Beyond this many degrees of freedom the normal approximation of Abramowitz & Stegun 26.7.8 is exact to 1e-11,
 /// and the continued fraction of the beta function would take thousands of steps.
@@ -67,25 +67,7 @@ fn positive_quantile(p: f64, degrees: f64) -> f64 {
     if p >= 1.0 {
         return 0.0;
     }
-    let mut high = 1.0;
-    while two_sided_p(high, degrees) > p {
-        high *= 2.0;
-        if high > 1e300 {
-            return f64::INFINITY;
-        }
-    }
-    let mut low = 0.0;
-    loop {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            return middle;
-        }
-        if two_sided_p(middle, degrees) > p {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
+    first_beyond(|t| two_sided_p(t, degrees) <= p)
 }
 
 #[cfg(test)]
