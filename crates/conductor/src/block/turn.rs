@@ -1,0 +1,240 @@
+//! Rounds and turns: each variant's windows of a block, one after another, and what they show of its life.
+//!
+//! It carries out what the judge's rules say and writes down what happened; it neither starts nor stops a service.
+
+use weighbridge_judge::steer::{CheckRule, Extent, RoundHistory, RoundRule, RoundStep};
+use weighbridge_lab::clock::monotonic_now;
+use weighbridge_load::Recording;
+use weighbridge_load::generator::{self, Trouble, WindowSpec};
+use weighbridge_load::window::{Load, OpenEnd, Stop};
+use weighbridge_model::event::Event;
+use weighbridge_model::quantity::{Nanoseconds, PerSecond};
+use weighbridge_model::record::{
+    ErrorCounts, PointId, RoleCpu, Tallies, VariantId, Void, WindowEnd, WindowFigures, WindowKind,
+    WindowRecord,
+};
+
+use super::{Block, BlockError, Bound, Cut, SERVICE_ROLE, slots};
+use crate::shape::{Shape, Slice};
+
+/// Shortest lead-in after a switch, as time at the variant's own pace.
+const LEAD_IN: Nanoseconds = Nanoseconds::from_millis(1);
+/// Fewest requests of a lead-in on each slot.
+const LEAD_IN_REQUESTS: u64 = 2;
+/// A window of fewer requests can go unanswered by chance.
+const MUTE_REQUESTS: u64 = 10;
+/// Rounds are reported at most this often.
+const REPORT_EVERY: Nanoseconds = Nanoseconds::from_millis(250);
+
+impl Block<'_, '_> {
+    /// Rounds until the time is filled; returns the time that they took.
+    pub(super) fn rounds(
+        &mut self,
+        point: PointId,
+        bound: &[Bound],
+        extent: Extent,
+        time: Nanoseconds,
+    ) -> Result<RoundHistory, Cut> {
+        let passage = match extent {
+            Extent::Time(window) => self.bench.shapes[point.index()].slices(window),
+            Extent::Requests(_) => 1,
+        };
+        let rule = RoundRule { time, variants: self.actors.len(), passage };
+        let mut history = RoundHistory::default();
+        while let RoundStep::Round { of } = rule.next(history) {
+            let began = monotonic_now();
+            self.round(WindowKind::Measured, point, bound, extent, history.rounds)?;
+            let took = monotonic_now().since(began);
+            history = RoundHistory { rounds: history.rounds + 1, spent: history.spent + took };
+            self.times.measured += took;
+            if monotonic_now().since(self.reported) >= REPORT_EVERY {
+                self.reported = monotonic_now();
+                let label = self.bench.experiment.points[point.index()].label.clone();
+                (self.emit)(Event::Round { block: self.number, point: label, round: history.rounds - 1, of });
+            }
+        }
+        self.times.round += history.spent / u64::from(history.rounds.max(1));
+        Ok(history)
+    }
+
+    /// One window of every variant in the plan's order.
+    fn round(
+        &mut self,
+        kind: WindowKind,
+        point: PointId,
+        bound: &[Bound],
+        extent: Extent,
+        round: u32,
+    ) -> Result<(), Cut> {
+        for (position, variant) in (0..).zip(self.bench.plan.round(self.number, point, round)) {
+            self.turn(Place { kind, point, round, position }, variant, bound, extent)?;
+        }
+        Ok(())
+    }
+
+    /// One variant's turn: thaw, lead-in, window, freeze.
+    fn turn(&mut self, place: Place, variant: VariantId, bound: &[Bound], extent: Extent) -> Result<(), Cut> {
+        let index = variant.index();
+        let load = self.bench.experiment.points[place.point.index()].load.clone();
+        self.actors[index].thaw()?;
+        let before = self.actors[index].cpu();
+        let pace = bound[index].pace;
+        let lead_in =
+            (pace.requests as f64 / pace.time.as_secs_f64().max(1e-9) * LEAD_IN.as_secs_f64()) as u64;
+        let lead_in = lead_in.max(LEAD_IN_REQUESTS * slots(&load));
+        let lead_place = Place { kind: WindowKind::LeadIn, ..place };
+        let lead = self.window(index, lead_place, Load::Closed(Stop::Count(lead_in)), None, Vec::new())?;
+        let tallies = (place.kind == WindowKind::Measured).then(|| self.take_tallies(index, place.point));
+        let window = measured_load(&self.bench.shapes[place.point.index()], extent, place);
+        let figures = self.window(index, place, window, tallies, Vec::new())?;
+        let after = self.actors[index].cpu();
+        self.actors[index].freeze()?;
+        if let Some(cpu) = after.zip(before).map(|(after, before)| after.saturating_sub(before)) {
+            let requests = lead.requests + figures.requests;
+            let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
+            record.cpu.push(RoleCpu { role: SERVICE_ROLE.to_owned(), cpu, requests });
+        }
+        Ok(())
+    }
+
+    fn take_tallies(&mut self, index: usize, point: PointId) -> Tallies {
+        std::mem::take(&mut self.trials[index].tallies[point.index()])
+    }
+
+    /// Has the generator run one window and records it. Given tallies come back into the trial.
+    pub(super) fn window(
+        &mut self,
+        index: usize,
+        place: Place,
+        load: Load,
+        tallies: Option<Tallies>,
+        cpu: Vec<RoleCpu>,
+    ) -> Result<WindowFigures, Cut> {
+        self.obey()?;
+        let variant = self.actors[index].variant;
+        let substream = self.substream(place);
+        let keep = tallies.is_some();
+        let (report, tallies) = self.bench.client.call(move |generator| {
+            let mut tallies = tallies.unwrap_or_default();
+            let spec = WindowSpec { substream, load, recording: Recording::Exact };
+            (generator.run(variant, &spec, &mut tallies, None, None), tallies)
+        });
+        let generator::WindowReport { figures, trouble, .. } = report.map_err(BlockError::Generator)?;
+        if keep {
+            self.trials[index].tallies[place.point.index()] = tallies;
+        }
+        self.trials[index].windows.push(WindowRecord {
+            kind: place.kind,
+            block: self.number,
+            point: place.point,
+            round: place.round,
+            position: place.position,
+            variant,
+            figures: figures.clone(),
+            cpu,
+        });
+        self.obey()?;
+        self.see_life(index, place.kind, &figures, trouble)?;
+        Ok(figures)
+    }
+
+    /// Ends the block where the window shows that the variant has gone: its process has ended, the generator gave up,
+    /// or not one of its requests got any reply.
+    fn see_life(
+        &mut self,
+        index: usize,
+        kind: WindowKind,
+        figures: &WindowFigures,
+        trouble: Option<Trouble>,
+    ) -> Result<(), Cut> {
+        let ErrorCounts { connect, reset, timeout, protocol, .. } = figures.errors;
+        let unanswered = connect + reset + timeout + protocol;
+        let timed = matches!(kind, WindowKind::Measured | WindowKind::Check);
+        let mute = timed && figures.requests >= MUTE_REQUESTS && unanswered == figures.requests;
+        let aborted = figures.end == WindowEnd::Aborted;
+        if (unanswered > 0 || aborted)
+            && let Some(how) = self.actors[index].death()
+        {
+            return Err(Cut::Void(Void::ServiceDied(how)));
+        }
+        let trouble = match trouble {
+            Some(trouble) => trouble.to_string(),
+            None if aborted => "a window was cut".to_owned(),
+            None if mute => {
+                format!("all {unanswered} requests of a window went unanswered; check that it is still up")
+            }
+            None => return Ok(()),
+        };
+        Err(BlockError::Silent { variant: self.actors[index].name.clone(), trouble }.into())
+    }
+
+    /// The stream of requests that a window reads: shared by all windows of a round, apart for each kind.
+    fn substream(&self, place: Place) -> u64 {
+        let round = match place.kind {
+            WindowKind::Measured => place.round,
+            WindowKind::LeadIn => place.round | 1 << 31,
+            WindowKind::WarmUp => place.round | 1 << 30,
+            WindowKind::Check => place.round | 1 << 29,
+        };
+        self.bench.plan.substream(self.number, place.point, round)
+    }
+
+    /// Some windows ten and a hundred times as long, as far as a tenth of the measured time allows.
+    pub(super) fn check_windows(
+        &mut self,
+        point: PointId,
+        bound: &[Bound],
+        extent: Extent,
+        rounds: RoundHistory,
+    ) -> Result<(), Cut> {
+        let rule = CheckRule {
+            round: rounds.spent / u64::from(rounds.rounds.max(1)),
+            windows: self.bench.plan.round(self.number, point, 0).len() as u64,
+            measured: rounds.spent,
+            block: self.number,
+        };
+        for (at, factor) in (0..).zip(rule.factors()) {
+            let began = monotonic_now();
+            self.round(WindowKind::Check, point, bound, longer(extent, factor), at)?;
+            self.times.measured += monotonic_now().since(began);
+        }
+        Ok(())
+    }
+}
+
+/// Where a window stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub kind: WindowKind,
+    pub point: PointId,
+    pub round: u32,
+    pub position: u32,
+}
+
+/// The load of one turn. Windows of a profile follow one another through it, round by round, the same for all variants;
+/// a check window begins at its beginning.
+fn measured_load(shape: &Shape, extent: Extent, place: Place) -> Load {
+    match extent {
+        Extent::Time(nominal) => {
+            let slice = match place.kind {
+                WindowKind::Measured => place.round % shape.slices(nominal),
+                WindowKind::WarmUp | WindowKind::LeadIn | WindowKind::Check => 0,
+            };
+            let slice = Slice::from(nominal * u64::from(slice));
+            shape.window(Stop::Time(nominal), OpenEnd::BusyCycles(nominal), slice)
+        }
+        Extent::Requests(count) => {
+            let gap = shape.request_rate().and_then(PerSecond::gap).unwrap_or_default();
+            let end = OpenEnd::BusyCycles(gap * count);
+            shape.window(Stop::Count(count), end, Slice::from(Nanoseconds::ZERO))
+        }
+    }
+}
+
+/// The extent of a check window.
+fn longer(extent: Extent, factor: u64) -> Extent {
+    match extent {
+        Extent::Requests(count) => Extent::Requests(count * factor),
+        Extent::Time(time) => Extent::Time(time * factor),
+    }
+}
