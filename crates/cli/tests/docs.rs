@@ -19,6 +19,7 @@ use weighbridge_judge::{Cores, Placement, Question, Run, summarise};
 use weighbridge_model::experiment::{
     Arrivals, Experiment, Flow, LoadModel, Scheme, Think, WorkloadSpec, typed_schemes,
 };
+use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Nanoseconds, Ratio, Timestamp};
 use weighbridge_model::record::{
     ErrorCounts, LoopHealth, OperationFigures, OperationId, PointId, ServiceFacts, Tallies, Traffic,
@@ -538,6 +539,7 @@ fn small_run() -> Vec<Vec<TrialRecord>> {
             service: ServiceFacts::default(),
             windows: (0..12).map(|round| window((block, variant, round), p50(round))).collect(),
             tallies: vec![Tallies::default()],
+            pairings: vec![Pairing::Windows],
             memory: Vec::new(),
             steal: 0.0,
             void: (block == 3 && variant == 1).then_some(Void::ClockJump),

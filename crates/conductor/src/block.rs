@@ -1,12 +1,15 @@
 //! One block: every variant started afresh, verified, warmed, and measured in rounds of short windows.
 //!
-//! Only the variant whose turn it is runs; the others are frozen. Decisions (how long, how many, warm or not) are the
-//! judge's; this module carries them out and writes down what happened. It estimates nothing.
+//! Only the variant whose turn it is runs; the others are frozen, unless variants are sent to in turn, request by request.
+//! Decisions (how long, how many, warm or not) are the judge's; this module carries them out and writes down what
+//! happened. It estimates nothing.
 
+mod interleaved;
+mod pairing;
 mod turn;
 
 use weighbridge_judge::steer::{
-    BlockHistory, BlockRule, Extent, Pace, Pairing, Periods, WarmRule, WarmStep, WarmWindow, WindowRule,
+    BlockHistory, BlockRule, FewRequests, Pace, WarmRule, WarmStep, WarmWindow, WindowRule,
 };
 use weighbridge_judge::thresholds::WARM_UP_LEAST;
 use weighbridge_lab::clock::{ClockReading, ClockWatch, monotonic_now};
@@ -16,6 +19,7 @@ use weighbridge_load::window::Stop;
 use weighbridge_load::{KeepAlive, Settings, Stack};
 use weighbridge_model::event::Event;
 use weighbridge_model::experiment::{Experiment, LoadSpec, Point};
+use weighbridge_model::pairing::Pairing;
 use weighbridge_model::plan::Plan;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{PointId, RoleMemory, Tallies, TrialRecord, VariantId, Void, WindowKind};
@@ -87,6 +91,9 @@ pub enum BlockError {
         /// Which, and how it ended.
         how: String,
     },
+    /// Windows cannot be what the experiment asks for.
+    #[error(transparent)]
+    Windows(#[from] FewRequests),
     /// A hook failed.
     #[error(transparent)]
     Hook(#[from] HookError),
@@ -136,14 +143,15 @@ struct Bound {
 }
 
 impl Bench<'_> {
-    /// Measures block `number`. `history` is the run without this block.
+    /// Measures block `number`. `history` is the run without this block, `settled` how earlier blocks put the variants
+    /// side by side, point by point; nothing where there are none.
     ///
     /// A block that was disturbed (suspended, clock jump, a service that died) is returned with void trials, or
     /// without any where it had not yet begun.
     pub fn block(
         &self,
         number: u32,
-        history: &BlockHistory<'_>,
+        (history, settled): (&BlockHistory<'_>, &[Pairing]),
         emit: &mut dyn FnMut(Event),
     ) -> Result<BlockResult, BlockError> {
         let _engaged = self.control.engage();
@@ -151,7 +159,8 @@ impl Bench<'_> {
         let machine = CpuTimes::read();
         let order = self.plan.block(number);
         let mut block = Block::new(self, number, emit);
-        let measured = block.start(&order.starts).and_then(|()| block.points(&order.points, history, began));
+        let measured =
+            block.start(&order.starts).and_then(|()| block.points(&order.points, (history, settled), began));
         let outcome = measured.map_err(|cut| block.sort_out(cut));
         let steal = match (machine, CpuTimes::read()) {
             (Some(before), Some(after)) => steal_share(&before, &after).get(),
@@ -285,6 +294,7 @@ impl<'a, 'b> Block<'a, 'b> {
                 service: actor.facts.clone(),
                 windows: Vec::new(),
                 tallies: vec![Tallies::default(); experiment.points.len()],
+                pairings: vec![Pairing::default(); experiment.points.len()],
                 memory: Vec::new(),
                 steal: 0.0,
                 void: None,
@@ -313,7 +323,7 @@ impl<'a, 'b> Block<'a, 'b> {
     fn points(
         &mut self,
         order: &[PointId],
-        history: &BlockHistory<'_>,
+        (history, settled): (&BlockHistory<'_>, &[Pairing]),
         began: weighbridge_model::quantity::Timestamp,
     ) -> Result<(), Cut> {
         let points = order.len() as u64;
@@ -322,7 +332,7 @@ impl<'a, 'b> Block<'a, 'b> {
             let mut bound = self.bind(point)?;
             self.verify(point, &bound)?;
             self.warm(point, &mut bound)?;
-            let extent = self.extent(point, &bound);
+            let arrangement = self.arrange(point, &bound, settled)?;
             // Points still to come will need about as long to warm as this one did.
             let ahead = monotonic_now().since(warming) * (points - 1 - done);
             let overhead = monotonic_now().since(began).saturating_sub(self.times.measured) + ahead;
@@ -331,8 +341,7 @@ impl<'a, 'b> Block<'a, 'b> {
                 begun: history.begun + 1,
                 ..*history
             });
-            let rounds = self.rounds(point, &bound, extent, measured / points)?;
-            self.check_windows(point, &bound, extent, rounds)?;
+            self.side_by_side(point, &bound, arrangement, measured / points)?;
             self.note_memory(point);
             for actor in &self.actors {
                 let variant = actor.variant;
@@ -453,45 +462,7 @@ impl<'a, 'b> Block<'a, 'b> {
             nominal: self.bench.experiment.plan.window,
             period: self.bench.recipes.iter().filter_map(Recipe::period).max(),
             slots: slots(&point.load),
-        }
-    }
-
-    /// How far the measured windows of this block and point go.
-    fn extent(&mut self, id: PointId, bound: &[Bound]) -> Extent {
-        let point = &self.bench.experiment.points[id.index()];
-        let rule = self.window_rule(point);
-        let paces: Vec<Pace> = bound.iter().map(|bound| bound.pace).collect();
-        let shape = &self.bench.shapes[id.index()];
-        let rate = shape.request_rate();
-        let pairing = match rate {
-            None => rule.closed(&paces),
-            Some(rate) => rule.open(rate, &paces),
-        };
-        let few = "a window holds fewer than 200 requests: raise the rate or the connections, or read costs with care";
-        let (extent, warning) = match pairing {
-            Pairing::Windows { extent, periods: Periods::Whole } => (extent, None),
-            Pairing::Windows { extent, periods: Periods::Cut } => (
-                extent,
-                Some(
-                    "windows hold fewer than 20 of the longest declared period: the slowest variant would take too long",
-                ),
-            ),
-            Pairing::Sequential { extent } => (extent, Some(few)),
-            // Request-by-request interleaving is not carried out yet; the longest window allowed is.
-            Pairing::Requests => {
-                let extent = match rate {
-                    None => Extent::Requests(slots(&point.load)),
-                    Some(_) => Extent::Time(rule.longest()),
-                };
-                (extent, Some(few))
-            }
-        };
-        if let Some(text) = warning.filter(|_| self.number == 0) {
-            (self.emit)(Event::Warning { text: text.to_owned() });
-        }
-        match extent {
-            Extent::Time(time) => Extent::Time(shape.fitted(time)),
-            requests @ Extent::Requests(_) => requests,
+            headline: self.bench.experiment.plan.headline,
         }
     }
 

@@ -17,6 +17,7 @@ use weighbridge_lab::launch::Lab;
 use weighbridge_lab::registry::{self, Registry, RegistryError};
 use weighbridge_model::event::{Event, Interim, TimedEvent};
 use weighbridge_model::experiment::{Experiment, Variant};
+use weighbridge_model::pairing::Pairing;
 use weighbridge_model::plan::Plan;
 use weighbridge_model::quantity::Timestamp;
 use weighbridge_model::record::{TrialRecord, VariantId};
@@ -267,7 +268,8 @@ impl Course<'_> {
             let number = self.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
             self.say(Event::BlockStarted { block: number, of })?;
             let mut trouble = None;
-            let result = bench.block(number, &history, &mut |event| {
+            let settled = self.settled();
+            let result = bench.block(number, (&history, &settled), &mut |event| {
                 trouble = self.say(event).err().or(trouble.take());
             });
             let result = result.map_err(RunError::Block)?;
@@ -320,6 +322,15 @@ impl Course<'_> {
             begun: self.times.len() as u32,
             measured: self.times.iter().map(|times| times.measured).sum(),
             round: self.times.last().map(|times| times.round),
+        }
+    }
+
+    /// How the blocks that count put the variants side by side, point by point; nothing where there are none.
+    fn settled(&self) -> Vec<Pairing> {
+        let gathered = judge::gather::Gathered::new(&self.trials);
+        match gathered.used.is_empty() {
+            true => Vec::new(),
+            false => self.experiment.point_ids().map(|point| gathered.pairing(point)).collect(),
         }
     }
 

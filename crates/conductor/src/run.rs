@@ -472,6 +472,8 @@ pub fn plan_value(experiment: &Experiment, options: &Options) -> Value {
         .point_ids()
         .map(|point| (0..4).map(|round| plan.round(0, point, round)).collect::<Vec<_>>())
         .collect();
+    // Only one after another have variants stretches of their own; elsewhere they may turn out to be needed.
+    let stretches: Vec<_> = experiment.point_ids().map(|point| plan.stretches(0, point)).collect();
     json!({
         "rules": experiment.plan,
         "quick": options.quick,
@@ -479,7 +481,11 @@ pub fn plan_value(experiment: &Experiment, options: &Options) -> Value {
         "experiment_folder": options.experiment_folder,
         "connect_to": options.connect_to.as_ref().map(|(host, port)| json!({ "host": host, "port": port })),
         "variants": names,
-        "first_block": { "order": plan.block(0), "first_rounds_of_each_point": rounds },
+        "first_block": {
+            "order": plan.block(0),
+            "first_rounds_of_each_point": rounds,
+            "stretches_of_each_point": stretches,
+        },
     })
 }
 

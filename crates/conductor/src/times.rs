@@ -82,6 +82,7 @@ mod tests {
             service: ServiceFacts { start: Some(Nanoseconds::from_millis(7)), ..ServiceFacts::default() },
             windows,
             tallies: vec![Tallies::default()],
+            pairings: Vec::new(),
             memory: Vec::new(),
             steal: 0.0,
             void: None,

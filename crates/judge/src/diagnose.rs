@@ -4,6 +4,7 @@
 //! seen and what to do. Nothing is repaired and nothing is left out; what a verdict makes of it is decided in
 //! [`crate::summary`].
 
+use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{ErrorKind, PointId, TimeHistogram, VariantId, WindowEnd, time_histogram};
 use weighbridge_model::summary::{Finding, PointLabel, Severity, Validity};
@@ -11,7 +12,8 @@ use weighbridge_model::summary::{Finding, PointLabel, Severity, Validity};
 use crate::gather::{Cell, Gathered, Lens, Times, add, quantile};
 use crate::question::{Placement, Question, Scope, Transport};
 use crate::thresholds::{
-    BUSY_SHARE, ERROR_SHARE, LAG_FLOOR, LAG_SHARE, LOOP_DELAY_SHARE, RETRANSMIT_SHARE, SERVICE_BUSY_SHARE,
+    ALMOST_IDLE_SHARE, BUSY_SHARE, ERROR_SHARE, LAG_FLOOR, LAG_SHARE, LOOP_DELAY_SHARE, RETRANSMIT_SHARE,
+    SERVICE_BUSY_SHARE,
 };
 
 /// Something noticed of one variant.
@@ -142,6 +144,7 @@ pub fn diagnose(
     alarms.extend(saturated(&whole));
     alarms.extend(never_sent(&whole));
     alarms.extend(generator_bound(&whole, question.cores.service));
+    alarms.extend(busy_beside(&whole, gathered.pairing(point), question.cores.service));
     alarms.extend(loop_delay(&whole));
     alarms.extend(shared_core(question.cores.placement));
     alarms.extend(retransmits(&whole));
@@ -225,6 +228,20 @@ fn service_busy(whole: &Whole<'_>, cores: u32) -> Option<Ratio> {
     let time: Nanoseconds = whole.cells.iter().map(Cell::time).sum();
     let available = time.as_nanos() as f64 * f64::from(cores);
     (available > 0.0).then(|| Ratio::new(cpu / available))
+}
+
+/// Suspect: variants that run at once and are at least 10 % busy. Each then waits for the others' CPU time.
+fn busy_beside(whole: &Whole<'_>, pairing: Pairing, service_cores: Option<u32>) -> Option<Alarm> {
+    let share = service_cores.and_then(|cores| service_busy(whole, cores))?;
+    (pairing == Pairing::Requests && share.get() >= ALMOST_IDLE_SHARE).then(|| Alarm {
+        validity: Validity::Suspect,
+        name: "variants disturb each other",
+        evidence: format!(
+            "nothing was frozen, and it used {share} of the service's cores (limit {})",
+            Ratio::new(ALMOST_IDLE_SHARE)
+        ),
+        remedy: "leave `pairing` out or set `pairing = \"sequential\"`",
+    })
 }
 
 fn loop_delay(whole: &Whole<'_>) -> Option<Alarm> {

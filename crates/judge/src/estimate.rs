@@ -5,6 +5,7 @@
 //! variant in a block, nothing trimmed, and gives one log-ratio and one difference per block. Ratios are exp of the
 //! mean of block log-ratios; intervals are Student's t over blocks. No robust location is ever taken of a total.
 
+use weighbridge_model::pairing::Pairing;
 use weighbridge_model::record::{PointId, VariantId};
 use weighbridge_model::summary::{Bounds, Estimate, Quantity, Statistic};
 
@@ -24,6 +25,11 @@ pub enum Absence {
     /// Nothing of the kind was recorded.
     #[error("not measured")]
     NotMeasured,
+    /// Throughput of closed load in windows that several variants share.
+    #[error(
+        "variants were sent to in turn, request by request, and share one time; set `pairing = \"sequential\"` for throughput"
+    )]
+    SharedTime,
     /// Too few requests beyond the quantile in some block.
     #[error(
         "{found} requests beyond this quantile in a block, {BEYOND_PER_BLOCK} are needed; allow a larger budget"
@@ -67,6 +73,7 @@ pub struct Side<'a> {
     load: Load,
     first_stage: usize,
     cells: Vec<(Cell<'a>, Totals)>,
+    throughput: Result<(), Absence>,
 }
 
 impl Contrast {
@@ -148,6 +155,14 @@ fn estimate(values: &[f64], first_stage: usize) -> Estimate {
     }
 }
 
+/// How p50 is estimated at a point: as in open load, pooled, wherever windows are not paired by round.
+pub(crate) fn pooling(question: &Question, gathered: &Gathered<'_>, point: PointId) -> Load {
+    match gathered.pairing(point) {
+        Pairing::Windows => question.points.get(point.index()).map_or(Load::Closed, |point| point.load),
+        Pairing::Requests | Pairing::Sequential => Load::Open,
+    }
+}
+
 /// Whether a quantity is a typical under this load: p50 in closed load, and nothing else.
 pub fn is_typical(quantity: Quantity, load: Load) -> bool {
     load == Load::Closed && quantity.statistic() == Statistic::Quantile(0.5)
@@ -162,10 +177,15 @@ impl<'a> Side<'a> {
         scope: Scope,
         lens: Lens,
     ) -> Self {
-        let load = question.points.get(point.index()).map_or(Load::Closed, |point| point.load);
+        let load = pooling(question, gathered, point);
+        let asked = question.points.get(point.index()).map_or(Load::Closed, |point| point.load);
+        let throughput = match (gathered.pairing(point), asked) {
+            (Pairing::Requests, Load::Closed) => Err(Absence::SharedTime),
+            _ => Ok(()),
+        };
         let cells = gathered.cells(point, variant, lens);
         let cells = cells.into_iter().map(|cell| (cell.totals(scope), cell)).map(|(t, c)| (c, t)).collect();
-        Self { scope, load, first_stage: question.blocks.min as usize, cells }
+        Self { scope, load, first_stage: question.blocks.min as usize, cells, throughput }
     }
 
     /// The variant's own figure over blocks: the mean of block values. A block's typical is the median of its
@@ -234,6 +254,9 @@ impl<'a> Side<'a> {
     }
 
     fn enough_per_block(&self, quantity: Quantity) -> Result<(), Absence> {
+        if quantity == Quantity::Throughput && !self.cells.is_empty() {
+            self.throughput?;
+        }
         let Some(beyond) = self.beyond(quantity) else {
             return if self.cells.is_empty() { Err(Absence::NoBlock) } else { Ok(()) };
         };

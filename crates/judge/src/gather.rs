@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{
     ErrorCounts, ErrorKind, OperationFigures, Outcome, PointId, TimeHistogram, Traffic, TrialRecord,
@@ -36,6 +37,14 @@ pub struct Block<'a> {
     pub trials: Vec<&'a TrialRecord>,
 }
 
+impl Block<'_> {
+    /// How its variants were put side by side at a point.
+    fn pairing(&self, point: PointId) -> Pairing {
+        let of = |trial: &&TrialRecord| trial.pairings.get(point.index()).copied().unwrap_or_default();
+        self.trials.iter().map(of).max().unwrap_or_default()
+    }
+}
+
 /// Which windows of a cell are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lens {
@@ -65,6 +74,7 @@ pub struct Cell<'a> {
     pub windows: Vec<&'a WindowRecord>,
     point: PointId,
     lens: Lens,
+    pairing: Pairing,
 }
 
 /// Merged histograms of a cell's replies: good ones, and timeouts as lower bounds.
@@ -92,6 +102,12 @@ impl<'a> Gathered<'a> {
             }
         }
         gathered
+    }
+
+    /// How variants were put side by side at a point. A run decides that once; where blocks differ all the same, what
+    /// pairs least is said.
+    pub fn pairing(&self, point: PointId) -> Pairing {
+        self.used.iter().map(|block| block.pairing(point)).max().unwrap_or_default()
     }
 
     /// A variant's cells at a point, one per block in which it was measured.
@@ -145,7 +161,8 @@ impl<'a> Block<'a> {
                     .collect()
             }
         };
-        (!windows.is_empty()).then_some(Cell { block: self.number, trials, windows, point, lens })
+        let pairing = self.pairing(point);
+        (!windows.is_empty()).then_some(Cell { block: self.number, trials, windows, point, lens, pairing })
     }
 }
 
@@ -209,9 +226,14 @@ impl<'a> Cell<'a> {
         traffic
     }
 
-    /// The windows' times, summed: first sent to last done of each.
+    /// The windows' times, summed: first sent to last done of each; of windows that several variants share, the whole
+    /// window, since few requests of one variant lie far from both its ends.
     pub fn time(&self) -> Nanoseconds {
-        self.windows.iter().map(|w| w.figures.ended.since(w.figures.started)).sum()
+        let time = |w: &&WindowRecord| match self.pairing {
+            Pairing::Requests => w.figures.health.wall,
+            Pairing::Windows | Pairing::Sequential => w.figures.ended.since(w.figures.started),
+        };
+        self.windows.iter().map(|window| time(&window)).sum()
     }
 
     /// CPU time of the variant's own processes per request answered; `None` where it was not accounted.

@@ -10,7 +10,7 @@ use weighbridge_model::quantity::{Nanoseconds, Ratio, Timestamp, display_nanos};
 use weighbridge_model::record::{PointId, VariantId, WindowKind};
 use weighbridge_model::summary::{Advice, Estimate, Quantity, Source, Spread};
 
-use crate::estimate::{is_typical, of_block};
+use crate::estimate::{is_typical, of_block, pooling};
 use crate::gather::{Block, Cell, Gathered, Lens};
 use crate::question::{Blocks, Load, Question, Scope};
 use crate::stats::components::{Components, one_way};
@@ -70,7 +70,7 @@ impl Parts {
         (point, variant): (PointId, VariantId),
         scope: Scope,
     ) -> Option<Self> {
-        let load = question.points.get(point.index()).map_or(Load::Closed, |point| point.load);
+        let load = pooling(question, gathered, point);
         let pairs = gathered.pairs(point, variant, Lens::Measured);
         let of = |quantity| Self::of_quantity(&pairs, (scope, load), quantity);
         of(question.headline).or_else(|| of(Quantity::ResponseMean))

@@ -4,11 +4,12 @@
 //! [`crate::steadiness`]; this module only puts them together and decides that `invalid` overrides.
 
 use weighbridge_model::legs::{Legs, StampSummary};
+use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Ratio;
 use weighbridge_model::record::{ErrorCounts, PointId, Traffic, TrialRecord, VariantId};
 use weighbridge_model::summary::{
-    BlockCounts, Cost, Figure, Finding, Goal, Quantity, SCHEMA_VERSION, Severity, Spread, Summary,
-    VariantSummary, Verdict,
+    BlockCounts, Cost, Figure, Finding, Goal, PointPairing, Quantity, SCHEMA_VERSION, Severity, Spread,
+    Summary, VariantSummary, Verdict,
 };
 
 use crate::diagnose::{Diagnosis, GENERATOR_BOUND, diagnose, subject};
@@ -29,12 +30,17 @@ pub fn summarise(question: &Question, trials: &[TrialRecord]) -> Summary {
     let mut findings = limits(question);
     findings.extend(void_blocks(&gathered));
     let (mut costs, mut variants, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
+    let mut pairings = Vec::new();
     for (id, point) in question.points() {
         let table = Table::new(question, &gathered, id, point);
         costs.extend(table.costs());
         variants.extend(table.variants());
         findings.extend(table.findings());
         spreads.extend(table.spreads());
+        findings.extend(not_paired(question, &gathered, (id, point)));
+        if !gathered.used.is_empty() {
+            pairings.push(PointPairing { point: point.label.clone(), pairing: gathered.pairing(id) });
+        }
     }
     findings.extend(spreads.iter().map(spread_finding));
     findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.severity));
@@ -57,6 +63,7 @@ pub fn summarise(question: &Question, trials: &[TrialRecord]) -> Summary {
         },
         goal: goal(question, &gathered),
         conditions: run.conditions,
+        pairings,
         costs,
         variants,
         findings,
@@ -108,6 +115,23 @@ fn limits(question: &Question) -> Vec<Finding> {
         notes.push(note("one service core", "", evidence, "use a host with more than two cores"));
     }
     notes
+}
+
+/// Says of a point whose variants ran one after another that what the host did meanwhile is not shared.
+fn not_paired(
+    question: &Question,
+    gathered: &Gathered<'_>,
+    (id, point): (PointId, &Point),
+) -> Option<Finding> {
+    let alone = question.variants.len() < 2;
+    (gathered.pairing(id) == Pairing::Sequential && !alone).then(|| Finding {
+        severity: Severity::Warning,
+        name: "not paired".to_owned(),
+        subject: subject("", &point.label).trim().to_owned(),
+        evidence: "variants ran one after another in each block: windows were not paired, and drift of the host is in the costs"
+            .to_owned(),
+        remedy: "more blocks average it out; where windows can hold 200 requests within 1 s, they pair".to_owned(),
+    })
 }
 
 fn void_blocks(gathered: &Gathered<'_>) -> Vec<Finding> {

@@ -3,14 +3,18 @@
 //! It reads the clock, waits, and lets the window say when to send, the pool how, and the recorder what happened. It
 //! starts no thread, prints nothing and knows no process.
 
+mod account;
+mod interleaved;
+mod waiting;
+
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{
-    ErrorCounts, ErrorKind, HandshakeKind, Handshakes, LoopHealth, Outcome, RequestRecord, Tallies,
-    VariantId, WindowEnd, WindowFigures,
+    ErrorCounts, ErrorKind, Handshakes, LoopHealth, RequestRecord, Tallies, VariantId, WindowEnd,
+    WindowFigures,
 };
 
 use crate::dial::Dial;
@@ -21,6 +25,10 @@ use crate::session::Sessions;
 use crate::sys::{self, Wait};
 use crate::tls::TlsFailure;
 use crate::window::{Load, OpenEnd, Stop, Window};
+use account::Account;
+use waiting::{Until, Waits};
+
+pub use interleaved::Share;
 
 /// Longest wait, so that a stop request is noticed.
 const NAP: Nanoseconds = Nanoseconds::from_millis(50);
@@ -28,23 +36,9 @@ const NAP: Nanoseconds = Nanoseconds::from_millis(50);
 /// Time between two reports of progress.
 const PROGRESS: Nanoseconds = Nanoseconds::from_millis(100);
 
-/// A wait up to this long is spent awake where the one before was no longer: about what it takes to fall asleep and to
-/// be woken.
-const BRIEF: Nanoseconds = Nanoseconds::from_micros(20);
-
-/// Whether replies come so fast that the loop waits for them awake.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Brisk {
-    Yes,
-    No,
-}
-
 /// Events carried out before what they made ready is sent: a server that is woken once for several requests answers
 /// more of them a second than one that is woken for each; but none may wait for the end of a long batch.
 const TURN: usize = 16;
-
-/// Fewest failures in a row before a window is given up.
-const FAILURES: u64 = 3;
 
 /// How the loop behaves, whatever the variant.
 #[derive(Debug, Clone)]
@@ -227,32 +221,17 @@ pub struct Generator {
     io: Io,
     pools: Vec<Option<Pool>>,
     recorder: Recorder,
+    /// Of the variants of interleaved windows, one each.
+    recorders: Vec<Recorder>,
     options: Options,
-}
-
-/// Where a window's requests go besides its figures.
-struct Outputs<'a, 'p> {
-    samples: Option<&'a mut Vec<RequestRecord>>,
-    progress: Option<&'p mut (dyn FnMut(Progress) + 'p)>,
 }
 
 /// What one run of the loop keeps.
 struct Run<'a, 'p> {
     window: Window,
-    recorder: &'a mut Recorder,
-    outputs: Outputs<'a, 'p>,
-    first_sent: Option<Timestamp>,
-    last_done: Option<Timestamp>,
-    last_reply: Timestamp,
-    failures: u64,
-    last_failure: ErrorKind,
-    /// Time in epoll and in spinning.
-    waited: Nanoseconds,
-    brisk: Brisk,
-    /// When the last wait was over.
-    returned: Timestamp,
-    /// Counts waits, to choose which of a wait's events is timed.
-    waits: usize,
+    account: Account<'a>,
+    progress: Option<&'p mut (dyn FnMut(Progress) + 'p)>,
+    waits: Waits,
     progress_at: Timestamp,
 }
 
@@ -262,7 +241,8 @@ impl Generator {
     /// # Errors
     /// Where the kernel refuses an epoll instance or a timer.
     pub fn new(dial: Box<dyn Dial>, options: Options) -> io::Result<Self> {
-        Ok(Self { io: Io::new(dial)?, pools: Vec::new(), recorder: Recorder::new(), options })
+        let (io, recorder) = (Io::new(dial)?, Recorder::new());
+        Ok(Self { io, pools: Vec::new(), recorder, recorders: Vec::new(), options })
     }
 
     /// The clock of every time stamp.
@@ -355,7 +335,7 @@ impl Generator {
         samples: Option<&mut Vec<RequestRecord>>,
         progress: Option<&mut dyn FnMut(Progress)>,
     ) -> Result<WindowReport, RunError> {
-        let Self { io, pools, recorder, options } = self;
+        let Self { io, pools, recorder, options, .. } = self;
         sys::sharpen_timers();
         let cpu = sys::thread_cpu();
         catch_up(pools, io).map_err(RunError::Loop)?;
@@ -365,17 +345,18 @@ impl Generator {
         pool.begin_window(io, &spec.load, spec.substream, sys::clock());
         let start = sys::clock();
         pool.free_all(start);
-        let mut run = Run::new(spec, start, recorder, Outputs { samples, progress });
+        let account = Account::new(recorder, samples, start);
+        let mut run = Run::new(spec, start, account, progress);
         let (end, trouble) = run.turns(pools, io, variant, options).map_err(RunError::Loop)?;
         let over = sys::clock();
         let pool = pool_of(pools, variant).ok_or(RunError::NotAttached(variant))?;
         let health = LoopHealth {
             wall: over.since(start),
-            busy: over.since(start).saturating_sub(run.waited),
+            busy: over.since(start).saturating_sub(run.waits.waited),
             cpu: sys::thread_cpu().saturating_sub(cpu),
             ..LoopHealth::default()
         };
-        let figures = run.figures(pool, end, health, tallies);
+        let figures = run.account.figures(pool, &run.window, (end, health), tallies);
         Ok(WindowReport { figures, trouble, failures: pool.take_failures() })
     }
 }
@@ -432,22 +413,14 @@ impl<'a, 'p> Run<'a, 'p> {
     fn new(
         spec: &WindowSpec,
         start: Timestamp,
-        recorder: &'a mut Recorder,
-        outputs: Outputs<'a, 'p>,
+        account: Account<'a>,
+        progress: Option<&'p mut (dyn FnMut(Progress) + 'p)>,
     ) -> Self {
         Self {
             window: Window::new(&spec.load, spec.substream, start),
-            recorder,
-            outputs,
-            first_sent: None,
-            last_done: None,
-            last_reply: start,
-            failures: 0,
-            last_failure: ErrorKind::Connect,
-            waited: Nanoseconds::ZERO,
-            brisk: Brisk::No,
-            returned: start,
-            waits: 0,
+            account,
+            progress,
+            waits: Waits::new(start),
             progress_at: start + PROGRESS,
         }
     }
@@ -474,7 +447,10 @@ impl<'a, 'p> Run<'a, 'p> {
                 }
                 return Ok((end, None));
             }
-            let trouble = self.trouble(pool, io, now);
+            let trouble = match self.window.ends_by_replies() {
+                true => self.account.trouble(pool, io, now),
+                false => None,
+            };
             if trouble.is_some() || options.stop.load(Ordering::Relaxed) {
                 self.window.abort(now);
                 pool.abandon(ErrorKind::Reset, now);
@@ -486,54 +462,14 @@ impl<'a, 'p> Run<'a, 'p> {
             self.report(pool, now);
             // Where nothing was sent since, the clock was read a moment ago.
             let now = if self.window.requests() == before { now } else { sys::clock() };
-            let found = self.wait(pool, io, options, now)?;
+            let until = Until {
+                due: self.window.wake(now, pool.slots(), pool.turns.next()),
+                housekeeping: pool.housekeeping_at,
+                unread: pool.has_unread(),
+            };
+            let found = self.waits.wait(io, options, now, until)?;
             self.events(pools, io, variant, found);
         }
-    }
-
-    /// Waits for events from `now` on, at most until something is due.
-    fn wait(&mut self, pool: &Pool, io: &mut Io, options: &Options, now: Timestamp) -> io::Result<usize> {
-        let due = self.window.wake(now, pool.slots(), pool.turns.next());
-        let others = pool.housekeeping_at.min(now + NAP);
-        let until = due.map_or(others, |due| due.min(others));
-        let time = until.since(now);
-        let found = if pool.has_unread() || time == Nanoseconds::ZERO {
-            io.epoll.wait(Wait::Not)?
-        } else if options.waiting == Waiting::Awake {
-            spin(io, until)?
-        } else if due != Some(until) {
-            self.wait_for_reply(io, options.waiting, now, until)?
-        } else if time > options.spin {
-            io.epoll.wait(Wait::AtMost(time.saturating_sub(options.spin)))?
-        } else {
-            spin(io, until)?
-        };
-        self.returned = sys::clock();
-        self.waited += self.returned.since(now);
-        Ok(found)
-    }
-
-    /// Waits for replies. Where the last wait was brief the next will be too, and may be spent awake: falling asleep
-    /// and being woken would cost this core and the server's more than the wait itself.
-    fn wait_for_reply(
-        &mut self,
-        io: &mut Io,
-        waiting: Waiting,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> io::Result<usize> {
-        if waiting == Waiting::Asleep {
-            return io.epoll.wait(Wait::About { now, until });
-        }
-        if self.brisk == Brisk::Yes {
-            let found = spin(io, until.min(now + BRIEF))?;
-            if found > 0 {
-                return Ok(found);
-            }
-        }
-        let found = io.epoll.wait(Wait::About { now, until })?;
-        self.brisk = if sys::clock().since(now) <= BRIEF { Brisk::Yes } else { Brisk::No };
-        Ok(found)
     }
 
     /// Carries out the events of one wait. One of them, chosen by turns, is timed for the loop's delay, so that the
@@ -542,12 +478,10 @@ impl<'a, 'p> Run<'a, 'p> {
         if found == 0 {
             return;
         }
-        self.waits = self.waits.wrapping_add(1);
-        let timed = self.waits % found;
+        let timed = self.waits.timed(found);
         for at in 0..found {
             if at == timed {
-                let delay = if at == 0 { Nanoseconds::ZERO } else { sys::clock().since(self.returned) };
-                self.recorder.loop_delay(delay, found as u32);
+                self.account.recorder.loop_delay(self.waits.delay(at), found as u32);
             }
             let token = Token::unpack(io.epoll.event(at).token);
             if token.variant != variant.0 {
@@ -557,7 +491,7 @@ impl<'a, 'p> Run<'a, 'p> {
                 pool.event(io, token, readiness);
                 let done = self.settle(pool);
                 if (at + 1) % TURN == 0 {
-                    self.advance(pool, io, done.unwrap_or(self.returned));
+                    self.advance(pool, io, done.unwrap_or(self.waits.returned));
                 }
             }
         }
@@ -577,56 +511,10 @@ impl<'a, 'p> Run<'a, 'p> {
 
     /// Records the requests that are over. Returns when the last of them was.
     fn settle(&mut self, pool: &mut Pool) -> Option<Timestamp> {
-        let mut last = None;
-        for message in pool.messages.drain(..) {
-            self.recorder.message(message);
-        }
-        for finished in pool.finished.drain(..) {
-            let record = finished.record;
-            self.window.completed();
-            if let Some(lag) = finished.lag {
-                self.first_sent = Some(self.first_sent.map_or(record.sent, |first| first.min(record.sent)));
-                self.recorder.lag(lag);
-            }
-            last = last.max(Some(record.done));
-            match record.outcome {
-                Outcome::Error(
-                    kind @ (ErrorKind::Connect
-                    | ErrorKind::Tls
-                    | ErrorKind::Reset
-                    | ErrorKind::Timeout
-                    | ErrorKind::Protocol),
-                ) => {
-                    self.failures += 1;
-                    self.last_failure = kind;
-                }
-                Outcome::Ok | Outcome::Error(ErrorKind::Status | ErrorKind::Check) => {
-                    self.failures = 0;
-                    self.last_reply = record.done;
-                }
-            }
-            self.recorder.request(record, self.outputs.samples.as_deref_mut());
-        }
-        self.window.leave(std::mem::take(&mut pool.left));
-        self.last_done = self.last_done.max(last);
+        let Self { window, account, .. } = self;
+        let last = account.settle(pool, |_| window.completed());
+        window.leave(std::mem::take(&mut pool.left));
         last
-    }
-
-    /// Whether the window should be given up: only replies can end it, and for longer than the variant's patience
-    /// there were only failures, at least one for every slot.
-    fn trouble(&self, pool: &mut Pool, io: &Io, now: Timestamp) -> Option<Trouble> {
-        let slots = u64::from(pool.settings.connections) * u64::from(pool.settings.in_flight);
-        let silence = now.since(self.last_reply);
-        let hopeless = self.failures >= FAILURES
-            && silence >= pool.settings.patience
-            && (self.failures >= slots || pool.open_count() == 0);
-        (hopeless && self.window.ends_by_replies()).then(|| Trouble {
-            peer: io.dial.peer(pool.variant),
-            silence,
-            failures: self.failures,
-            last: self.last_failure,
-            detail: pool.connect_failure.take().map(|error| error.to_string()),
-        })
     }
 
     fn report(&mut self, pool: &Pool, now: Timestamp) {
@@ -634,60 +522,14 @@ impl<'a, 'p> Run<'a, 'p> {
             return;
         }
         self.progress_at = now + PROGRESS;
-        if let Some(progress) = &mut self.outputs.progress {
+        if let Some(progress) = &mut self.progress {
             progress(Progress {
                 elapsed: now.since(self.window.start()),
-                good: self.recorder.good(),
-                errors: self.recorder.errors(),
+                good: self.account.recorder.good(),
+                errors: self.account.recorder.errors(),
                 outstanding: self.window.outstanding(),
                 connections: pool.open_count(),
             });
-        }
-    }
-
-    fn figures(
-        self,
-        pool: &mut Pool,
-        end: WindowEnd,
-        health: LoopHealth,
-        tallies: &mut Tallies,
-    ) -> WindowFigures {
-        let traffic = pool.end_window();
-        let handshakes = HandshakeKind::ALL.map(|kind| pool.handshakes.count(kind));
-        tallies.handshakes.merge(&pool.handshakes);
-        let recorded = self.recorder.finish(tallies);
-        let stamps = pool.end_stamps(tallies);
-        let start = self.window.start();
-        WindowFigures {
-            started: self.first_sent.unwrap_or(start),
-            ended: self.last_done.unwrap_or(start),
-            end,
-            offered: self.window.offered(),
-            requests: self.window.requests(),
-            not_sent: self.window.not_sent(),
-            errors: recorded.errors,
-            connects: pool.connects,
-            handshakes: handshakes.iter().sum(),
-            resumed: handshakes[HandshakeKind::Resumed as usize],
-            operations: recorded.operations,
-            all: recorded.all,
-            traffic,
-            health: LoopHealth {
-                loop_delay_p50: recorded.loop_delay_p50,
-                lag_p99: recorded.lag_p99,
-                ..health
-            },
-            stamps,
-        }
-    }
-}
-
-/// Looks for events without sleeping until there are some or it is `until`.
-fn spin(io: &mut Io, until: Timestamp) -> io::Result<usize> {
-    loop {
-        let found = io.epoll.wait(Wait::Not)?;
-        if found > 0 || sys::clock() >= until {
-            return Ok(found);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The generator: when to send, how to talk, what happened.
 //!
 //! One event loop per thread carries out one window of load after another. Four parts know nothing of each other:
-//! *when to send and when to stop* ([`window`], [`pace`], [`turns`]: state machines with time as an argument), *how to talk*
+//! *when to send and when to stop* ([`window`], [`pace`], [`turns`], [`interleave`]: state machines
+//! with time as an argument), *how to talk*
 //! ([`codec`], [`http1`], [`h2`], [`memcached`], [`resp`], [`request`]: bytes in, events out), *what to say and what to
 //! expect* ([`session`]: traits that workloads implement) and *what to record*; [`stamps`] adds the kernel's view where it is asked for. [`generator`] joins them to sockets that a
 //! [`dial`] begins.
@@ -17,6 +18,7 @@ pub mod failures;
 pub mod generator;
 pub mod h2;
 pub mod http1;
+pub mod interleave;
 mod line;
 pub mod memcached;
 mod ordered;

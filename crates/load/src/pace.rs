@@ -173,6 +173,11 @@ impl Schedule {
         Self { start, offset, last: 0, form }
     }
 
+    /// A schedule without arrivals.
+    pub(crate) fn never(start: Timestamp) -> Self {
+        Self { start, offset: 0.0, last: 0, form: Form::Never }
+    }
+
     /// The next arrival, never earlier than the one before; `None` where there is none (rate 0).
     pub fn next_arrival(&mut self) -> Option<Timestamp> {
         let time = match &mut self.form {

@@ -175,13 +175,13 @@ impl Default for Turns {
 
 /// SplitMix64 (Steele, Lea and Flood 2014): eight bytes of state, so that every slot has a stream of its own.
 #[derive(Debug, Clone, Copy)]
-struct Mix(u64);
+pub(crate) struct Mix(u64);
 
 impl Mix {
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
     /// The stream of `number` under `seed`.
-    fn new(seed: u64, number: u64) -> Self {
+    pub fn new(seed: u64, number: u64) -> Self {
         let mut outer = Self(seed);
         let key = outer.next();
         let mut inner = Self(key ^ number.wrapping_mul(0xd134_2543_de82_ef95));
@@ -206,7 +206,8 @@ fn nanos(time: f64) -> Nanoseconds {
     Nanoseconds::from_nanos(time.round() as u64)
 }
 
-fn draw(think: Think, random: &mut Mix) -> Nanoseconds {
+/// How long a slot thinks.
+pub(crate) fn draw(think: Think, random: &mut Mix) -> Nanoseconds {
     match think {
         Think::None => Nanoseconds::ZERO,
         Think::Constant { time } => time,
@@ -219,7 +220,7 @@ fn draw(think: Think, random: &mut Mix) -> Nanoseconds {
 
 /// What is left of a think time at a random moment within one: a uniform share of one drawn with a probability in
 /// proportion to its length (Cox 1962, section 5.2). The exponential law is its own residual.
-fn residual(think: Think, random: &mut Mix) -> Nanoseconds {
+pub(crate) fn residual(think: Think, random: &mut Mix) -> Nanoseconds {
     let length = match think {
         Think::None => return Nanoseconds::ZERO,
         Think::Exponential { .. } => return draw(think, random),

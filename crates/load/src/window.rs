@@ -149,6 +149,36 @@ impl Window {
         }
     }
 
+    /// A window whose requests (in partly open load: sessions) become due as [`offer`](Self::offer) says and not by a
+    /// schedule of its own; when it ends, its caller knows. `nominal` is for nothing but waking.
+    pub fn fed(load: &Load, nominal: Nanoseconds, start: Timestamp) -> Self {
+        let (queue, present) = match load {
+            Load::Closed(_) | Load::Thinking { .. } => (QUEUE, None),
+            Load::Open { queue, .. } => (*queue, None),
+            Load::PartlyOpen { queue, .. } => (*queue, Some(0)),
+        };
+        let end = OpenEnd::BusyCycles(nominal);
+        let open = Open::of((Schedule::never(start), start), queue, end, present);
+        Self { start, issue: Issue::Open(Box::new(open)), requests: 0, outstanding: 0 }
+    }
+
+    /// A request became due at `due`, of the operation that is named, if one is: of a window that is
+    /// [fed](Self::fed).
+    pub fn offer(&mut self, due: Timestamp, operation: Option<OperationId>) {
+        if let Issue::Open(open) = &mut self.issue {
+            open.admit(due, operation);
+        }
+    }
+
+    /// Whether nothing is outstanding, nothing due waits and no session is present.
+    pub fn is_empty(&self) -> bool {
+        self.outstanding == 0
+            && match &self.issue {
+                Issue::Closed(_) => true,
+                Issue::Open(open) => open.waiting.is_empty() && open.present.unwrap_or(0) == 0,
+            }
+    }
+
     /// A slot became free (or had thought) at `freed` and it is `now`: the time at which the request it shall send was
     /// due, or `None` where there is nothing to send now. The request counts as outstanding from here on. In partly
     /// open load it is the first of a session, which is present until [`leave`](Self::leave).
@@ -361,7 +391,7 @@ pub enum Slots {
 }
 
 /// Longest a window of busy cycles may last before it counts as saturated.
-fn cap(nominal: Nanoseconds) -> Nanoseconds {
+pub(crate) fn cap(nominal: Nanoseconds) -> Nanoseconds {
     let grace = Nanoseconds::from_secs(5).max(nominal * 100);
     (nominal + grace).min(Nanoseconds::from_secs(30).max(nominal))
 }
@@ -373,8 +403,14 @@ impl Open {
         end: OpenEnd,
         present: Option<u64>,
     ) -> Self {
-        let mut open = Self {
-            schedule: Schedule::new(flow, substream, start),
+        let mut open = Self::of((Schedule::new(flow, substream, start), start), queue, end, present);
+        open.draw(start);
+        open
+    }
+
+    fn of((schedule, start): (Schedule, Timestamp), queue: u32, end: OpenEnd, present: Option<u64>) -> Self {
+        Self {
+            schedule,
             next: None,
             last_due: start,
             waiting: VecDeque::with_capacity(queue.min(QUEUE_START) as usize),
@@ -385,9 +421,7 @@ impl Open {
             overflow: 0,
             discarded: 0,
             present,
-        };
-        open.draw(start);
-        open
+        }
     }
 
     /// Whether sessions under way may send more.
@@ -420,19 +454,24 @@ impl Open {
             self.next = None;
         }
         while let Some(due) = self.next.filter(|due| *due <= now) {
-            self.offered += 1;
-            self.last_due = due;
-            if self.waiting.len() < self.bound {
-                self.waiting.push_back(Arrival { due, operation: self.schedule.operation() });
-            } else {
-                self.overflow += 1;
-            }
+            self.admit(due, self.schedule.operation());
             self.draw(start);
         }
         if let OpenEnd::Drain { stop, limit } = self.end
             && self.drain_deadline(start, stop, limit).is_some_and(|deadline| now >= deadline)
         {
             self.discard();
+        }
+    }
+
+    /// Puts an arrival into the queue.
+    fn admit(&mut self, due: Timestamp, operation: Option<OperationId>) {
+        self.offered += 1;
+        self.last_due = due;
+        if self.waiting.len() < self.bound {
+            self.waiting.push_back(Arrival { due, operation });
+        } else {
+            self.overflow += 1;
         }
     }
 

@@ -64,6 +64,23 @@ impl Plan {
         order
     }
 
+    /// Variants of a block in the order in which each gets its whole share of a point's time, where they run one after
+    /// another.
+    ///
+    /// Blocks come in groups of as many as there are variants, each group a cyclic Latin square in random order: in a
+    /// group every variant is first, second … last once (two variants: AB and BA).
+    pub fn stretches(&self, block: u32, point: PointId) -> Vec<VariantId> {
+        let size = u32::from(self.variants);
+        let (group, at) = (block / size, (block % size) as usize);
+        let mut random = self.random(&[4, u64::from(point.0), u64::from(group)]);
+        let mut order: Vec<_> = (0..self.variants).map(VariantId).collect();
+        let mut turns: Vec<usize> = (0..usize::from(self.variants)).collect();
+        order.shuffle(&mut random);
+        turns.shuffle(&mut random);
+        order.rotate_left(turns[at]);
+        order
+    }
+
     /// Windows of the baseline in a round.
     pub fn baseline_windows(&self) -> usize {
         if self.variants > 4 { f64::from(self.variants - 1).sqrt().ceil() as usize } else { 1 }
@@ -104,6 +121,24 @@ mod tests {
             first_in_pair[a[0].index()] += 1;
         }
         assert!(first_in_pair.iter().all(|n| (60..=140).contains(n)), "{first_in_pair:?} of 200");
+    }
+
+    #[test]
+    fn one_after_another_every_variant_has_every_place_equally_often() {
+        for variants in [1, 2, 3, 5] {
+            let plan = Plan::new(7, variants, 2);
+            let mut places = vec![vec![0; variants]; variants];
+            for block in 0..4 * variants as u32 {
+                for (place, variant) in plan.stretches(block, PointId(1)).into_iter().enumerate() {
+                    places[variant.index()][place] += 1;
+                }
+            }
+            assert!(places.iter().flatten().all(|count| *count == 4), "{places:?}");
+        }
+        let first = |seed| -> Vec<_> {
+            (0..40).map(|block| Plan::new(seed, 2, 1).stretches(block, PointId(0))[0]).collect()
+        };
+        assert_ne!(first(1), first(2));
     }
 
     #[test]

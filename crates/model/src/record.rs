@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::legs::{KernelStamps, Legs};
+use crate::pairing::Pairing;
 use crate::quantity::{Bytes, Nanoseconds, Timestamp};
 
 macro_rules! index {
@@ -587,6 +588,8 @@ pub struct TrialRecord {
     pub windows: Vec<WindowRecord>,
     /// Histograms of the measured windows, one per point.
     pub tallies: Vec<Tallies>,
+    /// How it was put beside the others, one per point; [`Pairing::Windows`] where nothing is said.
+    pub pairings: Vec<Pairing>,
     /// Memory by role.
     pub memory: Vec<RoleMemory>,
     /// Share of the machine's CPU time stolen by the hypervisor over the block, in parts of 1.

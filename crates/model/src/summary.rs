@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::legs::StampSummary;
+use crate::pairing::Pairing;
 use crate::quantity::{Nanoseconds, Ratio, display_bytes, display_nanos, display_rate};
 use crate::record::{ErrorCounts, Traffic, WindowKind};
 
@@ -450,6 +451,16 @@ pub struct Advice {
     pub then: Ratio,
 }
 
+/// How the variants were put side by side at one point.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PointPairing {
+    /// The point, where the experiment has several.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub point: PointLabel,
+    /// What was done there.
+    pub pairing: Pairing,
+}
+
 /// Blocks of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockCounts {
@@ -502,6 +513,9 @@ pub struct Summary {
     pub goal: Option<Goal>,
     /// In words: workload, load model and connections of each point.
     pub conditions: Vec<String>,
+    /// How variants were put side by side at each point that has been measured.
+    #[serde(default)]
+    pub pairings: Vec<PointPairing>,
     /// Costs: point by point, variant by variant; the first is the headline of the first point.
     pub costs: Vec<Cost>,
     /// Variants: point by point.

@@ -177,6 +177,7 @@
 //!     service: ServiceFacts::default(),
 //!     windows: Vec::new(),
 //!     tallies: Vec::new(),
+//!     pairings: Vec::new(),
 //!     memory: Vec::new(),
 //!     steal: 0.0,
 //!     void: None,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{RoleMemory, ServiceFacts, TrialRecord, VariantId, Void};
 
@@ -32,6 +33,9 @@ struct WireTrial {
     variant: u16,
     variant_name: String,
     service: WireService,
+    /// One per point; absent in records of before it was asked.
+    #[serde(default)]
+    pairings: Vec<Pairing>,
     memory: Vec<WireMemory>,
     steal: f64,
     void: Option<Void>,
@@ -92,6 +96,7 @@ pub(crate) fn encode(
             binary_sha256: trial.service.binary_sha256.clone(),
             start_ns: trial.service.start.map(Nanoseconds::as_nanos),
         },
+        pairings: trial.pairings.clone(),
         memory: trial.memory.iter().map(WireMemory::from).collect(),
         steal: trial.steal,
         void: trial.void.clone(),
@@ -146,6 +151,7 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
         },
         windows,
         tallies,
+        pairings: wire.pairings,
         memory,
         steal: wire.steal,
         void: wire.void,

@@ -12,6 +12,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use proptest::prelude::*;
 use support::*;
 use weighbridge_model::legs::{KernelStamps, Leg, LegFigures, Legs, StampFigures};
+use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::*;
 use weighbridge_store::{Participant, RunFolder, RunWriter, WriteError};
@@ -285,6 +286,11 @@ fn any_tallies() -> impl Strategy<Value = Tallies> {
     })
 }
 
+fn any_pairings() -> impl Strategy<Value = Vec<Pairing>> {
+    let one = prop_oneof![Just(Pairing::Windows), Just(Pairing::Requests), Just(Pairing::Sequential)];
+    prop::collection::vec(one, 0..3)
+}
+
 fn any_void() -> impl Strategy<Value = Void> {
     prop_oneof![
         Just(Void::Stopped),
@@ -300,12 +306,14 @@ struct Quiet(TrialRecord);
 
 impl std::fmt::Debug for Quiet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let TrialRecord { variant, service, windows, tallies, memory, steal, void, .. } = &self.0;
+        let TrialRecord { variant, service, windows, tallies, pairings, memory, steal, void, .. } = &self.0;
         let tags: Vec<Vec<_>> = tallies
             .iter()
             .map(|point| point.entries.iter().map(|tally| (tally.operation, tally.outcome)).collect())
             .collect();
-        f.debug_tuple("Trial").field(&(variant, service, windows, tags, memory, steal, void)).finish()
+        f.debug_tuple("Trial")
+            .field(&(variant, service, windows, tags, pairings, memory, steal, void))
+            .finish()
     }
 }
 
@@ -324,12 +332,11 @@ fn any_trial() -> impl Strategy<Value = Quiet> {
     let windows = prop::collection::vec(any_window(), 0..5);
     let tallies = prop::collection::vec(any_tallies(), 0..3);
     let steal = any::<f64>().prop_filter("shares are finite", |share| share.is_finite());
-    (any::<u16>(), service, windows, tallies, (memory, steal), prop::option::of(any_void())).prop_map(
-        |(variant, service, windows, tallies, (memory, steal), void)| {
+    (any::<u16>(), service, windows, tallies, (any_pairings(), memory, steal), prop::option::of(any_void()))
+        .prop_map(|(variant, service, windows, tallies, (pairings, memory, steal), void)| {
             let variant = VariantId(variant);
-            Quiet(TrialRecord { block: 0, variant, service, windows, tallies, memory, steal, void })
-        },
-    )
+            Quiet(TrialRecord { block: 0, variant, service, windows, tallies, pairings, memory, steal, void })
+        })
 }
 
 proptest! {

@@ -116,6 +116,7 @@ fn summary() -> Summary {
         blocks: BlockCounts { used: 6, void: 0, min: 6, max: 30 },
         goal: None,
         conditions: vec!["person, closed, 4 connections".to_owned()],
+        pairings: Vec::new(),
         costs: vec![Cost {
             point: PointLabel::new(),
             variant: "grpc".to_owned(),

@@ -18,6 +18,7 @@ use weighbridge_model::experiment::{
     Variant, WorkloadSpec, typed_schemes,
 };
 use weighbridge_model::gate::{Bound, Gate, Subject};
+use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::MessageBasis;
 use weighbridge_model::summary::{PointLabel, Quantity, Validity};
@@ -399,6 +400,7 @@ fn experiment(
             window: None,
             together: 64,
             freeze: false,
+            pairing: PairingChoice::Auto,
         },
         gates,
         hooks: Hooks::default(),

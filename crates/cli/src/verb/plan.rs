@@ -7,6 +7,7 @@ use anyhow::bail;
 use weighbridge_conductor::conditions;
 use weighbridge_conductor::run::{Options, check, plan_value};
 use weighbridge_model::experiment::Experiment;
+use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::plan::Plan as Order;
 use weighbridge_report::Format;
 
@@ -68,12 +69,18 @@ fn describe(experiment: &Experiment) -> String {
     }
     let window = rules.window.map_or("about 20 ms, by the pace of the warm-up".to_owned(), |w| w.to_string());
     let _ = writeln!(text, "window   {window}; the same number of requests for every variant of a round");
+    let _ = writeln!(text, "pairing  {}", pairing(rules.pairing));
     let _ = writeln!(text, "margin   {}; seed {}", rules.margin, rules.seed);
     let starts: Vec<_> = block.starts.iter().map(|id| name(*id)).collect();
     let _ = writeln!(text, "\nblock 1  starts {}", starts.join(", "));
     for point in &block.points {
         let label: Vec<_> = experiment.points[point.index()].label.values().map(String::as_str).collect();
         let label = if label.is_empty() { String::new() } else { format!(" at {}", label.join(", ")) };
+        if rules.pairing == PairingChoice::Sequential {
+            let turns: Vec<_> = order.stretches(0, *point).iter().map(|id| name(*id)).collect();
+            let _ = writeln!(text, "         one after another{label}: {}", turns.join(", "));
+            continue;
+        }
         for round in 0..4 {
             let turns: Vec<_> = order.round(0, *point, round).iter().map(|id| name(*id)).collect();
             let _ = writeln!(text, "         round {}{label}: {}", round + 1, turns.join(", "));
@@ -81,4 +88,17 @@ fn describe(experiment: &Experiment) -> String {
     }
     let _ = writeln!(text, "         … at least 10 rounds at each point, then the block's share of the time");
     text
+}
+
+fn pairing(choice: PairingChoice) -> &'static str {
+    match choice {
+        PairingChoice::Auto => {
+            "auto: windows where they hold 200 requests within 1 s, else requests where all are almost idle, else sequential"
+        }
+        PairingChoice::Windows => "windows by turns, or the run ends where they cannot hold 200 requests",
+        PairingChoice::Requests => {
+            "requests: all variants in common windows, request by request; nothing is frozen"
+        }
+        PairingChoice::Sequential => "sequential: one variant after another in each block; not paired",
+    }
 }

@@ -2,7 +2,9 @@
 //!
 //! It carries out what the judge's rules say and writes down what happened; it neither starts nor stops a service.
 
-use weighbridge_judge::steer::{CheckRule, Extent, RoundHistory, RoundRule, RoundStep};
+use std::ops::Range;
+
+use weighbridge_judge::steer::{CheckRule, Extent, Pace, RoundHistory, RoundRule, RoundStep};
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_load::Recording;
 use weighbridge_load::generator::{self, Trouble, WindowSpec};
@@ -27,38 +29,37 @@ const MUTE_REQUESTS: u64 = 10;
 const REPORT_EVERY: Nanoseconds = Nanoseconds::from_millis(250);
 
 impl Block<'_, '_> {
-    /// Rounds until the time is filled; returns the time that they took.
+    /// Rounds until the time is filled, each by `one`; returns the time that they took.
     pub(super) fn rounds(
         &mut self,
         point: PointId,
-        bound: &[Bound],
-        extent: Extent,
-        time: Nanoseconds,
+        rule: RoundRule,
+        one: &mut dyn FnMut(&mut Self, u32) -> Result<(), Cut>,
     ) -> Result<RoundHistory, Cut> {
-        let passage = match extent {
-            Extent::Time(window) => self.bench.shapes[point.index()].slices(window),
-            Extent::Requests(_) => 1,
-        };
-        let rule = RoundRule { time, variants: self.actors.len(), passage };
         let mut history = RoundHistory::default();
         while let RoundStep::Round { of } = rule.next(history) {
             let began = monotonic_now();
-            self.round(WindowKind::Measured, point, bound, extent, history.rounds)?;
+            one(self, history.rounds)?;
             let took = monotonic_now().since(began);
             history = RoundHistory { rounds: history.rounds + 1, spent: history.spent + took };
             self.times.measured += took;
-            if monotonic_now().since(self.reported) >= REPORT_EVERY {
-                self.reported = monotonic_now();
-                let label = self.bench.experiment.points[point.index()].label.clone();
-                (self.emit)(Event::Round { block: self.number, point: label, round: history.rounds - 1, of });
-            }
+            self.report(point, history.rounds - 1, of);
         }
         self.times.round += history.spent / u64::from(history.rounds.max(1));
         Ok(history)
     }
 
+    /// Tells how far the rounds of a point are, now and then.
+    pub(super) fn report(&mut self, point: PointId, round: u32, of: u32) {
+        if monotonic_now().since(self.reported) >= REPORT_EVERY {
+            self.reported = monotonic_now();
+            let label = self.bench.experiment.points[point.index()].label.clone();
+            (self.emit)(Event::Round { block: self.number, point: label, round, of });
+        }
+    }
+
     /// One window of every variant in the plan's order.
-    fn round(
+    pub(super) fn round(
         &mut self,
         kind: WindowKind,
         point: PointId,
@@ -67,37 +68,52 @@ impl Block<'_, '_> {
         round: u32,
     ) -> Result<(), Cut> {
         for (position, variant) in (0..).zip(self.bench.plan.round(self.number, point, round)) {
-            self.turn(Place { kind, point, round, position }, variant, bound, extent)?;
+            let place = Place { kind, point, round, position };
+            self.turn(place, round..round + 1, (variant, bound), extent)?;
         }
         Ok(())
     }
 
-    /// One variant's turn: thaw, lead-in, window, freeze.
-    fn turn(&mut self, place: Place, variant: VariantId, bound: &[Bound], extent: Extent) -> Result<(), Cut> {
+    /// One variant's turn: thaw, lead-in, its windows of some rounds, freeze.
+    pub(super) fn turn(
+        &mut self,
+        place: Place,
+        rounds: Range<u32>,
+        (variant, bound): (VariantId, &[Bound]),
+        extent: Extent,
+    ) -> Result<(), Cut> {
         let index = variant.index();
-        let load = self.bench.experiment.points[place.point.index()].load.clone();
         self.actors[index].thaw()?;
-        let before = self.actors[index].cpu();
-        let pace = bound[index].pace;
-        let lead_in =
-            (pace.requests as f64 / pace.time.as_secs_f64().max(1e-9) * LEAD_IN.as_secs_f64()) as u64;
-        let lead_in = lead_in.max(LEAD_IN_REQUESTS * slots(&load));
+        let mut before = self.actors[index].cpu();
+        let lead_in = self.lead_in(place.point, bound[index].pace);
         let lead_place = Place { kind: WindowKind::LeadIn, ..place };
-        let lead = self.window(index, lead_place, Load::Closed(Stop::Count(lead_in)), None, Vec::new())?;
-        let tallies = (place.kind == WindowKind::Measured).then(|| self.take_tallies(index, place.point));
-        let window = measured_load(&self.bench.shapes[place.point.index()], extent, place);
-        let figures = self.window(index, place, window, tallies, Vec::new())?;
-        let after = self.actors[index].cpu();
-        self.actors[index].freeze()?;
-        if let Some(cpu) = after.zip(before).map(|(after, before)| after.saturating_sub(before)) {
-            let requests = lead.requests + figures.requests;
-            let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
-            record.cpu.push(RoleCpu { role: SERVICE_ROLE.to_owned(), cpu, requests });
+        let lead = self.window(index, lead_place, lead_in, None, Vec::new())?;
+        let mut before_it = lead.requests;
+        for round in rounds {
+            let place = Place { round, ..place };
+            let tallies = (place.kind == WindowKind::Measured).then(|| self.take_tallies(index, place.point));
+            let window = measured_load(&self.bench.shapes[place.point.index()], extent, place);
+            let figures = self.window(index, place, window, tallies, Vec::new())?;
+            let after = self.actors[index].cpu();
+            if let Some(cpu) = after.zip(before).map(|(after, before)| after.saturating_sub(before)) {
+                let requests = before_it + figures.requests;
+                let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
+                record.cpu.push(RoleCpu { role: SERVICE_ROLE.to_owned(), cpu, requests });
+            }
+            (before, before_it) = (after, 0);
         }
-        Ok(())
+        Ok(self.actors[index].freeze()?)
     }
 
-    fn take_tallies(&mut self, index: usize, point: PointId) -> Tallies {
+    /// The load with which a variant of that pace is led in, after a switch.
+    pub(super) fn lead_in(&self, point: PointId, pace: Pace) -> Load {
+        let load = &self.bench.experiment.points[point.index()].load;
+        let requests =
+            (pace.requests as f64 / pace.time.as_secs_f64().max(1e-9) * LEAD_IN.as_secs_f64()) as u64;
+        Load::Closed(Stop::Count(requests.max(LEAD_IN_REQUESTS * slots(load))))
+    }
+
+    pub(super) fn take_tallies(&mut self, index: usize, point: PointId) -> Tallies {
         std::mem::take(&mut self.trials[index].tallies[point.index()])
     }
 
@@ -140,7 +156,7 @@ impl Block<'_, '_> {
 
     /// Ends the block where the window shows that the variant has gone: its process has ended, the generator gave up,
     /// or not one of its requests got any reply.
-    fn see_life(
+    pub(super) fn see_life(
         &mut self,
         index: usize,
         kind: WindowKind,
@@ -169,7 +185,7 @@ impl Block<'_, '_> {
     }
 
     /// The stream of requests that a window reads: shared by all windows of a round, apart for each kind.
-    fn substream(&self, place: Place) -> u64 {
+    pub(super) fn substream(&self, place: Place) -> u64 {
         let round = match place.kind {
             WindowKind::Measured => place.round,
             WindowKind::LeadIn => place.round | 1 << 31,
@@ -213,7 +229,7 @@ pub(super) struct Place {
 
 /// The load of one turn. Windows of a profile follow one another through it, round by round, the same for all variants;
 /// a check window begins at its beginning.
-fn measured_load(shape: &Shape, extent: Extent, place: Place) -> Load {
+pub(super) fn measured_load(shape: &Shape, extent: Extent, place: Place) -> Load {
     match extent {
         Extent::Time(nominal) => {
             let slice = match place.kind {

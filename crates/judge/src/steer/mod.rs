@@ -16,4 +16,4 @@ pub use check::CheckRule;
 pub use rounds::{RoundHistory, RoundRule, RoundStep};
 pub use spend::{SpendHistory, SpendRule, SpendStep};
 pub use warm::{WarmRule, WarmStep, WarmWindow};
-pub use window::{Extent, Pace, Pairing, Periods, WindowRule};
+pub use window::{Arrangement, Extent, FewRequests, Pace, Periods, Wanted, WindowRule};

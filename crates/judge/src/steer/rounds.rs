@@ -44,6 +44,11 @@ impl RoundRule {
         if history.rounds < of { RoundStep::Round { of } } else { RoundStep::Done }
     }
 
+    /// How many rounds there are where one takes about `each`.
+    pub fn of_length(&self, each: Nanoseconds) -> u32 {
+        self.expected(RoundHistory { rounds: 1, spent: each })
+    }
+
     fn expected(&self, history: RoundHistory) -> u32 {
         let each = history.spent.as_nanos() as f64 / f64::from(history.rounds.max(1));
         let fit = if each > 0.0 { (self.time.as_nanos() as f64 / each).round() } else { 0.0 };

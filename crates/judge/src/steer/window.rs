@@ -1,8 +1,12 @@
 //! How long a window is, and whether windows can be used at all.
 
+use weighbridge_model::pairing::{Pairing, PairingChoice};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Ratio};
+use weighbridge_model::summary::Quantity;
 
-use crate::thresholds::{ALMOST_IDLE_SHARE, WINDOW_LONGEST, WINDOW_NOMINAL, WINDOW_PERIODS, WINDOW_REQUESTS};
+use crate::thresholds::{
+    ALMOST_IDLE_SHARE, ROUNDS_LEAST, WINDOW_LONGEST, WINDOW_NOMINAL, WINDOW_PERIODS, WINDOW_REQUESTS,
+};
 
 /// What decides a window's extent, besides the pace of the variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +17,8 @@ pub struct WindowRule {
     pub period: Option<Nanoseconds>,
     /// Requests outstanding at once: connections × requests in flight. A window sends at least that many.
     pub slots: u64,
+    /// The headline: not every pairing gives every quantity.
+    pub headline: Quantity,
 }
 
 /// How fast a warm variant answered.
@@ -44,23 +50,42 @@ pub enum Periods {
     Cut,
 }
 
-/// How variants are put side by side.
+/// What decides how variants are put side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pairing {
-    /// Windows in turn, all but one variant frozen.
-    Windows {
-        /// How far each goes.
-        extent: Extent,
-        /// Whether they hold the declared periods.
-        periods: Periods,
-    },
-    /// Nothing frozen, variants sent to in turn, request by request.
-    Requests,
-    /// One variant after another; windows would hold too few requests, and the variants are too busy to run at once.
-    Sequential {
-        /// How far each goes.
-        extent: Extent,
-    },
+pub enum Wanted {
+    /// The experiment's wish: nothing has been measured at the point yet.
+    Asked(PairingChoice),
+    /// What earlier blocks did. Blocks are repetitions of each other, so it stays with that.
+    Settled(Pairing),
+}
+
+/// How variants are put side by side in a block, at one point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrangement {
+    /// In windows by turns, request by request, or one after another.
+    pub pairing: Pairing,
+    /// How far each window goes; of [`Pairing::Requests`] the count is of rounds of requests, one to each variant.
+    pub extent: Extent,
+    /// How far each goes at least, where ten of them would not fit into the time.
+    pub least: Extent,
+    /// Whether windows hold the declared periods.
+    pub periods: Periods,
+}
+
+/// Windows were asked for and cannot hold enough requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`pairing = \"windows\"` needs windows of at least {least} requests, and within {longest} there are only {held}; leave `pairing` out, raise the load, or set `window` to {needed}"
+)]
+pub struct FewRequests {
+    /// Requests that a window must hold.
+    pub least: u64,
+    /// What a window may take.
+    pub longest: Nanoseconds,
+    /// Requests that it holds in that time.
+    pub held: u64,
+    /// What it would have to take.
+    pub needed: Nanoseconds,
 }
 
 impl Pace {
@@ -68,9 +93,20 @@ impl Pace {
         PerSecond::from_count(self.requests, self.time).get()
     }
 
-    fn almost_idle(&self) -> bool {
-        self.busy.is_some_and(|share| share.get() < ALMOST_IDLE_SHARE)
+    /// Whether the variant hardly uses its cores: as in its warm-up, or at a rate of open load.
+    fn almost_idle(&self, rate: Option<PerSecond>) -> bool {
+        // The warm-up is closed load: a request takes the same CPU time at any rate.
+        let share = |busy: Ratio| match rate.filter(|_| self.rate() > 0.0) {
+            None => busy.get(),
+            Some(rate) => busy.get() * rate.get() / self.rate(),
+        };
+        self.busy.is_some_and(|busy| share(busy) < ALMOST_IDLE_SHARE)
     }
+}
+
+/// Whether there are several variants to put side by side, and every one of them hardly uses its cores.
+fn all_idle(paces: &[Pace], rate: Option<PerSecond>) -> bool {
+    paces.len() > 1 && paces.iter().all(|pace| pace.almost_idle(rate))
 }
 
 impl WindowRule {
@@ -92,40 +128,132 @@ impl WindowRule {
         WINDOW_REQUESTS.max(self.slots)
     }
 
-    /// Closed load: the count with which the *fastest* variant takes the nominal length and the slowest at most 1 s (20
-    /// periods), and at least 200 requests. `paces` holds every variant's pace at the end of its warm-up.
+    /// Closed load. Windows: the count with which the *fastest* variant takes the nominal length and the slowest at most
+    /// 1 s (20 periods), and at least 200 requests. Otherwise what the slowest (one after another) or all of them (request
+    /// by request) answer in that time. `paces` holds every variant's pace at the end of its warm-up.
     ///
     /// A variant that answered nothing is left out: it must not stop the others, and is found by the diagnosis.
-    pub fn closed(&self, paces: &[Pace]) -> Pairing {
+    ///
+    /// # Errors
+    /// [`FewRequests`] where windows were asked for and cannot hold 200 requests.
+    pub fn closed(&self, paces: &[Pace], wanted: Wanted) -> Result<Arrangement, FewRequests> {
         let rates = || paces.iter().map(Pace::rate).filter(|rate| *rate > 0.0);
+        let each = self.slots.max(1);
         let (Some(fastest), Some(slowest)) = (rates().reduce(f64::max), rates().reduce(f64::min)) else {
-            return Pairing::Sequential { extent: Extent::Requests(self.slots.max(1)) };
+            let pairing = wanted.settled().unwrap_or(Pairing::Sequential);
+            let extent = Extent::Requests(each);
+            return Ok(Arrangement { pairing, extent, least: extent, periods: Periods::Cut });
         };
-        let within_cap = slowest * self.longest().as_secs_f64();
-        let count = (fastest * self.nominal().as_secs_f64()).min(within_cap);
-        if (self.least() as f64) <= within_cap {
-            let requests = (count.round() as u64).max(self.least());
-            let held = requests as f64 / fastest >= self.periods().as_secs_f64() * 0.99;
-            let periods = if held { Periods::Whole } else { Periods::Cut };
-            return Pairing::Windows { extent: Extent::Requests(requests), periods };
-        }
-        let requests = (count.round() as u64).max(self.slots).max(1);
-        self.without_windows(paces, Extent::Requests(requests))
-    }
-
-    /// Open load at `rate`: the nominal length, or as long as 200 requests are due in.
-    pub fn open(&self, rate: PerSecond, paces: &[Pace]) -> Pairing {
-        let length = rate.gap().map(|gap| self.nominal().max(gap * WINDOW_REQUESTS));
-        match length {
-            Some(time) if time <= self.longest() => {
-                Pairing::Windows { extent: Extent::Time(time), periods: Periods::Whole }
+        let longest = self.longest().as_secs_f64();
+        let within_cap = slowest * longest;
+        let fits = (self.least() as f64) <= within_cap;
+        // Throughput cannot be told where variants share their time.
+        let idle = self.headline != Quantity::Throughput && all_idle(paces, None);
+        let few = || FewRequests {
+            least: self.least(),
+            longest: self.longest(),
+            held: within_cap as u64,
+            needed: Nanoseconds::from_secs_f64((self.least() as f64 / slowest).ceil()),
+        };
+        let pairing = wanted.decide(fits, idle).ok_or_else(few)?;
+        let requests = match pairing {
+            Pairing::Windows => {
+                let count = (fastest * self.nominal().as_secs_f64()).min(within_cap);
+                (count.round() as u64).max(self.least())
             }
-            time => self.without_windows(paces, Extent::Time(time.unwrap_or(self.longest()))),
+            Pairing::Sequential => (within_cap.round() as u64).max(each),
+            Pairing::Requests => {
+                let round: f64 = rates().map(f64::recip).sum();
+                ((longest / round).round() as u64).max(each)
+            }
+        };
+        let held = requests as f64 / fastest >= self.periods().as_secs_f64() * 0.99;
+        let periods = if held { Periods::Whole } else { Periods::Cut };
+        let least = if pairing == Pairing::Windows { requests } else { each };
+        let [extent, least] = [requests, least].map(Extent::Requests);
+        Ok(Arrangement { pairing, extent, least, periods })
+    }
+
+    /// Open load at `rate`. Windows: the nominal length, or as long as 200 requests are due in. Otherwise the longest
+    /// length allowed, or as long as one request is due in.
+    ///
+    /// # Errors
+    /// [`FewRequests`] where windows were asked for and cannot hold 200 requests.
+    pub fn open(&self, rate: PerSecond, paces: &[Pace], wanted: Wanted) -> Result<Arrangement, FewRequests> {
+        let longest = self.longest();
+        let gap = rate.gap().unwrap_or(longest);
+        let length = self.nominal().max(gap * WINDOW_REQUESTS);
+        let idle = all_idle(paces, Some(rate));
+        let few = || FewRequests {
+            least: WINDOW_REQUESTS,
+            longest,
+            held: (rate.get() * longest.as_secs_f64()) as u64,
+            needed: Nanoseconds::from_secs_f64(length.as_secs_f64().ceil()),
+        };
+        let pairing = wanted.decide(length <= longest, idle).ok_or_else(few)?;
+        let times = match pairing {
+            Pairing::Windows => [length, length],
+            Pairing::Requests | Pairing::Sequential => [longest.max(gap), self.nominal().max(gap)],
+        };
+        let [extent, least] = times.map(Extent::Time);
+        Ok(Arrangement { pairing, extent, least, periods: Periods::Whole })
+    }
+}
+
+impl Wanted {
+    fn settled(self) -> Option<Pairing> {
+        match self {
+            Self::Settled(pairing) => Some(pairing),
+            Self::Asked(PairingChoice::Windows) => Some(Pairing::Windows),
+            Self::Asked(PairingChoice::Requests) => Some(Pairing::Requests),
+            Self::Asked(PairingChoice::Sequential) => Some(Pairing::Sequential),
+            Self::Asked(PairingChoice::Auto) => None,
         }
     }
 
-    fn without_windows(&self, paces: &[Pace], extent: Extent) -> Pairing {
-        if paces.iter().all(Pace::almost_idle) { Pairing::Requests } else { Pairing::Sequential { extent } }
+    /// The pairing, with windows that hold enough requests or not, of variants that are almost idle or not; `None` where
+    /// what was asked for cannot be.
+    fn decide(self, fits: bool, idle: bool) -> Option<Pairing> {
+        match (self, self.settled()) {
+            (Self::Asked(_), Some(Pairing::Windows)) => fits.then_some(Pairing::Windows),
+            (_, Some(pairing)) => Some(pairing),
+            (_, None) if fits => Some(Pairing::Windows),
+            (_, None) if idle => Some(Pairing::Requests),
+            (_, None) => Some(Pairing::Sequential),
+        }
+    }
+}
+
+impl Arrangement {
+    /// The same with windows so short that ten rounds fit into `time`, as far as they may be: figures of windows that are
+    /// not paired by round are pooled, however short they are.
+    pub fn within(self, time: Nanoseconds, paces: &[Pace]) -> Self {
+        let share = time.as_secs_f64() / (self.round_time(paces) * u64::from(ROUNDS_LEAST)).as_secs_f64();
+        if share >= 1.0 || !share.is_finite() {
+            return self;
+        }
+        let extent = match (self.extent, self.least) {
+            (Extent::Time(extent), Extent::Time(least)) => {
+                Extent::Time(Nanoseconds::from_secs_f64(extent.as_secs_f64() * share).max(least))
+            }
+            (Extent::Requests(extent), Extent::Requests(least)) => {
+                Extent::Requests(((extent as f64 * share) as u64).max(least))
+            }
+            (extent, _) => extent,
+        };
+        Self { extent, ..self }
+    }
+
+    /// About what one window of every variant takes, by their paces.
+    pub fn round_time(&self, paces: &[Pace]) -> Nanoseconds {
+        match self.extent {
+            Extent::Time(time) if self.pairing == Pairing::Requests => time,
+            Extent::Time(time) => time * paces.len() as u64,
+            Extent::Requests(count) => {
+                let rates = paces.iter().map(Pace::rate).filter(|rate| *rate > 0.0);
+                Nanoseconds::from_secs_f64(rates.map(|rate| count as f64 / rate).sum())
+            }
+        }
     }
 }
 
@@ -133,44 +261,73 @@ impl WindowRule {
 mod tests {
     use super::*;
 
-    const RULE: WindowRule = WindowRule { nominal: None, period: None, slots: 1 };
+    const RULE: WindowRule =
+        WindowRule { nominal: None, period: None, slots: 1, headline: Quantity::ResponseP50 };
+    const AUTO: Wanted = Wanted::Asked(PairingChoice::Auto);
 
     fn pace(per_second: u64, busy: f64) -> Pace {
         Pace { requests: per_second, time: Nanoseconds::from_secs(1), busy: Some(Ratio::new(busy)) }
     }
 
-    fn windows(requests: u64, periods: Periods) -> Pairing {
-        Pairing::Windows { extent: Extent::Requests(requests), periods }
+    fn requests(pairing: Pairing, requests: u64) -> Arrangement {
+        let [extent, least] = [requests, 1].map(Extent::Requests);
+        Arrangement { pairing, extent, least, periods: Periods::Whole }
+    }
+
+    fn windows(count: u64, periods: Periods) -> Arrangement {
+        Arrangement { periods, least: Extent::Requests(count), ..requests(Pairing::Windows, count) }
+    }
+
+    fn closed(rule: WindowRule, paces: &[Pace]) -> Arrangement {
+        rule.closed(paces, AUTO).expect("nothing was asked for")
+    }
+
+    fn rate(per_second: f64) -> PerSecond {
+        PerSecond::new(per_second).expect("a positive rate")
+    }
+
+    fn open(per_second: f64, paces: &[Pace]) -> Arrangement {
+        RULE.open(rate(per_second), paces, AUTO).expect("nothing was asked for")
+    }
+
+    fn time(pairing: Pairing, millis: u64, least: u64) -> Arrangement {
+        let [extent, least] = [millis, least].map(Nanoseconds::from_millis).map(Extent::Time);
+        Arrangement { pairing, extent, least, periods: Periods::Whole }
     }
 
     #[test]
     fn the_fastest_takes_the_nominal_length() {
         // 66,000/s and 33,000/s: 20 ms of the faster are 1,320 requests, 40 ms of the slower.
-        assert_eq!(RULE.closed(&[pace(66_000, 1.0), pace(33_000, 1.0)]), windows(1320, Periods::Whole));
+        let paces = [pace(66_000, 1.0), pace(33_000, 1.0)];
+        assert_eq!(closed(RULE, &paces), windows(1320, Periods::Whole));
         let longer = WindowRule { nominal: Some(Nanoseconds::from_millis(100)), ..RULE };
-        assert_eq!(longer.closed(&[pace(66_000, 1.0)]), windows(6600, Periods::Whole));
+        assert_eq!(closed(longer, &[pace(66_000, 1.0)]), windows(6600, Periods::Whole));
     }
 
     #[test]
     fn the_slowest_takes_at_most_a_second() {
         // 20 ms at 60,000/s are 1,200; the slowest manages 500 in a second.
-        assert_eq!(RULE.closed(&[pace(60_000, 1.0), pace(500, 1.0)]), windows(500, Periods::Whole));
+        assert_eq!(closed(RULE, &[pace(60_000, 1.0), pace(500, 1.0)]), windows(500, Periods::Whole));
     }
 
     #[test]
     fn a_window_holds_two_hundred_requests_and_every_connection() {
-        assert_eq!(RULE.closed(&[pace(1000, 1.0)]), windows(200, Periods::Whole));
+        assert_eq!(closed(RULE, &[pace(1000, 1.0)]), windows(200, Periods::Whole));
         let many = WindowRule { slots: 512, ..RULE };
-        assert_eq!(many.closed(&[pace(2000, 1.0)]), windows(512, Periods::Whole));
+        assert_eq!(closed(many, &[pace(2000, 1.0)]), windows(512, Periods::Whole));
     }
 
     #[test]
     fn long_requests_are_sent_in_turn_if_everyone_is_idle_else_in_sequence() {
-        assert_eq!(RULE.closed(&[pace(25, 0.01), pace(100, 0.02)]), Pairing::Requests);
-        let busy = RULE.closed(&[pace(25, 0.01), pace(100, 0.5)]);
-        assert_eq!(busy, Pairing::Sequential { extent: Extent::Requests(2) });
+        // A round takes 40 ms and 10 ms: 20 in a second.
+        let idle = [pace(25, 0.01), pace(100, 0.02)];
+        assert_eq!(closed(RULE, &idle), requests(Pairing::Requests, 20));
+        let busy = [pace(25, 0.01), pace(100, 0.5)];
+        assert_eq!(closed(RULE, &busy), requests(Pairing::Sequential, 25));
         let unknown = Pace { busy: None, ..pace(25, 0.0) };
-        assert!(matches!(RULE.closed(&[unknown]), Pairing::Sequential { .. }));
+        assert_eq!(closed(RULE, &[unknown]).pairing, Pairing::Sequential);
+        let throughput = WindowRule { headline: Quantity::Throughput, ..RULE };
+        assert_eq!(closed(throughput, &idle).pairing, Pairing::Sequential);
     }
 
     #[test]
@@ -178,27 +335,86 @@ mod tests {
         // A CFS quota of 100 ms asks for windows of 2 s.
         let limited = WindowRule { period: Some(Nanoseconds::from_millis(100)), ..RULE };
         assert_eq!(limited.nominal(), Nanoseconds::from_secs(2));
-        assert_eq!(limited.closed(&[pace(1000, 1.0)]), windows(2000, Periods::Whole));
-        assert_eq!(limited.closed(&[pace(10_000, 1.0), pace(1000, 1.0)]), windows(2000, Periods::Cut));
+        assert_eq!(closed(limited, &[pace(1000, 1.0)]), windows(2000, Periods::Whole));
+        assert_eq!(closed(limited, &[pace(10_000, 1.0), pace(1000, 1.0)]), windows(2000, Periods::Cut));
     }
 
     #[test]
     fn an_open_window_is_as_long_as_two_hundred_requests() {
-        let time = |millis| {
-            let extent = Extent::Time(Nanoseconds::from_millis(millis));
-            Pairing::Windows { extent, periods: Periods::Whole }
-        };
-        let rate = |r| PerSecond::new(r).expect("a positive rate");
-        assert_eq!(RULE.open(rate(50_000.0), &[]), time(20));
-        assert_eq!(RULE.open(rate(1000.0), &[]), time(200));
-        assert_eq!(RULE.open(rate(100.0), &[pace(100, 0.01)]), Pairing::Requests);
-        assert!(matches!(RULE.open(rate(100.0), &[pace(100, 0.3)]), Pairing::Sequential { .. }));
+        assert_eq!(open(50_000.0, &[]), time(Pairing::Windows, 20, 20));
+        assert_eq!(open(1000.0, &[]), time(Pairing::Windows, 200, 200));
+    }
+
+    #[test]
+    fn at_a_low_rate_the_busy_share_is_that_of_the_rate() {
+        // In its warm-up it was busy all the time, with 10,000/s: at 100/s it is busy for 1 %, at 15/s of 100/s for 15 %.
+        assert_eq!(open(100.0, &[pace(10_000, 1.0); 2]), time(Pairing::Requests, 1_000, 20));
+        assert_eq!(open(15.0, &[pace(100, 1.0); 2]), time(Pairing::Sequential, 1_000, 67));
+        assert_eq!(open(0.25, &[pace(100, 1.0); 2]), time(Pairing::Requests, 4_000, 4_000));
+        assert_eq!(open(100.0, &[Pace { busy: None, ..pace(9, 0.0) }; 2]).pairing, Pairing::Sequential);
+        // One alone has nobody to be sent to in turn with.
+        assert_eq!(open(100.0, &[pace(10_000, 1.0)]).pairing, Pairing::Sequential);
+    }
+
+    #[test]
+    fn what_is_asked_for_is_done_or_refused_with_the_way_out() {
+        let asked = |choice, paces: &[Pace]| RULE.closed(paces, Wanted::Asked(choice));
+        let (fast, slow) = ([pace(66_000, 1.0)], [pace(25, 0.5)]);
+        assert_eq!(asked(PairingChoice::Requests, &fast), Ok(requests(Pairing::Requests, 66_000)));
+        assert_eq!(asked(PairingChoice::Sequential, &fast), Ok(requests(Pairing::Sequential, 66_000)));
+        let error = asked(PairingChoice::Windows, &slow).expect_err("25 in a second");
+        assert_eq!((error.held, error.needed), (25, Nanoseconds::from_secs(8)));
+        let text = error.to_string();
+        assert!(text.contains("at least 200") && text.contains("`window` to 8 s"), "{text}");
+        let longer = WindowRule { nominal: Some(error.needed), ..RULE };
+        assert_eq!(
+            longer.closed(&slow, Wanted::Asked(PairingChoice::Windows)),
+            Ok(windows(200, Periods::Whole))
+        );
+        let error =
+            RULE.open(rate(10.0), &[], Wanted::Asked(PairingChoice::Windows)).expect_err("10 in a second");
+        assert_eq!((error.held, error.needed), (10, Nanoseconds::from_secs(20)));
+    }
+
+    #[test]
+    fn later_blocks_do_as_the_first() {
+        let settled = |pairing, paces: &[Pace]| RULE.closed(paces, Wanted::Settled(pairing));
+        // The slowest would take a little more than a second.
+        assert_eq!(settled(Pairing::Windows, &[pace(199, 1.0)]), Ok(windows(200, Periods::Whole)));
+        assert_eq!(settled(Pairing::Requests, &[pace(50, 0.11)]), Ok(requests(Pairing::Requests, 50)));
+        assert_eq!(settled(Pairing::Sequential, &[pace(50, 0.01)]), Ok(requests(Pairing::Sequential, 50)));
+    }
+
+    #[test]
+    fn a_round_takes_what_its_windows_take() {
+        let paces = [pace(100, 0.1), pace(50, 0.1)];
+        assert_eq!(requests(Pairing::Sequential, 50).round_time(&paces), Nanoseconds::from_millis(1_500));
+        assert_eq!(time(Pairing::Sequential, 1_000, 20).round_time(&paces), Nanoseconds::from_secs(2));
+        assert_eq!(time(Pairing::Requests, 1_000, 20).round_time(&paces), Nanoseconds::from_secs(1));
+    }
+
+    #[test]
+    fn windows_that_are_pooled_are_short_where_there_is_little_time() {
+        let paces = [pace(100, 0.1), pace(100, 0.1)];
+        let seconds = Nanoseconds::from_secs;
+        let long = time(Pairing::Requests, 1_000, 100);
+        assert_eq!(long.within(seconds(10), &paces), long);
+        assert_eq!(long.within(seconds(5), &paces).extent, Extent::Time(Nanoseconds::from_millis(500)));
+        assert_eq!(
+            long.within(Nanoseconds::ZERO, &paces).extent,
+            Extent::Time(Nanoseconds::from_millis(100))
+        );
+        let stretch = requests(Pairing::Sequential, 100);
+        assert_eq!(stretch.within(seconds(2), &paces).extent, Extent::Requests(10));
+        assert_eq!(stretch.within(Nanoseconds::ZERO, &paces).extent, Extent::Requests(1));
+        let paired = windows(200, Periods::Whole);
+        assert_eq!(paired.within(Nanoseconds::ZERO, &paces), paired);
     }
 
     #[test]
     fn a_variant_that_answers_nothing_does_not_stop_the_others() {
         let dead = Pace { requests: 0, time: Nanoseconds::from_secs(1), busy: None };
-        assert_eq!(RULE.closed(&[dead, pace(66_000, 1.0)]), windows(1320, Periods::Whole));
-        assert!(matches!(RULE.closed(&[dead]), Pairing::Sequential { extent: Extent::Requests(1) }));
+        assert_eq!(closed(RULE, &[dead, pace(66_000, 1.0)]), windows(1320, Periods::Whole));
+        assert_eq!(closed(RULE, &[dead]).extent, Extent::Requests(1));
     }
 }

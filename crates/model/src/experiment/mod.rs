@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gate::Gate;
 use crate::legs::Stamps;
+use crate::pairing::PairingChoice;
 use crate::quantity::{Bytes, Nanoseconds, Ratio};
 use crate::record::{OperationId, PointId, VariantId};
 use crate::summary::{PointLabel, Quantity};
@@ -219,6 +220,9 @@ pub struct PlanRules {
     pub together: u32,
     /// Whether variants that do not take part in a window are frozen.
     pub freeze: bool,
+    /// How variants are put side by side.
+    #[serde(default)]
+    pub pairing: PairingChoice,
 }
 
 /// One alternative.

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::load::load;
-use super::node::{ExperimentError, Node, Reader, Value};
+use super::node::{ExperimentError, Node, Reader, Value, suggestion};
 use super::{
     Equality, Experiment, Hooks, LoadSpec, PlanRules, Point, Protocol, Readiness, ReplyCheck, RequestSpec,
     Scheme, Target, TlsSpec, Url, Variant, WorkloadSpec, commands, grpc, matrix,
 };
 use crate::gate::{Gate, GateKind};
+use crate::pairing::PairingChoice;
 use crate::quantity::{Bytes, Nanoseconds, Ratio};
 use crate::summary::Quantity;
 
@@ -99,6 +100,7 @@ fn plan(reader: Option<Reader<'_>>) -> Read<PlanRules> {
         window: None,
         together: default::TOGETHER,
         freeze: true,
+        pairing: PairingChoice::Auto,
     };
     let Some(reader) = reader else { return Ok(rules) };
     if let Some(headline) = reader.quantity("headline")? {
@@ -124,8 +126,20 @@ fn plan(reader: Option<Reader<'_>>) -> Read<PlanRules> {
     rules.window = above_zero(&reader, "window")?;
     rules.together = reader.integer("together", 1, 64)?.map_or(rules.together, |n| n as u32);
     rules.freeze = reader.boolean("freeze")?.unwrap_or(rules.freeze);
+    rules.pairing = pairing(&reader)?.unwrap_or(rules.pairing);
     reader.finish()?;
     Ok(rules)
+}
+
+fn pairing(reader: &Reader<'_>) -> Read<Option<PairingChoice>> {
+    reader.value("pairing", |node| {
+        let text = node.show();
+        let names = PairingChoice::ALL.map(PairingChoice::name);
+        PairingChoice::named(&text).ok_or_else(|| match text.as_str() {
+            "duet" => "`duet` is not supported yet; `windows` shares the host's drift too".to_owned(),
+            _ => format!("`{text}` is not known{}", suggestion(&text, &names)),
+        })
+    })
 }
 
 fn share(reader: &Reader<'_>, key: &'static str) -> Read<Option<Ratio>> {

@@ -136,6 +136,7 @@ fn plan(experiment: &Experiment) -> Table {
     }
     table.insert("together".into(), i64::from(rules.together).into());
     table.insert("freeze".into(), rules.freeze.into());
+    table.insert("pairing".into(), rules.pairing.name().into());
     table
 }
 

@@ -34,6 +34,11 @@ fn facts(summary: &Summary) -> Vec<String> {
         ),
         format!("Differences within ±{} of the baseline are called not relevant.", summary.margin),
     ];
+    facts.extend(summary.pairings.iter().map(|point| {
+        let place = words::point(&point.point);
+        let place = if place.is_empty() { String::new() } else { format!(" at {place}") };
+        format!("Variants were put side by side{place} {}.", point.pairing.words())
+    }));
     facts.extend(words::goal(summary).map(|goal| format!("{}.", super::capital(&goal))));
     let severe = |severity| summary.findings.iter().filter(|f| f.severity == severity).count() as u64;
     facts.push(match (severe(Severity::Problem), severe(Severity::Warning)) {

@@ -4,11 +4,12 @@
 
 use serde_json::{Value, json};
 use weighbridge_model::legs::{LegTimes, StampSummary};
+use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::{ErrorCounts, HandshakeKind, Traffic, WindowKind};
 use weighbridge_model::summary::{
-    BlockCounts, Cost, Curve, Detail, Effect, Estimate, Figure, Finding, Goal, PointLabel, Quantity,
-    SCHEMA_VERSION, Severity, Summary, Validity, VariantSummary, Verdict, WindowPoint,
+    BlockCounts, Cost, Curve, Detail, Effect, Estimate, Figure, Finding, Goal, PointLabel, PointPairing,
+    Quantity, SCHEMA_VERSION, Severity, Summary, Validity, VariantSummary, Verdict, WindowPoint,
 };
 use weighbridge_report::HowToRepeat;
 use weighbridge_report::load::{Failure, Handshakes, LoadModel, LoadSummary, Times, withheld};
@@ -160,6 +161,10 @@ pub fn valid() -> Summary {
         conditions: SIZES
             .map(|size| format!("pingpong of {size} over http1-json, closed load, 4 connections"))
             .into(),
+        pairings: SIZES
+            .iter()
+            .map(|size| PointPairing { point: point(size), pairing: Pairing::Windows })
+            .collect(),
         costs: costs.collect(),
         variants: SIZES
             .iter()

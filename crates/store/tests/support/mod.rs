@@ -6,6 +6,7 @@ use rand::Rng;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use weighbridge_model::legs::{KernelStamps, LegFigures, StampFigures};
+use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::*;
 use weighbridge_store::{Participant, UtcTime};
@@ -66,6 +67,7 @@ pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
         },
         windows,
         tallies: vec![tallies(&mut random, 2), tallies(&mut random, 0)],
+        pairings: vec![Pairing::Requests, Pairing::Windows],
         memory: vec![RoleMemory {
             role: "service".to_owned(),
             point: PointId(1),

@@ -1,0 +1,105 @@
+//! Windows that all variants share, sent to in turn, request by request; nothing is frozen.
+//!
+//! Whose request is due when, the generator decides; this module starts the windows and books what every variant did.
+
+use weighbridge_judge::steer::{Extent, RoundRule};
+use weighbridge_load::Recording;
+use weighbridge_load::generator::{Share, WindowReport, WindowSpec};
+use weighbridge_load::window::Load;
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::{PointId, RoleCpu, Tallies, VariantId, WindowKind, WindowRecord};
+
+use super::turn::{Place, measured_load};
+use super::{Block, BlockError, Bound, Cut, SERVICE_ROLE};
+
+impl Block<'_, '_> {
+    /// Rounds of windows that all variants share, after one lead-in. CPU time is that of the whole window, what a
+    /// variant uses while nobody asks it anything included.
+    pub(super) fn interleaved(
+        &mut self,
+        point: PointId,
+        bound: &[Bound],
+        extent: Extent,
+        rule: RoundRule,
+    ) -> Result<(), Cut> {
+        for actor in &mut self.actors {
+            actor.thaw()?;
+        }
+        let place = Place { kind: WindowKind::LeadIn, point, round: 0, position: 0 };
+        let slowest = bound.iter().map(|bound| bound.pace).min_by(|a, b| a.requests.cmp(&b.requests));
+        if let Some(pace) = slowest {
+            let load = self.lead_in(point, pace);
+            self.common_window(place, load)?;
+        }
+        self.rounds(point, rule, &mut |block, round| {
+            let place = Place { kind: WindowKind::Measured, round, ..place };
+            let load = measured_load(&block.bench.shapes[point.index()], extent, place);
+            block.common_window(place, load)
+        })?;
+        for actor in &mut self.actors {
+            actor.freeze()?;
+        }
+        Ok(())
+    }
+
+    /// Has the generator run one window on all variants and records it for each.
+    fn common_window(&mut self, place: Place, load: Load) -> Result<(), Cut> {
+        self.obey()?;
+        let substream = self.substream(place);
+        let measured = place.kind == WindowKind::Measured;
+        let variants: Vec<VariantId> = self.actors.iter().map(|actor| actor.variant).collect();
+        let tallies: Vec<Tallies> = match measured {
+            true => (0..variants.len()).map(|index| self.take_tallies(index, place.point)).collect(),
+            false => vec![Tallies::default(); variants.len()],
+        };
+        let before = self.cpu_times();
+        let (reports, tallies) = self.bench.client.call(move |generator| {
+            let mut tallies = tallies;
+            let spec = WindowSpec { substream, load, recording: Recording::Exact };
+            let share = |(variant, tallies)| Share { variant, tallies, samples: None };
+            let mut shares: Vec<_> = variants.into_iter().zip(&mut tallies).map(share).collect();
+            let reports = generator.run_interleaved(&mut shares, &spec);
+            (reports, tallies)
+        });
+        let reports = reports.map_err(BlockError::Generator)?;
+        let after = self.cpu_times();
+        if measured {
+            for (trial, tallies) in self.trials.iter_mut().zip(tallies) {
+                trial.tallies[place.point.index()] = tallies;
+            }
+        }
+        for (index, report) in reports.iter().enumerate() {
+            let used = after[index].zip(before[index]).map(|(after, before)| after.saturating_sub(before));
+            self.record(index, place, report, used);
+        }
+        self.obey()?;
+        // Whoever the window was given up for comes first: the others were only cut with it.
+        let mut order: Vec<usize> = (0..reports.len()).collect();
+        order.sort_by_key(|index| reports[*index].trouble.is_none());
+        for index in order {
+            let WindowReport { figures, trouble, .. } = &reports[index];
+            self.see_life(index, place.kind, figures, trouble.clone())?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, index: usize, place: Place, report: &WindowReport, cpu: Option<Nanoseconds>) {
+        let requests = report.figures.requests;
+        let role = |cpu| RoleCpu { role: SERVICE_ROLE.to_owned(), cpu, requests };
+        let variant = self.actors[index].variant;
+        self.trials[index].windows.push(WindowRecord {
+            kind: place.kind,
+            block: self.number,
+            point: place.point,
+            round: place.round,
+            position: place.position,
+            variant,
+            figures: report.figures.clone(),
+            cpu: cpu.map(role).into_iter().collect(),
+        });
+    }
+
+    fn cpu_times(&mut self) -> Vec<Option<Nanoseconds>> {
+        self.actors.iter_mut().map(super::Actor::cpu).collect()
+    }
+}

@@ -1,0 +1,115 @@
+//! How the variants of a block are put side by side at a point: in windows by turns, request by request, or one after
+//! another.
+//!
+//! The judge decides, by what was asked for, the warm-up's paces and what earlier blocks did; this module asks it and
+//! carries it out.
+
+use weighbridge_judge::steer::{Arrangement, Extent, Pace, Periods, RoundRule, Wanted};
+use weighbridge_lab::clock::monotonic_now;
+use weighbridge_model::event::Event;
+use weighbridge_model::pairing::{Pairing, PairingChoice};
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::{PointId, WindowKind};
+
+use super::turn::Place;
+use super::{Block, Bound, Cut};
+
+impl Block<'_, '_> {
+    /// How the variants are put side by side at a point of this block, as far as their paces decide it.
+    pub(super) fn arrange(
+        &mut self,
+        id: PointId,
+        bound: &[Bound],
+        settled: &[Pairing],
+    ) -> Result<Arrangement, Cut> {
+        let point = &self.bench.experiment.points[id.index()];
+        let rule = self.window_rule(point);
+        let paces = paces(bound);
+        let asked = self.bench.experiment.plan.pairing;
+        let wanted = settled.get(id.index()).map_or(Wanted::Asked(asked), |done| Wanted::Settled(*done));
+        let arrangement = match self.bench.shapes[id.index()].request_rate() {
+            None => rule.closed(&paces, wanted),
+            Some(rate) => rule.open(rate, &paces, wanted),
+        };
+        let arrangement = arrangement.map_err(super::BlockError::Windows)?;
+        for trial in &mut self.trials {
+            trial.pairings[id.index()] = arrangement.pairing;
+        }
+        if let Some(text) = remark(&arrangement, asked).filter(|_| self.number == 0) {
+            (self.emit)(Event::Warning { text: text.to_owned() });
+        }
+        Ok(arrangement)
+    }
+
+    /// Measures the point for about `time`.
+    pub(super) fn side_by_side(
+        &mut self,
+        point: PointId,
+        bound: &[Bound],
+        arrangement: Arrangement,
+        time: Nanoseconds,
+    ) -> Result<(), Cut> {
+        let shape = &self.bench.shapes[point.index()];
+        let arrangement = arrangement.within(time, &paces(bound));
+        let (extent, passage) = match arrangement.extent {
+            Extent::Time(time) => {
+                let fitted = shape.fitted(time);
+                (Extent::Time(fitted), shape.slices(fitted))
+            }
+            requests @ Extent::Requests(_) => (requests, 1),
+        };
+        let rule = RoundRule { time, variants: self.actors.len(), passage };
+        match arrangement.pairing {
+            Pairing::Windows => {
+                let rounds = self.rounds(point, rule, &mut |block, round| {
+                    block.round(WindowKind::Measured, point, bound, extent, round)
+                })?;
+                self.check_windows(point, bound, extent, rounds)
+            }
+            Pairing::Requests => self.interleaved(point, bound, extent, rule),
+            Pairing::Sequential => {
+                let each = Arrangement { extent, ..arrangement }.round_time(&paces(bound));
+                let windows = RoundRule { variants: 1, ..rule }.of_length(each);
+                self.one_after_another(point, bound, extent, windows)
+            }
+        }
+    }
+
+    /// Every variant's whole share of the time in one turn, so many windows each. The same window of every variant
+    /// reads the same requests.
+    fn one_after_another(
+        &mut self,
+        point: PointId,
+        bound: &[Bound],
+        extent: Extent,
+        windows: u32,
+    ) -> Result<(), Cut> {
+        let order = self.bench.plan.stretches(self.number, point);
+        let began = monotonic_now();
+        for (position, variant) in (0..).zip(order) {
+            let place = Place { kind: WindowKind::Measured, point, round: 0, position };
+            self.turn(place, 0..windows, (variant, bound), extent)?;
+        }
+        let took = monotonic_now().since(began);
+        self.times.measured += took;
+        self.times.round += took / u64::from(windows.max(1));
+        Ok(())
+    }
+}
+
+fn paces(bound: &[Bound]) -> Vec<Pace> {
+    bound.iter().map(|bound| bound.pace).collect()
+}
+
+/// What the user is told of an arrangement that is not what one would expect.
+fn remark(arrangement: &Arrangement, asked: PairingChoice) -> Option<&'static str> {
+    match (arrangement.pairing, arrangement.periods) {
+        (Pairing::Windows, Periods::Cut) => Some(
+            "windows hold fewer than 20 of the longest declared period: the slowest variant would take too long",
+        ),
+        (Pairing::Sequential, _) if asked == PairingChoice::Auto => Some(
+            "windows cannot hold 200 requests within 1 s, and variants are too busy to be sent to in turn: they run one after another, and drift of the host is not shared; raise the load for windows",
+        ),
+        _ => None,
+    }
+}

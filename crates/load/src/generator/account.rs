@@ -1,0 +1,135 @@
+//! What one variant's requests in a window add up to, and when they show that it has gone.
+//!
+//! It takes over what a pool has finished and gives it to the recorder; it neither sends nor waits.
+
+use weighbridge_model::quantity::Timestamp;
+use weighbridge_model::record::{
+    ErrorKind, HandshakeKind, LoopHealth, Outcome, RequestRecord, Tallies, WindowEnd, WindowFigures,
+};
+
+use super::Trouble;
+use crate::pool::{Io, Pool};
+use crate::recorder::Recorder;
+use crate::window::Window;
+
+/// Fewest failures in a row before a window is given up.
+const FAILURES: u64 = 3;
+
+/// One variant's part of a window under way.
+pub(super) struct Account<'a> {
+    pub recorder: &'a mut Recorder,
+    samples: Option<&'a mut Vec<RequestRecord>>,
+    first_sent: Option<Timestamp>,
+    last_done: Option<Timestamp>,
+    last_reply: Timestamp,
+    failures: u64,
+    last_failure: ErrorKind,
+}
+
+impl<'a> Account<'a> {
+    pub fn new(
+        recorder: &'a mut Recorder,
+        samples: Option<&'a mut Vec<RequestRecord>>,
+        start: Timestamp,
+    ) -> Self {
+        Self {
+            recorder,
+            samples,
+            first_sent: None,
+            last_done: None,
+            last_reply: start,
+            failures: 0,
+            last_failure: ErrorKind::Connect,
+        }
+    }
+
+    /// Records the requests that are over; `over` is told when each was. Returns when the last of them was.
+    pub fn settle(&mut self, pool: &mut Pool, mut over: impl FnMut(Timestamp)) -> Option<Timestamp> {
+        let mut last = None;
+        for message in pool.messages.drain(..) {
+            self.recorder.message(message);
+        }
+        for finished in pool.finished.drain(..) {
+            let record = finished.record;
+            over(record.done);
+            if let Some(lag) = finished.lag {
+                self.first_sent = Some(self.first_sent.map_or(record.sent, |first| first.min(record.sent)));
+                self.recorder.lag(lag);
+            }
+            last = last.max(Some(record.done));
+            match record.outcome {
+                Outcome::Error(
+                    kind @ (ErrorKind::Connect
+                    | ErrorKind::Tls
+                    | ErrorKind::Reset
+                    | ErrorKind::Timeout
+                    | ErrorKind::Protocol),
+                ) => {
+                    self.failures += 1;
+                    self.last_failure = kind;
+                }
+                Outcome::Ok | Outcome::Error(ErrorKind::Status | ErrorKind::Check) => {
+                    self.failures = 0;
+                    self.last_reply = record.done;
+                }
+            }
+            self.recorder.request(record, self.samples.as_deref_mut());
+        }
+        self.last_done = self.last_done.max(last);
+        last
+    }
+
+    /// Whether a window that only replies can end should be given up: for longer than the variant's patience there were
+    /// only failures, at least one for every slot.
+    pub fn trouble(&self, pool: &mut Pool, io: &Io, now: Timestamp) -> Option<Trouble> {
+        let slots = u64::from(pool.settings.connections) * u64::from(pool.settings.in_flight);
+        let silence = now.since(self.last_reply);
+        let hopeless = self.failures >= FAILURES
+            && silence >= pool.settings.patience
+            && (self.failures >= slots || pool.open_count() == 0);
+        hopeless.then(|| Trouble {
+            peer: io.dial.peer(pool.variant),
+            silence,
+            failures: self.failures,
+            last: self.last_failure,
+            detail: pool.connect_failure.take().map(|error| error.to_string()),
+        })
+    }
+
+    /// Ends the window: adds it to `tallies` and returns its figures.
+    pub fn figures(
+        self,
+        pool: &mut Pool,
+        window: &Window,
+        (end, health): (WindowEnd, LoopHealth),
+        tallies: &mut Tallies,
+    ) -> WindowFigures {
+        let traffic = pool.end_window();
+        let handshakes = HandshakeKind::ALL.map(|kind| pool.handshakes.count(kind));
+        tallies.handshakes.merge(&pool.handshakes);
+        let recorded = self.recorder.finish(tallies);
+        let stamps = pool.end_stamps(tallies);
+        let start = window.start();
+        WindowFigures {
+            started: self.first_sent.unwrap_or(start),
+            ended: self.last_done.unwrap_or(start),
+            end,
+            offered: window.offered(),
+            requests: window.requests(),
+            not_sent: window.not_sent(),
+            errors: recorded.errors,
+            connects: pool.connects,
+            handshakes: handshakes.iter().sum(),
+            resumed: handshakes[HandshakeKind::Resumed as usize],
+            operations: recorded.operations,
+            all: recorded.all,
+            traffic,
+            health: LoopHealth {
+                loop_delay_p50: recorded.loop_delay_p50,
+                lag_p99: recorded.lag_p99,
+                ..health
+            },
+            stamps,
+        }
+    }
+}

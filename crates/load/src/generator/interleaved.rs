@@ -1,0 +1,278 @@
+//! One window on several variants at once, request by request, in one loop on one schedule.
+//!
+//! Every variant has its own connections, recorder and figures; the loop is common to all, and so are its busy time and
+//! its CPU time. Who is sent to when, [`Interleave`] decides.
+
+use std::io;
+use std::sync::atomic::Ordering;
+
+use weighbridge_model::quantity::Timestamp;
+use weighbridge_model::record::{
+    ErrorKind, LoopHealth, RequestRecord, Tallies, VariantId, WindowEnd, WindowFigures,
+};
+
+use super::account::Account;
+use super::waiting::{Until, Waits};
+use super::{
+    Generator, Options, RunError, TURN, Trouble, WindowReport, WindowSpec, catch_up, dispatch, expected,
+};
+use crate::interleave::Interleave;
+use crate::pool::{Demand, Io, Pool, Token};
+use crate::recorder::Recorder;
+use crate::sys;
+use crate::window::{Load, Stop};
+
+/// One variant's part in an interleaved window.
+#[derive(Debug)]
+pub struct Share<'a> {
+    /// The variant.
+    pub variant: VariantId,
+    /// Where its histograms are added.
+    pub tallies: &'a mut Tallies,
+    /// Where each of its requests is appended, if anywhere.
+    pub samples: Option<&'a mut Vec<RequestRecord>>,
+}
+
+/// What one run of the loop keeps.
+struct Run<'a> {
+    interleave: Interleave,
+    variants: Vec<VariantId>,
+    accounts: Vec<Account<'a>>,
+    waits: Waits,
+}
+
+/// How the loop came to its end.
+struct Over {
+    end: WindowEnd,
+    /// The place of the variant that it was given up for, and why.
+    trouble: Option<(usize, Trouble)>,
+}
+
+impl Generator {
+    /// Carries out one window on several variants at once and returns when nothing is outstanding: one report for each
+    /// share, in their order. Counts and times of the load are of rounds of requests, one to each variant.
+    ///
+    /// The figures' `health` is the whole loop's, the same for every variant, but for lag and loop delay. Where one
+    /// variant is given up, the window ends for all, and only that one's report has the trouble.
+    ///
+    /// # Errors
+    /// [`RunError`] where nothing could be run; failed requests are figures, not errors.
+    ///
+    /// # Panics
+    /// Where a variant has two shares: its connections cannot be of both.
+    pub fn run_interleaved(
+        &mut self,
+        shares: &mut [Share<'_>],
+        spec: &WindowSpec,
+    ) -> Result<Vec<WindowReport>, RunError> {
+        let Self { io, pools, recorders, options, .. } = self;
+        sys::sharpen_timers();
+        let cpu = sys::thread_cpu();
+        catch_up(pools, io).map_err(RunError::Loop)?;
+        let variants: Vec<VariantId> = shares.iter().map(|share| share.variant).collect();
+        if recorders.len() < shares.len() {
+            recorders.resize_with(shares.len(), Recorder::new);
+        }
+        recorders.iter_mut().for_each(|recorder| recorder.begin(spec.recording, expected(&spec.load)));
+        let begun = sys::clock();
+        let load = without_think(&spec.load);
+        let mut slots = 1;
+        for &variant in &variants {
+            let pool = pool_of(pools, variant)?;
+            pool.begin_window(io, &load, spec.substream, begun);
+            slots = pool.settings.connections * pool.settings.in_flight;
+        }
+        let start = sys::clock();
+        for &variant in &variants {
+            pool_of(pools, variant)?.free_all(start);
+        }
+        let interleave = Interleave::new(&spec.load, (variants.len(), slots), spec.substream, start);
+        let mut tallies = Vec::with_capacity(shares.len());
+        let mut accounts = Vec::with_capacity(shares.len());
+        for (recorder, share) in recorders.iter_mut().zip(shares.iter_mut()) {
+            accounts.push(Account::new(recorder, share.samples.as_deref_mut(), start));
+            tallies.push(&mut *share.tallies);
+        }
+        let mut run = Run { interleave, variants, accounts, waits: Waits::new(start) };
+        let mut taken = take(pools, &run.variants)?;
+        let over = run.turns(pools, &mut taken, io, options);
+        let wall = sys::clock().since(start);
+        let health = LoopHealth {
+            wall,
+            busy: wall.saturating_sub(run.waits.waited),
+            cpu: sys::thread_cpu().saturating_sub(cpu),
+            ..LoopHealth::default()
+        };
+        let reports = over.as_ref().ok().map(|over| run.reports(&mut taken, over, health, tallies));
+        for pool in taken {
+            let at = pool.variant.index();
+            pools[at] = Some(pool);
+        }
+        over.map_err(RunError::Loop)?;
+        Ok(reports.unwrap_or_default())
+    }
+}
+
+/// Takes the pools out of the list, so that all can be used at once.
+fn take(pools: &mut [Option<Pool>], variants: &[VariantId]) -> Result<Vec<Pool>, RunError> {
+    let missing = variants.iter().find(|variant| pools.get(variant.index()).is_none_or(Option::is_none));
+    if let Some(missing) = missing {
+        return Err(RunError::NotAttached(*missing));
+    }
+    let one = |variant: &VariantId| pools[variant.index()].take().expect("each variant has one share");
+    Ok(variants.iter().map(one).collect())
+}
+
+fn pool_of(pools: &mut [Option<Pool>], variant: VariantId) -> Result<&mut Pool, RunError> {
+    super::pool_of(pools, variant).ok_or(RunError::NotAttached(variant))
+}
+
+/// The load as a pool needs to know it: slots of closed load do not think there, the interleaving does it for them.
+fn without_think(load: &Load) -> Load {
+    match load {
+        Load::Thinking { stop, .. } => Load::Closed(*stop),
+        Load::Closed(_) => Load::Closed(Stop::Count(0)),
+        Load::Open { .. } | Load::PartlyOpen { .. } => load.clone(),
+    }
+}
+
+impl Run<'_> {
+    /// Turns the loop until the window is over.
+    fn turns(
+        &mut self,
+        others: &mut [Option<Pool>],
+        pools: &mut [Pool],
+        io: &mut Io,
+        options: &Options,
+    ) -> io::Result<Over> {
+        loop {
+            let now = sys::clock();
+            for pool in pools.iter_mut() {
+                pool.housekeeping(io, now);
+                pool.read_again(io);
+            }
+            let sent = self.advance(pools, io, now);
+            if let Some(end) = self.interleave.end(now) {
+                if end == WindowEnd::Saturated {
+                    self.give_up(pools, now);
+                }
+                return Ok(Over { end, trouble: None });
+            }
+            let accounts = self.accounts.iter().zip(pools.iter_mut()).enumerate();
+            let trouble =
+                accounts.filter_map(|(at, (one, pool))| Some((at, one.trouble(pool, io, now)?))).next();
+            if trouble.is_some() || options.stop.load(Ordering::Relaxed) {
+                self.interleave.abort(now);
+                for pool in pools.iter_mut() {
+                    pool.abandon(ErrorKind::Reset, now);
+                    // Neither good nor bad: the loop took its eyes off them.
+                    pool.finished.clear();
+                    pool.messages.clear();
+                }
+                return Ok(Over { end: WindowEnd::Aborted, trouble });
+            }
+            // Where nothing was sent since, the clock was read a moment ago.
+            let now = if sent { sys::clock() } else { now };
+            let until = self.until(pools, now);
+            let found = self.waits.wait(io, options, now, until)?;
+            self.events(others, pools, io, found);
+        }
+    }
+
+    /// What the next wait is for.
+    fn until(&mut self, pools: &[Pool], now: Timestamp) -> Until {
+        let mut due = self.interleave.wake(now);
+        let mut housekeeping = now + super::NAP;
+        let mut unread = false;
+        for (at, pool) in pools.iter().enumerate() {
+            let own = self.interleave.window(at).wake(now, pool.slots(), pool.turns.next());
+            due = [due, own].into_iter().flatten().min();
+            housekeeping = housekeeping.min(pool.housekeeping_at);
+            unread |= pool.has_unread();
+        }
+        Until { due, housekeeping, unread }
+    }
+
+    /// Takes over what is finished and starts what is due, of every variant. Whether anything was started.
+    fn advance(&mut self, pools: &mut [Pool], io: &mut Io, now: Timestamp) -> bool {
+        let mut sent = false;
+        for (at, pool) in pools.iter_mut().enumerate() {
+            self.settle(at, pool);
+        }
+        self.interleave.advance(now);
+        let issuing = self.interleave.issuing(now);
+        for (at, pool) in pools.iter_mut().enumerate() {
+            let window = self.interleave.window(at);
+            let before = window.requests();
+            pool.fill(window, now);
+            sent |= window.requests() > before;
+            if !issuing {
+                pool.demand = Demand::Idle;
+            }
+            pool.flush(io);
+            self.settle(at, pool);
+        }
+        sent
+    }
+
+    /// Records the requests of one variant that are over.
+    fn settle(&mut self, at: usize, pool: &mut Pool) {
+        let Self { interleave, accounts, .. } = self;
+        accounts[at].settle(pool, |done| interleave.completed(at, done));
+        interleave.window(at).leave(std::mem::take(&mut pool.left));
+    }
+
+    /// Carries out the events of one wait; one of them is timed for the loop's delay.
+    fn events(&mut self, others: &mut [Option<Pool>], pools: &mut [Pool], io: &mut Io, found: usize) {
+        if found == 0 {
+            return;
+        }
+        let timed = self.waits.timed(found);
+        for event in 0..found {
+            let readiness = io.epoll.event(event);
+            let token = Token::unpack(readiness.token);
+            let Some(at) = self.variants.iter().position(|variant| variant.0 == token.variant) else {
+                dispatch(others, io, event);
+                continue;
+            };
+            if event == timed {
+                self.accounts[at].recorder.loop_delay(self.waits.delay(event), found as u32);
+            }
+            pools[at].event(io, token, readiness);
+            self.settle(at, &mut pools[at]);
+            if (event + 1) % TURN == 0 {
+                self.advance(pools, io, self.waits.returned);
+            }
+        }
+    }
+
+    /// Ends what is outstanding as timed out, of every variant.
+    fn give_up(&mut self, pools: &mut [Pool], now: Timestamp) {
+        self.interleave.abort(now);
+        for (at, pool) in pools.iter_mut().enumerate() {
+            pool.abandon(ErrorKind::Timeout, now);
+            self.settle(at, pool);
+        }
+    }
+
+    fn reports(
+        mut self,
+        pools: &mut [Pool],
+        over: &Over,
+        health: LoopHealth,
+        tallies: Vec<&mut Tallies>,
+    ) -> Vec<WindowReport> {
+        let mut reports = Vec::with_capacity(pools.len());
+        let accounts = std::mem::take(&mut self.accounts);
+        for (at, (account, (pool, tallies))) in
+            accounts.into_iter().zip(pools.iter_mut().zip(tallies)).enumerate()
+        {
+            let figures: WindowFigures =
+                account.figures(pool, self.interleave.window(at), (over.end, health), tallies);
+            let trouble = over.trouble.as_ref().filter(|(culprit, _)| *culprit == at);
+            let trouble = trouble.map(|(_, trouble)| trouble.clone());
+            reports.push(WindowReport { figures, trouble, failures: pool.take_failures() });
+        }
+        reports
+    }
+}

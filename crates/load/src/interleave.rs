@@ -1,0 +1,353 @@
+//! Several variants in one window, request by request: whose request is due when, and when the window ends.
+//!
+//! A state machine like [`crate::window`], whose only clock is its arguments; the event loop and the tests drive it. A
+//! *round of requests* is one request to each variant, in a fresh seeded random order. Rounds come in pairs of which the
+//! second has the first's order reversed, so that over a pair every variant has the same mean place. It knows neither
+//! connections nor bytes, and refuses to leave a round of requests half begun.
+//!
+//! Open load: round *i* begins with the load's own arrival *i*, at t_i, and the variant at place k of K is due at
+//! t_i + k/(K·rate). So every variant has the arrivals of the load's law, each moved by its place. Poisson arrivals moved
+//! at random, each for itself, are Poisson arrivals of the same rate (the displacement theorem; Kingman 1993, section
+//! 5.5); here two neighbours are moved opposite ways, by less than a mean gap. A request that is due is sent whatever the
+//! other variants are doing.
+//!
+//! Closed load: each slot goes from variant to variant, round after round. Its next request is due when its last was
+//! answered and it has thought.
+//!
+//! Windows of [`OpenEnd::BusyCycles`] end like those of one variant: at the first instant from the nominal length on at
+//! which no variant has anything outstanding or to come of a round that has begun. Where there is no such instant within
+//! another nominal length (long requests that overlap), no further round begins and the rest is waited for.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use weighbridge_model::experiment::Think;
+use weighbridge_model::quantity::{Nanoseconds, Timestamp};
+use weighbridge_model::record::{OperationId, WindowEnd};
+
+use crate::pace::Schedule;
+use crate::turns::{Mix, draw, residual};
+use crate::window::{Load, OpenEnd, Stop, Window, cap};
+
+/// Which of the generator's random streams the orders are drawn from; apart from the arrivals'.
+const STREAM: u64 = 0x706c_6163_6573_0000;
+
+/// Requests to come of rounds that have begun for which memory is set aside, for each variant.
+const TO_COME: usize = 1_024;
+
+/// Rounds of requests to several variants at once.
+#[derive(Debug)]
+pub struct Interleave {
+    start: Timestamp,
+    windows: Vec<Window>,
+    order: Order,
+    /// Requests of rounds that have begun, not yet due.
+    to_come: BinaryHeap<Reverse<Coming>>,
+    /// Tells requests due at one time apart, so that the earlier round comes first.
+    sequence: u64,
+    issue: Issue,
+    rounds: u64,
+}
+
+/// A request that will be due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Coming {
+    due: Timestamp,
+    sequence: u64,
+    variant: u16,
+    operation: Option<OperationId>,
+}
+
+#[derive(Debug)]
+enum Issue {
+    Open(Box<Open>),
+    Closed(Closed),
+}
+
+#[derive(Debug)]
+struct Open {
+    schedule: Schedule,
+    next: Option<Timestamp>,
+    last_begun: Timestamp,
+    /// From one place to the next.
+    gap: Nanoseconds,
+    end: OpenEnd,
+}
+
+#[derive(Debug)]
+struct Closed {
+    stop: Stop,
+    think: Think,
+    walkers: Vec<Walker>,
+    /// The orders of the walkers' rounds, one after another.
+    orders: Vec<u16>,
+    /// Walkers whose request each variant has, the longest there first.
+    at: Vec<VecDeque<u32>>,
+}
+
+/// A slot on its way from variant to variant.
+#[derive(Debug, Clone, Copy)]
+struct Walker {
+    random: Mix,
+    /// How many of its round's requests are over; `None` before its first round.
+    place: Option<usize>,
+}
+
+/// Orders of rounds.
+#[derive(Debug)]
+struct Order {
+    random: ChaCha8Rng,
+    last: Vec<u16>,
+    drawn: u64,
+}
+
+impl Order {
+    fn new(variants: usize, substream: u64) -> Self {
+        let mut random = ChaCha8Rng::seed_from_u64(substream);
+        random.set_stream(STREAM);
+        Self { random, last: (0..variants as u16).collect(), drawn: 0 }
+    }
+
+    /// The order of the next round.
+    fn draw(&mut self) -> &[u16] {
+        match self.drawn % 2 {
+            0 => self.last.shuffle(&mut self.random),
+            _ => self.last.reverse(),
+        }
+        self.drawn += 1;
+        &self.last
+    }
+}
+
+impl Interleave {
+    /// A window over `variants` variants, in which nothing is outstanding, from `start` on. Counts and times of `load`
+    /// are of rounds of requests (of sessions, in partly open load); arrivals and orders are drawn from `substream`.
+    /// `slots` are those of one variant.
+    pub fn new(load: &Load, (variants, slots): (usize, u32), substream: u64, start: Timestamp) -> Self {
+        let issue = match load {
+            Load::Closed(stop) => {
+                Issue::Closed(Closed::new((*stop, Think::None), variants, slots, substream))
+            }
+            Load::Thinking { stop, think } => {
+                Issue::Closed(Closed::new((*stop, *think), variants, slots, substream))
+            }
+            Load::Open { flow, end, .. } | Load::PartlyOpen { flow, end, .. } => {
+                let gap = Nanoseconds::from_secs_f64(1.0 / (flow.mean().max(1e-9) * variants as f64));
+                let schedule = Schedule::new(flow, substream, flow.origin.unwrap_or(start));
+                Issue::Open(Box::new(Open { schedule, next: None, last_begun: start, gap, end: *end }))
+            }
+        };
+        let nominal = match load {
+            Load::Open { end: OpenEnd::BusyCycles(nominal), .. }
+            | Load::PartlyOpen { end: OpenEnd::BusyCycles(nominal), .. } => *nominal,
+            _ => Nanoseconds::ZERO,
+        };
+        let room = TO_COME.max(slots as usize) * variants;
+        let mut made = Self {
+            start,
+            windows: (0..variants).map(|_| Window::fed(load, nominal, start)).collect(),
+            order: Order::new(variants, substream),
+            to_come: BinaryHeap::with_capacity(room),
+            sequence: 0,
+            issue,
+            rounds: 0,
+        };
+        made.draw();
+        for slot in 0..slots {
+            made.set_out(slot as usize, start, start);
+        }
+        made.advance(start);
+        made
+    }
+
+    /// Each variant's own window: what it takes requests from.
+    pub fn window(&mut self, variant: usize) -> &mut Window {
+        &mut self.windows[variant]
+    }
+
+    /// Rounds of requests begun.
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// Begins the rounds that are due by `now`, and gives every variant the requests that are.
+    pub fn advance(&mut self, now: Timestamp) {
+        self.begin_arrived(now);
+        while let Some(Reverse(coming)) = self.to_come.peek().copied().filter(|next| next.0.due <= now) {
+            self.to_come.pop();
+            self.windows[usize::from(coming.variant)].offer(coming.due, coming.operation);
+        }
+    }
+
+    /// Begins the rounds of open load that have arrived by `now`.
+    fn begin_arrived(&mut self, now: Timestamp) {
+        loop {
+            let Issue::Open(open) = &mut self.issue else { return };
+            let Some(arrived) = open.next.filter(|next| *next <= now) else { return };
+            open.last_begun = arrived;
+            let (gap, operation) = (open.gap, open.schedule.operation());
+            self.rounds += 1;
+            for (place, &variant) in (0..).zip(self.order.draw()) {
+                let coming =
+                    Coming { due: arrived + gap * place, sequence: self.sequence, variant, operation };
+                self.sequence += 1;
+                self.to_come.push(Reverse(coming));
+            }
+            self.draw();
+        }
+    }
+
+    /// Draws the next arrival of open load, where another round may begin.
+    fn draw(&mut self) {
+        let Issue::Open(open) = &mut self.issue else { return };
+        let since = |time: Timestamp| time.since(self.start);
+        let goes_on =
+            !matches!(open.end, OpenEnd::Drain { stop: Stop::Count(count), .. } if self.rounds >= count);
+        open.next = if goes_on { open.schedule.next_arrival() } else { None };
+        open.next = open.next.filter(|next| match open.end {
+            OpenEnd::BusyCycles(nominal) => since(*next) < nominal * 2,
+            OpenEnd::Drain { stop: Stop::Time(time), .. } => since(*next) < time,
+            OpenEnd::Drain { stop: Stop::Count(_), .. } => true,
+        });
+    }
+
+    /// A request of this variant that was taken is over since `done`.
+    pub fn completed(&mut self, variant: usize, done: Timestamp) {
+        self.windows[variant].completed();
+        let Issue::Closed(closed) = &mut self.issue else { return };
+        // Which of the slots there it was of does not matter: they differ only in where they go next.
+        let Some(walker) = closed.at[variant].pop_front() else { return };
+        let walker = walker as usize;
+        let there = &mut closed.walkers[walker];
+        let due = done + draw(closed.think, &mut there.random);
+        let place = there.place.map_or(0, |place| place + 1);
+        there.place = Some(place);
+        if place < self.windows.len() {
+            self.walk((walker, place), due);
+        } else {
+            self.set_out(walker, done, due);
+        }
+    }
+
+    /// Lets a slot of closed load begin a round, if another begins `now`; its first request is due at `due`. In the
+    /// beginning of the window, where a slot thinks, it is somewhere in the middle of it.
+    fn set_out(&mut self, walker: usize, now: Timestamp, due: Timestamp) {
+        let Issue::Closed(closed) = &mut self.issue else { return };
+        let another = match closed.stop {
+            Stop::Count(count) => self.rounds < count,
+            Stop::Time(time) => now.since(self.start) < time,
+        };
+        if !another {
+            return;
+        }
+        let setting_out = &mut closed.walkers[walker];
+        let due = match setting_out.place {
+            None => due + residual(closed.think, &mut setting_out.random),
+            Some(_) => due,
+        };
+        setting_out.place = Some(0);
+        self.rounds += 1;
+        let variants = self.windows.len();
+        closed.orders[walker * variants..][..variants].copy_from_slice(self.order.draw());
+        self.walk((walker, 0), due);
+    }
+
+    /// Sends a slot to the variant at a place of its round.
+    fn walk(&mut self, (walker, place): (usize, usize), due: Timestamp) {
+        let Issue::Closed(closed) = &mut self.issue else { return };
+        let variant = closed.orders[walker * self.windows.len() + place];
+        closed.at[usize::from(variant)].push_back(walker as u32);
+        self.to_come.push(Reverse(Coming { due, sequence: self.sequence, variant, operation: None }));
+        self.sequence += 1;
+    }
+
+    /// How the window ended, if it has by `now`.
+    pub fn end(&mut self, now: Timestamp) -> Option<WindowEnd> {
+        self.advance(now);
+        let elapsed = now.since(self.start);
+        let empty = self.to_come.is_empty() && self.windows.iter().all(Window::is_empty);
+        let Issue::Open(open) = &self.issue else { return empty.then_some(WindowEnd::Complete) };
+        let (over, deadline) = match open.end {
+            OpenEnd::BusyCycles(nominal) => (elapsed >= nominal, self.start + cap(nominal)),
+            OpenEnd::Drain { stop, limit } => {
+                let over = open.next.is_none()
+                    && match stop {
+                        Stop::Count(_) => true,
+                        Stop::Time(time) => elapsed >= time,
+                    };
+                (over, self.drained_by(open, stop, limit))
+            }
+        };
+        match over && empty {
+            true => Some(WindowEnd::Complete),
+            false => (now >= deadline).then_some(WindowEnd::Saturated),
+        }
+    }
+
+    /// When the rest of a schedule that stops is given up.
+    fn drained_by(&self, open: &Open, stop: Stop, limit: Nanoseconds) -> Timestamp {
+        let Open { next: None, last_begun, gap, .. } = open else { return Timestamp::from_nanos(u64::MAX) };
+        let last = *last_begun + *gap * self.windows.len() as u64;
+        let stopped = match stop {
+            Stop::Time(time) => last.max(self.start + time),
+            Stop::Count(_) => last,
+        };
+        stopped + limit
+    }
+
+    /// Gives up: what is due and waiting, and what is to come of rounds that have begun, will not be sent.
+    pub fn abort(&mut self, now: Timestamp) {
+        while let Some(Reverse(coming)) = self.to_come.pop() {
+            self.windows[usize::from(coming.variant)].offer(coming.due, coming.operation);
+        }
+        if let Issue::Open(open) = &mut self.issue {
+            open.next = None;
+        }
+        self.windows.iter_mut().for_each(|window| window.abort(now));
+    }
+
+    /// Whether more requests may yet be taken, of any variant.
+    pub fn issuing(&self, now: Timestamp) -> bool {
+        let more = match &self.issue {
+            Issue::Open(open) => open.next.is_some(),
+            // A slot that is at a variant goes on from there.
+            Issue::Closed(closed) => closed.at.iter().any(|there| !there.is_empty()),
+        };
+        more || !self.to_come.is_empty() || self.windows.iter().any(|window| window.issuing(now))
+    }
+
+    /// When to call [`advance`](Self::advance) and [`end`](Self::end) again if nothing else happens before; `None` where
+    /// only a reply can change anything. What a variant's own window waits for, that window says.
+    pub fn wake(&self, now: Timestamp) -> Option<Timestamp> {
+        let later = |moment: Timestamp| (moment > now).then_some(moment);
+        let coming = self.to_come.peek().map(|Reverse(coming)| coming.due);
+        let Issue::Open(open) = &self.issue else { return coming };
+        let ends = match open.end {
+            OpenEnd::BusyCycles(nominal) => [later(self.start + nominal), later(self.start + cap(nominal))],
+            OpenEnd::Drain { stop, limit } => {
+                let stops = match stop {
+                    Stop::Time(time) => later(self.start + time),
+                    Stop::Count(_) => None,
+                };
+                [stops, later(self.drained_by(open, stop, limit))]
+            }
+        };
+        [coming, open.next, ends[0], ends[1]].into_iter().flatten().min()
+    }
+}
+
+impl Closed {
+    fn new((stop, think): (Stop, Think), variants: usize, slots: u32, substream: u64) -> Self {
+        let walker = |at: u32| Walker { random: Mix::new(substream, u64::from(at)), place: None };
+        Self {
+            stop,
+            think,
+            walkers: (0..slots).map(walker).collect(),
+            orders: vec![0; slots as usize * variants],
+            at: (0..variants).map(|_| VecDeque::with_capacity(slots as usize)).collect(),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! How variants are put side by side: what an experiment asks for, and what was done.
+//!
+//! Words only; who decides is `judge::steer`, who carries it out the conductor.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What an experiment asks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PairingChoice {
+    /// Windows where they hold enough requests, else requests where variants are almost idle, else one after another.
+    #[default]
+    Auto,
+    /// [`Pairing::Windows`] or nothing.
+    Windows,
+    /// [`Pairing::Requests`].
+    Requests,
+    /// [`Pairing::Sequential`].
+    Sequential,
+}
+
+impl PairingChoice {
+    /// Every choice.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Windows, Self::Requests, Self::Sequential];
+
+    /// Its name in TOML.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Windows => "windows",
+            Self::Requests => "requests",
+            Self::Sequential => "sequential",
+        }
+    }
+
+    /// The choice of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|choice| choice.name() == name)
+    }
+}
+
+/// How the variants of a block were put side by side at one point.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Pairing {
+    /// Short windows in turn, the others frozen: paired by round.
+    #[default]
+    Windows,
+    /// All of them in the same windows, sent to in turn, request by request; nothing frozen.
+    Requests,
+    /// Each its whole share of the time at once, the others frozen: not paired.
+    Sequential,
+}
+
+impl Pairing {
+    /// Its name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Windows => "windows",
+            Self::Requests => "requests",
+            Self::Sequential => "sequential",
+        }
+    }
+
+    /// The pairing in words, for a reader of reports.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Windows => "in windows by turns, paired by round",
+            Self::Requests => "request by request in common windows, nothing frozen",
+            Self::Sequential => "one after another, not paired: drift of the host is not shared",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_files() {
+        for choice in PairingChoice::ALL {
+            assert_eq!(PairingChoice::named(choice.name()), Some(choice));
+            assert_eq!(serde_json::to_value(choice).expect("serialises"), choice.name());
+        }
+        for pairing in [Pairing::Windows, Pairing::Requests, Pairing::Sequential] {
+            assert_eq!(serde_json::to_value(pairing).expect("serialises"), pairing.name());
+        }
+        assert_eq!(PairingChoice::named("duet"), None);
+    }
+}
