@@ -219,6 +219,7 @@ pub fn sample() -> TrialRecord {
         service: ServiceFacts::default(),
         windows: vec![window(WindowKind::WarmUp, 0), window(WindowKind::Measured, 1)],
         tallies: vec![tallies],
+        pairings: Vec::new(),
         memory: Vec::new(),
         steal: 0.0,
         void: None,

@@ -14,7 +14,7 @@ use support::http2::{H2Server, Setup, framing, rendered};
 use support::{Fixed, HELLO, Server, VARIANT, closed, generator, generator_of, send, settings};
 use weighbridge_load::codec::Head;
 use weighbridge_load::dial::SocketDial;
-use weighbridge_load::generator::{Options, WindowSpec};
+use weighbridge_load::generator::{Options, Share, WindowSpec};
 use weighbridge_load::pace::{Flow, Source};
 use weighbridge_load::request::{Framing, Rendered};
 use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
@@ -23,7 +23,7 @@ use weighbridge_load::{Generator, Recording, Settings, Stack, Stamps, memcached,
 use weighbridge_model::experiment::{Arrivals, Profile, SessionLength, Think};
 use weighbridge_model::legs::Leg;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
-use weighbridge_model::record::{ErrorKind, OperationId, Outcome, Tallies};
+use weighbridge_model::record::{ErrorKind, OperationId, Outcome, Tallies, VariantId};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -164,6 +164,47 @@ fn an_open_window_allocates_only_its_schedule_and_figures() {
     let long = allocations(&mut generator, &spec(5_000), &mut tallies);
     assert_eq!(short, long);
     assert!(long <= 4, "queue, schedule, its random stream, figures: {long}");
+}
+
+/// An interleaved window allocates its plan, its reports and each variant's figures, and nothing for its requests.
+#[test]
+fn an_interleaved_window_allocates_no_more_with_requests_than_without() {
+    let servers = [Server::answering(HELLO), Server::answering(HELLO), Server::answering(HELLO)];
+    let variants = [VariantId(0), VariantId(1), VariantId(2)];
+    let mut dial = SocketDial::default();
+    for (variant, server) in variants.into_iter().zip(&servers) {
+        dial.set(variant, [server.address]);
+    }
+    let mut generator = Generator::new(Box::new(dial), Options::default()).expect("a generator");
+    for variant in variants {
+        generator.attach(variant, settings(4), Framing::Http1, Box::new(Fixed::get()));
+        generator.connect(variant).expect("connects");
+    }
+    let flow = Flow::steady(PerSecond::new(5_000.0).expect("a rate"), Arrivals::Poisson);
+    let end = |count| OpenEnd::Drain { stop: Stop::Count(count), limit: Nanoseconds::from_secs(10) };
+    let think = Think::Constant { time: Nanoseconds::from_micros(50) };
+    let closed = |count| Load::Closed(Stop::Count(count));
+    let thinking = |count| Load::Thinking { stop: Stop::Count(count), think };
+    let open = |count| Load::Open { flow: flow.clone(), queue: 1_000, end: end(count) };
+    let loads: [&dyn Fn(u64) -> Load; 3] = [&closed, &thinking, &open];
+    let mut tallies: [Tallies; 3] = Default::default();
+    for load in loads {
+        let mut count = |rounds: u64| {
+            let spec = WindowSpec { substream: 1, load: load(rounds), recording: Recording::Exact };
+            let share = |(variant, tallies)| Share { variant, tallies, samples: None };
+            let mut shares: Vec<_> = variants.into_iter().zip(&mut tallies).map(share).collect();
+            let before = ALLOCATIONS.get();
+            let reports = generator.run_interleaved(&mut shares, &spec).expect("runs");
+            let after = ALLOCATIONS.get();
+            assert!(reports.iter().all(|report| report.figures.requests == rounds));
+            assert!(reports.iter().all(|report| report.figures.errors.total() == 0));
+            after - before
+        };
+        count(3_000);
+        let (short, long) = (count(100), count(3_000));
+        assert_eq!(short, long);
+        assert!(long <= 40, "plan, reports and figures of three variants: {long}");
+    }
 }
 
 /// A generator over TLS against a server that answers everything with `HELLO`.
