@@ -398,6 +398,51 @@ fn a_real_queue_at_half_load_is_as_the_recursion_says() {
 
 #[test]
 #[ignore = "measures: needs a release build and a quiet machine"]
+fn a_real_queue_at_nine_tenths_load_is_as_the_recursion_says() {
+    story(|| queue_is_as_the_recursion_says(0.9));
+}
+
+/// A probe with a delay beside one without, in open load at a low rate; returns the run and the median of what the probe
+/// says that it spent. The rule finds by itself that variants are to be sent to in turn, request by request.
+fn planted_delay_at(rate: &str, delay: &str, budget: &str) -> Result<(Run, f64), Miss> {
+    let run = Run::of(&format!(
+        "title = 'planted {delay} at {rate}'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n\
+         [load]\nmodel = 'open'\nrate = '{rate}'\n\
+         [plan]\nblocks = {{ min = 4, max = 4 }}\nbudget = '{budget}'\n\
+         [[variant]]\nname = 'null'\ncommand = ['WEIGH', 'probe', 'null']\n\
+         [[variant]]\nname = 'busy'\ncommand = ['WEIGH', 'probe', 'delay', '{delay}', '--record', 'DIR/record']\n",
+    ))?;
+    assert_eq!(run.summary["pairings"][0]["pairing"], "requests");
+    let spent: Vec<u64> = run.probe_records().iter().map(|served| served.spent().as_nanos()).collect();
+    Ok((run, median(spent)))
+}
+
+/// The cost of a planted delay in p50, within its interval and a tolerance (in nanoseconds).
+fn low_rate_gives_valid_costs(rate: &str, delay: &str, budget: &str, tolerance: f64) -> Told {
+    let (run, spent) = planted_delay_at(rate, delay, budget)?;
+    let validity = run.summary["validity"].as_str().unwrap().to_owned();
+    precision!(validity == "valid", "{validity}: {}", run.summary["findings"]);
+    let ([point, lower, upper], _) = run.cost("response_p50");
+    let said = format!("{point} [{lower}, {upper}] against {spent} ns spent");
+    truth!(lower - tolerance <= spent && spent <= upper + tolerance, "{said}");
+    precision!((point - spent).abs() < 2.0 * tolerance, "{said}");
+    Ok(())
+}
+
+#[test]
+#[ignore = "measures: needs a release build and a quiet machine"]
+fn two_milliseconds_at_10_a_second_are_found_request_by_request() {
+    story(|| low_rate_gives_valid_costs("10/s", "2ms", "36 s", 40_000.0));
+}
+
+#[test]
+#[ignore = "measures: needs a release build and a quiet machine"]
+fn two_hundred_microseconds_at_100_a_second_are_found_request_by_request() {
+    story(|| low_rate_gives_valid_costs("100/s", "200us", "30 s", 10_000.0));
+}
+
+#[test]
+#[ignore = "measures: needs a release build and a quiet machine"]
 fn a_real_queue_at_four_fifths_load_is_as_the_recursion_says() {
     story(|| queue_is_as_the_recursion_says(0.8));
 }

@@ -347,9 +347,9 @@ mod tests {
 
     #[test]
     fn at_a_low_rate_the_busy_share_is_that_of_the_rate() {
-        // In its warm-up it was busy all the time, with 10,000/s: at 100/s it is busy for 1 %, at 15/s of 100/s for 15 %.
+        // In its warm-up it was busy all the time, with 10,000/s: at 100/s it is busy for 1 %, at 20/s of 100/s for 20 %.
         assert_eq!(open(100.0, &[pace(10_000, 1.0); 2]), time(Pairing::Requests, 1_000, 20));
-        assert_eq!(open(15.0, &[pace(100, 1.0); 2]), time(Pairing::Sequential, 1_000, 67));
+        assert_eq!(open(20.0, &[pace(100, 1.0); 2]), time(Pairing::Sequential, 1_000, 50));
         assert_eq!(open(0.25, &[pace(100, 1.0); 2]), time(Pairing::Requests, 4_000, 4_000));
         assert_eq!(open(100.0, &[Pace { busy: None, ..pace(9, 0.0) }; 2]).pairing, Pairing::Sequential);
         // One alone has nobody to be sent to in turn with.
@@ -365,7 +365,7 @@ mod tests {
         let error = asked(PairingChoice::Windows, &slow).expect_err("25 in a second");
         assert_eq!((error.held, error.needed), (25, Nanoseconds::from_secs(8)));
         let text = error.to_string();
-        assert!(text.contains("at least 200") && text.contains("`window` to 8 s"), "{text}");
+        assert!(text.contains("at least 200") && text.contains("`window` to 8.00 s"), "{text}");
         let longer = WindowRule { nominal: Some(error.needed), ..RULE };
         assert_eq!(
             longer.closed(&slow, Wanted::Asked(PairingChoice::Windows)),
