@@ -221,7 +221,6 @@ fn ctrl_c_in_a_window_that_variants_share() {
 fn a_service_that_dies_in_a_shared_window_voids_the_block() {
     told(|| {
         let world = World::new();
-        let hidden = world.path("died");
         let variants = [probe("one", "null"), probe("two", "delay 200us")];
         world.write("experiment.toml", &experiment(&low(""), &[&variants[0], &variants[1]]));
         let mut weigh = world.run(&["--format", "json"]).start();
