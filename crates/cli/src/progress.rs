@@ -47,6 +47,9 @@ impl<'a> Progress<'a> {
                 let (variants, blocks) = (variants.join(", "), span(blocks.0, blocks.1));
                 self.line(&format!("{title}: {variants}{points}, {blocks} blocks, about {budget}"));
             }
+            Event::Divided { blocks, run } => {
+                self.line(&format!("the budget is divided into {blocks} blocks, as run `{run}` advises"));
+            }
             Event::Building { service } => self.status(&format!("building `{service}`")),
             Event::Unavailable { variant, reason } => {
                 self.clear();

@@ -28,6 +28,7 @@ use crate::actor::{Recipe, Stage};
 use crate::block::{Bench, BlockError, BlockResult};
 use crate::client::Client;
 use crate::control::Control;
+use crate::division::Division;
 use crate::hook::{self, CallOff};
 use crate::question::question;
 use crate::room;
@@ -64,6 +65,7 @@ pub(crate) fn measure(
         experiment,
         shapes: &prepared.shapes,
         question: question(experiment, Some(&cores), run),
+        division: prepared.division.clone(),
         void_before: judge::gather::Gathered::new(&done).void.len() as u32,
         times: done.chunk_by(|a, b| a.block == b.block).map(BlockTimes::of).collect(),
         trials: done,
@@ -185,6 +187,8 @@ struct Course<'a> {
     experiment: &'a Experiment,
     shapes: &'a [Shape],
     question: judge::Question,
+    /// Blocks that an earlier run advises.
+    division: Option<Division>,
     trials: Vec<TrialRecord>,
     /// Void blocks of before this process.
     void_before: u32,
@@ -242,7 +246,12 @@ impl Course<'_> {
         }
         let budget =
             if options.measured_budget { Budget::Measured(plan.budget) } else { Budget::Whole(plan.budget) };
-        let rule = BlockRule { blocks: self.question.blocks, until: plan.until, budget };
+        let mut blocks = self.question.blocks;
+        if let Some(Division { blocks: advised, run }) = self.division.clone() {
+            blocks.min = advised;
+            self.say(Event::Divided { blocks: advised, run })?;
+        }
+        let rule = BlockRule { blocks, until: plan.until, budget };
         let outcome = self.blocks(&shop.bench((self.experiment, self.shapes), recipes, options, rule));
         match (outcome, shop.close()) {
             (Ok(()), Err(error)) => self.say(Event::Warning { text: error.to_string() }),

@@ -12,6 +12,7 @@ pub mod compare;
 pub mod control;
 mod course;
 pub mod described;
+mod division;
 mod environment;
 pub mod failures;
 mod hook;

@@ -26,6 +26,7 @@ use crate::block::BlockError;
 use crate::client::ClientError;
 use crate::control::Control;
 use crate::course::{Shop, measure};
+use crate::division::Division;
 use crate::environment;
 use crate::hook::HookError;
 use crate::room;
@@ -234,17 +235,21 @@ pub fn run(
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<Finished, RunError> {
     check(&experiment, options)?;
-    let prepared = prepare(experiment, options, sink)?;
+    let mut prepared = prepare(experiment, options, sink)?;
     let started = utc_now();
-    let mut writer = RunWriter::create(&options.out, &prepared.experiment.title, started)?;
-    writer.write_experiment(&environment::redacted(&prepared.experiment).to_toml())?;
+    let text = environment::redacted(&prepared.experiment).to_toml();
     let facts = environment::environment(
         &prepared.experiment,
         &prepared.recipes,
         options.experiment_folder.as_deref(),
     );
+    prepared.division = Division::of(&options.out, &text, &facts, &prepared.experiment.plan);
+    let mut plan = plan_value(&prepared.experiment, options);
+    plan["division"] = json!(prepared.division);
+    let mut writer = RunWriter::create(&options.out, &prepared.experiment.title, started)?;
+    writer.write_experiment(&text)?;
     writer.write_environment(&facts)?;
-    writer.write_plan(&plan_value(&prepared.experiment, options))?;
+    writer.write_plan(&plan)?;
     measure(prepared, options, (&mut writer, started, facts), Vec::new(), sink)
 }
 
@@ -269,7 +274,8 @@ pub fn resume(
     let plan = writer.folder().plan()?;
     let options = resumed_options(&plan, options);
     let names: Vec<_> = experiment.variants.iter().map(|variant| variant.name.clone()).collect();
-    let prepared = prepare(experiment, &options, sink)?;
+    let mut prepared = prepare(experiment, &options, sink)?;
+    prepared.division = serde_json::from_value(plan["division"].clone()).unwrap_or_default();
     if prepared.experiment.variants.len() != names.len() {
         return Err(refused("a variant is not available any more".to_owned()));
     }
@@ -340,6 +346,8 @@ pub(crate) struct Prepared {
     pub shapes: Vec<Shape>,
     pub recipes: Vec<Recipe>,
     pub unavailable: Vec<(String, String)>,
+    /// Blocks that an earlier run advises, instead of the plan's fewest.
+    pub division: Option<Division>,
 }
 
 /// Looks services up, builds them, and leaves out what cannot run here.
@@ -390,7 +398,7 @@ fn prepare(
         return Err(RunError::NothingLeft(reasons.join("; ")));
     }
     experiment.variants = kept;
-    Ok(Prepared { experiment, shapes, recipes, unavailable })
+    Ok(Prepared { experiment, shapes, recipes, unavailable, division: None })
 }
 
 /// The variant with its URL's host and port replaced where `--connect-to` says so; the path stays.

@@ -49,6 +49,13 @@ pub enum Event {
         #[serde(rename = "budget_ns")]
         budget: Nanoseconds,
     },
+    /// The budget is divided into so many blocks, not the plan's fewest.
+    Divided {
+        /// Blocks.
+        blocks: u32,
+        /// The earlier run of the same experiment that advises it.
+        run: String,
+    },
     /// A service is being built.
     Building {
         /// The service.
