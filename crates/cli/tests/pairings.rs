@@ -109,7 +109,10 @@ fn long_requests_of_closed_load_are_sent_in_turn_where_services_are_idle() {
         let costs = summary["costs"].as_array().expect("costs");
         let throughput = costs.iter().find(|cost| cost["quantity"] == "throughput").expect("a row");
         assert_eq!(throughput["verdict"], "withheld");
-        assert!(throughput["reason"].as_str().is_some_and(|reason| reason.contains("sequential")), "{throughput}");
+        assert!(
+            throughput["reason"].as_str().is_some_and(|reason| reason.contains("sequential")),
+            "{throughput}"
+        );
     });
 }
 
@@ -153,7 +156,10 @@ fn variants_that_are_busy_all_the_time_disturb_each_other_and_that_is_said() {
         let findings = summary["findings"].as_array().expect("findings");
         let found = findings.iter().find(|finding| finding["name"] == "variants disturb each other");
         let found = found.unwrap_or_else(|| panic!("{findings:?}"));
-        assert_eq!((found["severity"].as_str(), found["evidence"].as_str().is_some_and(|text| text.contains("%"))), (Some("warning"), true));
+        assert_eq!(
+            (found["severity"].as_str(), found["evidence"].as_str().is_some_and(|text| text.contains("%"))),
+            (Some("warning"), true)
+        );
     });
 }
 
@@ -188,7 +194,8 @@ fn pairings_that_there_are_not_are_refused_before_anything_is_done() {
 #[test]
 fn the_plan_says_how_variants_are_put_side_by_side() {
     let world = World::idle();
-    for (pairing, words) in [("auto", "pairing  auto: windows where"), ("sequential", "one after another: ")] {
+    for (pairing, words) in [("auto", "pairing  auto: windows where"), ("sequential", "one after another: ")]
+    {
         let variants = [probe("one", "null"), probe("two", "null")];
         let text = experiment(&low(&format!("pairing = \"{pairing}\"")), &[&variants[0], &variants[1]]);
         world.write("experiment.toml", &text);

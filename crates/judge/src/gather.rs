@@ -229,11 +229,11 @@ impl<'a> Cell<'a> {
     /// The windows' times, summed: first sent to last done of each; of windows that several variants share, the whole
     /// window, since few requests of one variant lie far from both its ends.
     pub fn time(&self) -> Nanoseconds {
-        let time = |w: &&WindowRecord| match self.pairing {
+        let time = |w: &WindowRecord| match self.pairing {
             Pairing::Requests => w.figures.health.wall,
             Pairing::Windows | Pairing::Sequential => w.figures.ended.since(w.figures.started),
         };
-        self.windows.iter().map(|window| time(&window)).sum()
+        self.windows.iter().map(|window| time(window)).sum()
     }
 
     /// CPU time of the variant's own processes per request answered; `None` where it was not accounted.

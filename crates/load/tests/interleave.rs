@@ -190,7 +190,11 @@ fn a_window_of_busy_cycles_ends_when_nothing_is_outstanding_or_to_come() {
         let (sent, end, over) = simulate(&load, (2, 16), substream, |_| millis(4));
         assert_eq!(end, WindowEnd::Complete);
         let last = sent.last().map_or(START, |sent| sent.at + millis(4));
-        assert_eq!(over, last.max(START + millis(1_000)), "at the first empty moment from the nominal length on");
+        assert_eq!(
+            over,
+            last.max(START + millis(1_000)),
+            "at the first empty moment from the nominal length on"
+        );
     }
     // Requests of 70 ms, one every 50 ms, overlap for ever: the schedule stops after as long again.
     let load = open(10.0, Arrivals::Constant, nominal);
@@ -302,7 +306,8 @@ fn every_variant_is_recorded_apart_and_asked_the_same() {
 fn a_part_of_the_variants_can_share_a_window_and_the_others_are_left_alone() {
     let servers = [Server::answering(HELLO), Server::answering(HELLO), Server::answering(HELLO)];
     let mut generator = generator(&servers, settings(1), Options::default());
-    let mut ask = |variants: &[VariantId]| interleaved(&mut generator, variants, Load::Closed(Stop::Count(5))).0;
+    let mut ask =
+        |variants: &[VariantId]| interleaved(&mut generator, variants, Load::Closed(Stop::Count(5))).0;
     let two = ask(&[VariantId(2), VariantId(0)]).expect("runs");
     assert_eq!(two.iter().map(|report| report.figures.requests).collect::<Vec<_>>(), [5, 5]);
     let missing = ask(&[VariantId(0), VariantId(7)]);
