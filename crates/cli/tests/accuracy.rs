@@ -368,7 +368,8 @@ fn queue_is_as_the_recursion_says(utilisation: f64, mean: u32) -> Told {
     null.stop(GRACE);
     let record = bench.logs.path().join("record");
     let folder = record.display().to_string();
-    let probe = bench.start("queue", &["probe", "delay", &format!("exponential:mean={mean}ms"), "--record", &folder]);
+    let probe =
+        bench.start("queue", &["probe", "delay", &format!("exponential:mean={mean}ms"), "--record", &folder]);
     let windows = open_windows(probe.port(), utilisation * 1_000.0 / f64::from(mean), 150);
     probe.stop(GRACE);
     let served = read_record(&record);

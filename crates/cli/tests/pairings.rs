@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use support::server::{GOOD, Server, read_head};
 use support::{Ended, World, experiment, probe, told};
+use weighbridge_lab::cores::CoreLayout;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{TrialRecord, WindowEnd, WindowKind, WindowRecord};
@@ -145,8 +146,18 @@ fn one_after_another_every_variant_has_its_share_and_is_first_equally_often() {
     });
 }
 
+/// The share of the service's cores that a variant used in its windows, from the record.
+fn busy(trials: &[TrialRecord], variant: usize) -> f64 {
+    let cores = CoreLayout::detect().expect("cores").service().len() as f64;
+    let windows = || trials.iter().filter(|trial| trial.variant.index() == variant).flat_map(measured);
+    let cpu: Nanoseconds = windows().flat_map(|window| &window.cpu).map(|role| role.cpu).sum();
+    let wall: Nanoseconds = windows().map(|window| window.figures.health.wall).sum();
+    cpu.as_secs_f64() / wall.as_secs_f64() / cores
+}
+
+/// On a host that is busy with other things even these may be kept from their cores; then there is nothing to say.
 #[test]
-fn variants_that_are_busy_all_the_time_disturb_each_other_and_that_is_said() {
+fn variants_that_are_busy_disturb_each_other_and_that_is_said() {
     told(|| {
         let world = World::new();
         let plan = "[plan]\nblocks = { min = 4, max = 4 }\nbudget = \"3 s\"\npairing = \"requests\"\n";
@@ -154,12 +165,19 @@ fn variants_that_are_busy_all_the_time_disturb_each_other_and_that_is_said() {
         assert!(trials.iter().all(|trial| trial.pairings == [Pairing::Requests]));
         let summary = ended.json();
         let findings = summary["findings"].as_array().expect("findings");
-        let found = findings.iter().find(|finding| finding["name"] == "variants disturb each other");
-        let found = found.unwrap_or_else(|| panic!("{findings:?}"));
-        assert_eq!(
-            (found["severity"].as_str(), found["evidence"].as_str().is_some_and(|text| text.contains("%"))),
-            (Some("warning"), true)
-        );
+        for (variant, name) in ["one", "two"].into_iter().enumerate() {
+            let said = findings.iter().any(|f| {
+                f["name"] == "variants disturb each other"
+                    && f["subject"] == name
+                    && f["severity"] == "warning"
+            });
+            assert_eq!(
+                said,
+                busy(&trials, variant) >= 0.1,
+                "{name}: {} {findings:?}",
+                busy(&trials, variant)
+            );
+        }
     });
 }
 
