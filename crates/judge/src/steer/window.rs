@@ -5,8 +5,13 @@ use weighbridge_model::quantity::{Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::summary::Quantity;
 
 use crate::thresholds::{
-    ALMOST_IDLE_SHARE, ROUNDS_LEAST, WINDOW_LONGEST, WINDOW_NOMINAL, WINDOW_PERIODS, WINDOW_REQUESTS,
+    ALMOST_IDLE_SHARE, BEYOND_PER_BLOCK, ROUNDS_LEAST, WINDOW_LONGEST, WINDOW_NOMINAL, WINDOW_PERIODS,
+    WINDOW_REQUESTS,
 };
+
+/// Requests that a pooled window holds at least, where the extent allows it: ten windows then give a block half as many again
+/// as its p50 needs.
+const POOLED_LEAST: u64 = 3 * BEYOND_PER_BLOCK / ROUNDS_LEAST as u64;
 
 /// What decides a window's extent, besides the pace of the variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,7 +174,10 @@ impl WindowRule {
         };
         let held = requests as f64 / fastest >= self.periods().as_secs_f64() * 0.99;
         let periods = if held { Periods::Whole } else { Periods::Cut };
-        let least = if pairing == Pairing::Windows { requests } else { each };
+        let least = match pairing {
+            Pairing::Windows => requests,
+            Pairing::Requests | Pairing::Sequential => each.max(POOLED_LEAST).min(requests),
+        };
         let [extent, least] = [requests, least].map(Extent::Requests);
         Ok(Arrangement { pairing, extent, least, periods })
     }
@@ -193,7 +201,10 @@ impl WindowRule {
         let pairing = wanted.decide(length <= longest, idle).ok_or_else(few)?;
         let times = match pairing {
             Pairing::Windows => [length, length],
-            Pairing::Requests | Pairing::Sequential => [longest.max(gap), self.nominal().max(gap)],
+            Pairing::Requests | Pairing::Sequential => {
+                let extent = longest.max(gap);
+                [extent, self.nominal().max(gap * POOLED_LEAST).min(extent)]
+            }
         };
         let [extent, least] = times.map(Extent::Time);
         Ok(Arrangement { pairing, extent, least, periods: Periods::Whole })
@@ -270,7 +281,7 @@ mod tests {
     }
 
     fn requests(pairing: Pairing, requests: u64) -> Arrangement {
-        let [extent, least] = [requests, 1].map(Extent::Requests);
+        let [extent, least] = [requests, 6].map(Extent::Requests);
         Arrangement { pairing, extent, least, periods: Periods::Whole }
     }
 
@@ -348,8 +359,8 @@ mod tests {
     #[test]
     fn at_a_low_rate_the_busy_share_is_that_of_the_rate() {
         // In its warm-up it was busy all the time, with 10,000/s: at 100/s it is busy for 1 %, at 20/s of 100/s for 20 %.
-        assert_eq!(open(100.0, &[pace(10_000, 1.0); 2]), time(Pairing::Requests, 1_000, 20));
-        assert_eq!(open(20.0, &[pace(100, 1.0); 2]), time(Pairing::Sequential, 1_000, 50));
+        assert_eq!(open(100.0, &[pace(10_000, 1.0); 2]), time(Pairing::Requests, 1_000, 60));
+        assert_eq!(open(20.0, &[pace(100, 1.0); 2]), time(Pairing::Sequential, 1_000, 300));
         assert_eq!(open(0.25, &[pace(100, 1.0); 2]), time(Pairing::Requests, 4_000, 4_000));
         assert_eq!(open(100.0, &[Pace { busy: None, ..pace(9, 0.0) }; 2]).pairing, Pairing::Sequential);
         // One alone has nobody to be sent to in turn with.
@@ -406,7 +417,7 @@ mod tests {
         );
         let stretch = requests(Pairing::Sequential, 100);
         assert_eq!(stretch.within(seconds(2), &paces).extent, Extent::Requests(10));
-        assert_eq!(stretch.within(Nanoseconds::ZERO, &paces).extent, Extent::Requests(1));
+        assert_eq!(stretch.within(Nanoseconds::ZERO, &paces).extent, Extent::Requests(6));
         let paired = windows(200, Periods::Whole);
         assert_eq!(paired.within(Nanoseconds::ZERO, &paces), paired);
     }
