@@ -1,0 +1,1 @@
+"""What window length, estimator, order, freezing, rounds and blocks buy, measured on real services; see ../trust/README.md."""
