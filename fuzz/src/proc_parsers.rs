@@ -8,6 +8,7 @@ use weighbridge_lab::cgroup::Hierarchy;
 use weighbridge_lab::cores::{core_list, parse_core_list};
 use weighbridge_lab::cputime::{CoreTimes, CpuTimes};
 use weighbridge_lab::procfs::ProcessStat;
+use weighbridge_lab::{quota, runtime};
 use weighbridge_model::quantity::Nanoseconds;
 
 /// Longest text that is tried: a list of ranges may stand for many cores.
@@ -54,6 +55,25 @@ pub fn check(data: &[u8]) {
         let below = found.base().strip_prefix(found.mount()).expect("it starts with it");
         assert!(!below.components().any(|part| part == Component::ParentDir), "{found:?}");
     }
+    for place in quota::Place::locate(mounts, own) {
+        assert!(place.group.starts_with(&place.mount), "{place:?}");
+        let below = place.group.strip_prefix(&place.mount).expect("it starts with it");
+        assert!(!below.components().any(|part| part == Component::ParentDir), "{place:?}");
+    }
+    if let Some(found) = quota::parse_max(text) {
+        let micros = |time: Nanoseconds| time.as_nanos() / 1_000;
+        let written = format!("{} {}", micros(found.time), micros(found.period));
+        assert_eq!(quota::parse_max(&written), Some(found), "{written}");
+    }
+    if let Some(found) = quota::parse_throttling(text) {
+        let nanos = found.time.as_nanos();
+        let (periods, throttled) = (found.periods, found.throttled);
+        let written = format!("nr_periods {periods}\nnr_throttled {throttled}\nthrottled_time {nanos}\n");
+        assert_eq!(quota::parse_throttling(&written), Some(found), "{written}");
+    }
+    let said = runtime::parse(text);
+    let words: Vec<String> = said.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    assert_eq!(runtime::parse(&words.join(" ")), said, "{words:?}");
 }
 
 fn fields(times: &CoreTimes) -> String {

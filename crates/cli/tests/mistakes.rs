@@ -230,3 +230,20 @@ fn wrong_keys_are_refused_with_file_line_and_key() {
     }
     assert!(world.run_folders().is_empty(), "nothing was begun");
 }
+
+#[test]
+fn limits_that_are_none_are_refused() {
+    let world = World::idle();
+    for (cpu, words) in [
+        ("\"0\"", &["experiment.toml:", "`variant.cpu`", "from 0.01 to 1000"][..]),
+        ("-1", &["experiment.toml:", "`variant.cpu`", "`-1`"][..]),
+        ("900", &["variant `a`", "`cpu = \"900\"` is more than", "that services may use"][..]),
+    ] {
+        world.write(
+            "experiment.toml",
+            &experiment("", &[&format!("name = \"a\"\ncommand = \"true\"\ncpu = {cpu}")]),
+        );
+        refused(&world.run(&[]).end(), words);
+    }
+    assert!(world.run_folders().is_empty(), "nothing was begun");
+}

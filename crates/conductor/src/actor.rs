@@ -7,15 +7,16 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use weighbridge_lab::catalog::Catalog;
 use weighbridge_lab::clock::monotonic_now;
-use weighbridge_lab::cores::CoreLayout;
+use weighbridge_lab::cores::{CoreId, CoreLayout};
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
 use weighbridge_lab::logs::{excerpt, last_lines};
 use weighbridge_lab::process::{GRACE, Running};
+use weighbridge_lab::runtime;
 use weighbridge_lab::service::Service;
 use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
-use weighbridge_model::experiment::{Readiness, Target, Url, Variant, WorkloadSpec};
+use weighbridge_model::experiment::{CpuLimit, Readiness, Target, Url, Variant, WorkloadSpec};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{ServiceFacts, VariantId};
+use weighbridge_model::record::{QuotaFacts, QuotaOrigin, RuntimeFacts, ServiceFacts, VariantId};
 use weighbridge_workload::Address;
 
 use crate::hook::LINES;
@@ -168,10 +169,14 @@ pub(crate) struct Actor {
     pub addresses: Vec<Endpoint>,
     pub facts: ServiceFacts,
     pub secured: Secured,
+    /// The longest time constant of its behaviour: what its service declares, or the period of a quota of CPU time.
+    pub period: Option<Nanoseconds>,
     running: Option<Running>,
     may_freeze: bool,
     /// Where its output goes, stderr first.
     logs: Vec<PathBuf>,
+    /// Where a service writes what its run-time saw.
+    runtime: PathBuf,
 }
 
 /// What every start needs.
@@ -183,6 +188,13 @@ pub(crate) struct Stage<'a> {
 }
 
 impl Stage<'_> {
+    /// Whether a quota can hold a variant up. One of somebody else's may hold the generator too, so that only one that
+    /// leaves every core free does nothing.
+    fn binds(&self, facts: &QuotaFacts) -> bool {
+        let cores = self.cores.service().len() + 1;
+        facts.origin == QuotaOrigin::Experiment || facts.quota.cores().get() < cores as f64
+    }
+
     /// Starts a variant and waits until it is ready.
     pub fn start(
         &self,
@@ -193,6 +205,9 @@ impl Stage<'_> {
         workload: &WorkloadSpec,
     ) -> Result<Actor, ActorError> {
         let logs = ["err", "out"].map(|stream| self.logs.join(format!("{block:03}-{}-{stream}.log", id.0)));
+        let said = self.logs.join(format!("{block:03}-{}-runtime.txt", id.0));
+        // A service runs in its own folder. A path that cannot be made absolute is one that nothing is said at.
+        let said = std::path::absolute(&said).unwrap_or(said);
         let secured = secured(variant)?;
         let (mut launch, may_freeze) = match recipe {
             Recipe::Url { address, addresses } => {
@@ -207,12 +222,18 @@ impl Stage<'_> {
         launch.name.clone_from(&variant.name);
         launch.cores = Some(self.cores.service().to_vec());
         launch.environment.extend(secured.environment());
+        if matches!(recipe, Recipe::Service { .. }) {
+            launch.environment.push((runtime::VARIABLE.to_owned(), said.display().to_string()));
+        }
         launch.environment.extend(environment(variant)?);
-        let running = self
+        let mut running = self
             .lab
-            .launch(&launch)
+            .launch_within(&launch, variant.cpu.map(CpuLimit::quota))
             .map_err(|source| ActorError::Launch { variant: variant.name.clone(), source })?;
         let (version, hash) = recipe.identity();
+        let quota = running.quota();
+        let found = quota.filter(|facts| self.binds(facts)).map(|facts| facts.quota.period);
+        let periods = [recipe.period(), variant.cpu.map(|_| CpuLimit::PERIOD), found];
         Ok(Actor {
             variant: id,
             name: variant.name.clone(),
@@ -226,11 +247,15 @@ impl Stage<'_> {
                 version: version.map(str::to_owned),
                 binary_sha256: hash.map(str::to_owned),
                 start: Some(running.ready_after()),
+                quota,
+                runtime: None,
             },
             secured,
+            period: periods.into_iter().flatten().max(),
             running: Some(running),
             may_freeze: may_freeze && self.freeze,
             logs: logs.to_vec(),
+            runtime: said,
         })
     }
 }
@@ -333,9 +358,11 @@ impl Actor {
             addresses,
             facts: ServiceFacts::default(),
             secured,
+            period: None,
             running: None,
             may_freeze: false,
             logs: Vec::new(),
+            runtime: PathBuf::new(),
         }
     }
 
@@ -369,6 +396,18 @@ impl Actor {
     /// Peak of resident memory since the last call of [`Actor::forget_memory_peak`], or since the start.
     pub fn memory_peak(&mut self) -> Option<Bytes> {
         self.running.as_mut().map(Running::memory_peak)
+    }
+
+    /// Notes threads, cores, quota and what the run-time says of itself, where the process is ours and still there.
+    pub fn look_at_processes(&mut self) {
+        let Some(running) = &mut self.running else { return };
+        let cores = running.cores().unwrap_or_default();
+        self.facts.quota = running.quota().or(self.facts.quota);
+        self.facts.runtime = Some(RuntimeFacts {
+            threads: running.threads(),
+            cores: cores.into_iter().map(CoreId::get).collect(),
+            said: runtime::said(&self.runtime),
+        });
     }
 
     /// Starts the measure of peak memory anew.

@@ -5,6 +5,7 @@
 //! happened. It estimates nothing.
 
 mod interleaved;
+mod notes;
 mod pairing;
 mod turn;
 
@@ -22,7 +23,7 @@ use weighbridge_model::experiment::{Experiment, LoadSpec, Point};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::plan::Plan;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
-use weighbridge_model::record::{PointId, RoleMemory, Tallies, TrialRecord, VariantId, Void, WindowKind};
+use weighbridge_model::record::{PointId, Tallies, TrialRecord, VariantId, Void, WindowKind};
 use weighbridge_workload::reflection::ReflectionError;
 use weighbridge_workload::{Workload, WorkloadError};
 
@@ -38,6 +39,8 @@ use turn::Place;
 
 /// Longest warm-up, as a multiple of the asked one.
 const WARM_UP_MOST: u64 = 10;
+/// So many windows fit into the longest warm-up: twice as many as it takes to see that a variant is warm.
+const WARM_UP_WINDOWS: u64 = 40;
 /// The role of the processes under test.
 const SERVICE_ROLE: &str = "service";
 
@@ -343,6 +346,7 @@ impl<'a, 'b> Block<'a, 'b> {
             });
             self.side_by_side(point, &bound, arrangement, measured / points)?;
             self.note_memory(point);
+            self.note_processes();
             for actor in &self.actors {
                 let variant = actor.variant;
                 self.bench.client.call(move |generator| generator.detach(variant));
@@ -419,8 +423,10 @@ impl<'a, 'b> Block<'a, 'b> {
         let point = &self.bench.experiment.points[id.index()];
         let slots = slots(&point.load);
         let least = point.load.warmup.max(WARM_UP_LEAST);
-        let rule =
-            WarmRule { least, most: least * WARM_UP_MOST, nominal: self.window_rule(point).nominal(), slots };
+        let most = least * WARM_UP_MOST;
+        // Windows of two seconds would be over before twenty of them had shown anything.
+        let nominal = self.window_rule(point).nominal().min(most / WARM_UP_WINDOWS);
+        let rule = WarmRule { least, most, nominal, slots };
         for (index, bound) in bound.iter_mut().enumerate() {
             self.actors[index].thaw()?;
             let cpu = self.actors[index].cpu();
@@ -460,7 +466,7 @@ impl<'a, 'b> Block<'a, 'b> {
     fn window_rule(&self, point: &Point) -> WindowRule {
         WindowRule {
             nominal: self.bench.experiment.plan.window,
-            period: self.bench.recipes.iter().filter_map(Recipe::period).max(),
+            period: self.period(),
             slots: slots(&point.load),
             headline: self.bench.experiment.plan.headline,
         }
@@ -476,14 +482,6 @@ impl<'a, 'b> Block<'a, 'b> {
         match self.clocks.check(ClockReading::take()) {
             Some(_) => Err(Cut::Void(Void::ClockJump)),
             None => Ok(()),
-        }
-    }
-
-    fn note_memory(&mut self, point: PointId) {
-        for (actor, trial) in self.actors.iter_mut().zip(&mut self.trials) {
-            if let Some(peak) = actor.memory_peak() {
-                trial.memory.push(RoleMemory { role: SERVICE_ROLE.to_owned(), point, peak });
-            }
         }
     }
 }

@@ -9,11 +9,12 @@ use weighbridge_lab::catalog::{Catalog, CatalogError};
 use weighbridge_lab::cores::{CoreError, CoreLayout};
 use weighbridge_lab::custody::CustodyError;
 use weighbridge_lab::guardian::GuardianError;
+use weighbridge_lab::quota::Controller;
 use weighbridge_lab::registry::RegistryError;
 use weighbridge_lab::room::RoomError;
 use weighbridge_lab::service::Service;
 use weighbridge_model::event::{Event, TimedEvent};
-use weighbridge_model::experiment::{Experiment, Target, Variant};
+use weighbridge_model::experiment::{CpuLimit, Experiment, Target, Variant};
 use weighbridge_model::plan::Plan;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::TrialRecord;
@@ -126,6 +127,18 @@ pub enum RunError {
         /// The rate.
         rate: f64,
     },
+    /// A limit that is none.
+    #[error(
+        "variant `{variant}`: `cpu = \"{limit}\"` is more than the {cores} of this machine that services may use; give it less, or leave `cpu` out"
+    )]
+    MoreThanAll {
+        /// The variant.
+        variant: String,
+        /// Its limit.
+        limit: CpuLimit,
+        /// Cores of services, in words.
+        cores: String,
+    },
     /// This host has no room for so many connections.
     #[error(transparent)]
     Room(#[from] RoomError),
@@ -198,6 +211,7 @@ pub fn check(experiment: &Experiment, options: &Options) -> Result<(), RunError>
     shape::check_windows(experiment, &shapes)?;
     check_remote(experiment, &shapes, options.allow_remote)?;
     room::check(experiment, options.connect_to.as_ref())?;
+    check_limits(experiment)?;
     let services = |variant: &Variant| match &variant.target {
         Target::Service { name } => Some(name.clone()),
         _ => None,
@@ -377,6 +391,10 @@ fn prepare(
             }
             _ => Ok(None),
         };
+        let found = found.and_then(|service| match variant.cpu {
+            Some(_) => Controller::detect().map(|_| service).map_err(|why| why.to_string()),
+            None => Ok(service),
+        });
         match found {
             Ok(service) => {
                 recipes.push(Recipe::new(&redirected(&variant, options), service)?);
@@ -438,6 +456,23 @@ fn build(
         built.push(service.clone());
     }
     Ok(service)
+}
+
+/// A limit above what services may use would be kept by the cores, and not be what the experiment says.
+fn check_limits(experiment: &Experiment) -> Result<(), RunError> {
+    let mut limited =
+        experiment.variants.iter().filter_map(|variant| Some((variant, variant.cpu?))).peekable();
+    if limited.peek().is_none() {
+        return Ok(());
+    }
+    let cores = CoreLayout::detect()?.service().len();
+    for (variant, limit) in limited {
+        if limit.cores().get() > cores as f64 {
+            let cores = if cores == 1 { "one core".to_owned() } else { format!("{cores} cores") };
+            return Err(RunError::MoreThanAll { variant: variant.name.clone(), limit, cores });
+        }
+    }
+    Ok(())
 }
 
 fn check_remote(experiment: &Experiment, shapes: &[Shape], allowed: bool) -> Result<(), RunError> {

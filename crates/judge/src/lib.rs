@@ -14,6 +14,7 @@ pub mod estimate;
 pub mod gate;
 pub mod gather;
 pub mod legs;
+pub mod limits;
 pub mod messages;
 pub mod question;
 pub mod single;

@@ -23,6 +23,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -31,6 +32,7 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::cgroup::{Cgroup, Hierarchy, Wanted};
 use crate::procfs::{self, Pid};
+use crate::quota::Limited;
 use crate::sys::{self, Signal, Target};
 
 /// A unit that has not come to a stand by then never will: some thread sits in an uninterruptible call.
@@ -99,6 +101,8 @@ pub(crate) struct Unit {
     leader: Pid,
     /// Where there is one it tells the members and freezes them.
     cgroup: Option<Cgroup>,
+    /// What else holds it, where its quota is one of version 1.
+    limit: Option<Limited>,
     /// Members by session, and the id the kernel had given out last when they were listed.
     listed: Option<(Pid, Vec<Pid>)>,
 }
@@ -107,7 +111,12 @@ impl Unit {
     /// The unit that `leader` leads. The leader must not be reaped while the unit is used: its number is then given
     /// to nobody else, so that nobody else can be frozen or killed in its place.
     pub(crate) const fn new(leader: Pid, cgroup: Option<Cgroup>) -> Self {
-        Self { leader, cgroup, listed: None }
+        Self { leader, cgroup, limit: None, listed: None }
+    }
+
+    /// The same unit, limited by a group beside its own.
+    pub(crate) fn limited_by(self, limit: Option<Limited>) -> Self {
+        Self { limit, ..self }
     }
 
     pub(crate) const fn method(&self) -> FreezeMethod {
@@ -200,9 +209,15 @@ impl Unit {
         self.signal_all(Signal::Kill);
     }
 
-    /// Gives the control group away for removal.
-    pub(crate) fn into_cgroup(self) -> Option<Cgroup> {
-        self.cgroup
+    /// Whether the group at `path` is one of its own.
+    pub(crate) fn is_limited_by(&self, path: &Path) -> bool {
+        let own = self.cgroup.as_ref().is_some_and(|group| group.path() == path);
+        own || self.limit.as_ref().is_some_and(|limit| limit.path() == path)
+    }
+
+    /// Gives the control groups away for removal.
+    pub(crate) fn into_groups(self) -> (Option<Cgroup>, Option<Limited>) {
+        (self.cgroup, self.limit)
     }
 }
 

@@ -23,7 +23,8 @@ use crate::sys;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Toolchains that are asked for their version.
-const TOOLCHAINS: [(&str, &[&str]); 2] = [("rust", &["rustc", "--version"]), ("go", &["go", "version"])];
+const TOOLCHAINS: [(&str, &[&str]); 3] =
+    [("rust", &["rustc", "--version"]), ("go", &["go", "version"]), ("java", &["java", "--version"])];
 
 /// Facts about the host, as stored with each run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

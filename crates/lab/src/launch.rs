@@ -7,7 +7,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
+use weighbridge_model::record::CpuQuota;
 
 use crate::cgroup::{self, Cgroup, Hierarchy};
 use crate::cores::{CoreId, core_list};
@@ -26,6 +27,7 @@ use crate::logs::{LineFinder, excerpt, last_lines};
 use crate::ports::{self, Listener};
 use crate::process::{Exit, Running};
 use crate::procfs::{Pid, ProcessIdentity};
+use crate::quota::{Controller, Limited, NoQuota, Version};
 use crate::registry::Registry;
 use crate::sys::{self, Gate, SetupStep};
 
@@ -122,6 +124,14 @@ pub enum LaunchError {
         /// The system's reason.
         source: io::Error,
     },
+    /// Its CPU time cannot be limited.
+    #[error("`{name}`: {source}")]
+    NoQuota {
+        /// The role.
+        name: String,
+        /// Why not.
+        source: NoQuota,
+    },
     /// It could not be taken into custody.
     #[error(transparent)]
     Custody(#[from] CustodyError),
@@ -204,6 +214,19 @@ impl LaunchError {
     }
 }
 
+/// The groups that a role enters.
+struct Groups {
+    own: Option<Cgroup>,
+    limit: Option<Limited>,
+}
+
+impl Groups {
+    fn entries(&self) -> Vec<BorrowedFd<'_>> {
+        let own = self.own.as_ref().map(Cgroup::procs);
+        own.into_iter().chain(self.limit.as_ref().map(Limited::procs)).collect()
+    }
+}
+
 /// Starts the roles of one run.
 #[derive(Debug)]
 pub struct Lab {
@@ -270,6 +293,14 @@ impl Lab {
     /// # Errors
     /// See [`LaunchError`]; nothing of the role is left running then.
     pub fn launch(&self, launch: &Launch) -> Result<Running, LaunchError> {
+        self.launch_within(launch, None)
+    }
+
+    /// The same with at most so much CPU time, from the first instruction of its program on.
+    ///
+    /// # Errors
+    /// Also where [`Controller::detect`] finds no way to limit it.
+    pub fn launch_within(&self, launch: &Launch, quota: Option<CpuQuota>) -> Result<Running, LaunchError> {
         let name = || launch.name.clone();
         let (program, _) =
             launch.command.split_first().ok_or_else(|| LaunchError::NoCommand { name: name() })?;
@@ -278,17 +309,17 @@ impl Lab {
         }
         let port = choose_port(launch)?;
         let mut command = prepare(launch, port)?;
-        let group = self.make_group(launch)?;
+        let groups = self.make_groups(launch, quota)?;
         let started = sys::monotonic();
-        let spawned = self.spawn(launch, program, &mut command, group.as_ref());
+        let spawned = self.spawn(launch, program, &mut command, &groups);
         let (child, identity) = match spawned {
             Ok(spawned) => spawned,
             Err(error) => {
-                self.discard_group(group);
+                self.discard_groups(groups);
                 return Err(error);
             }
         };
-        let unit = Unit::new(identity.pid, group);
+        let unit = Unit::new(identity.pid, groups.own).limited_by(groups.limit);
         let mut running = Running::new(child, identity, unit, started, Arc::clone(&self.custody));
         // An error drops `running`, which kills the role and strikes it out.
         let (port, ready) = await_ready(&mut running, launch, port, (started, &self.called_off))?;
@@ -298,29 +329,77 @@ impl Lab {
 
     fn make_group(&self, launch: &Launch) -> Result<Option<Cgroup>, LaunchError> {
         let Some(hierarchy) = &self.hierarchy else { return Ok(None) };
-        // Groups of an earlier process with the same run name (a resumed run) may still be there.
+        let path = self.free_path(hierarchy.base());
+        self.custody.take(Thing::Cgroup { path: path.clone() })?;
+        Cgroup::create(&path).map(Some).map_err(|source| {
+            // The error to tell is the first; the guardian finds nothing at this path.
+            let _ = self.custody.release(Thing::Cgroup { path: path.clone() });
+            let step = format!("make the control group `{}`", path.display());
+            LaunchError::Setup { name: launch.name.clone(), step, source }
+        })
+    }
+
+    /// A name for a group that nobody has. Groups of an earlier process with the same run name (a resumed run) may
+    /// still be there.
+    fn free_path(&self, base: &Path) -> PathBuf {
         loop {
             let unit = self.units.fetch_add(1, Ordering::Relaxed);
-            let path = hierarchy.base().join(format!("{}-{unit}", self.prefix));
-            if path.exists() {
-                continue;
+            let path = base.join(format!("{}-{unit}", self.prefix));
+            if !path.exists() {
+                return path;
             }
-            self.custody.take(Thing::Cgroup { path: path.clone() })?;
-            return Cgroup::create(&path).map(Some).map_err(|source| {
-                // The error to tell is the first; the guardian finds nothing at this path.
-                let _ = self.custody.release(Thing::Cgroup { path: path.clone() });
-                let step = format!("make the control group `{}`", path.display());
-                LaunchError::Setup { name: launch.name.clone(), step, source }
-            });
         }
     }
 
-    fn discard_group(&self, group: Option<Cgroup>) {
-        let Some(group) = group else { return };
-        let path = group.path().to_owned();
-        // A group that cannot be removed stays in custody, and the guardian tries again.
-        if group.remove(Duration::from_secs(1)).is_ok() {
-            let _ = self.custody.release(Thing::Cgroup { path });
+    /// The role's group, and what limits it.
+    fn make_groups(&self, launch: &Launch, quota: Option<CpuQuota>) -> Result<Groups, LaunchError> {
+        let own = self.make_group(launch)?;
+        let Some(quota) = quota else { return Ok(Groups { own, limit: None }) };
+        match self.limit(launch, own.as_ref(), quota) {
+            Ok(limit) => Ok(Groups { own, limit }),
+            Err(error) => {
+                self.discard_groups(Groups { own, limit: None });
+                Err(error)
+            }
+        }
+    }
+
+    /// Limits the role by its own group, or by one of version 1 beside it, which is returned.
+    fn limit(
+        &self,
+        launch: &Launch,
+        own: Option<&Cgroup>,
+        quota: CpuQuota,
+    ) -> Result<Option<Limited>, LaunchError> {
+        let failed = |step: String| {
+            let name = launch.name.clone();
+            move |source| LaunchError::Setup { name, step, source }
+        };
+        let controller = Controller::detect()
+            .map_err(|source| LaunchError::NoQuota { name: launch.name.clone(), source })?;
+        if let (Version::Second, Some(own)) = (controller.version(), own) {
+            let step = format!("limit the control group `{}`", own.path().display());
+            return controller.write(own.path(), quota).map(|()| None).map_err(failed(step));
+        }
+        let path = self.free_path(controller.base());
+        self.custody.take(Thing::Cgroup { path: path.clone() })?;
+        controller.create(&path, quota).map(Some).map_err(|source| {
+            // As for the role's own group.
+            let _ = self.custody.release(Thing::Cgroup { path: path.clone() });
+            failed(format!("make the control group `{}`", path.display()))(source)
+        })
+    }
+
+    fn discard_groups(&self, groups: Groups) {
+        let Groups { own, limit } = groups;
+        let patience = Duration::from_secs(1);
+        let own = own.map(|group| (group.path().to_owned(), group.remove(patience)));
+        let limit = limit.map(|group| (group.path().to_owned(), group.remove(patience)));
+        for (path, removed) in own.into_iter().chain(limit) {
+            // A group that cannot be removed stays in custody, and the guardian tries again.
+            if removed.is_ok() {
+                let _ = self.custody.release(Thing::Cgroup { path });
+            }
         }
     }
 
@@ -330,7 +409,7 @@ impl Lab {
         launch: &Launch,
         program: &str,
         command: &mut Command,
-        group: Option<&Cgroup>,
+        groups: &Groups,
     ) -> Result<(Child, ProcessIdentity), LaunchError> {
         let setup = |step: String| {
             let name = launch.name.clone();
@@ -341,7 +420,7 @@ impl Lab {
         let gate =
             Gate { wait: gate_read.as_fd(), release: gate_write.as_fd(), report: report_write.as_fd() };
         let cores = launch.cores.as_deref();
-        sys::prepare_child(command, group.map(Cgroup::procs), cores, gate)
+        sys::prepare_child(command, &groups.entries(), cores, gate)
             .map_err(setup(format!("be pinned to cores {}", core_list(cores.unwrap_or_default()))))?;
         std::thread::scope(|scope| {
             // Spawning returns only after exec, so another thread waits for that while this one opens the gate.

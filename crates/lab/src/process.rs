@@ -11,11 +11,14 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::record::{QuotaFacts, QuotaOrigin};
 
 use crate::account::{CpuAccount, CpuReading};
+use crate::cores::CoreId;
 use crate::custody::{Custody, Thing};
 use crate::freeze::{FreezeError, FreezeMethod, Unit};
 use crate::procfs::{self, Pid, ProcessIdentity};
+use crate::quota::{self, Place};
 use crate::sys::{self, Ended, Signal};
 
 /// What the contract of services gives a role to finish its outstanding requests and exit.
@@ -184,6 +187,26 @@ impl Running {
         self.unit.as_ref()?.cgroup()?.cpu_time()
     }
 
+    /// Threads of all its processes.
+    pub fn threads(&mut self) -> u32 {
+        self.members().into_iter().map(|pid| procfs::threads(pid).len() as u32).sum()
+    }
+
+    /// The cores that its first process may run on, ascending; `None` where it has ended.
+    pub fn cores(&self) -> Option<Vec<CoreId>> {
+        sys::affinity(Some(self.identity.pid)).ok()
+    }
+
+    /// The tightest quota of CPU time that any of its processes is under, whoever set it, and what it did so far.
+    pub fn quota(&mut self) -> Option<QuotaFacts> {
+        let places = self.members().into_iter().flat_map(Place::of);
+        let quotas = places.filter_map(|place| place.quota());
+        let (quota, group) = quotas.min_by(|(a, _), (b, _)| a.cores().get().total_cmp(&b.cores().get()))?;
+        let ours = self.unit.as_ref().is_some_and(|unit| unit.is_limited_by(&group));
+        let origin = if ours { QuotaOrigin::Experiment } else { QuotaOrigin::Host };
+        Some(QuotaFacts { quota, origin, throttling: quota::throttling(&group) })
+    }
+
     /// The peaks of resident memory (`VmHWM`) of the processes that run now, summed: pages that they share count once
     /// for each. Processes that ended are not in it.
     pub fn memory_peak(&mut self) -> Bytes {
@@ -266,16 +289,18 @@ impl Running {
     /// guardian tries again.
     fn release(&mut self) {
         let gone = self.has_ended();
-        let Some(group) = self.unit.take().map(Unit::into_cgroup) else { return };
+        let Some((group, limit)) = self.unit.take().map(Unit::into_groups) else { return };
         if gone {
             // It has ended, so this returns at once; failing, it was reaped by someone else.
             let _ = self.child.wait();
             // Writing fails only where guardian or disk are gone, which the next start tells.
             let _ = self.custody.release(Thing::Process(self.identity));
         }
-        if let Some(group) = group {
-            let path = group.path().to_owned();
-            if group.remove(Duration::from_secs(1)).is_ok() {
+        let patience = Duration::from_secs(1);
+        let group = group.map(|group| (group.path().to_owned(), group.remove(patience)));
+        let limit = limit.map(|limit| (limit.path().to_owned(), limit.remove(patience)));
+        for (path, removed) in group.into_iter().chain(limit) {
+            if removed.is_ok() {
                 let _ = self.custody.release(Thing::Cgroup { path });
             }
         }

@@ -249,20 +249,22 @@ pub(crate) fn affinity(thread: Option<Pid>) -> io::Result<Vec<CoreId>> {
     Ok((0..libc::CPU_SETSIZE as u32).filter(allowed).map(CoreId::new).collect())
 }
 
-/// Adds to `command` what its child does before exec: a session of its own, its cgroup, its cores, then the gate.
+/// Adds to `command` what its child does before exec: a session of its own, its cgroups (by their `cgroup.procs`), its
+/// cores, then the gate.
 ///
 /// The descriptors must stay open until `command` has been spawned; an error where a core number is impossible.
 pub(crate) fn prepare_child(
     command: &mut Command,
-    cgroup: Option<BorrowedFd<'_>>,
+    cgroups: &[BorrowedFd<'_>],
     cores: Option<&[CoreId]>,
     gate: Gate<'_>,
 ) -> io::Result<()> {
     let cores = cores.map(core_set).transpose()?;
-    let cgroup = cgroup.map(|fd| fd.as_raw_fd());
+    // Made before the fork; the child only reads it.
+    let cgroups: Vec<RawFd> = cgroups.iter().map(AsRawFd::as_raw_fd).collect();
     let (wait, release, report) = (gate.wait.as_raw_fd(), gate.release.as_raw_fd(), gate.report.as_raw_fd());
     let child = move || {
-        if let Err((step, error)) = set_up(cgroup, cores.as_ref()) {
+        if let Err((step, error)) = set_up(&cgroups, cores.as_ref()) {
             send(report, -(step as i32));
             return Err(error);
         }
@@ -289,11 +291,11 @@ pub(crate) fn prepare_child(
     Ok(())
 }
 
-fn set_up(cgroup: Option<RawFd>, cores: Option<&libc::cpu_set_t>) -> Result<(), (SetupStep, io::Error)> {
+fn set_up(cgroups: &[RawFd], cores: Option<&libc::cpu_set_t>) -> Result<(), (SetupStep, io::Error)> {
     new_session().map_err(|error| (SetupStep::Session, error))?;
-    if let Some(procs) = cgroup {
+    for procs in cgroups {
         // SAFETY: the pointer is valid for one byte; writing `0` to cgroup.procs moves the writer itself.
-        if unsafe { libc::write(procs, c"0".as_ptr().cast(), 1) } != 1 {
+        if unsafe { libc::write(*procs, c"0".as_ptr().cast(), 1) } != 1 {
             return Err((SetupStep::Cgroup, io::Error::last_os_error()));
         }
     }

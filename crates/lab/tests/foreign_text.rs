@@ -8,6 +8,7 @@ use weighbridge_lab::cores::{CoreId, core_list, parse_core_list};
 use weighbridge_lab::cputime::{CpuTimes, machine_busy, steal_share};
 use weighbridge_lab::procfs::{Pid, ProcessStat};
 use weighbridge_lab::service::Service;
+use weighbridge_lab::{quota, runtime};
 use weighbridge_model::quantity::Nanoseconds;
 
 const TICK: Nanoseconds = Nanoseconds::from_millis(10);
@@ -20,6 +21,8 @@ proptest! {
         let _ = parse_core_list(&text);
         let _ = CpuTimes::parse(&text, TICK);
         let _ = Hierarchy::locate(&text, &text);
+        let _ = (quota::Place::locate(&text, &text), quota::parse_max(&text), quota::parse_throttling(&text));
+        let _ = (quota::parse_cfs(&text, &text), runtime::parse(&text));
         let refused = Service::parse(Path::new("/s/go"), &text);
         prop_assert!(refused.is_err());
     }

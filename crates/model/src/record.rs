@@ -2,13 +2,15 @@
 //!
 //! Records hold facts, never estimates. They are serialised by `store` and read by `judge`.
 
+use std::collections::BTreeMap;
+
 use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::legs::{KernelStamps, Legs};
 use crate::pairing::Pairing;
-use crate::quantity::{Bytes, Nanoseconds, Timestamp};
+use crate::quantity::{Bytes, Nanoseconds, Ratio, Timestamp};
 
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
@@ -550,7 +552,70 @@ pub struct RoleMemory {
     pub peak: Bytes,
 }
 
-/// What the service said of itself when it started.
+/// CPU time that a process may have: so much in every period, and it stands still for the rest of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuQuota {
+    /// Time of all its threads together.
+    #[serde(rename = "quota_ns")]
+    pub time: Nanoseconds,
+    /// In every period of this length.
+    #[serde(rename = "period_ns")]
+    pub period: Nanoseconds,
+}
+
+impl CpuQuota {
+    /// Cores' worth.
+    pub fn cores(self) -> Ratio {
+        self.time.share_of(self.period)
+    }
+}
+
+/// How often a process was held up by its quota, since it started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Throttling {
+    /// Periods in which it wanted to run.
+    pub periods: u64,
+    /// Periods among them in which it was held up.
+    pub throttled: u64,
+    /// For how long in all; of several cores each counts.
+    #[serde(rename = "throttled_ns")]
+    pub time: Nanoseconds,
+}
+
+/// Who set a quota.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum QuotaOrigin {
+    /// The experiment, by `cpu`.
+    Experiment,
+    /// Somebody else: the command itself, a container, the session that `weigh` runs in.
+    Host,
+}
+
+/// The tightest quota that a service's processes ran under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QuotaFacts {
+    /// How much.
+    #[serde(flatten)]
+    pub quota: CpuQuota,
+    /// Who set it.
+    pub origin: QuotaOrigin,
+    /// What it did from the service's start to its last window; `None` where the kernel does not tell.
+    pub throttling: Option<Throttling>,
+}
+
+/// What a service's run-time saw of the machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RuntimeFacts {
+    /// Threads of all its processes, after its last window.
+    pub threads: u32,
+    /// The cores that it may run on, ascending.
+    pub cores: Vec<u32>,
+    /// What it says itself, by the contract's `RUNTIME_FACTS`: `cores`, `gc`, `heap_bytes` …
+    pub said: BTreeMap<String, String>,
+}
+
+/// What the service said of itself when it started, and what was seen of its processes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServiceFacts {
     /// Its answer to `--version` or `GET /version`; `None` for a URL or command that has none.
@@ -559,6 +624,12 @@ pub struct ServiceFacts {
     pub binary_sha256: Option<String>,
     /// Time from start to ready.
     pub start: Option<Nanoseconds>,
+    /// The quota of CPU time that it ran under; `None` without one, and for URLs.
+    #[serde(default)]
+    pub quota: Option<QuotaFacts>,
+    /// What its run-time saw; `None` for URLs, and where it had ended before it was looked at.
+    #[serde(default)]
+    pub runtime: Option<RuntimeFacts>,
 }
 
 /// Why a trial, and with it its block, counts for nothing.

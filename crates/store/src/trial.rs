@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{RoleMemory, ServiceFacts, TrialRecord, VariantId, Void};
+use weighbridge_model::record::{
+    QuotaFacts, RoleMemory, RuntimeFacts, ServiceFacts, TrialRecord, VariantId, Void,
+};
 
 use crate::durable::read_file;
 use crate::error::{Problem, ReadError};
@@ -47,6 +49,10 @@ struct WireService {
     version: Option<String>,
     binary_sha256: Option<String>,
     start_ns: Option<u64>,
+    #[serde(default)]
+    quota: Option<QuotaFacts>,
+    #[serde(default)]
+    runtime: Option<RuntimeFacts>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -95,6 +101,8 @@ pub(crate) fn encode(
             version: trial.service.version.clone(),
             binary_sha256: trial.service.binary_sha256.clone(),
             start_ns: trial.service.start.map(Nanoseconds::as_nanos),
+            quota: trial.service.quota,
+            runtime: trial.service.runtime.clone(),
         },
         pairings: trial.pairings.clone(),
         memory: trial.memory.iter().map(WireMemory::from).collect(),
@@ -148,6 +156,8 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
             version: wire.service.version,
             binary_sha256: wire.service.binary_sha256,
             start: wire.service.start_ns.map(Nanoseconds::from_nanos),
+            quota: wire.service.quota,
+            runtime: wire.service.runtime,
         },
         windows,
         tallies,

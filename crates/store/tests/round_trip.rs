@@ -317,10 +317,37 @@ impl std::fmt::Debug for Quiet {
     }
 }
 
+fn any_quota() -> impl Strategy<Value = QuotaFacts> {
+    let throttling = (any::<u64>(), any::<u64>(), time()).prop_map(|(periods, throttled, time)| Throttling {
+        periods,
+        throttled,
+        time,
+    });
+    (time(), time(), any::<bool>(), prop::option::of(throttling)).prop_map(
+        |(quota, period, ours, throttling)| {
+            let origin = if ours { QuotaOrigin::Experiment } else { QuotaOrigin::Host };
+            QuotaFacts { quota: CpuQuota { time: quota, period }, origin, throttling }
+        },
+    )
+}
+
+fn any_runtime() -> impl Strategy<Value = RuntimeFacts> {
+    let said = prop::collection::btree_map(any::<String>(), any::<String>(), 0..3);
+    (any::<u32>(), prop::collection::vec(any::<u32>(), 0..4), said)
+        .prop_map(|(threads, cores, said)| RuntimeFacts { threads, cores, said })
+}
+
 fn any_trial() -> impl Strategy<Value = Quiet> {
+    let texts = (prop::option::of(any::<String>()), prop::option::of(any::<String>()));
     let service =
-        (prop::option::of(any::<String>()), prop::option::of(any::<String>()), prop::option::of(time()))
-            .prop_map(|(version, binary_sha256, start)| ServiceFacts { version, binary_sha256, start });
+        (texts, prop::option::of(time()), prop::option::of(any_quota()), prop::option::of(any_runtime()))
+            .prop_map(|((version, binary_sha256), start, quota, runtime)| ServiceFacts {
+                version,
+                binary_sha256,
+                start,
+                quota,
+                runtime,
+            });
     let memory = prop::collection::vec(
         (any::<String>(), any::<u16>(), any::<u64>()).prop_map(|(role, point, peak)| RoleMemory {
             role,

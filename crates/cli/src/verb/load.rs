@@ -383,6 +383,7 @@ fn experiment(
             tls: tls_spec(&arguments.tls, url)?,
             unix: arguments.unix.clone(),
             env: Vec::new(),
+            cpu: None,
         })
     };
     Ok(Experiment {

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use anyhow::bail;
 use weighbridge_conductor::conditions;
 use weighbridge_conductor::run::{Options, check, plan_value};
-use weighbridge_model::experiment::Experiment;
+use weighbridge_judge::steer::WindowRule;
+use weighbridge_model::experiment::{CpuLimit, Experiment};
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::plan::Plan as Order;
 use weighbridge_report::Format;
@@ -48,7 +49,8 @@ fn describe(experiment: &Experiment) -> String {
     let mut text = format!("{}\n\n", experiment.title);
     for (index, variant) in experiment.variants.iter().enumerate() {
         let role = if index == 0 { " (baseline)" } else { "" };
-        let _ = writeln!(text, "variant  {}{role}, {}", variant.name, variant.protocol.name());
+        let limit = variant.cpu.map(|cpu| format!(", {cpu} of a core's time")).unwrap_or_default();
+        let _ = writeln!(text, "variant  {}{role}, {}{limit}", variant.name, variant.protocol.name());
     }
     for point in &experiment.points {
         let _ = writeln!(text, "point    {}", conditions(point));
@@ -67,8 +69,11 @@ fn describe(experiment: &Experiment) -> String {
             let _ = writeln!(text, "stop     after {} blocks, which share the budget", rules.blocks_min);
         }
     }
-    let window = rules.window.map_or("about 20 ms, by the pace of the warm-up".to_owned(), |w| w.to_string());
-    let _ = writeln!(text, "window   {window}; the same number of requests for every variant of a round");
+    let _ = writeln!(
+        text,
+        "window   {}; the same number of requests for every variant of a round",
+        window(experiment)
+    );
     let _ = writeln!(text, "pairing  {}", pairing(rules.pairing));
     let _ = writeln!(text, "margin   {}; seed {}", rules.margin, rules.seed);
     let starts: Vec<_> = block.starts.iter().map(|id| name(*id)).collect();
@@ -100,5 +105,23 @@ fn pairing(choice: PairingChoice) -> &'static str {
             "requests: all variants in common windows, request by request; nothing is frozen"
         }
         PairingChoice::Sequential => "sequential: one variant after another in each block; not paired",
+    }
+}
+
+/// The length of windows as far as the experiment tells: services and hosts have time constants of their own.
+fn window(experiment: &Experiment) -> String {
+    let limited = experiment.variants.iter().any(|variant| variant.cpu.is_some());
+    let rule = WindowRule {
+        nominal: experiment.plan.window,
+        period: limited.then_some(CpuLimit::PERIOD),
+        slots: 1,
+        headline: experiment.plan.headline,
+    };
+    match experiment.plan.window {
+        _ if limited && rule.nominal() > experiment.plan.window.unwrap_or_default() => {
+            format!("{}, 20 periods of a CPU quota", rule.nominal())
+        }
+        Some(wanted) => wanted.to_string(),
+        None => "about 20 ms, by the pace of the warm-up".to_owned(),
     }
 }

@@ -28,7 +28,7 @@ impl Block<'_, '_> {
         let place = Place { kind: WindowKind::LeadIn, point, round: 0, position: 0 };
         let slowest = bound.iter().map(|bound| bound.pace).min_by(|a, b| a.requests.cmp(&b.requests));
         if let Some(pace) = slowest {
-            let load = self.lead_in(point, pace);
+            let load = self.lead_in(point, self.period(), pace);
             self.common_window(place, load)?;
         }
         self.rounds(point, rule, &mut |block, round| {

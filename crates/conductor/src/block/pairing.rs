@@ -24,6 +24,7 @@ impl Block<'_, '_> {
     ) -> Result<Arrangement, Cut> {
         let point = &self.bench.experiment.points[id.index()];
         let rule = self.window_rule(point);
+        self.tell_lengthened(&rule);
         let paces = paces(bound);
         let asked = self.bench.experiment.plan.pairing;
         let wanted = settled.get(id.index()).map_or(Wanted::Asked(asked), |done| Wanted::Settled(*done));
@@ -31,7 +32,10 @@ impl Block<'_, '_> {
             None => rule.closed(&paces, wanted),
             Some(rate) => rule.open(rate, &paces, wanted),
         };
-        let arrangement = arrangement.map_err(super::BlockError::Windows)?;
+        let mut arrangement = arrangement.map_err(super::BlockError::Windows)?;
+        if arrangement.periods == Periods::Cut && self.holds_periods(arrangement.extent, bound) {
+            arrangement.periods = Periods::Whole;
+        }
         for trial in &mut self.trials {
             trial.pairings[id.index()] = arrangement.pairing;
         }

@@ -85,7 +85,7 @@ impl Block<'_, '_> {
         let index = variant.index();
         self.actors[index].thaw()?;
         let mut before = self.actors[index].cpu();
-        let lead_in = self.lead_in(place.point, bound[index].pace);
+        let lead_in = self.lead_in(place.point, self.actors[index].period, bound[index].pace);
         let lead_place = Place { kind: WindowKind::LeadIn, ..place };
         let lead = self.window(index, lead_place, lead_in, None, Vec::new())?;
         let mut before_it = lead.requests;
@@ -106,10 +106,11 @@ impl Block<'_, '_> {
     }
 
     /// The load with which a variant of that pace is led in, after a switch.
-    pub(super) fn lead_in(&self, point: PointId, pace: Pace) -> Load {
+    pub(super) fn lead_in(&self, point: PointId, period: Option<Nanoseconds>, pace: Pace) -> Load {
         let load = &self.bench.experiment.points[point.index()].load;
-        let requests =
-            (pace.requests as f64 / pace.time.as_secs_f64().max(1e-9) * LEAD_IN.as_secs_f64()) as u64;
+        // The first period after a switch is lead-in: a quota, say, begins anew with it.
+        let time = LEAD_IN.max(period.unwrap_or_default());
+        let requests = (pace.requests as f64 / pace.time.as_secs_f64().max(1e-9) * time.as_secs_f64()) as u64;
         Load::Closed(Stop::Count(requests.max(LEAD_IN_REQUESTS * slots(load))))
     }
 

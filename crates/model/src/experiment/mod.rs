@@ -6,6 +6,7 @@
 
 mod commands;
 mod grpc;
+mod limit;
 mod load;
 mod matrix;
 mod node;
@@ -33,6 +34,7 @@ pub use grpc::{
     CallCheck, CallKind, CallSpec, CallStream, DescriptorSource, GrpcStatus, MessageSending, Side,
     parse_method,
 };
+pub use limit::CpuLimit;
 pub use load::speed;
 pub use node::{ExperimentError, suggestion};
 pub use shape::{
@@ -242,6 +244,9 @@ pub struct Variant {
     pub unix: Option<PathBuf>,
     /// Environment added to the service's; a value `env:NAME` is read when the run starts.
     pub env: Vec<(String, String)>,
+    /// The CPU time it may have; `None` for all of its cores.
+    #[serde(default)]
+    pub cpu: Option<CpuLimit>,
 }
 
 /// What is started or addressed.

@@ -389,6 +389,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let protocol = reader.choice("protocol", &protocols)?.unwrap_or(by_url);
     let unix = reader.text("unix")?.map(PathBuf::from);
     let env = pairs(&reader, "env")?;
+    let cpu = super::limit::read(&reader)?;
     let line_of_tls = reader.node("tls").map_or(line, |node| node.line);
     let tls = super::tls::read(&reader)?;
     let layers = reader.value("layers", |node| match &node.value {
@@ -401,6 +402,9 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     }
     if url.is_some() && !env.is_empty() {
         return Err(reader.error(line, "`env` has no use beside `url`: that server is not started by us"));
+    }
+    if url.is_some() && cpu.is_some() {
+        return Err(reader.error(line, "`cpu` has no use beside `url`: that server is not started by us"));
     }
     if let Some(url) = url.as_ref().filter(|url| !url.scheme.carries(protocol)) {
         let message = format!("protocol `{}` is not spoken at `{url}`; leave it out", protocol.name());
@@ -433,7 +437,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
         Target::Url(url) => url.to_string(),
     });
     reader.finish()?;
-    Ok(Variant { name, target, protocol, tls, unix, env })
+    Ok(Variant { name, target, protocol, tls, unix, env, cpu })
 }
 
 /// What `tls` comes to beside the target: an address says by its scheme whether there is TLS.

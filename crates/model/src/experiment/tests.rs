@@ -85,6 +85,7 @@ fn what_is_written_reads_back_the_same() {
         name = "mine"
         command = "./server --port {port} 'a b'"
         env = { A = "1" }
+        cpu = "0.125"
         [[variant]]
         name = "other"
         command = ["x"]
@@ -195,6 +196,15 @@ fn errors_name_file_line_key_and_what_is_allowed() {
 }
 
 #[test]
+fn limits_of_cpu_are_read_as_text_and_as_numbers_and_vary_in_a_matrix() {
+    let text = "[workload]\nname='pingpong'\n[matrix]\nservice=['a']\ncpu=['0.5', 1, 1.5]\n";
+    let e = Experiment::parse("x.toml", text).unwrap();
+    let found: Vec<_> =
+        e.variants.iter().map(|v| (v.name.as_str(), v.cpu.map(|cpu| cpu.cores().get()))).collect();
+    assert_eq!(found, [("a/0.5", Some(0.5)), ("a/1", Some(1.0)), ("a/1.5", Some(1.5))]);
+}
+
+#[test]
 fn wrong_variants_are_refused() {
     let workload = "[workload]\nname='http'\n";
     for (text, part) in [
@@ -214,6 +224,14 @@ fn wrong_variants_are_refused() {
         ("[[variant]]\nservice='a'\ntls={ min='1.3', max='1.2' }\n", "`min` 1.3 is newer than `max` 1.2"),
         ("[[variant]]\nservice='a'\ntls={ cafile='c' }\n", "unknown key `cafile`"),
         ("[[variant]]\nurl='ftp://x'\n", "scheme `ftp`"),
+        (
+            "[[variant]]\nservice='a'\ncpu='0'\n",
+            "x.toml:5: `variant.cpu`: `0` must be a number of cores from 0.01",
+        ),
+        ("[[variant]]\nservice='a'\ncpu=-0.5\n", "`variant.cpu`: `-0.5` must be a number of cores"),
+        ("[[variant]]\nservice='a'\ncpu='half'\n", "`variant.cpu`: `half` must be a number of cores"),
+        ("[[variant]]\nservice='a'\ncpu=['1']\n", "such as \"0.5\" for half of one"),
+        ("[[variant]]\nurl='http://x'\ncpu='0.5'\n", "`cpu` has no use beside `url`"),
         ("[[variant]]\nurl='http://x:99999'\n", "is not an address"),
         ("[[variant]]\nservice='a'\nprotocol='soap'\n", "allowed: `http1-json`"),
         ("[[variant]]\nservice='a'\nlayers=['veth']\n", "no layer is available yet"),

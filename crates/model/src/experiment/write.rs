@@ -196,6 +196,9 @@ fn variant(variant: &super::Variant) -> Value {
     if !variant.env.is_empty() {
         table.insert("env".into(), pairs(&variant.env).into());
     }
+    if let Some(cpu) = variant.cpu {
+        table.insert("cpu".into(), cpu.to_string().into());
+    }
     table.into()
 }
 

@@ -64,6 +64,20 @@ pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
             version: Some("go 1.26.8 net/http \"1\"\nsecond line".to_owned()),
             binary_sha256: None,
             start: Some(nanos(&mut random)),
+            quota: Some(QuotaFacts {
+                quota: CpuQuota { time: Nanoseconds::from_millis(50), period: Nanoseconds::from_millis(100) },
+                origin: QuotaOrigin::Experiment,
+                throttling: Some(Throttling {
+                    periods: 420,
+                    throttled: 412,
+                    time: Nanoseconds::from_millis(20_100),
+                }),
+            }),
+            runtime: Some(RuntimeFacts {
+                threads: 17,
+                cores: vec![0],
+                said: [("gc".to_owned(), "Copy".to_owned())].into(),
+            }),
         },
         windows,
         tallies: vec![tallies(&mut random, 2), tallies(&mut random, 0)],

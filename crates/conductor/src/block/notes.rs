@@ -1,0 +1,89 @@
+//! What is written down of a variant's processes beside its windows: peak memory, its quota of CPU time and what that
+//! did, what its run-time saw; and the longest time constant that follows from it.
+
+use weighbridge_judge::steer::{Extent, WindowRule};
+use weighbridge_judge::thresholds::WINDOW_PERIODS;
+use weighbridge_model::event::Event;
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::{PointId, RoleMemory};
+
+use super::{Block, Bound, SERVICE_ROLE};
+
+impl Block<'_, '_> {
+    /// The longest time constant of any variant that is up.
+    pub(super) fn period(&self) -> Option<Nanoseconds> {
+        self.actors.iter().filter_map(|actor| actor.period).max()
+    }
+
+    /// Tells once where windows are longer than the experiment asks, and because of whom.
+    pub(super) fn tell_lengthened(&mut self, rule: &WindowRule) {
+        let slowest = self.actors.iter().find(|actor| actor.period == rule.period);
+        let text = lengthened(rule, slowest.map_or("", |actor| &actor.name));
+        if let Some(text) = text.filter(|_| self.number == 0) {
+            (self.emit)(Event::Warning { text });
+        }
+    }
+
+    /// Whether every variant's window holds 20 of its own periods: that of a faster one without any may be shorter.
+    pub(super) fn holds_periods(&self, extent: Extent, bound: &[Bound]) -> bool {
+        let Extent::Requests(requests) = extent else { return true };
+        let pairs = || self.actors.iter().zip(bound);
+        pairs().all(|(actor, Bound { pace, .. })| {
+            let each = pace.time.as_secs_f64() / pace.requests.max(1) as f64;
+            let wanted = actor.period.unwrap_or_default() * WINDOW_PERIODS;
+            each * requests as f64 >= wanted.as_secs_f64() * 0.99
+        })
+    }
+
+    pub(super) fn note_memory(&mut self, point: PointId) {
+        for (actor, trial) in self.actors.iter_mut().zip(&mut self.trials) {
+            if let Some(peak) = actor.memory_peak() {
+                trial.memory.push(RoleMemory { role: SERVICE_ROLE.to_owned(), point, peak });
+            }
+        }
+    }
+
+    /// Takes down what the processes show at the end of their last window.
+    pub(super) fn note_processes(&mut self) {
+        for (actor, trial) in self.actors.iter_mut().zip(&mut self.trials) {
+            actor.look_at_processes();
+            trial.service.clone_from(&actor.facts);
+        }
+    }
+}
+
+/// What is said where a wanted length is below that of the rule.
+fn lengthened(rule: &WindowRule, variant: &str) -> Option<String> {
+    let (wanted, period) = (rule.nominal?, rule.period?);
+    (wanted < rule.nominal()).then(|| {
+        format!(
+            "`window = {wanted}` is lengthened to {}: shorter windows would show where in its period of {period} variant `{variant}` stood, not what it costs",
+            rule.nominal()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use weighbridge_model::summary::Quantity;
+
+    use super::*;
+
+    #[test]
+    fn a_cpu_quota_with_short_windows_lengthens_them_and_says_so() {
+        let millis = Nanoseconds::from_millis;
+        let rule = |window: u64, period: Option<u64>| WindowRule {
+            nominal: Some(millis(window)),
+            period: period.map(millis),
+            slots: 1,
+            headline: Quantity::ResponseP50,
+        };
+        let text = lengthened(&rule(20, Some(100)), "half").expect("a warning");
+        assert!(
+            text.contains("`window = 20.0 ms`") && text.contains("2.00 s") && text.contains("`half`"),
+            "{text}"
+        );
+        assert_eq!(lengthened(&rule(2_000, Some(100)), "half"), None);
+        assert_eq!(lengthened(&rule(20, None), "half"), None);
+    }
+}
