@@ -502,6 +502,12 @@ pub struct Probe {
     /// Folder into which the record of every request is written at the end.
     #[arg(long, global = true, value_name = "DIR")]
     pub record: Option<PathBuf>,
+    /// Close a connection, without a word, on which nothing has come for this long.
+    #[arg(long, global = true, value_name = "TIME")]
+    pub close_idle: Option<Nanoseconds>,
+    /// Close a connection after so many requests, as the last reply announces.
+    #[arg(long, global = true, value_name = "REQUESTS")]
+    pub close_after: Option<std::num::NonZeroU64>,
 }
 
 /// The laws of probes.
@@ -547,6 +553,33 @@ pub enum ProbeLaw {
         /// The step.
         #[arg(long, default_value = "5ms")]
         step: Nanoseconds,
+    },
+    /// Becomes faster or slower through its life: keeps its CPU busy for `from` at first, for `to` in the end.
+    Trend {
+        /// Busy time of the first request.
+        #[arg(long)]
+        from: Nanoseconds,
+        /// Busy time in the end.
+        #[arg(long)]
+        to: Nanoseconds,
+        /// Until when: a time after the first request, or a count of requests.
+        #[arg(long, default_value = "10s")]
+        over: String,
+    },
+    /// Is slow at first and after each pause: keeps its CPU busy for `cold` while it is cold, else for `warm`.
+    Cold {
+        /// The pause between two requests after which it is cold again.
+        #[arg(long, default_value = "5ms")]
+        idle: Nanoseconds,
+        /// Requests until it is warm.
+        #[arg(long, default_value = "100")]
+        requests: u64,
+        /// Busy time of a request while it is cold.
+        #[arg(long, default_value = "300us")]
+        cold: Nanoseconds,
+        /// Busy time of a request while it is warm.
+        #[arg(long, default_value = "0us")]
+        warm: Nanoseconds,
     },
 }
 

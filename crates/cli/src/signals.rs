@@ -28,7 +28,7 @@ impl Flags {
     /// The flags in the form that the conductor obeys.
     pub fn control(self) -> Control {
         let Self { interrupted, suspended, window, engaged } = self;
-        Control { interrupted, suspended, window, engaged, stop: Some(stop_self) }
+        Control { interrupted, suspended, window, engaged, stop: Some(stop_self), clocks: None }
     }
 }
 

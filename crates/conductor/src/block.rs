@@ -13,7 +13,7 @@ use weighbridge_judge::steer::{
     BlockHistory, BlockRule, FewRequests, Pace, WarmRule, WarmStep, WarmWindow, WindowRule,
 };
 use weighbridge_judge::thresholds::WARM_UP_LEAST;
-use weighbridge_lab::clock::{ClockReading, ClockWatch, monotonic_now};
+use weighbridge_lab::clock::{ClockWatch, monotonic_now};
 use weighbridge_lab::cputime::{CpuTimes, steal_share};
 use weighbridge_load::generator::{self, ConnectError};
 use weighbridge_load::window::Stop;
@@ -39,8 +39,6 @@ use turn::Place;
 
 /// Longest warm-up, as a multiple of the asked one.
 const WARM_UP_MOST: u64 = 10;
-/// So many windows fit into the longest warm-up: twice as many as it takes to see that a variant is warm.
-const WARM_UP_WINDOWS: u64 = 40;
 /// The role of the processes under test.
 const SERVICE_ROLE: &str = "service";
 
@@ -232,7 +230,7 @@ impl<'a, 'b> Block<'a, 'b> {
             trials: Vec::new(),
             emit,
             times: BlockTimes::default(),
-            clocks: ClockWatch::start(ClockReading::take()),
+            clocks: ClockWatch::start(bench.control.clocks()),
             reported: monotonic_now(),
             stood: Nanoseconds::ZERO,
         }
@@ -424,8 +422,7 @@ impl<'a, 'b> Block<'a, 'b> {
         let slots = slots(&point.load);
         let least = point.load.warmup.max(WARM_UP_LEAST);
         let most = least * WARM_UP_MOST;
-        // Windows of two seconds would be over before twenty of them had shown anything.
-        let nominal = self.window_rule(point).nominal().min(most / WARM_UP_WINDOWS);
+        let nominal = self.window_rule(point).nominal();
         let rule = WarmRule { least, most, nominal, slots };
         for (index, bound) in bound.iter_mut().enumerate() {
             self.actors[index].thaw()?;
@@ -479,7 +476,7 @@ impl<'a, 'b> Block<'a, 'b> {
             Ask::Interrupt => return Err(BlockError::Interrupted.into()),
             Ask::Suspend => return Err(Cut::Void(Void::Stopped)),
         }
-        match self.clocks.check(ClockReading::take()) {
+        match self.clocks.check(self.bench.control.clocks()) {
             Some(_) => Err(Cut::Void(Void::ClockJump)),
             None => Ok(()),
         }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use weighbridge_lab::clock::ClockReading;
+
 /// Flags that signal handlers set and the conductor obeys. Whoever sets one of the first two also sets `window`, so
 /// that whatever is waited for ends at once.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +20,8 @@ pub struct Control {
     pub engaged: Arc<AtomicBool>,
     /// Stops this process until somebody continues it; nothing without one.
     pub stop: Option<fn()>,
+    /// Reads the host's clocks; without one [`ClockReading::take`]. A test puts a jump here, which it must not make.
+    pub clocks: Option<fn() -> ClockReading>,
 }
 
 /// What to do about the flags.
@@ -45,6 +49,11 @@ impl Control {
         } else {
             Ask::GoOn
         }
+    }
+
+    /// The host's clocks now.
+    pub(crate) fn clocks(&self) -> ClockReading {
+        self.clocks.unwrap_or(ClockReading::take)()
     }
 
     /// Says that something is measured, until the value returned is dropped.

@@ -153,6 +153,7 @@ pub fn diagnose(
     alarms.extend(errors(&whole));
     alarms.extend(timeouts(&whole));
     alarms.extend(limits::quota(whole.cells.iter().flat_map(|cell| cell.trials.iter().copied())));
+    alarms.extend(reconnects(&whole));
     if variant != VariantId(0) {
         alarms.extend(other_errors(&whole, &Whole::new(gathered, point, VariantId(0))));
     }
@@ -313,6 +314,20 @@ fn timeouts(whole: &Whole<'_>) -> Option<Alarm> {
         name: "lower bounds",
         evidence: format!("{count} timeouts count as if answered when given up: true times are longer"),
         remedy: "allow a longer `timeout` where the tail matters",
+    })
+}
+
+/// Connections that had to be opened while it was measured: their cost is in its figures.
+fn reconnects(whole: &Whole<'_>) -> Option<Alarm> {
+    let count: u64 = whole.cells.iter().flat_map(|cell| &cell.windows).map(|w| w.figures.connects).sum();
+    (count > 0).then(|| Alarm {
+        validity: Validity::Valid,
+        name: "reconnects",
+        evidence: format!(
+            "{count} connections were opened in measured windows, one for every {:.0} requests",
+            whole.requests as f64 / count as f64
+        ),
+        remedy: "see whether the service closes connections, and whether all variants do so alike",
     })
 }
 

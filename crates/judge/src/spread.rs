@@ -20,7 +20,12 @@ use crate::stats::sample::{ascending, mean, standard_deviation};
 use crate::stats::steady::drift;
 use crate::steadiness::order_effect;
 use crate::steer::{SpendHistory, SpendRule, SpendStep};
-use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL, LEVEL_P, LEVEL_STARTS, SPREAD_PARTS};
+use crate::thresholds::{
+    BLOCKS_FOR_INTERVAL, LEVEL, LEVEL_LEFT, LEVEL_LEFT_MORE, LEVEL_P, LEVEL_STARTS, SPREAD_PARTS,
+};
+
+/// Starts from which what two levels may leave rises no more.
+const LEVEL_STARTS_MANY: usize = 18;
 
 /// One variant's cost at one point, part by part.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,8 +120,9 @@ impl Parts {
     }
 
     /// Whether the starts lie on two levels: the variance between blocks is certain, and two values, each of at least two
-    /// starts, explain all of it (what is left is no more than parts within a block differ, F test at 5 %), while a single
-    /// start stands out by less than the levels are apart. `None` below 6 starts.
+    /// starts, explain all of it (what is left is no more than parts within a block differ, F test at 5 %) or nearly all
+    /// (they leave less than the best cut leaves of starts that vary smoothly), while a single start stands out by less
+    /// than the levels are apart. `None` below 6 starts.
     ///
     /// A rule for a flag, not a test of a law: starts that vary smoothly leave a spread within each level.
     pub fn start_levels(&self) -> Option<StartLevels> {
@@ -132,7 +138,11 @@ impl Parts {
         let cut = (2..=sorted.len() - 2).min_by(|&a, &b| left(a).total_cmp(&left(b)))?;
         let (degrees, noise) = (sorted.len() as f64 - 2.0, cost.within / cost.size);
         let unexplained = left(cut) / degrees / noise;
-        let explained = fisher::upper_tail(unexplained, degrees, cost.under) > LEVEL_P;
+        // Starts vary a little on each level too, by more than parts do where blocks are long.
+        let allowed =
+            LEVEL_LEFT + LEVEL_LEFT_MORE * (sorted.len().min(LEVEL_STARTS_MANY) - LEVEL_STARTS) as f64;
+        let nearly = left(cut) < allowed * squares(&sorted);
+        let explained = nearly || fisher::upper_tail(unexplained, degrees, cost.under) > LEVEL_P;
         let (low, high) = (mean(&sorted[..cut])?, mean(&sorted[cut..])?);
         explained.then_some(StartLevels { low, high, upper: sorted.len() - cut, of: sorted.len() })
     }

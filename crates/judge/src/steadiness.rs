@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use weighbridge_model::quantity::Ratio;
-use weighbridge_model::record::{PointId, VariantId};
+use weighbridge_model::record::{OperationFigures, PointId, VariantId};
 use weighbridge_model::summary::{Quantity, Validity};
 
 use crate::diagnose::Alarm;
@@ -16,8 +16,8 @@ use crate::question::{Question, Scope};
 use crate::spread::{Parts, levels_in_words};
 use crate::stats::interval::Mean;
 use crate::stats::multiple::p_against_zero;
-use crate::stats::sample::median;
-use crate::stats::steady::{CarryOver, carry_over, drift, two_levels};
+use crate::stats::sample::{self, median};
+use crate::stats::steady::{CarryOver, carry_over, drift, shift, two_levels};
 use crate::thresholds::{CARRY_OVER_P, DRIFT_CHANGE, DRIFT_P, LEVEL, RUN_DRIFT_BLOCKS, WINDOW_CHECK_P};
 
 /// The name of the alarm that flags a cost which changes with the window's length.
@@ -26,29 +26,85 @@ pub const DEPENDS_ON_WINDOW: &str = "depends on window";
 /// Fewest rounds of each order in a block that are compared for carry-over.
 const ROUNDS_PER_ORDER: usize = 3;
 
-/// The logarithms of the p50 of a cell's measured windows, in the order they ran.
-fn log_medians(cell: &Cell<'_>) -> Vec<f64> {
-    let p50s = cell.windows.iter().filter_map(|window| window.figures.all.as_ref());
-    p50s.map(|figures| (figures.response_p50.as_nanos().max(1) as f64).ln()).collect()
+/// The logarithms of a figure of a cell's measured windows, in the order they ran.
+fn logs_of(cell: &Cell<'_>, figure: impl Fn(&OperationFigures) -> f64) -> Vec<f64> {
+    let figures = cell.windows.iter().filter_map(|window| window.figures.all.as_ref());
+    figures.map(|figures| figure(figures).max(1.0).ln()).collect()
 }
 
-/// Whether a variant was still changing while it was measured: more than half of its trials drift significantly, and the
-/// median change over a trial is above 5 %.
+fn p50(figures: &OperationFigures) -> f64 {
+    figures.response_p50.as_nanos() as f64
+}
+
+fn mean(figures: &OperationFigures) -> f64 {
+    figures.response_sum.as_nanos() as f64 / figures.ok.max(1) as f64
+}
+
+/// The logarithms of the p50 of a cell's measured windows, in the order they ran.
+fn log_medians(cell: &Cell<'_>) -> Vec<f64> {
+    logs_of(cell, p50)
+}
+
+/// Changes within trials, of which more than half are significant in the direction of their median, which is above 5 %:
+/// the median, and how many.
+fn consistent(changes: &[(f64, f64)]) -> Option<(f64, usize)> {
+    let change = median(&changes.iter().map(|(change, _)| *change).collect::<Vec<_>>())?;
+    let agrees = |(one, p): &&(f64, f64)| *p < DRIFT_P && one.signum() == change.signum();
+    let significant = changes.iter().filter(agrees).count();
+    (2 * significant > changes.len() && change.abs() > DRIFT_CHANGE).then_some((change, significant))
+}
+
+/// Whether a variant was still changing while it was measured: in more than half of its trials its p50 or its mean drifts,
+/// or the p50 steps against the baseline's, and the median change over a trial is above 5 %.
+///
+/// A step is looked for in the cost and not in the variant's own times: what the host does steps both alike.
 pub fn drifting(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<Alarm> {
     let cells = gathered.cells(point, variant, Lens::Measured);
-    let drifts: Vec<_> = cells.iter().filter_map(|cell| drift(&log_medians(cell))).collect();
-    let significant = drifts.iter().filter(|drift| drift.p < DRIFT_P).count();
-    let change = median(&drifts.iter().map(|drift| drift.change).collect::<Vec<_>>())?;
-    (2 * significant > drifts.len() && change.abs() > DRIFT_CHANGE).then(|| Alarm {
+    let trends = |logs: fn(&Cell<'_>) -> Vec<f64>| -> Vec<(f64, f64)> {
+        cells.iter().filter_map(|cell| drift(&logs(cell))).map(|found| (found.change, found.p)).collect()
+    };
+    let pairs = gathered.pairs(point, variant, Lens::Measured);
+    let steps = || -> Vec<(f64, f64)> {
+        let found = pairs.iter().filter_map(|(mine, theirs)| shift(&log_ratios(mine, theirs)));
+        found.map(|found| (found.change, found.p)).collect()
+    };
+    let told = |found: Vec<(f64, f64)>, what: &str| {
+        let (change, significant) = consistent(&found)?;
+        let changed = format!("{what} by {} within a trial", Ratio::new(change.exp_m1()));
+        Some((change, format!("{changed}, in {significant} of {} trials", found.len())))
+    };
+    let (change, evidence) = told(trends(log_medians), "response p50 changed")
+        .or_else(|| told(trends(|cell| logs_of(cell, mean)), "response mean changed"))
+        .or_else(|| {
+            told(steps(), "response p50 against the baseline stepped").filter(|_| variant != VariantId(0))
+        })?;
+    Some(Alarm {
         validity: Validity::Suspect,
         name: "drift",
-        evidence: format!(
-            "response p50 changed by {} within a trial, in {significant} of {} trials",
-            Ratio::new(change.exp_m1()),
-            drifts.len()
-        ),
-        remedy: "allow a longer `warmup`",
+        evidence,
+        remedy: match change < 0.0 {
+            true => "allow a longer `warmup`: it still became faster",
+            false => {
+                "look for what grows while it lives (a leak, a log, a queue): its cost is that of its first seconds"
+            }
+        },
     })
+}
+
+/// Log-ratios of the p50 of a block's rounds, in the order they ran.
+fn log_ratios(mine: &Cell<'_>, theirs: &Cell<'_>) -> Vec<f64> {
+    let by_round = |cell: &Cell<'_>| {
+        let mut rounds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for window in &cell.windows {
+            if let Some(figures) = figures_of(window, Scope::All) {
+                rounds.entry(window.round).or_default().push(p50(figures).max(1.0).ln());
+            }
+        }
+        rounds
+    };
+    let baseline = by_round(theirs);
+    let ratio = |(round, logs): (u32, Vec<f64>)| Some(median(&logs)? - median(baseline.get(&round)?)?);
+    by_round(mine).into_iter().filter_map(ratio).collect()
 }
 
 /// Whether a variant's windows lie on two levels, block by block.
@@ -166,9 +222,11 @@ fn by_order(mine: &Cell<'_>, theirs: &Cell<'_>) -> Option<(f64, f64)> {
     Some((median(&after)?, median(&before)?))
 }
 
-/// Whether a variant's headline cost moves beyond its interval in windows ten or a hundred times as long.
+/// Whether a variant's headline cost, or that of the mean response time, moves beyond its interval in windows ten or a
+/// hundred times as long.
 ///
-/// Where the headline cannot be had from single windows (it needs a trial's histograms), the mean response time stands for it.
+/// Where the headline cannot be had from single windows (it needs a trial's histograms), the mean alone is looked at. It is
+/// looked at beside a p50 too: what slows the first requests of a window moves it, and need not move the p50.
 /// From three blocks on, the blocks' own differences must also be significant: the check has fewer windows and
 /// more noise than the cost; below, the cost must move by more than the margin.
 pub fn depends_on_window(
@@ -182,13 +240,14 @@ pub fn depends_on_window(
         let side = |variant| Side::new(question, gathered, (point, variant), scope, lens);
         side(variant).against(&side(VariantId(0)), quantity).ok()
     };
-    let check = |longer: Longer| {
-        let checked = |quantity| Some((contrast(Lens::Check(longer), quantity)?, quantity));
-        let (check, quantity) = checked(question.headline).or_else(|| checked(Quantity::ResponseMean))?;
+    let check = |(longer, quantity): (Longer, Quantity)| {
+        let check = contrast(Lens::Check(longer), quantity)?;
         moved(&contrast(Lens::Measured, quantity)?, &check, question.margin)
             .map(|change| (longer, quantity, change))
     };
-    let (longer, quantity, change) = [Longer::Tenfold, Longer::Hundredfold].into_iter().find_map(check)?;
+    let lengths = [Longer::Tenfold, Longer::Hundredfold];
+    let both = [question.headline, Quantity::ResponseMean].into_iter().flat_map(|q| lengths.map(|l| (l, q)));
+    let (longer, quantity, change) = both.into_iter().find_map(check)?;
     let times = if longer == Longer::Tenfold { "ten" } else { "a hundred" };
     Some(Alarm {
         validity: Validity::Suspect,
@@ -201,19 +260,19 @@ pub fn depends_on_window(
     })
 }
 
-/// By how much the log-ratio moved, where that is beyond the interval and beyond the check's own noise.
+/// By how much the log-ratio moved, where that is beyond the interval and beyond the check's own noise. Each block's check is
+/// held against the same block: blocks differ by their starts, and a check may have run in some of them only.
 fn moved(measured: &Contrast, check: &Contrast, margin: Ratio) -> Option<f64> {
     let interval = measured.log_mean()?.interval(LEVEL);
-    let logs = check.log_ratios();
-    let longer = logs.iter().sum::<f64>() / logs.len() as f64;
     let of_block = |block: u32| measured.blocks().iter().find(|b| b.block == block);
     let differences: Vec<f64> =
         check.blocks().iter().filter_map(|b| Some(b.log_ratio - of_block(b.block)?.log_ratio)).collect();
+    let change = sample::mean(&differences)?;
     let beyond_noise = match Mean::of(&differences).filter(|_| differences.len() >= 3) {
         Some(mean) => p_against_zero(mean) < WINDOW_CHECK_P,
-        None => (longer - interval.point).abs() > margin.get(),
+        None => change.abs() > margin.get(),
     };
-    (!interval.contains(longer) && beyond_noise).then_some(longer - interval.point)
+    (!interval.contains(interval.point + change) && beyond_noise).then_some(change)
 }
 
 #[cfg(test)]
@@ -247,6 +306,13 @@ mod tests {
         let measured = contrast(&[0.05, 0.15, 0.05, 0.15, 0.05, 0.15]);
         let check = contrast(&[0.061, 0.160, 0.060, 0.159, 0.060, 0.160]);
         assert_eq!(moved(&measured, &check, MARGIN), None);
+    }
+
+    #[test]
+    fn a_check_of_some_blocks_is_held_against_the_same_blocks() {
+        // Starts on two levels: the checks ran in two of the lower ones, and cost there what was measured there.
+        let measured = contrast(&[0.0, 0.001, 0.4, 0.401, 0.4, 0.0]);
+        assert_eq!(moved(&measured, &contrast(&[0.001, 0.002]), MARGIN), None);
     }
 
     #[test]

@@ -16,7 +16,9 @@ use crate::diagnose::{Diagnosis, GENERATOR_BOUND, diagnose, subject};
 use crate::estimate::{Absence, Side, headlines};
 use crate::gather::{Cell, Gathered, Lens};
 use crate::legs::stamps;
+use crate::pauses::pauses;
 use crate::question::{Life, Point, Question, Scope, Variant};
+use crate::settled::{DEPENDS_ON_TURNS, depends_on_turns, not_warm};
 use crate::spread::{in_words, spread};
 use crate::steadiness::{
     DEPENDS_ON_WINDOW, carried_over, depends_on_window, drifting, on_two_levels, on_two_starts, run_drifting,
@@ -178,11 +180,14 @@ impl<'a> Table<'a> {
             .map(|(variant, _)| {
                 let mut diagnosis = diagnose(question, gathered, id, variant);
                 diagnosis.alarms.extend(drifting(gathered, id, variant));
+                diagnosis.alarms.extend(not_warm(gathered, id, variant));
                 diagnosis.alarms.extend(on_two_levels(gathered, id, variant));
                 diagnosis.alarms.extend(few_tail_events(&sides[variant.index()][0]));
                 if variant != VariantId(0) {
                     diagnosis.alarms.extend(carried_over(gathered, id, variant));
                     diagnosis.alarms.extend(depends_on_window(question, gathered, id, variant, scopes[0]));
+                    diagnosis.alarms.extend(depends_on_turns(question, gathered, id, variant));
+                    diagnosis.alarms.extend(pauses(gathered, id, variant));
                     diagnosis.alarms.extend(run_drifting(question, gathered, (id, variant), scopes[0]));
                     diagnosis.alarms.extend(on_two_starts(question, gathered, (id, variant), scopes[0]));
                 }
@@ -291,9 +296,8 @@ impl<'a> Table<'a> {
             cost.reason = Some(format!("`{}`: {}: {}", name(v), alarm.name, alarm.evidence));
             return;
         }
-        if cost.headline
-            && let Some(alarm) = both[1].1.alarm(DEPENDS_ON_WINDOW)
-        {
+        let doubts = [DEPENDS_ON_WINDOW, DEPENDS_ON_TURNS].map(|name| both[1].1.alarm(name));
+        for alarm in doubts.into_iter().flatten().filter(|_| cost.headline) {
             append(&mut cost.reason, format!("{}: {}", alarm.name, alarm.evidence));
         }
     }
@@ -319,6 +323,7 @@ impl<'a> Table<'a> {
             requests: cells.iter().map(|cell| cell.requests()).sum(),
             errors: errors.total(),
             errors_by_kind: errors,
+            connects: cells.iter().flat_map(|cell| &cell.windows).map(|w| w.figures.connects).sum(),
             not_sent: cells.iter().map(|cell| cell.not_sent()).sum(),
             windows: cells.iter().map(|cell| cell.windows.len() as u64).sum(),
             blocks: cells.len() as u32,

@@ -56,6 +56,22 @@ pub const WINDOW_CHECK_P: f64 = 0.05;
 pub const LEVEL_STARTS: usize = 6;
 /// … the error of "each level is one value" at which starts are still taken to lie on two levels.
 pub const LEVEL_P: f64 = 0.05;
+/// What two levels may leave of the variance between starts to be two levels all the same, with so few starts, and …
+pub const LEVEL_LEFT: f64 = 0.02;
+/// … what they may leave more for each start more, up to 20 starts.
+pub const LEVEL_LEFT_MORE: f64 = 0.0075;
+/// Change of the cost between windows that follow a freeze and a warm-up without one, on the log scale, that is told …
+pub const TURN_CHANGE: f64 = 0.05;
+/// … where its p over blocks is below this.
+pub const TURN_P: f64 = 0.01;
+/// A window holds a pause where its longest response is at least this …
+pub const PAUSE_LEAST: Nanoseconds = Nanoseconds::from_millis(1);
+/// … and so many times the p50 of the slower of variant and baseline.
+pub const PAUSE_FACTOR: f64 = 20.0;
+/// Pauses are told where they take this share of the time more than the other's …
+pub const PAUSE_SHARE: f64 = 0.01;
+/// … with a p over blocks below this.
+pub const PAUSE_P: f64 = 0.05;
 /// Fewest blocks whose costs are tested for a drift through the run, at [`DRIFT_P`].
 pub const RUN_DRIFT_BLOCKS: usize = 8;
 
@@ -105,5 +121,9 @@ pub const CHECK_SHARE: f64 = 0.10;
 pub const WARM_UP_LEAST: Nanoseconds = Nanoseconds::from_millis(20);
 /// Warm-up windows of a variant before it can be called warm.
 pub const WARM_WINDOWS: usize = 20;
-/// Change of the p50 over the later half of the warm-up, on the log scale, below which a variant is warm.
+/// Change of the p50 over the later half of the warm-up, on the log scale, below which a variant is warm …
 pub const WARM_CHANGE: f64 = 0.01;
+/// … or below this, where it is no more than noise; …
+pub const WARM_NOISE: f64 = 0.10;
+/// … the line drawn out to this long where that half is shorter.
+pub const WARM_SPAN: Nanoseconds = Nanoseconds::from_millis(500);

@@ -204,6 +204,10 @@ impl Sum for Bytes {
     }
 }
 
+/// The longest time that is shown as what it is: half a second more would be rounded up to 18,446,744,074 s, which is
+/// beyond 64 bits.
+const LONGEST_SHOWN: u64 = 18_446_744_073_490_000_000;
+
 /// `value` with three significant digits, as people write it: `1.20`, `15.3`, `131`, `6241`.
 fn three_digits(value: f64) -> String {
     match value.abs() {
@@ -248,7 +252,8 @@ pub fn display_rate(per_second: f64) -> String {
 
 impl fmt::Display for Nanoseconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&display_nanos(self.0 as f64))
+        // Rounded up, the longest times would be shown as one that is none, and would not read back.
+        f.pad(&display_nanos(self.0.min(LONGEST_SHOWN) as f64))
     }
 }
 impl fmt::Display for Bytes {
@@ -286,7 +291,7 @@ fn parse_scaled(
 ) -> Result<f64, QuantityError> {
     number_and_unit(text)
         .and_then(|(number, unit)| Some(number * factor(unit)?))
-        .filter(|value| value.is_finite() && *value < 1.8e19)
+        .filter(|value| value.is_finite() && *value <= u64::MAX as f64)
         .ok_or_else(|| QuantityError { text: text.to_owned(), wanted })
 }
 
@@ -385,6 +390,44 @@ mod tests {
         assert_eq!("64 KiB".parse(), Ok(Bytes::new(65536)));
         assert_eq!("5000/s".parse(), Ok(PerSecond(5000.0)));
         assert_eq!("1 %".parse(), Ok(Ratio(0.01)));
+    }
+
+    /// What is shown of a time reads back as that time, to the three digits that are shown.
+    #[track_caller]
+    fn reads_back(nanos: u64) {
+        let shown = Nanoseconds::from_nanos(nanos).to_string();
+        let back = shown.parse::<Nanoseconds>().unwrap_or_else(|error| panic!("{nanos}: {error}"));
+        // Half of the last digit of `1.00`, or half a nanosecond.
+        let off = back.as_nanos().abs_diff(nanos);
+        assert!(off as f64 <= 0.0051 * nanos as f64, "{nanos} is shown as `{shown}`, read as {back:?}");
+    }
+
+    #[test]
+    fn every_time_of_64_bits_is_shown_as_text_that_reads_back() {
+        for (base, by) in
+            [(0, 1), (17_999_999_999_900_000_000, 99_999_999), (u64::MAX, 0), (18_446_744_073_490_000_000, 1)]
+        {
+            (0..1_000).for_each(|step: u64| reads_back(u64::saturating_add(base, step * by)));
+        }
+        // Around every power of two and of ten, and 200,000 more: digits from Knuth's generator, of every length.
+        let powers = (0..64).map(|n| 1_u64 << n).chain((0..20).map(|n| 10_u64.pow(n)));
+        for power in powers {
+            let near = [power - 1, power, power.saturating_add(1), power.saturating_mul(9) / 2];
+            near.into_iter().for_each(reads_back);
+        }
+        let mut state = 1_u64;
+        for step in 0..200_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            reads_back(state >> (step % 64));
+        }
+    }
+
+    #[test]
+    fn what_exceeds_64_bits_is_refused() {
+        assert_eq!("18446744073709551615 ns".parse(), Ok(Nanoseconds::from_nanos(u64::MAX)));
+        for text in ["18446744074 s", "1e30 h", "5124096 h"] {
+            assert!(text.parse::<Nanoseconds>().is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -351,6 +351,9 @@ pub struct VariantSummary {
     pub errors: u64,
     /// The same by kind.
     pub errors_by_kind: ErrorCounts,
+    /// Connections opened in measured windows; those kept from before are not among them.
+    #[serde(default)]
+    pub connects: u64,
     /// Requests due but never sent.
     pub not_sent: u64,
     /// Measured windows.

@@ -69,6 +69,8 @@ pub struct Connection {
     /// How much of a pong follows the output.
     pong_rest: u64,
     ending: Ending,
+    /// Requests under the law that came on it.
+    pub requests: u64,
     /// Whether it is counted among those that were used.
     pub asked: Asked,
     /// After the last read that brought something.
@@ -122,6 +124,7 @@ impl Connection {
             sent: 0,
             pong_rest: 0,
             ending: Ending::Open,
+            requests: 0,
             asked: Asked::Nothing,
             read_at: Timestamp::default(),
         }

@@ -13,6 +13,9 @@
 //! | `stall:after=5s,length=1s` | one stop, at the first request so long after the first of all |
 //! | `stall:requests=1000,length=1s` | one stop, at the request after so many |
 //! | `periodic-stall:every=2s,length=100ms[,gap=10ms]` | a stop of `length` in the middle of every `every` of running time |
+//! | `trend:from=400us,to=100us,requests=1000` | `from` at first, `to` after so many requests, linearly between |
+//! | `trend:from=100us,to=200us,over=10s` | the same by the time since the first request began |
+//! | `cold:idle=5ms,requests=100,cold=300us[,warm=50us]` | `cold` for so many requests at first and after each pause of `idle`, else `warm` |
 //! | `cliff:above=64KiB[,step=200us][,slope=0.1ns/B][,slope_above=0.2ns/B]` | by the size of the reply's body |
 
 mod text;
@@ -41,6 +44,10 @@ pub enum Law {
     PeriodicStall(PeriodicStall),
     /// A busy-wait by the size of the reply's body.
     Cliff(Cliff),
+    /// A busy-wait that becomes longer or shorter over the probe's life: a server that warms up, or one that leaks.
+    Trend(Trend),
+    /// A busy-wait that is longer after a pause: a server whose caches go cold while it stands still.
+    Cold(Cold),
 }
 
 /// A distribution of delays.
@@ -133,6 +140,37 @@ pub struct Cliff {
     pub slope_above: NanosecondsPerByte,
 }
 
+/// A delay that goes from `from` to `to` in a straight line, and stays there. Frozen time is life too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trend {
+    from: Nanoseconds,
+    to: Nanoseconds,
+    span: Span,
+}
+
+/// How long a [`Trend`] lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Span {
+    /// So many requests.
+    Requests(NonZeroU64),
+    /// So long after the first request of all began.
+    Time(Nanoseconds),
+}
+
+/// `cold` for the first `requests` requests of the probe's life, and for as many after each pause of more than `idle`
+/// between the end of one request and the beginning of the next; `warm` for all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cold {
+    /// The pause after which it is cold again.
+    pub idle: Nanoseconds,
+    /// Requests until it is warm.
+    pub requests: u64,
+    /// Delay of a request while it is cold.
+    pub cold: Nanoseconds,
+    /// Delay of a request while it is warm.
+    pub warm: Nanoseconds,
+}
+
 /// Time per byte: finite and never negative.
 #[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
 pub struct NanosecondsPerByte(f64);
@@ -146,6 +184,8 @@ impl Law {
             Self::Stall(_) => "stall",
             Self::PeriodicStall(_) => "periodic-stall",
             Self::Cliff(_) => "cliff",
+            Self::Trend(_) => "trend",
+            Self::Cold(_) => "cold",
         }
     }
 }
@@ -238,6 +278,25 @@ impl Cliff {
     }
 }
 
+impl Trend {
+    /// From `from` to `to` in `span`; [`LawError::NoSpan`] where that is no time at all.
+    pub fn try_new(from: Nanoseconds, to: Nanoseconds, span: Span) -> Result<Self, LawError> {
+        if span == Span::Time(Nanoseconds::ZERO) {
+            return Err(LawError::NoSpan);
+        }
+        Ok(Self { from, to, span })
+    }
+    /// How long it lasts.
+    pub const fn span(self) -> Span {
+        self.span
+    }
+    /// The delay after `share` of the span, to the nearest nanosecond; beyond the whole it is `to`.
+    pub fn delay(&self, share: f64) -> Nanoseconds {
+        let (from, to) = (self.from.as_nanos() as f64, self.to.as_nanos() as f64);
+        Nanoseconds::from_nanos((from + (to - from) * share.clamp(0.0, 1.0)).round() as u64)
+    }
+}
+
 impl NanosecondsPerByte {
     /// `value` nanoseconds a byte, or `None` where that is negative or not finite.
     pub fn new(value: f64) -> Option<Self> {
@@ -281,6 +340,16 @@ mod tests {
             let rise = bend.delay(Bytes::new(size + 1)).as_nanos() - bend.delay(Bytes::new(size)).as_nanos();
             assert_eq!(rise, if size < 1000 { 1 } else { 3 });
         }
+    }
+
+    #[test]
+    fn a_trend_is_a_straight_line_and_ends() {
+        let us = Nanoseconds::from_micros;
+        let trend = Trend::try_new(us(400), us(100), Span::Time(us(9))).unwrap();
+        for (share, delay) in [(-1.0, 400), (0.0, 400), (0.5, 250), (0.75, 175), (1.0, 100), (7.0, 100)] {
+            assert_eq!(trend.delay(share), us(delay), "{share}");
+        }
+        assert!(matches!(Trend::try_new(us(1), us(2), Span::Time(us(0))), Err(LawError::NoSpan)));
     }
 
     #[test]

@@ -53,7 +53,7 @@ mod server;
 mod stop;
 mod sys;
 
-pub use options::{LoopbackHost, NotLoopback, Options, Recording};
+pub use options::{KeepAlive, LoopbackHost, NotLoopback, Options, Recording};
 pub use reply::PONG_SIZES;
 pub use server::{CONNECTION_LIMIT, Finished, ServeError, serve};
 pub use stop::Stop;

@@ -1,9 +1,11 @@
 //! What a probe serves and where, as checked values: an address beyond loopback cannot even be made.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
+
+use weighbridge_model::quantity::Nanoseconds;
 
 use crate::law::Law;
 
@@ -18,8 +20,19 @@ pub struct Options {
     pub law: Law,
     /// Whether single requests are kept.
     pub recording: Recording,
+    /// How long connections are kept.
+    pub keep_alive: KeepAlive,
     /// A folder in which `<pid>.csv` is written at the end; made where it is not there.
     pub record_folder: Option<PathBuf>,
+}
+
+/// When the probe ends a connection by itself; by default never.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// Without a word, where nothing has come for longer than this; frozen time counts, as timers do.
+    pub idle: Option<Nanoseconds>,
+    /// With the reply to this request of the connection, which announces it.
+    pub requests: Option<NonZeroU64>,
 }
 
 /// Whether and how many single requests are kept.
@@ -51,7 +64,14 @@ impl Options {
     /// A free port of 127.0.0.1; requests are kept except under the null law.
     pub fn new(law: Law) -> Self {
         let recording = if law == Law::Null { Recording::Off } else { Recording::DEFAULT };
-        Self { host: LoopbackHost::default(), port: 0, law, recording, record_folder: None }
+        Self {
+            host: LoopbackHost::default(),
+            port: 0,
+            law,
+            recording,
+            keep_alive: KeepAlive::default(),
+            record_folder: None,
+        }
     }
 }
 

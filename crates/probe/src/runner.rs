@@ -7,7 +7,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 
-use crate::law::{Cliff, Distribution, Law, PeriodicStall, Stall, StallPoint};
+use crate::law::{Cliff, Cold, Distribution, Law, PeriodicStall, Span, Stall, StallPoint, Trend};
 
 /// What the probe must do with a request before it may reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +41,8 @@ enum State {
     Stall(StallOnce),
     PeriodicStall(StallClock),
     Cliff(Cliff),
+    Trend(Trending),
+    Cold(Cooling),
 }
 
 impl Runner {
@@ -52,6 +54,8 @@ impl Runner {
             Law::Stall(stall) => State::Stall(StallOnce::new(stall)),
             Law::PeriodicStall(stall) => State::PeriodicStall(StallClock::new(stall)),
             Law::Cliff(cliff) => State::Cliff(cliff),
+            Law::Trend(trend) => State::Trend(Trending { trend, first: None, seen: 0 }),
+            Law::Cold(cold) => State::Cold(Cooling { cold, over: None, left: cold.requests }),
         })
     }
 
@@ -63,6 +67,8 @@ impl Runner {
             State::Stall(stall) => stall.next(begin).map_or(Work::Nothing, Work::Sleep),
             State::PeriodicStall(clock) => clock.next(begin).map_or(Work::Nothing, Work::Sleep),
             State::Cliff(cliff) => Work::Spin(cliff.delay(size)),
+            State::Trend(trending) => Work::Spin(trending.next(begin)),
+            State::Cold(cooling) => Work::Spin(cooling.next(begin)),
         }
     }
 
@@ -171,6 +177,48 @@ impl StallClock {
 
     fn resumed(&mut self, now: Timestamp) {
         self.last = Some(now);
+    }
+}
+
+/// How far a [`Trend`] has come.
+#[derive(Debug, Clone)]
+struct Trending {
+    trend: Trend,
+    first: Option<Timestamp>,
+    seen: u64,
+}
+
+impl Trending {
+    fn next(&mut self, begin: Timestamp) -> Nanoseconds {
+        let first = *self.first.get_or_insert(begin);
+        let share = match self.trend.span() {
+            Span::Requests(count) => self.seen as f64 / count.get() as f64,
+            Span::Time(time) => begin.since(first).share_of(time).get(),
+        };
+        self.seen += 1;
+        self.trend.delay(share)
+    }
+}
+
+/// Whether a probe under [`Cold`] is cold.
+#[derive(Debug, Clone)]
+struct Cooling {
+    cold: Cold,
+    /// When the last request was done.
+    over: Option<Timestamp>,
+    /// Requests until it is warm.
+    left: u64,
+}
+
+impl Cooling {
+    fn next(&mut self, begin: Timestamp) -> Nanoseconds {
+        if self.over.is_some_and(|over| begin.since(over) > self.cold.idle) {
+            self.left = self.cold.requests;
+        }
+        let delay = if self.left > 0 { self.cold.cold } else { self.cold.warm };
+        self.left = self.left.saturating_sub(1);
+        self.over = Some(begin + delay);
+        delay
     }
 }
 
@@ -376,6 +424,30 @@ mod tests {
         }
         assert_eq!(by_count.stops, vec![(1000, 2_000_000_000)]);
         assert_eq!(by_time.stops, vec![(1000, 2_000_000_000)]);
+    }
+
+    /// What a law asks of requests that begin at these times, in microseconds.
+    fn asked(text: &str, begins_us: &[u64]) -> Vec<u64> {
+        let mut runner = Runner::new(&text.parse().unwrap());
+        let ask = |us: &u64| runner.next(Timestamp::from_nanos(us * 1_000), Bytes::new(4)).time();
+        begins_us.iter().map(ask).map(|time| time.as_nanos() / 1_000).collect()
+    }
+
+    #[test]
+    fn a_trend_goes_by_requests_or_by_time_and_then_stays() {
+        let begins: Vec<u64> = (0..6).map(|n| 5_000 + n * 1_000).collect();
+        let falling = asked("trend:from=400us,to=100us,requests=3", &begins);
+        assert_eq!(falling, [400, 300, 200, 100, 100, 100]);
+        let rising = asked("trend:from=100us,to=200us,over=4ms", &begins);
+        assert_eq!(rising, [100, 125, 150, 175, 200, 200]);
+    }
+
+    #[test]
+    fn a_cold_probe_warms_with_requests_and_cools_in_pauses() {
+        let law = "cold:idle=5ms,requests=2,cold=300us,warm=50us";
+        // 5,750 begins exactly 5 ms after the end of the one before, which is not longer than `idle`; 10,801 is 1 µs more.
+        let begins = [0, 300, 600, 700, 5_750, 10_801, 11_101, 11_401];
+        assert_eq!(asked(law, &begins), [300, 300, 50, 50, 50, 300, 300, 50]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 
 use crate::connection::{Asked, Buffers, Connection, Flushed, Received, ReplyBody, Request};
 use crate::law::Law;
-use crate::options::{LoopbackHost, Options, Recording};
+use crate::options::{KeepAlive, LoopbackHost, Options, Recording};
 use crate::record::{Recorder, Served, Totals, to_csv};
 use crate::reply::{self, OK_BODY, Route, Start};
 use crate::request::{Persistence, Refusal};
@@ -176,6 +176,9 @@ struct Server {
     free: Vec<usize>,
     spare: Vec<Buffers>,
     timing: Timing,
+    keep_alive: KeepAlive,
+    /// When idle connections are looked for next.
+    next_look: Timestamp,
     runner: Runner,
     recorder: Recorder,
     law: String,
@@ -195,7 +198,10 @@ impl Server {
         }
         let (timing, capacity) = match options.recording {
             Recording::Keep(count) => (Timing::EachRequest, Some(count)),
-            Recording::Off if options.law == Law::Null => (Timing::None, None),
+            // Idle connections are told by the time of their last request.
+            Recording::Off if options.law == Law::Null && options.keep_alive.idle.is_none() => {
+                (Timing::None, None)
+            }
             Recording::Off => (Timing::EachRequest, None),
         };
         Ok(Self {
@@ -208,6 +214,8 @@ impl Server {
             free: Vec::new(),
             spare: Vec::new(),
             timing,
+            keep_alive: options.keep_alive,
+            next_look: sys::now(),
             runner: Runner::new(&options.law),
             recorder: Recorder::new(capacity),
             law: options.law.to_string(),
@@ -225,6 +233,7 @@ impl Server {
                 return Ok(());
             }
             let count = self.wait(&mut events)?;
+            self.close_idle();
             for index in 0..count {
                 let event = events.get(index);
                 match event.token {
@@ -240,7 +249,7 @@ impl Server {
     /// and the time since the last request belongs to the next.
     fn wait(&mut self, events: &mut Events) -> io::Result<usize> {
         let wait = match self.phase {
-            Phase::Serving => Wait::Forever,
+            Phase::Serving => self.keep_alive.idle.map_or(Wait::Forever, Wait::AtMost),
             Phase::Draining(deadline) => Wait::AtMost(deadline.since(sys::now())),
         };
         if self.timing == Timing::None {
@@ -253,6 +262,35 @@ impl Server {
         let count = self.epoll.wait(events, wait)?;
         self.turned = sys::now();
         Ok(count)
+    }
+
+    /// Closes connections on which nothing has come for too long, whatever may just have arrived on them: after a freeze
+    /// timers are over before anything is read.
+    fn close_idle(&mut self) {
+        let Some(idle) = self.keep_alive.idle else { return };
+        let now = sys::now();
+        if now < self.next_look {
+            return;
+        }
+        self.next_look = now + idle / 2;
+        for slot in 0..self.connections.len() {
+            let over = |connection: &Connection| connection.is_idle() && now.since(connection.read_at) > idle;
+            if self.connections[slot].as_deref().is_some_and(over)
+                && let Some(connection) = self.connections[slot].take()
+            {
+                self.dismiss(slot, *connection);
+            }
+        }
+    }
+
+    /// Closes a connection and makes its place free.
+    fn dismiss(&mut self, slot: usize, connection: Connection) {
+        let buffers = connection.close();
+        if self.spare.len() < SPARE_LIMIT {
+            self.spare.push(buffers);
+        }
+        self.free.push(slot);
+        self.open_door();
     }
 
     fn accept(&mut self) -> io::Result<()> {
@@ -276,7 +314,8 @@ impl Server {
 
     fn admit(&mut self, stream: std::net::TcpStream) {
         let buffers = self.spare.pop().unwrap_or_else(Buffers::new);
-        let connection = Box::new(Connection::new(stream, buffers));
+        let mut connection = Box::new(Connection::new(stream, buffers));
+        connection.read_at = sys::now();
         let slot = self.free.pop().unwrap_or_else(|| {
             self.connections.push(None);
             self.connections.len() - 1
@@ -335,14 +374,7 @@ impl Server {
         }
         match standing {
             Standing::Open | Standing::Unread => self.connections[slot] = Some(connection),
-            Standing::Over => {
-                let buffers = connection.close();
-                if self.spare.len() < SPARE_LIMIT {
-                    self.spare.push(buffers);
-                }
-                self.free.push(slot);
-                self.open_door();
-            }
+            Standing::Over => self.dismiss(slot, *connection),
         }
     }
 
@@ -396,9 +428,10 @@ impl Server {
         }
     }
 
-    /// While draining, the last reply on a connection says that it is the last.
+    /// While draining, and where a connection has had its requests, the last reply says that it is the last.
     fn with_last_word(&self, connection: &Connection, request: Request) -> Request {
-        if self.phase != Phase::Serving && connection.has_read_everything() {
+        let spent = self.keep_alive.requests.is_some_and(|most| connection.requests + 1 >= most.get());
+        if spent || self.phase != Phase::Serving && connection.has_read_everything() {
             Request { persistence: Persistence::Close, ..request }
         } else {
             request
@@ -416,6 +449,7 @@ impl Server {
             connection.asked = Asked::Something;
             self.recorder.connection();
         }
+        connection.requests += 1;
         push_reply_under_law(connection, request);
         if self.timing == Timing::EachRequest {
             return self.serve_timed(connection, size);

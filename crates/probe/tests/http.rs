@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Probe, pong};
+use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_probe::request::HEAD_LIMIT;
+use weighbridge_probe::{KeepAlive, Options};
 
 #[test]
 fn a_pong_has_exactly_the_bytes_asked_for() {
@@ -203,4 +205,33 @@ fn many_connections_come_and_go() {
             assert!(client.reply().body == pong(4 + i + round));
         }
     }
+}
+
+#[test]
+fn a_connection_ends_after_its_requests_and_says_so() {
+    let requests = std::num::NonZeroU64::new(3);
+    let keep_alive = KeepAlive { requests, ..KeepAlive::default() };
+    let probe = Probe::start(Options { keep_alive, ..Options::new("null".parse().unwrap()) });
+    for _ in 0..2 {
+        let mut client = probe.client();
+        for last in [false, false, true] {
+            client.get("/pong/5");
+            let reply = client.reply();
+            assert_eq!(reply.header("connection") == Some("close"), last);
+        }
+        assert!(client.is_closed());
+    }
+}
+
+#[test]
+fn a_connection_on_which_nothing_comes_is_closed_without_a_word_and_others_live_on() {
+    let keep_alive = KeepAlive { idle: Some(Nanoseconds::from_millis(200)), ..KeepAlive::default() };
+    let probe = Probe::start(Options { keep_alive, ..Options::new("null".parse().unwrap()) });
+    let mut idle = probe.client();
+    idle.get("/pong/5");
+    assert_eq!(idle.reply().header("connection"), None);
+    assert!(idle.is_closed(), "it waits for the end, which comes");
+    let mut next = probe.client();
+    next.get("/pong/5");
+    assert_eq!(next.reply().text(), "poong");
 }

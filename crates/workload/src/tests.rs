@@ -3,7 +3,7 @@
 use super::*;
 use weighbridge_load::codec::Head;
 use weighbridge_load::session::Check;
-use weighbridge_model::experiment::Experiment;
+use weighbridge_model::experiment::{CommandCheck, CommandSpec, Experiment, Presence, RespSetup};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
@@ -175,4 +175,243 @@ fn replies_of_two_variants_are_compared_by_the_asked_equality() {
     let error =
         workload.canonical(0, &Received { status: 503, headers: &[], body: b"", messages: &[] }).unwrap_err();
     assert!(error.contains("status 503"), "{error}");
+}
+
+/// A reply with this body.
+fn replied<'a>(
+    status: u16,
+    headers: &'a [(String, String)],
+    body: &'a [u8],
+    messages: &'a [usize],
+) -> Received<'a> {
+    Received { status, headers, body, messages }
+}
+
+/// Method defect 10: answers were compared by digests of formatted text, which the order of keys, blanks and the land's way of
+/// writing numbers change, or not at all.
+#[test]
+fn defect_10_answers_are_compared_by_what_they_say_and_not_by_how_they_are_written() {
+    let one = r#"{"owner":{"name":"Å","age":41},"shares":[1,2.5,null],"open":true}"#;
+    let written_otherwise = [
+        "{ \"open\" : true,\n  \"shares\" : [ 1, 2.5, null ],\n  \"owner\" : { \"age\" : 41, \"name\" : \"Å\" } }\r\n",
+        r#"{"owner":{"age":41,"name":"\u00c5"},"open":true,"shares":[1,2.50,null]}"#,
+    ];
+    let another_answer = [
+        r#"{"owner":{"name":"Å","age":42},"shares":[1,2.5,null],"open":true}"#,
+        r#"{"owner":{"name":"Å","age":41},"shares":[2.5,1,null],"open":true}"#,
+        r#"{"owner":{"name":"Å","age":41},"shares":[1,2.5],"open":true}"#,
+        r#"{"owner":{"name":"Å","age":"41"},"shares":[1,2.5,null],"open":true}"#,
+        r#"{"owner":{"name":"Å","age":41},"shares":[1,2.5,null],"open":true,"more":0}"#,
+        r#"{"owner":{"name":"Å","age":41},"shares":[1,2.5,null]}"#,
+    ];
+    let said = |equal: &str, body: &str| {
+        let workload = bind(&spec(&format!("name='http'\nequal='{equal}'")));
+        workload.canonical(0, &replied(200, &[], body.as_bytes(), &[])).expect("a good reply")
+    };
+    for other in written_otherwise {
+        assert_eq!(said("json", one), said("json", other), "{other}");
+        assert_ne!(said("bytes", one), said("bytes", other), "{other}");
+    }
+    for other in another_answer {
+        assert_ne!(said("json", one), said("json", other), "{other}");
+    }
+    let broken = bind(&spec("name='http'\nequal='json'")).canonical(0, &replied(200, &[], b"{", &[]));
+    assert!(broken.is_err_and(|why| why.contains("not JSON")), "what is no answer equals nothing");
+}
+
+/// Status, fields, body, and where its messages end.
+type Reply = (u16, Vec<(String, String)>, Vec<u8>, Vec<usize>);
+
+/// A check by its name, a reply that it accepts, and replies each of which breaks one of its conditions.
+struct Mutants<'a> {
+    of: &'a str,
+    workload: Workload,
+    good: Reply,
+    broken: Vec<(&'a str, Reply)>,
+}
+
+impl Mutants<'_> {
+    fn accepts(&self, (status, headers, body, messages): &Reply) -> bool {
+        self.workload.canonical(0, &replied(*status, headers, body, messages)).is_ok()
+    }
+}
+
+fn fields(fields: &[(&str, &str)]) -> Vec<(String, String)> {
+    fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+/// The workloads' checks. The match has no other arm: who adds a kind of check is told to add its mutants.
+fn mutants(kind: &Expect) -> Vec<Mutants<'static>> {
+    match kind {
+        Expect::Pong(_) => pong_mutants(),
+        Expect::PongMessage(_) => pong_message_mutants(),
+        Expect::Http(_) => http_mutants(),
+        Expect::Command(_) => command_mutants(),
+        // `defect_15_every_condition_on_a_call_is_broken_by_some_reply` has its own, beside the descriptors.
+        Expect::Grpc(_) => Vec::new(),
+    }
+}
+
+/// A reply of status and body alone.
+fn plain(status: u16, body: &[u8]) -> Reply {
+    (status, Vec::new(), body.to_vec(), Vec::new())
+}
+
+fn pong_mutants() -> Vec<Mutants<'static>> {
+    vec![Mutants {
+        of: "a pong",
+        workload: bind(&spec("name='pingpong'\nsize='5 B'")),
+        good: plain(200, b"poong"),
+        broken: vec![
+            ("its status", plain(500, b"poong")),
+            ("its first byte", plain(200, b"qoong")),
+            ("a byte in the middle", plain(200, b"po0ng")),
+            ("its last byte", plain(200, b"poonq")),
+            ("a byte less", plain(200, b"pong")),
+            ("a byte more", plain(200, b"pooong")),
+            ("nothing", plain(200, b"")),
+        ],
+    }]
+}
+
+fn pong_message_mutants() -> Vec<Mutants<'static>> {
+    let told = |status: &str| fields(&[("content-type", "application/grpc"), ("grpc-status", status)]);
+    let whole = |status: &str, body: &[u8]| (200, told(status), body.to_vec(), vec![body.len()]);
+    let pingpong = spec("name='pingpong'\nsize='4 B'");
+    vec![Mutants {
+        of: "a pong over gRPC",
+        workload: Workload::new(&pingpong, &load(), Protocol::Grpc, &address(), &|_| None).expect("binds"),
+        good: whole("0", b"\x0a\x04pong"),
+        broken: vec![
+            ("its status", whole("13", b"\x0a\x04pong")),
+            ("its tag", whole("0", b"\x12\x04pong")),
+            ("its length", whole("0", b"\x0a\x03pong")),
+            ("a byte of its body", whole("0", b"\x0a\x04pung")),
+            ("no message", (200, told("0"), Vec::new(), Vec::new())),
+            ("two messages", (200, told("0"), b"\x0a\x04pong\x0a\x04pong".to_vec(), vec![6, 12])),
+        ],
+    }]
+}
+
+fn http_mutants() -> Vec<Mutants<'static>> {
+    let http =
+        |check: &str| bind(&spec(&format!("name='http'\n[[workload.request]]\ncheck = {{ {check} }}")));
+    let json = br#"{"a":{"b":[1,"x"]}}"#;
+    let typed = |value: &str| (200, fields(&[("content-type", value)]), b"x".to_vec(), Vec::new());
+    vec![
+        Mutants {
+            of: "what every request asks",
+            workload: http(""),
+            good: plain(204, b""),
+            broken: vec![("a redirection", plain(302, b"")), ("an error", plain(500, b""))],
+        },
+        Mutants {
+            of: "`status`",
+            workload: http("status = 201"),
+            good: plain(201, b""),
+            broken: vec![("another success", plain(200, b"")), ("an error", plain(404, b""))],
+        },
+        Mutants {
+            of: "`length`",
+            workload: http("length = 3"),
+            good: plain(200, b"abc"),
+            broken: vec![("a byte less", plain(200, b"ab")), ("a byte more", plain(200, b"abcd"))],
+        },
+        Mutants {
+            of: "`headers`",
+            workload: http("headers = { content-type = 'text/plain' }"),
+            good: typed("text/plain"),
+            broken: vec![("another value", typed("text/html")), ("no such field", plain(200, b"x"))],
+        },
+        Mutants {
+            of: "`json`",
+            workload: http("json = { '/a/b/1' = 'x' }"),
+            good: plain(200, json),
+            broken: vec![
+                ("another value", plain(200, br#"{"a":{"b":[1,"y"]}}"#)),
+                ("another place", plain(200, br#"{"a":{"b":["x",1]}}"#)),
+                ("another type", plain(200, br#"{"a":{"b":[1,["x"]]}}"#)),
+                ("half of it", plain(200, &json[..9])),
+            ],
+        },
+    ]
+}
+
+fn command_mutants() -> Vec<Mutants<'static>> {
+    let command = |check: CommandCheck| {
+        let command = CommandSpec { check, ..CommandSpec::parse("GET key").expect("a command") };
+        let spec = WorkloadSpec::Commands {
+            commands: vec![command],
+            equal: Equality::Status,
+            setup: RespSetup::default(),
+        };
+        Workload::new(&spec, &load(), Protocol::Resp, &address(), &|_| None).expect("binds")
+    };
+    vec![
+        Mutants {
+            of: "what every command asks",
+            workload: command(CommandCheck::default()),
+            good: plain(404, b""),
+            broken: vec![("an error", plain(500, b"ERR"))],
+        },
+        Mutants {
+            of: "`value`",
+            workload: command(CommandCheck { value: Some(b"abc".to_vec()), ..CommandCheck::default() }),
+            good: plain(200, b"abc"),
+            broken: vec![
+                ("another byte", plain(200, b"abd")),
+                ("a byte less", plain(200, b"ab")),
+                ("a byte more", plain(200, b"abcc")),
+                ("a miss", plain(404, b"")),
+            ],
+        },
+        Mutants {
+            of: "`length`",
+            workload: command(CommandCheck { length: Some(Bytes::new(3)), ..CommandCheck::default() }),
+            good: plain(200, b"xyz"),
+            broken: vec![("a byte less", plain(200, b"xy")), ("a miss", plain(404, b""))],
+        },
+        Mutants {
+            of: "a hit",
+            workload: command(CommandCheck { presence: Presence::Hit, ..CommandCheck::default() }),
+            good: plain(200, b"x"),
+            broken: vec![("a miss", plain(404, b""))],
+        },
+        Mutants {
+            of: "a miss",
+            workload: command(CommandCheck { presence: Presence::Miss, ..CommandCheck::default() }),
+            good: plain(404, b""),
+            broken: vec![("a hit", plain(200, b"x"))],
+        },
+    ]
+}
+
+/// Method defect 15: contracts that no reply could break.
+#[test]
+fn defect_15_every_condition_of_a_check_is_broken_by_some_reply() {
+    let kinds = [
+        Expect::Pong(Bytes::new(5)),
+        Expect::PongMessage(Bytes::new(4)),
+        Expect::Http(Default::default()),
+        Expect::Command(CommandCheck::default()),
+    ];
+    for check in kinds.iter().flat_map(mutants) {
+        assert!(check.accepts(&check.good), "{}: its own good reply", check.of);
+        assert!(!check.broken.is_empty(), "{}: nothing breaks it", check.of);
+        for (what, reply) in &check.broken {
+            assert!(!check.accepts(reply), "{}: {what} goes unnoticed", check.of);
+        }
+    }
+}
+
+/// Method defect 15: a condition that reads like one and can never fail is refused before anything is measured.
+#[test]
+fn defect_15_a_condition_that_could_never_fail_is_refused() {
+    for empty in ["json = {}", "headers = {}", "status = 200, json = {}"] {
+        let text = format!(
+            "[workload]\nname='http'\n[[workload.request]]\ncheck = {{ {empty} }}\n[[variant]]\nservice='x'"
+        );
+        let error = Experiment::parse("x", &text).expect_err(empty).to_string();
+        assert!(error.contains("is empty and would check nothing"), "{error}");
+    }
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context, bail};
 use weighbridge_lab::room;
 use weighbridge_probe::law::Law;
-use weighbridge_probe::{CONNECTION_LIMIT, LoopbackHost, Options, ServeError, Stop, serve};
+use weighbridge_probe::{CONNECTION_LIMIT, KeepAlive, LoopbackHost, Options, ServeError, Stop, serve};
 
 use crate::args::{Probe, ProbeLaw};
 use crate::exit::Exit;
@@ -25,6 +25,7 @@ pub fn run(arguments: &Probe, printer: &Printer) -> anyhow::Result<Exit> {
         options.host = host;
     }
     options.record_folder.clone_from(&arguments.record);
+    options.keep_alive = KeepAlive { idle: arguments.close_idle, requests: arguments.close_after };
     // For as many connections as a probe takes, or as this process may have; others wait to be accepted.
     let files = CONNECTION_LIMIT as u64;
     let _ = room::most_connections().map(|most| room::make_files(most.min(files)));
@@ -78,12 +79,25 @@ fn law_text(law: &ProbeLaw) -> String {
         ProbeLaw::Delay { law, .. } if law.contains("seed=") || law.starts_with("constant") => law.clone(),
         ProbeLaw::Delay { law, seed } => format!("{law},seed={seed}"),
         ProbeLaw::Stall { at, length } => {
-            let what = if at.bytes().all(|b| b.is_ascii_digit()) { "requests" } else { "after" };
+            let what = if is_count(at) { "requests" } else { "after" };
             format!("stall:{what}={at},length={}", nanos(length))
         }
         ProbeLaw::PeriodicStall { every, length, gap } => {
             format!("periodic-stall:every={},length={},gap={}", nanos(every), nanos(length), nanos(gap))
         }
         ProbeLaw::Cliff { above, step } => format!("cliff:above={},step={}", above.get(), nanos(step)),
+        ProbeLaw::Trend { from, to, over } => {
+            let what = if is_count(over) { "requests" } else { "over" };
+            format!("trend:from={},to={},{what}={over}", nanos(from), nanos(to))
+        }
+        ProbeLaw::Cold { idle, requests, cold, warm } => {
+            let times = format!("cold={},warm={}", nanos(cold), nanos(warm));
+            format!("cold:idle={},requests={requests},{times}", nanos(idle))
+        }
     }
+}
+
+/// Whether the text is a bare number: a count of requests, where a time has a unit.
+fn is_count(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -15,5 +15,5 @@ pub use blocks::{BlockHistory, BlockRule, BlockStep, Budget, Stop};
 pub use check::CheckRule;
 pub use rounds::{RoundHistory, RoundRule, RoundStep};
 pub use spend::{SpendHistory, SpendRule, SpendStep};
-pub use warm::{WarmRule, WarmStep, WarmWindow};
+pub use warm::{WarmRule, WarmStep, WarmWindow, is_warm};
 pub use window::{Arrangement, Extent, FewRequests, Pace, Periods, Wanted, WindowRule};

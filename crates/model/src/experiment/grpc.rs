@@ -480,7 +480,9 @@ fn write_call(call: &CallSpec) -> Toml {
     if let Some(messages) = call.check.messages {
         check.insert("messages".into(), i64::try_from(messages).unwrap_or(i64::MAX).into());
     }
-    check.insert("json".into(), write::json_conditions(&call.check.json).into());
+    if !call.check.json.is_empty() {
+        check.insert("json".into(), write::json_conditions(&call.check.json).into());
+    }
     table.insert("check".into(), check.into());
     table.into()
 }

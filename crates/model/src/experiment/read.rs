@@ -321,13 +321,29 @@ fn reply_check(reader: Reader<'_>) -> Read<ReplyCheck> {
     let status = reader.integer("status", 100, 599)?.map(|n| n as u16);
     let length = reader.quantity("length")?;
     let headers = pairs(&reader, "headers")?;
+    holds_something(&reader, "headers")?;
     let json = json_conditions(&reader)?;
     reader.finish()?;
     Ok(ReplyCheck { status, length, headers, json })
 }
 
+/// Refuses an empty table of conditions: it reads like a check and could never fail.
+fn holds_something(reader: &Reader<'_>, key: &'static str) -> Read<()> {
+    match reader.table(key)?.filter(|table| table.free_entries().is_empty()) {
+        Some(table) => {
+            let message = format!(
+                "`{}` is empty and would check nothing; say what it wants or leave it out",
+                reader.full(key)
+            );
+            Err(table.error(table.line(), message))
+        }
+        None => Ok(()),
+    }
+}
+
 /// The table `json` of a check: pointers and the values found there.
 pub(super) fn json_conditions(reader: &Reader<'_>) -> Read<Vec<(String, serde_json::Value)>> {
+    holds_something(reader, "json")?;
     let Some(table) = reader.table("json")? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for (pointer, node) in table.free_entries() {

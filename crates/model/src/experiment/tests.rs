@@ -236,6 +236,11 @@ fn wrong_variants_are_refused() {
         ("[[variant]]\nservice='a'\nprotocol='soap'\n", "allowed: `http1-json`"),
         ("[[variant]]\nservice='a'\nlayers=['veth']\n", "no layer is available yet"),
         ("[[variant]]\nservice='a'\nready='port'\n", "`ready` belongs to `command`"),
+        (
+            "[[variant]]\nservice='a'\n[[workload.request]]\ncheck={ json={} }\n",
+            "`workload.request.check.json` is empty",
+        ),
+        ("[[variant]]\nservice='a'\n[[workload.request]]\ncheck={ headers={} }\n", "would check nothing"),
         ("[[variant]]\nservice='a'\n[matrix]\nservice=['b']\n", "cannot stand together"),
         ("[matrix]\nservice=[]\n", "`matrix.service` must be a list"),
         ("[matrix]\nservice=['a', 'b', 'a']\n", "`matrix.service` holds `a` twice"),

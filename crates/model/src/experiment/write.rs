@@ -111,8 +111,12 @@ fn request(request: &RequestSpec) -> Value {
     if let Some(length) = request.check.length {
         check.insert("length".into(), length.get().to_string().into());
     }
-    check.insert("headers".into(), pairs(&request.check.headers).into());
-    check.insert("json".into(), json_conditions(&request.check.json).into());
+    if !request.check.headers.is_empty() {
+        check.insert("headers".into(), pairs(&request.check.headers).into());
+    }
+    if !request.check.json.is_empty() {
+        check.insert("json".into(), json_conditions(&request.check.json).into());
+    }
     table.insert("check".into(), check.into());
     table.into()
 }

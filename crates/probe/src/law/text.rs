@@ -9,11 +9,11 @@ use std::str::FromStr;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, QuantityError, Ratio};
 
 use super::{
-    Bimodal, Cliff, Distribution, Law, NanosecondsPerByte, PeriodicStall, Stall, StallPoint, Uniform,
+    Bimodal, Cliff, Cold, Distribution, Law, NanosecondsPerByte, PeriodicStall, Span, Stall, StallPoint,
+    Trend, Uniform,
 };
 
-const KINDS: &str =
-    "`null`, `constant`, `exponential`, `uniform`, `bimodal`, `stall`, `periodic-stall` or `cliff`";
+const KINDS: &str = "`null`, `constant`, `exponential`, `uniform`, `bimodal`, `stall`, `periodic-stall`, `cliff`, `trend` or `cold`";
 
 /// The seed of a law's draws where none is given.
 const DEFAULT_SEED: u64 = 1;
@@ -99,6 +99,9 @@ pub enum LawError {
         /// As given.
         length: Nanoseconds,
     },
+    /// A trend that lasts no time. Remedy: a time above zero.
+    #[error("a trend cannot be over in no time; `over` must be above zero")]
+    NoSpan,
 }
 
 impl FromStr for Law {
@@ -113,6 +116,8 @@ impl FromStr for Law {
             "stall" => Self::Stall(read_stall(text)?),
             "periodic-stall" => Self::PeriodicStall(read_periodic_stall(text)?),
             "cliff" => Self::Cliff(read_cliff(text)?),
+            "trend" => Self::Trend(read_trend(text)?),
+            "cold" => Self::Cold(read_cold(text)?),
             _ => {
                 let (distribution, seed) = read_distribution(text, Seeded::Optional)?;
                 Self::Delay { distribution, seed: seed.unwrap_or(DEFAULT_SEED) }
@@ -197,6 +202,33 @@ fn read_cliff(text: &str) -> Result<Cliff, LawError> {
     };
     keys.finish()?;
     Ok(cliff)
+}
+
+fn read_trend(text: &str) -> Result<Trend, LawError> {
+    let mut keys = Keys::read(text, "`from`, `to`, `requests` or `over`")?;
+    let (from, to) = (keys.time("from")?, keys.time("to")?);
+    let span = match keys.take("requests") {
+        Some(value) => Span::Requests(
+            value.parse().map_err(|_| keys.wrong_number("requests", value, "a whole number above zero"))?,
+        ),
+        None => Span::Time(keys.time("over")?),
+    };
+    keys.finish()?;
+    Trend::try_new(from, to, span)
+}
+
+fn read_cold(text: &str) -> Result<Cold, LawError> {
+    let allowed = "`idle`, `requests`, `cold`, `warm`";
+    let mut keys = Keys::read(text, allowed)?;
+    let missing = LawError::MissingKey { kind: keys.kind.to_owned(), key: "requests", allowed };
+    let cold = Cold {
+        idle: keys.time("idle")?,
+        requests: keys.whole("requests")?.ok_or(missing)?,
+        cold: keys.time("cold")?,
+        warm: keys.optional("warm")?.unwrap_or_default(),
+    };
+    keys.finish()?;
+    Ok(cold)
 }
 
 /// Splits `kind:rest`.
@@ -299,6 +331,17 @@ impl fmt::Display for Law {
                 write!(f, "cliff:above={}B,step={}", above.get(), Exact(*step))?;
                 write!(f, ",slope={}ns/B,slope_above={}ns/B", slope.get(), slope_above.get())
             }
+            Self::Trend(Trend { from, to, span }) => {
+                write!(f, "trend:from={},to={},", Exact(*from), Exact(*to))?;
+                match span {
+                    Span::Requests(count) => write!(f, "requests={count}"),
+                    Span::Time(time) => write!(f, "over={}", Exact(*time)),
+                }
+            }
+            Self::Cold(Cold { idle, requests, cold, warm }) => {
+                write!(f, "cold:idle={},requests={requests}", Exact(*idle))?;
+                write!(f, ",cold={},warm={}", Exact(*cold), Exact(*warm))
+            }
         }
     }
 }
@@ -349,6 +392,9 @@ mod tests {
             "periodic-stall:every=2s,length=100ms",
             "periodic-stall:every=2s,length=100ms,gap=1ms",
             "cliff:above=65536B,step=200us,slope=0.1ns/B,slope_above=0.25ns/B",
+            "trend:from=400us,to=100us,requests=1000",
+            "trend:from=100us,to=200us,over=10s",
+            "cold:idle=5ms,requests=100,cold=300us,warm=50us",
         ] {
             let law: Law = text.parse().unwrap();
             assert_eq!(law.to_string(), text);
@@ -365,6 +411,7 @@ mod tests {
             ),
             ("bimodal:high=2ms,low=1ms,share=50 %", "bimodal:low=1ms,high=2ms,share=0.5,seed=1"),
             ("periodic-stall:every=2s,length=100ms,gap=10ms", "periodic-stall:every=2s,length=100ms"),
+            ("cold:requests=1,cold=1us,idle=1ms", "cold:idle=1ms,requests=1,cold=1us,warm=0ns"),
         ] {
             assert_eq!(short.parse::<Law>().unwrap().to_string(), long);
         }
@@ -387,6 +434,11 @@ mod tests {
             ("periodic-stall:every=2s,length=1s,gap=0ns", ["`gap=0`", "above zero"]),
             ("cliff:above=1,slope=3", ["`slope=3`", "`0.5ns/B`"]),
             ("uniform:low=2ms,high=1ms", ["`low` (2.00 ms)", "exchange"]),
+            ("trend:from=1us,to=2us,requests=0", ["`requests=0`", "above zero"]),
+            ("trend:from=1us,to=2us,over=0s", ["`over`", "above zero"]),
+            ("trend:from=1us,to=2us", ["lacks `over`", "`requests`"]),
+            ("trend:from=1us,to=2us,requests=3,over=1s", ["`over`", "at most once"]),
+            ("cold:idle=1ms,cold=1us", ["lacks `requests`", "`warm`"]),
             ("bimodal:low=1ms,high=2ms,share=150%", ["150 %", "`100 %`"]),
         ] {
             let message = text.parse::<Law>().unwrap_err().to_string();

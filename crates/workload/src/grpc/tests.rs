@@ -388,3 +388,33 @@ fn status_messages_are_decoded_as_the_protocol_encodes_them() {
         assert_eq!(message_text(encoded), text, "{encoded}");
     }
 }
+
+/// Method defect 15: contracts that no reply could break. Each condition, a reply that keeps it, and one that breaks it.
+#[test]
+fn defect_15_every_condition_on_a_call_is_broken_by_some_reply() {
+    let hat = items(&[r#"{"name": "hat"}"#]);
+    let cap = items(&[r#"{"name": "cap"}"#]);
+    let none = Vec::new();
+    let both = [hat.clone(), cap.clone()].concat();
+    let cut: Vec<Vec<u8>> = hat.iter().map(|message| message[..message.len() - 1].to_vec()).collect();
+    for (method, condition, kept, broken) in [
+        // Without a condition: one message and the status OK.
+        ("Get", "", (&hat, "0"), vec![(&none, "0"), (&both, "0"), (&hat, "13"), (&hat, "x")]),
+        ("Get", "status = 'NOT_FOUND'", (&none, "5"), vec![(&hat, "0"), (&none, "13")]),
+        ("Get", "json = { '/name' = 'hat' }", (&hat, "0"), vec![(&cap, "0"), (&cut, "0"), (&none, "0")]),
+        ("List", "messages = 2", (&both, "0"), vec![(&hat, "0"), (&none, "0")]),
+        ("List", "json = { '/1/name' = 'cap' }", (&both, "0"), vec![(&hat, "0"), (&none, "0")]),
+    ] {
+        let text = call(&format!("method = 'shop.v1.Shop/{method}'\ncheck = {{ {condition} }}"));
+        let mut check = GrpcCheck::new(bound(&text).expect("a call").expect);
+        let mut outcome = |(messages, status): (&Vec<Vec<u8>>, &str)| {
+            check.reset();
+            reply(&mut check, messages, status.as_bytes(), 4)
+        };
+        assert_eq!(outcome(kept), Outcome::Ok, "{method} {condition}");
+        assert!(!broken.is_empty(), "{method} {condition}: nothing breaks it");
+        for mutant in broken {
+            assert_ne!(outcome(mutant), Outcome::Ok, "{method} {condition}: {mutant:?} goes unnoticed");
+        }
+    }
+}

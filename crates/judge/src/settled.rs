@@ -1,0 +1,112 @@
+//! Was a service in its settled state while it was measured: warm, and the same in short turns as when it runs without
+//! a break?
+//!
+//! Warm-up windows follow one another without a freeze, so they show a variant as it runs undisturbed; measured windows
+//! begin after one. Both are in the records, and comparing them costs no time. Nothing here moves an estimate.
+
+use weighbridge_model::quantity::Ratio;
+use weighbridge_model::record::{OperationFigures, PointId, VariantId, WindowKind, WindowRecord};
+use weighbridge_model::summary::Validity;
+
+use crate::diagnose::Alarm;
+use crate::gather::{Cell, Gathered, Lens};
+use crate::question::{Load, Question};
+use crate::stats::interval::Mean;
+use crate::stats::multiple::p_against_zero;
+use crate::stats::sample::median;
+use crate::steer::{WarmWindow, is_warm};
+use crate::thresholds::{BLOCKS_FOR_INTERVAL, TURN_CHANGE, TURN_P};
+
+/// The name of the alarm that flags a cost which is another one where variants run without a break.
+pub const DEPENDS_ON_TURNS: &str = "depends on turns";
+
+/// Fewest windows of a warm-up's later half, and of a block, that are compared.
+const WINDOWS: usize = 5;
+
+/// The warm-up windows of a cell, in the order they ran.
+fn warm_up<'a>(cell: &Cell<'a>, point: PointId) -> Vec<&'a WindowRecord> {
+    let windows = cell.trials.iter().flat_map(|trial| &trial.windows);
+    windows.filter(|window| window.kind == WindowKind::WarmUp && window.point == point).collect()
+}
+
+/// Whether warm-up ended with its time in most trials, the p50 still changing. What goes on in the measured windows is told
+/// by `drift`.
+pub fn not_warm(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<Alarm> {
+    let cells = gathered.cells(point, variant, Lens::Measured);
+    let unsettled = |cell: &&Cell<'_>| {
+        let window = |window: &&WindowRecord| WarmWindow {
+            requests: window.figures.requests,
+            time: window.figures.ended.since(window.figures.started),
+            p50: window.figures.all.as_ref().map(|all| all.response_p50),
+        };
+        let history: Vec<_> = warm_up(cell, point).iter().map(window).collect();
+        !history.is_empty() && !is_warm(&history)
+    };
+    let count = cells.iter().filter(unsettled).count();
+    (2 * count > cells.len()).then(|| Alarm {
+        validity: Validity::Valid,
+        name: "not warm",
+        evidence: format!(
+            "response p50 still changed when the longest warm-up was over, in {count} of {} trials",
+            cells.len()
+        ),
+        remedy: "allow a longer `warmup`, or take the cost for that of a service which has just been started",
+    })
+}
+
+/// Whether a variant's cost is another one in measured windows, each of which follows a freeze, than in the later half of the
+/// warm-up, which has none: over blocks, the p50 or the mean moves by more than 5 %, p below 1 %.
+///
+/// `None` in open load, whose warm-up is another load.
+pub fn depends_on_turns(
+    question: &Question,
+    gathered: &Gathered<'_>,
+    point: PointId,
+    variant: VariantId,
+) -> Option<Alarm> {
+    if question.points.get(point.index()).is_none_or(|point| point.load != Load::Closed) {
+        return None;
+    }
+    let pairs = gathered.pairs(point, variant, Lens::Measured);
+    let found = |figure: Figure| {
+        let moved = |(mine, theirs): &(Cell<'_>, Cell<'_>)| {
+            Some(broken(mine, point, figure)? - broken(theirs, point, figure)?)
+        };
+        let moves: Vec<f64> = pairs.iter().filter_map(moved).collect();
+        let mean = Mean::of(&moves).filter(|_| moves.len() >= BLOCKS_FOR_INTERVAL)?;
+        (mean.point.abs() > TURN_CHANGE && p_against_zero(mean) < TURN_P).then_some(mean.point)
+    };
+    let kinds: [(&str, Figure); 2] = [("response p50", p50), ("response mean", mean)];
+    let (name, change) = kinds.into_iter().find_map(|(name, figure)| Some((name, found(figure)?)))?;
+    Some(Alarm {
+        validity: Validity::Suspect,
+        name: DEPENDS_ON_TURNS,
+        evidence: format!(
+            "{name} against the baseline is {} from what it is without a break, in the warm-up",
+            Ratio::new(change.exp_m1())
+        ),
+        remedy: "set `window` to a longer time, or `freeze = false`: a service is slower or faster after standing still",
+    })
+}
+
+/// A time of a window's good replies, in nanoseconds.
+type Figure = fn(&OperationFigures) -> f64;
+
+fn p50(figures: &OperationFigures) -> f64 {
+    figures.response_p50.as_nanos() as f64
+}
+
+fn mean(figures: &OperationFigures) -> f64 {
+    figures.response_sum.as_nanos() as f64 / figures.ok.max(1) as f64
+}
+
+/// ln of the figure in the median measured window over that in the median window of the warm-up's later half.
+fn broken(cell: &Cell<'_>, point: PointId, figure: Figure) -> Option<f64> {
+    let warm = warm_up(cell, point);
+    let middle = |windows: &[&WindowRecord]| {
+        let logs = windows.iter().filter_map(|window| window.figures.all.as_ref());
+        let logs: Vec<f64> = logs.map(|all| figure(all).max(1.0).ln()).collect();
+        (logs.len() >= WINDOWS).then(|| median(&logs)).flatten()
+    };
+    Some(middle(&cell.windows)? - middle(&warm[warm.len() / 2..])?)
+}
