@@ -11,5 +11,6 @@ pub mod legs;
 pub mod plan;
 pub mod quantity;
 pub mod record;
+pub mod reliability;
 pub mod summary;
 pub mod trace;
