@@ -17,6 +17,8 @@ mod environment;
 pub mod failures;
 mod hook;
 mod question;
+pub mod quoted;
+pub mod reliability;
 mod room;
 pub mod run;
 pub mod shape;

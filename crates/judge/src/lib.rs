@@ -16,6 +16,7 @@ pub mod gather;
 pub mod legs;
 pub mod messages;
 pub mod question;
+pub mod reliability;
 pub mod single;
 pub mod spread;
 pub mod stats;

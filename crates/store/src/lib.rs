@@ -193,6 +193,7 @@
 pub mod error;
 pub mod redact;
 
+mod calibrations;
 mod durable;
 mod events;
 mod folder;
@@ -206,6 +207,7 @@ mod utc;
 mod windows;
 mod writer;
 
+pub use calibrations::Calibrations;
 pub use error::{NextStep, ReadError, WriteError};
 pub use folder::{RunFolder, slug};
 pub use utc::UtcTime;
