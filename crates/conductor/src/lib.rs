@@ -3,6 +3,7 @@
 //! The only crate besides the command that sees them all. It executes steps that the judge names and writes down what
 //! happened; it estimates nothing and prints nothing.
 
+pub mod across;
 mod actor;
 mod answers;
 mod block;
