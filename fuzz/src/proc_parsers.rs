@@ -1,4 +1,4 @@
-//! The kernel's text (`/proc/<pid>/stat`, `/proc/stat`, core lists, mounts), in which the names of processes, mounts
+//! The kernel's text (`/proc/<pid>/stat`, `/proc/stat` with its counts, core lists, mounts), in which the names of processes, mounts
 //! and groups are anybody's: what is read is written in the kernel's form again and reads back the same.
 
 use std::fmt::Write as _;
@@ -7,6 +7,7 @@ use std::path::Component;
 use weighbridge_lab::cgroup::Hierarchy;
 use weighbridge_lab::cores::{core_list, parse_core_list};
 use weighbridge_lab::cputime::{CoreTimes, CpuTimes};
+use weighbridge_lab::noise::parse_counts;
 use weighbridge_lab::procfs::ProcessStat;
 use weighbridge_lab::{quota, runtime};
 use weighbridge_model::quantity::Nanoseconds;
@@ -41,6 +42,10 @@ pub fn check(data: &[u8]) {
             writeln!(lines, "cpu{core} {}", fields(of_core)).expect("memory takes every write");
         }
         assert_eq!(CpuTimes::parse(&lines, Nanoseconds::from_nanos(1)), Some(times), "{lines}");
+    }
+    if let Some(counts) = parse_counts(text) {
+        let written = format!("intr {} 5\nctxt {}\n", counts.interrupts, counts.switches);
+        assert_eq!(parse_counts(&written), Some(counts), "{written}");
     }
     if let Some(mut cores) = parse_core_list(text) {
         cores.sort_unstable();

@@ -51,7 +51,7 @@ pub enum Verb {
     Verify(Verify),
     /// Write a commented experiment file.
     Init(Init),
-    /// Compare two variants of one run, or look at several runs together.
+    /// Compare two variants of one run, or variants of two runs through what they share.
     Compare(Compare),
     /// Write the report of a run as one HTML page, or print it.
     Report(Report),
@@ -59,7 +59,7 @@ pub enum Verb {
     Export(Export),
     /// List the runs in a folder, newest first.
     History(History),
-    /// Hold the generator against probes whose truth is known: its errors, its punctuality, its ceiling.
+    /// Say how good measurements on this host are: false alarms, the smallest difference found, spread from run to run.
     Calibrate(Calibrate),
     /// Say what spoils measurements on this host; `--clean` removes what dead runs left behind.
     Doctor(Doctor),
@@ -370,10 +370,11 @@ pub struct Init {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   weigh compare runs/20260101-120000-pong go rust     # go as the baseline
-  weigh compare runs/A runs/B                         # refused unless measured together")]
+  weigh compare runs/A runs/B new                     # `new` of both runs, through the baseline that both hold")]
 pub struct Compare {
-    /// A run folder, or two.
-    #[arg(required = true, value_name = "RUN|VARIANT", num_args = 1..=3)]
+    /// A run folder and two of its variants, or two run folders and the variant of each that is meant (once where it is
+    /// named alike).
+    #[arg(required = true, value_name = "RUN|VARIANT", num_args = 1..=4)]
     pub subjects: Vec<String>,
     /// Fail (exit code 1) when this is shown to hold.
     #[arg(long, value_name = "CONDITION")]
@@ -436,17 +437,37 @@ pub struct Doctor {
 /// Arguments of `weigh calibrate`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  weigh calibrate --generator
+  weigh calibrate
+  weigh calibrate --experiment suites/quickstart.toml --budget 20min
   weigh calibrate --generator --requests 20000 --format json")]
 pub struct Calibrate {
-    /// What to calibrate: the generator, against probes.
-    #[arg(long, required = true)]
+    /// Experiment file whose first variant is run beside copies of itself [default: a probe of ours].
+    #[arg(long, value_name = "EXPERIMENT")]
+    pub experiment: Option<PathBuf>,
+    /// Only these variants of the experiment, comma-separated, each beside copies of itself [default: the baseline].
+    #[arg(long, value_delimiter = ',', value_name = "VARIANT", requires = "experiment")]
+    pub only: Vec<String>,
+    /// Time for all of it; one run of each kind is made however long that takes.
+    #[arg(long, default_value = "5min", value_name = "TIME")]
+    pub budget: Nanoseconds,
+    /// By how much a copy is made slower, to see whether that is found [default: 2 % of the median response].
+    #[arg(long, value_name = "TIME")]
+    pub delta: Option<Nanoseconds>,
+    /// Print what is found and keep nothing of it for later reports.
+    #[arg(long)]
+    pub no_keep: bool,
+    /// Allow rates above 1,000/s against an address that is neither loopback nor private.
+    #[arg(long)]
+    pub allow_remote: bool,
+    /// Calibrate the generator instead, against probes whose truth is known.
+    #[arg(long, conflicts_with_all = ["experiment", "only", "budget", "delta", "no_keep", "allow_remote"])]
     pub generator: bool,
-    /// Requests for each law and shape of load; 2,000 is the fewest that give a 99th percentile.
-    #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    /// With --generator: requests for each law and shape of load; 2,000 is the fewest that give a 99th percentile.
+    #[arg(long, default_value_t = 2_000, requires = "generator",
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub requests: u64,
-    /// Length of each measurement of punctuality and ceiling.
-    #[arg(long, default_value = "2s")]
+    /// With --generator: length of each measurement of punctuality and ceiling.
+    #[arg(long, default_value = "2s", requires = "generator")]
     pub duration: Nanoseconds,
     /// Where and how to print (text or json).
     #[command(flatten)]

@@ -46,6 +46,8 @@ fn a_wall_clock_that_is_set_in_the_middle_of_a_block_voids_it_and_the_run_measur
             guardian: (WEIGH.into(), "guardian".to_owned()),
             experiment_folder: None,
             connect_to: None,
+            hold_back: None,
+            calibrations: None,
             control: Control { clocks: Some(clocks), ..Control::default() },
         };
         let mut void = Vec::new();

@@ -1,7 +1,7 @@
 //! The documents are true of the code: edges between crates, thresholds, keys and defaults, files and columns, names of
 //! tests, commands and their output, links.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p weighbridge --test docs` writes `docs/schema/summary.json` anew; everything else is
+//! `UPDATE_GOLDEN=1 cargo test -p weighbridge --test docs` writes the schemas in `docs/schema` anew; everything else is
 //! mended by hand.
 
 #[allow(dead_code)] // only what is needed to parse a command line
@@ -435,6 +435,7 @@ fn every_column_and_field_of_the_record_is_documented() {
         ("crates/store/testdata/trial.json", "## trial.json"),
         ("crates/report/testdata/load.json", "## JSON of weigh load"),
         ("crates/report/testdata/valid.json", "## summary.json"),
+        ("crates/report/testdata/reliability.json", "## JSON of weigh calibrate"),
     ] {
         let value: serde_json::Value = serde_json::from_str(&read(file)).expect("JSON");
         let told = names(section(&page, heading));
@@ -469,16 +470,16 @@ fn every_event_is_documented() {
 }
 
 #[test]
-fn the_published_schema_is_that_of_the_types() {
-    let schema = weighbridge_report::summary_schema();
-    let path = root().join("docs/schema/summary.json");
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        fs::write(&path, &schema).expect("the schema can be written");
+fn the_published_schemas_are_those_of_the_types() {
+    for (name, schema) in [
+        ("docs/schema/summary.json", weighbridge_report::summary_schema()),
+        ("docs/schema/calibration.json", weighbridge_report::calibration_schema()),
+    ] {
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            fs::write(root().join(name), &schema).expect("the schema can be written");
+        }
+        assert!(read(name) == schema, "`{name}` is stale; set UPDATE_GOLDEN=1 to write it");
     }
-    assert!(
-        read("docs/schema/summary.json") == schema,
-        "the schema is stale; set UPDATE_GOLDEN=1 to write it"
-    );
 }
 
 /// A measured window whose p50 is `p50` nanoseconds.

@@ -161,16 +161,43 @@ fn a_run_is_exported_reported_listed_and_compared() {
 fn two_runs_are_not_compared_as_if_they_were_measured_together() {
     told(|| {
         let (world, first) = finished_run();
+        // The second run's load is another, so that nothing carries over from the one to the other.
+        let load = "[load]\nwarmup = \"20 ms\"\nconnections = 2\n";
+        world.experiment_with(load, &[&probe("a", "null"), &probe("b", "delay 50us")]);
         world.run(&[]).end().assert_measured();
         let second = world.run_folders().into_iter().find(|run| !run.ends_with(&first)).expect("another run");
         let second = second.to_str().expect("UTF-8");
         let ended = world.weigh(&["compare", &first, second]).end();
         ended.assert_code(3);
-        assert!(ended.stdout.contains("not measured together"), "{ended}");
+        assert!(ended.stdout.contains("not measured together: workload, load or points differ"), "{ended}");
         assert!(!ended.stderr.contains("error: "), "{ended}");
         let costs = world.weigh(&["compare", &first, second, "--format", "json"]).end().json();
         let costs = costs["costs"].as_array().expect("costs").clone();
         assert!(!costs.is_empty() && costs.iter().all(|cost| cost["verdict"] == "invalid"), "{costs:?}");
+    });
+}
+
+#[test]
+fn two_runs_are_compared_through_the_baseline_that_both_hold() {
+    told(|| {
+        let (world, first) = finished_run();
+        world.experiment(&[&probe("a", "null"), &probe("c", "delay 150us")]);
+        world.run(&[]).end().assert_measured();
+        let second = world.run_folders().into_iter().find(|run| !run.ends_with(&first)).expect("another run");
+        let second = second.to_str().expect("UTF-8");
+        let ended = world.weigh(&["compare", &first, second, "--format", "json"]).end();
+        ended.assert_measured();
+        let found = ended.json();
+        let cost = &found["costs"][0];
+        assert!(cost["variant"].as_str().is_some_and(|name| name.starts_with("c (")), "{cost}");
+        // A host may call either run invalid; what is said of the ratio is not of that.
+        if ended.code == Some(0) {
+            assert!(cost["ratio"]["point"].as_f64() > Some(1.0), "{cost}");
+        }
+        let note = found["findings"].as_array().and_then(|all| all.iter().find(|f| f["name"] == "two runs"));
+        let evidence = note.and_then(|note| note["evidence"].as_str()).expect("a note");
+        assert!(evidence.contains("through `a` in both runs"), "{evidence}");
+        world.weigh(&["compare", &first, second, "z"]).end().assert_error(&["no variant `z`", "`a`, `b`"]);
     });
 }
 

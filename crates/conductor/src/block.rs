@@ -121,6 +121,8 @@ pub(crate) struct Bench<'a> {
     pub client: &'a Client,
     pub control: &'a Control,
     pub rule: BlockRule,
+    /// The variant whose replies are held back, and by how much.
+    pub hold_back: Option<(VariantId, Nanoseconds)>,
 }
 
 /// One block under way.
@@ -369,7 +371,9 @@ impl<'a, 'b> Block<'a, 'b> {
             let workload = Workload::new(&spec, &point.load, protocol, &actor.address, &environment)
                 .map_err(|source| BlockError::Workload { variant: actor.name.clone(), source })?;
             actor.forget_memory_peak();
-            let (variant, settings) = (actor.variant, settings(&point.load));
+            let variant = actor.variant;
+            let hold_back = self.bench.hold_back.filter(|(held, _)| *held == variant).map(|(_, by)| by);
+            let settings = Settings { hold_back, ..settings(&point.load) };
             let stack = Stack { framing: workload.framing(), tls: actor.secured.client.clone() };
             let sessions = workload.sessions();
             let connected = self.bench.client.call(move |generator| {

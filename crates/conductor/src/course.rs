@@ -10,7 +10,7 @@ use serde_json::Value;
 use weighbridge_judge as judge;
 use weighbridge_judge::steer::{BlockHistory, BlockRule, BlockStep, Budget, Stop};
 use weighbridge_lab::clock::monotonic_now;
-use weighbridge_lab::cores::{CoreLayout, pin_current_thread};
+use weighbridge_lab::cores::{CoreLayout, Pinned};
 use weighbridge_lab::custody::CustodyError;
 use weighbridge_lab::guardian::Guardian;
 use weighbridge_lab::launch::Lab;
@@ -31,6 +31,7 @@ use crate::control::Control;
 use crate::division::Division;
 use crate::hook::{self, CallOff};
 use crate::question::question;
+use crate::quoted::quoted;
 use crate::room;
 use crate::run::{Finished, Options, Prepared, RunError};
 use crate::shape::Shape;
@@ -52,7 +53,7 @@ pub(crate) fn measure(
     room::make(experiment)?;
     let cores = CoreLayout::detect()?;
     // Services are pinned when they start; everything of ours stays off their cores.
-    pin_current_thread(cores.client())?;
+    let _pinned = Pinned::current_thread(cores.client())?;
     let run = judge::Run {
         title: experiment.title.clone(),
         name: folder_name(writer.folder()),
@@ -84,7 +85,7 @@ pub(crate) fn measure(
         Err(RunError::Block(BlockError::Interrupted)) => Err(course.interrupted()),
         Err(error) => Err(course.failed(error)),
         Ok(()) => {
-            let (summary, detail) = course.conclude()?;
+            let (summary, detail) = course.conclude(options.calibrations.as_deref(), &facts)?;
             let folder = RunFolder::open(course.writer.folder().path())?;
             Ok(Finished { summary, detail, environment: facts, folder })
         }
@@ -151,6 +152,7 @@ impl<'a> Shop<'a> {
             client: &self.client,
             control: &options.control,
             rule,
+            hold_back: options.hold_back,
         }
     }
 
@@ -399,9 +401,15 @@ impl Course<'_> {
         RunError::Interrupted { folder, blocks }
     }
 
-    fn conclude(&mut self) -> Result<(Summary, Detail), RunError> {
+    fn conclude(
+        &mut self,
+        calibrations: Option<&Path>,
+        facts: &Value,
+    ) -> Result<(Summary, Detail), RunError> {
         self.question.run.took = monotonic_now().since(self.began);
-        let summary = judge::summarise(&self.question, &self.trials);
+        let mut summary = judge::summarise(&self.question, &self.trials);
+        let asked = (&*self.experiment.title, self.question.headline);
+        summary.calibration = quoted(calibrations, asked, &self.trials, facts);
         let detail = judge::detail(&self.question, &self.trials);
         self.writer.write_summary(&summary)?;
         self.writer.write_detail(&detail)?;

@@ -5,7 +5,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use weighbridge_lab::host::HostFacts;
+use weighbridge_lab::identity::identity;
 use weighbridge_model::experiment::{Experiment, WorkloadSpec};
+use weighbridge_model::reliability::HostIdentity;
 use weighbridge_store::redact::{is_secret, redacted as redacted_value};
 
 use crate::actor::Recipe;
@@ -27,6 +29,13 @@ pub(crate) fn environment(experiment: &Experiment, recipes: &[Recipe], folder: O
 fn own_hash() -> Option<String> {
     let executable = std::fs::read("/proc/self/exe").ok()?;
     Some(Sha256::digest(&executable).iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Which host an environment is of; `None` where it does not tell.
+pub(crate) fn identity_of(environment: &Value) -> Option<HostIdentity> {
+    let facts: HostFacts = serde_json::from_value(environment["host"].clone()).ok()?;
+    let found = identity(&facts, environment.pointer("/weigh/executable_sha256").and_then(Value::as_str));
+    (!found.lasting.is_empty()).then_some(found)
 }
 
 /// What differs between two environments so that blocks of one cannot stand beside blocks of the other.

@@ -3,6 +3,7 @@
 //! The only crate besides the command that sees them all. It executes steps that the judge names and writes down what
 //! happened; it estimates nothing and prints nothing.
 
+pub mod across;
 mod actor;
 mod answers;
 mod block;
@@ -17,6 +18,8 @@ mod environment;
 pub mod failures;
 mod hook;
 mod question;
+pub mod quoted;
+pub mod reliability;
 mod room;
 pub mod run;
 pub mod shape;

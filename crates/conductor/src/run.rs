@@ -17,7 +17,7 @@ use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::experiment::{CpuLimit, Experiment, Target, Variant};
 use weighbridge_model::plan::Plan;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::TrialRecord;
+use weighbridge_model::record::{TrialRecord, VariantId};
 use weighbridge_model::summary::{Detail, Summary};
 use weighbridge_store::{ReadError, RunFolder, RunWriter, UtcTime, WriteError};
 use weighbridge_workload::{Address, GrpcError, UrlScheme, Workload, WorkloadError};
@@ -53,6 +53,10 @@ pub struct Options {
     pub experiment_folder: Option<PathBuf>,
     /// Where connections of URL variants go instead of their own address.
     pub connect_to: Option<(String, u16)>,
+    /// For calibration only: the variant whose replies the generator holds back, and by how much.
+    pub hold_back: Option<(VariantId, Nanoseconds)>,
+    /// Folder of the calibrations of hosts, which summaries quote; `None` where there is none.
+    pub calibrations: Option<PathBuf>,
     /// What the user asks meanwhile.
     pub control: Control,
 }
@@ -365,7 +369,7 @@ pub(crate) struct Prepared {
 }
 
 /// Looks services up, builds them, and leaves out what cannot run here.
-fn prepare(
+pub(crate) fn prepare(
     mut experiment: Experiment,
     options: &Options,
     sink: &mut dyn FnMut(&TimedEvent),
@@ -533,7 +537,7 @@ pub fn plan_value(experiment: &Experiment, options: &Options) -> Value {
 }
 
 /// The wall clock; before 1970 it is taken for 1970.
-fn utc_now() -> UtcTime {
+pub(crate) fn utc_now() -> UtcTime {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     UtcTime::from_unix_ns(since.as_nanos() as u64)
 }

@@ -7,6 +7,7 @@
 //! concludes, [`diagnose`] says what speaks against it, [`summary::summarise`] puts all of it in order, and [`steer`] answers
 //! what to run next. Every number that decides something stands in [`thresholds`].
 
+pub mod across;
 pub mod calibration;
 pub mod detail;
 pub mod diagnose;
@@ -18,6 +19,7 @@ pub mod limits;
 pub mod messages;
 pub mod pauses;
 pub mod question;
+pub mod reliability;
 pub mod settled;
 pub mod single;
 pub mod spread;

@@ -81,7 +81,7 @@ impl Parts {
         of(question.headline).or_else(|| of(Quantity::ResponseMean))
     }
 
-    fn of_quantity(
+    pub(crate) fn of_quantity(
         pairs: &[(Cell<'_>, Cell<'_>)],
         (scope, load): (Scope, Load),
         quantity: Quantity,
@@ -163,7 +163,7 @@ fn cuts(rounds: u32) -> Vec<u32> {
 }
 
 /// ln of the baseline's own figure in a part.
-fn level(
+pub(crate) fn level(
     (cell, totals): (&Cell<'_>, crate::gather::Totals),
     (scope, load): (Scope, Load),
     quantity: Quantity,
@@ -248,7 +248,7 @@ fn advice(blocks: Blocks, gathered: &Gathered<'_>, parts: &Parts, variances: &Va
 
 /// What a block spent on its starts and on everything around its measured windows, and what these took, from the first of
 /// a point to the last.
-fn block_times(block: &Block<'_>) -> Option<(Nanoseconds, Nanoseconds)> {
+pub(crate) fn block_times(block: &Block<'_>) -> Option<(Nanoseconds, Nanoseconds)> {
     let windows = || block.trials.iter().flat_map(|trial| &trial.windows);
     let mut spans: BTreeMap<PointId, (Timestamp, Timestamp)> = BTreeMap::new();
     for window in windows().filter(|window| window.kind == WindowKind::Measured) {

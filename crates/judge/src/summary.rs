@@ -71,6 +71,7 @@ pub fn summarise(question: &Question, trials: &[TrialRecord]) -> Summary {
         findings,
         spread: spreads,
         unavailable: run.unavailable,
+        calibration: None,
     }
 }
 

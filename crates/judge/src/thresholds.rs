@@ -93,6 +93,13 @@ pub const SPREAD_PARTS: usize = 10;
 /// A division of the time is advised where it makes the interval narrower by at least this share.
 pub const ADVICE_GAIN: f64 = 0.10;
 
+// --- Calibration of a host ---------------------------------------------------------------------------------------
+
+/// Probability with which the smallest detectable difference is found.
+pub const POWER: f64 = 0.8;
+/// Fewest runs whose standard deviation is told.
+pub const RUNS_FOR_DEVIATION: usize = 3;
+
 // --- Steering ----------------------------------------------------------------------------------------------------
 
 /// Window length where neither the experiment nor a period says otherwise.

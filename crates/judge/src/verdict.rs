@@ -10,7 +10,7 @@ use weighbridge_model::summary::{Cost, Effect, Estimate, Quantity, Verdict};
 use crate::estimate::Contrast;
 use crate::stats::interval::Mean;
 use crate::stats::multiple::{holm, p_against_zero, p_equivalence};
-use crate::thresholds::{BLOCKS_FOR_INTERVAL, FAMILY_ERROR};
+use crate::thresholds::{BLOCKS_FOR_INTERVAL, FAMILY_ERROR, LEVEL};
 
 /// What one contrast concludes on its own.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,11 +62,17 @@ pub fn effect(quantity: Quantity, verdict: Verdict) -> Option<Effect> {
 
 /// What a contrast concludes, before any correction.
 pub fn conclude(contrast: &Contrast, quantity: Quantity, margin: Ratio) -> Conclusion {
-    let Some((mean, interval)) = contrast.log_mean().zip(contrast.ratio_interval()) else {
+    let Some(mean) = contrast.log_mean() else {
         let blocks = contrast.blocks().len();
         let reason = format!("{blocks} blocks; an interval needs {BLOCKS_FOR_INTERVAL}");
         return Conclusion { verdict: Verdict::Undecided, effect: None, reason: Some(reason), p: None };
     };
+    of_mean(mean, quantity, margin)
+}
+
+/// What a mean log-ratio with its error concludes.
+pub fn of_mean(mean: Mean, quantity: Quantity, margin: Ratio) -> Conclusion {
+    let interval = mean.interval(LEVEL).exp();
     let (lower, upper) = (interval.lower - 1.0, interval.upper - 1.0);
     let verdict = of_interval(lower, upper, margin.get());
     let measurable = verdict == Verdict::NoRelevantDifference && (lower > 0.0 || upper < 0.0);

@@ -178,6 +178,33 @@ pub fn pin_current_thread(core: CoreId) -> Result<(), CoreError> {
     })
 }
 
+/// A thread that is pinned as long as this lives.
+#[derive(Debug)]
+#[must_use = "the thread is let go when this is dropped"]
+pub struct Pinned {
+    before: Vec<CoreId>,
+}
+
+impl Pinned {
+    /// Lets the calling thread run on `core` only, until this is dropped on the same thread. Who looks for cores meanwhile
+    /// sees but this one; who looks afterwards sees all there were.
+    ///
+    /// # Errors
+    /// As [`pin_current_thread`].
+    pub fn current_thread(core: CoreId) -> Result<Self, CoreError> {
+        let before = sys::affinity(None).map_err(CoreError::Unknown)?;
+        pin_current_thread(core)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // A core that went offline meanwhile is no loss: the rest of the list still holds.
+        let _ = sys::set_affinity(None, &self.before);
+    }
+}
+
 /// Lets every thread of a process run on `cores` only. Threads that are born meanwhile inherit from a thread that
 /// may not be pinned yet, so the list is read again until it shows nobody new.
 ///
@@ -287,6 +314,15 @@ mod tests {
         })
         .join()
         .expect("the thread's assertions hold");
+    }
+
+    #[test]
+    fn a_thread_is_let_go_again() {
+        let allowed = sys::affinity(None).expect("affinity");
+        let pinned = Pinned::current_thread(allowed[0]).expect("an allowed core");
+        assert_eq!(sys::affinity(None).expect("affinity"), [allowed[0]]);
+        drop(pinned);
+        assert_eq!(sys::affinity(None).expect("affinity"), allowed);
     }
 
     #[test]

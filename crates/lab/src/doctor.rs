@@ -91,6 +91,8 @@ pub enum Subject {
     Memory,
     /// What earlier runs left behind.
     Leftovers,
+    /// Whether measurements on this host have been tried on copies. Not seen from here: whoever keeps calibrations tells.
+    Calibration,
 }
 
 impl fmt::Display for Subject {
@@ -110,6 +112,7 @@ impl fmt::Display for Subject {
             Self::Freezing => "freezing",
             Self::Memory => "memory",
             Self::Leftovers => "leftovers",
+            Self::Calibration => "calibration",
         })
     }
 }
@@ -209,17 +212,17 @@ impl Observation {
     }
 }
 
-fn parse_load(text: &str) -> Option<f64> {
+pub(crate) fn parse_load(text: &str) -> Option<f64> {
     text.split_ascii_whitespace().next()?.parse().ok()
 }
 
-type Ticks = HashMap<(Pid, u64), u64>;
+pub(crate) type Ticks = HashMap<(Pid, u64), u64>;
 
-fn cpu_ticks() -> Ticks {
+pub(crate) fn cpu_ticks() -> Ticks {
     procfs::processes().into_iter().map(|stat| ((stat.pid, stat.start_time), stat.cpu_ticks)).collect()
 }
 
-fn busy_processes(first: &Ticks, passed: Nanoseconds) -> Vec<BusyProcess> {
+pub(crate) fn busy_processes(first: &Ticks, passed: Nanoseconds) -> Vec<BusyProcess> {
     let mut busy = Vec::new();
     for stat in procfs::processes().into_iter().filter(|stat| stat.pid != Pid::own()) {
         let before = first.get(&(stat.pid, stat.start_time)).copied().unwrap_or(0);

@@ -5,6 +5,7 @@
 #![cfg(target_os = "linux")]
 
 pub mod account;
+pub mod apart;
 pub mod ask;
 pub mod catalog;
 pub mod cgroup;
@@ -18,8 +19,10 @@ pub mod freeze;
 pub mod gaps;
 pub mod guardian;
 pub mod host;
+pub mod identity;
 pub mod launch;
 pub mod logs;
+pub mod noise;
 pub mod ports;
 pub mod process;
 pub mod procfs;

@@ -89,6 +89,11 @@ pub enum RegistryError {
 /// The folder of registries: `$XDG_STATE_HOME/weighbridge/registry`, by default below `~/.local/state`; `None` where
 /// there is no home either. A relative `XDG_STATE_HOME` counts as not set, as its specification says.
 pub fn default_base() -> Option<PathBuf> {
+    state_folder().map(|folder| folder.join("registry"))
+}
+
+/// Where this program keeps what outlives a run: `$XDG_STATE_HOME/weighbridge`, by default below `~/.local/state`.
+pub fn state_folder() -> Option<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
     base_from(folder("XDG_STATE_HOME"), folder("HOME"))
 }
@@ -96,7 +101,7 @@ pub fn default_base() -> Option<PathBuf> {
 fn base_from(state: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     let state = state.filter(|path| path.is_absolute());
     let home = home.filter(|path| path.is_absolute()).map(|path| path.join(".local/state"));
-    state.or(home).map(|path| path.join("weighbridge/registry"))
+    state.or(home).map(|path| path.join("weighbridge"))
 }
 
 /// The registry of this run, open for writing.
@@ -351,9 +356,9 @@ mod tests {
     #[test]
     fn the_folder_follows_the_specification() {
         let path = |text: &str| Some(PathBuf::from(text));
-        assert_eq!(base_from(path("/s"), path("/h")), path("/s/weighbridge/registry"));
-        assert_eq!(base_from(None, path("/h")), path("/h/.local/state/weighbridge/registry"));
-        assert_eq!(base_from(path("relative"), path("/h")), path("/h/.local/state/weighbridge/registry"));
+        assert_eq!(base_from(path("/s"), path("/h")), path("/s/weighbridge"));
+        assert_eq!(base_from(None, path("/h")), path("/h/.local/state/weighbridge"));
+        assert_eq!(base_from(path("relative"), path("/h")), path("/h/.local/state/weighbridge"));
         assert_eq!(base_from(None, None), None);
     }
 

@@ -155,6 +155,8 @@ pub(crate) struct Connection {
     pub started: u64,
     /// Requests that it may serve.
     pub limit: u64,
+    /// How long each read is held back before its time is taken.
+    pub hold_back: Option<Nanoseconds>,
     /// Lanes whose request is in `out` and whose send time is not taken yet.
     fresh: Vec<u32>,
     life: Life,
@@ -234,6 +236,18 @@ fn next_request(sessions: &mut dyn Sessions, slot: u32, lane: &mut Lane) -> Requ
     }
 }
 
+/// The clock once `time` has passed, awake.
+#[cold]
+pub(crate) fn after(time: Nanoseconds) -> Timestamp {
+    let until = sys::clock() + time;
+    loop {
+        let now = sys::clock();
+        if now >= until {
+            return now;
+        }
+    }
+}
+
 impl Connection {
     pub fn new(stack: &Stack, in_flight: u32) -> Self {
         Self {
@@ -248,6 +262,7 @@ impl Connection {
             opened: Timestamp::default(),
             started: 0,
             limit: u64::MAX,
+            hold_back: None,
             fresh: Vec::with_capacity(in_flight as usize),
             life: Life::Persistent,
             codec: stack.framing.codec(),
@@ -376,7 +391,10 @@ impl Connection {
                 }
                 Ok(count) => {
                     self.moved.read += count as u64;
-                    let now = sys::clock();
+                    let now = match self.hold_back {
+                        None => sys::clock(),
+                        Some(time) => after(time),
+                    };
                     if let Some(end) = self.take(&mut buffer[..held + count], now, judges) {
                         return end;
                     }

@@ -250,6 +250,24 @@ impl Generator {
         sys::clock()
     }
 
+    /// By how much a reply is really held back where [`Settings::hold_back`](crate::Settings) asks for `time`: the median
+    /// of many tries on the calling thread's core. It is more than asked by part of a clock reading.
+    pub fn really_held(time: Nanoseconds) -> Nanoseconds {
+        const TRIES: usize = 1_001;
+        let mut held: Vec<Nanoseconds> = (0..TRIES)
+            .map(|_| {
+                let read = sys::clock();
+                crate::connection::after(time).since(read)
+            })
+            .collect();
+        held.sort_unstable();
+        // Without holding back the clock is read once after the read: that reading is no part of it.
+        let mut plain: Vec<Nanoseconds> =
+            (0..TRIES).map(|_| sys::clock()).map(|read| sys::clock().since(read)).collect();
+        plain.sort_unstable();
+        held[TRIES / 2].saturating_sub(plain[TRIES / 2])
+    }
+
     /// The flag that ends the running window.
     pub fn stop_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.options.stop)

@@ -78,6 +78,9 @@ pub struct Settings {
     pub patience: Nanoseconds,
     /// Whether the kernel stamps what is sent and received; with one request in flight only.
     pub stamps: Stamps,
+    /// For calibration only: after each read the loop stays awake for so long before *done* is taken, as if the server had
+    /// been slower by that. `None`, as always else, costs nothing.
+    pub hold_back: Option<Nanoseconds>,
 }
 
 impl Default for Settings {
@@ -90,6 +93,7 @@ impl Default for Settings {
             keep_alive: KeepAlive::Reuse,
             patience: Nanoseconds::from_secs(5),
             stamps: Stamps::Off,
+            hold_back: None,
         }
     }
 }
@@ -232,6 +236,7 @@ impl Pool {
         let connection = |_| {
             let mut connection = Connection::new(stack, settings.in_flight);
             connection.limit = limit;
+            connection.hold_back = settings.hold_back;
             connection.stamps = book.as_ref().and_then(|book| book.for_connection());
             connection
         };

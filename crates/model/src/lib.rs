@@ -12,5 +12,6 @@ pub mod pairing;
 pub mod plan;
 pub mod quantity;
 pub mod record;
+pub mod reliability;
 pub mod summary;
 pub mod trace;

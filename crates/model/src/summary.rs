@@ -13,6 +13,7 @@ use crate::legs::StampSummary;
 use crate::pairing::Pairing;
 use crate::quantity::{Nanoseconds, Ratio, display_bytes, display_nanos, display_rate};
 use crate::record::{ErrorCounts, Traffic, WindowKind};
+use crate::reliability::CalibrationQuote;
 
 /// Version of the JSON that [`Summary`] makes.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -530,6 +531,9 @@ pub struct Summary {
     pub spread: Vec<Spread>,
     /// Variants that could not be measured at all: name and reason with remedy.
     pub unavailable: Vec<(String, String)>,
+    /// What a calibration of this host says of measurements on it; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<CalibrationQuote>,
 }
 
 /// One percentile curve.

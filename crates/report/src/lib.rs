@@ -10,6 +10,7 @@ pub mod json;
 mod legs;
 pub mod load;
 pub mod markdown;
+pub mod reliability;
 mod style;
 mod table;
 pub mod terminal;
@@ -21,6 +22,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde_json::Value;
+use weighbridge_model::reliability::HostCalibration;
 use weighbridge_model::summary::{Detail, Summary};
 
 pub use html::HowToRepeat;
@@ -167,6 +169,11 @@ pub fn render_suite(
 /// The JSON schema of [`Summary`], generated from the type, pretty-printed with a final newline.
 pub fn summary_schema() -> String {
     json::pretty(&schemars::schema_for!(Summary))
+}
+
+/// The JSON schema of [`HostCalibration`], likewise.
+pub fn calibration_schema() -> String {
+    json::pretty(&schemars::schema_for!(HostCalibration))
 }
 
 #[cfg(test)]

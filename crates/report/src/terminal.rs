@@ -9,7 +9,7 @@ use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
 use crate::text::{clean, columns, counted, grouped, hanging};
 use crate::view::{self, Pair, Point};
-use crate::{TextOptions, legs, words};
+use crate::{TextOptions, legs, reliability, words};
 
 /// From this width on the interval of the ratio is shown as well.
 const WIDE: usize = 100;
@@ -174,6 +174,9 @@ impl Page<'_> {
         }
         lines.extend(words::goal(self.summary).map(|text| self.folded("", &text)));
         lines.push(self.folded("", &reading(self.summary)));
+        lines.extend(
+            self.summary.calibration.as_ref().map(|quote| self.folded("", &reliability::quote(quote))),
+        );
         lines.extend(place.map(|place| self.folded("", &format!("run: {}", clean(place)))));
         lines
     }

@@ -194,6 +194,7 @@
 pub mod error;
 pub mod redact;
 
+mod calibrations;
 mod durable;
 mod events;
 mod folder;
@@ -207,6 +208,7 @@ mod utc;
 mod windows;
 mod writer;
 
+pub use calibrations::Calibrations;
 pub use error::{NextStep, ReadError, WriteError};
 pub use folder::{RunFolder, slug};
 pub use utc::UtcTime;

@@ -135,6 +135,7 @@ fn summary() -> Summary {
         findings: Vec::new(),
         spread: Vec::new(),
         unavailable: vec![("soap".to_owned(), "no JDK: install one".to_owned())],
+        calibration: None,
     }
 }
 

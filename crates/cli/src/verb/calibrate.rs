@@ -2,27 +2,87 @@
 
 use anyhow::{Context, bail};
 use weighbridge_conductor::calibrate::{self, Calibration};
-use weighbridge_report::Format;
-use weighbridge_report::calibration::render;
+use weighbridge_conductor::reliability::{self, Order, Subject};
+use weighbridge_conductor::run::Options;
+use weighbridge_model::experiment::Experiment;
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_report::{Format, calibration, reliability as report};
+use weighbridge_store::Calibrations;
 
-use super::support::{Destination, options};
+use super::run::select;
+use super::support::{Destination, folder_of, options, read_experiment};
 use crate::args::Calibrate;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Calibrates the generator.
+/// Calibrates the host, or the generator.
 pub fn run(arguments: &Calibrate, printer: &Printer) -> anyhow::Result<Exit> {
     let format = arguments.output.format;
     if !matches!(format, Format::Text | Format::Json) {
         bail!("`{format}` is not available for `calibrate`; use `text` or `json`");
     }
+    if arguments.generator { generator(arguments, printer) } else { host(arguments, printer) }
+}
+
+fn host(arguments: &Calibrate, printer: &Printer) -> anyhow::Result<Exit> {
+    for (flag, time) in [("budget", Some(arguments.budget)), ("delta", arguments.delta)] {
+        if time == Some(Nanoseconds::ZERO) {
+            bail!("`--{flag}` must be above zero");
+        }
+    }
+    let options = Options { allow_remote: arguments.allow_remote, ..options("runs".into())? };
+    let (subject, options) = match &arguments.experiment {
+        Some(file) => {
+            let experiment = chosen(read_experiment(file)?, &arguments.only)?;
+            (
+                Subject::Experiment(experiment.into()),
+                Options { experiment_folder: folder_of(file), ..options },
+            )
+        }
+        None => (Subject::Probe(own_program("probe")?), options),
+    };
+    let kept = match (&options.calibrations, arguments.no_keep) {
+        (_, true) => None,
+        (Some(folder), false) => Some(Calibrations::at(folder)),
+        (None, false) => {
+            bail!(
+                "there is no home folder to keep the calibration in; set XDG_STATE_HOME, or add `--no-keep`"
+            )
+        }
+    };
+    let destination = Destination::open(&arguments.output)?;
+    let order = Order { subject, budget: arguments.budget, delta: arguments.delta, options: &options };
+    let found = reliability::calibrate(&order, &mut |part| printer.note(part))?;
+    destination.write(&report::render(arguments.output.format, &found, printer.style())?, printer)?;
+    if let Some(kept) = kept {
+        let path = kept.keep(&found)?;
+        printer.note(format_args!("kept as `{}`; later reports of this host quote it", path.display()));
+    }
+    Ok(Exit::Fine)
+}
+
+/// The experiment with the variants that are calibrated: those named, else the baseline.
+fn chosen(mut experiment: Experiment, only: &[String]) -> anyhow::Result<Experiment> {
+    select(&mut experiment, only)?;
+    if only.is_empty() {
+        experiment.variants.truncate(1);
+    }
+    Ok(experiment)
+}
+
+/// This program and the word by which it becomes a part of itself.
+fn own_program(word: &str) -> anyhow::Result<Vec<String>> {
+    let program = std::env::current_exe().context("could not find this program's own file")?;
+    Ok(vec![program.display().to_string(), word.to_owned()])
+}
+
+fn generator(arguments: &Calibrate, printer: &Printer) -> anyhow::Result<Exit> {
     let destination = Destination::open(&arguments.output)?;
     let options = options("runs".into())?;
-    let program = std::env::current_exe().context("could not find this program's own file")?;
-    let probe = [program.display().to_string(), "probe".to_owned()];
+    let probe = own_program("probe")?;
     let logs = std::env::temp_dir().join(format!("weigh-calibrate-{}", std::process::id()));
     std::fs::create_dir_all(&logs).with_context(|| format!("could not make `{}`", logs.display()))?;
-    let calibration = Calibration {
+    let ordered = Calibration {
         probe: &probe,
         guardian: &options.guardian,
         logs: &logs,
@@ -30,9 +90,9 @@ pub fn run(arguments: &Calibrate, printer: &Printer) -> anyhow::Result<Exit> {
         duration: arguments.duration,
         control: options.control.clone(),
     };
-    let found = calibrate::generator(&calibration, &mut |part| printer.note(part));
+    let found = calibrate::generator(&ordered, &mut |part| printer.note(part));
     let _ = std::fs::remove_dir_all(&logs);
-    let text = render(format, &found?, printer.style())?;
+    let text = calibration::render(arguments.output.format, &found?, printer.style())?;
     destination.write(&text, printer)?;
     Ok(Exit::Fine)
 }

@@ -1,14 +1,15 @@
-//! `weigh compare`: two variants of one run with full verdicts; two runs only as far as they may be compared.
+//! `weigh compare`: two variants of one run with full verdicts; two runs as far as they may be compared.
 
 use std::path::Path;
 
 use anyhow::bail;
-use weighbridge_conductor::compare::{Comparison, compare_runs, compare_variants};
+use weighbridge_conductor::across::compare_runs;
+use weighbridge_conductor::compare::compare_variants;
 use weighbridge_model::summary::Summary;
 use weighbridge_report::{Format, TextOptions, csv, json, markdown, terminal};
 use weighbridge_store::RunFolder;
 
-use super::support::{Destination, gates, pass_gates};
+use super::support::{Destination, calibrations, gates, pass_gates};
 use crate::args::Compare;
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -19,13 +20,12 @@ pub fn run(arguments: &Compare, printer: &Printer) -> anyhow::Result<Exit> {
     let is_run = |text: &String| Path::new(text).is_dir();
     let summary = match &arguments.subjects[..] {
         [run] => RunFolder::open(run)?.summary()?,
+        [first, second, named @ ..] if is_run(first) && is_run(second) => {
+            let folders = (&RunFolder::open(first)?, &RunFolder::open(second)?);
+            compare_runs(folders, named, calibrations().as_deref())?
+        }
         [run, baseline, variant] if is_run(run) => {
             compare_variants(&RunFolder::open(run)?, baseline, variant)?
-        }
-        [first, second] if is_run(first) && is_run(second) => {
-            match compare_runs(&RunFolder::open(first)?, &RunFolder::open(second)?)? {
-                Comparison::Together(summary) | Comparison::NotTogether(summary) => summary,
-            }
         }
         [run, variant] if is_run(run) => {
             let folder = RunFolder::open(run)?;
@@ -37,7 +37,10 @@ pub fn run(arguments: &Compare, printer: &Printer) -> anyhow::Result<Exit> {
                 "`{first}` is not a run folder; write `weigh compare RUN BASELINE VARIANT`, or two run folders"
             )
         }
-        _ => bail!("name a run and two of its variants, or two runs: `weigh compare RUN BASELINE VARIANT`"),
+        _ => bail!(
+            "name a run and two of its variants, `weigh compare RUN BASELINE VARIANT`, or two runs and the variants meant, \
+             `weigh compare RUN RUN [VARIANT [VARIANT]]`"
+        ),
     };
     let options = TextOptions { style: printer.style(), columns: printer.columns(), place: None };
     let text = match arguments.output.format {

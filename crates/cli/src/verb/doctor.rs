@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde_json::json;
-use weighbridge_lab::doctor::{Level, Observation, diagnose};
+use weighbridge_conductor::quoted::{Kept, kept};
+use weighbridge_lab::doctor::{Finding, Level, Observation, Subject, diagnose};
 use weighbridge_lab::registry::{self, Action, CleanMode, CleanOutcome};
 use weighbridge_report::Format;
 
+use super::support::calibrations;
 use crate::args::Doctor;
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -23,7 +25,8 @@ pub fn run(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
 
 fn look(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
     let base = registry::default_base();
-    let findings = diagnose(&Observation::take(WATCH, base.as_deref()));
+    let mut findings = diagnose(&Observation::take(WATCH, base.as_deref()));
+    findings.push(calibration(kept(calibrations().as_deref())));
     let text = match arguments.format {
         Format::Json => serde_json::to_string_pretty(&findings)?,
         Format::Text => {
@@ -47,6 +50,25 @@ fn look(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
     printer.data(&text)?;
     let worst = findings.iter().map(|finding| finding.level).max();
     Ok(if worst == Some(Level::Problem) { Exit::Invalid } else { Exit::Fine })
+}
+
+/// Whether there is a calibration of this host for reports to quote.
+fn calibration(kept: Kept) -> Finding {
+    let (level, evidence, remedy) = match kept {
+        Kept::Nothing => (Level::Note, "none of this host".to_owned(), Some("run `weigh calibrate`")),
+        Kept::Newest { experiment, started, changed } if changed.is_empty() => {
+            (Level::Fine, format!("of {started}, with {experiment}"), None)
+        }
+        Kept::Newest { experiment, started, changed } => {
+            let evidence = format!("of {started}, with {experiment}; since then: {}", changed.join(", "));
+            (Level::Note, evidence, Some("run `weigh calibrate` again where that matters"))
+        }
+        Kept::Before { started, changed } => {
+            let evidence = format!("none of this host as it is; of {started}: {}", changed.join(", "));
+            (Level::Note, evidence, Some("run `weigh calibrate` again"))
+        }
+    };
+    Finding { level, subject: Subject::Calibration, evidence, remedy: remedy.map(str::to_owned) }
 }
 
 fn clean(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {

@@ -168,7 +168,7 @@ fn experiments(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// Keeps the variants named, in the order named.
-fn select(experiment: &mut Experiment, only: &[String]) -> anyhow::Result<()> {
+pub(super) fn select(experiment: &mut Experiment, only: &[String]) -> anyhow::Result<()> {
     if only.is_empty() {
         return Ok(());
     }

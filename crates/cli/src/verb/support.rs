@@ -64,6 +64,11 @@ pub fn quicken(experiment: &mut Experiment) {
     }
 }
 
+/// The folder of the calibrations of hosts; none where there is no home.
+pub fn calibrations() -> Option<PathBuf> {
+    weighbridge_lab::registry::state_folder().map(|folder| folder.join("calibration"))
+}
+
 /// Options of a run, with the signals caught from here on.
 pub fn options(out: PathBuf) -> anyhow::Result<Options> {
     Ok(Options {
@@ -77,6 +82,8 @@ pub fn options(out: PathBuf) -> anyhow::Result<Options> {
         ),
         experiment_folder: None,
         connect_to: None,
+        hold_back: None,
+        calibrations: calibrations(),
         control: signals::install().control(),
     })
 }

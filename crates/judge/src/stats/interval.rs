@@ -73,6 +73,27 @@ impl Mean {
         })
     }
 
+    /// This mean minus an independent one: variances add, and the degrees of freedom are Welch and Satterthwaite's,
+    /// v²/Σ(vᵢ²/νᵢ) of the sum v of variances vᵢ (Satterthwaite 1946, Welch 1947). An approximation: the interval covers
+    /// about what it says, exactly only where one part dominates or the parts are alike.
+    pub fn minus(self, other: Self) -> Self {
+        self.widened(other.error, other.degrees).shifted(-other.point)
+    }
+
+    /// The mean with another, independent source of error: its standard error and the degrees of freedom of that. An
+    /// error of zero adds nothing.
+    pub fn widened(self, error: f64, degrees: f64) -> Self {
+        let (mine, more) = (self.error * self.error, error * error);
+        let sum = mine + more;
+        let weight = mine * mine / self.degrees + more * more / degrees;
+        let degrees = if weight > 0.0 { sum * sum / weight } else { self.degrees.min(degrees) };
+        Self { point: self.point, error: sum.sqrt(), degrees }
+    }
+
+    fn shifted(self, by: f64) -> Self {
+        Self { point: self.point + by, ..self }
+    }
+
     /// mean ± t(ν)·s/√n.
     pub fn interval(self, level: f64) -> Interval {
         let half = two_sided_quantile(level, self.degrees) * self.error;
@@ -140,6 +161,21 @@ mod tests {
         let interval = Mean::of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap().interval(0.95);
         assert!((interval.half_width() - 2.570_581_835_6 * (3.5_f64 / 6.0).sqrt()).abs() < 1e-9);
         assert_eq!(Mean::of(&[1.0]), None);
+    }
+
+    #[test]
+    fn two_means_are_subtracted_as_welch_has_it() {
+        // Worked: variances of the means 0.04 with 5 and 0.01 with 9 degrees: 0.05²/(0.04²/5 + 0.01²/9) = 7.5503.
+        let (a, b) =
+            (Mean { point: 1.0, error: 0.2, degrees: 5.0 }, Mean { point: 0.4, error: 0.1, degrees: 9.0 });
+        let found = a.minus(b);
+        assert!((found.point - 0.6).abs() < 1e-15 && (found.error - 0.05_f64.sqrt()).abs() < 1e-15);
+        assert!((found.degrees - 7.550_336).abs() < 1e-6, "{found:?}");
+        // Two alike have the degrees of both; a part without error changes nothing.
+        assert!((a.minus(a).degrees - 10.0).abs() < 1e-12);
+        assert_eq!(a.widened(0.0, 3.0), a);
+        let none = Mean { error: 0.0, ..a };
+        assert_eq!(none.minus(Mean { error: 0.0, ..b }).degrees, 5.0);
     }
 
     #[test]

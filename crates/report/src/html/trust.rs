@@ -5,7 +5,7 @@ use weighbridge_model::summary::{Cost, Finding, Severity, Summary, VariantSummar
 use super::escape::escape;
 use super::quiet;
 use crate::text::{counted, grouped};
-use crate::{view, words};
+use crate::{reliability, view, words};
 
 /// Facts in a list, then a row per variant, then what was withheld.
 pub(crate) fn section(summary: &Summary) -> String {
@@ -40,6 +40,8 @@ fn facts(summary: &Summary) -> Vec<String> {
         format!("Variants were put side by side{place} {}.", point.pairing.words())
     }));
     facts.extend(words::goal(summary).map(|goal| format!("{}.", super::capital(&goal))));
+    let quote = summary.calibration.as_ref().map(|quote| super::capital(&reliability::quote(quote)));
+    facts.extend(quote.map(|quote| format!("{quote}.")));
     let severe = |severity| summary.findings.iter().filter(|f| f.severity == severity).count() as u64;
     facts.push(match (severe(Severity::Problem), severe(Severity::Warning)) {
         (0, 0) => "Self-check: nothing was found that speaks against these figures.".to_owned(),

@@ -7,6 +7,7 @@ use weighbridge_model::legs::{LegTimes, StampSummary};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::{ErrorCounts, HandshakeKind, Traffic, WindowKind};
+use weighbridge_model::reliability::{CalibrationQuote, Detectable, RunToRun, Share};
 use weighbridge_model::summary::{
     BlockCounts, Cost, Curve, Detail, Effect, Estimate, Figure, Finding, Goal, PointLabel, PointPairing,
     Quantity, SCHEMA_VERSION, Severity, Summary, Validity, VariantSummary, Verdict, WindowPoint,
@@ -174,6 +175,42 @@ pub fn valid() -> Summary {
         findings: Vec::new(),
         spread: Vec::new(),
         unavailable: Vec::new(),
+        calibration: Some(quote()),
+    }
+}
+
+/// What is known of the host.
+fn quote() -> CalibrationQuote {
+    CalibrationQuote {
+        experiment: "built-in probe".into(),
+        started: "2026-11-20T08:00:00Z".into(),
+        age: Nanoseconds::from_secs(94_500),
+        headline: Quantity::ResponseP50,
+        false_alarms: Some(Share {
+            hits: 1,
+            of: 29,
+            point: 1.0 / 29.0,
+            lower: 0.0009,
+            upper: 0.1776,
+            level: 0.95,
+        }),
+        detectable: Some(Detectable {
+            measured: Nanoseconds::from_secs(60),
+            blocks: 6,
+            change: Ratio::new(0.0066),
+        }),
+        run_to_run: Some(RunToRun {
+            quantity: Quantity::ResponseP50,
+            deviation: Ratio::new(0.061),
+            lower: Ratio::new(0.049),
+            upper: Ratio::new(0.082),
+            level: 0.95,
+            runs: 43,
+        }),
+        changed: vec![
+            "the machine was started again".into(),
+            "governor was performance, is powersave".into(),
+        ],
     }
 }
 

@@ -1,0 +1,384 @@
+//! Two stored runs against each other: which of their variants, through what, and why not.
+//!
+//! They were not measured together, so nothing is concluded unless a baseline that both hold carries what changed between
+//! them, or the host is known to change so much from run to run. Figures and verdicts are the judge's.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+use weighbridge_judge::across::{Part, through_baseline, through_calibration};
+use weighbridge_judge::reliability::changed;
+use weighbridge_judge::{self as judge, Question};
+use weighbridge_model::experiment::{Experiment, Variant};
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::TrialRecord;
+use weighbridge_model::reliability::{HostCalibration, HostIdentity};
+use weighbridge_model::summary::{
+    BlockCounts, Cost, Finding, Severity, Summary, Validity, VariantSummary, Verdict,
+};
+use weighbridge_store::{Calibrations, RunFolder};
+
+use crate::compare::{CompareError, compare_variants, cut_down, experiment_of, question_of, trials_of};
+use crate::environment::identity_of;
+
+/// One run, read.
+struct Stored {
+    experiment: Experiment,
+    trials: Vec<TrialRecord>,
+    summary: Summary,
+    host: Option<HostIdentity>,
+    /// Digests of the variants' programs, by name.
+    digests: BTreeMap<String, String>,
+    started_unix_s: u64,
+}
+
+/// One run, cut down to the variants that are compared and judged by itself.
+struct Cut {
+    question: Question,
+    trials: Vec<TrialRecord>,
+    summary: Summary,
+}
+
+/// By what the two are compared.
+enum Way {
+    /// The shared variant's places in the two runs.
+    Baseline([usize; 2]),
+    /// The host's deviation from run to run.
+    Calibration(Box<HostCalibration>),
+}
+
+/// Compares a variant of `second` with one of `first`. `named` are their names: none where each run has but one that can
+/// be meant, one where it is the same in both. `calibrations` is the folder of the hosts' calibrations.
+///
+/// # Errors
+/// See [`CompareError`]. That the runs cannot be compared is no error but a summary whose costs are invalid.
+pub fn compare_runs(
+    (first, second): (&RunFolder, &RunFolder),
+    named: &[String],
+    calibrations: Option<&Path>,
+) -> Result<Summary, CompareError> {
+    let path = |folder: &RunFolder| std::fs::canonicalize(folder.path()).ok();
+    if path(first).is_some() && path(first) == path(second) {
+        // One run and itself: its variants were measured together.
+        return match named {
+            [baseline, variant] => compare_variants(first, baseline, variant),
+            _ => Ok(first.summary()?),
+        };
+    }
+    let runs = [Stored::read(first)?, Stored::read(second)?];
+    let wanted = wanted(&runs, named)?;
+    let way = match shared(&runs, wanted) {
+        Ok(places) => Ok(Way::Baseline(places)),
+        Err(no_baseline) => match calibration(&runs, calibrations) {
+            Ok(found) => Ok(Way::Calibration(Box::new(found))),
+            // What stands in the way of both is said once.
+            Err(reason) if reason == no_baseline => Err(reason),
+            Err(reason) => Err(format!("{no_baseline}; {reason}")),
+        },
+    };
+    let chosen = way.and_then(|way| Ok((choose(&runs, &way, wanted)?, way)));
+    Ok(match chosen {
+        Ok((places, way)) => compared(runs, places, &way),
+        Err(reason) => not_together(runs, &reason),
+    })
+}
+
+impl Stored {
+    fn read(folder: &RunFolder) -> Result<Self, CompareError> {
+        let environment = folder.environment()?;
+        let digest = |variant: &Value| {
+            Some((variant["name"].as_str()?.to_owned(), variant["binary_sha256"].as_str()?.to_owned()))
+        };
+        Ok(Self {
+            experiment: experiment_of(folder)?,
+            trials: trials_of(folder)?,
+            summary: folder.summary()?,
+            host: identity_of(&environment),
+            digests: environment["variants"].as_array().into_iter().flatten().filter_map(digest).collect(),
+            started_unix_s: folder.started().unix_ns() / 1_000_000_000,
+        })
+    }
+
+    fn names(&self) -> String {
+        self.experiment.variants.iter().map(|v| format!("`{}`", v.name)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn find(&self, name: &str) -> Result<usize, CompareError> {
+        let found = self.experiment.variants.iter().position(|variant| variant.name == name);
+        found.ok_or_else(|| CompareError::NoVariant {
+            run: self.summary.run.clone(),
+            name: name.to_owned(),
+            allowed: self.names(),
+        })
+    }
+
+    fn cut(mut self, kept: &[usize]) -> Cut {
+        cut_down(&mut self.experiment, &mut self.trials, kept);
+        let question = question_of(self.summary, &self.experiment);
+        let summary = judge::summarise(&question, &self.trials);
+        Cut { question, trials: self.trials, summary }
+    }
+}
+
+impl Cut {
+    fn part(&self) -> Part<'_> {
+        Part { question: &self.question, trials: &self.trials, summary: &self.summary }
+    }
+}
+
+/// The variants that were named, by their places.
+fn wanted(runs: &[Stored; 2], named: &[String]) -> Result<[Option<usize>; 2], CompareError> {
+    let names = match named {
+        [] => return Ok([None, None]),
+        [both] => [both, both],
+        [first, second] => [first, second],
+        _ => return Err(CompareError::Choice("name one variant of each run at most".to_owned())),
+    };
+    Ok([Some(runs[0].find(names[0])?), Some(runs[1].find(names[1])?)])
+}
+
+/// Where the two runs hold one and the same variant, other than the ones wanted; the baselines of both first.
+fn shared(runs: &[Stored; 2], wanted: [Option<usize>; 2]) -> Result<[usize; 2], String> {
+    let [one, two] = runs;
+    same_host(one, two)?;
+    if one.experiment.points != two.experiment.points {
+        return Err("workload, load or points differ".to_owned());
+    }
+    let mut reasons = Vec::new();
+    for (i, a) in one.experiment.variants.iter().enumerate() {
+        for (j, b) in two.experiment.variants.iter().enumerate() {
+            if wanted[0] == Some(i) || wanted[1] == Some(j) {
+                continue;
+            }
+            match same_program((one, a), (two, b)) {
+                Ok(()) if one.experiment.variants.len() > 1 && two.experiment.variants.len() > 1 => {
+                    return Ok([i, j]);
+                }
+                Ok(()) => reasons.push(format!("beside `{}` a run holds nothing to compare", a.name)),
+                Err(why) if a.name == b.name || (i, j) == (0, 0) => {
+                    reasons.push(format!("`{}` and `{}`: {why}", a.name, b.name));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+    let why = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
+    Err(format!("they share no baseline{why}"))
+}
+
+/// Whether two variants are the same program, spoken to alike.
+fn same_program((one, a): (&Stored, &Variant), (two, b): (&Stored, &Variant)) -> Result<(), &'static str> {
+    let plain = |v: &Variant| Variant { name: String::new(), ..v.clone() };
+    match (one.digests.get(&a.name), two.digests.get(&b.name)) {
+        (Some(first), Some(second)) if first == second => {}
+        (Some(_), Some(_)) => return Err("another hash"),
+        _ => return Err("no hash is known of what was not started by `weigh`"),
+    }
+    match plain(a) == plain(b) {
+        true => Ok(()),
+        false => Err("another target, protocol or other settings"),
+    }
+}
+
+fn same_host(one: &Stored, two: &Stored) -> Result<(), String> {
+    match (&one.host, &two.host) {
+        (Some(a), Some(b)) if a.key == b.key => Ok(()),
+        (Some(a), Some(b)) => {
+            let before = HostIdentity { passing: b.passing.clone(), ..a.clone() };
+            Err(format!("the hosts differ: {}", changed(&before, b).join(", ")))
+        }
+        _ => Err("the host of a run is unknown".to_owned()),
+    }
+}
+
+/// The calibration whose deviation from run to run holds for both runs.
+fn calibration(runs: &[Stored; 2], folder: Option<&Path>) -> Result<HostCalibration, String> {
+    let [one, two] = runs;
+    same_host(one, two)?;
+    let (Some(a), Some(b)) = (&one.host, &two.host) else { return Err("the host is unknown".to_owned()) };
+    if a.passing.get("name") != b.passing.get("name") {
+        return Err("the runs are of two machines, whose difference no calibration knows".to_owned());
+    }
+    if one.experiment.points != two.experiment.points {
+        return Err("workload, load or points differ".to_owned());
+    }
+    let none = || "this host is not calibrated (`weigh calibrate`)".to_owned();
+    let store = Calibrations::at(folder.ok_or_else(none)?);
+    let found = store.for_run(&a.key, &one.summary.title).map_err(|error| error.to_string())?;
+    let found = found.ok_or_else(none)?;
+    let usable = found.variants.first().is_some_and(|variant| !variant.run_to_run.is_empty());
+    usable
+        .then_some(found)
+        .ok_or_else(|| "its calibration had too few runs for a deviation from run to run".to_owned())
+}
+
+/// Which variants are compared: those wanted; else the only ones beside the shared one, or of the one name that both have.
+fn choose(runs: &[Stored; 2], way: &Way, wanted: [Option<usize>; 2]) -> Result<[usize; 2], String> {
+    if let [Some(first), Some(second)] = wanted {
+        return Ok([first, second]);
+    }
+    let left = |at: usize| {
+        let without = match way {
+            Way::Baseline(places) => Some(places[at]),
+            Way::Calibration(_) => None,
+        };
+        (0..runs[at].experiment.variants.len()).filter(|place| Some(*place) != without).collect::<Vec<_>>()
+    };
+    let (first, second) = (left(0), left(1));
+    if let ([a], [b]) = (&first[..], &second[..]) {
+        return Ok([*a, *b]);
+    }
+    let name = |at: usize, place: usize| &runs[at].experiment.variants[place].name;
+    let pairs = first.iter().flat_map(|a| second.iter().map(move |b| [*a, *b]));
+    let alike: Vec<[usize; 2]> = pairs.filter(|[a, b]| name(0, *a) == name(1, *b)).collect();
+    match &alike[..] {
+        [one] => Ok(*one),
+        _ => Err(format!(
+            "which variants are meant is open: add their names behind the runs; `{}` has {}, `{}` has {}",
+            runs[0].summary.run,
+            runs[0].names(),
+            runs[1].summary.run,
+            runs[1].names()
+        )),
+    }
+}
+
+/// The comparison itself.
+fn compared(runs: [Stored; 2], places: [usize; 2], way: &Way) -> Summary {
+    let note = note(&runs, places, way);
+    let [one, two] = runs;
+    let kept = |at: usize| match way {
+        Way::Baseline(shared) => vec![shared[at], places[at]],
+        Way::Calibration(_) => vec![places[at]],
+    };
+    let (stored, baseline) = (one.summary.clone(), one.experiment.variants[places[0]].name.clone());
+    let (first, second) = (one.cut(&kept(0)), two.cut(&kept(1)));
+    let costs = match way {
+        Way::Baseline(_) => through_baseline(first.part(), second.part()),
+        Way::Calibration(found) => {
+            let deviations = found.variants.first().map(|variant| &*variant.run_to_run).unwrap_or_default();
+            through_calibration(first.part(), second.part(), deviations)
+        }
+    };
+    let mut summary = whole(stored, [&first.summary, &second.summary], Some(&baseline), costs);
+    if note.severity > Severity::Note && summary.validity == Validity::Valid {
+        summary.validity = Validity::Suspect;
+    }
+    summary.findings.push(note);
+    summary
+}
+
+/// Time between the beginnings of two runs.
+fn apart(runs: &[Stored; 2]) -> Nanoseconds {
+    Nanoseconds::from_secs(runs[0].started_unix_s.abs_diff(runs[1].started_unix_s))
+}
+
+/// Through what they are compared, and what that takes for granted.
+fn note(runs: &[Stored; 2], places: [usize; 2], way: &Way) -> Finding {
+    let name = |at: usize, place: usize| runs[at].experiment.variants[place].name.clone();
+    let subject = format!("{} against {}", name(1, places[1]), name(0, places[0]));
+    let finding = |severity, evidence: String, remedy: &str| Finding {
+        severity,
+        name: "two runs".to_owned(),
+        subject: subject.clone(),
+        evidence,
+        remedy: remedy.to_owned(),
+    };
+    match way {
+        Way::Baseline([a, b]) => {
+            let (a, b) = (name(0, *a), name(1, *b));
+            let who = if a == b { format!("`{a}`") } else { format!("`{a}` and `{b}`, one program,") };
+            let evidence = format!(
+                "not measured together; compared through {who} in both runs, as a ratio of ratios: it is taken for \
+                 granted that what changed on the host between them changed baseline and variants by the same factor"
+            );
+            finding(Severity::Note, evidence, "put both into one experiment for a narrower interval")
+        }
+        Way::Calibration(found) => {
+            let over = found.variants.first().map(|variant| variant.spread_over).unwrap_or_default();
+            let between = apart(runs);
+            let mut evidence = format!(
+                "not measured together; the error holds the host's deviation from run to run, calibrated {} with {} over \
+                 {over}; the runs began {between} apart",
+                found.started, found.experiment
+            );
+            let far = between > over;
+            if far {
+                evidence.push_str(", and what changes in so long a time may not be in it");
+            }
+            let other = found.experiment != runs[0].summary.title;
+            if other {
+                evidence.push_str("; that was another experiment");
+            }
+            let severity = if far || other { Severity::Warning } else { Severity::Note };
+            finding(severity, evidence, "put both into one experiment, or let both runs hold one baseline")
+        }
+    }
+}
+
+/// Nothing is concluded, and why.
+fn not_together(runs: [Stored; 2], reason: &str) -> Summary {
+    let [one, two] = runs;
+    let (first, second) = (one.summary, two.summary);
+    let cost = |variant: &VariantSummary| Cost {
+        point: variant.point.clone(),
+        variant: variant.name.clone(),
+        operation: "all".to_owned(),
+        quantity: first.headline,
+        unit: first.headline.unit(),
+        difference: None,
+        ratio: None,
+        verdict: Verdict::Invalid,
+        effect: None,
+        reason: Some(format!("not measured together: {reason}; put both into one experiment")),
+        p: None,
+        headline: true,
+    };
+    let costs = second.variants.iter().map(cost).collect();
+    let mut summary = whole(first.clone(), [&first, &second], None, costs);
+    summary.validity = Validity::Invalid;
+    summary
+}
+
+/// A summary of costs between two runs: variants are named with their runs. `compared` is the first run's variant that the
+/// table is against; without one it is that run's baseline.
+fn whole(
+    stored: Summary,
+    [first, second]: [&Summary; 2],
+    compared: Option<&str>,
+    costs: Vec<Cost>,
+) -> Summary {
+    let named = |name: &str, run: &str| format!("{name} ({run})");
+    let against = |variant: &VariantSummary| compared.map_or(variant.baseline, |name| variant.name == name);
+    let of = |summary: &Summary, against: &dyn Fn(&VariantSummary) -> bool| -> Vec<VariantSummary> {
+        let rename = |variant: &VariantSummary| VariantSummary {
+            name: named(&variant.name, &summary.run),
+            baseline: against(variant),
+            ..variant.clone()
+        };
+        summary.variants.iter().map(rename).collect()
+    };
+    let variants = [of(first, &against), of(second, &|_| false)].concat();
+    Summary {
+        title: format!("{} against {}", second.run, first.run),
+        took: first.took + second.took,
+        quick: first.quick || second.quick,
+        validity: variants.iter().map(|variant| variant.validity).max().unwrap_or_default(),
+        blocks: BlockCounts {
+            used: first.blocks.used + second.blocks.used,
+            void: first.blocks.void + second.blocks.void,
+            ..stored.blocks
+        },
+        goal: None,
+        costs: costs
+            .into_iter()
+            .map(|cost| Cost { variant: named(&cost.variant, &second.run), ..cost })
+            .collect(),
+        variants,
+        findings: Vec::new(),
+        spread: Vec::new(),
+        unavailable: Vec::new(),
+        ..stored
+    }
+}

@@ -1,0 +1,79 @@
+//! What a run's summary says of its host's calibration, where there is one.
+//!
+//! A calibration that cannot be read is as good as none: no run fails for it.
+
+use std::path::Path;
+
+use serde_json::Value;
+use weighbridge_judge::reliability::{changed, measured_time, quote};
+use weighbridge_lab::host::HostFacts;
+use weighbridge_lab::identity::identity;
+use weighbridge_model::record::TrialRecord;
+use weighbridge_model::reliability::{CalibrationQuote, HostIdentity};
+use weighbridge_model::summary::Quantity;
+use weighbridge_store::Calibrations;
+
+use crate::environment::identity_of;
+use crate::run::utc_now;
+
+/// The quote for a run of `title` with these trials, on the host of `facts`; `None` where that host has no calibration.
+pub(crate) fn quoted(
+    folder: Option<&Path>,
+    (title, headline): (&str, Quantity),
+    trials: &[TrialRecord],
+    facts: &Value,
+) -> Option<CalibrationQuote> {
+    let host = identity_of(facts)?;
+    let calibration = Calibrations::at(folder?).for_run(&host.key, title).ok()??;
+    let now = utc_now().unix_ns() / 1_000_000_000;
+    Some(quote(&calibration, (headline, measured_time(trials)), (&host, now)))
+}
+
+/// What is kept of this host.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kept {
+    /// No calibration.
+    Nothing,
+    /// The newest one.
+    Newest {
+        /// Of which experiment.
+        experiment: String,
+        /// When it began, RFC 3339 in UTC.
+        started: String,
+        /// What has changed since, in words.
+        changed: Vec<String>,
+    },
+    /// None of the host as it is, and one of a host of the same name that differs.
+    Before {
+        /// When it began.
+        started: String,
+        /// What differs, in words: the kernel, the processor …
+        changed: Vec<String>,
+    },
+}
+
+/// Looks for a calibration of this host. What cannot be read counts as not there.
+pub fn kept(folder: Option<&Path>) -> Kept {
+    let Some(store) = folder.map(Calibrations::at) else { return Kept::Nothing };
+    let host = identity(&HostFacts::read(), None);
+    let of_host = |key: &str| store.of_host(key).unwrap_or_default();
+    if let Some(mut newest) = of_host(&host.key).into_iter().next() {
+        // By which build of this program it was made says little here.
+        newest.host.passing.remove("weigh");
+        let changed = changed(&newest.host, &host);
+        return Kept::Newest { experiment: newest.experiment, started: newest.started, changed };
+    }
+    let name = host.passing.get("name");
+    let others = store.hosts().unwrap_or_default();
+    let same_name = others
+        .iter()
+        .flat_map(|key| of_host(key))
+        .filter(|found| name.is_some() && found.host.passing.get("name") == name);
+    match same_name.max_by_key(|found| found.started_unix_s) {
+        Some(found) => Kept::Before {
+            changed: changed(&HostIdentity { passing: host.passing.clone(), ..found.host }, &host),
+            started: found.started,
+        },
+        None => Kept::Nothing,
+    }
+}

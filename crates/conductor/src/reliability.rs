@@ -1,0 +1,454 @@
+//! `weigh calibrate`: a variant beside copies of itself, run after run, as any experiment is run.
+//!
+//! It chooses what is run (which variant, which copy, how much is planted, until when) and hands the records to the judge.
+//! It keeps nothing of a calibration that was interrupted, and estimates nothing.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use weighbridge_judge as judge;
+use weighbridge_judge::reliability::{Look, Runs, SlowerRun, reliability};
+use weighbridge_lab::clock::monotonic_now;
+use weighbridge_lab::cores::{CoreError, CoreLayout, Pinned};
+use weighbridge_lab::noise::{NoiseWatch, Quiet, sources};
+use weighbridge_load::generator::Generator;
+use weighbridge_model::event::{Event, TimedEvent};
+use weighbridge_model::experiment::{Experiment, LoadModel, LoadSpec, Readiness, Target, Variant};
+use weighbridge_model::quantity::{Nanoseconds, Timestamp};
+use weighbridge_model::record::{TrialRecord, VariantId};
+use weighbridge_model::reliability::{HostCalibration, Planting, RELIABILITY_VERSION};
+use weighbridge_model::summary::{Quantity, Statistic};
+use weighbridge_probe::record::{CsvError, from_csv};
+use weighbridge_store::{ReadError, RunWriter};
+
+use crate::actor::{ActorError, Recipe};
+use crate::course::measure;
+use crate::environment::{environment, identity_of};
+use crate::question::question;
+use crate::run::{Finished, Options, Prepared, RunError, check, prepare, utc_now};
+use crate::shape::Shape;
+use crate::words::conditions;
+
+/// How long the host is watched before anything is measured.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// Runs among which the budget is shared out; each has its fewest blocks and rounds, however long they take.
+const RUNS: u64 = 40;
+
+/// One run in so many has a slower copy; the others have two copies alike.
+const SLOWER_ONE_IN: usize = 3;
+
+/// A copy is slower by one part in so many of the variant's median, unless told otherwise …
+const DELTA_PART: u64 = 50;
+
+/// … but not by less than a few readings of the clock.
+const DELTA_LEAST: Nanoseconds = Nanoseconds::from_nanos(300);
+
+/// So many disturbed runs in a row end the calibration.
+const LOST_IN_A_ROW: u32 = 3;
+
+/// The title of a calibration without an experiment.
+pub const BUILT_IN: &str = "built-in probe";
+
+/// What is run beside copies of itself.
+#[derive(Debug, Clone)]
+pub enum Subject {
+    /// A probe of ours: one connection, closed load, HTTP/1.1. Program and first arguments; the law's words follow.
+    Probe(Vec<String>),
+    /// Variants of an experiment, at its first point.
+    Experiment(Box<Experiment>),
+}
+
+/// What to do.
+#[derive(Debug)]
+pub struct Order<'a> {
+    /// What is run.
+    pub subject: Subject,
+    /// Time for all of it; at least one run of each kind is made, however long that takes.
+    pub budget: Nanoseconds,
+    /// By how much the slower copy is slower; `None` for 2 % of the variant's median response.
+    pub delta: Option<Nanoseconds>,
+    /// As for any run; `out` is not used.
+    pub options: &'a Options,
+}
+
+/// Why there is no calibration.
+#[derive(Debug, thiserror::Error)]
+pub enum ReliabilityError {
+    /// A run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The host's cores are unknown.
+    #[error(transparent)]
+    Cores(#[from] CoreError),
+    /// The slower copy cannot be started.
+    #[error(transparent)]
+    Actor(#[from] ActorError),
+    /// A run's records cannot be read back.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A probe's record cannot be read.
+    #[error("the probe's record cannot be read: {0}; run it again")]
+    Record(#[from] CsvError),
+    /// No folder for runs and records.
+    #[error("no folder could be made for the calibration's runs: {0}; free space or set `TMPDIR`")]
+    Folder(#[source] std::io::Error),
+    /// The experiment's own key is unknown: `/proc` does not tell what host this is.
+    #[error("this host does not tell what it is (no `/proc`?), so a calibration could not be found again")]
+    NoHost,
+    /// The user asked to stop.
+    #[error("interrupted; a calibration keeps nothing of its parts")]
+    Interrupted,
+}
+
+/// Calibrates this host. `progress` is told what is done.
+///
+/// # Errors
+/// [`ReliabilityError`]; nothing runs on then, and nothing is kept.
+pub fn calibrate(
+    order: &Order<'_>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<HostCalibration, ReliabilityError> {
+    let (began, started) = (monotonic_now(), utc_now());
+    let cores = CoreLayout::detect()?;
+    let folder = TempDir::with_prefix("weigh-calibrate-").map_err(ReliabilityError::Folder)?;
+    let options = Options {
+        out: folder.path().join("runs"),
+        quick: false,
+        measured_budget: false,
+        calibrations: None,
+        ..order.options.clone()
+    };
+    let experiment = plain(experiment_of(&order.subject), order.budget);
+    let mut warn = Warnings::default();
+    check(&experiment, &options)?;
+    let prepared =
+        prepare(experiment, &options, &mut |event| warn.see(event, progress)).map_err(called_off)?;
+    for (name, reason) in &prepared.unavailable {
+        progress(&format!("`{name}` is left out: {reason}"));
+    }
+    let facts = environment(&prepared.experiment, &prepared.recipes, options.experiment_folder.as_deref());
+    let host = identity_of(&facts).ok_or(ReliabilityError::NoHost)?;
+    progress("watching the host while nothing is measured");
+    let quiet = Quiet::watch(&cores, QUIET);
+    let bench =
+        Bench { order, options, cores: &cores, folder: folder.path(), prepared: &prepared, facts, began };
+    let mut subjects: Vec<Watched> = (0..prepared.recipes.len()).map(|_| Watched::default()).collect();
+    let mut noise = NoiseWatch::start();
+    bench.all_runs(&mut subjects, &mut noise, &mut warn, progress)?;
+    let variants = subjects.iter().enumerate().map(|(at, watched)| bench.sum_up(at, watched)).collect();
+    Ok(HostCalibration {
+        schema: RELIABILITY_VERSION,
+        experiment: prepared.experiment.title.clone(),
+        conditions: conditions(&prepared.experiment.points[0]),
+        headline: prepared.experiment.plan.headline,
+        started: started.rfc3339(),
+        started_unix_s: started.unix_ns() / 1_000_000_000,
+        took: monotonic_now().since(began),
+        host,
+        variants,
+        noise: sources(&noise.seen(quiet)),
+    })
+}
+
+/// A wish to stop is told as this module's own.
+fn called_off(error: RunError) -> ReliabilityError {
+    match error {
+        RunError::Interrupted { .. } | RunError::InterruptedEarly => ReliabilityError::Interrupted,
+        error => ReliabilityError::Run(error),
+    }
+}
+
+/// Whether a run ended because too many of its blocks were disturbed.
+fn is_disturbed(error: &RunError) -> bool {
+    match error {
+        RunError::Cut { cause, .. } => is_disturbed(cause),
+        error => matches!(error, RunError::Disturbed { .. }),
+    }
+}
+
+fn experiment_of(subject: &Subject) -> Experiment {
+    match subject {
+        Subject::Experiment(experiment) => (**experiment).clone(),
+        Subject::Probe(program) => {
+            let text = format!(
+                "title = '{BUILT_IN}'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n[load]\nconnections = 1\n\
+                 [plan]\nblocks = {{ min = 6, max = 6 }}\n[[variant]]\nname = 'probe'\nservice = 'probe'\n"
+            );
+            let mut experiment = Experiment::parse(BUILT_IN, &text).expect("an experiment of our own");
+            experiment.variants[0].target = probe(program, Nanoseconds::ZERO, None);
+            experiment
+        }
+    }
+}
+
+/// The probe that keeps each request for `time`, and writes down into `record` for how long it really did.
+fn probe(program: &[String], time: Nanoseconds, record: Option<&Path>) -> Target {
+    let law = format!("constant:time={}ns", time.as_nanos());
+    let words = ["delay".to_owned(), law].into_iter();
+    let record = record.map(|folder| ["--record".to_owned(), folder.display().to_string()]);
+    let argv = program.iter().cloned().chain(words).chain(record.into_iter().flatten()).collect();
+    Target::Command { argv, ready: Readiness::Line }
+}
+
+/// The experiment as its copies are run: one point, the fewest blocks and no goal, a share of the budget.
+fn plain(mut experiment: Experiment, budget: Nanoseconds) -> Experiment {
+    experiment.points.truncate(1);
+    let plan = &mut experiment.plan;
+    plan.blocks_min = plan.blocks_min.max(judge::thresholds::BLOCKS_FOR_INTERVAL as u32);
+    (plan.blocks_max, plan.until) = (plan.blocks_min, None);
+    plan.budget = budget / RUNS;
+    experiment
+}
+
+/// Warnings of runs, each told once.
+#[derive(Debug, Default)]
+struct Warnings(Vec<String>);
+
+impl Warnings {
+    fn see(&mut self, event: &TimedEvent, progress: &mut dyn FnMut(&str)) {
+        let text = match &event.event {
+            Event::Warning { text } => text.clone(),
+            Event::Building { service } => format!("building `{service}`"),
+            _ => return,
+        };
+        if !self.0.contains(&text) {
+            progress(&text);
+            self.0.push(text);
+        }
+    }
+}
+
+/// What has been seen of one variant.
+#[derive(Debug, Default)]
+struct Watched {
+    copies: Vec<Look>,
+    slower: Vec<SlowerRun>,
+    lost: u32,
+    delta: Option<Nanoseconds>,
+}
+
+/// What runs have in common.
+struct Bench<'a> {
+    order: &'a Order<'a>,
+    options: Options,
+    cores: &'a CoreLayout,
+    folder: &'a Path,
+    prepared: &'a Prepared,
+    facts: Value,
+    began: Timestamp,
+}
+
+/// The second variant of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Other {
+    /// A copy, alike.
+    Copy,
+    /// A copy that is slower by so much.
+    Slower(Nanoseconds),
+}
+
+impl Bench<'_> {
+    /// Runs in turn of every variant until the budget is spent: alike, slower, alike, alike, slower, alike …
+    fn all_runs(
+        &self,
+        subjects: &mut [Watched],
+        noise: &mut NoiseWatch,
+        warn: &mut Warnings,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(), ReliabilityError> {
+        let (mut longest, mut lost, mut number) = (Nanoseconds::ZERO, 0, 0_u64);
+        for turn in 0.. {
+            for (at, watched) in subjects.iter_mut().enumerate() {
+                let spent = monotonic_now().since(self.began);
+                let enough = watched.lost > 0
+                    || (!watched.copies.is_empty()
+                        && (!watched.slower.is_empty() || watched.copies.len() > 1));
+                if enough && spent + longest > self.order.budget {
+                    return Ok(());
+                }
+                if self.options.control.is_interrupted() {
+                    return Err(ReliabilityError::Interrupted);
+                }
+                let other = match watched.delta.or_else(|| self.delta(watched)) {
+                    Some(delta) if turn % SLOWER_ONE_IN == 1 => Other::Slower(delta),
+                    _ => Other::Copy,
+                };
+                number += 1;
+                let left = self.order.budget.saturating_sub(spent);
+                let name = &self.prepared.experiment.variants[at].name;
+                progress(&match other {
+                    Other::Copy => format!("run {number}: `{name}` beside a copy; about {left} left"),
+                    Other::Slower(by) => {
+                        format!("run {number}: `{name}` beside one slower by {by}; about {left} left")
+                    }
+                });
+                noise.sample(self.cores);
+                let since = monotonic_now();
+                match self.one_run((number, at, other), &mut |event| warn.see(event, progress)) {
+                    Ok(seen) => {
+                        watched.take(other, seen);
+                        lost = 0;
+                    }
+                    Err(ReliabilityError::Run(error)) if is_disturbed(&error) && lost + 1 < LOST_IN_A_ROW => {
+                        lost += 1;
+                        watched.lost += 1;
+                    }
+                    Err(error) => return Err(error),
+                }
+                longest = longest.max(monotonic_now().since(since));
+            }
+        }
+        Ok(())
+    }
+
+    /// By how much a copy is to be slower, once the variant's own median is known.
+    fn delta(&self, watched: &Watched) -> Option<Nanoseconds> {
+        let median = watched.copies.first()?.figure(Quantity::ResponseP50)?;
+        let part = Nanoseconds::from_nanos(median as u64) / DELTA_PART;
+        Some(self.order.delta.unwrap_or(part.max(DELTA_LEAST)))
+    }
+
+    /// One run of a variant and its copy, whole, and what it showed; its folder is removed.
+    fn one_run(
+        &self,
+        (number, at, other): (u64, usize, Other),
+        sink: &mut dyn FnMut(&TimedEvent),
+    ) -> Result<(Look, Option<f64>), ReliabilityError> {
+        let record = self.folder.join("record");
+        let prepared = self.pair((number, at, other), &record)?;
+        let experiment = prepared.experiment.clone();
+        let held = match (other, &self.order.subject) {
+            (Other::Slower(by), Subject::Experiment(_)) => Some((VariantId(1), by)),
+            _ => None,
+        };
+        let options = Options { hold_back: held, ..self.options.clone() };
+        let started = utc_now();
+        let mut writer =
+            RunWriter::create(&options.out, &experiment.title, started).map_err(RunError::Write)?;
+        let measured =
+            measure(prepared, &options, (&mut writer, started, self.facts.clone()), Vec::new(), sink);
+        let Finished { summary, folder, .. } = measured.map_err(called_off)?;
+        let trials: Vec<TrialRecord> = folder.load_blocks()?.into_iter().flatten().collect();
+        let question = question(&experiment, Some(self.cores), judge::Run::default());
+        let look = Look::of(&question, &trials, summary.validity);
+        let truth = match other {
+            Other::Copy => None,
+            Other::Slower(by) => self.truth(by, &record)?,
+        };
+        drop(writer);
+        // What is left of a run's folder goes with the calibration's.
+        let _ = std::fs::remove_dir_all(folder.path());
+        let _ = std::fs::remove_dir_all(&record);
+        Ok((look, truth))
+    }
+
+    /// The experiment of one run: the variant as the baseline, and the other.
+    fn pair(
+        &self,
+        (number, at, other): (u64, usize, Other),
+        record: &Path,
+    ) -> Result<Prepared, ReliabilityError> {
+        let mut experiment = self.prepared.experiment.clone();
+        let variant = experiment.variants[at].clone();
+        let recipe = self.prepared.recipes[at].clone();
+        let (suffix, copy) = match (other, &self.order.subject) {
+            (Other::Copy, _) => ("copy", recipe.clone()),
+            (Other::Slower(_), Subject::Experiment(_)) => ("slower", recipe.clone()),
+            (Other::Slower(by), Subject::Probe(program)) => {
+                let target = probe(program, by, Some(record));
+                ("slower", Recipe::new(&Variant { target, ..variant.clone() }, None)?)
+            }
+        };
+        let name = format!("{} ({suffix})", variant.name);
+        experiment.variants = vec![variant.clone(), Variant { name, ..variant }];
+        // Another order of windows and other requests in every run.
+        experiment.plan.seed = experiment.plan.seed.wrapping_add(number);
+        let shapes: Vec<Shape> = self.prepared.shapes.clone();
+        Ok(Prepared {
+            experiment,
+            shapes,
+            recipes: vec![recipe, copy],
+            unavailable: Vec::new(),
+            division: None,
+        })
+    }
+
+    /// What was really planted into each request, as the headline shows it: only where every request waits for itself alone
+    /// does a response grow by just that.
+    fn truth(&self, by: Nanoseconds, record: &Path) -> Result<Option<f64>, ReliabilityError> {
+        let headline = self.prepared.experiment.plan.headline;
+        let alone = waits_for_itself_alone(&self.prepared.experiment.points[0].load);
+        if !alone || !(headline.is_response() || headline.is_service()) {
+            return Ok(None);
+        }
+        if matches!(self.order.subject, Subject::Experiment(_)) {
+            let core = self.cores.client();
+            let held = std::thread::spawn(move || {
+                // On another core the median is the same within nanoseconds.
+                let _pinned = Pinned::current_thread(core).ok();
+                Generator::really_held(by)
+            });
+            return Ok(held.join().ok().map(|held| held.as_nanos() as f64));
+        }
+        let mut spent = recorded(record)?;
+        spent.sort_unstable();
+        Ok(match headline.statistic() {
+            Statistic::Mean if !spent.is_empty() => {
+                Some(spent.iter().map(|spent| *spent as f64).sum::<f64>() / spent.len() as f64)
+            }
+            _ => spent.get(spent.len() / 2).map(|median| *median as f64),
+        })
+    }
+
+    fn sum_up(&self, at: usize, watched: &Watched) -> weighbridge_model::reliability::VariantReliability {
+        let question = question(&self.prepared.experiment, Some(self.cores), judge::Run::default());
+        let planting = match self.order.subject {
+            Subject::Probe(_) => Planting::Probe,
+            Subject::Experiment(_) => Planting::HoldBack,
+        };
+        reliability(
+            &question,
+            &Runs {
+                variant: &self.prepared.experiment.variants[at].name,
+                copies: &watched.copies,
+                slower: &watched.slower,
+                planting: (planting, watched.delta.unwrap_or_default()),
+                lost: watched.lost,
+            },
+        )
+    }
+}
+
+impl Watched {
+    fn take(&mut self, other: Other, (look, truth): (Look, Option<f64>)) {
+        match other {
+            Other::Copy => self.copies.push(look),
+            Other::Slower(by) => {
+                self.delta = Some(by);
+                self.slower.push(SlowerRun { look, truth });
+            }
+        }
+    }
+}
+
+/// Whether no request ever waits for another of the same generator.
+fn waits_for_itself_alone(load: &LoadSpec) -> bool {
+    load.model == LoadModel::Closed && load.connections == 1 && load.in_flight == 1
+}
+
+/// For how long a probe kept each request, in all its lives, in nanoseconds.
+fn recorded(folder: &Path) -> Result<Vec<u64>, ReliabilityError> {
+    let files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .map(|entries| entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
+        .unwrap_or_default();
+    let mut spent = Vec::new();
+    for file in files {
+        let text =
+            std::fs::read_to_string(&file).map_err(|source| ReadError::Io { path: file.clone(), source })?;
+        spent.extend(from_csv(&text)?.iter().map(|served| served.spent().as_nanos()));
+    }
+    Ok(spent)
+}

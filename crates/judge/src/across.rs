@@ -1,0 +1,193 @@
+//! Variants of two runs, which were not measured together: costs through a baseline that both runs hold, or with the
+//! variance that the host is known to have from run to run.
+//!
+//! Each run's blocks are its own; no block of one is ever paired with one of the other. Whether the two ways apply (same
+//! program, same host, same load) is the caller's to know, and to say.
+
+use weighbridge_model::record::{PointId, TrialRecord, VariantId};
+use weighbridge_model::reliability::RunToRun;
+use weighbridge_model::summary::{Cost, Estimate, Quantity, Summary, Validity, Verdict};
+
+use crate::diagnose::GENERATOR_BOUND;
+use crate::estimate::{Absence, Side};
+use crate::gather::{Gathered, Lens};
+use crate::question::{Point, Question, Scope};
+use crate::reliability::run_deviation;
+use crate::spread::level;
+use crate::stats::interval::Mean;
+use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
+use crate::verdict::{correct, of_mean};
+
+/// One run, as far as it is compared: of a shared baseline as variant 0 and the compared one as variant 1, or of the
+/// compared one alone.
+#[derive(Debug, Clone, Copy)]
+pub struct Part<'a> {
+    /// What the run was asked, cut down to those variants.
+    pub question: &'a Question,
+    /// Its trials, cut down and numbered likewise.
+    pub trials: &'a [TrialRecord],
+    /// What the run by itself says of them.
+    pub summary: &'a Summary,
+}
+
+/// A quantity of one part, on the log scale, with the blocks it rests on.
+struct Logs {
+    mean: Mean,
+    blocks: u32,
+}
+
+/// What can be said of one quantity.
+type Said = Result<(Logs, Logs), String>;
+
+/// The second run's variant over the first's, each against its own run's share of the same baseline: with block
+/// log-ratios a and b of the runs, ln ratio = b̄ − ā, variances add, degrees of freedom by Welch and Satterthwaite.
+/// What changed on the host between the runs cancels as far as it changed baseline and variant by the same factor.
+pub fn through_baseline(first: Part<'_>, second: Part<'_>) -> Vec<Cost> {
+    let gathered = [first, second].map(|part| Gathered::new(part.trials));
+    table((first, second), VariantId(1), |(id, scope), quantity| {
+        let of = |part: Part<'_>, gathered: &Gathered<'_>| {
+            let side = |variant| Side::new(part.question, gathered, (id, variant), scope, Lens::Measured);
+            let contrast = side(VariantId(1)).against(&side(VariantId(0)), quantity);
+            let contrast = contrast.map_err(|absence: Absence| absence.to_string())?;
+            let blocks = contrast.blocks().len() as u32;
+            let mean = contrast.log_mean().ok_or_else(|| few(blocks))?;
+            Ok::<_, String>(Logs { mean, blocks })
+        };
+        Ok((of(first, &gathered[0])?, of(second, &gathered[1])?))
+    })
+}
+
+/// The second run's variant over the first's, with the host's deviation from run to run in the error:
+/// s_a²/n_a + s_b²/n_b + 2·s_run², of which the last part is one estimate with its own degrees of freedom. Quantities
+/// whose deviation was not calibrated are withheld.
+pub fn through_calibration(first: Part<'_>, second: Part<'_>, found: &[RunToRun]) -> Vec<Cost> {
+    let gathered = [first, second].map(|part| Gathered::new(part.trials));
+    table((first, second), VariantId(0), |(id, scope), quantity| {
+        let run = run_deviation(found, quantity).filter(|_| scope.is_whole());
+        let run =
+            run.ok_or("its deviation from run to run was not calibrated; put both into one experiment")?;
+        let of = |part: Part<'_>, gathered: &Gathered<'_>| {
+            let side = Side::new(part.question, gathered, (id, VariantId(0)), scope, Lens::Measured);
+            side.figure(quantity).map_err(|absence: Absence| absence.to_string())?;
+            let logs: Vec<f64> = side
+                .cells()
+                .iter()
+                .filter_map(|(cell, totals)| level((cell, *totals), (scope, side.load()), quantity))
+                .collect();
+            let blocks = logs.len() as u32;
+            let stage = (part.question.blocks.min as usize).max(BLOCKS_FOR_INTERVAL);
+            let enough = logs.len() >= BLOCKS_FOR_INTERVAL;
+            let mean = Mean::with_first_stage(&logs, stage).filter(|_| enough).ok_or_else(|| few(blocks))?;
+            Ok::<_, String>(Logs { mean, blocks })
+        };
+        let (a, b) = (of(first, &gathered[0])?, of(second, &gathered[1])?);
+        let both = std::f64::consts::SQRT_2 * run.deviation.get();
+        Ok((Logs { mean: a.mean.widened(both, f64::from(run.runs) - 1.0), ..a }, b))
+    })
+}
+
+fn few(blocks: u32) -> String {
+    format!("{blocks} blocks; an interval needs {BLOCKS_FOR_INTERVAL}")
+}
+
+/// Costs of every point, scope and quantity, the headline first, with Holm's correction over each point.
+fn table(
+    (first, second): (Part<'_>, Part<'_>),
+    compared: VariantId,
+    said: impl Fn((PointId, Scope), Quantity) -> Said,
+) -> Vec<Cost> {
+    let mut costs = Vec::new();
+    for (id, point) in first.question.points() {
+        let mut rows = Vec::new();
+        for scope in point.scopes() {
+            for quantity in Quantity::ALL.into_iter().filter(|quantity| scope.has(*quantity)) {
+                let mut row = row((first, second), (point, scope), quantity, compared);
+                match said((id, scope), quantity) {
+                    Err(reason) => row.reason = Some(reason),
+                    Ok(logs) => {
+                        let figure = figure(first, &row, compared);
+                        fill(&mut row, logs, first.question, figure);
+                    }
+                }
+                doubt(&mut row, (first, second), compared);
+                rows.push(row);
+            }
+        }
+        rows.sort_by_key(|row| !row.headline);
+        correct(&mut rows);
+        costs.extend(rows);
+    }
+    costs
+}
+
+fn row(
+    (first, second): (Part<'_>, Part<'_>),
+    (point, scope): (&Point, Scope),
+    quantity: Quantity,
+    compared: VariantId,
+) -> Cost {
+    Cost {
+        point: point.label.clone(),
+        variant: second.question.variants[compared.index()].name.clone(),
+        operation: point.name(scope).to_owned(),
+        quantity,
+        unit: quantity.unit(),
+        difference: None,
+        ratio: None,
+        verdict: Verdict::Withheld,
+        effect: None,
+        reason: None,
+        p: None,
+        headline: quantity == first.question.headline && scope.is_whole(),
+    }
+}
+
+/// The first run's own figure of the row, which a ratio is made a difference by.
+fn figure(first: Part<'_>, row: &Cost, compared: VariantId) -> Option<f64> {
+    let name = &first.question.variants[compared.index()].name;
+    let variant = first.summary.variants.iter().find(|v| v.name == *name && v.point == row.point)?;
+    let own =
+        |f: &&weighbridge_model::summary::Figure| f.quantity == row.quantity && f.operation == row.operation;
+    Some(variant.figures.iter().find(own)?.estimate?.point)
+}
+
+fn fill(row: &mut Cost, (a, b): (Logs, Logs), question: &Question, figure: Option<f64>) {
+    let mean = b.mean.minus(a.mean);
+    let interval = mean.interval(LEVEL).exp();
+    let estimate = |of: &dyn Fn(f64) -> f64| Estimate {
+        point: of(interval.point),
+        lower: Some(of(interval.lower)),
+        upper: Some(of(interval.upper)),
+        level: LEVEL,
+        blocks: a.blocks + b.blocks,
+        bootstrap: None,
+    };
+    row.ratio = Some(estimate(&|ratio| ratio));
+    // No block holds both variants: the difference is that of the ratio, at the first run's level.
+    row.difference = figure.map(|figure| estimate(&|ratio| figure * (ratio - 1.0)));
+    let conclusion = of_mean(mean, row.quantity, question.margin);
+    (row.verdict, row.effect, row.reason, row.p) =
+        (conclusion.verdict, conclusion.effect, conclusion.reason, conclusion.p);
+}
+
+/// Lets what either run says against its own figures override.
+fn doubt(row: &mut Cost, (first, second): (Part<'_>, Part<'_>), compared: VariantId) {
+    let mut refuse = |verdict: Verdict, reason: String| {
+        (row.verdict, row.effect, row.reason) = (verdict, None, Some(reason));
+    };
+    for part in [first, second] {
+        let run = &part.summary.run;
+        let names = part.question.variants.iter().take(compared.index() + 1).map(|v| &v.name);
+        for name in names {
+            let own = part.summary.variants.iter().find(|v| v.name == *name && v.point == row.point);
+            if let Some(variant) = own.filter(|variant| variant.validity == Validity::Invalid) {
+                let why = variant.reasons.first().cloned().unwrap_or_default();
+                return refuse(Verdict::Invalid, format!("`{name}` of `{run}`: {why}"));
+            }
+        }
+        let bound = part.summary.findings.iter().find(|finding| finding.name == GENERATOR_BOUND);
+        if let Some(finding) = bound.filter(|_| row.quantity == Quantity::Throughput) {
+            return refuse(Verdict::Withheld, format!("`{run}`: {}: {}", finding.name, finding.evidence));
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! What runs of a variant beside copies of itself say of the host: how often two copies are called different, how small a
+//! difference is found, how far the variant lies from itself from run to run.
+//!
+//! Pure. Each run was made and judged as any other; here the runs are counted. Which variant, how many runs and what was
+//! planted into a copy is the conductor's to choose.
+
+use weighbridge_model::quantity::{Nanoseconds, Ratio, Timestamp};
+use weighbridge_model::record::{PointId, TrialRecord, VariantId, WindowKind};
+use weighbridge_model::reliability::{
+    CalibrationQuote, Detectable, HostCalibration, HostIdentity, Planted, PlantedRun, Planting,
+    QuantitySpread, RunToRun, Share, VariantReliability,
+};
+use weighbridge_model::summary::{Effect, Estimate, Quantity, Validity};
+
+use crate::estimate::{Contrast, Side};
+use crate::gather::{Gathered, Lens};
+use crate::question::{Question, Scope};
+use crate::spread::{Parts, block_times, level};
+use crate::stats::binomial::clopper_pearson;
+use crate::stats::chi_square::deviation_interval;
+use crate::stats::components::one_way;
+use crate::stats::interval::Mean;
+use crate::stats::power::smallest_detectable;
+use crate::stats::sample::{mean, standard_deviation};
+use crate::thresholds::{LEVEL, POWER, ROUNDS_LEAST, RUNS_FOR_DEVIATION};
+
+/// Measured times for which the smallest detectable difference is told.
+const MEASURED: [Nanoseconds; 3] =
+    [Nanoseconds::from_secs(20), Nanoseconds::from_secs(60), Nanoseconds::from_secs(300)];
+
+/// What is kept of one run of a variant (the baseline) and a copy.
+#[derive(Debug, Clone)]
+pub struct Look {
+    /// The headline; `None` where it gave no interval or must not be used.
+    headline: Option<Contrast>,
+    quantities: Vec<QuantityLook>,
+    /// Rounds of a block, on average.
+    rounds: f64,
+    /// One round, switches included, on average over blocks.
+    each: Nanoseconds,
+    /// First start of a window to last end.
+    span: Option<(Timestamp, Timestamp)>,
+}
+
+/// One quantity of one run.
+#[derive(Debug, Clone)]
+struct QuantityLook {
+    quantity: Quantity,
+    /// ln(copy / variant), block by block.
+    logs: Vec<f64>,
+    /// The same of parts of blocks, where it can be had from them.
+    parts: Vec<Vec<f64>>,
+    /// Logarithm of the variant's own figure, block by block.
+    levels: Vec<f64>,
+}
+
+impl Look {
+    /// Looks at the first point of a run of two variants: the variant itself, and a copy.
+    pub fn of(question: &Question, trials: &[TrialRecord], validity: Validity) -> Self {
+        let gathered = Gathered::new(trials);
+        let point = PointId(0);
+        let scope = question.points.first().map_or(Scope::Only, |point| point.scopes()[0]);
+        let side = |variant| Side::new(question, &gathered, (point, variant), scope, Lens::Measured);
+        let (variant, copy) = (side(VariantId(0)), side(VariantId(1)));
+        let usable =
+            |contrast: &Contrast| contrast.ratio_interval().is_some() && validity != Validity::Invalid;
+        let pairs = gathered.pairs(point, VariantId(1), Lens::Measured);
+        let look = |quantity: Quantity| {
+            let contrast = copy.against(&variant, quantity).ok()?;
+            let parts = Parts::of_quantity(&pairs, (scope, variant.load()), quantity);
+            // A whole cell's figure, as a block's level.
+            let levels = variant
+                .cells()
+                .iter()
+                .filter_map(|(cell, totals)| level((cell, *totals), (scope, variant.load()), quantity));
+            Some(QuantityLook {
+                quantity,
+                logs: contrast.log_ratios(),
+                parts: parts.map(|parts| parts.costs).unwrap_or_default(),
+                levels: levels.collect(),
+            })
+        };
+        let times: Vec<_> = gathered.used.iter().filter_map(block_times).collect();
+        let measured: Nanoseconds = times.iter().map(|(_, measured)| *measured).sum();
+        let rounds = f64::from(rounds_of(&gathered)) / gathered.used.len().max(1) as f64;
+        let count = rounds * times.len() as f64;
+        let figures = || trials.iter().flat_map(|trial| &trial.windows).map(|window| &window.figures);
+        let began = figures().map(|figures| figures.started).min();
+        let ended = figures().map(|figures| figures.ended).max();
+        Self {
+            headline: copy.against(&variant, question.headline).ok().filter(usable),
+            quantities: match validity {
+                Validity::Invalid => Vec::new(),
+                _ => Quantity::ALL.into_iter().filter(|q| scope.has(*q)).filter_map(look).collect(),
+            },
+            rounds,
+            each: Nanoseconds::from_nanos((measured.as_nanos() as f64 / count.max(1.0)) as u64),
+            span: began.zip(ended),
+        }
+    }
+
+    /// The headline's ratio and difference; `None` where the run gave no interval or must not be used.
+    pub fn headline(&self) -> Option<(Estimate, Estimate)> {
+        self.headline.as_ref().map(|contrast| (contrast.ratio(), contrast.difference()))
+    }
+
+    /// The variant's own figure of a quantity: exp of the mean logarithm over blocks.
+    pub fn figure(&self, quantity: Quantity) -> Option<f64> {
+        mean(&self.of_quantity(quantity)?.levels).map(f64::exp)
+    }
+
+    fn of_quantity(&self, quantity: Quantity) -> Option<&QuantityLook> {
+        self.quantities.iter().find(|look| look.quantity == quantity)
+    }
+
+    fn measured(&self, blocks: u32) -> Nanoseconds {
+        Nanoseconds::from_nanos((self.each.as_nanos() as f64 * self.rounds * f64::from(blocks)) as u64)
+    }
+}
+
+/// Rounds of all blocks that count.
+fn rounds_of(gathered: &Gathered<'_>) -> u32 {
+    let last = |block: &crate::gather::Block<'_>| {
+        let windows = block.trials.iter().flat_map(|trial| &trial.windows);
+        let rounds = windows.filter(|w| w.kind == WindowKind::Measured).map(|w| w.round + 1);
+        rounds.max().unwrap_or(0)
+    };
+    gathered.used.iter().map(last).sum()
+}
+
+/// Time of rounds of a run, over all blocks that count: what a quoted detectable difference is chosen by.
+pub fn measured_time(trials: &[TrialRecord]) -> Nanoseconds {
+    Gathered::new(trials).used.iter().filter_map(block_times).map(|(_, measured)| measured).sum()
+}
+
+/// All runs of one variant.
+#[derive(Debug, Clone)]
+pub struct Runs<'a> {
+    /// The variant's name.
+    pub variant: &'a str,
+    /// Runs of two copies.
+    pub copies: &'a [Look],
+    /// Runs with a slower copy.
+    pub slower: &'a [SlowerRun],
+    /// How the copy was made slower, and by how much was asked for.
+    pub planting: (Planting, Nanoseconds),
+    /// Runs that failed for a disturbance, and so have no look.
+    pub lost: u32,
+}
+
+/// One run with a slower copy.
+#[derive(Debug, Clone)]
+pub struct SlowerRun {
+    /// What the run showed.
+    pub look: Look,
+    /// What was really planted, in nanoseconds; `None` where the headline does not show it one to one.
+    pub truth: Option<f64>,
+}
+
+/// Counts the runs of one variant and sums up what they show.
+pub fn reliability(question: &Question, runs: &Runs<'_>) -> VariantReliability {
+    let blocks = question.blocks.min;
+    let all: Vec<&Look> = runs.copies.iter().chain(runs.slower.iter().map(|run| &run.look)).collect();
+    let average =
+        |of: &dyn Fn(&Look) -> f64| all.iter().map(|look| of(look)).sum::<f64>() / all.len().max(1) as f64;
+    let excluded = |look: &Look| {
+        let (lower, upper) = look.headline()?.0.interval()?;
+        Some(lower > 1.0 || upper < 1.0)
+    };
+    let verdicts: Vec<bool> = runs.copies.iter().filter_map(excluded).collect();
+    let unusable = all.iter().filter(|look| look.headline.is_none()).count() as u32;
+    let mut quantities: Vec<QuantitySpread> =
+        Quantity::ALL.into_iter().filter_map(|quantity| spread_of(runs.copies, quantity, blocks)).collect();
+    quantities.sort_by_key(|spread| spread.quantity != question.headline);
+    let began = all.iter().filter_map(|look| look.span).map(|(began, _)| began).min();
+    let ended = all.iter().filter_map(|look| look.span).map(|(_, ended)| ended).max();
+    VariantReliability {
+        variant: runs.variant.to_owned(),
+        blocks,
+        rounds: average(&|look| look.rounds),
+        measured: Nanoseconds::from_nanos(average(&|look| look.measured(blocks).as_nanos() as f64) as u64),
+        false_alarms: share(verdicts.iter().filter(|alarm| **alarm).count(), verdicts.len()),
+        lost: runs.lost + unusable,
+        quantities,
+        planted: planted(question.headline, runs),
+        run_to_run: Quantity::ALL.into_iter().filter_map(|quantity| run_to_run(&all, quantity)).collect(),
+        spread_over: began.zip(ended).map(|(began, ended)| ended.since(began)).unwrap_or_default(),
+    }
+}
+
+/// A share with its exact interval; `None` of no try.
+fn share(hits: usize, of: usize) -> Option<Share> {
+    let (hits, of) = (hits as u32, of as u32);
+    let found = clopper_pearson(hits, of, LEVEL)?;
+    Some(Share { hits, of, point: found.point, lower: found.lower, upper: found.upper, level: LEVEL })
+}
+
+/// How two copies differ in one quantity, over the blocks of all runs. Copies have the same truth in every run, so all
+/// blocks together are one sample.
+fn spread_of(copies: &[Look], quantity: Quantity, blocks: u32) -> Option<QuantitySpread> {
+    let looks: Vec<(&Look, &QuantityLook)> =
+        copies.iter().filter_map(|look| Some((look, look.of_quantity(quantity)?))).collect();
+    let logs: Vec<f64> = looks.iter().flat_map(|(_, look)| look.logs.iter().copied()).collect();
+    let levels: Vec<f64> = looks.iter().flat_map(|(_, look)| look.levels.iter().copied()).collect();
+    let deviation = standard_deviation(&logs)?;
+    let parts: Vec<Vec<f64>> = looks.iter().flat_map(|(_, look)| look.parts.iter().cloned()).collect();
+    let count = looks.len() as f64;
+    let rounds = looks.iter().map(|(look, _)| look.rounds).sum::<f64>() / count;
+    let each = looks.iter().map(|(look, _)| look.each.as_secs_f64()).sum::<f64>() / count;
+    let components = one_way(&parts).map(|found| {
+        let round = found.within * rounds / found.size;
+        (found.between.max(0.0), round)
+    });
+    let detectable = match components {
+        Some((start, round)) => {
+            let of = |measured: Nanoseconds| {
+                let fit = measured.as_secs_f64() / (f64::from(blocks) * each);
+                let fit = if fit.is_finite() { fit.max(f64::from(ROUNDS_LEAST)) } else { return None };
+                detectable((start + round / fit).sqrt(), blocks, measured)
+            };
+            MEASURED.into_iter().filter_map(of).collect()
+        }
+        None => {
+            let measured = Nanoseconds::from_secs_f64(each * rounds * f64::from(blocks));
+            detectable(deviation, blocks, measured).into_iter().collect()
+        }
+    };
+    Some(QuantitySpread {
+        quantity,
+        unit: quantity.unit(),
+        figure: mean(&levels)?.exp(),
+        blocks: logs.len() as u32,
+        deviation: Ratio::new(deviation),
+        start: components.map(|(start, _)| Ratio::new(start.sqrt())),
+        round: components.map(|(_, round)| Ratio::new(round.sqrt())),
+        detectable,
+    })
+}
+
+fn detectable(deviation: f64, blocks: u32, measured: Nanoseconds) -> Option<Detectable> {
+    let log = smallest_detectable(deviation, blocks, LEVEL, POWER)?;
+    Some(Detectable { measured, blocks, change: Ratio::new(log.exp_m1()) })
+}
+
+/// The variant alone: how far its figure lies from itself from run to run.
+///
+/// The deviation is that of the runs' means over blocks, so it holds the blocks' own spread (divided by their number) as
+/// well: whoever adds both counts a little twice, to the safe side.
+fn run_to_run(looks: &[&Look], quantity: Quantity) -> Option<RunToRun> {
+    let means: Vec<f64> = looks.iter().filter_map(|look| mean(&look.of_quantity(quantity)?.levels)).collect();
+    if means.len() < RUNS_FOR_DEVIATION {
+        return None;
+    }
+    let deviation = standard_deviation(&means)?;
+    let (lower, upper) = deviation_interval(deviation, means.len() as f64 - 1.0, LEVEL);
+    Some(RunToRun {
+        quantity,
+        deviation: Ratio::new(deviation),
+        lower: Ratio::new(lower),
+        upper: Ratio::new(upper),
+        level: LEVEL,
+        runs: means.len() as u32,
+    })
+}
+
+fn planted(headline: Quantity, runs: &Runs<'_>) -> Option<Planted> {
+    let each: Vec<PlantedRun> = runs
+        .slower
+        .iter()
+        .filter_map(|run| {
+            let (ratio, difference) = run.look.headline()?;
+            Some(PlantedRun { ratio, difference, truth: run.truth })
+        })
+        .collect();
+    let worse = |run: &PlantedRun| match (run.ratio.interval(), headline.higher_is()) {
+        (Some((lower, _)), Effect::Worse) => lower > 1.0,
+        (Some((_, upper)), Effect::Better) => upper < 1.0,
+        (None, _) => false,
+    };
+    let holds = |run: &PlantedRun| {
+        let (lower, upper) = run.difference.interval()?;
+        run.truth.map(|truth| lower <= truth && truth <= upper)
+    };
+    let held: Vec<bool> = each.iter().filter_map(holds).collect();
+    let truths: Vec<f64> = each.iter().filter_map(|run| run.truth).collect();
+    let points: Vec<f64> = each.iter().map(|run| run.difference.point).collect();
+    Some(Planted {
+        planting: runs.planting.0,
+        asked: runs.planting.1,
+        found: share(each.iter().filter(|run| worse(run)).count(), each.len())?,
+        covered: share(held.iter().filter(|holds| **holds).count(), held.len()),
+        difference: over_runs(&points),
+        truth: mean(&truths),
+        runs: each,
+    })
+}
+
+/// The mean over runs, with a t interval from three runs on.
+fn over_runs(points: &[f64]) -> Option<Estimate> {
+    let point = mean(points)?;
+    let enough = points.len() >= RUNS_FOR_DEVIATION;
+    let interval = Mean::of(points).filter(|_| enough).map(|mean| mean.interval(LEVEL));
+    Some(Estimate {
+        point,
+        lower: interval.map(|i| i.lower),
+        upper: interval.map(|i| i.upper),
+        level: LEVEL,
+        blocks: points.len() as u32,
+        bootstrap: None,
+    })
+}
+
+/// What a later report says of a calibration: of its first variant, and of the report's own headline where the calibration
+/// has it. `measured` is the report's measured time, `now` the host as it is, `now_unix_s` the wall clock.
+pub fn quote(
+    calibration: &HostCalibration,
+    (headline, measured): (Quantity, Nanoseconds),
+    (now, now_unix_s): (&HostIdentity, u64),
+) -> CalibrationQuote {
+    let variant = calibration.variants.first();
+    let spread = variant.and_then(|variant| {
+        let of = |quantity| variant.quantities.iter().find(|spread| spread.quantity == quantity);
+        of(headline).or_else(|| of(calibration.headline))
+    });
+    let away = |found: &Detectable| {
+        (found.measured.as_secs_f64().max(1e-9).ln() - measured.as_secs_f64().max(1e-9).ln()).abs()
+    };
+    let quantity = spread.map_or(calibration.headline, |spread| spread.quantity);
+    let run_to_run = variant.and_then(|variant| run_deviation(&variant.run_to_run, quantity));
+    CalibrationQuote {
+        experiment: calibration.experiment.clone(),
+        started: calibration.started.clone(),
+        age: Nanoseconds::from_secs(now_unix_s.saturating_sub(calibration.started_unix_s)),
+        headline: quantity,
+        false_alarms: variant.and_then(|variant| variant.false_alarms),
+        detectable: spread
+            .and_then(|spread| spread.detectable.iter().copied().min_by(|a, b| away(a).total_cmp(&away(b)))),
+        run_to_run,
+        changed: changed(&calibration.host, now),
+    }
+}
+
+/// A quantity's deviation from run to run, where it was calibrated.
+pub fn run_deviation(found: &[RunToRun], quantity: Quantity) -> Option<RunToRun> {
+    found.iter().find(|run| run.quantity == quantity).copied()
+}
+
+/// What of a host has changed, in words; nothing where all facts are the same.
+pub fn changed(then: &HostIdentity, now: &HostIdentity) -> Vec<String> {
+    let differ = |before: &std::collections::BTreeMap<String, String>,
+                  after: &std::collections::BTreeMap<String, String>| {
+        let names = before.keys().chain(after.keys()).collect::<std::collections::BTreeSet<_>>();
+        let words = |name: &String| {
+            let (was, is) = (before.get(name), after.get(name));
+            let text = |value: Option<&String>| value.map_or_else(|| "unknown".to_owned(), Clone::clone);
+            (was != is).then(|| match name.as_str() {
+                // Of a digest nobody can read more than that it is another one.
+                "boot" => "the machine was started again".to_owned(),
+                "name" => "another name of the host".to_owned(),
+                "weigh" => "another build of `weigh`".to_owned(),
+                name => format!("{name} was {}, is {}", text(was), text(is)),
+            })
+        };
+        names.into_iter().filter_map(words).collect::<Vec<_>>()
+    };
+    [differ(&then.lasting, &now.lasting), differ(&then.passing, &now.passing)].concat()
+}

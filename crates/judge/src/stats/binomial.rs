@@ -1,0 +1,95 @@
+//! How often something happens, from a count: Clopper and Pearson's exact interval of a share.
+//!
+//! Plain mathematics by the incomplete beta function. It assumes independent trials with one probability; whether the
+//! trials were independent is the caller's to know.
+
+use super::special::incomplete_beta;
+
+/// A share with its interval, 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Proportion {
+    /// hits / of.
+    pub point: f64,
+    /// The lower bound.
+    pub lower: f64,
+    /// The upper bound.
+    pub upper: f64,
+}
+
+/// The exact two-sided interval of a probability after `hits` in `of` trials (Clopper & Pearson 1934): the lower bound is
+/// the p at which so many hits or more have probability (1 − level)/2, the upper one that at which so few or fewer have.
+/// With a tail of the binomial law as I_p(k, n − k + 1) these are quantiles of beta distributions.
+///
+/// It holds the truth at least as often as `level` says, for every p. `None` of no trial, or of more hits than trials.
+pub fn clopper_pearson(hits: u32, of: u32, level: f64) -> Option<Proportion> {
+    if of == 0 || hits > of {
+        return None;
+    }
+    let (k, n, tail) = (f64::from(hits), f64::from(of), 0.5 * (1.0 - level));
+    let lower = if hits == 0 { 0.0 } else { root(|p| incomplete_beta(k, n - k + 1.0, p) > tail) };
+    let upper = if hits == of { 1.0 } else { root(|p| incomplete_beta(k + 1.0, n - k, p) > 1.0 - tail) };
+    Some(Proportion { point: k / n, lower, upper })
+}
+
+/// Where a condition that holds from some number on begins to, between 0 and 1, by bisection to the last bit.
+fn root(holds: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    loop {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            return middle;
+        }
+        if holds(middle) { high = middle } else { low = middle }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(hits: u32, of: u32, level: f64, lower: f64, upper: f64) {
+        let found = clopper_pearson(hits, of, level).unwrap();
+        assert!((found.lower - lower).abs() < 5e-5, "{hits}/{of}: {found:?}, published {lower}");
+        assert!((found.upper - upper).abs() < 5e-5, "{hits}/{of}: {found:?}, published {upper}");
+    }
+
+    #[test]
+    fn intervals_are_the_published_ones() {
+        // Newcombe (Statistics in Medicine 17, 1998), table I, method 5: 81/263, 15/148, 0/20, 1/29 at 95 %.
+        check(81, 263, 0.95, 0.2527, 0.3676);
+        check(15, 148, 0.95, 0.0578, 0.1617);
+        check(0, 20, 0.95, 0.0, 0.1684);
+        check(1, 29, 0.95, 0.0009, 0.1776);
+    }
+
+    #[test]
+    fn the_ends_have_closed_forms() {
+        // No hit: 1 − (α/2)^(1/n); all hits: (α/2)^(1/n).
+        for of in [1_u32, 5, 40, 1_000] {
+            let edge = 0.025_f64.powf(1.0 / f64::from(of));
+            let (none, all) = (clopper_pearson(0, of, 0.95).unwrap(), clopper_pearson(of, of, 0.95).unwrap());
+            assert!(none.lower == 0.0 && (none.upper - (1.0 - edge)).abs() < 1e-12, "{none:?}");
+            assert!(all.upper == 1.0 && (all.lower - edge).abs() < 1e-12, "{all:?}");
+        }
+    }
+
+    #[test]
+    fn each_bound_gives_the_tail_that_defines_it() {
+        // The binomial tails summed term by term, for 3 of 17.
+        let term = |p: f64, k: i32| {
+            let choose = (0..k).fold(1.0, |c, i| c * f64::from(17 - i) / f64::from(i + 1));
+            choose * p.powi(k) * (1.0 - p).powi(17 - k)
+        };
+        let found = clopper_pearson(3, 17, 0.9).unwrap();
+        let or_more: f64 = (3..=17).map(|k| term(found.lower, k)).sum();
+        let or_fewer: f64 = (0..=3).map(|k| term(found.upper, k)).sum();
+        assert!((or_more - 0.05).abs() < 1e-10 && (or_fewer - 0.05).abs() < 1e-10, "{or_more} {or_fewer}");
+    }
+
+    #[test]
+    fn nothing_is_said_of_no_trial() {
+        assert_eq!(clopper_pearson(0, 0, 0.95), None);
+        assert_eq!(clopper_pearson(3, 2, 0.95), None);
+    }
+}

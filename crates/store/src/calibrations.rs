@@ -1,0 +1,104 @@
+//! Calibrations of hosts, kept outside every run folder: `<base>/<host key>/<YYYYMMDD-HHMMSS>-<experiment>.json`.
+//!
+//! Each is written whole, and none is ever changed. Which host this is, and what a calibration is worth by now, is the
+//! caller's to say. A file that cannot be read is passed over: it must not stand in the way of a run.
+
+use std::path::{Path, PathBuf};
+
+use weighbridge_model::reliability::{HostCalibration, RELIABILITY_VERSION};
+
+use crate::durable::{Durable, entries, read_file};
+use crate::error::{NextStep, ReadError, WriteError};
+use crate::folder::slug;
+use crate::schema::{check_readable, parse_versioned, pretty};
+use crate::utc::UtcTime;
+
+/// End of a calibration's name.
+const ENDING: &str = ".json";
+
+/// The folder of all hosts' calibrations.
+#[derive(Debug, Clone)]
+pub struct Calibrations {
+    base: PathBuf,
+}
+
+impl Calibrations {
+    /// Those below `base`, which need not be there yet.
+    pub fn at(base: impl Into<PathBuf>) -> Self {
+        Self { base: base.into() }
+    }
+
+    /// Where they lie.
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+
+    /// Keeps a calibration; returns its file. One of the same second and experiment is replaced.
+    ///
+    /// # Errors
+    /// Where the folder or the file cannot be written; nothing half-made is left then.
+    pub fn keep(&self, calibration: &HostCalibration) -> Result<PathBuf, WriteError> {
+        let durable = Durable::new(NextStep::Repeat);
+        let key = &calibration.host.key;
+        if !is_key(key) {
+            return Err(WriteError::NotStorable {
+                what: "the calibration".to_owned(),
+                problem: format!("`{key}` is no key of a host"),
+            });
+        }
+        let folder = self.base.join(key);
+        durable.make_folder(&folder)?;
+        let began = UtcTime::from_unix_ns(calibration.started_unix_s.saturating_mul(1_000_000_000));
+        let path = folder.join(format!("{}-{}{ENDING}", began.stamp(), slug(&calibration.experiment)));
+        let bytes = pretty("the calibration", calibration)?;
+        check_readable::<HostCalibration>("the calibration", &bytes)?;
+        durable.write_file(&path, &bytes)?;
+        Ok(path)
+    }
+
+    /// Calibrations of the host with this key, newest first; none where there is no folder. Files of other formats and
+    /// versions are passed over.
+    ///
+    /// # Errors
+    /// Where the folder cannot be read.
+    pub fn of_host(&self, key: &str) -> Result<Vec<HostCalibration>, ReadError> {
+        if !is_key(key) {
+            return Ok(Vec::new());
+        }
+        let read = |(name, path): (String, PathBuf)| {
+            let ours = name.ends_with(ENDING) && !name.starts_with('.');
+            ours.then(|| parse_versioned(&path, &read_file(&path).ok()?, RELIABILITY_VERSION).ok()).flatten()
+        };
+        let mut found: Vec<HostCalibration> =
+            entries(&self.base.join(key))?.into_iter().filter_map(read).collect();
+        found.sort_by_key(|calibration| std::cmp::Reverse(calibration.started_unix_s));
+        Ok(found)
+    }
+
+    /// The calibration of this host that a run of `experiment` quotes: its own newest, else the newest of all.
+    ///
+    /// # Errors
+    /// As [`of_host`](Self::of_host).
+    pub fn for_run(&self, key: &str, experiment: &str) -> Result<Option<HostCalibration>, ReadError> {
+        let mut all = self.of_host(key)?;
+        let own = all.iter().position(|calibration| calibration.experiment == experiment);
+        Ok(match own {
+            Some(at) => Some(all.swap_remove(at)),
+            None => all.into_iter().next(),
+        })
+    }
+
+    /// Keys of every host with a calibration, sorted.
+    ///
+    /// # Errors
+    /// Where the folder cannot be read.
+    pub fn hosts(&self) -> Result<Vec<String>, ReadError> {
+        let keys = entries(&self.base)?.into_iter().filter(|(name, path)| is_key(name) && path.is_dir());
+        Ok(keys.map(|(name, _)| name).collect())
+    }
+}
+
+/// A key names a folder: hexadecimal digits and nothing else.
+fn is_key(key: &str) -> bool {
+    !key.is_empty() && key.len() <= 64 && key.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
