@@ -215,6 +215,7 @@ pub fn sample() -> TrialRecord {
     }
     TrialRecord {
         block: 0,
+        batch: 0,
         variant: VariantId(0),
         service: ServiceFacts::default(),
         windows: vec![window(WindowKind::WarmUp, 0), window(WindowKind::Measured, 1)],
@@ -222,6 +223,7 @@ pub fn sample() -> TrialRecord {
         pairings: Vec::new(),
         memory: Vec::new(),
         steal: 0.0,
+        machine: None,
         void: None,
     }
 }

@@ -59,6 +59,14 @@ impl<'a> Progress<'a> {
                 (self.block, self.blocks) = (block + 1, *of);
                 self.phase("starting", true);
             }
+            Event::Batches { batches, reason } => {
+                let sizes: Vec<_> = batches.iter().map(|batch| batch.len().to_string()).collect();
+                let sizes = sizes.join(" + ");
+                self.line(&format!("{sizes} variants live at once, each time with the baseline: {reason}"));
+            }
+            Event::BatchStarted { batch, of, variants, .. } => {
+                self.phase(&format!("batch {} of {of}: starting {}", batch + 1, variants.join(", ")), true);
+            }
             Event::Started { variant, .. } => self.phase(&format!("{variant} is ready"), false),
             Event::Verified { requests } => self.phase(&format!("{requests} answers compared"), false),
             Event::Warm { variant, point, .. } => {

@@ -79,11 +79,13 @@ replays!(
 fn whole_records_are_accepted() {
     for name in [
         "windows.csv",
+        "windows-batch.csv",
         "operations.csv",
         "resources.csv",
         "total.hlog",
         "events.jsonl",
         "trial.json",
+        "trial-machine.json",
         "stamps.csv",
     ] {
         let seed = fs::read(fuzz().join("corpus/run_record").join(name)).expect("a seed");

@@ -536,6 +536,7 @@ fn small_run() -> Vec<Vec<TrialRecord>> {
         };
         TrialRecord {
             block,
+            batch: 0,
             variant: VariantId(variant),
             service: ServiceFacts::default(),
             windows: (0..12).map(|round| window((block, variant, round), p50(round))).collect(),
@@ -543,6 +544,7 @@ fn small_run() -> Vec<Vec<TrialRecord>> {
             pairings: vec![Pairing::Windows],
             memory: Vec::new(),
             steal: 0.0,
+            machine: None,
             void: (block == 3 && variant == 1).then_some(Void::ClockJump),
         }
     };

@@ -301,8 +301,8 @@ class Trial:
         for name, digest in facts["sha256"].items():
             if hashlib.sha256((folder / name).read_bytes()).hexdigest() != digest:
                 raise Unreadable(f"{folder}/{name} was altered after the run")
-        self.block, self.variant = facts["block"], facts["variant"]
-        self.steal, self.void = facts["steal"], facts["void"]
+        self.block, self.batch, self.variant = facts["block"], facts.get("batch", 0), facts["variant"]
+        self.steal, self.void, self.machine = facts["steal"], facts["void"], facts.get("machine")
         self.windows = read_table(folder / "windows.csv")
         for window in self.windows:
             window["operations"], window["cpu"] = {}, []
@@ -436,6 +436,16 @@ class Run:
                 found[number] = cell
         return found
 
+    def beside(self, point, variant, operation):
+        """By block, the baseline's cell of the batch in which the variant was measured."""
+        found = {}
+        for number, trials in self.blocks.items():
+            batches = {t.batch for t in trials if t.variant == variant}
+            cell = Cell([t for t in trials if t.variant == 0 and t.batch in batches], point, operation)
+            if cell.windows:
+                found[number] = cell
+        return found
+
 
 def points_of(experiment):
     """Label, load model and operations of every point, in the order of their numbers."""
@@ -473,6 +483,11 @@ class Table:
         self.sides = {
             (variant, operation): run.cells(point, variant, operation)
             for variant in range(len(run.variants)) for operation, _ in self.scopes
+        }
+        # The baseline has a trial in every batch; a cost is against the one of the variant's own.
+        self.beside = {
+            (variant, operation): run.beside(point, variant, operation)
+            for variant in range(1, len(run.variants)) for operation, _ in self.scopes
         }
         self.invalid = [self.is_invalid(variant) for variant in range(len(run.variants))]
         self.bound = [self.is_generator_bound(variant) for variant in range(len(run.variants))]
@@ -519,7 +534,7 @@ class Table:
             "difference": None, "ratio": None, "p": None, "verdict": "withheld", "effect": None,
             "headline": quantity == rules["headline"] and operation is None,
         }
-        mine, theirs = self.sides[variant, operation], self.sides[0, operation]
+        mine, theirs = self.sides[variant, operation], self.beside[variant, operation]
         if self.enough(mine, quantity, True) and self.enough(theirs, quantity, True):
             pairs = [self.block_estimate(mine[n], theirs[n], quantity) for n in mine if n in theirs]
             pairs = [pair for pair in pairs if pair is not None]
@@ -660,6 +675,25 @@ def check_goal(run, rows):
         raise Differs(f"goal: computed {widest!r} ({reached}), the summary says {found!r} ({stated['reached']})")
 
 
+def check_cpu_roles(run):
+    """Cores kept busy by role: nanoseconds over the span, each block's batches together."""
+    stated, blocks = run.summary.get("cpu_roles"), []
+    for trials in run.blocks.values():
+        batches = {trial.batch: trial.machine for trial in trials}
+        if None not in batches.values():
+            blocks.append({key: sum(b[key] for b in batches.values()) for key in next(iter(batches.values()))})
+    if bool(blocks) != (stated is not None):
+        raise Differs(f"cpu_roles: {len(blocks)} blocks tell them, the summary says {stated}")
+    roles = {
+        "busy": lambda b: b["busy_ns"], "generator": lambda b: b["generator_ns"], "service": lambda b: b["service_ns"],
+        "beside_generator": lambda b: b["busy_ns"] - b["generator_ns"],
+        "unattributed": lambda b: b["busy_ns"] - b["generator_ns"] - b["service_ns"],
+    }
+    for role, of in roles.items() if blocks else ():
+        cores = estimate([of(block) / block["span_ns"] for block in blocks], run.rules["blocks_min"])
+        agree_estimates(f"cpu_roles, {role}", cores, stated[role])
+
+
 def check(folder):
     """Checks one run; says what was checked."""
     run = Run(folder)
@@ -679,6 +713,7 @@ def check(folder):
     for row in rows:
         agree_costs(row, costs[key_of(row)])
     check_goal(run, rows)
+    check_cpu_roles(run)
     measured = sum(row["ratio"] is not None for row in rows)
     decided = sum(row["verdict"] in ("higher", "lower", "no relevant difference") for row in rows)
     return (f"{len(rows)} costs agree ({measured} measured, {decided} decided, "

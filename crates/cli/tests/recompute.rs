@@ -121,6 +121,25 @@ fn costs_of_many_variants_and_operations_are_recomputed() {
     assert_recomputed(&measure(&experiment), 4 * (12 + 9 + 9));
 }
 
+/// Every variant alone with the baseline, whose four trials a block are merged in its own row and apart in costs.
+#[test]
+fn costs_in_batches_are_recomputed() {
+    let experiment = [
+        "title = \"batches\"\n[workload]\nname = \"pingpong\"\n[load]\nwarmup = \"20 ms\"\n",
+        "[plan]\nblocks = { min = 4, max = 4 }\nbudget = \"2 s\"\nwindow = \"5 ms\"\ntogether = 2\n",
+        &probe("null", "null"),
+        &probe("same", "null"),
+        &probe("delay", "delay 20us"),
+        &probe("exponential", "delay exponential:mean=30us"),
+    ]
+    .concat();
+    let run = measure(&experiment);
+    assert_recomputed(&run, 36);
+    let block = std::fs::read_to_string(run.folder.join("blocks/000.json")).expect("a block");
+    let block: Value = serde_json::from_str(&block).expect("JSON");
+    assert_eq!(block["trials"].as_array().map(Vec::len), Some(6), "two trials in each of three batches");
+}
+
 /// One bound moved by a millionth of itself is found, and named.
 fn a_changed_summary_is_noticed(run: &Run) {
     let path = run.folder.join("summary.json");

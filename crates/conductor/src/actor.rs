@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use weighbridge_lab::catalog::Catalog;
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::{CoreId, CoreLayout};
+use weighbridge_lab::host::memory_available;
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
 use weighbridge_lab::logs::{excerpt, last_lines};
 use weighbridge_lab::process::{GRACE, Running};
@@ -19,6 +20,7 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{QuotaFacts, QuotaOrigin, RuntimeFacts, ServiceFacts, VariantId};
 use weighbridge_workload::Address;
 
+use crate::batch::{Party, Watch};
 use crate::hook::LINES;
 use crate::tls::{Secured, TlsError, scheme};
 
@@ -78,6 +80,18 @@ pub enum ActorError {
         variant: String,
         /// What went wrong.
         source: TlsError,
+    },
+    /// Memory does not hold as many variants at once. The run makes smaller batches and starts anew.
+    #[error(
+        "{largest} of memory for a variant and {available} to be had leave room for {together} variants at once"
+    )]
+    Crowded {
+        /// Variants that may live at once.
+        together: usize,
+        /// What the largest that was started holds.
+        largest: Bytes,
+        /// What could still be had.
+        available: Bytes,
     },
     /// The process refuses to stop or to go on.
     #[error("variant `{variant}`: {source}")]
@@ -185,6 +199,10 @@ pub(crate) struct Stage<'a> {
     pub cores: &'a CoreLayout,
     pub logs: &'a Path,
     pub freeze: bool,
+    /// The batch that is started, where there are several.
+    pub party: Option<&'a Party>,
+    /// Watches memory in the run's first block.
+    pub watch: Option<Watch>,
 }
 
 impl Stage<'_> {
@@ -204,8 +222,8 @@ impl Stage<'_> {
         recipe: &Recipe,
         workload: &WorkloadSpec,
     ) -> Result<Actor, ActorError> {
-        let logs = ["err", "out"].map(|stream| self.logs.join(format!("{block:03}-{}-{stream}.log", id.0)));
-        let said = self.logs.join(format!("{block:03}-{}-runtime.txt", id.0));
+        let logs = ["err", "out"].map(|stream| self.log(block, id, stream));
+        let said = self.log(block, id, "runtime").with_extension("txt");
         // A service runs in its own folder. A path that cannot be made absolute is one that nothing is said at.
         let said = std::path::absolute(&said).unwrap_or(said);
         let secured = secured(variant)?;
@@ -234,7 +252,7 @@ impl Stage<'_> {
         let quota = running.quota();
         let found = quota.filter(|facts| self.binds(facts)).map(|facts| facts.quota.period);
         let periods = [recipe.period(), variant.cpu.map(|_| CpuLimit::PERIOD), found];
-        Ok(Actor {
+        let mut actor = Actor {
             variant: id,
             name: variant.name.clone(),
             address: Address {
@@ -256,7 +274,26 @@ impl Stage<'_> {
             may_freeze: may_freeze && self.freeze,
             logs: logs.to_vec(),
             runtime: said,
-        })
+        };
+        if let (0, Some(watch), Some(available)) = (block, &self.watch, memory_available()) {
+            let crowded = watch.started(actor.memory_peak().unwrap_or(Bytes::new(0)), available);
+            if let Err(crowded) = crowded {
+                actor.stop();
+                return Err(crowded);
+            }
+        }
+        Ok(actor)
+    }
+
+    /// Where a stream of a variant's output goes, by its number in the run.
+    fn log(&self, block: u32, id: VariantId, stream: &str) -> PathBuf {
+        let name = match self.party {
+            None => format!("{block:03}-{}-{stream}.log", id.0),
+            Some(party) => {
+                format!("{block:03}-{}-batch-{}-{stream}.log", party.members[id.index()].0, party.number)
+            }
+        };
+        self.logs.join(name)
     }
 }
 

@@ -34,6 +34,7 @@ use crate::control::{Ask, Control};
 use crate::described::described;
 use crate::hook::{self, CallOff, HookError};
 use crate::shape::Shape;
+use crate::stretch::Stretch;
 use crate::times::BlockTimes;
 use turn::Place;
 
@@ -108,6 +109,8 @@ pub enum BlockError {
 pub(crate) struct BlockResult {
     pub trials: Vec<TrialRecord>,
     pub times: BlockTimes,
+    /// Why it counts for nothing.
+    pub disturbed: Option<Void>,
 }
 
 /// Everything that blocks of a run have in common.
@@ -162,8 +165,12 @@ impl Bench<'_> {
         let machine = CpuTimes::read();
         let order = self.plan.block(number);
         let mut block = Block::new(self, number, emit);
-        let measured =
-            block.start(&order.starts).and_then(|()| block.points(&order.points, (history, settled), began));
+        let mut stretch = None;
+        let measured = block.start(&order.starts).and_then(|()| {
+            stretch = Stretch::begin(&mut block.actors);
+            block.points(&order.points, (history, settled), began)
+        });
+        let roles = stretch.and_then(|stretch| stretch.end(&mut block.actors));
         let outcome = measured.map_err(|cut| block.sort_out(cut));
         let steal = match (machine, CpuTimes::read()) {
             (Some(before), Some(after)) => steal_share(&before, &after).get(),
@@ -177,11 +184,11 @@ impl Bench<'_> {
             Err(Cut::Error(error)) => return Err(error),
         };
         for trial in &mut trials {
-            trial.steal = steal;
+            (trial.steal, trial.machine) = (steal, roles);
             trial.void.clone_from(&disturbed);
         }
         let overhead = monotonic_now().since(began).saturating_sub(measured + stood);
-        Ok(BlockResult { trials, times: BlockTimes { overhead, measured, round } })
+        Ok(BlockResult { trials, times: BlockTimes { overhead, measured, round }, disturbed })
     }
 }
 
@@ -293,6 +300,7 @@ impl<'a, 'b> Block<'a, 'b> {
             self.bench.client.direct(id, actor.addresses.clone());
             self.trials.push(TrialRecord {
                 block: self.number,
+                batch: 0,
                 variant: id,
                 service: actor.facts.clone(),
                 windows: Vec::new(),
@@ -300,6 +308,7 @@ impl<'a, 'b> Block<'a, 'b> {
                 pairings: vec![Pairing::default(); experiment.points.len()],
                 memory: Vec::new(),
                 steal: 0.0,
+                machine: None,
                 void: None,
             });
             self.actors.push(actor);

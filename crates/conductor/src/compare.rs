@@ -1,6 +1,9 @@
 //! Stored runs looked at again: judged anew, two of their variants against each other. Two runs are [`crate::across`]'s.
 
+use std::collections::BTreeSet;
+
 use weighbridge_judge as judge;
+use weighbridge_judge::Bridge;
 use weighbridge_lab::cores::CoreLayout;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::record::{TrialRecord, VariantId};
@@ -38,7 +41,8 @@ pub enum CompareError {
     },
 }
 
-/// Variant `variant` of a run against its variant `baseline`, with full verdicts: they were measured together.
+/// Variant `variant` of a run against its variant `baseline`, with full verdicts: they were measured together. Those of
+/// different batches are compared through the run's own baseline, beside which both were.
 ///
 /// # Errors
 /// See [`CompareError`].
@@ -56,10 +60,13 @@ pub fn compare_variants(folder: &RunFolder, baseline: &str, variant: &str) -> Re
                 .join(", "),
         })
     };
-    let kept = [find(baseline)?, find(variant)?];
-    let mut trials = trials_of(folder)?;
-    cut_down(&mut experiment, &mut trials, &kept);
-    judged(folder, &experiment, &trials)
+    let (first, second) = (find(baseline)?, find(variant)?);
+    let kept = [first, second].map(|index| (VariantId(index as u16), experiment.variants[index].clone()));
+    let through = experiment.variants[0].name.clone();
+    let ids = kept.each_ref().map(|(id, _)| *id);
+    let (trials, bridge) = beside(trials_of(folder)?, ids, through);
+    experiment.variants = kept.map(|(_, variant)| variant).to_vec();
+    judged(folder, &experiment, (&trials, bridge.as_ref()))
 }
 
 /// Keeps these variants only, in this order, and numbers the trials likewise.
@@ -75,6 +82,34 @@ pub(crate) fn cut_down(experiment: &mut Experiment, trials: &mut Vec<TrialRecord
     experiment.variants = kept.iter().map(|index| experiment.variants[*index].clone()).collect();
 }
 
+/// The trials of two variants, renumbered 0 and 1. Where they share batches, only those of these; where they do not, the
+/// trials of the run's baseline too, as number 2, through which they are compared.
+fn beside(
+    mut trials: Vec<TrialRecord>,
+    ids: [VariantId; 2],
+    through: String,
+) -> (Vec<TrialRecord>, Option<Bridge>) {
+    let batches = ids.map(|id| {
+        trials.iter().filter(|trial| trial.variant == id).map(|trial| trial.batch).collect::<BTreeSet<_>>()
+    });
+    let shared: BTreeSet<u32> = &batches[0] & &batches[1];
+    let either: BTreeSet<u32> = &batches[0] | &batches[1];
+    // A run without a whole block has no trials: nothing is to be bridged.
+    let bridge =
+        (shared.is_empty() && !either.is_empty()).then_some(Bridge { variant: VariantId(2), name: through });
+    let kept = if bridge.is_some() { either } else { shared };
+    let mut places = ids.to_vec();
+    places.extend(bridge.is_some().then_some(VariantId(0)));
+    trials.retain_mut(|trial| {
+        let place = places.iter().position(|id| *id == trial.variant);
+        let Some(place) = place.filter(|_| kept.contains(&trial.batch)) else { return false };
+        trial.variant = VariantId(place as u16);
+        trial.windows.iter_mut().for_each(|window| window.variant = trial.variant);
+        true
+    });
+    (trials, bridge)
+}
+
 pub(crate) fn experiment_of(folder: &RunFolder) -> Result<Experiment, CompareError> {
     let run = folder.path().display().to_string();
     Experiment::parse("experiment.toml", &folder.experiment()?)
@@ -88,11 +123,16 @@ pub(crate) fn trials_of(folder: &RunFolder) -> Result<Vec<TrialRecord>, CompareE
 fn judged(
     folder: &RunFolder,
     experiment: &Experiment,
-    trials: &[TrialRecord],
+    (trials, bridge): (&[TrialRecord], Option<&Bridge>),
 ) -> Result<Summary, CompareError> {
     let stored = folder.summary()?;
     let calibration = stored.calibration.clone();
-    Ok(Summary { calibration, ..judge::summarise(&question_of(stored, experiment), trials) })
+    let question = question_of(stored, experiment);
+    let summary = match bridge {
+        None => judge::summarise(&question, trials),
+        Some(bridge) => judge::summarise_through(&question, trials, bridge),
+    };
+    Ok(Summary { calibration, ..summary })
 }
 
 /// The question that a stored run answers, for these of its variants.

@@ -6,7 +6,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use weighbridge_judge as judge;
 use weighbridge_judge::steer::{BlockHistory, BlockRule, BlockStep, Budget, Stop};
 use weighbridge_lab::clock::monotonic_now;
@@ -18,13 +18,14 @@ use weighbridge_lab::registry::{self, Registry, RegistryError};
 use weighbridge_model::event::{Event, Interim, TimedEvent};
 use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::pairing::Pairing;
-use weighbridge_model::plan::Plan;
+use weighbridge_model::plan::{Batches, Plan};
 use weighbridge_model::quantity::Timestamp;
 use weighbridge_model::record::{TrialRecord, VariantId};
 use weighbridge_model::summary::{Detail, Summary};
 use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 
-use crate::actor::{Recipe, Stage};
+use crate::actor::{ActorError, Recipe, Stage};
+use crate::batch::{Crew, Party, Watch, rule_of_batch, whole_plan};
 use crate::block::{Bench, BlockError, BlockResult};
 use crate::client::Client;
 use crate::control::Control;
@@ -33,7 +34,7 @@ use crate::hook::{self, CallOff};
 use crate::question::question;
 use crate::quoted::quoted;
 use crate::room;
-use crate::run::{Finished, Options, Prepared, RunError};
+use crate::run::{Finished, Options, Prepared, RunError, first_block};
 use crate::shape::Shape;
 use crate::single::client_core;
 use crate::times::BlockTimes;
@@ -65,6 +66,7 @@ pub(crate) fn measure(
     let mut course = Course {
         experiment,
         shapes: &prepared.shapes,
+        batches: prepared.batches.clone(),
         question: question(experiment, Some(&cores), run),
         division: prepared.division.clone(),
         void_before: judge::gather::Gathered::new(&done).void.len() as u32,
@@ -148,12 +150,40 @@ impl<'a> Shop<'a> {
             shapes,
             plan: Plan::new(plan.seed, experiment.variants.len(), experiment.points.len()),
             recipes,
-            stage: Stage { lab: &self.lab, cores: self.cores, logs: self.logs, freeze: plan.freeze },
+            stage: Stage {
+                lab: &self.lab,
+                cores: self.cores,
+                logs: self.logs,
+                freeze: plan.freeze,
+                party: None,
+                watch: None,
+            },
             client: &self.client,
             control: &options.control,
             rule,
             hold_back: options.hold_back,
         }
+    }
+
+    /// The benches of all batches; `watch` says who watches memory in the first block of a batch of so many.
+    pub fn crew<'b>(
+        &'b self,
+        (experiment, shapes): (&'b Experiment, &'b [Shape]),
+        parties: &'b [Party],
+        (options, rule): (&'b Options, BlockRule),
+        watch: impl Fn(usize) -> Option<Watch>,
+    ) -> Crew<'b> {
+        let of_batch = rule_of_batch(rule, parties.len() as u32);
+        let bench = |party: &'b Party| {
+            let bench = self.bench((&party.experiment, shapes), &party.recipes, options, of_batch);
+            let stage = Stage {
+                party: (parties.len() > 1).then_some(party),
+                watch: watch(party.members.len()),
+                ..bench.stage
+            };
+            Bench { plan: party.plan, stage, ..bench }
+        };
+        Crew { parties, benches: parties.iter().map(bench).collect(), plan: whole_plan(experiment), rule }
     }
 
     pub fn close(self) -> Result<(), CustodyError> {
@@ -188,6 +218,7 @@ fn others() -> Vec<String> {
 struct Course<'a> {
     experiment: &'a Experiment,
     shapes: &'a [Shape],
+    batches: Batches,
     question: judge::Question,
     /// Blocks that an earlier run advises.
     division: Option<Division>,
@@ -219,13 +250,31 @@ impl Course<'_> {
         };
         // A folder that cannot be written shows with the first block, before anything is lost.
         let _ = self.say(event);
-        let (variants, together) = (self.experiment.variants.len(), plan.together as usize);
-        if variants > together {
-            let text = format!(
-                "{variants} variants are alive at once, more than `together = {together}`: batches are not carried out yet"
-            );
-            let _ = self.say(Event::Warning { text });
+        if self.batches.count() > 1 {
+            let reason = match self.batches.largest() {
+                largest if largest <= plan.together as usize => {
+                    format!("`together = {}` of {} variants", plan.together, self.experiment.variants.len())
+                }
+                _ => "as the run was planned".to_owned(),
+            };
+            let _ = self.say_batches(reason);
         }
+    }
+
+    fn say_batches(&mut self, reason: String) -> Result<(), RunError> {
+        let name = |id: &VariantId| self.experiment.variants[id.index()].name.clone();
+        let batches = self.batches.iter().map(|members| members.iter().map(name).collect()).collect();
+        self.say(Event::Batches { batches, reason })
+    }
+
+    /// Fewer at once, from the first block on.
+    fn make_batches(&mut self, together: usize, reason: String) -> Result<(), RunError> {
+        self.batches = Batches::even(self.experiment.variants.len(), together);
+        let mut plan = self.writer.folder().plan()?;
+        plan["batches"] = json!(self.batches);
+        plan["first_block"] = json!(first_block(self.experiment, &self.batches));
+        self.writer.write_plan(&plan)?;
+        self.say_batches(reason)
     }
 
     fn carry_out(
@@ -254,33 +303,55 @@ impl Course<'_> {
             self.say(Event::Divided { blocks: advised, run })?;
         }
         let rule = BlockRule { blocks, until: plan.until, budget };
-        let outcome = self.blocks(&shop.bench((self.experiment, self.shapes), recipes, options, rule));
+        let outcome = self.in_batches(&shop, recipes, options, rule);
         match (outcome, shop.close()) {
             (Ok(()), Err(error)) => self.say(Event::Warning { text: error.to_string() }),
             (outcome, _) => outcome,
         }
     }
 
-    fn blocks(&mut self, bench: &Bench<'_>) -> Result<(), RunError> {
+    /// All blocks; where the first shows that memory holds fewer variants at once, it is begun again in smaller batches.
+    fn in_batches(
+        &mut self,
+        shop: &Shop<'_>,
+        recipes: &[Recipe],
+        options: &Options,
+        rule: BlockRule,
+    ) -> Result<(), RunError> {
+        let of = (self.experiment, self.shapes);
+        loop {
+            let parties = Party::all(of.0, recipes, &self.batches);
+            let fresh = self.trials.is_empty();
+            let crew = shop.crew(of, &parties, (options, rule), |size| fresh.then(|| Watch::new(size)));
+            match self.blocks(&crew, &options.control) {
+                Err(RunError::Block(BlockError::Actor(crowded @ ActorError::Crowded { together, .. }))) => {
+                    self.make_batches(together, crowded.to_string())?;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn blocks(&mut self, crew: &Crew<'_>, control: &Control) -> Result<(), RunError> {
         loop {
             let logs = self.log_ratios();
             let (used, void, reason) = self.counts();
             // What disturbed the run before it was gone on with may be over: blocks of then do not end it now.
             let void = void - self.void_before;
             let history = self.history(used, void, &logs);
-            let of = match bench.rule.next(&history) {
+            let of = match crew.rule.next(&history) {
                 BlockStep::Run { of } => of,
                 BlockStep::Stop(Stop::Void) => return Err(RunError::Disturbed { void, used, reason }),
                 BlockStep::Stop(_) => return Ok(()),
             };
-            if bench.control.is_interrupted() {
+            if control.is_interrupted() {
                 return Err(RunError::Block(BlockError::Interrupted));
             }
             let number = self.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
             self.say(Event::BlockStarted { block: number, of })?;
             let mut trouble = None;
             let settled = self.settled();
-            let result = bench.block(number, (&history, &settled), &mut |event| {
+            let result = crew.block(number, (&history, &settled), &mut |event| {
                 trouble = self.say(event).err().or(trouble.take());
             });
             let result = result.map_err(RunError::Block)?;

@@ -6,6 +6,7 @@
 pub mod across;
 mod actor;
 mod answers;
+mod batch;
 mod block;
 pub mod calibrate;
 mod client;
@@ -24,6 +25,7 @@ mod room;
 pub mod run;
 pub mod shape;
 pub mod single;
+mod stretch;
 mod times;
 pub mod tls;
 pub mod verify;

@@ -27,7 +27,7 @@ use crate::actor::{ActorError, Recipe};
 use crate::course::measure;
 use crate::environment::{environment, identity_of};
 use crate::question::question;
-use crate::run::{Finished, Options, Prepared, RunError, check, prepare, utc_now};
+use crate::run::{Finished, Options, Prepared, RunError, batches, check, prepare, utc_now};
 use crate::shape::Shape;
 use crate::words::conditions;
 
@@ -368,6 +368,7 @@ impl Bench<'_> {
         experiment.plan.seed = experiment.plan.seed.wrapping_add(number);
         let shapes: Vec<Shape> = self.prepared.shapes.clone();
         Ok(Prepared {
+            batches: batches(&experiment),
             experiment,
             shapes,
             recipes: vec![recipe, copy],

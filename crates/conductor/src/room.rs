@@ -8,6 +8,7 @@ use weighbridge_lab::room::{RoomError, check_files, check_ports, make_files};
 use weighbridge_load::FileTable;
 use weighbridge_load::dial::Endpoint;
 use weighbridge_model::experiment::{Experiment, Target};
+use weighbridge_model::plan::Batches;
 
 /// Makes room for the connections of one server, dealt out to so many threads.
 ///
@@ -57,9 +58,14 @@ pub(crate) fn make(experiment: &Experiment) -> Result<(), RoomError> {
     make_files(in_all(experiment))
 }
 
-/// The most connections that are open at once: those of all variants at one point.
+/// The most connections that are open at once: those of all variants of a batch at one point.
 fn in_all(experiment: &Experiment) -> u64 {
-    most(experiment) * experiment.variants.len() as u64
+    most(experiment) * at_once(experiment)
+}
+
+/// The most variants that live at once.
+fn at_once(experiment: &Experiment) -> u64 {
+    Batches::even(experiment.variants.len(), experiment.plan.together as usize).largest() as u64
 }
 
 /// The most connections of one variant.
@@ -77,7 +83,8 @@ fn by_address(experiment: &Experiment, connect_to: Option<&(String, u16)>) -> BT
             (Target::Url(url), None) => format!("{}:{}", url.host, url.port),
             _ => format!("variant {}", variant.name),
         };
-        *found.entry(peer).or_insert(0) += most(experiment);
+        let connections = found.entry(peer).or_insert(0);
+        *connections = (*connections + most(experiment)).min(in_all(experiment));
     }
     found
 }
@@ -85,6 +92,7 @@ fn by_address(experiment: &Experiment, connect_to: Option<&(String, u16)>) -> BT
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weighbridge_model::experiment::PlanRules;
 
     fn experiment(load: &str, variants: &str) -> Experiment {
         let text = format!("title = \"t\"\n[workload]\nname = \"pingpong\"\n[load]\n{load}\n{variants}");
@@ -105,6 +113,9 @@ mod tests {
         assert_eq!(found, [("127.0.0.1:1", 14), ("127.0.0.1:2", 7), ("variant d", 7)]);
         let redirected = by_address(&experiment, Some(&("localhost".to_owned(), 9)));
         assert_eq!(redirected["localhost:9"], 21);
+        let pairs = Experiment { plan: PlanRules { together: 2, ..experiment.plan.clone() }, ..experiment };
+        assert_eq!(in_all(&pairs), 14, "batches follow one another");
+        assert_eq!(by_address(&pairs, Some(&("localhost".to_owned(), 9)))["localhost:9"], 14);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use weighbridge_judge as judge;
 use weighbridge_judge::steer::{BlockRule, Budget};
@@ -15,14 +16,15 @@ use weighbridge_lab::room::RoomError;
 use weighbridge_lab::service::Service;
 use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::experiment::{CpuLimit, Experiment, Target, Variant};
-use weighbridge_model::plan::Plan;
+use weighbridge_model::plan::Batches;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{TrialRecord, VariantId};
+use weighbridge_model::record::{PointId, TrialRecord, VariantId};
 use weighbridge_model::summary::{Detail, Summary};
 use weighbridge_store::{ReadError, RunFolder, RunWriter, UtcTime, WriteError};
 use weighbridge_workload::{Address, GrpcError, UrlScheme, Workload, WorkloadError};
 
 use crate::actor::{ActorError, Recipe, find_service};
+use crate::batch::{self, Party, whole_plan};
 use crate::block::BlockError;
 use crate::client::ClientError;
 use crate::control::Control;
@@ -262,7 +264,7 @@ pub fn run(
         options.experiment_folder.as_deref(),
     );
     prepared.division = Division::of(&options.out, &text, &facts, &prepared.experiment.plan);
-    let mut plan = plan_value(&prepared.experiment, options);
+    let mut plan = plan_value(&prepared.experiment, options, &prepared.batches);
     plan["division"] = json!(prepared.division);
     let mut writer = RunWriter::create(&options.out, &prepared.experiment.title, started)?;
     writer.write_experiment(&text)?;
@@ -297,6 +299,8 @@ pub fn resume(
     if prepared.experiment.variants.len() != names.len() {
         return Err(refused("a variant is not available any more".to_owned()));
     }
+    prepared.batches = batch::stored(&plan, names.len())
+        .ok_or_else(|| refused("the batches of its plan are not those of its variants".to_owned()))?;
     let facts = environment::environment(
         &prepared.experiment,
         &prepared.recipes,
@@ -345,8 +349,9 @@ pub fn verify(
         until: None,
         budget: Budget::Whole(plan.budget),
     };
-    let outcome =
-        shop.bench((&prepared.experiment, &prepared.shapes), &prepared.recipes, options, rule).verify();
+    let parties = Party::all(&prepared.experiment, &prepared.recipes, &prepared.batches);
+    let of = (&prepared.experiment, &prepared.shapes[..]);
+    let outcome = shop.crew(of, &parties, (options, rule), |_| None).verify();
     shop.close()?;
     // Kept where a service failed: its output says why.
     if outcome.is_ok() {
@@ -363,6 +368,8 @@ pub(crate) struct Prepared {
     pub experiment: Experiment,
     pub shapes: Vec<Shape>,
     pub recipes: Vec<Recipe>,
+    /// Which variants live at once.
+    pub batches: Batches,
     pub unavailable: Vec<(String, String)>,
     /// Blocks that an earlier run advises, instead of the plan's fewest.
     pub division: Option<Division>,
@@ -420,7 +427,8 @@ pub(crate) fn prepare(
         return Err(RunError::NothingLeft(reasons.join("; ")));
     }
     experiment.variants = kept;
-    Ok(Prepared { experiment, shapes, recipes, unavailable, division: None })
+    let batches = batches(&experiment);
+    Ok(Prepared { experiment, shapes, recipes, batches, unavailable, division: None })
 }
 
 /// The variant with its URL's host and port replaced where `--connect-to` says so; the path stays.
@@ -511,16 +519,54 @@ pub fn is_public(host: &str, port: u16) -> bool {
         .is_ok_and(|addresses| addresses.iter().any(|address| public(address.ip())))
 }
 
-/// `plan.json`: the seeds, the rules and the first block.
-pub fn plan_value(experiment: &Experiment, options: &Options) -> Value {
-    let plan = Plan::new(experiment.plan.seed, experiment.variants.len(), experiment.points.len());
+/// The batches that an experiment asks for, before anything is known of memory.
+pub fn batches(experiment: &Experiment) -> Batches {
+    Batches::even(experiment.variants.len(), experiment.plan.together as usize)
+}
+
+/// One batch of a block with its orders, by the variants' numbers in the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BatchPlan {
+    /// Its number.
+    pub batch: u32,
+    /// Its variants in the order they are started.
+    pub starts: Vec<VariantId>,
+    /// Points in the order they are measured.
+    pub points: Vec<PointId>,
+    /// Of each point, by its number: the variants of the first four rounds in the order of their windows.
+    pub first_rounds_of_each_point: Vec<Vec<Vec<VariantId>>>,
+    /// Of each point: the variants in the order in which they would run one after another. Only then have they stretches
+    /// of their own; elsewhere they may turn out to be needed.
+    pub stretches_of_each_point: Vec<Vec<VariantId>>,
+}
+
+/// The first block: its batches in the order they are carried out.
+pub fn first_block(experiment: &Experiment, batches: &Batches) -> Vec<BatchPlan> {
+    let whole = whole_plan(experiment);
+    let members: Vec<&[VariantId]> = batches.iter().collect();
+    let of_batch = |batch: u32| {
+        let members = members[batch as usize];
+        let plan = if batches.count() > 1 { whole.of_batch(batch, members.len()) } else { whole };
+        let placed = |ids: Vec<VariantId>| ids.iter().map(|id| members[id.index()]).collect::<Vec<_>>();
+        let rounds = |point| (0..4).map(|round| placed(plan.round(0, point, round))).collect();
+        let order = plan.block(0);
+        BatchPlan {
+            batch,
+            starts: placed(order.starts),
+            points: order.points,
+            first_rounds_of_each_point: experiment.point_ids().map(rounds).collect(),
+            stretches_of_each_point: experiment
+                .point_ids()
+                .map(|point| placed(plan.stretches(0, point)))
+                .collect(),
+        }
+    };
+    whole.batch_order(0, batches.count()).into_iter().map(of_batch).collect()
+}
+
+/// `plan.json`: the seeds, the rules, the batches and the first block.
+pub fn plan_value(experiment: &Experiment, options: &Options, batches: &Batches) -> Value {
     let names: Vec<_> = experiment.variants.iter().map(|variant| variant.name.as_str()).collect();
-    let rounds: Vec<_> = experiment
-        .point_ids()
-        .map(|point| (0..4).map(|round| plan.round(0, point, round)).collect::<Vec<_>>())
-        .collect();
-    // Only one after another have variants stretches of their own; elsewhere they may turn out to be needed.
-    let stretches: Vec<_> = experiment.point_ids().map(|point| plan.stretches(0, point)).collect();
     json!({
         "rules": experiment.plan,
         "quick": options.quick,
@@ -528,11 +574,8 @@ pub fn plan_value(experiment: &Experiment, options: &Options) -> Value {
         "experiment_folder": options.experiment_folder,
         "connect_to": options.connect_to.as_ref().map(|(host, port)| json!({ "host": host, "port": port })),
         "variants": names,
-        "first_block": {
-            "order": plan.block(0),
-            "first_rounds_of_each_point": rounds,
-            "stretches_of_each_point": stretches,
-        },
+        "batches": batches,
+        "first_block": first_block(experiment, batches),
     })
 }
 

@@ -12,7 +12,7 @@ use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_model::experiment::{
     Experiment, Flow as FlowSpec, LoadModel, LoadSpec, SessionLength, Think, TraceSpec, WorkloadSpec,
 };
-use weighbridge_model::plan::Plan;
+use weighbridge_model::plan::{Batches, Plan};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
 use weighbridge_model::record::PointId;
 use weighbridge_model::trace::{Trace, TraceError};
@@ -254,11 +254,13 @@ pub(crate) fn shapes(experiment: &mut Experiment, folder: Option<&Path>) -> Resu
 /// [`ShapeError::Budget`] or [`ShapeError::NeverDeserted`].
 pub(crate) fn check_windows(experiment: &Experiment, shapes: &[Shape]) -> Result<(), ShapeError> {
     let rules = &experiment.plan;
+    let batches = Batches::even(experiment.variants.len(), rules.together as usize);
     let plan = Plan::new(rules.seed, experiment.variants.len(), experiment.points.len());
+    let plans: Vec<_> = (0..).zip(batches.iter()).map(|(batch, of)| plan.of_batch(batch, of.len())).collect();
     let mut needed = Nanoseconds::ZERO;
     let mut longest = Nanoseconds::ZERO;
     for (id, shape) in (0..).map(PointId).zip(shapes) {
-        let windows = plan.round(0, id, 0).len() as u64;
+        let windows: u64 = plans.iter().map(|plan| plan.round(0, id, 0).len() as u64).sum();
         let passage = shape.passage().unwrap_or_default();
         needed += passage * windows * u64::from(rules.blocks_min);
         longest = longest.max(passage);

@@ -1,5 +1,7 @@
 //! Where the time of blocks went, as the conductor saw it, or as the windows of a stored block tell it.
 
+use std::collections::BTreeMap;
+
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{PointId, TrialRecord, WindowKind, WindowRecord};
 
@@ -17,7 +19,24 @@ pub(crate) struct BlockTimes {
 impl BlockTimes {
     /// The times of a block that was measured before this process began. Checks of answers and stops have left no
     /// trace, so the overhead is a little too short.
+    ///
+    /// Batches follow one another: their times add up.
     pub fn of(trials: &[TrialRecord]) -> Self {
+        let mut batches: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
+        for trial in trials {
+            batches.entry(trial.batch).or_default().push(trial);
+        }
+        let mut times = Self::default();
+        for batch in batches.values() {
+            let Self { overhead, measured, round } = Self::of_batch(batch);
+            times.overhead += overhead;
+            times.measured += measured;
+            times.round += round;
+        }
+        times
+    }
+
+    fn of_batch(trials: &[&TrialRecord]) -> Self {
         let starts = trials.iter().filter_map(|trial| trial.service.start).sum();
         let mut times = Self { overhead: starts, ..Self::default() };
         let points = trials.iter().map(|trial| trial.tallies.len()).max().unwrap_or(0);
@@ -78,6 +97,7 @@ mod tests {
     fn a_stored_block_tells_its_times() {
         let trial = |windows| TrialRecord {
             block: 0,
+            batch: 0,
             variant: VariantId(0),
             service: ServiceFacts { start: Some(Nanoseconds::from_millis(7)), ..ServiceFacts::default() },
             windows,
@@ -85,6 +105,7 @@ mod tests {
             pairings: Vec::new(),
             memory: Vec::new(),
             steal: 0.0,
+            machine: None,
             void: None,
         };
         let one = trial(vec![
@@ -94,10 +115,26 @@ mod tests {
         ]);
         let two =
             trial(vec![window(WindowKind::WarmUp, 0, 200, 290), window(WindowKind::Measured, 1, 380, 400)]);
-        let times = BlockTimes::of(&[one, two]);
+        let times = BlockTimes::of(&[one.clone(), two.clone()]);
         assert_eq!(times.overhead, Nanoseconds::from_millis(7 + 7 + 190));
         assert_eq!(times.measured, Nanoseconds::from_millis(100));
         assert_eq!(times.round, Nanoseconds::from_millis(50));
         assert_eq!(BlockTimes::of(&[]), BlockTimes::default());
+        // A second batch an hour later takes as long again, and the hour between them is in neither.
+        let later = |mut trial: TrialRecord| {
+            trial.batch = 1;
+            for window in &mut trial.windows {
+                let figures = &mut window.figures;
+                for time in [&mut figures.started, &mut figures.ended] {
+                    *time = *time + Nanoseconds::from_secs(3_600);
+                }
+            }
+            trial
+        };
+        let both = BlockTimes::of(&[one.clone(), two.clone(), later(one), later(two)]);
+        assert_eq!(
+            (both.overhead, both.measured, both.round),
+            (times.overhead * 2, times.measured * 2, times.round * 2)
+        );
     }
 }

@@ -100,7 +100,10 @@ struct Whole<'a> {
 
 impl<'a> Whole<'a> {
     fn new(gathered: &Gathered<'a>, point: PointId, variant: VariantId) -> Self {
-        let cells = gathered.cells(point, variant, Lens::Measured);
+        Self::of(gathered.cells(point, variant, Lens::Measured), point)
+    }
+
+    fn of(cells: Vec<Cell<'a>>, point: PointId) -> Self {
         let [mut response, mut service, mut lag, mut loop_delay] = [(); 4].map(|()| time_histogram());
         for cell in &cells {
             let Times { response: more_response, service: more_service } = cell.times(Scope::All);
@@ -154,8 +157,10 @@ pub fn diagnose(
     alarms.extend(timeouts(&whole));
     alarms.extend(limits::quota(whole.cells.iter().flat_map(|cell| cell.trials.iter().copied())));
     alarms.extend(reconnects(&whole));
-    if variant != VariantId(0) {
-        alarms.extend(other_errors(&whole, &Whole::new(gathered, point, VariantId(0))));
+    let beside: Vec<_> =
+        gathered.pairs(point, variant, Lens::Measured).into_iter().map(|(_, theirs)| theirs).collect();
+    if variant != VariantId(0) && !beside.is_empty() {
+        alarms.extend(other_errors(&whole, &Whole::of(beside, point)));
     }
     Diagnosis { alarms }
 }

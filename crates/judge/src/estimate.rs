@@ -4,6 +4,9 @@
 //! log-ratio, and of the difference, of the windows' p50. A *total* (everything else) pools all measured windows of a
 //! variant in a block, nothing trimmed, and gives one log-ratio and one difference per block. Ratios are exp of the
 //! mean of block log-ratios; intervals are Student's t over blocks. No robust location is ever taken of a total.
+//!
+//! A block's estimate sets a variant against the baseline that lived beside it, in the same batch. Two variants that never
+//! did are compared through a third that lived beside both: log-ratios and differences are subtracted block by block.
 
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::record::{PointId, VariantId};
@@ -72,7 +75,10 @@ pub struct Side<'a> {
     scope: Scope,
     load: Load,
     first_stage: usize,
+    /// One for each block.
     cells: Vec<(Cell<'a>, Totals)>,
+    /// One for each trial, of blocks in which there were several.
+    lives: Vec<(Cell<'a>, Totals)>,
     throughput: Result<(), Absence>,
 }
 
@@ -81,6 +87,21 @@ impl Contrast {
     /// (see [`Mean::with_first_stage`]).
     pub fn new(blocks: Vec<BlockEstimate>, first_stage: usize) -> Self {
         Self { blocks, first_stage }
+    }
+
+    /// This contrast over another, both against the same third variant: the difference of log-ratios, and of differences,
+    /// of every block that both have.
+    pub fn over(&self, other: &Self) -> Result<Self, Absence> {
+        let block = |mine: &BlockEstimate| {
+            let theirs = other.blocks.iter().find(|block| block.block == mine.block)?;
+            Some(BlockEstimate {
+                block: mine.block,
+                log_ratio: mine.log_ratio - theirs.log_ratio,
+                difference: mine.difference - theirs.difference,
+            })
+        };
+        let blocks: Vec<_> = self.blocks.iter().filter_map(block).collect();
+        if blocks.is_empty() { Err(Absence::NotMeasured) } else { Ok(Self::new(blocks, self.first_stage)) }
     }
 
     /// The block estimates.
@@ -143,7 +164,7 @@ fn bootstrap(values: &[f64]) -> Option<Bounds> {
 }
 
 /// The estimate of block values: their mean with a t interval from 4 blocks on. `values` is not empty.
-fn estimate(values: &[f64], first_stage: usize) -> Estimate {
+pub(crate) fn estimate(values: &[f64], first_stage: usize) -> Estimate {
     let interval = mean_with_error(values, first_stage).map(|mean| mean.interval(LEVEL));
     Estimate {
         point: values.iter().sum::<f64>() / values.len() as f64,
@@ -183,15 +204,22 @@ impl<'a> Side<'a> {
             (Pairing::Requests, Load::Closed) => Err(Absence::SharedTime),
             _ => Ok(()),
         };
-        let cells = gathered.cells(point, variant, lens);
-        let cells = cells.into_iter().map(|cell| (cell.totals(scope), cell)).map(|(t, c)| (c, t)).collect();
-        Self { scope, load, first_stage: question.blocks.min as usize, cells, throughput }
+        let with_totals = |cell: Cell<'a>| {
+            let totals = cell.totals(scope);
+            (cell, totals)
+        };
+        let cells: Vec<_> = gathered.cells(point, variant, lens).into_iter().map(with_totals).collect();
+        let lives = match cells.iter().any(|(cell, _)| cell.trials.len() > 1) {
+            true => gathered.lives(point, variant, lens).into_iter().map(with_totals).collect(),
+            false => Vec::new(),
+        };
+        Self { scope, load, first_stage: question.blocks.min as usize, cells, lives, throughput }
     }
 
     /// The variant's own figure over blocks: the mean of block values. A block's typical is the median of its
     /// windows' p50.
     pub fn figure(&self, quantity: Quantity) -> Result<Estimate, Absence> {
-        self.enough_per_block(quantity)?;
+        self.enough_per_block(self.cells.iter(), quantity)?;
         let value = |(cell, totals): &(Cell<'_>, Totals)| match is_typical(quantity, self.load) {
             true => median(
                 &cell.medians_by_round(self.scope, quantity).into_values().flatten().collect::<Vec<_>>(),
@@ -207,30 +235,41 @@ impl<'a> Side<'a> {
 
     /// This variant against `baseline`, block by block.
     ///
-    /// A block counts where both were measured in it. Needs, for a quantile, 20 requests beyond it in every block and
-    /// 100 in all, on both sides.
+    /// A block counts where both were measured in one batch of it. Needs, for a quantile, 20 requests beyond it in every
+    /// block and 100 in all, on both sides.
     pub fn against(&self, baseline: &Side<'_>, quantity: Quantity) -> Result<Contrast, Absence> {
-        for side in [self, baseline] {
-            side.enough_per_block(quantity)?;
-            let found = side.beyond(quantity).map(|all| all.iter().sum());
-            if let Some(found) = found.filter(|found| *found < BEYOND_IN_ALL) {
-                return Err(Absence::FewInAll { found });
-            }
+        let pairs: Vec<_> =
+            self.cells.iter().filter_map(|mine| Some((mine, baseline.beside(&mine.0)?))).collect();
+        self.enough(self.cells.iter(), quantity)?;
+        match pairs.is_empty() {
+            true => baseline.enough(baseline.cells.iter(), quantity)?,
+            false => baseline.enough(pairs.iter().map(|(_, theirs)| *theirs), quantity)?,
         }
-        let pair = |mine: &(Cell<'_>, Totals)| {
-            let theirs = baseline.cells.iter().find(|(cell, _)| cell.block == mine.0.block)?;
+        let estimate = |(mine, theirs): &(&(Cell<'_>, Totals), &(Cell<'_>, Totals))| {
             of_block((&mine.0, &mine.1), (&theirs.0, &theirs.1), (self.scope, self.load), quantity)
         };
-        let blocks: Vec<_> = self.cells.iter().filter_map(pair).collect();
+        let blocks: Vec<_> = pairs.iter().filter_map(estimate).collect();
         match blocks.is_empty() {
             true => Err(Absence::NotMeasured),
             false => Ok(Contrast::new(blocks, self.first_stage)),
         }
     }
 
-    /// The cells with their totals, rising by block.
+    /// What of this side lived beside a cell of another: in the same block, in the same batches.
+    fn beside(&self, other: &Cell<'_>) -> Option<&(Cell<'a>, Totals)> {
+        let beside =
+            |(cell, _): &&(Cell<'_>, Totals)| cell.block == other.block && cell.batches().eq(other.batches());
+        self.lives.iter().chain(&self.cells).find(beside)
+    }
+
+    /// Its cells, one for each block, and what they add up to.
     pub(crate) fn cells(&self) -> &[(Cell<'a>, Totals)] {
         &self.cells
+    }
+
+    /// A cell with its totals for each trial, rising by block.
+    pub(crate) fn lives(&self) -> &[(Cell<'a>, Totals)] {
+        if self.lives.is_empty() { &self.cells } else { &self.lives }
     }
 
     /// Which requests it covers.
@@ -243,28 +282,49 @@ impl<'a> Side<'a> {
         self.load
     }
 
-    /// Requests beyond a quantile per block; `None` for what is no quantile.
-    fn beyond(&self, quantity: Quantity) -> Option<Vec<u64>> {
-        let Statistic::Quantile(q) = quantity.statistic() else { return None };
-        let count = |(cell, totals): &(Cell<'_>, Totals)| match is_typical(quantity, self.load) {
-            true => cell.good(self.scope),
-            false => totals.recorded,
+    /// Requests beyond a quantile, cell by cell; of what is no quantile always enough.
+    fn beyond<'s>(&self, cells: impl Iterator<Item = &'s (Cell<'a>, Totals)>, quantity: Quantity) -> Vec<u64>
+    where
+        'a: 's,
+    {
+        let count = |(cell, totals): &(Cell<'_>, Totals)| match quantity.statistic() {
+            Statistic::Quantile(q) if is_typical(quantity, self.load) => beyond(cell.good(self.scope), q),
+            Statistic::Quantile(q) => beyond(totals.recorded, q),
+            _ => BEYOND_IN_ALL,
         };
-        Some(self.cells.iter().map(count).map(|n| beyond(n, q)).collect())
+        cells.map(count).collect()
     }
 
-    fn enough_per_block(&self, quantity: Quantity) -> Result<(), Absence> {
-        if quantity == Quantity::Throughput && !self.cells.is_empty() {
+    fn enough_per_block<'s>(
+        &self,
+        cells: impl Iterator<Item = &'s (Cell<'a>, Totals)>,
+        quantity: Quantity,
+    ) -> Result<u64, Absence>
+    where
+        'a: 's,
+    {
+        let beyond = self.beyond(cells, quantity);
+        if quantity == Quantity::Throughput && !beyond.is_empty() {
             self.throughput?;
         }
-        let Some(beyond) = self.beyond(quantity) else {
-            return if self.cells.is_empty() { Err(Absence::NoBlock) } else { Ok(()) };
-        };
-        match beyond.into_iter().min() {
+        match beyond.iter().min() {
             None => Err(Absence::NoBlock),
-            Some(found) if found < BEYOND_PER_BLOCK => Err(Absence::FewPerBlock { found }),
-            Some(_) => Ok(()),
+            Some(&found) if found < BEYOND_PER_BLOCK => Err(Absence::FewPerBlock { found }),
+            Some(_) => Ok(beyond.iter().sum()),
         }
+    }
+
+    /// Whether these cells hold enough requests for a cost.
+    fn enough<'s>(
+        &self,
+        cells: impl Iterator<Item = &'s (Cell<'a>, Totals)>,
+        quantity: Quantity,
+    ) -> Result<(), Absence>
+    where
+        'a: 's,
+    {
+        let found = self.enough_per_block(cells, quantity)?;
+        if found < BEYOND_IN_ALL { Err(Absence::FewInAll { found }) } else { Ok(()) }
     }
 }
 
@@ -308,6 +368,32 @@ fn total(block: u32, mine: f64, theirs: f64) -> Option<BlockEstimate> {
     positive.then(|| BlockEstimate { block, log_ratio: (mine / theirs).ln(), difference: mine - theirs })
 }
 
+/// `mine` against `baseline`; where they never lived beside each other, through `bridge`, which did beside both.
+pub(crate) fn between(
+    mine: &Side<'_>,
+    baseline: &Side<'_>,
+    bridge: Option<&Side<'_>>,
+    quantity: Quantity,
+) -> Result<Contrast, Absence> {
+    match bridge {
+        None => mine.against(baseline, quantity),
+        Some(bridge) => mine.against(bridge, quantity)?.over(&baseline.against(bridge, quantity)?),
+    }
+}
+
+/// One variant at one point against the baseline, added up from the records.
+pub fn contrast(
+    question: &Question,
+    gathered: &Gathered<'_>,
+    (point, variant): (PointId, VariantId),
+    (scope, lens): (Scope, Lens),
+    quantity: Quantity,
+) -> Result<Contrast, Absence> {
+    let side = |variant| Side::new(question, gathered, (point, variant), scope, lens);
+    let bridge = gathered.bridge.map(side);
+    between(&side(variant), &side(VariantId(0)), bridge.as_ref(), quantity)
+}
+
 /// The headline of one variant at one point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Headline {
@@ -325,9 +411,9 @@ pub fn headlines(question: &Question, gathered: &Gathered<'_>) -> Vec<Headline> 
     for (point, facts) in question.points() {
         let Some(&scope) = facts.scopes().first() else { continue };
         let side = |variant| Side::new(question, gathered, (point, variant), scope, Lens::Measured);
-        let baseline = side(VariantId(0));
+        let (baseline, bridge) = (side(VariantId(0)), gathered.bridge.map(side));
         for (variant, _) in question.variants().skip(1) {
-            let contrast = side(variant).against(&baseline, question.headline);
+            let contrast = between(&side(variant), &baseline, bridge.as_ref(), question.headline);
             found.push(Headline { point, variant, contrast });
         }
     }

@@ -26,9 +26,11 @@ pub struct Gathered<'a> {
     pub used: Vec<Block<'a>>,
     /// Blocks that were thrown away: number and why.
     pub void: Vec<(u32, String)>,
+    /// The variant through which the others are compared, where these never lived at the same time.
+    pub bridge: Option<VariantId>,
 }
 
-/// One block: a trial of every variant that took part.
+/// One block: a trial of every variant that took part; of the baseline one in each batch.
 #[derive(Debug, Clone)]
 pub struct Block<'a> {
     /// Its number, from 0.
@@ -68,7 +70,7 @@ pub enum Longer {
 pub struct Cell<'a> {
     /// The block's number.
     pub block: u32,
-    /// The trials (one, save where a variant was run twice in a block).
+    /// The trials: one, save of the baseline where there are batches.
     pub trials: Vec<&'a TrialRecord>,
     /// The windows seen through the lens, in the order they ran.
     pub windows: Vec<&'a WindowRecord>,
@@ -94,7 +96,7 @@ impl<'a> Gathered<'a> {
         for trial in trials {
             blocks.entry(trial.block).or_default().push(trial);
         }
-        let mut gathered = Self { used: Vec::new(), void: Vec::new() };
+        let mut gathered = Self { used: Vec::new(), void: Vec::new(), bridge: None };
         for (number, trials) in blocks {
             match trials.iter().find_map(|trial| why_void(trial)) {
                 Some(reason) => gathered.void.push((number, reason)),
@@ -115,12 +117,33 @@ impl<'a> Gathered<'a> {
         self.used.iter().filter_map(|block| block.cell(point, variant, lens)).collect()
     }
 
-    /// Pairs of cells of a variant and the baseline, from the blocks in which both were measured.
+    /// A variant's lives at a point: a cell for each of its trials, in the order of blocks and batches. What happens
+    /// within a life is not mixed with what changed between two.
+    pub fn lives(&self, point: PointId, variant: VariantId, lens: Lens) -> Vec<Cell<'a>> {
+        self.used.iter().flat_map(|block| block.lives(point, variant, lens)).collect()
+    }
+
+    /// Pairs of cells of a variant and of the baseline that lived beside it, from the blocks in which both were measured.
+    /// None where the two are compared through another: they never lived beside each other.
     pub fn pairs(&self, point: PointId, variant: VariantId, lens: Lens) -> Vec<(Cell<'a>, Cell<'a>)> {
         let both = |block: &Block<'a>| {
-            Some((block.cell(point, variant, lens)?, block.cell(point, VariantId(0), lens)?))
+            let mine = block.cell(point, variant, lens)?;
+            let beside = |trial: &&TrialRecord| mine.trials.iter().any(|one| one.batch == trial.batch);
+            let theirs = block.of(VariantId(0)).filter(beside).collect();
+            Some((mine, block.cell_of(theirs, point, lens)?))
         };
-        self.used.iter().filter_map(both).collect()
+        let blocks = if self.bridge.is_none() { &self.used[..] } else { &[] };
+        blocks.iter().filter_map(both).collect()
+    }
+
+    /// The variants of every batch of a block, by rising number; a single one where all lived at once.
+    pub fn batches(&self) -> BTreeMap<u32, Vec<VariantId>> {
+        let mut batches: BTreeMap<u32, Vec<VariantId>> = BTreeMap::new();
+        for trial in self.used.first().iter().flat_map(|block| &block.trials) {
+            batches.entry(trial.batch).or_default().push(trial.variant);
+        }
+        batches.values_mut().for_each(|members| members.sort_unstable());
+        batches
     }
 }
 
@@ -145,7 +168,19 @@ fn why_void(trial: &TrialRecord) -> Option<String> {
 impl<'a> Block<'a> {
     /// A variant's cell at a point; `None` where no window of it is seen through the lens.
     pub fn cell(&self, point: PointId, variant: VariantId, lens: Lens) -> Option<Cell<'a>> {
-        let trials: Vec<_> = self.trials.iter().copied().filter(|t| t.variant == variant).collect();
+        self.cell_of(self.of(variant).collect(), point, lens)
+    }
+
+    /// A variant's cells, one for each of its trials.
+    fn lives(&self, point: PointId, variant: VariantId, lens: Lens) -> Vec<Cell<'a>> {
+        self.of(variant).filter_map(|trial| self.cell_of(vec![trial], point, lens)).collect()
+    }
+
+    fn of(&self, variant: VariantId) -> impl Iterator<Item = &'a TrialRecord> {
+        self.trials.iter().copied().filter(move |trial| trial.variant == variant)
+    }
+
+    fn cell_of(&self, trials: Vec<&'a TrialRecord>, point: PointId, lens: Lens) -> Option<Cell<'a>> {
         let here = |w: &&WindowRecord| w.point == point;
         let of_kind = |kind: WindowKind| {
             trials.iter().flat_map(|t| &t.windows).filter(here).filter(move |w| w.kind == kind)
@@ -184,6 +219,11 @@ pub fn figures_of(window: &WindowRecord, scope: Scope) -> Option<&OperationFigur
 }
 
 impl<'a> Cell<'a> {
+    /// The batches that its trials were in.
+    pub fn batches(&self) -> impl Iterator<Item = u32> {
+        self.trials.iter().map(|trial| trial.batch)
+    }
+
     /// The same cell with only the windows of some rounds. Figures that need a trial's histograms or its memory are
     /// absent from it.
     pub fn part(&self, rounds: std::ops::Range<u32>) -> Self {

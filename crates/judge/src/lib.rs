@@ -16,6 +16,7 @@ pub mod gate;
 pub mod gather;
 pub mod legs;
 pub mod limits;
+pub mod machine;
 pub mod messages;
 pub mod pauses;
 pub mod question;
@@ -33,4 +34,4 @@ pub mod verdict;
 
 pub use detail::detail;
 pub use question::{Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant};
-pub use summary::summarise;
+pub use summary::{Bridge, summarise, summarise_through};

@@ -32,7 +32,7 @@ fn warm_up<'a>(cell: &Cell<'a>, point: PointId) -> Vec<&'a WindowRecord> {
 /// Whether warm-up ended with its time in most trials, the p50 still changing. What goes on in the measured windows is told
 /// by `drift`.
 pub fn not_warm(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<Alarm> {
-    let cells = gathered.cells(point, variant, Lens::Measured);
+    let cells = gathered.lives(point, variant, Lens::Measured);
     let unsettled = |cell: &&Cell<'_>| {
         let window = |window: &&WindowRecord| WarmWindow {
             requests: window.figures.requests,

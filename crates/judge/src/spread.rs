@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use weighbridge_model::quantity::{Nanoseconds, Ratio, Timestamp, display_nanos};
-use weighbridge_model::record::{PointId, VariantId, WindowKind};
+use weighbridge_model::record::{PointId, TrialRecord, VariantId, WindowKind};
 use weighbridge_model::summary::{Advice, Estimate, Quantity, Source, Spread};
 
 use crate::estimate::{is_typical, of_block, pooling};
@@ -247,9 +247,18 @@ fn advice(blocks: Blocks, gathered: &Gathered<'_>, parts: &Parts, variances: &Va
 }
 
 /// What a block spent on its starts and on everything around its measured windows, and what these took, from the first of
-/// a point to the last.
+/// a point to the last: its batches together.
 pub(crate) fn block_times(block: &Block<'_>) -> Option<(Nanoseconds, Nanoseconds)> {
-    let windows = || block.trials.iter().flat_map(|trial| &trial.windows);
+    let mut batches: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
+    for trial in &block.trials {
+        batches.entry(trial.batch).or_default().push(trial);
+    }
+    let times = batches.values().map(|trials| batch_times(trials)).collect::<Option<Vec<_>>>()?;
+    (!times.is_empty()).then(|| (times.iter().map(|t| t.0).sum(), times.iter().map(|t| t.1).sum()))
+}
+
+fn batch_times(trials: &[&TrialRecord]) -> Option<(Nanoseconds, Nanoseconds)> {
+    let windows = || trials.iter().flat_map(|trial| &trial.windows);
     let mut spans: BTreeMap<PointId, (Timestamp, Timestamp)> = BTreeMap::new();
     for window in windows().filter(|window| window.kind == WindowKind::Measured) {
         let (started, ended) = (window.figures.started, window.figures.ended);
@@ -259,7 +268,7 @@ pub(crate) fn block_times(block: &Block<'_>) -> Option<(Nanoseconds, Nanoseconds
     let measured: Nanoseconds = spans.values().map(|(from, to)| to.since(*from)).sum();
     let from = windows().map(|window| window.figures.started).min()?;
     let whole = windows().map(|window| window.figures.ended).max()?.since(from);
-    let starts: Nanoseconds = block.trials.iter().filter_map(|trial| trial.service.start).sum();
+    let starts: Nanoseconds = trials.iter().filter_map(|trial| trial.service.start).sum();
     Some((starts + whole.saturating_sub(measured), measured))
 }
 

@@ -10,7 +10,7 @@ use weighbridge_model::record::{OperationFigures, PointId, VariantId};
 use weighbridge_model::summary::{Quantity, Validity};
 
 use crate::diagnose::Alarm;
-use crate::estimate::{Contrast, Side};
+use crate::estimate::{Contrast, contrast};
 use crate::gather::{Cell, Gathered, Lens, Longer, figures_of};
 use crate::question::{Question, Scope};
 use crate::spread::{Parts, levels_in_words};
@@ -59,7 +59,7 @@ fn consistent(changes: &[(f64, f64)]) -> Option<(f64, usize)> {
 ///
 /// A step is looked for in the cost and not in the variant's own times: what the host does steps both alike.
 pub fn drifting(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<Alarm> {
-    let cells = gathered.cells(point, variant, Lens::Measured);
+    let cells = gathered.lives(point, variant, Lens::Measured);
     let trends = |logs: fn(&Cell<'_>) -> Vec<f64>| -> Vec<(f64, f64)> {
         cells.iter().filter_map(|cell| drift(&logs(cell))).map(|found| (found.change, found.p)).collect()
     };
@@ -109,7 +109,7 @@ fn log_ratios(mine: &Cell<'_>, theirs: &Cell<'_>) -> Vec<f64> {
 
 /// Whether a variant's windows lie on two levels, block by block.
 pub fn on_two_levels(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<Alarm> {
-    let cells = gathered.cells(point, variant, Lens::Measured);
+    let cells = gathered.lives(point, variant, Lens::Measured);
     let found: Vec<_> = cells.iter().filter_map(|cell| two_levels(&log_medians(cell))).collect();
     let first = found.first().filter(|_| 2 * found.len() > cells.len())?;
     let times = |log: f64| weighbridge_model::quantity::display_nanos(log.exp());
@@ -158,8 +158,9 @@ pub fn run_drifting(
     (point, variant): (PointId, VariantId),
     scope: Scope,
 ) -> Option<Alarm> {
-    let side = |variant| Side::new(question, gathered, (point, variant), scope, Lens::Measured);
-    let logs = side(variant).against(&side(VariantId(0)), question.headline).ok()?.log_ratios();
+    let of = (point, variant);
+    let logs =
+        contrast(question, gathered, of, (scope, Lens::Measured), question.headline).ok()?.log_ratios();
     let found = drift(&logs).filter(|found| logs.len() >= RUN_DRIFT_BLOCKS && found.p < DRIFT_P)?;
     Some(Alarm {
         validity: Validity::Suspect,
@@ -236,10 +237,8 @@ pub fn depends_on_window(
     variant: VariantId,
     scope: Scope,
 ) -> Option<Alarm> {
-    let contrast = |lens, quantity| {
-        let side = |variant| Side::new(question, gathered, (point, variant), scope, lens);
-        side(variant).against(&side(VariantId(0)), quantity).ok()
-    };
+    let contrast =
+        |lens, quantity| contrast(question, gathered, (point, variant), (scope, lens), quantity).ok();
     let check = |(longer, quantity): (Longer, Quantity)| {
         let check = contrast(Lens::Check(longer), quantity)?;
         moved(&contrast(Lens::Measured, quantity)?, &check, question.margin)

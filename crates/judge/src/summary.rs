@@ -13,9 +13,10 @@ use weighbridge_model::summary::{
 };
 
 use crate::diagnose::{Diagnosis, GENERATOR_BOUND, diagnose, subject};
-use crate::estimate::{Absence, Side, headlines};
+use crate::estimate::{Absence, Side, between, headlines};
 use crate::gather::{Cell, Gathered, Lens};
 use crate::legs::stamps;
+use crate::machine;
 use crate::pauses::pauses;
 use crate::question::{Life, Point, Question, Scope, Variant};
 use crate::settled::{DEPENDS_ON_TURNS, depends_on_turns, not_warm};
@@ -26,20 +27,41 @@ use crate::steadiness::{
 use crate::tail::{FEW_TAIL_EVENTS, few_tail_events, thin};
 use crate::verdict::{bootstrap_differs, conclude, correct};
 
+/// A variant beside which all others lived, though these did not live beside each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bridge {
+    /// Under which number its trials stand; none of the question's variants has it.
+    pub variant: VariantId,
+    /// Its name.
+    pub name: String,
+}
+
 /// Judges a run.
 pub fn summarise(question: &Question, trials: &[TrialRecord]) -> Summary {
-    let gathered = Gathered::new(trials);
+    judged(question, &Gathered::new(trials), None)
+}
+
+/// Judges variants that were measured in different batches: every cost is a ratio of ratios, and a difference of
+/// differences, through `bridge`.
+pub fn summarise_through(question: &Question, trials: &[TrialRecord], bridge: &Bridge) -> Summary {
+    let gathered = Gathered { bridge: Some(bridge.variant), ..Gathered::new(trials) };
+    judged(question, &gathered, Some(bridge))
+}
+
+fn judged(question: &Question, gathered: &Gathered<'_>, bridge: Option<&Bridge>) -> Summary {
     let mut findings = limits(question);
-    findings.extend(void_blocks(&gathered));
+    findings.extend(void_blocks(gathered));
+    findings.extend(in_batches(question, gathered, bridge));
     let (mut costs, mut variants, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
     let mut pairings = Vec::new();
     for (id, point) in question.points() {
-        let table = Table::new(question, &gathered, id, point);
+        let mut table = Table::new(question, gathered, id, point);
+        table.bridge = bridge.map(|bridge| (bridge, table.sides_of(bridge.variant)));
         costs.extend(table.costs());
         variants.extend(table.variants());
         findings.extend(table.findings());
         spreads.extend(table.spreads());
-        findings.extend(not_paired(question, &gathered, (id, point)));
+        findings.extend(not_paired(question, gathered, (id, point)));
         if !gathered.used.is_empty() {
             pairings.push(PointPairing { point: point.label.clone(), pairing: gathered.pairing(id) });
         }
@@ -63,12 +85,13 @@ pub fn summarise(question: &Question, trials: &[TrialRecord]) -> Summary {
             min: question.blocks.min,
             max: question.blocks.max,
         },
-        goal: goal(question, &gathered),
+        goal: goal(question, gathered),
         conditions: run.conditions,
         pairings,
         costs,
         variants,
         findings,
+        cpu_roles: machine::roles(question, gathered),
         spread: spreads,
         unavailable: run.unavailable,
         calibration: None,
@@ -148,6 +171,33 @@ fn void_blocks(gathered: &Gathered<'_>) -> Vec<Finding> {
     gathered.void.iter().map(finding).collect()
 }
 
+/// What batches do to the costs, where there are several.
+fn in_batches(question: &Question, gathered: &Gathered<'_>, bridge: Option<&Bridge>) -> Option<Finding> {
+    let finding = |name: &str, evidence, remedy: &str| Finding {
+        severity: Severity::Note,
+        name: name.to_owned(),
+        subject: String::new(),
+        evidence,
+        remedy: remedy.to_owned(),
+    };
+    let remedy = "two variants of different batches are told apart only through the baseline: raise `together` where \
+                  these matter most";
+    if let Some(bridge) = bridge {
+        let evidence =
+            format!("measured in different batches: each cost is a ratio of ratios to `{}`", bridge.name);
+        return Some(finding("through the baseline", evidence, remedy));
+    }
+    let batches = gathered.batches();
+    let name = |id: &VariantId| Some(format!("`{}`", question.variants.get(id.index())?.name));
+    let members = |ids: &Vec<VariantId>| ids.iter().skip(1).filter_map(name).collect::<Vec<_>>().join(", ");
+    let each: Vec<_> = batches.values().map(members).collect();
+    let baseline = batches.values().flatten().next().and_then(name)?;
+    (batches.len() > 1).then(|| {
+        let evidence = format!("each cost is against {baseline} of its own batch: {}", each.join(" | "));
+        finding("batches", evidence, remedy)
+    })
+}
+
 /// Adds to a reason.
 fn append(reason: &mut Option<String>, more: String) {
     *reason = Some(match reason.take() {
@@ -166,6 +216,8 @@ struct Table<'a> {
     /// By variant, then by scope.
     sides: Vec<Vec<Side<'a>>>,
     diagnoses: Vec<Diagnosis>,
+    /// Through which costs are estimated, with its sides by scope.
+    bridge: Option<(&'a Bridge, Vec<Side<'a>>)>,
 }
 
 impl<'a> Table<'a> {
@@ -195,7 +247,13 @@ impl<'a> Table<'a> {
                 diagnosis
             })
             .collect();
-        Self { question, gathered, id, point, scopes, sides, diagnoses }
+        Self { question, gathered, id, point, scopes, sides, diagnoses, bridge: None }
+    }
+
+    fn sides_of(&self, variant: VariantId) -> Vec<Side<'a>> {
+        let side =
+            |&scope| Side::new(self.question, self.gathered, (self.id, variant), scope, Lens::Measured);
+        self.scopes.iter().map(side).collect()
     }
 
     /// Costs variant by variant, the headline first, with Holm's correction over all of them.
@@ -215,7 +273,8 @@ impl<'a> Table<'a> {
     }
 
     fn cost(&self, variant: VariantId, (at, scope): (usize, Scope), quantity: Quantity) -> Cost {
-        let contrast = self.sides[variant.index()][at].against(&self.sides[0][at], quantity);
+        let bridge = self.bridge.as_ref().map(|(_, sides)| &sides[at]);
+        let contrast = between(&self.sides[variant.index()][at], &self.sides[0][at], bridge, quantity);
         let mut cost = Cost {
             point: self.point.label.clone(),
             variant: self.question.variants[variant.index()].name.clone(),
@@ -245,6 +304,9 @@ impl<'a> Table<'a> {
                     append(&mut cost.reason, remark);
                 }
                 self.few_events(&mut cost, variant, at);
+                if let Some((bridge, _)) = &self.bridge {
+                    append(&mut cost.reason, format!("in different batches: through `{}`", bridge.name));
+                }
             }
         }
         self.doubt(&mut cost, variant);
@@ -328,6 +390,7 @@ impl<'a> Table<'a> {
             not_sent: cells.iter().map(|cell| cell.not_sent()).sum(),
             windows: cells.iter().map(|cell| cell.windows.len() as u64).sum(),
             blocks: cells.len() as u32,
+            batches: self.batches(variant),
             version: cells
                 .iter()
                 .flat_map(|cell| &cell.trials)
@@ -336,6 +399,13 @@ impl<'a> Table<'a> {
             traffic,
             kernel_timestamps: self.stamps(&cells),
         }
+    }
+
+    /// The batches in which a variant was measured; none where all variants lived at once.
+    fn batches(&self, variant: VariantId) -> Vec<u32> {
+        let batches = self.gathered.batches();
+        let of = |(number, members): (&u32, &Vec<VariantId>)| members.contains(&variant).then_some(*number);
+        if batches.len() > 1 { batches.iter().filter_map(of).collect() } else { Vec::new() }
     }
 
     /// Where the time went in the measured windows of every block that counts.

@@ -45,7 +45,7 @@ impl Thin {
 /// Whether a quantity of a variant hangs on fewer than five tail events a block. `None` where it does not, where it is
 /// typical, and where windows cannot tell (CPU, bytes, memory).
 pub fn thin(side: &Side<'_>, quantity: Quantity) -> Option<Thin> {
-    if is_typical(quantity, side.load()) || side.cells().is_empty() {
+    if is_typical(quantity, side.load()) || side.lives().is_empty() {
         return None;
     }
     match quantity.statistic() {
@@ -76,7 +76,7 @@ fn beyond(side: &Side<'_>, quantity: Quantity) -> Option<Thin> {
         // The histogram's value stands for values up to a thousandth below it.
         figures.filter(|figures| figures.response_max.as_nanos() as f64 >= value * 0.999).count()
     };
-    let values = side.cells().iter().filter_map(|(cell, totals)| Some((cell, totals.get(quantity)?)));
+    let values = side.lives().iter().filter_map(|(cell, totals)| Some((cell, totals.get(quantity)?)));
     let (blocks, events) = values.map(count).fold((0, 0), |(blocks, all), n| (blocks + 1, all + n));
     let events = events as f64 / f64::from(blocks.max(1));
     (blocks > 0 && events < TAIL_EVENTS).then_some(Thin { events, weight: None })
@@ -87,13 +87,13 @@ fn beyond(side: &Side<'_>, quantity: Quantity) -> Option<Thin> {
 /// A window's distance is its mean over the block's median window, less one. Their median absolute deviation is taken over
 /// all blocks: one block may have but ten windows.
 fn apart(side: &Side<'_>, response: bool) -> Option<Thin> {
-    let blocks = side.cells().iter().map(|(cell, _)| means(cell, side.scope(), response));
+    let blocks = side.lives().iter().map(|(cell, _)| means(cell, side.scope(), response));
     let distances: Vec<f64> = blocks.flat_map(|means| distances(&means)).collect();
     let sizes: Vec<f64> = distances.iter().map(|d| d.abs()).collect();
     let far = TAIL_DEVIATIONS * NORMAL_DEVIATION * median(&sizes)?;
     let tail = || distances.iter().filter(|distance| **distance > far);
     let squares = |distances: &mut dyn Iterator<Item = &f64>| distances.map(|d| d * d).sum::<f64>();
-    let events = tail().count() as f64 / side.cells().len() as f64;
+    let events = tail().count() as f64 / side.lives().len() as f64;
     let weight = tail().sum::<f64>() / (distances.len() as f64 + distances.iter().sum::<f64>());
     let hangs = squares(&mut tail()) > TAIL_SPREAD * squares(&mut distances.iter()) && weight >= TAIL_WEIGHT;
     (hangs && events < TAIL_EVENTS).then_some(Thin { events, weight: Some(Ratio::new(weight)) })

@@ -16,8 +16,8 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 use crate::cores::{CoreLayout, Sharing, core_list};
 use crate::cputime::{CpuTimes, steal_share};
 use crate::freeze::FreezeMethod;
-use crate::host::{HostFacts, Hypervisor};
-use crate::procfs::{self, Pid, kib_field};
+use crate::host::{HostFacts, Hypervisor, memory_available};
+use crate::procfs::{self, Pid};
 use crate::registry;
 use crate::room;
 use crate::sys;
@@ -204,9 +204,7 @@ impl Observation {
             busy,
             freezing: FreezeMethod::detect(),
             clock_cost: clock_cost(),
-            memory_available: fs::read_to_string("/proc/meminfo")
-                .ok()
-                .and_then(|text| kib_field(&text, "MemAvailable:")),
+            memory_available: memory_available(),
             stale: (!stale.is_empty()).then(|| (stale.len(), registry::stale_summary(&stale))),
         }
     }

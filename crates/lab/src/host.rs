@@ -377,6 +377,11 @@ pub fn git_revision(folder: &Path) -> Option<GitRevision> {
     Some(GitRevision { commit, tree })
 }
 
+/// Memory that can still be had without anything being swapped out (`MemAvailable`); `None` where it is not told.
+pub fn memory_available() -> Option<Bytes> {
+    kib_field(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

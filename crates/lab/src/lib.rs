@@ -22,6 +22,7 @@ pub mod host;
 pub mod identity;
 pub mod launch;
 pub mod logs;
+pub mod machine;
 pub mod noise;
 pub mod ports;
 pub mod process;

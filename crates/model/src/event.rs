@@ -80,6 +80,24 @@ pub enum Event {
         /// Blocks planned by now.
         of: u32,
     },
+    /// More variants than live at once: they are measured in batches, or in other batches from now on.
+    Batches {
+        /// The variants of each batch, the baseline first.
+        batches: Vec<Vec<String>>,
+        /// Why so many at once.
+        reason: String,
+    },
+    /// A batch of a block began; only where there are several.
+    BatchStarted {
+        /// Block, from 0.
+        block: u32,
+        /// Batch, from 0.
+        batch: u32,
+        /// Batches of the block.
+        of: u32,
+        /// Its variants, the baseline first.
+        variants: Vec<String>,
+    },
     /// A variant is running, its connections are open.
     Started {
         /// The variant.

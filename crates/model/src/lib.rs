@@ -8,6 +8,7 @@ pub mod event;
 pub mod experiment;
 pub mod gate;
 pub mod legs;
+pub mod machine;
 pub mod pairing;
 pub mod plan;
 pub mod quantity;

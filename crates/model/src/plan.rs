@@ -1,5 +1,7 @@
 //! The plan: which variant runs when, as a pure function of the seed. Nothing here knows what was measured.
 
+mod batches;
+
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -7,10 +9,14 @@ use serde::Serialize;
 
 use crate::record::{PointId, VariantId};
 
+pub use batches::Batches;
+
 /// The order of everything, from the seed alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     seed: u64,
+    /// What orders are drawn from: the seed itself, or that of a batch.
+    orders: u64,
     variants: u16,
     points: u16,
 }
@@ -31,7 +37,20 @@ impl Plan {
     /// Without a variant or a point; a checked experiment has both.
     pub fn new(seed: u64, variants: usize, points: usize) -> Self {
         assert!(variants > 0 && points > 0, "a plan needs a variant and a point");
-        Self { seed, variants: variants as u16, points: points as u16 }
+        Self { seed, orders: seed, variants: variants as u16, points: points as u16 }
+    }
+
+    /// The plan of a batch of so many variants: orders of its own, and the same request streams as every other batch, so
+    /// that all variants of a block do the same work.
+    pub fn of_batch(&self, batch: u32, variants: usize) -> Self {
+        Self { orders: mix(self.seed, &[5, u64::from(batch)]), variants: variants as u16, ..*self }
+    }
+
+    /// The batches of a block, in the order they are carried out.
+    pub fn batch_order(&self, block: u32, batches: u32) -> Vec<u32> {
+        let mut order: Vec<_> = (0..batches).collect();
+        order.shuffle(&mut self.random(&[4, u64::from(block)]));
+        order
     }
 
     /// Orders of starts and points in a block.
@@ -92,7 +111,7 @@ impl Plan {
     }
 
     fn random(&self, context: &[u64]) -> ChaCha8Rng {
-        ChaCha8Rng::seed_from_u64(mix(self.seed, context))
+        ChaCha8Rng::seed_from_u64(mix(self.orders, context))
     }
 }
 
@@ -160,5 +179,34 @@ mod tests {
         };
         assert_eq!(rounds(1), rounds(1));
         assert_ne!(rounds(1), rounds(2));
+    }
+
+    #[test]
+    fn batches_have_orders_of_their_own_and_the_same_work() {
+        let plan = Plan::new(9, 8, 2);
+        let (one, two) = (plan.of_batch(0, 5), plan.of_batch(1, 5));
+        let orders = |plan: &Plan| (0..20).map(|r| plan.round(3, PointId(1), r)).collect::<Vec<_>>();
+        assert_ne!(orders(&one), orders(&two));
+        let work = |plan: &Plan| (0..20).map(|r| plan.substream(3, PointId(1), r)).collect::<Vec<_>>();
+        assert_eq!((work(&one), work(&two)), (work(&plan), work(&plan)));
+        // Two variants of a batch are balanced like those of an experiment of two.
+        let pair = plan.of_batch(1, 2);
+        let [a, b] = [0, 1].map(|half| pair.round(0, PointId(0), 6 + half));
+        assert_eq!(a, vec![b[1], b[0]]);
+    }
+
+    #[test]
+    fn batches_come_in_every_order_from_the_seed_alone() {
+        let orders =
+            |seed| (0..600).map(|block| Plan::new(seed, 8, 1).batch_order(block, 3)).collect::<Vec<_>>();
+        assert_eq!(orders(1), orders(1));
+        assert_ne!(orders(1), orders(2));
+        for place in 0..3 {
+            for batch in 0..3 {
+                let count = orders(1).iter().filter(|order| order[place] == batch).count();
+                assert!((150..=250).contains(&count), "batch {batch} at place {place}: {count} of 600");
+            }
+        }
+        assert_eq!(Plan::new(1, 4, 1).batch_order(0, 1), [0]);
     }
 }

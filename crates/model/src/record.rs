@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::legs::{KernelStamps, Legs};
+use crate::machine::MachineCpu;
 use crate::pairing::Pairing;
 use crate::quantity::{Bytes, Nanoseconds, Ratio, Timestamp};
 
@@ -651,6 +652,9 @@ pub enum Void {
 pub struct TrialRecord {
     /// Block, from 0.
     pub block: u32,
+    /// Batch within the block, from 0, by its number in the plan: the trials of a batch lived at the same time. The
+    /// baseline has a trial in each; 0 where all variants fit into one.
+    pub batch: u32,
     /// The variant.
     pub variant: VariantId,
     /// What the service said of itself.
@@ -665,6 +669,9 @@ pub struct TrialRecord {
     pub memory: Vec<RoleMemory>,
     /// Share of the machine's CPU time stolen by the hypervisor over the block, in parts of 1.
     pub steal: f64,
+    /// CPU of the whole machine by role while the trial's batch was measured, the same in all trials of the batch; `None`
+    /// where it was not to be had.
+    pub machine: Option<MachineCpu>,
     /// Set where the trial must not be used.
     pub void: Option<Void>,
 }

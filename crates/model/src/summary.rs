@@ -361,6 +361,9 @@ pub struct VariantSummary {
     pub windows: u64,
     /// Blocks that count.
     pub blocks: u32,
+    /// Batches in which it was measured, from 0; empty where all variants lived at once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub batches: Vec<u32>,
     /// The service's answer to the version question.
     pub version: Option<String>,
     /// Absolute figures.
@@ -489,6 +492,27 @@ pub struct Goal {
     pub reached: bool,
 }
 
+/// How many cores each role kept busy while variants were measured: CPU seconds per second of the blocks, all variants
+/// together. `busy` = `generator` + `service` + `unattributed`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuRoles {
+    /// Time of all blocks that it is of.
+    #[serde(rename = "span_ns")]
+    pub span: Nanoseconds,
+    /// The whole machine: all but idle, waiting for disks, and stolen.
+    pub busy: Estimate,
+    /// This program: the generator and what conducts it.
+    pub generator: Estimate,
+    /// The whole machine without the generator.
+    pub beside_generator: Estimate,
+    /// All processes of the variants that were started here.
+    pub service: Estimate,
+    /// What is left: interrupts and deferred work outside any process, kernel threads, other processes.
+    pub unattributed: Estimate,
+    /// By so many cores `busy` may be off in a single block, either way, because the kernel tells whole ticks.
+    pub resolution: f64,
+}
+
 /// One run, whole. `summary.json`, and what `weigh run --format json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
@@ -526,6 +550,9 @@ pub struct Summary {
     pub variants: Vec<VariantSummary>,
     /// What the judge noticed.
     pub findings: Vec<Finding>,
+    /// CPU of the whole machine by role; absent where it was not to be had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_roles: Option<CpuRoles>,
     /// Where the spread of each headline cost comes from; a cost of fewer than 4 blocks has none.
     #[serde(default)]
     pub spread: Vec<Spread>,

@@ -50,6 +50,9 @@ pub(crate) struct WireBlock {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct WireBlockTrial {
     pub(crate) folder: String,
+    /// Not there in records of before there were batches.
+    #[serde(default)]
+    pub(crate) batch: u32,
     pub(crate) variant: u16,
     pub(crate) variant_name: String,
     pub(crate) sha256: String,
@@ -188,10 +191,11 @@ impl RunFolder {
     fn load_block(&self, path: &Path, marker: &WireBlock) -> Result<Vec<TrialRecord>, ReadError> {
         let load = |listed: &WireBlockTrial| {
             let record = trial::read(&self.path.join(TRIALS).join(&listed.folder), &listed.sha256)?;
-            if (record.block, record.variant.0) == (marker.block, listed.variant) {
+            if (record.block, record.batch, record.variant.0) == (marker.block, listed.batch, listed.variant)
+            {
                 return Ok(record);
             }
-            let what = format!("trial `{}` is of another block or variant", listed.folder);
+            let what = format!("trial `{}` is of another block, batch or variant", listed.folder);
             Err(Problem::somewhere(what).at(path))
         };
         marker.trials.iter().map(load).collect()

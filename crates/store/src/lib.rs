@@ -38,7 +38,7 @@
 //! trials as they were written, so `trials/` alone says nothing: take the folders that the blocks list. A block's file is
 //!
 //! ```json
-//! {"schema": 1, "block": 0, "trials": [{"folder": "000", "variant": 0, "variant_name": "http-json", "sha256": "…"}]}
+//! {"schema": 1, "block": 0, "trials": [{"folder": "000", "batch": 0, "variant": 0, "variant_name": "http-json", "sha256": "…"}]}
 //! ```
 //!
 //! `sha256` is the hash of the `trial.json` in that folder, which lists the hashes of the files beside it: a change
@@ -57,9 +57,11 @@
 //! | --- | --- |
 //! | `schema` | version of the format |
 //! | `block` | block, from 0 |
+//! | `batch` | batch within the block, from 0; absent in older records, where it is 0 |
 //! | `variant`, `variant_name` | position in the experiment (0 is the baseline), and name |
 //! | `service.version`, `service.binary_sha256`, `service.start_ns` | its own word, its executable's hash, start to ready; `null` where unknown |
 //! | `memory[].role`, `memory[].point`, `memory[].peak_bytes` | largest resident size by role and point |
+//! | `machine` | CPU of the whole machine while the batch was measured, `null` where not known: `span_ns`, `busy_ns` (all cores, by ticks), `resolution_ns` (by which `busy_ns` may be off either way), `generator_ns` (`weigh` itself), `service_ns` (the variants' processes) |
 //! | `steal` | share of CPU time the hypervisor took over the block, in parts of 1 |
 //! | `void` | `null`, or `kind` (`stopped`, `clock-jump`, `service-died`, `steal`) and `detail`: the trial must not be used |
 //! | `sha256` | hash of each other file, by name |
@@ -72,7 +74,7 @@
 //! | --- | --- |
 //! | `window` | row number from 0; the key of the other tables |
 //! | `kind` | `warm-up`, `lead-in`, `measured` (counts towards estimates) or `check` (a longer window) |
-//! | `block`, `point`, `round`, `position` | its place, each from 0: block, point, round in block and point, place in round |
+//! | `block`, `batch`, `point`, `round`, `position` | its place, each from 0: block, batch (absent in older records), point, round in batch and point, place in round |
 //! | `variant` | position in the experiment |
 //! | `started_ns`, `ended_ns` | first byte sent, last reply complete |
 //! | `end` | `complete`, `saturated` (never drained) or `aborted` |
@@ -173,6 +175,7 @@
 //! let baseline = Participant { variant: VariantId(0), name: "http-json".to_owned() };
 //! let trial = TrialRecord {
 //!     block: 0,
+//!     batch: 0,
 //!     variant: VariantId(0),
 //!     service: ServiceFacts::default(),
 //!     windows: Vec::new(),
@@ -180,6 +183,7 @@
 //!     pairings: Vec::new(),
 //!     memory: Vec::new(),
 //!     steal: 0.0,
+//!     machine: None,
 //!     void: None,
 //! };
 //! run.write_block(&[baseline], &[trial.clone()])?;

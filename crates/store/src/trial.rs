@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{
@@ -32,6 +33,9 @@ const HISTOGRAMS: &str = "total.hlog";
 struct WireTrial {
     schema: u32,
     block: u32,
+    /// Not there in records of before there were batches, when all variants lived at once.
+    #[serde(default)]
+    batch: u32,
     variant: u16,
     variant_name: String,
     service: WireService,
@@ -40,6 +44,9 @@ struct WireTrial {
     pairings: Vec<Pairing>,
     memory: Vec<WireMemory>,
     steal: f64,
+    /// Not there in records of before roles were accounted.
+    #[serde(default)]
+    machine: Option<WireMachine>,
     void: Option<Void>,
     sha256: WireHashes,
 }
@@ -60,6 +67,15 @@ struct WireMemory {
     role: String,
     point: u16,
     peak_bytes: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct WireMachine {
+    span_ns: u64,
+    busy_ns: u64,
+    resolution_ns: u64,
+    generator_ns: u64,
+    service_ns: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -86,7 +102,7 @@ pub(crate) fn encode(
         return Err(format!("steal is {}, not a share", trial.steal));
     }
     let mut files = vec![
-        (WINDOWS, write_windows(&trial.windows)),
+        (WINDOWS, write_windows(&trial.windows, trial.batch)),
         (OPERATIONS, write_operations(&trial.windows)),
         (RESOURCES, write_resources(&trial.windows, &trial.memory)),
         (HISTOGRAMS, write_histograms(&trial.tallies, &trial.windows)?),
@@ -95,6 +111,7 @@ pub(crate) fn encode(
     let wire = WireTrial {
         schema: RECORD_SCHEMA_VERSION,
         block: trial.block,
+        batch: trial.batch,
         variant: trial.variant.0,
         variant_name: variant_name.to_owned(),
         service: WireService {
@@ -107,6 +124,7 @@ pub(crate) fn encode(
         pairings: trial.pairings.clone(),
         memory: trial.memory.iter().map(WireMemory::from).collect(),
         steal: trial.steal,
+        machine: trial.machine.map(WireMachine::from),
         void: trial.void.clone(),
         sha256: WireHashes {
             windows: sha256_hex(&files[0].1),
@@ -130,7 +148,8 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
     json.check_unaltered()?;
     let hashes = &wire.sha256;
 
-    let mut windows = Stored::load(folder, WINDOWS, &hashes.windows)?.parse(read_windows)?;
+    let mut windows =
+        Stored::load(folder, WINDOWS, &hashes.windows)?.parse(|bytes| read_windows(bytes, wire.batch))?;
     let operations = Stored::load(folder, OPERATIONS, &hashes.operations)?;
     operations.parse(|bytes| read_operations(bytes, &mut windows))?;
     let resources = Stored::load(folder, RESOURCES, &hashes.resources)?;
@@ -151,6 +170,7 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
 
     Ok(TrialRecord {
         block: wire.block,
+        batch: wire.batch,
         variant: VariantId(wire.variant),
         service: ServiceFacts {
             version: wire.service.version,
@@ -164,6 +184,7 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
         pairings: wire.pairings,
         memory,
         steal: wire.steal,
+        machine: wire.machine.map(MachineCpu::from),
         void: wire.void,
     })
 }
@@ -198,6 +219,30 @@ impl Stored {
             return Ok(());
         }
         Err(ReadError::Altered { path: self.path.clone() })
+    }
+}
+
+impl From<MachineCpu> for WireMachine {
+    fn from(machine: MachineCpu) -> Self {
+        Self {
+            span_ns: machine.span.as_nanos(),
+            busy_ns: machine.busy.as_nanos(),
+            resolution_ns: machine.resolution.as_nanos(),
+            generator_ns: machine.generator.as_nanos(),
+            service_ns: machine.service.as_nanos(),
+        }
+    }
+}
+
+impl From<WireMachine> for MachineCpu {
+    fn from(machine: WireMachine) -> Self {
+        Self {
+            span: Nanoseconds::from_nanos(machine.span_ns),
+            busy: Nanoseconds::from_nanos(machine.busy_ns),
+            resolution: Nanoseconds::from_nanos(machine.resolution_ns),
+            generator: Nanoseconds::from_nanos(machine.generator_ns),
+            service: Nanoseconds::from_nanos(machine.service_ns),
+        }
     }
 }
 

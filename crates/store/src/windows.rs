@@ -11,10 +11,11 @@ use crate::error::Problem;
 use crate::table::{Cells, Row, read_table, write_table};
 
 /// Columns of `windows.csv`: one row a window, in the order they ran.
-pub(crate) const WINDOW_COLUMNS: [&str; 42] = [
+pub(crate) const WINDOW_COLUMNS: [&str; 43] = [
     "window",
     "kind",
     "block",
+    "batch",
     "point",
     "round",
     "position",
@@ -56,6 +57,9 @@ pub(crate) const WINDOW_COLUMNS: [&str; 42] = [
     "lag_p99_ns",
 ];
 
+/// The column of `windows.csv` that records of before there were batches lack.
+const BATCH_COLUMN: &str = "batch";
+
 /// Columns of `operations.csv`: one row a window and operation.
 pub(crate) const OPERATION_COLUMNS: [&str; 10] = [
     "window",
@@ -80,8 +84,9 @@ const FIGURE_CELLS: usize = OPERATION_COLUMNS.len() - 1;
 const CPU: &str = "cpu";
 const MEMORY: &str = "memory";
 
-pub(crate) fn write_windows(windows: &[WindowRecord]) -> Vec<u8> {
-    write_table(&WINDOW_COLUMNS, windows.iter().zip(0u64..).map(|(window, index)| window_row(index, window)))
+pub(crate) fn write_windows(windows: &[WindowRecord], batch: u32) -> Vec<u8> {
+    let rows = windows.iter().zip(0u64..).map(|(window, index)| window_row(index, window, batch));
+    write_table(&WINDOW_COLUMNS, rows)
 }
 
 pub(crate) fn write_operations(windows: &[WindowRecord]) -> Vec<u8> {
@@ -122,16 +127,21 @@ pub(crate) fn write_resources(windows: &[WindowRecord], memory: &[RoleMemory]) -
     write_table(&RESOURCE_COLUMNS, cpu.chain(memory))
 }
 
-/// Windows without their operations and CPU, which lie in the other tables.
-pub(crate) fn read_windows(bytes: &[u8]) -> Result<Vec<WindowRecord>, Problem> {
+/// Windows of a trial of this batch, without their operations and CPU, which lie in the other tables.
+pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<Vec<WindowRecord>, Problem> {
+    let header = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let batched = header.split(|byte| *byte == b',').any(|name| name == BATCH_COLUMN.as_bytes());
+    let columns: Vec<_> =
+        WINDOW_COLUMNS.into_iter().filter(|column| batched || *column != BATCH_COLUMN).collect();
+    let batch = batched.then_some(batch);
     let mut expected = 0;
-    read_table(&WINDOW_COLUMNS, bytes, |cells| {
+    read_table(&columns, bytes, |cells| {
         let index = cells.wide()?;
         if index != expected {
             return Err(format!("column `window`: `{index}` where `{expected}` is next"));
         }
         expected += 1;
-        read_window(cells)
+        read_window(cells, batch)
     })
 }
 
@@ -177,12 +187,13 @@ fn window_of<'w>(
     found.ok_or_else(|| format!("column `window`: the trial has no window {index}"))
 }
 
-fn window_row(index: u64, window: &WindowRecord) -> Row {
+fn window_row(index: u64, window: &WindowRecord, batch: u32) -> Row {
     let figures = &window.figures;
     let mut row = Row::default();
     row.number(index)
         .word(window.kind)
         .number(window.block)
+        .number(batch)
         .number(window.point.0)
         .number(window.round)
         .number(window.position)
@@ -218,10 +229,17 @@ fn window_row(index: u64, window: &WindowRecord) -> Row {
 }
 
 // Fields of a struct literal are evaluated in the order they are written, which here is the order of the columns.
-fn read_window(cells: &mut Cells<'_>) -> Result<WindowRecord, String> {
+fn read_window(cells: &mut Cells<'_>, batch: Option<u32>) -> Result<WindowRecord, String> {
+    let (kind, block) = (cells.word()?, cells.number()?);
+    if let Some(batch) = batch {
+        let found: u32 = cells.number()?;
+        if found != batch {
+            return Err(format!("column `{BATCH_COLUMN}`: {found} in a trial of batch {batch}"));
+        }
+    }
     Ok(WindowRecord {
-        kind: cells.word()?,
-        block: cells.number()?,
+        kind,
+        block,
         point: PointId(cells.number()?),
         round: cells.number()?,
         position: cells.number()?,
@@ -296,6 +314,42 @@ fn read_operation(cells: &mut Cells<'_>) -> Result<OperationFigures, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn window() -> WindowRecord {
+        let figures = WindowFigures {
+            started: Timestamp::from_nanos(5),
+            ended: Timestamp::from_nanos(9),
+            end: weighbridge_model::record::WindowEnd::Complete,
+            offered: 1,
+            requests: 1,
+            not_sent: 0,
+            errors: ErrorCounts::default(),
+            connects: 0,
+            handshakes: 0,
+            resumed: 0,
+            operations: Vec::new(),
+            all: None,
+            traffic: Traffic::default(),
+            health: LoopHealth::default(),
+            stamps: None,
+        };
+        let kind = weighbridge_model::record::WindowKind::Measured;
+        let (point, variant) = (PointId(1), VariantId(2));
+        WindowRecord { kind, block: 3, point, round: 4, position: 5, variant, figures, cpu: Vec::new() }
+    }
+
+    #[test]
+    fn windows_tell_their_batch_and_those_of_before_there_were_batches_are_still_read() {
+        let table = write_windows(&[window()], 6);
+        assert_eq!(read_windows(&table, 6), Ok(vec![window()]));
+        let problem = read_windows(&table, 0).unwrap_err();
+        assert_eq!(problem, Problem::on_line(2, "column `batch`: 6 in a trial of batch 0"));
+        let old = String::from_utf8(table)
+            .expect("text")
+            .replace(",batch,", ",")
+            .replace("measured,3,6,", "measured,3,");
+        assert_eq!(read_windows(old.as_bytes(), 0), Ok(vec![window()]));
+    }
 
     #[test]
     fn a_row_of_a_window_that_is_not_there_is_damage() {

@@ -189,12 +189,13 @@ impl RunWriter {
 
     fn write_trials(&mut self, trials: Vec<Encoded<'_>>) -> Result<Vec<WireBlockTrial>, WriteError> {
         let mut listed = Vec::new();
-        for Encoded { participant, files, sha256 } in trials {
+        for Encoded { participant, batch, files, sha256 } in trials {
             let number = self.next_trial;
             self.next_trial += 1; // even where writing fails: the number may be taken by then
             self.durable.write_folder(&self.trial_path(number), &files)?;
             listed.push(WireBlockTrial {
                 folder: numbered(number),
+                batch,
                 variant: participant.variant.0,
                 variant_name: participant.name.clone(),
                 sha256,
@@ -233,6 +234,7 @@ impl RunWriter {
 /// A trial ready to be written.
 struct Encoded<'a> {
     participant: &'a Participant,
+    batch: u32,
     files: Vec<(&'static str, Vec<u8>)>,
     sha256: String,
 }
@@ -254,7 +256,7 @@ fn encode_block<'a>(
         })?;
         let json = files.iter().find(|(name, _)| *name == TRIAL_FILE);
         let sha256 = json.map(|(_, bytes)| sha256_hex(bytes)).unwrap_or_default();
-        Ok(Encoded { participant, files, sha256 })
+        Ok(Encoded { participant, batch: record.batch, files, sha256 })
     };
     trials.iter().map(encode).collect()
 }

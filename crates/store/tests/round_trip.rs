@@ -10,8 +10,10 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use proptest::prelude::*;
+use sha2::{Digest, Sha256};
 use support::*;
 use weighbridge_model::legs::{KernelStamps, Leg, LegFigures, Legs, StampFigures};
+use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::*;
@@ -300,19 +302,42 @@ fn any_void() -> impl Strategy<Value = Void> {
     ]
 }
 
+fn any_machine() -> impl Strategy<Value = Option<MachineCpu>> {
+    let machine = (time(), time(), time(), time(), time());
+    prop::option::of(machine.prop_map(|(span, busy, resolution, generator, service)| MachineCpu {
+        span,
+        busy,
+        resolution,
+        generator,
+        service,
+    }))
+}
+
 /// A trial that a failing property prints without its histograms of 30,000 counts each.
 #[derive(Clone)]
 struct Quiet(TrialRecord);
 
 impl std::fmt::Debug for Quiet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let TrialRecord { variant, service, windows, tallies, pairings, memory, steal, void, .. } = &self.0;
+        let TrialRecord {
+            batch,
+            variant,
+            service,
+            windows,
+            tallies,
+            pairings,
+            memory,
+            steal,
+            machine,
+            void,
+            ..
+        } = &self.0;
         let tags: Vec<Vec<_>> = tallies
             .iter()
             .map(|point| point.entries.iter().map(|tally| (tally.operation, tally.outcome)).collect())
             .collect();
         f.debug_tuple("Trial")
-            .field(&(variant, service, windows, tags, pairings, memory, steal, void))
+            .field(&(batch, variant, service, windows, tags, pairings, memory, (steal, machine), void))
             .finish()
     }
 }
@@ -359,11 +384,26 @@ fn any_trial() -> impl Strategy<Value = Quiet> {
     let windows = prop::collection::vec(any_window(), 0..5);
     let tallies = prop::collection::vec(any_tallies(), 0..3);
     let steal = any::<f64>().prop_filter("shares are finite", |share| share.is_finite());
-    (any::<u16>(), service, windows, tallies, (any_pairings(), memory, steal), prop::option::of(any_void()))
-        .prop_map(|(variant, service, windows, tallies, (pairings, memory, steal), void)| {
-            let variant = VariantId(variant);
-            Quiet(TrialRecord { block: 0, variant, service, windows, tallies, pairings, memory, steal, void })
-        })
+    let block_wide = (any_pairings(), memory, steal, any_machine());
+    ((any::<u16>(), any::<u32>()), service, windows, tallies, block_wide, prop::option::of(any_void()))
+        .prop_map(
+            |((variant, batch), service, windows, tallies, (pairings, memory, steal, machine), void)| {
+                let variant = VariantId(variant);
+                Quiet(TrialRecord {
+                    block: 0,
+                    batch,
+                    variant,
+                    service,
+                    windows,
+                    tallies,
+                    pairings,
+                    memory,
+                    steal,
+                    machine,
+                    void,
+                })
+            },
+        )
 }
 
 proptest! {
@@ -377,4 +417,36 @@ proptest! {
         let read = RunFolder::open(run.folder().path()).unwrap().load_blocks().unwrap();
         prop_assert!(read == [[trial]]);
     }
+}
+
+#[test]
+fn records_of_before_there_were_batches_are_still_read() {
+    let out = tempfile::tempdir().unwrap();
+    let mut run = RunWriter::create(out.path(), "old", STARTED).unwrap();
+    run.write_block(&participants(), &block(0)).unwrap();
+    let folder = run.folder().path().to_owned();
+    let hash = |path: &Path| {
+        let bytes = std::fs::read(path).unwrap();
+        Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
+    let change = |path: &Path, from: &[(&str, &str)]| {
+        let text = std::fs::read_to_string(path).unwrap();
+        let changed = from.iter().fold(text.clone(), |text, (from, to)| text.replace(from, to));
+        assert_ne!(text, changed, "{}", path.display());
+        std::fs::write(path, changed).unwrap();
+    };
+    for trial in ["000", "001"].map(|number| folder.join("trials").join(number)) {
+        let [windows, json] = ["windows.csv", "trial.json"].map(|name| trial.join(name));
+        let before = [&windows, &json].map(|path| hash(path));
+        // The column and its cell, which follows `kind` and `block`.
+        let kinds = ["warm-up", "lead-in", "measured", "check"]
+            .map(|kind| (format!("{kind},0,0,"), format!("{kind},0,")));
+        let mut cells: Vec<(&str, &str)> = vec![("block,batch,", "block,")];
+        cells.extend(kinds.iter().map(|(from, to)| (from.as_str(), to.as_str())));
+        change(&windows, &cells);
+        change(&json, &[("  \"batch\": 0,\n", ""), (&before[0], &hash(&windows))]);
+        change(&folder.join("blocks/000.json"), &[(&before[1], &hash(&json))]);
+    }
+    change(&folder.join("blocks/000.json"), &[("      \"batch\": 0,\n", "")]);
+    assert!(RunFolder::open(&folder).unwrap().load_blocks().unwrap() == [block(0)]);
 }

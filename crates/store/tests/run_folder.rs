@@ -133,6 +133,7 @@ fn summary() -> Summary {
         }],
         variants: Vec::new(),
         findings: Vec::new(),
+        cpu_roles: None,
         spread: Vec::new(),
         unavailable: vec![("soap".to_owned(), "no JDK: install one".to_owned())],
         calibration: None,

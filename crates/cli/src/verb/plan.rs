@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use weighbridge_conductor::conditions;
-use weighbridge_conductor::run::{Options, check, plan_value};
+use weighbridge_conductor::run::{BatchPlan, Options, batches, check, first_block, plan_value};
 use weighbridge_judge::steer::WindowRule;
 use weighbridge_model::experiment::{CpuLimit, Experiment};
 use weighbridge_model::pairing::PairingChoice;
-use weighbridge_model::plan::Plan as Order;
+use weighbridge_model::record::VariantId;
 use weighbridge_report::Format;
 
 use super::support::{folder_of, options, quicken, read_experiment};
@@ -34,7 +34,9 @@ pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
     }
     let text = match arguments.format {
         Format::Text => describe(&experiment),
-        Format::Json => serde_json::to_string_pretty(&plan_value(&experiment, &options))?,
+        Format::Json => {
+            serde_json::to_string_pretty(&plan_value(&experiment, &options, &batches(&experiment)))?
+        }
         other => bail!("`{other}` is not available for a plan; use `text` or `json`"),
     };
     printer.data(&text)?;
@@ -43,9 +45,6 @@ pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
 
 fn describe(experiment: &Experiment) -> String {
     let rules = &experiment.plan;
-    let order = Order::new(rules.seed, experiment.variants.len(), experiment.points.len());
-    let name = |id: weighbridge_model::record::VariantId| experiment.variants[id.index()].name.as_str();
-    let block = order.block(0);
     let mut text = format!("{}\n\n", experiment.title);
     for (index, variant) in experiment.variants.iter().enumerate() {
         let role = if index == 0 { " (baseline)" } else { "" };
@@ -76,23 +75,45 @@ fn describe(experiment: &Experiment) -> String {
     );
     let _ = writeln!(text, "pairing  {}", pairing(rules.pairing));
     let _ = writeln!(text, "margin   {}; seed {}", rules.margin, rules.seed);
-    let starts: Vec<_> = block.starts.iter().map(|id| name(*id)).collect();
-    let _ = writeln!(text, "\nblock 1  starts {}", starts.join(", "));
-    for point in &block.points {
-        let label: Vec<_> = experiment.points[point.index()].label.values().map(String::as_str).collect();
-        let label = if label.is_empty() { String::new() } else { format!(" at {}", label.join(", ")) };
-        if rules.pairing == PairingChoice::Sequential {
-            let turns: Vec<_> = order.stretches(0, *point).iter().map(|id| name(*id)).collect();
-            let _ = writeln!(text, "         one after another{label}: {}", turns.join(", "));
-            continue;
-        }
-        for round in 0..4 {
-            let turns: Vec<_> = order.round(0, *point, round).iter().map(|id| name(*id)).collect();
-            let _ = writeln!(text, "         round {}{label}: {}", round + 1, turns.join(", "));
+    describe_batches(&mut text, experiment);
+    text
+}
+
+/// The batches, where there are several, and the first block.
+fn describe_batches(text: &mut String, experiment: &Experiment) {
+    let name = |id: &VariantId| experiment.variants[id.index()].name.as_str();
+    let names = |ids: &[VariantId]| ids.iter().map(name).collect::<Vec<_>>().join(", ");
+    let batches = batches(experiment);
+    let rules = &experiment.plan;
+    if batches.count() > 1 {
+        let _ = writeln!(text, "together at most {} variants; fewer where memory is short", rules.together);
+        for (number, members) in (1..).zip(batches.iter()) {
+            let _ = writeln!(text, "batch {number}  {}", names(members));
         }
     }
-    let _ = writeln!(text, "         … at least 10 rounds at each point, then the block's share of the time");
-    text
+    let mut title = "block 1";
+    text.push('\n');
+    for BatchPlan { batch, starts, points, first_rounds_of_each_point, stretches_of_each_point } in
+        first_block(experiment, &batches)
+    {
+        let batch = if batches.count() > 1 { format!("batch {}, ", batch + 1) } else { String::new() };
+        let _ = writeln!(text, "{title}  {batch}starts {}", names(&starts));
+        title = "       ";
+        for point in points {
+            let label: Vec<_> = experiment.points[point.index()].label.values().map(String::as_str).collect();
+            let label = if label.is_empty() { String::new() } else { format!(" at {}", label.join(", ")) };
+            if rules.pairing == PairingChoice::Sequential {
+                let turns = names(&stretches_of_each_point[point.index()]);
+                let _ = writeln!(text, "         one after another{label}: {turns}");
+                continue;
+            }
+            for (round, turns) in (1..).zip(&first_rounds_of_each_point[point.index()]) {
+                let _ = writeln!(text, "         round {round}{label}: {}", names(turns));
+            }
+        }
+        let _ =
+            writeln!(text, "         … at least 10 rounds at each point, then the block's share of the time");
+    }
 }
 
 fn pairing(choice: PairingChoice) -> &'static str {

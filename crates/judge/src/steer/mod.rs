@@ -6,6 +6,7 @@
 
 mod blocks;
 mod check;
+mod crowd;
 mod rounds;
 mod spend;
 mod warm;
@@ -13,6 +14,7 @@ mod window;
 
 pub use blocks::{BlockHistory, BlockRule, BlockStep, Budget, Stop};
 pub use check::CheckRule;
+pub use crowd::{CrowdHistory, CrowdRule, CrowdStep};
 pub use rounds::{RoundHistory, RoundRule, RoundStep};
 pub use spend::{SpendHistory, SpendRule, SpendStep};
 pub use warm::{WarmRule, WarmStep, WarmWindow, is_warm};

@@ -54,6 +54,7 @@ impl Place {
 pub fn trial(block: u32, variant: u16) -> TrialRecord {
     TrialRecord {
         block,
+        batch: 0,
         variant: VariantId(variant),
         service: ServiceFacts { version: Some("test 1.0".to_owned()), ..Default::default() },
         windows: Vec::new(),
@@ -65,6 +66,7 @@ pub fn trial(block: u32, variant: u16) -> TrialRecord {
             peak: Bytes::new(10 << 20),
         }],
         steal: 0.0,
+        machine: None,
         void: None,
     }
 }

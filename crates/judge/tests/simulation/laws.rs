@@ -256,6 +256,7 @@ impl State {
 fn trial(block: u32, variant: u16) -> TrialRecord {
     TrialRecord {
         block,
+        batch: 0,
         variant: VariantId(variant),
         service: ServiceFacts::default(),
         windows: Vec::new(),
@@ -264,6 +265,7 @@ fn trial(block: u32, variant: u16) -> TrialRecord {
         pairings: Vec::new(),
         memory: Vec::new(),
         steal: 0.0,
+        machine: None,
         void: None,
     }
 }

@@ -218,7 +218,7 @@ pub struct PlanRules {
     pub seed: u64,
     /// Length of a window; `None` lets the tool choose.
     pub window: Option<Nanoseconds>,
-    /// Most variants alive at once.
+    /// Most variants alive at once, the baseline counted; at least 2.
     pub together: u32,
     /// Whether variants that do not take part in a window are frozen.
     pub freeze: bool,

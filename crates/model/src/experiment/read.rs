@@ -124,7 +124,7 @@ fn plan(reader: Option<Reader<'_>>) -> Read<PlanRules> {
     rules.margin = share(&reader, "margin")?.unwrap_or(rules.margin);
     rules.seed = reader.integer("seed", 0, i64::MAX as u64)?.unwrap_or(rules.seed);
     rules.window = above_zero(&reader, "window")?;
-    rules.together = reader.integer("together", 1, 64)?.map_or(rules.together, |n| n as u32);
+    rules.together = reader.integer("together", 2, 64)?.map_or(rules.together, |n| n as u32);
     rules.freeze = reader.boolean("freeze")?.unwrap_or(rules.freeze);
     rules.pairing = pairing(&reader)?.unwrap_or(rules.pairing);
     reader.finish()?;

@@ -1,7 +1,7 @@
 //! What a variant uses: CPU, memory and bytes with their intervals, and the kernel's counts on the sockets.
 
 use weighbridge_model::record::Traffic;
-use weighbridge_model::summary::{Estimate, Quantity, Summary, VariantSummary};
+use weighbridge_model::summary::{CpuRoles, Estimate, Quantity, Summary, VariantSummary};
 
 use super::axis::{Scale, Spread};
 use super::escape::{escape, figure};
@@ -21,7 +21,38 @@ pub(crate) fn section(summary: &Summary) -> String {
     let each = view::points(summary);
     let body: String =
         each.iter().map(|point| format!("{}{}", plots(summary, point), table(point))).collect();
+    let body = format!("{body}{}", summary.cpu_roles.as_ref().map(roles).unwrap_or_default());
     if body.is_empty() { quiet("No resources were accounted in this run.") } else { body }
+}
+
+/// The machine's CPU by role, which is of the run as a whole.
+fn roles(roles: &CpuRoles) -> String {
+    let rows = [
+        ("whole machine", &roles.busy),
+        ("generator", &roles.generator),
+        ("machine without generator", &roles.beside_generator),
+        ("service: all variants", &roles.service),
+        ("unattributed: interrupts, kernel threads, others", &roles.unattributed),
+    ];
+    let row = |(name, estimate): (&str, &Estimate)| {
+        let interval = match estimate.interval() {
+            Some((lower, upper)) => format!("{lower:.3} to {upper:.3}"),
+            None => "too few blocks".to_owned(),
+        };
+        let point = figure(&format!("{:.3}", estimate.point));
+        format!(
+            "<tr><th scope=\"row\">{name}</th><td class=\"n\">{point}</td><td class=\"n\">{}</td></tr>\n",
+            figure(&interval)
+        )
+    };
+    format!(
+        "<div class=\"scroll\"><table class=\"roles\"><caption>Cores kept busy while variants were measured, all together, \
+         with 95 % intervals over blocks. The kernel tells whole ticks: in a block the machine may be off by {:.3}.\
+         </caption><thead><tr><th scope=\"col\">role</th><th scope=\"col\">cores</th><th scope=\"col\">interval</th>\
+         </tr></thead><tbody>\n{}</tbody></table></div>\n",
+        roles.resolution,
+        rows.map(row).concat()
+    )
 }
 
 fn plots(summary: &Summary, point: &Point<'_>) -> String {

@@ -9,8 +9,9 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::{ErrorCounts, HandshakeKind, Traffic, WindowKind};
 use weighbridge_model::reliability::{CalibrationQuote, Detectable, RunToRun, Share};
 use weighbridge_model::summary::{
-    BlockCounts, Cost, Curve, Detail, Effect, Estimate, Figure, Finding, Goal, PointLabel, PointPairing,
-    Quantity, SCHEMA_VERSION, Severity, Summary, Validity, VariantSummary, Verdict, WindowPoint,
+    BlockCounts, Cost, CpuRoles, Curve, Detail, Effect, Estimate, Figure, Finding, Goal, PointLabel,
+    PointPairing, Quantity, SCHEMA_VERSION, Severity, Summary, Validity, VariantSummary, Verdict,
+    WindowPoint,
 };
 use weighbridge_report::HowToRepeat;
 use weighbridge_report::load::{Failure, Handshakes, LoadModel, LoadSummary, Times, withheld};
@@ -125,6 +126,7 @@ fn variant(name: &str, size: &str, scale: f64) -> VariantSummary {
         not_sent: 0,
         windows: 1_830,
         blocks: 6,
+        batches: Vec::new(),
         version: versions.iter().find(|(of, _)| *of == name).map(|(_, version)| (*version).to_owned()),
         figures: figures.into(),
         traffic: Traffic {
@@ -173,6 +175,15 @@ pub fn valid() -> Summary {
             .flat_map(|size| [variant("rust", size, 1.0), variant("go", size, 1.0)])
             .collect(),
         findings: Vec::new(),
+        cpu_roles: Some(CpuRoles {
+            span: Nanoseconds::from_secs(240),
+            busy: estimate(1.612, 0.012),
+            generator: estimate(0.981, 0.004),
+            beside_generator: estimate(0.631, 0.011),
+            service: estimate(0.588, 0.009),
+            unattributed: estimate(0.043, 0.008),
+            resolution: 0.00125,
+        }),
         spread: Vec::new(),
         unavailable: Vec::new(),
         calibration: Some(quote()),

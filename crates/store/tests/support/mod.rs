@@ -6,6 +6,7 @@ use rand::Rng;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use weighbridge_model::legs::{KernelStamps, LegFigures, StampFigures};
+use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::*;
@@ -59,26 +60,9 @@ pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
         .collect();
     TrialRecord {
         block,
+        batch: 0,
         variant,
-        service: ServiceFacts {
-            version: Some("go 1.26.8 net/http \"1\"\nsecond line".to_owned()),
-            binary_sha256: None,
-            start: Some(nanos(&mut random)),
-            quota: Some(QuotaFacts {
-                quota: CpuQuota { time: Nanoseconds::from_millis(50), period: Nanoseconds::from_millis(100) },
-                origin: QuotaOrigin::Experiment,
-                throttling: Some(Throttling {
-                    periods: 420,
-                    throttled: 412,
-                    time: Nanoseconds::from_millis(20_100),
-                }),
-            }),
-            runtime: Some(RuntimeFacts {
-                threads: 17,
-                cores: vec![0],
-                said: [("gc".to_owned(), "Copy".to_owned())].into(),
-            }),
-        },
+        service: service(nanos(&mut random)),
         windows,
         tallies: vec![tallies(&mut random, 2), tallies(&mut random, 0)],
         pairings: vec![Pairing::Requests, Pairing::Windows],
@@ -88,7 +72,36 @@ pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
             peak: Bytes::new(random.random_range(0..1 << 30)),
         }],
         steal: random.random_range(0.0..0.1),
+        machine: Some(MachineCpu {
+            span: nanos(&mut random),
+            busy: nanos(&mut random),
+            resolution: nanos(&mut random),
+            generator: nanos(&mut random),
+            service: nanos(&mut random),
+        }),
         void: None,
+    }
+}
+
+fn service(start: Nanoseconds) -> ServiceFacts {
+    ServiceFacts {
+        version: Some("go 1.26.8 net/http \"1\"\nsecond line".to_owned()),
+        binary_sha256: None,
+        start: Some(start),
+        quota: Some(QuotaFacts {
+            quota: CpuQuota { time: Nanoseconds::from_millis(50), period: Nanoseconds::from_millis(100) },
+            origin: QuotaOrigin::Experiment,
+            throttling: Some(Throttling {
+                periods: 420,
+                throttled: 412,
+                time: Nanoseconds::from_millis(20_100),
+            }),
+        }),
+        runtime: Some(RuntimeFacts {
+            threads: 17,
+            cores: vec![0],
+            said: [("gc".to_owned(), "Copy".to_owned())].into(),
+        }),
     }
 }
 

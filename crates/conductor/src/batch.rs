@@ -1,0 +1,254 @@
+//! Batches: a block of more variants than may live at once is carried out in several goes, each with the baseline.
+//!
+//! A batch is an experiment of its own to [`crate::block`]: its variants and recipes alone, numbered from 0, under a plan
+//! that draws its own orders and the same request streams. Afterwards its trials get their numbers in the run back. A
+//! block of one batch is the block as it always was.
+
+use std::cell::Cell;
+
+use weighbridge_judge as judge;
+use weighbridge_judge::steer::{BlockHistory, BlockRule, CrowdHistory, CrowdRule, CrowdStep};
+use weighbridge_model::event::Event;
+use weighbridge_model::experiment::Experiment;
+use weighbridge_model::pairing::Pairing;
+use weighbridge_model::plan::{Batches, Plan};
+use weighbridge_model::quantity::Bytes;
+use weighbridge_model::record::{TrialRecord, VariantId};
+
+use crate::actor::{ActorError, Recipe};
+use crate::block::{Bench, BlockError, BlockResult};
+use crate::times::BlockTimes;
+
+/// One batch as an experiment of its own.
+pub(crate) struct Party {
+    pub number: u32,
+    /// The variants by their numbers in the run, the baseline first.
+    pub members: Vec<VariantId>,
+    pub experiment: Experiment,
+    pub recipes: Vec<Recipe>,
+    pub plan: Plan,
+}
+
+impl Party {
+    /// Every batch of an experiment, by rising number.
+    pub fn all(experiment: &Experiment, recipes: &[Recipe], batches: &Batches) -> Vec<Self> {
+        let whole = whole_plan(experiment);
+        let party = |(number, members): (u32, &[VariantId])| {
+            let variants = members.iter().map(|id| experiment.variants[id.index()].clone()).collect();
+            Self {
+                number,
+                members: members.to_vec(),
+                experiment: Experiment { variants, ..experiment.clone() },
+                recipes: members.iter().map(|id| recipes[id.index()].clone()).collect(),
+                plan: if batches.count() > 1 { whole.of_batch(number, members.len()) } else { whole },
+            }
+        };
+        (0..).zip(batches.iter()).map(party).collect()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.experiment.variants.iter().map(|variant| variant.name.clone()).collect()
+    }
+
+    /// Gives a trial of the batch its numbers in the run.
+    fn place(&self, trial: &mut TrialRecord) {
+        trial.batch = self.number;
+        trial.variant = self.members[trial.variant.index()];
+        trial.windows.iter_mut().for_each(|window| window.variant = trial.variant);
+    }
+}
+
+/// The plan of the experiment as a whole: which batch comes first in a block, and what all do.
+pub(crate) fn whole_plan(experiment: &Experiment) -> Plan {
+    Plan::new(experiment.plan.seed, experiment.variants.len(), experiment.points.len())
+}
+
+/// The benches of all batches, and what they have in common.
+pub(crate) struct Crew<'a> {
+    pub parties: &'a [Party],
+    /// One for each party.
+    pub benches: Vec<Bench<'a>>,
+    pub plan: Plan,
+    /// When to stop, and how long a block is.
+    pub rule: BlockRule,
+}
+
+impl Crew<'_> {
+    /// Measures block `number`, batch after batch. `history` is the run without this block, `settled` how earlier blocks put
+    /// the variants side by side.
+    ///
+    /// A block is void as a whole: once a batch was disturbed, those to come are not begun.
+    pub fn block(
+        &self,
+        number: u32,
+        (history, settled): (&BlockHistory<'_>, &[Pairing]),
+        emit: &mut dyn FnMut(Event),
+    ) -> Result<BlockResult, BlockError> {
+        if let [bench] = &self.benches[..] {
+            return bench.block(number, (history, settled), emit);
+        }
+        let mut settled = settled.to_vec();
+        let count = self.benches.len() as u32;
+        let mut whole = BlockResult { trials: Vec::new(), times: BlockTimes::default(), disturbed: None };
+        for (done, batch) in (0..).zip(self.plan.batch_order(number, count)) {
+            let (party, bench) = (&self.parties[batch as usize], &self.benches[batch as usize]);
+            if bench.control.is_interrupted() {
+                return Err(BlockError::Interrupted);
+            }
+            emit(Event::BatchStarted { block: number, batch, of: count, variants: party.names() });
+            let before = in_batches(history, count, done, &whole.times);
+            let mut part = bench.block(number, (&before, &settled), emit)?;
+            // What the first batch settled holds for all: they are parts of one block.
+            if let (true, Some(trial)) = (settled.is_empty(), part.trials.first()) {
+                settled.clone_from(&trial.pairings);
+            }
+            part.trials.iter_mut().for_each(|trial| party.place(trial));
+            whole.add(part);
+            if whole.disturbed.is_some() {
+                break;
+            }
+        }
+        whole.void();
+        Ok(whole)
+    }
+
+    /// Starts the variants of every batch and compares their answers. Returns the requests compared.
+    pub fn verify(&self) -> Result<usize, BlockError> {
+        self.benches.iter().map(Bench::verify).sum()
+    }
+}
+
+/// The rule of a batch: of a run whose blocks are batches, so that the budget is shared out among all of them.
+pub(crate) fn rule_of_batch(rule: BlockRule, batches: u32) -> BlockRule {
+    let judge::Blocks { min, max } = rule.blocks;
+    let blocks = judge::Blocks { min: min.saturating_mul(batches), max: max.saturating_mul(batches) };
+    BlockRule { blocks, ..rule }
+}
+
+/// The run as a batch sees it, after `done` batches of the present block took `times`.
+fn in_batches<'h>(
+    history: &BlockHistory<'h>,
+    batches: u32,
+    done: u32,
+    times: &BlockTimes,
+) -> BlockHistory<'h> {
+    BlockHistory {
+        used: history.used * batches + done,
+        void: history.void * batches,
+        begun: history.begun * batches + done,
+        overhead: history.overhead + times.overhead,
+        measured: history.measured + times.measured,
+        round: history.round.map(|round| round / u64::from(batches)),
+        ..*history
+    }
+}
+
+impl BlockResult {
+    /// Takes in another batch of the same block.
+    fn add(&mut self, other: Self) {
+        self.trials.extend(other.trials);
+        self.times.overhead += other.times.overhead;
+        self.times.measured += other.times.measured;
+        self.times.round += other.times.round;
+        self.disturbed = other.disturbed;
+    }
+
+    /// Marks every trial where a batch was disturbed: the block counts for nothing.
+    fn void(&mut self) {
+        if let Some(void) = &self.disturbed {
+            self.trials.iter_mut().for_each(|trial| trial.void = Some(void.clone()));
+        }
+    }
+}
+
+/// Watches memory while the variants of the run's first block are started.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    rule: CrowdRule,
+    started: Cell<usize>,
+    largest: Cell<Bytes>,
+}
+
+impl Watch {
+    /// Over a batch of so many variants.
+    pub fn new(of: usize) -> Self {
+        Self { rule: CrowdRule { of }, started: Cell::new(0), largest: Cell::new(Bytes::new(0)) }
+    }
+
+    /// One more is ready and holds `peak`; so much can still be had.
+    pub fn started(&self, peak: Bytes, available: Bytes) -> Result<(), ActorError> {
+        self.started.set(self.started.get() + 1);
+        self.largest.set(self.largest.get().max(peak));
+        let (started, largest) = (self.started.get(), self.largest.get());
+        match self.rule.next(&CrowdHistory { started, largest, available }) {
+            CrowdStep::GoOn => Ok(()),
+            CrowdStep::Fewer(together) => Err(ActorError::Crowded { together, largest, available }),
+        }
+    }
+}
+
+/// The batches that a plan names, where they are of this experiment. A run of before there were batches names none: all
+/// its variants lived at once.
+pub(crate) fn stored(plan: &serde_json::Value, variants: usize) -> Option<Batches> {
+    match plan.get("batches") {
+        None => Some(Batches::even(variants, usize::MAX)),
+        Some(value) => {
+            serde_json::from_value::<Batches>(value.clone()).ok().filter(|batches| batches.fit(variants))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weighbridge_judge::Blocks;
+    use weighbridge_judge::steer::Budget;
+    use weighbridge_model::quantity::Nanoseconds;
+
+    const SECOND: Nanoseconds = Nanoseconds::from_secs(1);
+
+    #[test]
+    fn the_budget_is_shared_out_among_all_batches() {
+        let rule =
+            BlockRule { blocks: Blocks { min: 4, max: 4 }, until: None, budget: Budget::Whole(SECOND * 88) };
+        let before = BlockHistory {
+            used: 1,
+            void: 0,
+            log_ratios: &[],
+            overhead: SECOND * 2,
+            begun: 1,
+            measured: SECOND * 20,
+            round: None,
+        };
+        let times = BlockTimes { overhead: SECOND, measured: SECOND * 10, round: SECOND };
+        // The second batch of the second of four blocks of two, just warm: 88 s less 3 s and 1 s of starts less 30 s of
+        // measuring are left for it and four batches of two blocks to come, which need 1 s of starts each.
+        let mut history = in_batches(&before, 2, 1, &times);
+        assert_eq!((history.used, history.begun), (3, 3));
+        history.overhead += SECOND;
+        history.begun += 1;
+        let time = rule_of_batch(rule, 2).measured_time(&history);
+        assert_eq!(time, SECOND * (88 - 4 - 30 - 4) / 5);
+    }
+
+    #[test]
+    fn batches_are_read_from_a_plan_and_must_be_of_its_experiment() {
+        let plan = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+        assert_eq!(stored(&plan("{}"), 8), Some(Batches::even(8, 8)), "a run of before there were batches");
+        let two = stored(&plan(r#"{"batches":[[0,1],[0,2,3]]}"#), 4).expect("they fit");
+        assert_eq!((two.count(), two.largest()), (2, 3));
+        assert_eq!(stored(&plan(r#"{"batches":[[0,1],[0,2]]}"#), 4), None);
+        assert_eq!(stored(&plan(r#"{"batches":"all"}"#), 4), None);
+    }
+
+    #[test]
+    fn memory_that_runs_short_while_they_start_says_how_many_fit() {
+        let watch = Watch::new(6);
+        let mib = |n: u64| Bytes::new(n << 20);
+        watch.started(mib(10), mib(4_000)).expect("small ones fit");
+        let crowded = watch.started(mib(500), mib(2_000)).expect_err("six of 500 MiB do not");
+        let ActorError::Crowded { together, largest, .. } = crowded else { panic!("{crowded}") };
+        // (2,000 + 2 × 500 − 256) / 1,000.
+        assert_eq!((together, largest), (2, mib(500)));
+    }
+}

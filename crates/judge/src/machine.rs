@@ -1,0 +1,56 @@
+//! CPU by role over the run: how many cores the machine, the generator, the services and everything else kept busy.
+//!
+//! One figure a block, of all its batches together, and Student's t over blocks. The interval holds whatever the kernel's
+//! counting by ticks adds by chance; its rounding is told beside. It is of the whole block: ticks are too coarse to tell
+//! one variant's windows from another's.
+
+use std::collections::BTreeMap;
+
+use weighbridge_model::machine::MachineCpu;
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::summary::CpuRoles;
+
+use crate::estimate::estimate;
+use crate::gather::{Block, Gathered};
+use crate::question::Question;
+
+/// The roles; `None` where no block tells them.
+pub fn roles(question: &Question, gathered: &Gathered<'_>) -> Option<CpuRoles> {
+    let blocks: Vec<MachineCpu> = gathered.used.iter().filter_map(of_block).collect();
+    if blocks.is_empty() {
+        return None;
+    }
+    let cores = |of: fn(&MachineCpu) -> f64| {
+        let values: Vec<f64> = blocks.iter().map(|block| of(block) / block.span.as_nanos() as f64).collect();
+        estimate(&values, question.blocks.min as usize)
+    };
+    let rounding = |block: &MachineCpu| block.resolution.as_nanos() as f64 / block.span.as_nanos() as f64;
+    Some(CpuRoles {
+        span: blocks.iter().map(|block| block.span).sum(),
+        busy: cores(|block| block.busy.as_nanos() as f64),
+        generator: cores(|block| block.generator.as_nanos() as f64),
+        beside_generator: cores(|block| block.busy.as_nanos() as f64 - block.generator.as_nanos() as f64),
+        service: cores(|block| block.service.as_nanos() as f64),
+        unattributed: cores(MachineCpu::unattributed),
+        resolution: blocks.iter().map(rounding).fold(0.0, f64::max),
+    })
+}
+
+/// The stretches of a block's batches, added up. `None` where one of them does not tell.
+fn of_block(block: &Block<'_>) -> Option<MachineCpu> {
+    let mut batches: BTreeMap<u32, Option<MachineCpu>> = BTreeMap::new();
+    for trial in &block.trials {
+        // Every trial of a batch repeats it.
+        batches.entry(trial.batch).or_insert(trial.machine);
+    }
+    let stretches: Vec<MachineCpu> = batches.into_values().collect::<Option<_>>()?;
+    let sum = |of: fn(&MachineCpu) -> Nanoseconds| stretches.iter().map(of).sum();
+    let whole = MachineCpu {
+        span: sum(|one| one.span),
+        busy: sum(|one| one.busy),
+        resolution: sum(|one| one.resolution),
+        generator: sum(|one| one.generator),
+        service: sum(|one| one.service),
+    };
+    (whole.span > Nanoseconds::ZERO).then_some(whole)
+}
