@@ -39,6 +39,7 @@ fn a_repeated_run_has_the_blocks_that_the_one_before_advises() {
             newest.is_some_and(|run| fs::read_dir(run.join("blocks")).is_ok_and(|blocks| blocks.count() > 0))
         });
         weigh.end_by("KILL");
+        support::eventually("the guardian ends everything", || world.processes("").is_empty());
         let second = world.run_folders().into_iter().find(|run| *run != first).expect("a second run");
         let name = first.file_name().expect("a name").to_string_lossy().into_owned();
         assert_eq!(plan(&second)["division"], json!({ "blocks": 5, "run": name }));

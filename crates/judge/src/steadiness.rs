@@ -26,6 +26,11 @@ pub const DEPENDS_ON_WINDOW: &str = "depends on window";
 /// Fewest rounds of each order in a block that are compared for carry-over.
 const ROUNDS_PER_ORDER: usize = 3;
 
+/// Fewest blocks with a check that can tell it from noise.
+const CHECKED_BLOCKS: usize = 3;
+/// Checks of a cost: two lengths, of the headline and of the mean.
+const CHECKS: f64 = 4.0;
+
 /// The logarithms of a figure of a cell's measured windows, in the order they ran.
 fn logs_of(cell: &Cell<'_>, figure: impl Fn(&OperationFigures) -> f64) -> Vec<f64> {
     let figures = cell.windows.iter().filter_map(|window| window.figures.all.as_ref());
@@ -228,8 +233,9 @@ fn by_order(mine: &Cell<'_>, theirs: &Cell<'_>) -> Option<(f64, f64)> {
 ///
 /// Where the headline cannot be had from single windows (it needs a trial's histograms), the mean alone is looked at. It is
 /// looked at beside a p50 too: what slows the first requests of a window moves it, and need not move the p50.
-/// From three blocks on, the blocks' own differences must also be significant: the check has fewer windows and
-/// more noise than the cost; below, the cost must move by more than the margin.
+/// The blocks' own differences must also be significant, with Bonferroni's share for each of the four checks: the check has fewer
+/// windows and more noise than the cost. Below three blocks with a check nothing is said: one window of a second
+/// can fall into whatever the host does.
 pub fn depends_on_window(
     question: &Question,
     gathered: &Gathered<'_>,
@@ -241,8 +247,7 @@ pub fn depends_on_window(
         |lens, quantity| contrast(question, gathered, (point, variant), (scope, lens), quantity).ok();
     let check = |(longer, quantity): (Longer, Quantity)| {
         let check = contrast(Lens::Check(longer), quantity)?;
-        moved(&contrast(Lens::Measured, quantity)?, &check, question.margin)
-            .map(|change| (longer, quantity, change))
+        moved(&contrast(Lens::Measured, quantity)?, &check).map(|change| (longer, quantity, change))
     };
     let lengths = [Longer::Tenfold, Longer::Hundredfold];
     let both = [question.headline, Quantity::ResponseMean].into_iter().flat_map(|q| lengths.map(|l| (l, q)));
@@ -261,16 +266,14 @@ pub fn depends_on_window(
 
 /// By how much the log-ratio moved, where that is beyond the interval and beyond the check's own noise. Each block's check is
 /// held against the same block: blocks differ by their starts, and a check may have run in some of them only.
-fn moved(measured: &Contrast, check: &Contrast, margin: Ratio) -> Option<f64> {
+fn moved(measured: &Contrast, check: &Contrast) -> Option<f64> {
     let interval = measured.log_mean()?.interval(LEVEL);
     let of_block = |block: u32| measured.blocks().iter().find(|b| b.block == block);
     let differences: Vec<f64> =
         check.blocks().iter().filter_map(|b| Some(b.log_ratio - of_block(b.block)?.log_ratio)).collect();
     let change = sample::mean(&differences)?;
-    let beyond_noise = match Mean::of(&differences).filter(|_| differences.len() >= 3) {
-        Some(mean) => p_against_zero(mean) < WINDOW_CHECK_P,
-        None => change.abs() > margin.get(),
-    };
+    let differences = Mean::of(&differences).filter(|_| differences.len() >= CHECKED_BLOCKS)?;
+    let beyond_noise = p_against_zero(differences) < WINDOW_CHECK_P / CHECKS;
     (!interval.contains(interval.point + change) && beyond_noise).then_some(change)
 }
 
@@ -278,8 +281,6 @@ fn moved(measured: &Contrast, check: &Contrast, margin: Ratio) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::estimate::BlockEstimate;
-
-    const MARGIN: Ratio = Ratio::new(0.02);
 
     fn contrast(logs: &[f64]) -> Contrast {
         let block = |(block, log): (u32, &f64)| BlockEstimate { block, log_ratio: *log, difference: 0.0 };
@@ -290,34 +291,34 @@ mod tests {
     fn a_shift_beyond_interval_and_noise_has_moved() {
         let measured = contrast(&[0.100, 0.101, 0.099, 0.100, 0.101, 0.099]);
         let check = contrast(&[0.150, 0.148, 0.152, 0.151, 0.149, 0.150]);
-        assert!((moved(&measured, &check, MARGIN).unwrap() - 0.05).abs() < 1e-12);
+        assert!((moved(&measured, &check).unwrap() - 0.05).abs() < 1e-12);
     }
 
     #[test]
     fn a_noisy_check_beyond_a_narrow_interval_has_not_moved() {
         let measured = contrast(&[0.100, 0.101, 0.099, 0.100, 0.101, 0.099]);
         let check = contrast(&[0.160, 0.050, 0.165, 0.045, 0.158, 0.052]);
-        assert_eq!(moved(&measured, &check, MARGIN), None);
+        assert_eq!(moved(&measured, &check), None);
     }
 
     #[test]
     fn a_steady_shift_within_a_wide_interval_has_not_moved() {
         let measured = contrast(&[0.05, 0.15, 0.05, 0.15, 0.05, 0.15]);
         let check = contrast(&[0.061, 0.160, 0.060, 0.159, 0.060, 0.160]);
-        assert_eq!(moved(&measured, &check, MARGIN), None);
+        assert_eq!(moved(&measured, &check), None);
     }
 
     #[test]
     fn a_check_of_some_blocks_is_held_against_the_same_blocks() {
         // Starts on two levels: the checks ran in two of the lower ones, and cost there what was measured there.
         let measured = contrast(&[0.0, 0.001, 0.4, 0.401, 0.4, 0.0]);
-        assert_eq!(moved(&measured, &contrast(&[0.001, 0.002]), MARGIN), None);
+        assert_eq!(moved(&measured, &contrast(&[0.001, 0.002])), None);
     }
 
     #[test]
-    fn with_checks_in_two_blocks_only_the_margin_decides() {
+    fn checks_in_two_blocks_decide_nothing() {
         let measured = contrast(&[0.100, 0.101, 0.099, 0.100, 0.101, 0.099]);
-        assert_eq!(moved(&measured, &contrast(&[0.115, 0.116]), MARGIN), None);
-        assert!(moved(&measured, &contrast(&[0.125, 0.126]), MARGIN).is_some());
+        assert_eq!(moved(&measured, &contrast(&[0.225, 0.226])), None);
+        assert!(moved(&measured, &contrast(&[0.225, 0.226, 0.224])).is_some());
     }
 }

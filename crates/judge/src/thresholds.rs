@@ -50,7 +50,7 @@ pub const DRIFT_P: f64 = 0.01;
 /// p of "the order of the windows does not matter" below which carry-over is reported.
 pub const CARRY_OVER_P: f64 = 0.01;
 /// p of "the longer windows cost the same" below which a cost depends on the window, if it lies outside its interval.
-pub const WINDOW_CHECK_P: f64 = 0.05;
+pub const WINDOW_CHECK_P: f64 = 0.01;
 
 /// Fewest starts whose levels are told apart, and …
 pub const LEVEL_STARTS: usize = 6;
