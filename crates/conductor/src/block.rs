@@ -437,7 +437,8 @@ impl<'a, 'b> Block<'a, 'b> {
         let most = least * WARM_UP_MOST;
         let nominal = self.window_rule(point).nominal();
         let rule = WarmRule { least, most, nominal, slots };
-        for (index, bound) in bound.iter_mut().enumerate() {
+        for variant in self.bench.plan.block(self.number).starts {
+            let (index, bound) = (variant.index(), &mut bound[variant.index()]);
             self.actors[index].thaw()?;
             let cpu = self.actors[index].cpu();
             let mut history = Vec::new();

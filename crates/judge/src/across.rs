@@ -11,10 +11,11 @@ use weighbridge_model::summary::{Cost, Estimate, Quantity, Summary, Validity, Ve
 use crate::diagnose::GENERATOR_BOUND;
 use crate::estimate::{Absence, Side};
 use crate::gather::{Gathered, Lens};
-use crate::question::{Point, Question, Scope};
+use crate::question::{Question, Scope};
 use crate::reliability::run_deviation;
 use crate::spread::level;
 use crate::stats::interval::Mean;
+use crate::summary::unjudged;
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
 use crate::verdict::{correct, of_mean};
 
@@ -101,7 +102,8 @@ fn table(
         let mut rows = Vec::new();
         for scope in point.scopes() {
             for quantity in Quantity::ALL.into_iter().filter(|quantity| scope.has(*quantity)) {
-                let mut row = row((first, second), (point, scope), quantity, compared);
+                let name = &second.question.variants[compared.index()].name;
+                let mut row = unjudged((point, scope), name, (quantity, first.question.headline));
                 match said((id, scope), quantity) {
                     Err(reason) => row.reason = Some(reason),
                     Ok(logs) => {
@@ -118,28 +120,6 @@ fn table(
         costs.extend(rows);
     }
     costs
-}
-
-fn row(
-    (first, second): (Part<'_>, Part<'_>),
-    (point, scope): (&Point, Scope),
-    quantity: Quantity,
-    compared: VariantId,
-) -> Cost {
-    Cost {
-        point: point.label.clone(),
-        variant: second.question.variants[compared.index()].name.clone(),
-        operation: point.name(scope).to_owned(),
-        quantity,
-        unit: quantity.unit(),
-        difference: None,
-        ratio: None,
-        verdict: Verdict::Withheld,
-        effect: None,
-        reason: None,
-        p: None,
-        headline: quantity == first.question.headline && scope.is_whole(),
-    }
 }
 
 /// The first run's own figure of the row, which a ratio is made a difference by.

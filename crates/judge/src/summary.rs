@@ -48,6 +48,28 @@ pub fn summarise_through(question: &Question, trials: &[TrialRecord], bridge: &B
     judged(question, &gathered, Some(bridge))
 }
 
+/// A row of the table before anything is known of it.
+pub(crate) fn unjudged(
+    (point, scope): (&Point, Scope),
+    variant: &str,
+    (quantity, headline): (Quantity, Quantity),
+) -> Cost {
+    Cost {
+        point: point.label.clone(),
+        variant: variant.to_owned(),
+        operation: point.name(scope).to_owned(),
+        quantity,
+        unit: quantity.unit(),
+        difference: None,
+        ratio: None,
+        verdict: Verdict::Withheld,
+        effect: None,
+        reason: None,
+        p: None,
+        headline: quantity == headline && scope.is_whole(),
+    }
+}
+
 fn judged(question: &Question, gathered: &Gathered<'_>, bridge: Option<&Bridge>) -> Summary {
     let mut findings = limits(question);
     findings.extend(void_blocks(gathered));
@@ -275,20 +297,8 @@ impl<'a> Table<'a> {
     fn cost(&self, variant: VariantId, (at, scope): (usize, Scope), quantity: Quantity) -> Cost {
         let bridge = self.bridge.as_ref().map(|(_, sides)| &sides[at]);
         let contrast = between(&self.sides[variant.index()][at], &self.sides[0][at], bridge, quantity);
-        let mut cost = Cost {
-            point: self.point.label.clone(),
-            variant: self.question.variants[variant.index()].name.clone(),
-            operation: self.point.name(scope).to_owned(),
-            quantity,
-            unit: quantity.unit(),
-            difference: None,
-            ratio: None,
-            verdict: Verdict::Withheld,
-            effect: None,
-            reason: None,
-            p: None,
-            headline: quantity == self.question.headline && scope.is_whole(),
-        };
+        let name = &self.question.variants[variant.index()].name;
+        let mut cost = unjudged((self.point, scope), name, (quantity, self.question.headline));
         match contrast {
             Err(absence) => cost.reason = Some(self.why_absent(absence, quantity)),
             Ok(contrast) => {

@@ -7,7 +7,7 @@ use weighbridge_load::Recording;
 use weighbridge_load::generator::{Share, WindowReport, WindowSpec};
 use weighbridge_load::window::Load;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{PointId, RoleCpu, Tallies, VariantId, WindowKind, WindowRecord};
+use weighbridge_model::record::{PointId, RoleCpu, Tallies, VariantId, WindowKind};
 
 use super::turn::{Place, measured_load};
 use super::{Block, BlockError, Bound, Cut, SERVICE_ROLE};
@@ -70,7 +70,9 @@ impl Block<'_, '_> {
         }
         for (index, report) in reports.iter().enumerate() {
             let used = after[index].zip(before[index]).map(|(after, before)| after.saturating_sub(before));
-            self.record(index, place, report, used);
+            let requests = report.figures.requests;
+            let role = |cpu| RoleCpu { role: SERVICE_ROLE.to_owned(), cpu, requests };
+            self.record(index, place, &report.figures, used.map(role).into_iter().collect());
         }
         self.obey()?;
         // Whoever the window was given up for comes first: the others were only cut with it.
@@ -81,22 +83,6 @@ impl Block<'_, '_> {
             self.see_life(index, place.kind, figures, trouble.clone())?;
         }
         Ok(())
-    }
-
-    fn record(&mut self, index: usize, place: Place, report: &WindowReport, cpu: Option<Nanoseconds>) {
-        let requests = report.figures.requests;
-        let role = |cpu| RoleCpu { role: SERVICE_ROLE.to_owned(), cpu, requests };
-        let variant = self.actors[index].variant;
-        self.trials[index].windows.push(WindowRecord {
-            kind: place.kind,
-            block: self.number,
-            point: place.point,
-            round: place.round,
-            position: place.position,
-            variant,
-            figures: report.figures.clone(),
-            cpu: cpu.map(role).into_iter().collect(),
-        });
     }
 
     fn cpu_times(&mut self) -> Vec<Option<Nanoseconds>> {

@@ -140,6 +140,15 @@ impl Block<'_, '_> {
         if keep {
             self.trials[index].tallies[place.point.index()] = tallies;
         }
+        self.record(index, place, &figures, cpu);
+        self.obey()?;
+        self.see_life(index, place.kind, &figures, trouble)?;
+        Ok(figures)
+    }
+
+    /// Writes a window down in its variant's trial.
+    pub(super) fn record(&mut self, index: usize, place: Place, figures: &WindowFigures, cpu: Vec<RoleCpu>) {
+        let variant = self.actors[index].variant;
         self.trials[index].windows.push(WindowRecord {
             kind: place.kind,
             block: self.number,
@@ -150,9 +159,6 @@ impl Block<'_, '_> {
             figures: figures.clone(),
             cpu,
         });
-        self.obey()?;
-        self.see_life(index, place.kind, &figures, trouble)?;
-        Ok(figures)
     }
 
     /// Ends the block where the window shows that the variant has gone: its process has ended, the generator gave up,

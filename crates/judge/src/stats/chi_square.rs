@@ -3,13 +3,7 @@
 //! Plain mathematics by the incomplete gamma function. The interval of a deviation holds for normal values and, unlike
 //! that of a mean, does not become right for others by their number alone.
 
-use super::special::{first_beyond, ln_gamma};
-
-/// Series and continued fraction stop here even where the last digit still moves.
-const MAX_STEPS: u32 = 20_000;
-
-/// Replaces a vanishing denominator in Lentz's method.
-const TINY: f64 = 1e-300;
+use super::special::{first_beyond, ln_gamma, lower_gamma_series, upper_gamma_fraction};
 
 /// P(X ≤ `x`) with `degrees` degrees of freedom: the regularised incomplete gamma function P(ν/2, x/2) (Abramowitz &
 /// Stegun 26.4.19), by its series below ν/2 + 1 and one minus the continued fraction above (Numerical Recipes §6.2).
@@ -19,7 +13,7 @@ pub fn cdf(x: f64, degrees: f64) -> f64 {
     }
     let (a, x) = (0.5 * degrees, 0.5 * x);
     let front = (a * x.ln() - x - ln_gamma(a)).exp();
-    if x < a + 1.0 { front * series(a, x) } else { 1.0 - front * fraction(a, x) }
+    if x < a + 1.0 { front * lower_gamma_series(a, x) } else { 1.0 - front * upper_gamma_fraction(a, x) }
 }
 
 /// The x that P(X ≤ x) = `p`, by bisection; 0 and infinite at the ends.
@@ -37,41 +31,6 @@ pub fn deviation_interval(deviation: f64, degrees: f64, level: f64) -> (f64, f64
     let tail = 0.5 * (1.0 - level);
     let bound = |p: f64| deviation * (degrees / quantile(p, degrees)).sqrt();
     (bound(1.0 - tail), bound(tail))
-}
-
-/// Σ x^n Γ(a)/Γ(a+1+n), so that P(a, x) = e^−x x^a / Γ(a) · this.
-fn series(a: f64, x: f64) -> f64 {
-    let (mut term, mut sum, mut k) = (1.0 / a, 1.0 / a, a);
-    for _ in 0..MAX_STEPS {
-        k += 1.0;
-        term *= x / k;
-        sum += term;
-        if term < sum * f64::EPSILON {
-            break;
-        }
-    }
-    sum
-}
-
-/// 1/(x+1−a− 1·(1−a)/(x+3−a− …)), so that Q(a, x) = e^−x x^a / Γ(a) · this.
-fn fraction(a: f64, x: f64) -> f64 {
-    let keep = |v: f64| if v.abs() < TINY { TINY } else { v };
-    let mut b = x + 1.0 - a;
-    let mut c = 1.0 / TINY;
-    let mut d = 1.0 / keep(b);
-    let mut fraction = d;
-    for i in 1..MAX_STEPS {
-        let i = f64::from(i);
-        let factor = -i * (i - a);
-        b += 2.0;
-        d = 1.0 / keep(factor * d + b);
-        c = keep(b + factor / c);
-        fraction *= d * c;
-        if (d * c - 1.0).abs() < f64::EPSILON {
-            break;
-        }
-    }
-    fraction
 }
 
 #[cfg(test)]

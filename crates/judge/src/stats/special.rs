@@ -115,12 +115,16 @@ pub fn normal_upper_tail(z: f64) -> f64 {
         return 0.5;
     }
     let front = (-x).exp() * (x / std::f64::consts::PI).sqrt();
-    if x < 1.5 { 0.5 - 0.5 * front * lower_gamma_series(x) } else { 0.5 * front * upper_gamma_fraction(x) }
+    if x < 1.5 {
+        0.5 - 0.5 * front * lower_gamma_series(0.5, x)
+    } else {
+        0.5 * front * upper_gamma_fraction(0.5, x)
+    }
 }
 
-/// Σ x^n Γ(½) / Γ(½+n+1) · Γ(½)^−1, so that P(½, x) = e^−x √x / Γ(½) · this.
-fn lower_gamma_series(x: f64) -> f64 {
-    let (mut term, mut sum, mut k) = (2.0, 2.0, 0.5);
+/// Σ x^n Γ(a)/Γ(a+1+n), so that P(a, x) = e^−x x^a / Γ(a) · this.
+pub(crate) fn lower_gamma_series(a: f64, x: f64) -> f64 {
+    let (mut term, mut sum, mut k) = (1.0 / a, 1.0 / a, a);
     for _ in 0..MAX_STEPS {
         k += 1.0;
         term *= x / k;
@@ -132,18 +136,19 @@ fn lower_gamma_series(x: f64) -> f64 {
     sum
 }
 
-/// 1/(x+½− ½/(x+2½− …)), so that Q(½, x) = e^−x √x / Γ(½) · this.
-fn upper_gamma_fraction(x: f64) -> f64 {
-    let mut b = x + 0.5;
+/// 1/(x+1−a− 1·(1−a)/(x+3−a− …)), so that Q(a, x) = e^−x x^a / Γ(a) · this.
+pub(crate) fn upper_gamma_fraction(a: f64, x: f64) -> f64 {
+    let keep = |v: f64| if v.abs() < TINY { TINY } else { v };
+    let mut b = x + 1.0 - a;
     let mut c = 1.0 / TINY;
-    let mut d = 1.0 / b;
+    let mut d = 1.0 / keep(b);
     let mut fraction = d;
     for i in 1..MAX_STEPS {
         let i = f64::from(i);
-        let a = -i * (i - 0.5);
+        let factor = -i * (i - a);
         b += 2.0;
-        d = 1.0 / (a * d + b);
-        c = b + a / c;
+        d = 1.0 / keep(factor * d + b);
+        c = keep(b + factor / c);
         fraction *= d * c;
         if (d * c - 1.0).abs() < f64::EPSILON {
             break;
