@@ -32,4 +32,4 @@ pub mod verify;
 pub mod words;
 
 pub use control::Control;
-pub use words::conditions;
+pub use words::{conditions, factors};

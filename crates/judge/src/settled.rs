@@ -4,6 +4,7 @@
 //! Warm-up windows follow one another without a freeze, so they show a variant as it runs undisturbed; measured windows
 //! begin after one. Both are in the records, and comparing them costs no time. Nothing here moves an estimate.
 
+use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Ratio;
 use weighbridge_model::record::{OperationFigures, PointId, VariantId, WindowKind, WindowRecord};
 use weighbridge_model::summary::Validity;
@@ -57,7 +58,8 @@ pub fn not_warm(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> 
 /// Whether a variant's cost is another one in measured windows, each of which follows a freeze, than in the later half of the
 /// warm-up, which has none: over blocks, the p50 or the mean moves by more than 5 %, p below 1 %.
 ///
-/// `None` in open load, whose warm-up is another load.
+/// `None` in open load, whose warm-up is another load, and where variants share windows: nothing is frozen there, and a
+/// request stands beside other variants' instead of behind its own.
 pub fn depends_on_turns(
     question: &Question,
     gathered: &Gathered<'_>,
@@ -65,6 +67,9 @@ pub fn depends_on_turns(
     variant: VariantId,
 ) -> Option<Alarm> {
     if question.points.get(point.index()).is_none_or(|point| point.load != Load::Closed) {
+        return None;
+    }
+    if !matches!(gathered.pairing(point), Pairing::Windows | Pairing::Sequential) {
         return None;
     }
     let pairs = gathered.pairs(point, variant, Lens::Measured);
