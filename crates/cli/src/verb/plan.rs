@@ -122,6 +122,9 @@ fn pairing(choice: PairingChoice) -> &'static str {
             "auto: windows where they hold 200 requests within 1 s, else requests where all are almost idle, else sequential"
         }
         PairingChoice::Windows => "windows by turns, or the run ends where they cannot hold 200 requests",
+        PairingChoice::Duet => {
+            "duet: both variants at the same time, each on cores of its own, swapped from round to round"
+        }
         PairingChoice::Requests => {
             "requests: all variants in common windows, request by request; nothing is frozen"
         }
