@@ -174,7 +174,7 @@ fn a_service_that_dies_voids_its_block_and_ctrl_c_keeps_whole_ones() {
         let control = options.control.clone();
         let (mut killed, mut void) = (false, Vec::new());
         // A law that nobody else's probe has.
-        let laws = ["delay 207us", "delay 208us"];
+        let laws = ["delay 107us", "delay 108us"];
         let ended = run(duet("", laws), &options, &mut |timed: &TimedEvent| match &timed.event {
             Event::Round { .. } if !killed => {
                 let victims = processes(laws[1]);
@@ -217,10 +217,14 @@ fn below_four_cores_it_is_refused_before_anything_is_done() {
     // What a thread starts may use no more cores than it may.
     let _one =
         Pinned::current_thread(CoreLayout::detect().expect("cores").client()).expect("an allowed core");
-    for verb in [&["run", "experiment.toml", "--out", "runs"][..], &["plan", "experiment.toml"]] {
-        let ended = world.weigh(verb).end();
-        ended.assert_error(&["`plan.pairing`", "needs 4 cores", "`weigh` may use 1 here", "use `windows`"]);
-    }
+    let words = ["`plan.pairing`", "`duet` needs 4 cores", "`weigh` may use 1 here", "use `windows`"];
+    world.run(&[]).end().assert_error(&words);
+    world.weigh(&["verify", "experiment.toml"]).end().assert_error(&words);
+    let planned = world.weigh(&["plan", "experiment.toml"]).end();
+    planned.assert_code(0);
+    assert!(words.iter().all(|word| planned.says(word)), "a plan can be looked at anywhere: {planned}");
+    assert!(planned.stdout.contains("the same time for both variants"), "{planned}");
+    assert!(planned.stdout.contains("on the first cores, "), "{planned}");
     assert!(world.run_folders().is_empty(), "nothing was begun");
     world.assert_nothing_left();
 }

@@ -160,7 +160,7 @@ fn limits(question: &Question) -> Vec<Finding> {
         .collect();
     if question.cores.service == Some(1) {
         let evidence = "costs are CPU costs, no parallelism";
-        notes.push(note("one service core", "", evidence, "use a host with more than two cores"));
+        notes.push(note("one service core", "", evidence, "use a host with more cores"));
     }
     notes
 }

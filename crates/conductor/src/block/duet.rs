@@ -11,7 +11,7 @@ use weighbridge_judge::steer::{Extent, RoundRule};
 use weighbridge_lab::cores::pin_current_thread;
 use weighbridge_lab::lanes::Lane;
 use weighbridge_load::Recording;
-use weighbridge_load::generator::{WindowReport, WindowSpec};
+use weighbridge_load::generator::{RunError, WindowReport, WindowSpec};
 use weighbridge_load::window::Load;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PointId, RoleCpu, Tallies, VariantId, Void, WindowKind};
@@ -55,9 +55,9 @@ impl Block<'_, '_> {
         };
         let lead_ins: Vec<Load> = (0..order.len()).map(lead_in).collect();
         let before = self.cpu_times();
-        let leads = self.both(Place { kind: WindowKind::LeadIn, ..place }, &order, lead_ins)?;
+        let leads = self.both(Place { kind: WindowKind::LeadIn, ..place }, &order, &lead_ins)?;
         let load = measured_load(&self.bench.shapes[place.point.index()], extent, place);
-        let windows = self.both(place, &order, vec![load; order.len()])?;
+        let windows = self.both(place, &order, &vec![load; order.len()])?;
         let after = self.cpu_times();
         for (index, trial) in self.trials.iter_mut().enumerate() {
             let used = after[index].zip(before[index]).map(|(after, before)| after.saturating_sub(before));
@@ -86,7 +86,7 @@ impl Block<'_, '_> {
 
     /// Has both clients run one window each, begun at one moment, and records them. Returns the requests of each, by the
     /// variants' numbers, which are also those of `loads`.
-    fn both(&mut self, place: Place, order: &[VariantId], mut loads: Vec<Load>) -> Result<Vec<u64>, Cut> {
+    fn both(&mut self, place: Place, order: &[VariantId], loads: &[Load]) -> Result<Vec<u64>, Cut> {
         self.obey()?;
         let substream = self.substream(place);
         let measured = place.kind == WindowKind::Measured;
@@ -94,8 +94,7 @@ impl Block<'_, '_> {
         let mut asked: Vec<Asked> = Vec::with_capacity(order.len());
         for (&variant, lane) in order.iter().zip(Lane::BOTH) {
             let index = variant.index();
-            let load =
-                std::mem::replace(&mut loads[index], Load::Closed(weighbridge_load::window::Stop::Count(0)));
+            let load = loads[index].clone();
             let mut tallies =
                 if measured { self.take_tallies(index, place.point) } else { Tallies::default() };
             let (start, core) = (Arc::clone(&start), self.bench.stage.seating.at(lane).client());
@@ -133,5 +132,5 @@ impl Block<'_, '_> {
 struct Asked {
     index: usize,
     lane: Lane,
-    answer: Answer<(Result<WindowReport, weighbridge_load::generator::RunError>, Tallies)>,
+    answer: Answer<(Result<WindowReport, RunError>, Tallies)>,
 }
