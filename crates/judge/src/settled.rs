@@ -59,7 +59,8 @@ pub fn not_warm(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> 
 }
 
 /// Whether a variant's cost is another one in measured windows, each of which follows a freeze, than in the later half of the
-/// warm-up, which has none (in a duet: in windows beside the other than in the warm-up, alone): over blocks, the p50 or the mean moves by more than 5 %, p below 1 %.
+/// warm-up, which has none (in a duet: in windows beside the other than in the warm-up, alone): over blocks, the p50 or the
+/// mean moves by more than 5 %, p below 1 %.
 ///
 /// `None` in open load, whose warm-up is another load.
 pub fn depends_on_turns(

@@ -47,8 +47,7 @@ impl PairingChoice {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Pairing {
-    /// Two variants at the same time, each on cores of its own, which they swap from round to round; nothing frozen: paired
-    /// by round.
+    /// Two variants at the same time, each on cores of its own, swapped by round; nothing frozen: paired by round.
     Duet,
     /// Short windows in turn, the others frozen: paired by round.
     #[default]
