@@ -235,9 +235,7 @@ impl Stage<'_> {
         workload: &WorkloadSpec,
     ) -> Result<Actor, ActorError> {
         let logs = ["err", "out"].map(|stream| self.log(block, id, stream));
-        let said = self.log(block, id, "runtime").with_extension("txt");
-        // A service runs in its own folder. A path that cannot be made absolute is one that nothing is said at.
-        let said = std::path::absolute(&said).unwrap_or(said);
+        let said = self.said(block, id);
         let secured = secured(variant)?;
         let (mut launch, may_freeze) = match recipe {
             Recipe::Url { address, addresses } => {
@@ -296,6 +294,13 @@ impl Stage<'_> {
             }
         }
         Ok(actor)
+    }
+
+    /// Where a service says what its run-time saw.
+    fn said(&self, block: u32, id: VariantId) -> PathBuf {
+        let said = self.log(block, id, "runtime").with_extension("txt");
+        // A service runs in its own folder. A path that cannot be made absolute is one that nothing is said at.
+        std::path::absolute(&said).unwrap_or(said)
     }
 
     /// Where a stream of a variant's output goes, by its number in the run.
