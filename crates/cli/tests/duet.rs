@@ -112,8 +112,8 @@ fn a_large_difference_is_found_in_its_direction() {
         let world = World::new();
         let options = options(&world, on_one_side());
         // Before every answer they sleep for so long: on a core that both share, nobody is in the other's way.
-        let sleeps = |time: &str| format!("periodic-stall --every 1us --length {time}");
-        let laws = [sleeps("300us"), sleeps("1200us")];
+        let sleeps = |us: u32| format!("periodic-stall --every {}us --length {us}us", us + 1);
+        let laws = [sleeps(300), sleeps(1_200)];
         let finished = run(duet("", [&laws[0], &laws[1]]), &options, &mut |_| {}).expect("it is measured");
         let trials = trials(&finished);
         assert_eq!(trials.len(), 4, "two variants in two blocks");
