@@ -37,6 +37,13 @@ def _at_least(least: int) -> Callable[[str], int]:
     return convert
 
 
+def _pairs(text: str) -> int:
+    pairs = _at_least(0)(text)
+    if pairs == 1:
+        raise argparse.ArgumentTypeError("one pair tells no spread: 0 for none, or at least 2")
+    return pairs
+
+
 def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     names = [case.name for case in CASES]
     parser = argparse.ArgumentParser(
@@ -47,7 +54,7 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     add = parser.add_argument
     add("--case", choices=names, nargs="+", default=names, help="[all]")
     add("--tries", type=_at_least(1), help="of each case [as the case says]")
-    add("--rivals", type=_at_least(0), default=PAIRS, metavar="PAIRS", help=f"alternating pairs of wrk and oha, a case [{PAIRS}]")
+    add("--rivals", type=_pairs, default=PAIRS, metavar="PAIRS", help=f"alternating pairs of wrk and oha, a case: 0, or at least 2 [{PAIRS}]")
     add("--keep", type=pathlib.Path, metavar="FILE", help="one line of JSON a try, appended [peers/results/differences.jsonl]")
     add("--weigh", default=str(ROOT / "weigh"), metavar="FILE", help="the binary [./weigh]")
     add("--show", action="store_true", help="show what is kept; measures nothing")

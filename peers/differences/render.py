@@ -93,13 +93,15 @@ def _need(case: Case, tool: str, name: str, figure: str, pairs: Sequence[dict[st
     if figure == "rate":
         ratios = [1 / ratio for ratio in ratios]
     said = need(ratios, case.effect)
-    if said.seconds is None:
+    if said.deviation is None:
+        long = "nothing can be said: one pair tells no spread"
+    elif said.seconds is None:
         long = "nothing can be said: all pairs gave the same" if said.deviation == 0 else "more than a year"
     else:
         minutes = said.seconds / 60
         long = f"{minutes / 60:.1f} h" if minutes >= 120 else f"{minutes:.0f} min"
         long += f" ({said.needed} pairs)"
-    return [case.title, tool, name, str(said.pairs), f"{said.median - 1:+.2%}", f"{said.deviation:.2%}", long]
+    return [case.title, tool, name, str(said.pairs), f"{said.median - 1:+.2%}", "–" if said.deviation is None else f"{said.deviation:.2%}", long]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

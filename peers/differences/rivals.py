@@ -39,11 +39,11 @@ class Pair:
 
 @dataclasses.dataclass(frozen=True)
 class Need:
-    """How far pairs of runs spread (standard deviation of log-ratios), and how many would find the effect."""
+    """How far pairs of runs spread (standard deviation of log-ratios; one pair tells none), and how many would find the effect."""
 
     pairs: int
     median: float
-    deviation: float
+    deviation: float | None
     needed: int | None
 
     @property
@@ -54,8 +54,8 @@ class Need:
 def need(ratios: Sequence[float], effect: float) -> Need:
     """What pairs whose ratios were these would need to find this relative effect in 80 of 100 tries."""
     logs = [math.log(ratio) for ratio in ratios]
-    deviation = statistics.stdev(logs)
-    count = pairs_needed(deviation, math.log1p(effect)) if deviation > 0 else None
+    deviation = statistics.stdev(logs) if len(logs) > 1 else None
+    count = pairs_needed(deviation, math.log1p(effect)) if deviation else None
     return Need(len(logs), math.exp(statistics.median(logs)), deviation, count)
 
 

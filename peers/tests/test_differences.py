@@ -126,8 +126,18 @@ class Shown(unittest.TestCase):
         self.assertEqual(said.seconds, said.needed * 20.0)
         self.assertAlmostEqual(said.median, 1.02)
 
+    def test_one_pair_tells_no_spread(self) -> None:
+        """A study that was interrupted after its first pair is shown all the same."""
+        said = need([1.02], 0.02)
+        self.assertEqual((said.pairs, said.deviation, said.seconds), (1, None, None))
+        with tempfile.TemporaryDirectory() as name:
+            book = Book(pathlib.Path(name) / "book.jsonl")
+            book.add("pair", Pair("p50-2", "wrk", 400, (20.0, 20.4), (5e4, 4.9e4), "AB"))
+            text = render(book, CASES)
+        self.assertIn("| +2 % on p50 | wrk | p50 | 1 | +2.00% | – | nothing can be said: one pair tells no spread |", text)
+
     def test_wrong_words_are_refused(self) -> None:
-        for words in (["--case", "p51"], ["--tries", "0"], ["--rivals", "-1"]):
+        for words in (["--case", "p51"], ["--tries", "0"], ["--rivals", "-1"], ["--rivals", "1"]):
             with self.assertRaises(SystemExit) as stopped:
                 arguments(words)
             self.assertEqual(stopped.exception.code, 2)

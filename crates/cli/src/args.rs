@@ -447,6 +447,9 @@ pub struct Calibrate {
     /// Only these variants of the experiment, comma-separated, each beside copies of itself [default: the baseline].
     #[arg(long, value_delimiter = ',', value_name = "VARIANT", requires = "experiment")]
     pub only: Vec<String>,
+    /// Point of the experiment, by its number in the order of `weigh plan`.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "experiment")]
+    pub point: usize,
     /// Time for all of it; one run of each kind is made however long that takes.
     #[arg(long, default_value = "5min", value_name = "TIME")]
     pub budget: Nanoseconds,
@@ -460,7 +463,7 @@ pub struct Calibrate {
     #[arg(long)]
     pub allow_remote: bool,
     /// Calibrate the generator instead, against probes whose truth is known.
-    #[arg(long, conflicts_with_all = ["experiment", "only", "budget", "delta", "no_keep", "allow_remote"])]
+    #[arg(long, conflicts_with_all = ["experiment", "only", "point", "budget", "delta", "no_keep", "allow_remote"])]
     pub generator: bool,
     /// With --generator: requests for each law and shape of load; 2,000 is the fewest that give a 99th percentile.
     #[arg(long, default_value_t = 2_000, requires = "generator",

@@ -85,6 +85,52 @@ fn eight_variants_three_at_once_have_the_costs_they_were_given() {
     });
 }
 
+/// Measures four variants, three at once, put side by side as `tables` ask, and holds costs, record and a comparison of two
+/// batches against what was asked.
+fn four_in_two_batches(tables: &str, pairing: &str) {
+    let world = World::new();
+    let variants = variants();
+    world.experiment_with(tables, &variants[..4].iter().map(String::as_str).collect::<Vec<_>>());
+    let ended = world.run(&["--format", "json"]).end();
+    ended.assert_measured();
+    let summary = ended.json();
+    for micros in &DELAYS[..3] {
+        assert_near(headline(&summary, &format!("d{micros}")), *micros as f64);
+    }
+    assert_eq!(summary["pairings"], json!([{ "pairing": pairing }]));
+    assert_eq!(summary["blocks"]["used"], 4);
+    for block in 0..4 {
+        assert_eq!(trials(&world, block), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 3)], "block {block}");
+    }
+    for folder in fs::read_dir(world.run_folder().join("trials")).expect("trials") {
+        let name = folder.expect("a trial").file_name();
+        let own = world.json(&format!("trials/{}/trial.json", name.display()));
+        assert_eq!(own["pairings"], json!([pairing]), "every batch of every block does the same: {own}");
+    }
+    let run = world.run_folder().to_str().expect("UTF-8").to_owned();
+    let apart = world.weigh(&["compare", &run, "d30", "d90", "--format", "json"]).end();
+    assert!(matches!(apart.code, Some(0 | 3)), "{apart}");
+    assert_near(headline(&apart.json(), "d90"), 60.0);
+    let findings = summary["findings"].to_string();
+    assert_eq!(findings.contains("not paired"), pairing == "sequential", "{findings}");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn batches_are_measured_request_by_request_too() {
+    // Low enough that a second holds no window of 200.
+    const TABLES: &str = "[load]\nmodel = \"open\"\nrate = \"150/s\"\nwarmup = \"20 ms\"\n\
+        [plan]\nblocks = { min = 4, max = 4 }\nbudget = \"5 s\"\ntogether = 3\n";
+    told(|| four_in_two_batches(TABLES, "requests"));
+}
+
+#[test]
+fn batches_are_measured_one_after_another_too() {
+    const TABLES: &str = "[load]\nwarmup = \"20 ms\"\n[plan]\nblocks = { min = 4, max = 4 }\n\
+        budget = \"3 s\"\ntogether = 3\npairing = \"sequential\"\n";
+    told(|| four_in_two_batches(TABLES, "sequential"));
+}
+
 /// Each batch starts its own variants, and the next begins when these have ended; batches come in more than one order.
 fn never_more_than_three_at_once(world: &World) {
     let mut started: Vec<Vec<String>> = Vec::new();

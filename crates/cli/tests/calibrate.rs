@@ -100,6 +100,22 @@ fn a_variant_is_run_beside_copies_of_itself_and_later_runs_quote_it() {
 }
 
 #[test]
+fn of_several_points_the_one_that_is_asked_for_is_calibrated_and_named() {
+    told(|| {
+        let world = World::new();
+        let points =
+            "[matrix]\nworkload.size = [\"64 B\", \"1 KiB\"]\n[plan]\nblocks = { min = 4, max = 4 }\n";
+        world.write("experiment.toml", &experiment(points, &[&probe("a", "null")]));
+        let found = calibrated(&world, &["--experiment", "experiment.toml", "--point", "2", "--no-keep"]);
+        // The headline of the experiment's runs is the first point's, so they must not take this for theirs.
+        assert_eq!(found["experiment"], "story at workload.size = 1 KiB");
+        let conditions = found["conditions"].as_str().expect("text");
+        assert!(conditions.starts_with("pingpong 1 KiB; "), "{conditions}");
+        assert!(conditions.ends_with("; point 2 of 2: workload.size = 1 KiB"), "{conditions}");
+    });
+}
+
+#[test]
 fn without_an_experiment_a_probe_of_our_own_is_made_slower() {
     told(|| {
         let world = World::new();
@@ -149,6 +165,8 @@ fn a_copy_that_cannot_be_started_is_one_error() {
 fn wrong_ways_to_ask_are_told_apart() {
     let world = World::idle();
     world.experiment(&[&probe("a", "null"), &probe("b", "null")]);
+    let points = "[matrix]\nworkload.size = [\"64 B\", \"1 KiB\"]\n";
+    world.write("points.toml", &experiment(points, &[&probe("a", "null")]));
     for (arguments, words) in [
         (&["--budget", "0s"][..], &["`--budget` must be above zero"][..]),
         (&["--delta", "0s"], &["`--delta` must be above zero"]),
@@ -158,6 +176,13 @@ fn wrong_ways_to_ask_are_told_apart() {
         (&["--generator", "--experiment", "experiment.toml"], &["--generator", "--experiment"]),
         (&["--experiment", "absent.toml"], &["`absent.toml`", "weigh init"]),
         (&["--experiment", "experiment.toml", "--only", "c"], &["`--only c`", "`a`, `b`"]),
+        (&["--point", "2"], &["--experiment"]),
+        (&["--experiment", "experiment.toml", "--point", "2"], &["`--point 2`", "there is 1"]),
+        (&["--experiment", "experiment.toml", "--point", "0"], &["`--point 0`"]),
+        (
+            &["--experiment", "points.toml", "--point", "3"],
+            &["1 (workload.size = 64 B), 2 (workload.size = 1 KiB)"],
+        ),
         (&["--format", "html"], &["`html`", "`json`"]),
     ] {
         let ended = world.weigh(&[&["calibrate"], arguments].concat()).end();

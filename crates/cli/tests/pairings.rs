@@ -80,6 +80,29 @@ fn at_a_low_rate_variants_share_windows_and_get_the_same_requests() {
     });
 }
 
+/// Nobody tells the CPU time of a server by URL; that its requests are hardly ever there tells enough.
+#[test]
+fn servers_by_url_that_are_almost_idle_share_windows_too() {
+    told(|| {
+        let world = World::new();
+        let server = Server::answering(GOOD);
+        let url = |name: &str| format!("name = \"{name}\"\nurl = \"{}\"", server.url());
+        let load = "[workload]\nname = \"http\"\n[load]\nmodel = \"open\"\nrate = \"150/s\"\nconnections = 2\n\
+                    warmup = \"20 ms\"\n";
+        let plan = "[plan]\nblocks = { min = 4, max = 4 }\nbudget = \"2 s\"\n";
+        world.experiment_with(&format!("{load}{plan}"), &[&url("one"), &url("two")]);
+        let ended = world.run(&["--format", "json"]).end();
+        ended.assert_measured();
+        assert_eq!(ended.json()["pairings"][0]["pairing"], "requests", "{ended}");
+        let trials = RunFolder::open(world.run_folder()).expect("a run").load_blocks().expect("its record");
+        assert!(trials.iter().flatten().all(|trial| trial.pairings == [Pairing::Requests]));
+        assert!(
+            trials.iter().flatten().flat_map(measured).all(|window| window.cpu.is_empty()),
+            "nothing is known"
+        );
+    });
+}
+
 #[test]
 fn long_requests_of_closed_load_are_sent_in_turn_where_services_are_idle() {
     told(|| {

@@ -328,7 +328,10 @@ fn doctor_looks_and_finds_nothing_to_clean() {
     let look = world.weigh(&["doctor", "--format", "json"]).end();
     assert!(matches!(look.code, Some(0 | 3)), "{look}");
     let findings = look.json();
-    assert!(findings.as_array().is_some_and(|list| !list.is_empty()), "{findings}");
+    let of = |subject: &str| {
+        findings.as_array().map(|list| list.iter().filter(|f| f["subject"] == subject).count())
+    };
+    assert_eq!((of("cores"), of("cpu-quota")), (Some(1), Some(1)), "{findings}");
     let clean = world.weigh(&["doctor", "--clean"]).end();
     assert_eq!((clean.code, clean.stdout.as_str()), (Some(0), "nothing is left behind by a dead run\n"));
     let clean = world.weigh(&["doctor", "--clean", "--format", "json"]).end();

@@ -26,7 +26,7 @@ use weighbridge_model::experiment::{Experiment, LoadSpec, Point};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::plan::Plan;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
-use weighbridge_model::record::{PointId, Tallies, TrialRecord, VariantId, Void, WindowKind};
+use weighbridge_model::record::{PointId, Tallies, TrialRecord, VariantId, Void, WindowFigures, WindowKind};
 use weighbridge_workload::reflection::ReflectionError;
 use weighbridge_workload::{Workload, WorkloadError};
 
@@ -444,7 +444,7 @@ impl<'a, 'b> Block<'a, 'b> {
             let (index, bound) = (variant.index(), &mut bound[variant.index()]);
             self.actors[index].thaw()?;
             let cpu = self.actors[index].cpu();
-            let mut history = Vec::new();
+            let (mut history, mut in_service) = (Vec::new(), Some(Nanoseconds::ZERO));
             let (pace, windows) = loop {
                 match rule.next(&history) {
                     WarmStep::Window(requests) => {
@@ -456,6 +456,7 @@ impl<'a, 'b> Block<'a, 'b> {
                         };
                         let load = self.bench.shapes[id.index()].closed(Stop::Count(requests));
                         let figures = self.window(index, place, load, None, Vec::new())?;
+                        in_service = in_service.zip(in_service_of(&figures)).map(|(sum, more)| sum + more);
                         history.push(WarmWindow {
                             requests: figures.requests,
                             time: figures.ended.since(figures.started),
@@ -468,7 +469,11 @@ impl<'a, 'b> Block<'a, 'b> {
             let used = self.actors[index].cpu().zip(cpu).map(|(after, before)| after.saturating_sub(before));
             let spent: Nanoseconds = history.iter().map(|window| window.time).sum();
             let cores = self.bench.stage.seating.usual().service().len() as f64;
-            let busy = used.map(|used| Ratio::new(used.share_of(spent).get() / cores));
+            let busy = match used {
+                Some(used) => Some(Ratio::new(used.share_of(spent).get() / cores)),
+                // Somebody else's server: what the client knows.
+                None => in_service.and_then(|in_service| Pace::most_busy(in_service, spent)),
+            };
             bound.pace = Pace { busy, ..pace };
             self.actors[index].freeze()?;
             let variant = self.actors[index].name.clone();
@@ -498,6 +503,11 @@ impl<'a, 'b> Block<'a, 'b> {
             None => Ok(()),
         }
     }
+}
+
+/// The times that a window's requests were in service, summed; `None` where some failed and have none that counts.
+fn in_service_of(figures: &WindowFigures) -> Option<Nanoseconds> {
+    figures.all.as_ref().filter(|_| figures.errors.total() == 0).map(|all| all.service_sum)
 }
 
 /// Requests that can be outstanding at once.

@@ -34,4 +34,4 @@ pub mod verify;
 pub mod words;
 
 pub use control::Control;
-pub use words::conditions;
+pub use words::{conditions, factors};

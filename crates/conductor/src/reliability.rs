@@ -17,7 +17,7 @@ use weighbridge_load::generator::Generator;
 use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::experiment::{Experiment, LoadModel, LoadSpec, Readiness, Target, Variant};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::{TrialRecord, VariantId};
+use weighbridge_model::record::{PointId, TrialRecord, VariantId};
 use weighbridge_model::reliability::{HostCalibration, Planting, RELIABILITY_VERSION};
 use weighbridge_model::summary::{Quantity, Statistic};
 use weighbridge_probe::record::{CsvError, from_csv};
@@ -29,7 +29,7 @@ use crate::environment::{environment, identity_of};
 use crate::question::question;
 use crate::run::{Finished, Options, Prepared, RunError, batches, check, prepare, utc_now};
 use crate::shape::Shape;
-use crate::words::conditions;
+use crate::words::{conditions, factors};
 
 /// How long the host is watched before anything is measured.
 const QUIET: Duration = Duration::from_secs(1);
@@ -57,7 +57,7 @@ pub const BUILT_IN: &str = "built-in probe";
 pub enum Subject {
     /// A probe of ours: one connection, closed load, HTTP/1.1. Program and first arguments; the law's words follow.
     Probe(Vec<String>),
-    /// Variants of an experiment, at its first point.
+    /// Variants of an experiment, at one of its points.
     Experiment(Box<Experiment>),
 }
 
@@ -66,6 +66,8 @@ pub enum Subject {
 pub struct Order<'a> {
     /// What is run.
     pub subject: Subject,
+    /// At which point of the experiment; it has one of that number.
+    pub point: PointId,
     /// Time for all of it; at least one run of each kind is made, however long that takes.
     pub budget: Nanoseconds,
     /// By how much the slower copy is slower; `None` for 2 % of the variant's median response.
@@ -121,7 +123,11 @@ pub fn calibrate(
         calibrations: None,
         ..order.options.clone()
     };
-    let experiment = plain(experiment_of(&order.subject), order.budget);
+    let (experiment, place) = at_point(experiment_of(&order.subject), order.point);
+    if let Some(place) = &place {
+        progress(&format!("{place}; `--point` takes another"));
+    }
+    let experiment = plain(experiment, order.budget);
     let mut warn = Warnings::default();
     check(&experiment, &options)?;
     let prepared =
@@ -142,7 +148,11 @@ pub fn calibrate(
     Ok(HostCalibration {
         schema: RELIABILITY_VERSION,
         experiment: prepared.experiment.title.clone(),
-        conditions: conditions(&prepared.experiment.points[0]),
+        conditions: [Some(conditions(&prepared.experiment.points[0])), place]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("; "),
         headline: prepared.experiment.plan.headline,
         started: started.rfc3339(),
         started_unix_s: started.unix_ns() / 1_000_000_000,
@@ -193,9 +203,24 @@ fn probe(program: &[String], time: Nanoseconds, record: Option<&Path>) -> Target
     Target::Command { argv, ready: Readiness::Line }
 }
 
-/// The experiment as its copies are run: one point, the fewest blocks and no goal, a share of the budget.
+/// The experiment at one of its points alone, and which that is in words, where it has several. The title says it too unless
+/// it is the first: that one has the headline of the experiment's runs, which quote calibrations by the title.
+fn at_point(mut experiment: Experiment, point: PointId) -> (Experiment, Option<String>) {
+    let of = experiment.points.len();
+    let chosen = experiment.points.swap_remove(point.index());
+    experiment.points = vec![chosen];
+    if of == 1 {
+        return (experiment, None);
+    }
+    let factors = factors(&experiment.points[0].label);
+    if point.index() > 0 {
+        experiment.title = format!("{} at {factors}", experiment.title);
+    }
+    (experiment, Some(format!("point {} of {of}: {factors}", point.index() + 1)))
+}
+
+/// The experiment as its copies are run: the fewest blocks and no goal, a share of the budget.
 fn plain(mut experiment: Experiment, budget: Nanoseconds) -> Experiment {
-    experiment.points.truncate(1);
     let plan = &mut experiment.plan;
     plan.blocks_min = plan.blocks_min.max(judge::thresholds::BLOCKS_FOR_INTERVAL as u32);
     (plan.blocks_max, plan.until) = (plan.blocks_min, None);

@@ -5,10 +5,17 @@ use weighbridge_model::experiment::{
 };
 use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::Bytes;
+use weighbridge_model::summary::PointLabel;
 
 /// What is asked and how, in a line: `pingpong 64 B; closed load, 4 connections`.
 pub fn conditions(point: &Point) -> String {
     format!("{}; {}", workload(&point.workload), load(point))
+}
+
+/// A point by the values of its factors: `workload.size = 64 B, load.connections = 4`; empty where there is one point.
+pub fn factors(label: &PointLabel) -> String {
+    let factors = label.iter().map(|(key, value)| format!("{key} = {value}"));
+    factors.collect::<Vec<_>>().join(", ")
 }
 
 fn workload(spec: &WorkloadSpec) -> String {

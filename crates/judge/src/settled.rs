@@ -62,7 +62,8 @@ pub fn not_warm(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> 
 /// warm-up, which has none (in a duet: in windows beside the other than in the warm-up, alone): over blocks, the p50 or the
 /// mean moves by more than 5 %, p below 1 %.
 ///
-/// `None` in open load, whose warm-up is another load.
+/// `None` in open load, whose warm-up is another load, and where variants share windows request by request: nothing is frozen, and a
+/// request stands beside other variants' instead of behind its own.
 pub fn depends_on_turns(
     question: &Question,
     gathered: &Gathered<'_>,
@@ -70,6 +71,9 @@ pub fn depends_on_turns(
     variant: VariantId,
 ) -> Option<Alarm> {
     if question.points.get(point.index()).is_none_or(|point| point.load != Load::Closed) {
+        return None;
+    }
+    if gathered.pairing(point) == Pairing::Requests {
         return None;
     }
     let pairs = gathered.pairs(point, variant, Lens::Measured);

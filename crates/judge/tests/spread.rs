@@ -108,6 +108,23 @@ fn the_summary_says_which_level_dominates_and_how_to_divide_the_time() {
 }
 
 #[test]
+fn a_headline_that_needs_histograms_has_the_means_components() {
+    let trials = with_components(4, 8, (0.05, 0.005, 0.1));
+    let mean = summarise(&Question { headline: Quantity::ResponseMean, ..question(&["a", "b"]) }, &trials);
+    for headline in [Quantity::ResponseP90, Quantity::ResponseP99] {
+        let summary = summarise(&Question { headline, ..question(&["a", "b"]) }, &trials);
+        assert_eq!(summary.spread.len(), 1, "of the headline's cost alone");
+        assert_eq!(summary.spread[0].quantity, Quantity::ResponseMean);
+        assert_eq!(summary.spread[0], mean.spread[0], "{headline}");
+        let told = finding(&summary, "spread").unwrap();
+        assert!(told.contains("of a block's response mean"), "{told}");
+        // The deviation from block to block is in the quantile's own interval.
+        let cost = cost(&summary, "get", headline).ratio.expect("a ratio");
+        assert!(cost.interval().is_some_and(|(lower, upper)| upper > lower), "{cost:?}");
+    }
+}
+
+#[test]
 fn carry_over_and_drift_of_a_cost_are_estimated_with_their_sizes() {
     let mut random = random(41);
     let trials = run(8, 40, |variant, _, round| {

@@ -9,7 +9,8 @@ mod common;
 use common::{Place, add_window, good, normal, question, random, trial};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use weighbridge_judge::summarise;
+use weighbridge_judge::{Load, summarise};
+use weighbridge_model::pairing::Pairing;
 use weighbridge_model::record::{TrialRecord, WindowKind};
 
 const BLOCKS: u32 = 6;
@@ -148,6 +149,23 @@ fn a_variant_that_is_slower_after_a_freeze_is_found_from_a_tenth_on() {
         let counts = found(75, 100, &["depends on turns"], law, no_pause);
         assert!(counts[0] <= 1, "found in {} of 100", counts[0]);
     }
+}
+
+/// Of another load than the warm-up's the check says nothing: the difference may be the load's.
+#[test]
+fn turns_are_checked_only_where_the_warm_up_is_the_same_load() {
+    let slower = |at: At| if at.broken { 1.20 } else { 1.0 };
+    let trials = run(&mut random(80), slower, no_pause);
+    let told = |load: Load, pairing: Pairing| {
+        let mut asked = question(&["a", "b"]);
+        asked.points[0].load = load;
+        let mut trials = trials.clone();
+        trials.iter_mut().for_each(|trial| trial.pairings = vec![pairing]);
+        summarise(&asked, &trials).findings.iter().any(|finding| finding.name == "depends on turns")
+    };
+    assert!(told(Load::Closed, Pairing::Windows) && told(Load::Closed, Pairing::Sequential));
+    assert!(!told(Load::Open, Pairing::Windows), "the warm-up is closed load");
+    assert!(!told(Load::Closed, Pairing::Requests), "nothing is frozen in windows that variants share");
 }
 
 #[test]

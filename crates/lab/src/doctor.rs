@@ -12,12 +12,14 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
+use weighbridge_model::record::{CpuQuota, Throttling};
 
 use crate::cores::{CoreLayout, Sharing, core_list};
 use crate::cputime::{CpuTimes, steal_share};
 use crate::freeze::FreezeMethod;
 use crate::host::{HostFacts, Hypervisor, memory_available};
 use crate::procfs::{self, Pid};
+use crate::quota;
 use crate::registry;
 use crate::room;
 use crate::sys;
@@ -28,6 +30,8 @@ use crate::sys;
 const STEAL_WARNING: f64 = 0.01;
 /// Stolen share at which a block is invalid (METHODOLOGY, self-check).
 const STEAL_PROBLEM: f64 = 0.10;
+/// Cores' worth of CPU time that the generator uses by itself while it waits awake: with no more, services get none.
+const GENERATOR_CORES: f64 = 1.0;
 /// Runnable tasks per core, over a minute, beyond what an idle desktop has.
 const LOAD_WARNING: f64 = 0.25;
 /// Share of one core at which a process competes with a measurement.
@@ -65,6 +69,8 @@ pub enum Level {
 pub enum Subject {
     /// How many cores there are and who gets which.
     Cores,
+    /// CPU time that a control group allows this process and all that it starts.
+    CpuQuota,
     /// Physical cores shared by client and service.
     Siblings,
     /// What governs the frequency.
@@ -99,6 +105,7 @@ impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Cores => "cores",
+            Self::CpuQuota => "CPU quota",
             Self::Siblings => "SMT siblings",
             Self::Governor => "frequency governor",
             Self::Steal => "steal",
@@ -159,6 +166,8 @@ pub struct Observation {
     pub facts: HostFacts,
     /// Who would run where; `None` where the cores are unknown.
     pub layout: Option<CoreLayout>,
+    /// The tightest quota of CPU time that this process is under, and what it did so far.
+    pub quota: Option<(CpuQuota, Option<Throttling>)>,
     /// Stolen share since boot.
     pub steal_since_boot: Option<Ratio>,
     /// Stolen share while we looked.
@@ -198,6 +207,7 @@ impl Observation {
         Self {
             facts: HostFacts::read(),
             layout: CoreLayout::detect().ok(),
+            quota: quota::own_quota(),
             steal_since_boot: after.as_ref().map(|after| steal_share(&boot, after)),
             steal_now: before.as_ref().zip(after.as_ref()).map(|(before, after)| steal_share(before, after)),
             load: fs::read_to_string("/proc/loadavg").ok().and_then(|text| parse_load(&text)),
@@ -248,6 +258,7 @@ fn clock_cost() -> Nanoseconds {
 pub fn diagnose(seen: &Observation) -> Vec<Finding> {
     let judges = [
         cores,
+        cpu_quota,
         siblings,
         governor,
         steal,
@@ -275,6 +286,37 @@ fn cores(seen: &Observation) -> Option<Finding> {
     let finding = Finding::new(level, Subject::Cores, layout.to_string());
     let remedy = "use a host with at least two cores, or allow this process more than one";
     Some(if level == Level::Problem { finding.with_remedy(remedy) } else { finding })
+}
+
+/// Services inherit what we are under, and the generator, which waits awake, uses up a whole core in windows.
+fn cpu_quota(seen: &Observation) -> Option<Finding> {
+    let layout = seen.layout.as_ref()?;
+    let cores = match layout.sharing() {
+        Sharing::Shared => 1,
+        Sharing::Apart => layout.service().len() + 1,
+    };
+    let Some((quota, throttling)) = seen.quota else {
+        return Some(Finding::new(Level::Fine, Subject::CpuQuota, "none on this process"));
+    };
+    let allowed = quota.cores().get();
+    let held_up = throttling.filter(|seen| seen.throttled > 0).map(|seen| {
+        format!("; held up in {} of {} periods so far, {} in all", seen.throttled, seen.periods, seen.time)
+    });
+    let evidence = format!(
+        "{} in every {}, the time of {allowed:.2} of {cores} cores{}",
+        quota.time,
+        quota.period,
+        held_up.unwrap_or_default()
+    );
+    let level = match allowed {
+        enough if enough >= cores as f64 => Level::Fine,
+        alone if alone <= GENERATOR_CORES => Level::Problem,
+        _ => Level::Warning,
+    };
+    let finding = Finding::new(level, Subject::CpuQuota, evidence);
+    let remedy = "run `weigh` where CPU time is not limited (a container without `--cpus`, a unit without `CPUQuota=`): \
+                  generator and services share the quota";
+    Some(if level > Level::Fine { finding.with_remedy(remedy) } else { finding })
 }
 
 fn siblings(seen: &Observation) -> Option<Finding> {
@@ -486,6 +528,7 @@ mod tests {
                 ..HostFacts::default()
             },
             layout: CoreLayout::of(&all).ok(),
+            quota: None,
             steal_since_boot: Some(Ratio::new(0.001)),
             steal_now: Some(Ratio::new(0.0)),
             load: Some(0.2),
@@ -523,7 +566,7 @@ mod tests {
         let mut sorted = subjects.clone();
         sorted.sort();
         assert_eq!(subjects, sorted);
-        assert_eq!(findings.len(), 14);
+        assert_eq!(findings.len(), 15);
         assert!(findings.iter().all(|finding| finding.level == Level::Fine && finding.remedy.is_none()));
     }
 
@@ -534,6 +577,26 @@ mod tests {
             seen.layout = CoreLayout::of(&core_ids(&[0])).ok();
         });
         assert!(one.remedy.is_some());
+    }
+
+    #[test]
+    fn a_quota_below_all_cores_is_a_warning_and_one_that_leaves_services_nothing_a_problem() {
+        let millis = Nanoseconds::from_millis;
+        let of = |time: u64, throttled: Option<u64>| {
+            let did = |throttled| Throttling { periods: 40, throttled, time: millis(300) };
+            Some((CpuQuota { time: millis(time), period: millis(100) }, throttled.map(did)))
+        };
+        let some = expect(Subject::CpuQuota, Level::Warning, |seen| seen.quota = of(150, Some(12)));
+        assert_eq!(
+            some.evidence,
+            "150 ms in every 100 ms, the time of 1.50 of 4 cores; held up in 12 of 40 periods so far, 300 ms in all"
+        );
+        assert!(some.remedy.is_some_and(|remedy| remedy.contains("`CPUQuota=`")));
+        expect(Subject::CpuQuota, Level::Problem, |seen| seen.quota = of(100, None));
+        let enough = Observation { quota: of(400, Some(0)), ..healthy() };
+        let fine = found(&enough, Subject::CpuQuota);
+        assert_eq!((fine.level, fine.remedy), (Level::Fine, None));
+        assert_eq!(fine.evidence, "400 ms in every 100 ms, the time of 4.00 of 4 cores");
     }
 
     #[test]

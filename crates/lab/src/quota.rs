@@ -111,6 +111,14 @@ fn listed(line: &str, version: Version) -> Option<&str> {
     fits.then_some(group)
 }
 
+/// The tightest quota of CPU time that this process is under, whoever set it, and what it did so far; `None` where there is
+/// none to be seen. Groups above the mounted root of a container are out of sight.
+pub fn own_quota() -> Option<(CpuQuota, Option<Throttling>)> {
+    let quotas = Place::own().into_iter().filter_map(|place| place.quota());
+    let (quota, group) = quotas.min_by(|(a, _), (b, _)| a.cores().get().total_cmp(&b.cores().get()))?;
+    Some((quota, throttling(&group)))
+}
+
 fn read_quota(group: &Path, version: Version) -> Option<CpuQuota> {
     let text = |name: &str| fs::read_to_string(group.join(name)).ok();
     match version {

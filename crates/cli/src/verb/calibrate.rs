@@ -2,10 +2,12 @@
 
 use anyhow::{Context, bail};
 use weighbridge_conductor::calibrate::{self, Calibration};
+use weighbridge_conductor::factors;
 use weighbridge_conductor::reliability::{self, Order, Subject};
 use weighbridge_conductor::run::Options;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::PointId;
 use weighbridge_report::{Format, calibration, reliability as report};
 use weighbridge_store::Calibrations;
 
@@ -31,9 +33,11 @@ fn host(arguments: &Calibrate, printer: &Printer) -> anyhow::Result<Exit> {
         }
     }
     let options = Options { allow_remote: arguments.allow_remote, ..options("runs".into())? };
+    let mut point = PointId(0);
     let (subject, options) = match &arguments.experiment {
         Some(file) => {
             let experiment = chosen(read_experiment(file)?, &arguments.only)?;
+            point = chosen_point(&experiment, arguments.point)?;
             (
                 Subject::Experiment(experiment.into()),
                 Options { experiment_folder: folder_of(file), ..options },
@@ -51,7 +55,7 @@ fn host(arguments: &Calibrate, printer: &Printer) -> anyhow::Result<Exit> {
         }
     };
     let destination = Destination::open(&arguments.output)?;
-    let order = Order { subject, budget: arguments.budget, delta: arguments.delta, options: &options };
+    let order = Order { subject, point, budget: arguments.budget, delta: arguments.delta, options: &options };
     let found = reliability::calibrate(&order, &mut |part| printer.note(part))?;
     destination.write(&report::render(arguments.output.format, &found, printer.style())?, printer)?;
     if let Some(kept) = kept {
@@ -68,6 +72,20 @@ fn chosen(mut experiment: Experiment, only: &[String]) -> anyhow::Result<Experim
         experiment.variants.truncate(1);
     }
     Ok(experiment)
+}
+
+/// The point of that number, from 1.
+fn chosen_point(experiment: &Experiment, number: usize) -> anyhow::Result<PointId> {
+    let mut points = (0..).map(PointId).zip(&experiment.points);
+    if let Some((point, _)) = number.checked_sub(1).and_then(|before| points.nth(before)) {
+        return Ok(point);
+    }
+    let points = (1..).zip(&experiment.points).map(|(number, point)| match &*factors(&point.label) {
+        "" => format!("{number}"),
+        factors => format!("{number} ({factors})"),
+    });
+    let points: Vec<_> = points.collect();
+    bail!("`--point {number}` is no point of the experiment; there is {}", points.join(", "))
 }
 
 /// This program and the word by which it becomes a part of itself.

@@ -86,4 +86,15 @@ mod tests {
         assert_eq!(lengthened(&rule(2_000, Some(100)), "half"), None);
         assert_eq!(lengthened(&rule(20, None), "half"), None);
     }
+
+    /// `docs/STUDY.md`: with shorter windows a request takes longer, with 2 s the host changes under them.
+    #[test]
+    fn the_service_in_java_has_windows_of_100_ms() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../services/java");
+        let service = weighbridge_lab::service::Service::read(&folder).expect("it is ours");
+        let rule =
+            WindowRule { nominal: None, period: service.period(), slots: 1, headline: Quantity::ResponseP50 };
+        assert_eq!(rule.nominal(), Nanoseconds::from_millis(100));
+        assert_eq!(rule.longest(), Nanoseconds::from_secs(1));
+    }
 }

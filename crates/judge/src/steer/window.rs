@@ -33,7 +33,8 @@ pub struct Pace {
     pub requests: u64,
     /// In this time.
     pub time: Nanoseconds,
-    /// The share of its cores that the service used meanwhile; `None` where that is not known, which counts as busy.
+    /// The share of its cores that the service used meanwhile, or at most used ([`Pace::most_busy`]); `None` where that is
+    /// not known, which counts as busy.
     pub busy: Option<Ratio>,
 }
 
@@ -99,6 +100,13 @@ pub struct FewRequests {
 impl Pace {
     fn rate(&self) -> f64 {
         PerSecond::from_count(self.requests, self.time).get()
+    }
+
+    /// The share of the time in which a server can have been at work whose CPU time nobody tells, from the times that its
+    /// requests were there: Little's law, their sum over the time they took, is the mean number of requests in the server,
+    /// and where one thread serves them it works in no more than that share of the time. At most 1.
+    pub fn most_busy(in_service: Nanoseconds, time: Nanoseconds) -> Option<Ratio> {
+        (time > Nanoseconds::ZERO).then(|| Ratio::new(in_service.share_of(time).get().min(1.0)))
     }
 
     /// Whether the variant hardly uses its cores: as in its warm-up, or at a rate of open load.
@@ -410,6 +418,28 @@ mod tests {
         assert_eq!(open(100.0, &[Pace { busy: None, ..pace(9, 0.0) }; 2]).pairing, Pairing::Sequential);
         // One alone has nobody to be sent to in turn with.
         assert_eq!(open(100.0, &[pace(10_000, 1.0)]).pairing, Pairing::Sequential);
+    }
+
+    #[test]
+    fn a_server_of_unknown_cpu_time_is_at_most_as_busy_as_requests_are_in_it() {
+        let millis = Nanoseconds::from_millis;
+        // One connection, always a request in it: at most busy all the time, 100/s of 10 ms each.
+        let busy = Pace::most_busy(millis(990), millis(1_000)).expect("a time");
+        assert!((busy.get() - 0.99).abs() < 1e-9);
+        let url = |per_second, busy| Pace { busy: Some(busy), ..pace(per_second, 0.0) };
+        // 5/s × 10 ms are 5 %, 20/s × 10 ms are 20 %.
+        assert_eq!(open(5.0, &[url(100, busy); 2]).pairing, Pairing::Requests);
+        assert_eq!(open(20.0, &[url(100, busy); 2]).pairing, Pairing::Sequential);
+        // Eight connections: no more than all the time, whatever waits in the server; 100/s of 800/s are an eighth.
+        let queued = Pace::most_busy(millis(8_000), millis(1_000)).expect("a time");
+        assert_eq!(queued, Ratio::new(1.0));
+        assert_eq!(open(100.0, &[url(800, queued); 2]).pairing, Pairing::Sequential);
+        assert_eq!(open(70.0, &[url(800, queued); 2]).pairing, Pairing::Requests);
+        // Closed load that thinks for 190 ms after each 10 ms; without think time there is always a request.
+        let thinking = Pace::most_busy(millis(50), millis(1_000)).expect("a time");
+        assert_eq!(closed(RULE, &[url(5, thinking); 2]).pairing, Pairing::Requests);
+        assert_eq!(closed(RULE, &[url(100, busy); 2]).pairing, Pairing::Sequential);
+        assert_eq!(Pace::most_busy(millis(1), Nanoseconds::ZERO), None);
     }
 
     #[test]
