@@ -18,12 +18,13 @@ use weighbridge_lab::cputime::{CpuTimes, steal_share};
 use weighbridge_load::generator::{self, ConnectError};
 use weighbridge_load::window::Stop;
 use weighbridge_load::{KeepAlive, Settings, Stack};
-use weighbridge_model::event::Event;
+use weighbridge_model::event::{Event, Phase};
 use weighbridge_model::experiment::{Experiment, LoadSpec, Point};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::plan::Plan;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{PointId, Tallies, TrialRecord, VariantId, Void, WindowKind};
+use weighbridge_model::summary::PointLabel;
 use weighbridge_workload::reflection::ReflectionError;
 use weighbridge_workload::{Workload, WorkloadError};
 
@@ -138,6 +139,8 @@ struct Block<'a, 'b> {
     times: BlockTimes,
     clocks: ClockWatch,
     reported: weighbridge_model::quantity::Timestamp,
+    /// Windows of each trial that were told of.
+    told: Vec<usize>,
     /// Time in which this process was stopped.
     stood: Nanoseconds,
 }
@@ -241,6 +244,7 @@ impl<'a, 'b> Block<'a, 'b> {
             times: BlockTimes::default(),
             clocks: ClockWatch::start(bench.control.clocks()),
             reported: monotonic_now(),
+            told: Vec::new(),
             stood: Nanoseconds::ZERO,
         }
     }
@@ -294,6 +298,7 @@ impl<'a, 'b> Block<'a, 'b> {
         for &id in order {
             self.obey()?;
             let (variant, recipe) = (&experiment.variants[id.index()], &self.bench.recipes[id.index()]);
+            self.phase(Phase::Starting, Some(&variant.name), None);
             let mut actor = self.bench.stage.start(self.number, id, variant, recipe, workload)?;
             actor.freeze()?;
             (self.emit)(Event::Started { variant: actor.name.clone(), took: actor.facts.start });
@@ -353,6 +358,7 @@ impl<'a, 'b> Block<'a, 'b> {
                 begun: history.begun + 1,
                 ..*history
             });
+            self.phase(Phase::Measuring, None, Some(&self.bench.experiment.points[point.index()].label));
             self.side_by_side(point, &bound, arrangement, measured / points)?;
             self.note_memory(point);
             self.note_processes();
@@ -403,7 +409,9 @@ impl<'a, 'b> Block<'a, 'b> {
 
     /// Asks every variant everything once and compares the answers.
     fn verify(&mut self, id: PointId, bound: &[Bound]) -> Result<(), Cut> {
-        let timeout = self.bench.experiment.points[id.index()].load.timeout;
+        let point = &self.bench.experiment.points[id.index()];
+        let timeout = point.load.timeout;
+        self.phase(Phase::Verifying, None, Some(&point.label));
         let mut first: Option<(String, Vec<_>)> = None;
         let mut requests = 0;
         for (actor, bound) in self.actors.iter_mut().zip(bound) {
@@ -439,6 +447,8 @@ impl<'a, 'b> Block<'a, 'b> {
         let rule = WarmRule { least, most, nominal, slots };
         for variant in self.bench.plan.block(self.number).starts {
             let (index, bound) = (variant.index(), &mut bound[variant.index()]);
+            let name = self.actors[index].name.clone();
+            self.phase(Phase::Warming, Some(&name), Some(&point.label));
             self.actors[index].thaw()?;
             let cpu = self.actors[index].cpu();
             let mut history = Vec::new();
@@ -468,10 +478,15 @@ impl<'a, 'b> Block<'a, 'b> {
             let busy = used.map(|used| Ratio::new(used.share_of(spent).get() / cores));
             bound.pace = Pace { busy, ..pace };
             self.actors[index].freeze()?;
-            let variant = self.actors[index].name.clone();
-            (self.emit)(Event::Warm { variant, point: point.label.clone(), windows });
+            (self.emit)(Event::Warm { variant: name, point: point.label.clone(), windows });
         }
         Ok(())
+    }
+
+    /// Says what begins now; nothing runs meanwhile.
+    fn phase(&mut self, phase: Phase, variant: Option<&str>, point: Option<&PointLabel>) {
+        let (variant, point) = (variant.map(str::to_owned), point.cloned());
+        (self.emit)(Event::Phase { block: self.number, phase, variant, point });
     }
 
     fn window_rule(&self, point: &Point) -> WindowRule {
