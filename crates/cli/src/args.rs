@@ -22,9 +22,12 @@ pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub verb: Verb,
-    /// When to use colour; `NO_COLOR` is obeyed.
+    /// When to use colour; `NO_COLOR` and `CLICOLOR_FORCE` are obeyed.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
     pub color: Color,
+    /// Say nothing of progress: warnings, errors and the result only.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
 }
 
 /// When to use colour.

@@ -2,6 +2,7 @@
 
 mod args;
 mod exit;
+mod live;
 mod printer;
 mod progress;
 mod signals;
@@ -17,7 +18,8 @@ use crate::printer::Printer;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let printer = Printer::new(arguments.color);
+    live::screen::tidy_up_on_panic();
+    let printer = Printer::new(arguments.color, arguments.quiet);
     let outcome = run(arguments.verb, &printer);
     let exit = outcome.unwrap_or_else(|error| {
         printer.error(&error);

@@ -12,9 +12,9 @@ pub mod load;
 pub mod markdown;
 pub mod reliability;
 mod style;
-mod table;
+pub mod table;
 pub mod terminal;
-mod text;
+pub mod text;
 mod view;
 mod words;
 
@@ -27,7 +27,7 @@ use weighbridge_model::summary::{Detail, Summary};
 
 pub use html::HowToRepeat;
 pub use style::{Style, Tone};
-pub use words::{headline_sentences, sentence};
+pub use words::{Shown, change_of as change, headline_sentences, sentence};
 
 /// Columns of a terminal nobody knows the width of.
 pub const DEFAULT_COLUMNS: usize = 80;

@@ -16,7 +16,7 @@ use super::support::{folder_of, options, quicken, read_experiment};
 use crate::args::Plan;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::progress::span;
+use crate::live::plain::span;
 
 /// Prints the plan.
 pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {

@@ -97,7 +97,7 @@ fn build(names: &[String], printer: &Printer) -> anyhow::Result<Exit> {
 
 /// Builds a service, saying so.
 pub fn build_one(service: &Service, control: &Control, printer: &Printer) -> anyhow::Result<()> {
-    printer.note(format_args!("building `{}`", service.name()));
+    printer.progress(format_args!("building `{}`", service.name()));
     let log = std::env::temp_dir().join(format!("weigh-build-{}-{}.log", service.name(), std::process::id()));
     service.build(&log, &|| control.is_interrupted())?;
     // The log of a build that went well is of no use to anybody.
