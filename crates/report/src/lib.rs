@@ -10,6 +10,7 @@ pub mod json;
 mod legs;
 pub mod load;
 pub mod markdown;
+mod names;
 pub mod reliability;
 mod style;
 pub mod table;
@@ -125,6 +126,13 @@ pub struct TextOptions<'a> {
 impl Default for TextOptions<'_> {
     fn default() -> Self {
         Self { style: Style::Plain, columns: DEFAULT_COLUMNS, place: None }
+    }
+}
+
+impl TextOptions<'_> {
+    /// Columns that lines may take.
+    fn width(&self) -> usize {
+        self.columns.max(DEFAULT_COLUMNS)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Columns of text, aligned. Knows nothing of results.
 
 use crate::style::{Style, Tone};
-use crate::text::{columns, fold};
+use crate::text::{Wide, columns, fold};
 
 /// On which side a column's text is flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Table {
             Row::Spanning(label, text) => {
                 let lead = format!("{label:first$}{}", " ".repeat(self.gap));
                 let indent = " ".repeat(if columns(&lead) > most / 2 { 4 } else { columns(&lead) });
-                let rest = fold(&text.text, &lead, &indent, most);
+                let rest = fold(&text.text, &lead, &indent, most, Wide::Cut);
                 rest.iter().map(|line| style.paint(text.tone, line)).collect::<Vec<_>>().join("\n")
             }
             Row::Line(line) => line.clone(),

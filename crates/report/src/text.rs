@@ -45,16 +45,26 @@ fn taken(characters: impl Iterator<Item = char>, most: usize) -> String {
     characters.take_while(fits).collect()
 }
 
-/// `lead` and `text` folded at spaces into lines of at most `width` columns, later lines after `indent`. A word that
-/// is longer than a line stands alone.
-pub fn fold(text: &str, lead: &str, indent: &str, width: usize) -> Vec<String> {
+/// What becomes of a word that is wider than a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wide {
+    /// It is cut in its middle: names and other text for the eye.
+    Cut,
+    /// It stands alone, however long: what is copied, such as a path, must be whole.
+    Whole,
+}
+
+/// `lead` and `text` folded at spaces into lines of at most `width` columns, later lines after `indent`.
+pub fn fold(text: &str, lead: &str, indent: &str, width: usize, wide: Wide) -> Vec<String> {
     let mut lines = vec![lead.to_owned()];
     let mut is_fresh = true;
     for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let room = width.saturating_sub(columns(indent).max(if lines.len() == 1 { columns(lead) } else { 0 }));
+        let word = if wide == Wide::Cut { shorten(word, room.max(1)) } else { word.to_owned() };
         let line = lines.last_mut().expect("never empty");
-        if is_fresh || columns(line) + 1 + columns(word) <= width {
+        if is_fresh || columns(line) + 1 + columns(&word) <= width {
             line.push_str(if is_fresh { "" } else { " " });
-            line.push_str(word);
+            line.push_str(&word);
         } else {
             lines.push(format!("{indent}{word}"));
         }
@@ -65,7 +75,16 @@ pub fn fold(text: &str, lead: &str, indent: &str, width: usize) -> Vec<String> {
 
 /// [`fold`] as one text, later lines indented by the width of `lead`, at least by two.
 pub fn hanging(lead: &str, text: &str, width: usize) -> String {
-    fold(text, lead, &" ".repeat(columns(lead).max(2)), width).join("\n").trim_end().to_owned()
+    folded(lead, text, width, Wide::Cut)
+}
+
+/// [`hanging`] with every word whole.
+pub fn hanging_whole(lead: &str, text: &str, width: usize) -> String {
+    folded(lead, text, width, Wide::Whole)
+}
+
+fn folded(lead: &str, text: &str, width: usize, wide: Wide) -> String {
+    fold(text, lead, &" ".repeat(columns(lead).max(2)), width, wide).join("\n").trim_end().to_owned()
 }
 
 /// A count with its thousands apart: `1,204,332`.
@@ -98,11 +117,13 @@ mod tests {
     #[test]
     fn folding_keeps_every_word_and_the_width() {
         let text = "one two three four five six seven";
-        let lines = fold(text, "", "  ", 10);
+        let lines = fold(text, "", "  ", 10, Wide::Cut);
         assert!(lines.iter().all(|line| columns(line) <= 10), "{lines:?}");
         assert_eq!(lines.join(" ").replace("   ", " "), text);
         assert_eq!(lines[1], "  three");
         assert_eq!(hanging("a: ", "b", 80), "a: b");
+        assert_eq!(hanging("at ", "/var/lib/somewhere now", 12), "at /var…here\n   now");
+        assert_eq!(hanging_whole("at ", "/var/lib/somewhere now", 12), "at /var/lib/somewhere\n   now");
     }
 
     #[test]

@@ -61,11 +61,11 @@ fn one_url_in_every_format() {
         for (format, ending) in
             [(Format::Text, "txt"), (Format::Json, "json"), (Format::Csv, "csv"), (Format::Markdown, "md")]
         {
-            let made = load::render(format, &summary, Style::Plain).unwrap();
+            let made = load::render(format, &summary, &TextOptions::default()).unwrap();
             golden(&format!("{name}.{ending}"), &made);
         }
     }
-    let error = load::render(Format::Html, &support::load(), Style::Plain).unwrap_err().to_string();
+    let error = load::render(Format::Html, &support::load(), &TextOptions::default()).unwrap_err().to_string();
     assert!(error.contains("`html`") && error.contains("markdown"), "{error}");
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use weighbridge_model::event::{Event, Interim, Phase, Recent, TimedEvent};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::summary::PointLabel;
-use weighbridge_report::text::{clean, grouped, hanging, shorten};
+use weighbridge_report::text::{clean, grouped, hanging_whole, shorten};
 use weighbridge_report::{Style, Tone, change};
 
 use super::bar::bar;
@@ -86,9 +86,9 @@ impl Said {
     pub fn folded(&self, columns: usize, style: Style) -> String {
         let text = clean(&self.text);
         match self.word {
-            None => hanging("", &text, columns),
+            None => hanging_whole("", &text, columns),
             Some(word) => {
-                let folded = hanging(&format!("{word}: "), &text, columns);
+                let folded = hanging_whole(&format!("{word}: "), &text, columns);
                 format!("{}{}", style.paint(Tone::Undecided, word), &folded[word.len()..])
             }
         }

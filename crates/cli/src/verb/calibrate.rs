@@ -6,7 +6,7 @@ use weighbridge_conductor::reliability::{self, Order, Subject};
 use weighbridge_conductor::run::Options;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_report::{Format, calibration, reliability as report};
+use weighbridge_report::{Format, TextOptions, calibration, reliability as report};
 use weighbridge_store::Calibrations;
 
 use super::run::select;
@@ -53,7 +53,8 @@ fn host(arguments: &Calibrate, printer: &Printer) -> anyhow::Result<Exit> {
     let destination = Destination::open(&arguments.output)?;
     let order = Order { subject, budget: arguments.budget, delta: arguments.delta, options: &options };
     let found = reliability::calibrate(&order, &mut |part| printer.note(part))?;
-    destination.write(&report::render(arguments.output.format, &found, printer.style())?, printer)?;
+    let text = report::render(arguments.output.format, &found, &layout(printer))?;
+    destination.write(&text, printer)?;
     if let Some(kept) = kept {
         let path = kept.keep(&found)?;
         printer.note(format_args!("kept as `{}`; later reports of this host quote it", path.display()));
@@ -68,6 +69,10 @@ fn chosen(mut experiment: Experiment, only: &[String]) -> anyhow::Result<Experim
         experiment.variants.truncate(1);
     }
     Ok(experiment)
+}
+
+fn layout(printer: &Printer) -> TextOptions<'static> {
+    TextOptions { style: printer.style(), columns: printer.columns(), place: None }
 }
 
 /// This program and the word by which it becomes a part of itself.
@@ -92,7 +97,7 @@ fn generator(arguments: &Calibrate, printer: &Printer) -> anyhow::Result<Exit> {
     };
     let found = calibrate::generator(&ordered, &mut |part| printer.note(part));
     let _ = std::fs::remove_dir_all(&logs);
-    let text = calibration::render(arguments.output.format, &found?, printer.style())?;
+    let text = calibration::render(arguments.output.format, &found?, &layout(printer))?;
     destination.write(&text, printer)?;
     Ok(Exit::Fine)
 }

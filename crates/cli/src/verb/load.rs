@@ -25,6 +25,7 @@ use weighbridge_model::summary::{PointLabel, Quantity, Validity};
 use weighbridge_report::load::{
     Failure, Handshakes, LoadModel as ShownModel, LoadSummary, Messages, Operation, Times, withheld,
 };
+use weighbridge_report::TextOptions;
 
 use super::shape::load_spec;
 use super::support::{Destination, gates, options};
@@ -110,7 +111,8 @@ fn one(
         (Ending::Complete, None) => None,
     };
     summary.reasons.extend(cut.clone());
-    let text = weighbridge_report::load::render(arguments.output.format, &summary, printer.style())?;
+    let options = TextOptions { style: printer.style(), columns: printer.columns(), place: None };
+    let text = weighbridge_report::load::render(arguments.output.format, &summary, &options)?;
     destination.write(&text, printer)?;
     let exit = exit_of(gates, &figures, printer);
     match cut {
