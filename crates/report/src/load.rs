@@ -269,7 +269,7 @@ fn text(summary: &LoadSummary, style: Style, columns: usize) -> String {
     let mut facts = Table::new([Align::Left, Align::Left], 2);
     for (name, value) in facts_of(summary) {
         let tone = if name == "generator" { tone } else { Tone::Plain };
-        facts.span(format!("  {name}"), Cell::toned(tone, value));
+        facts.span(format!("  {name:<10}"), Cell::toned(tone, value));
     }
     lines.extend(facts.lines(style, columns));
     lines.push(String::new());

@@ -67,7 +67,7 @@ fn text(calibration: &HostCalibration, page: &Page) -> String {
 }
 
 impl Page {
-    fn page.folded(&self, lead: &str, text: &str) -> String {
+    fn folded(&self, lead: &str, text: &str) -> String {
         hanging(lead, text, self.columns)
     }
 }

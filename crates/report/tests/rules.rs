@@ -158,7 +158,7 @@ fn colours_take_nothing_from_the_words() {
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
     let report = Report { summary: &summary, detail: &detail, environment: &environment, how: &how };
     let mut coloured = render(Format::Text, &report, &options);
-    for code in ["0", "1", "31", "32", "33", "1;31"] {
+    for code in ["0", "1", "2", "31", "32", "33", "1;31"] {
         coloured = coloured.replace(&format!("\x1b[{code}m"), "");
     }
     assert_eq!(coloured, made(&summary, Format::Text));

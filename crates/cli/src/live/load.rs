@@ -225,7 +225,15 @@ mod tests {
             (0..20).for_each(|_| times.record(Nanoseconds::from_micros(100)));
             view.see(&seen(step * 500, &times, 0));
         }
-        assert_eq!(drawn(&view, 80), [String::new()]);
+        assert_eq!(
+            drawn(&view, 80),
+            [
+                "http://127.0.0.1:8080/",
+                "━━━━━━━━━━━━━━━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌ 50 %  0:05 of 0:10, 0:05 left",
+                "10,200 requests, 2,040/s, 4 connections, none failed",
+                "p50 23.8 µs, p99 99.3 µs  recent ▁▁▁▁▁▁▁███",
+            ]
+        );
         assert!(drawn(&view, 40).iter().all(|line| line.chars().count() < 40));
     }
 

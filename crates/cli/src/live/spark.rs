@@ -37,12 +37,14 @@ mod tests {
     fn the_last_times_stand_at_the_right() {
         assert_eq!(of(&[], 3), "   ");
         assert_eq!(of(&[10, 20], 4), "  ▁█");
-        assert_eq!(of(&[900, 10, 20, 15], 3), "▁█▅");
+        assert_eq!(of(&[900, 10, 20, 16], 3), "▁█▅");
     }
 
     #[test]
     fn noise_of_a_few_percent_looks_flat() {
-        assert_eq!(of(&[1000, 1001, 999], 3), "▅▅▄");
-        assert_eq!(of(&[0, 0], 2), "▁▁");
+        for micros in [[1000, 1001, 999], [0, 0, 0]] {
+            let bars = of(&micros, 3);
+            assert!(bars.chars().all(|bar| "▄▅".contains(bar)), "{bars}");
+        }
     }
 }

@@ -108,9 +108,10 @@ fn of_verb(verb: &Command) -> io::Result<String> {
     text(out)
 }
 
+/// The command under the name of its page. Such a name lives as long as the program, which makes a manual once.
 fn named(command: &Command, name: String) -> Command {
-    let shown = name.clone();
-    command.clone().name(name).display_name(shown).after_help(None::<&str>)
+    let name: &'static str = name.leak();
+    command.clone().name(name).display_name(name).after_help("")
 }
 
 /// Examples, exit codes, environment and where to read on.
