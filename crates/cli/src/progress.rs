@@ -39,9 +39,7 @@ impl<'a> Progress<'a> {
         let said = match &mut self.view {
             View::Painted(painter) => return painter.event(timed),
             View::Lines(plain) => plain.event(timed),
-            View::Nothing => {
-                remarks(&timed.event).into_iter().filter(|said| said.word.is_some()).collect()
-            }
+            View::Nothing => remarks(&timed.event).into_iter().filter(|said| said.word.is_some()).collect(),
         };
         for said in said {
             match said.word {

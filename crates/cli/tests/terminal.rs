@@ -45,7 +45,8 @@ impl Seen {
     fn assert_clean(&self) {
         let lines = self.lines();
         assert!(!self.parser.screen().hide_cursor(), "the cursor is hidden: {lines:#?}");
-        let left_over = |line: &&String| line.contains('╌') || line.starts_with("block ") || line.contains("recent");
+        let left_over =
+            |line: &&String| line.contains('╌') || line.starts_with("block ") || line.contains("recent");
         let found: Vec<_> = lines.iter().filter(left_over).collect();
         assert!(found.is_empty(), "{found:#?} stayed in {lines:#?}");
     }
@@ -194,7 +195,8 @@ fn a_load_is_seen_live_stands_still_on_a_clean_screen_and_goes_on() {
     let is_live = |parser: &Parser| {
         let lines = lines(parser);
         assert!(lines.iter().filter(|line| **line == url).count() <= 1, "twice: {lines:#?}");
-        lines.iter().any(|line| line.contains("p50") && line.contains("p99")) && lines.iter().any(|l| l.contains("━"))
+        lines.iter().any(|line| line.contains("p50") && line.contains("p99"))
+            && lines.iter().any(|l| l.contains("━"))
     };
     let (mut step, mut clean, mut again) = (0, false, false);
     let arguments = ["load", "-d", "3s", "--color", "always", &url];

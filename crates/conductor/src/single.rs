@@ -154,10 +154,7 @@ pub enum SingleError {
 ///
 /// # Errors
 /// [`SingleError`] where nothing could be measured; failed requests are figures.
-pub fn run(
-    single: &Single,
-    mut watch: Option<&mut dyn FnMut(&Seen)>,
-) -> Result<SingleRecord, SingleError> {
+pub fn run(single: &Single, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<SingleRecord, SingleError> {
     let (threads, connections) = (single.threads, single.load.connections);
     if threads > connections {
         return Err(SingleError::Threads { threads, connections });

@@ -59,7 +59,8 @@ pub fn fold(text: &str, lead: &str, indent: &str, width: usize, wide: Wide) -> V
     let mut lines = vec![lead.to_owned()];
     let mut is_fresh = true;
     for word in text.split(' ').filter(|word| !word.is_empty()) {
-        let room = width.saturating_sub(columns(indent).max(if lines.len() == 1 { columns(lead) } else { 0 }));
+        let room =
+            width.saturating_sub(columns(indent).max(if lines.len() == 1 { columns(lead) } else { 0 }));
         let word = if wide == Wide::Cut { shorten(word, room.max(1)) } else { word.to_owned() };
         let line = lines.last_mut().expect("never empty");
         if is_fresh || columns(line) + 1 + columns(&word) <= width {

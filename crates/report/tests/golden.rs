@@ -65,7 +65,8 @@ fn one_url_in_every_format() {
             golden(&format!("{name}.{ending}"), &made);
         }
     }
-    let error = load::render(Format::Html, &support::load(), &TextOptions::default()).unwrap_err().to_string();
+    let error =
+        load::render(Format::Html, &support::load(), &TextOptions::default()).unwrap_err().to_string();
     assert!(error.contains("`html`") && error.contains("markdown"), "{error}");
 }
 
@@ -75,12 +76,15 @@ fn long_names() -> Summary {
     let first = summary.variants[0].name.clone();
     let long = |name: &str| {
         let host = if name == first { "blue" } else { "green" };
-        format!("https://{host}.service.internal.example:8443/api/v2/customers/{name}?expand=orders,addresses")
+        format!(
+            "https://{host}.service.internal.example:8443/api/v2/customers/{name}?expand=orders,addresses"
+        )
     };
     for variant in &mut summary.variants {
         variant.name = long(&variant.name);
         variant.figures.iter_mut().for_each(|figure| {
-            figure.operation = format!("GET /api/v2/customers/with/a/very/long/path/and/{}", figure.operation);
+            figure.operation =
+                format!("GET /api/v2/customers/with/a/very/long/path/and/{}", figure.operation);
         });
     }
     for cost in &mut summary.costs {

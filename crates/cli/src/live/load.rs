@@ -9,8 +9,8 @@ use weighbridge_conductor::single::Seen;
 use weighbridge_load::live::LiveCounts;
 use weighbridge_load::window::Stop;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_report::text::{clean, counted, grouped};
 use weighbridge_report::Tone;
+use weighbridge_report::text::{clean, counted, grouped};
 
 use super::bar::bar;
 use super::forecast::clock;
@@ -101,7 +101,9 @@ impl LoadView {
     fn extent(&self, seen: &Seen) -> (f64, String) {
         let elapsed = seen.progress.elapsed;
         match self.stop {
-            Stop::Time(time) if elapsed >= time => (1.0, format!("{}, waiting for the last replies", clock(time))),
+            Stop::Time(time) if elapsed >= time => {
+                (1.0, format!("{}, waiting for the last replies", clock(time)))
+            }
             Stop::Time(time) => {
                 let done = elapsed.as_secs_f64() / time.as_secs_f64().max(f64::MIN_POSITIVE);
                 let left = clock(time.saturating_sub(elapsed));

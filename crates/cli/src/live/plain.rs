@@ -65,7 +65,8 @@ impl PlainRun {
                 self.forecast.done += 1;
                 self.forecast.planned = *of;
                 let interim: Vec<_> = interim.iter().map(describe).collect();
-                let interim = if interim.is_empty() { String::new() } else { format!(": {}", interim.join("; ")) };
+                let interim =
+                    if interim.is_empty() { String::new() } else { format!(": {}", interim.join("; ")) };
                 let left = self.forecast.left(at).filter(|left| left.most > Nanoseconds::ZERO);
                 let left = left.map(|left| format!("; {}", left.words())).unwrap_or_default();
                 Some(format!("block {} of {of}{interim}{left}", block + 1))
@@ -117,7 +118,8 @@ mod tests {
     fn a_line_a_block_and_one_every_ten_seconds() {
         let mut plain = PlainRun::default();
         let mut lines = Vec::new();
-        let mut tell = |event: TimedEvent| lines.extend(plain.event(&event).into_iter().map(|said| said.text));
+        let mut tell =
+            |event: TimedEvent| lines.extend(plain.event(&event).into_iter().map(|said| said.text));
         tell(at(
             0,
             Event::RunStarted {

@@ -175,7 +175,9 @@ impl RunView {
     fn recent(&mut self, recent: &[Recent]) {
         for seen in recent {
             let name = clean(&seen.variant);
-            let Some(variant) = self.variants.iter_mut().find(|variant| variant.name == name) else { continue };
+            let Some(variant) = self.variants.iter_mut().find(|variant| variant.name == name) else {
+                continue;
+            };
             variant.medians.extend(seen.p50);
             let surplus = variant.medians.len().saturating_sub(REMEMBERED);
             variant.medians.drain(..surplus);
@@ -199,9 +201,14 @@ impl RunView {
     /// to see.
     pub fn lines(&self, now: Nanoseconds, (columns, rows): (usize, usize)) -> Vec<Line> {
         if self.variants.is_empty() {
-            return if self.doing.is_empty() { Vec::new() } else { vec![Line::of(Tone::Plain, &*self.doing)] };
+            return if self.doing.is_empty() {
+                Vec::new()
+            } else {
+                vec![Line::of(Tone::Plain, &*self.doing)]
+            };
         }
-        let mut lines = vec![Line::of(Tone::Strong, &*self.title), self.place(columns), self.bar(now, columns)];
+        let mut lines =
+            vec![Line::of(Tone::Strong, &*self.title), self.place(columns), self.bar(now, columns)];
         let room = rows.saturating_sub(AROUND + 1).max(1);
         let shown = if self.variants.len() > room { room.saturating_sub(1) } else { self.variants.len() };
         let layout = Layout::new(&self.variants, columns);

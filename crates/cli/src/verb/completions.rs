@@ -70,8 +70,10 @@ fn command() -> Command {
         .mut_subcommand("export", run_of("run"))
         .mut_subcommand("verify", |verb| verb.mut_arg("subjects", |arg| arg.add(candidates(services))))
         .mut_subcommand("services", |verb| {
-            verb.mut_subcommand("build", |action| action.mut_arg("names", |arg| arg.add(candidates(services))))
-                .mut_subcommand("start", |action| action.mut_arg("name", |arg| arg.add(candidates(services))))
+            verb.mut_subcommand("build", |action| {
+                action.mut_arg("names", |arg| arg.add(candidates(services)))
+            })
+            .mut_subcommand("start", |action| action.mut_arg("name", |arg| arg.add(candidates(services))))
         })
         .mut_subcommand("hostile", |verb| verb.mut_arg("misbehaviour", |arg| arg.add(candidates(cases))))
         .mut_subcommand("man", |verb| verb.mut_arg("verb", |arg| arg.add(candidates(verbs))))

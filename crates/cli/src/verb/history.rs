@@ -30,7 +30,8 @@ pub fn run(arguments: &History, printer: &Printer) -> anyhow::Result<Exit> {
             serde_json::to_string_pretty(&rows.iter().map(row).collect::<Vec<_>>())?
         }
         Format::Text => {
-            let text: Vec<_> = rows.iter().map(|(run, summary)| entry(run, summary.as_ref(), printer)).collect();
+            let text: Vec<_> =
+                rows.iter().map(|(run, summary)| entry(run, summary.as_ref(), printer)).collect();
             if rows.is_empty() {
                 printer.note(format_args!("no run in `{}`", arguments.folder.display()));
                 return Ok(Exit::Fine);

@@ -22,10 +22,10 @@ use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::MessageBasis;
 use weighbridge_model::summary::{PointLabel, Quantity, Validity};
+use weighbridge_report::TextOptions;
 use weighbridge_report::load::{
     Failure, Handshakes, LoadModel as ShownModel, LoadSummary, Messages, Operation, Times, withheld,
 };
-use weighbridge_report::TextOptions;
 
 use super::shape::load_spec;
 use super::support::{Destination, gates, options};

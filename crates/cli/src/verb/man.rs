@@ -146,7 +146,10 @@ fn closing(examples: Option<&str>, verb: &str, out: &mut Vec<u8>) -> io::Result<
 
 /// Variables that any verb obeys.
 const ENVIRONMENT: [(&str, &str); 4] = [
-    ("WEIGH_SERVICES", "A folder of services, where none is found upward of the experiment and of the current folder."),
+    (
+        "WEIGH_SERVICES",
+        "A folder of services, where none is found upward of the experiment and of the current folder.",
+    ),
     ("XDG_STATE_HOME", "Registries and calibrations lie in weighbridge/ below it; default ~/.local/state."),
     ("NO_COLOR, CLICOLOR, CLICOLOR_FORCE", "Whether there is colour, where --color says nothing."),
     ("NO_COLOR, TERM=dumb, CI", "Progress is printed in plain lines."),

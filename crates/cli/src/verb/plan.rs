@@ -16,8 +16,8 @@ use weighbridge_report::text::{Wide, columns as columns_of, fold, hanging};
 use super::support::{folder_of, options, quicken, read_experiment};
 use crate::args::Plan;
 use crate::exit::Exit;
-use crate::printer::Printer;
 use crate::live::plain::span;
+use crate::printer::Printer;
 
 /// Prints the plan.
 pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {

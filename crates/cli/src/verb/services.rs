@@ -185,13 +185,20 @@ mod tests {
     fn a_list_fits_its_terminal() {
         let rows = [
             service("rust", Status::Available, "rust 1.95.0 axum 0.8.4"),
-            service("java", Status::Unavailable, "`javac` is not found; install a JDK of version 17 or later, and say where by JAVA_HOME"),
+            service(
+                "java",
+                Status::Unavailable,
+                "`javac` is not found; install a JDK of version 17 or later, and say where by JAVA_HOME",
+            ),
         ];
         for (columns, name) in [(80, "80"), (200, "200")] {
             let text = listed(&rows, Style::Plain, columns);
             assert!(text.lines().all(|line| line.chars().count() <= columns), "{name}: {text}");
         }
         assert_eq!(listed(&rows, Style::Plain, 200).lines().count(), 3);
-        assert!(listed(&rows, Style::Plain, 80).starts_with("rust  Rust  available\n    http1-json, http2-json, grpc; TLS\n"));
+        assert!(
+            listed(&rows, Style::Plain, 80)
+                .starts_with("rust  Rust  available\n    http1-json, http2-json, grpc; TLS\n")
+        );
     }
 }

@@ -73,7 +73,8 @@ impl Block<'_, '_> {
         let recent = trials.filter_map(|(trial, told)| {
             let fresh = &trial.windows[std::mem::replace(told, trial.windows.len())..];
             let measured = || fresh.iter().filter(|window| window.kind == WindowKind::Measured);
-            let sum = |count: fn(&WindowFigures) -> u64| measured().map(|window| count(&window.figures)).sum();
+            let sum =
+                |count: fn(&WindowFigures) -> u64| measured().map(|window| count(&window.figures)).sum();
             let p50 = measured().next_back()?.figures.all.map(|all| all.response_p50);
             Some(Recent {
                 variant: self.bench.experiment.variants[trial.variant.index()].name.clone(),
