@@ -100,7 +100,10 @@ fn of_verb(verb: &Command) -> io::Result<String> {
         roff.text([roman(action.get_about().map(ToString::to_string).unwrap_or_default())]);
         roff.to_writer(&mut out)?;
         let mut options = Vec::new();
-        Page::new(named(action, title)).render_options_section(&mut options)?;
+        // The flags of all verbs stand above already.
+        let own = named(action, title).disable_help_flag(true);
+        let own = own.mut_args(|flag| if flag.is_global_set() { flag.hide(true) } else { flag });
+        Page::new(own).render_options_section(&mut options)?;
         out.extend_from_slice(text(options)?.replace(".SH OPTIONS\n", "").as_bytes());
     }
     let examples = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
