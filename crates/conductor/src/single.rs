@@ -3,8 +3,6 @@
 mod watch;
 
 use std::path::PathBuf;
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::{CoreId, CoreLayout, parse_core_list, pin_current_thread};
@@ -28,6 +26,7 @@ use crate::control::{Ask, Control};
 use crate::failures::{self, FailureText};
 use crate::room;
 use crate::shape::{Shape, Slice};
+use crate::start::Start;
 use crate::tls::{self, TlsError, scheme};
 pub use watch::Seen;
 use watch::{Slot, Watcher};
@@ -241,7 +240,7 @@ fn attempt(
 ) -> Result<Vec<Shared>, SingleError> {
     let watched = watcher.is_some();
     let slots: Vec<Slot> = (0..single.threads).map(|_| Slot::new(watched)).collect();
-    let start = Start { ready: Barrier::new(single.threads as usize), at: AtomicU64::new(0) };
+    let start = Start::of(single.threads as usize, HEAD_START);
     let own = std::thread::current();
     std::thread::scope(|scope| {
         let spawn = |thread: u32| {
@@ -269,27 +268,10 @@ fn attempt(
 struct Share<'a> {
     single: &'a Single,
     thread: u32,
+    /// The common beginning of all threads, so that their parts of a flow fit together.
     start: &'a Start,
     /// Where it shows what it sees.
     slot: &'a Slot,
-}
-
-/// The common beginning of all threads, so that their parts of a flow fit together.
-struct Start {
-    ready: Barrier,
-    /// Nanoseconds on the monotonic clock.
-    at: AtomicU64,
-}
-
-impl Start {
-    /// Waits until every thread came here, and returns the same moment to each. A thread that failed comes here too.
-    fn meet(&self) -> Timestamp {
-        if self.ready.wait().is_leader() {
-            self.at.store((monotonic_now() + HEAD_START).as_nanos(), Ordering::SeqCst);
-        }
-        self.ready.wait();
-        Timestamp::from_nanos(self.at.load(Ordering::SeqCst))
-    }
 }
 
 /// What one thread measured.
