@@ -22,9 +22,12 @@ pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub verb: Verb,
-    /// When to use colour; `NO_COLOR` is obeyed.
+    /// When to use colour; `NO_COLOR` and `CLICOLOR_FORCE` are obeyed.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
     pub color: Color,
+    /// Say nothing of progress: warnings, errors and the result only.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
 }
 
 /// When to use colour.
@@ -71,6 +74,8 @@ pub enum Verb {
     Hostile(Hostile),
     /// Print a completion script for a shell.
     Completions(Completions),
+    /// Print a manual page, or write all of them.
+    Man(Man),
     /// Ends what a run started when the run itself cannot.
     #[command(hide = true)]
     Guardian,
@@ -329,6 +334,9 @@ pub struct Run {
 
 /// Arguments of `weigh plan`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh plan suites/quickstart.toml
+  weigh plan experiment.toml --quick --format json")]
 pub struct Plan {
     /// Experiment file, `-` for stdin.
     #[arg(value_name = "EXPERIMENT")]
@@ -343,6 +351,9 @@ pub struct Plan {
 
 /// Arguments of `weigh verify`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh verify rust go                 # two services against their contract
+  weigh verify experiment.toml         # do its variants answer alike?")]
 pub struct Verify {
     /// Names of services, or an experiment file; every available service without any.
     #[arg(value_name = "SERVICE|EXPERIMENT")]
@@ -357,6 +368,9 @@ pub struct Verify {
 
 /// Arguments of `weigh init`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh init
+  weigh init http://127.0.0.1:8080/items -o items.toml")]
 pub struct Init {
     /// URL of your service; the file then weighs it against a second address.
     #[arg(value_name = "URL")]
@@ -389,6 +403,9 @@ pub struct Compare {
 
 /// Arguments of `weigh report`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh report
+  weigh report runs/20260101-120000-pong -o pong.html")]
 pub struct Report {
     /// Run folder; the newest in `runs` without one.
     #[arg(value_name = "RUN")]
@@ -400,6 +417,9 @@ pub struct Report {
 
 /// Arguments of `weigh export`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh export --format markdown
+  weigh export runs/20260101-120000-pong --format csv -o costs.csv")]
 pub struct Export {
     /// Run folder; the newest in `runs` without one.
     #[arg(value_name = "RUN")]
@@ -411,6 +431,9 @@ pub struct Export {
 
 /// Arguments of `weigh history`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh history
+  weigh history /srv/runs --format json")]
 pub struct History {
     /// Folder of run folders.
     #[arg(default_value = "runs", value_name = "DIR")]
@@ -422,6 +445,9 @@ pub struct History {
 
 /// Arguments of `weigh doctor`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh doctor
+  weigh doctor --clean --dry-run")]
 pub struct Doctor {
     /// Remove what runs left behind whose owner is dead, and nothing else.
     #[arg(long)]
@@ -479,6 +505,9 @@ pub struct Calibrate {
 
 /// Arguments of `weigh services`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh services list
+  weigh services start rust --port 8080")]
 pub struct Services {
     /// What to do with them.
     #[command(subcommand)]
@@ -516,6 +545,10 @@ pub enum ServicesAction {
 
 /// Arguments of `weigh probe`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh probe null
+  weigh probe delay exponential:mean=1ms --port 8080
+  weigh probe stall --at 3s --length 1s")]
 pub struct Probe {
     /// The law by which it answers.
     #[command(subcommand)]
@@ -633,7 +666,29 @@ pub struct Hostile {
 
 /// Arguments of `weigh completions`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh completions bash > ~/.local/share/bash-completion/completions/weigh
+  weigh completions zsh > ~/.zfunc/_weigh
+  weigh completions fish > ~/.config/fish/completions/weigh.fish")]
 pub struct Completions {
     /// The shell.
     pub shell: clap_complete::Shell,
+    /// A script that stands alone and never asks `weigh`: it knows verbs and flags, but no runs and no services.
+    #[arg(long = "static")]
+    pub alone: bool,
+}
+
+/// Arguments of `weigh man`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh man | man -l -
+  weigh man run | man -l -
+  weigh man --out ~/.local/share/man/man1")]
+pub struct Man {
+    /// The verb whose page is printed; without one that of `weigh` itself.
+    #[arg(value_name = "VERB")]
+    pub verb: Option<String>,
+    /// Write every page into this folder instead.
+    #[arg(long, value_name = "DIR", conflicts_with = "verb")]
+    pub out: Option<PathBuf>,
 }

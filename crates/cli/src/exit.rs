@@ -13,3 +13,31 @@ pub enum Exit {
     /// Done, but the figures must not be used.
     Invalid = 3,
 }
+
+impl Exit {
+    /// The codes with which a verb may end and what each means, for its page; `weigh` stands for all.
+    pub fn meanings(verb: &str) -> Vec<(u8, &'static str)> {
+        let failed = match verb {
+            "verify" => Some("A service breaks its contract."),
+            "weigh" | "run" | "load" | "compare" => {
+                Some("A gate failed: what --fail-if names is shown to hold, or what --require names is not.")
+            }
+            _ => None,
+        };
+        let invalid = match verb {
+            "weigh" | "run" | "load" | "compare" => Some("Done, but the figures must not be used (invalid)."),
+            "doctor" => Some("Something on this host spoils measurements."),
+            "probe" | "hostile" => Some("The port is in use."),
+            _ => None,
+        };
+        let could_not = "It could not be done: bad input, no connection, a service that does not start or answers \
+                         wrongly, a full disk, interrupted.";
+        let codes = [
+            (Self::Fine, Some("Done, and every gate passed.")),
+            (Self::GateFailed, failed),
+            (Self::CouldNot, Some(could_not)),
+            (Self::Invalid, invalid),
+        ];
+        codes.into_iter().filter_map(|(code, meaning)| Some((code as u8, meaning?))).collect()
+    }
+}

@@ -2,6 +2,7 @@
 
 mod args;
 mod exit;
+mod live;
 mod printer;
 mod progress;
 mod signals;
@@ -16,8 +17,12 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
+    if verb::completions::answered() {
+        return ExitCode::SUCCESS;
+    }
     let arguments = Arguments::parse();
-    let printer = Printer::new(arguments.color);
+    live::screen::tidy_up_on_panic();
+    let printer = Printer::new(arguments.color, arguments.quiet);
     let outcome = run(arguments.verb, &printer);
     let exit = outcome.unwrap_or_else(|error| {
         printer.error(&error);
@@ -43,6 +48,7 @@ fn run(verb: Verb, printer: &Printer) -> anyhow::Result<Exit> {
         Verb::Probe(arguments) => verb::probe::run(&arguments, printer),
         Verb::Hostile(arguments) => verb::hostile::run(&arguments, printer),
         Verb::Completions(arguments) => verb::completions::run(&arguments, printer),
+        Verb::Man(arguments) => verb::man::run(&arguments, printer),
         Verb::Guardian => verb::guardian::run(),
     }
 }

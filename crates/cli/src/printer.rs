@@ -3,44 +3,70 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
+use weighbridge_report::{Style, Tone};
+
 use crate::args::Color;
 
-/// Where text goes and whether it may be coloured.
+/// Columns where nobody says how many.
+const COLUMNS: usize = weighbridge_report::DEFAULT_COLUMNS;
+
+/// How much is said on stderr while something is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Liveliness {
+    /// Lines at a terminal that are drawn over and over.
+    Live,
+    /// Plain lines, without any control character.
+    Plain,
+    /// Warnings and errors only.
+    Quiet,
+}
+
+/// What was asked for and what the environment says of both streams.
 #[derive(Debug, Clone, Copy)]
 pub struct Printer {
     color_out: bool,
     color_err: bool,
+    liveliness: Liveliness,
 }
 
 impl Printer {
-    /// Decides on colour: as asked; by default where the stream is a terminal and `NO_COLOR` is not set.
-    pub fn new(color: Color) -> Self {
-        let wanted = |terminal: bool| match color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => {
-                terminal
-                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-                    && std::env::var_os("TERM").is_none_or(|value| value != "dumb")
-            }
-        };
-        Self { color_out: wanted(io::stdout().is_terminal()), color_err: wanted(io::stderr().is_terminal()) }
+    /// Decides on colour and on what is drawn: as asked, else as the streams and the environment are.
+    pub fn new(color: Color, quiet: bool) -> Self {
+        let live = io::stderr().is_terminal()
+            && !anstyle_query::no_color()
+            && !anstyle_query::is_ci()
+            && anstyle_query::term_supports_color();
+        Self {
+            color_out: is_coloured(color, io::stdout().is_terminal()),
+            color_err: is_coloured(color, io::stderr().is_terminal()),
+            liveliness: match (quiet, live) {
+                (true, _) => Liveliness::Quiet,
+                (false, true) => Liveliness::Live,
+                (false, false) => Liveliness::Plain,
+            },
+        }
     }
 
     /// The style for text on stdout.
-    pub fn style(&self) -> weighbridge_report::Style {
-        if self.color_out { weighbridge_report::Style::Ansi } else { weighbridge_report::Style::Plain }
+    pub fn style(&self) -> Style {
+        if self.color_out { Style::Ansi } else { Style::Plain }
     }
 
-    /// Columns for text on stdout: the terminal's, or 80.
+    /// The style for text on stderr.
+    pub fn style_of_notes(&self) -> Style {
+        if self.color_err { Style::Ansi } else { Style::Plain }
+    }
+
+    /// Columns for text on stdout: the terminal's; elsewhere `COLUMNS`, or 80.
     pub fn columns(&self) -> usize {
-        let of_terminal = || crate::signals::terminal_columns(libc::STDOUT_FILENO);
-        if io::stdout().is_terminal() { of_terminal().unwrap_or(80) } else { 80 }
+        let of_terminal = || io::stdout().is_terminal().then(crate::signals::columns_of_stdout).flatten();
+        let said = || std::env::var("COLUMNS").ok()?.trim().parse().ok().filter(|columns| *columns > 0);
+        of_terminal().or_else(said).unwrap_or(COLUMNS)
     }
 
-    /// Whether stderr is a terminal, so that a line may be rewritten.
-    pub fn is_live(&self) -> bool {
-        io::stderr().is_terminal()
+    /// How much is said while something is measured.
+    pub fn liveliness(&self) -> Liveliness {
+        self.liveliness
     }
 
     /// Data, with a line feed at the end if it has none. A reader that has gone is no error: it has what it wanted,
@@ -63,23 +89,36 @@ impl Printer {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
-    /// Text for the person at the terminal as it is, for lines that are rewritten.
-    pub fn raw(&self, text: &str) {
-        let mut err = io::stderr().lock();
-        let _ = err.write_all(text.as_bytes());
-        let _ = err.flush();
+    /// A line of progress, for which a quiet person does not care.
+    pub fn progress(&self, text: impl Display) {
+        if self.liveliness != Liveliness::Quiet {
+            self.note(text);
+        }
     }
 
     /// A warning.
     pub fn warning(&self, text: impl Display) {
-        let word = if self.color_err { "\x1b[33mwarning\x1b[0m" } else { "warning" };
+        let word = self.style_of_notes().paint(Tone::Undecided, "warning");
         self.note(format_args!("{word}: {text}"));
     }
 
     /// An error with its causes, on one line.
     pub fn error(&self, error: &anyhow::Error) {
-        let word = if self.color_err { "\x1b[31merror\x1b[0m" } else { "error" };
+        let word = self.style_of_notes().paint(Tone::Problem, "error");
         self.note(format_args!("{word}: {}", one_line(error)));
+    }
+}
+
+/// Whether a stream is coloured. `NO_COLOR` goes before `CLICOLOR_FORCE`, as in most programs that know both.
+fn is_coloured(asked: Color, terminal: bool) -> bool {
+    match asked {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto if anstyle_query::no_color() => false,
+        Color::Auto if anstyle_query::clicolor_force() => true,
+        Color::Auto => {
+            terminal && anstyle_query::clicolor() != Some(false) && anstyle_query::term_supports_color()
+        }
     }
 }
 

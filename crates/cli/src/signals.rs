@@ -1,10 +1,13 @@
 //! Signals as flags: Ctrl-C asks the run to stop, Ctrl-Z asks it to thaw and stand still; where nothing is measured,
-//! Ctrl-Z stops this process at once, as it does any other. Also the terminal's width.
+//! Ctrl-Z stops this process at once, as it does any other. Lines drawn at the terminal are taken away before either ends
+//! or stops it. Also the terminal's size.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use weighbridge_conductor::Control;
+
+use crate::live::screen;
 
 /// What the user asked for by signal.
 #[derive(Debug, Clone, Default)]
@@ -76,6 +79,7 @@ fn raise(cell: &AtomicPtr<AtomicBool>) -> bool {
 extern "C" fn on_interrupt(signal: libc::c_int) {
     raise(&WINDOW);
     if raise(&INTERRUPTED) {
+        clear_screen();
         // SAFETY: `_exit` is async-signal-safe.
         unsafe { libc::_exit(128 + signal) };
     }
@@ -91,18 +95,36 @@ extern "C" fn on_suspend(_signal: libc::c_int) {
 
 /// Stops this process until somebody continues it, as Ctrl-Z would have.
 pub fn stop_self() {
+    screen::hold();
+    clear_screen();
     // SAFETY: raising a signal on ourselves has no memory effect, also within a handler; SIGSTOP cannot be handled.
     unsafe {
         libc::raise(libc::SIGSTOP);
     }
+    screen::release();
 }
 
-/// Columns of the terminal behind a descriptor.
-pub fn terminal_columns(descriptor: libc::c_int) -> Option<usize> {
-    // SAFETY: `winsize` is plain data that the call fills in.
-    let size = unsafe {
-        let mut size: libc::winsize = std::mem::zeroed();
-        (libc::ioctl(descriptor, libc::TIOCGWINSZ, &mut size) == 0).then_some(size)?
-    };
-    (size.ws_col > 0).then_some(usize::from(size.ws_col))
+/// Takes away what is drawn at the terminal.
+fn clear_screen() {
+    if screen::is_drawn() {
+        // SAFETY: `write` is async-signal-safe, and the text is a constant of that length.
+        unsafe {
+            libc::write(libc::STDERR_FILENO, screen::ERASE.as_ptr().cast(), screen::ERASE.len());
+        }
+    }
+}
+
+/// Columns and rows of the terminal behind stderr; 80 and 24 where it has none.
+pub fn terminal_size() -> (usize, usize) {
+    size_of(rustix::stdio::stderr()).unwrap_or((80, 24))
+}
+
+/// Columns of the terminal behind stdout.
+pub fn columns_of_stdout() -> Option<usize> {
+    Some(size_of(rustix::stdio::stdout())?.0)
+}
+
+fn size_of(terminal: rustix::fd::BorrowedFd<'_>) -> Option<(usize, usize)> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+    (size.ws_col > 0 && size.ws_row > 0).then_some((usize::from(size.ws_col), usize::from(size.ws_row)))
 }

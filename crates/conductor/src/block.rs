@@ -21,12 +21,13 @@ use weighbridge_lab::lanes::Lane;
 use weighbridge_load::generator::{self, ConnectError};
 use weighbridge_load::window::Stop;
 use weighbridge_load::{KeepAlive, Settings, Stack};
-use weighbridge_model::event::Event;
+use weighbridge_model::event::{Event, Phase};
 use weighbridge_model::experiment::{Experiment, LoadSpec, Point};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::plan::Plan;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{PointId, Tallies, TrialRecord, VariantId, Void, WindowFigures, WindowKind};
+use weighbridge_model::summary::PointLabel;
 use weighbridge_workload::reflection::ReflectionError;
 use weighbridge_workload::{Workload, WorkloadError};
 
@@ -141,6 +142,8 @@ struct Block<'a, 'b> {
     times: BlockTimes,
     clocks: ClockWatch,
     reported: weighbridge_model::quantity::Timestamp,
+    /// Windows of each trial that were told of.
+    told: Vec<usize>,
     /// Time in which this process was stopped.
     stood: Nanoseconds,
 }
@@ -244,6 +247,7 @@ impl<'a, 'b> Block<'a, 'b> {
             times: BlockTimes::default(),
             clocks: ClockWatch::start(bench.control.clocks()),
             reported: monotonic_now(),
+            told: Vec::new(),
             stood: Nanoseconds::ZERO,
         }
     }
@@ -297,6 +301,7 @@ impl<'a, 'b> Block<'a, 'b> {
         for (&id, lane) in order.iter().zip(Lane::BOTH.into_iter().cycle()) {
             self.obey()?;
             let (variant, recipe) = (&experiment.variants[id.index()], &self.bench.recipes[id.index()]);
+            self.phase(Phase::Starting, Some(&variant.name), None);
             let mut actor = self.bench.stage.start((self.number, lane), id, variant, recipe, workload)?;
             actor.freeze()?;
             (self.emit)(Event::Started { variant: actor.name.clone(), took: actor.facts.start });
@@ -356,6 +361,7 @@ impl<'a, 'b> Block<'a, 'b> {
                 begun: history.begun + 1,
                 ..*history
             });
+            self.phase(Phase::Measuring, None, Some(&self.bench.experiment.points[point.index()].label));
             self.side_by_side(point, &bound, arrangement, measured / points)?;
             self.note_memory(point);
             self.note_processes();
@@ -406,7 +412,9 @@ impl<'a, 'b> Block<'a, 'b> {
 
     /// Asks every variant everything once and compares the answers.
     fn verify(&mut self, id: PointId, bound: &[Bound]) -> Result<(), Cut> {
-        let timeout = self.bench.experiment.points[id.index()].load.timeout;
+        let point = &self.bench.experiment.points[id.index()];
+        let timeout = point.load.timeout;
+        self.phase(Phase::Verifying, None, Some(&point.label));
         let mut first: Option<(String, Vec<_>)> = None;
         let mut requests = 0;
         for (actor, bound) in self.actors.iter_mut().zip(bound) {
@@ -442,6 +450,8 @@ impl<'a, 'b> Block<'a, 'b> {
         let rule = WarmRule { least, most, nominal, slots };
         for variant in self.bench.plan.block(self.number).starts {
             let (index, bound) = (variant.index(), &mut bound[variant.index()]);
+            let name = self.actors[index].name.clone();
+            self.phase(Phase::Warming, Some(&name), Some(&point.label));
             self.actors[index].thaw()?;
             let cpu = self.actors[index].cpu();
             let (mut history, mut in_service) = (Vec::new(), Some(Nanoseconds::ZERO));
@@ -476,10 +486,15 @@ impl<'a, 'b> Block<'a, 'b> {
             };
             bound.pace = Pace { busy, ..pace };
             self.actors[index].freeze()?;
-            let variant = self.actors[index].name.clone();
-            (self.emit)(Event::Warm { variant, point: point.label.clone(), windows });
+            (self.emit)(Event::Warm { variant: name, point: point.label.clone(), windows });
         }
         Ok(())
+    }
+
+    /// Says what begins now; nothing runs meanwhile.
+    fn phase(&mut self, phase: Phase, variant: Option<&str>, point: Option<&PointLabel>) {
+        let (variant, point) = (variant.map(str::to_owned), point.cloned());
+        (self.emit)(Event::Phase { block: self.number, phase, variant, point });
     }
 
     fn window_rule(&self, point: &Point) -> WindowRule {

@@ -254,6 +254,7 @@ impl Course<'_> {
             points: self.experiment.points.len(),
             blocks: (plan.blocks_min, plan.blocks_max),
             budget: plan.budget,
+            headline: Some(plan.headline),
         };
         // A folder that cannot be written shows with the first block, before anything is lost.
         let _ = self.say(event);
@@ -434,11 +435,14 @@ impl Course<'_> {
         let headlines = judge::estimate::headlines(&self.question, &gathered);
         let interim = |headline: &judge::estimate::Headline| {
             let contrast = headline.contrast.as_ref().ok()?;
+            let ratio = contrast.ratio();
             Some(Interim {
                 variant: self.experiment.variants[headline.variant.index()].name.clone(),
                 point: self.experiment.points[headline.point.index()].label.clone(),
-                change: contrast.ratio().point - 1.0,
+                change: ratio.point - 1.0,
                 half_width: contrast.half_width(),
+                lower: ratio.lower.map(|bound| bound - 1.0),
+                upper: ratio.upper.map(|bound| bound - 1.0),
             })
         };
         headlines.iter().filter_map(interim).collect()

@@ -1,7 +1,8 @@
 //! One server under one load, without blocks or variants: what `weigh load URL` measures.
 
+mod watch;
+
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::{CoreId, CoreLayout, parse_core_list, pin_current_thread};
@@ -10,7 +11,7 @@ use weighbridge_lab::procfs::Pid;
 use weighbridge_lab::room::RoomError;
 use weighbridge_load::dial::{Endpoint, ResolveError, SocketDial};
 use weighbridge_load::failures::Failures;
-use weighbridge_load::generator::{self, ConnectError, Generator, Progress, Trouble, Waiting, WindowSpec};
+use weighbridge_load::generator::{self, ConnectError, Generator, Trouble, Waiting, WindowSpec};
 use weighbridge_load::pace::Part;
 use weighbridge_load::window::{OpenEnd, Stop};
 use weighbridge_load::{Recording, Settings, Stack, TlsClient};
@@ -27,6 +28,8 @@ use crate::room;
 use crate::shape::{Shape, Slice};
 use crate::start::Start;
 use crate::tls::{self, TlsError, scheme};
+pub use watch::Seen;
+use watch::{Slot, Watcher};
 
 /// What is wrong where servers leave the client no core.
 const SHARING: &str = "client and server share a core";
@@ -141,14 +144,16 @@ pub enum SingleError {
     },
 }
 
-/// Puts the load on the server. `progress` is called about ten times a second with the sum over threads.
+/// Puts the load on the server. `watch` is told a few times a second what all threads saw together; it is called on the
+/// calling thread, which is kept off the generator's cores as long as there are others. Without it nothing is counted for
+/// it.
 ///
 /// Where this process is stopped in the middle (Ctrl-Z), nothing of it counts and it begins anew once continued: a load
 /// that stood still is not the load that was asked for.
 ///
 /// # Errors
 /// [`SingleError`] where nothing could be measured; failed requests are figures.
-pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<SingleRecord, SingleError> {
+pub fn run(single: &Single, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<SingleRecord, SingleError> {
     let (threads, connections) = (single.threads, single.load.connections);
     if threads > connections {
         return Err(SingleError::Threads { threads, connections });
@@ -163,6 +168,7 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
     let cores = layout.as_ref().map(|layout| client_cores(layout, &addresses, threads as usize));
     let sharing = cores.as_ref().and_then(|cores| sharing(cores, threads, single.waiting)).map(str::to_owned);
     let cores = cores.unwrap_or_default();
+    let aside = layout.as_ref().and_then(|layout| watch::core_beside(layout, &cores));
     let address = Address {
         authority: single.url.authority(),
         base: single.url.path.clone(),
@@ -175,7 +181,8 @@ pub fn run(single: &Single, progress: &(dyn Fn(Progress) + Sync)) -> Result<Sing
     loop {
         // Dropped at the end of each attempt, when it stands still if that was asked.
         let _engaged = single.control.engage();
-        let shares = attempt(single, &cores, &addresses, (&workload, tls.as_ref()), progress);
+        let watcher = watch.as_deref_mut().map(|tell| Watcher { tell, aside });
+        let shares = attempt(single, &cores, &addresses, (&workload, tls.as_ref()), watcher);
         let cut = shares.as_ref().map_or(true, |shares| shares.iter().any(Shared::is_cut));
         match single.control.ask() {
             Ask::Suspend if cut => {
@@ -229,44 +236,32 @@ fn attempt(
     cores: &[CoreId],
     addresses: &[Endpoint],
     bound: Bound<'_>,
-    progress: &(dyn Fn(Progress) + Sync),
+    watcher: Option<Watcher<'_>>,
 ) -> Result<Vec<Shared>, SingleError> {
-    let latest = Mutex::new(vec![None; single.threads as usize]);
-    let report = |thread: usize, one: Progress| {
-        let mut latest = latest.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        latest[thread] = Some(one);
-        if let Some(sum) = latest.iter().flatten().copied().reduce(add_progress) {
-            progress(sum);
-        }
-    };
+    let watched = watcher.is_some();
+    let slots: Vec<Slot> = (0..single.threads).map(|_| Slot::new(watched)).collect();
     let start = Start::of(single.threads as usize, HEAD_START);
+    let own = std::thread::current();
     std::thread::scope(|scope| {
         let spawn = |thread: u32| {
-            let (report, start) = (&report, &start);
+            let (slot, start, own) = (&slots[thread as usize], &start, own.clone());
             let core = cores.get(thread as usize).copied();
             scope.spawn(move || {
-                let share = Share { single, thread, start };
-                share.run(core, addresses.to_vec(), bound, &mut |one| report(thread as usize, one))
+                let share = Share { single, thread, start, slot };
+                let shared = share.run(core, addresses.to_vec(), bound);
+                own.unpark();
+                shared
             })
         };
         let handles: Vec<_> = (0..single.threads).map(spawn).collect();
+        if let Some(watcher) = watcher {
+            watcher.watch(&slots, &|| handles.iter().all(std::thread::ScopedJoinHandle::is_finished));
+        }
         // All are waited for, so that nobody sends any more when the first error is told.
         let results: Vec<_> =
             handles.into_iter().map(|handle| handle.join().expect("the generator does not panic")).collect();
         results.into_iter().collect()
     })
-}
-
-fn add_progress(a: Progress, b: Progress) -> Progress {
-    let mut errors = a.errors;
-    errors.add(b.errors);
-    Progress {
-        elapsed: a.elapsed.max(b.elapsed),
-        good: a.good + b.good,
-        errors,
-        outstanding: a.outstanding + b.outstanding,
-        connections: a.connections + b.connections,
-    }
 }
 
 /// One thread's share of the load.
@@ -275,6 +270,8 @@ struct Share<'a> {
     thread: u32,
     /// The common beginning of all threads, so that their parts of a flow fit together.
     start: &'a Start,
+    /// Where it shows what it sees.
+    slot: &'a Slot,
 }
 
 /// What one thread measured.
@@ -299,7 +296,6 @@ impl Share<'_> {
         core: Option<CoreId>,
         addresses: Vec<Endpoint>,
         bound: Bound<'_>,
-        progress: &mut dyn FnMut(Progress),
     ) -> Result<Shared, SingleError> {
         weighbridge_load::own_files();
         // A thread that cannot be pinned still measures; the self-check sees what that does.
@@ -314,7 +310,9 @@ impl Share<'_> {
         };
         let mut tallies = Tallies { handshakes, ..Tallies::default() };
         let window = self.window(stop, 1, origin);
-        let mut report = generator.run(VARIANT, &window, &mut tallies, None, Some(progress))?;
+        let mut show = |progress| self.slot.show(progress);
+        let watched = self.slot.is_watched().then_some(&mut show as &mut dyn FnMut(_));
+        let mut report = generator.run(VARIANT, &window, &mut tallies, None, watched)?;
         if report.figures.end == WindowEnd::Aborted && report.figures.ended < report.figures.started {
             report.figures.ended = monotonic_now();
         }
@@ -331,6 +329,7 @@ impl Share<'_> {
         let options = generator::Options {
             waiting: self.single.waiting,
             stop: self.single.control.window.clone(),
+            times: self.slot.times(),
             ..Default::default()
         };
         let mut generator = Generator::new(Box::new(SocketDial::to(VARIANT, addresses)), options)?;

@@ -19,6 +19,7 @@ use weighbridge_model::record::{
 
 use crate::dial::Dial;
 use crate::failures::Failures;
+use crate::live::LiveTimes;
 use crate::pool::{Demand, Io, Pool, Settings, Stack, Token};
 use crate::recorder::{Recorder, Recording};
 use crate::session::Sessions;
@@ -49,11 +50,18 @@ pub struct Options {
     pub waiting: Waiting,
     /// Set by anyone to end the running window within about 50 ms; never cleared by the loop.
     pub stop: Arc<AtomicBool>,
+    /// Counts the response times of runs whose progress is asked for, for whoever watches.
+    pub times: Option<Arc<LiveTimes>>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { spin: Nanoseconds::from_micros(50), waiting: Waiting::Asleep, stop: Arc::default() }
+        Self {
+            spin: Nanoseconds::from_micros(50),
+            waiting: Waiting::Asleep,
+            stop: Arc::default(),
+            times: None,
+        }
     }
 }
 
@@ -363,7 +371,8 @@ impl Generator {
         pool.begin_window(io, &spec.load, spec.substream, sys::clock());
         let start = sys::clock();
         pool.free_all(start);
-        let account = Account::new(recorder, samples, start);
+        let mut account = Account::new(recorder, samples, start);
+        account.times = progress.as_ref().and(options.times.as_deref());
         let mut run = Run::new(spec, start, account, progress);
         let (end, trouble) = run.turns(pools, io, variant, options).map_err(RunError::Loop)?;
         let over = sys::clock();

@@ -8,7 +8,7 @@
 //! [`dial`] begins.
 //!
 //! It knows no processes, files, experiments or colours, uses no async runtime, and on the hot path it shares
-//! nothing and allocates nothing.
+//! nothing and allocates nothing; only where a load is watched it counts for the watcher ([`live`]).
 
 pub mod codec;
 mod connection;
@@ -20,6 +20,7 @@ pub mod h2;
 pub mod http1;
 pub mod interleave;
 mod line;
+pub mod live;
 pub mod memcached;
 mod ordered;
 pub mod pace;

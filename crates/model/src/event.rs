@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::Nanoseconds;
-use crate::summary::PointLabel;
+use crate::summary::{PointLabel, Quantity};
 
 /// One line of `events.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,8 +25,58 @@ pub struct Interim {
     pub point: PointLabel,
     /// Ratio minus 1, in parts of 1.
     pub change: f64,
-    /// Half-width of its interval; absent below 4 blocks.
+    /// Half-width of its interval, relative to the ratio; absent below 4 blocks.
     pub half_width: Option<f64>,
+    /// Lower bound of its interval, as `change` is; absent below 4 blocks and in older records.
+    #[serde(default)]
+    pub lower: Option<f64>,
+    /// Upper bound.
+    #[serde(default)]
+    pub upper: Option<f64>,
+}
+
+/// What a block is busy with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// A variant is started.
+    Starting,
+    /// Answers are asked for and compared.
+    Verifying,
+    /// A variant is warmed.
+    Warming,
+    /// Windows are measured.
+    Measuring,
+}
+
+impl Phase {
+    /// Its name, as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Verifying => "verifying",
+            Self::Warming => "warming",
+            Self::Measuring => "measuring",
+        }
+    }
+}
+
+/// What one variant's measured windows showed since the last such event. It is for watching, and rests on no estimate:
+/// the figures of the result are made of all windows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Recent {
+    /// The variant's name.
+    pub variant: String,
+    /// Requests that were sent.
+    pub requests: u64,
+    /// Failures among them.
+    pub errors: u64,
+    /// The time of those windows.
+    #[serde(rename = "time_ns")]
+    pub time: Nanoseconds,
+    /// Median response time of the last of them; absent where nothing was answered well.
+    #[serde(rename = "p50_ns")]
+    pub p50: Option<Nanoseconds>,
 }
 
 /// Something that happened.
@@ -48,6 +98,9 @@ pub enum Event {
         /// Time allowed.
         #[serde(rename = "budget_ns")]
         budget: Nanoseconds,
+        /// The headline's quantity; absent in older records.
+        #[serde(default)]
+        headline: Option<Quantity>,
     },
     /// The budget is divided into so many blocks, not the plan's fewest.
     Divided {
@@ -98,6 +151,17 @@ pub enum Event {
         /// Its variants, the baseline first.
         variants: Vec<String>,
     },
+    /// A block begins with something that takes a while.
+    Phase {
+        /// Block, from 0.
+        block: u32,
+        /// With what.
+        phase: Phase,
+        /// The variant; absent where it is all of them.
+        variant: Option<String>,
+        /// The point; absent while variants are started.
+        point: Option<PointLabel>,
+    },
     /// A variant is running, its connections are open.
     Started {
         /// The variant.
@@ -115,7 +179,7 @@ pub enum Event {
         /// Windows it took.
         windows: u32,
     },
-    /// A round ended.
+    /// A round ended; not each one is told.
     Round {
         /// Block, from 0.
         block: u32,
@@ -125,6 +189,9 @@ pub enum Event {
         round: u32,
         /// Rounds planned in this block and point.
         of: u32,
+        /// What each variant did since the last such event; absent in older records.
+        #[serde(default)]
+        recent: Vec<Recent>,
     },
     /// A block ended.
     BlockEnded {

@@ -7,7 +7,7 @@ use weighbridge_model::calibration::{
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
 use crate::text::grouped;
-use crate::{DEFAULT_COLUMNS, Format, FormatError, json};
+use crate::{Format, FormatError, TextOptions, json};
 
 /// The calibration in the format asked for.
 ///
@@ -16,10 +16,10 @@ use crate::{DEFAULT_COLUMNS, Format, FormatError, json};
 pub fn render(
     format: Format,
     calibration: &GeneratorCalibration,
-    style: Style,
+    options: &TextOptions<'_>,
 ) -> Result<String, FormatError> {
     match format {
-        Format::Text => Ok(text(calibration, style)),
+        Format::Text => Ok(text(calibration, options.style, options.width())),
         Format::Json => Ok(json::pretty(calibration)),
         Format::Csv | Format::Markdown | Format::Html => {
             Err(FormatError::Unavailable { format, what: "a calibration", allowed: "text, json" })
@@ -27,11 +27,11 @@ pub fn render(
     }
 }
 
-fn text(calibration: &GeneratorCalibration, style: Style) -> String {
+fn text(calibration: &GeneratorCalibration, style: Style, columns: usize) -> String {
     let mut lines = Vec::new();
     let mut section = |title: &str, table: &Table| {
         lines.push(style.paint(Tone::Strong, title));
-        lines.extend(table.lines(style, DEFAULT_COLUMNS));
+        lines.extend(table.lines(style, columns));
         lines.push(String::new());
     };
     section(
@@ -182,13 +182,13 @@ mod tests {
             }],
             took: Nanoseconds::from_secs(100),
         };
-        let text = render(Format::Text, &calibration, Style::Plain).expect("text");
+        let text = render(Format::Text, &calibration, &TextOptions::default()).expect("text");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/calibration.txt");
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             std::fs::write(golden, &text).expect("written");
         }
         assert_eq!(text, std::fs::read_to_string(golden).expect("the golden file"));
-        assert!(render(Format::Csv, &calibration, Style::Plain).is_err());
+        assert!(render(Format::Csv, &calibration, &TextOptions::default()).is_err());
     }
 }

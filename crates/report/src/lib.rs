@@ -10,11 +10,12 @@ pub mod json;
 mod legs;
 pub mod load;
 pub mod markdown;
+mod names;
 pub mod reliability;
 mod style;
-mod table;
+pub mod table;
 pub mod terminal;
-mod text;
+pub mod text;
 mod view;
 mod words;
 
@@ -27,7 +28,7 @@ use weighbridge_model::summary::{Detail, Summary};
 
 pub use html::HowToRepeat;
 pub use style::{Style, Tone};
-pub use words::{headline_sentences, sentence};
+pub use words::{Shown, change_of as change, headline_sentences, sentence};
 
 /// Columns of a terminal nobody knows the width of.
 pub const DEFAULT_COLUMNS: usize = 80;
@@ -125,6 +126,13 @@ pub struct TextOptions<'a> {
 impl Default for TextOptions<'_> {
     fn default() -> Self {
         Self { style: Style::Plain, columns: DEFAULT_COLUMNS, place: None }
+    }
+}
+
+impl TextOptions<'_> {
+    /// Columns that lines may take.
+    fn width(&self) -> usize {
+        self.columns.max(DEFAULT_COLUMNS)
     }
 }
 

@@ -13,8 +13,8 @@ use weighbridge_model::summary::{SCHEMA_VERSION, Validity};
 
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
-use crate::text::{clean, counted, grouped, hanging};
-use crate::{DEFAULT_COLUMNS, Format, FormatError, csv, json, legs, markdown, words};
+use crate::text::{clean, counted, grouped, hanging, shorten};
+use crate::{Format, FormatError, TextOptions, csv, json, legs, markdown, words};
 
 /// Requests that must lie beyond a quantile before it is shown.
 pub const MIN_BEYOND: u64 = 20;
@@ -227,9 +227,13 @@ pub fn withheld(beyond: u64) -> String {
 ///
 /// # Errors
 /// [`FormatError::Unavailable`] for HTML: a page shows a run.
-pub fn render(format: Format, summary: &LoadSummary, style: Style) -> Result<String, FormatError> {
+pub fn render(
+    format: Format,
+    summary: &LoadSummary,
+    options: &TextOptions<'_>,
+) -> Result<String, FormatError> {
     Ok(match format {
-        Format::Text => text(summary, style),
+        Format::Text => text(summary, options.style, options.width()),
         Format::Json => json::pretty(summary),
         Format::Csv => table_csv(summary),
         Format::Markdown => table_markdown(summary),
@@ -243,34 +247,42 @@ pub fn render(format: Format, summary: &LoadSummary, style: Style) -> Result<Str
     })
 }
 
-fn text(summary: &LoadSummary, style: Style) -> String {
-    let mut lines = alarms(summary, style);
-    lines.push(style.paint(Tone::Strong, &clean(&summary.url)));
-    lines.push(hanging("", &conditions(summary), DEFAULT_COLUMNS));
+fn text(summary: &LoadSummary, style: Style, columns: usize) -> String {
+    let mut lines = alarms(summary, style, columns);
+    lines.push(style.paint(Tone::Strong, &shorten(&clean(&summary.url), columns)));
+    let conditions = hanging("", &conditions(summary), columns);
+    lines.extend(conditions.lines().map(|line| style.paint(Tone::Secondary, line)));
     lines.push(String::new());
-    lines.extend(times(summary).lines(style, DEFAULT_COLUMNS));
-    lines.extend(withheld_lines(summary));
+    lines.extend(times(summary, columns).lines(style, columns));
+    let withheld = withheld_lines(summary).into_iter().map(|line| hanging("  ", &line, columns));
+    lines.extend(withheld.map(|line| style.paint(Tone::Undecided, &line)));
     lines.push(String::new());
     if let Some(stamps) = &summary.kernel_timestamps {
-        lines.extend(legs::lines(stamps, style, DEFAULT_COLUMNS));
+        lines.extend(legs::lines(stamps, style, columns));
         lines.push(String::new());
     }
+    let tone = match summary.validity {
+        Validity::Valid => Tone::Plain,
+        Validity::Suspect => Tone::Undecided,
+        Validity::Invalid => Tone::Problem,
+    };
     let mut facts = Table::new([Align::Left, Align::Left], 2);
     for (name, value) in facts_of(summary) {
-        facts.push(vec![Cell::new(format!("  {name}")), Cell::new(value)]);
+        let tone = if name == "generator" { tone } else { Tone::Plain };
+        facts.span(format!("  {name:<10}"), Cell::toned(tone, value));
     }
-    lines.extend(facts.lines(style, DEFAULT_COLUMNS));
+    lines.extend(facts.lines(style, columns));
     lines.push(String::new());
     lines.join("\n")
 }
 
 /// Failures first: they change the first line.
-fn alarms(summary: &LoadSummary, style: Style) -> Vec<String> {
+fn alarms(summary: &LoadSummary, style: Style, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = words::failures(summary.requests, summary.errors_by_kind)
         .map(|line| style.paint(Tone::Problem, &line))
         .into_iter()
         .collect();
-    lines.extend(failure_lines(summary));
+    lines.extend(failure_lines(summary, columns));
     if summary.not_sent > 0 {
         let line = format!("{} requests were due but never sent", summary.not_sent);
         lines.push(style.paint(Tone::Problem, &line));
@@ -279,15 +291,16 @@ fn alarms(summary: &LoadSummary, style: Style) -> Vec<String> {
         lines.push(style.paint(Tone::Problem, "no request was sent"));
     }
     if let Some(line) = words::validity(summary.validity) {
-        lines.push(style.paint(Tone::Problem, line));
+        let tone = if summary.validity == Validity::Suspect { Tone::Undecided } else { Tone::Problem };
+        lines.push(style.paint(tone, line));
     }
-    lines.extend(summary.reasons.iter().map(|reason| hanging("  ", &clean(reason), DEFAULT_COLUMNS)));
+    lines.extend(summary.reasons.iter().map(|reason| hanging("  ", &clean(reason), columns)));
     lines
 }
 
 /// What the server said of failures, one text a line.
-fn failure_lines(summary: &LoadSummary) -> Vec<String> {
-    let line = |count: u64, text: &str| hanging(&format!("  {} × ", grouped(count)), text, DEFAULT_COLUMNS);
+fn failure_lines(summary: &LoadSummary, columns: usize) -> Vec<String> {
+    let line = |count: u64, text: &str| hanging(&format!("  {} × ", grouped(count)), text, columns);
     let listed = summary.failures.iter().map(|failure| line(failure.count, &clean(&failure.text)));
     let unlisted = (summary.failures_unlisted > 0).then(|| line(summary.failures_unlisted, "other words"));
     listed.chain(unlisted).collect()
@@ -337,11 +350,26 @@ const STATISTICS: [Statistic; 6] = [
     ("max", |times| times.max),
 ];
 
-fn times(summary: &LoadSummary) -> Table {
+/// The table of times. Names of operations have what the figures leave of a line.
+fn times(summary: &LoadSummary, columns: usize) -> Table {
+    let named = |most: usize, gap: usize| times_of(summary, most, gap);
+    let (figures, gap) = match named(1, 3).width() {
+        width if width + LEAST_NAME <= columns => (width, 3),
+        _ => (named(1, 2).width(), 2),
+    };
+    // The least table has a name of one column already.
+    named((columns + 1).saturating_sub(figures).max(LEAST_NAME), gap)
+}
+
+/// Columns that a name of an operation has at least.
+const LEAST_NAME: usize = 16;
+
+fn times_of(summary: &LoadSummary, most: usize, gap: usize) -> Table {
     let mut align = vec![Align::Right; STATISTICS.len() + 1];
     align[0] = Align::Left;
-    let mut table = Table::new(align, 3);
-    table.push(std::iter::once(Cell::new("")).chain(STATISTICS.map(|(name, _)| Cell::new(name))).collect());
+    let mut table = Table::new(align, gap);
+    let heads = STATISTICS.map(|(name, _)| Cell::toned(Tone::Secondary, name));
+    table.push(std::iter::once(Cell::new("")).chain(heads).collect());
     let mut push = |name: String, times: &Times| {
         let figures = STATISTICS.map(|(_, statistic)| {
             Cell::new(statistic(times).map_or_else(|| "–".to_owned(), |time| time.to_string()))
@@ -349,7 +377,7 @@ fn times(summary: &LoadSummary) -> Table {
         table.push(std::iter::once(Cell::new(format!("  {name}"))).chain(figures).collect());
     };
     for (name, times) in rows_of(summary) {
-        push(clean(&name), times);
+        push(shorten(&clean(&name), most), times);
     }
     table
 }
@@ -371,7 +399,7 @@ fn withheld_lines(summary: &LoadSummary) -> Vec<String> {
     let messages = summary.messages.iter().map(|messages| &messages.time);
     for times in [&summary.response, &summary.service].into_iter().chain(messages) {
         for (quantile, reason) in &times.withheld {
-            let line = format!("  {} withheld: {}", clean(quantile), clean(reason));
+            let line = format!("{} withheld: {}", clean(quantile), clean(reason));
             if !lines.contains(&line) {
                 lines.push(line);
             }

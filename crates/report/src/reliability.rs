@@ -10,7 +10,7 @@ use weighbridge_model::summary::Quantity;
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
 use crate::text::{clean, counted, hanging};
-use crate::{DEFAULT_COLUMNS, Format, FormatError, json, words};
+use crate::{Format, FormatError, TextOptions, json, words};
 
 /// Quantities in the table of a terminal; JSON has them all.
 const SHOWN: [Quantity; 5] = [
@@ -28,9 +28,13 @@ const RUN_TO_RUN: [Quantity; 3] = [Quantity::ResponseP50, Quantity::ResponseMean
 ///
 /// # Errors
 /// [`FormatError::Unavailable`] for anything but text and JSON.
-pub fn render(format: Format, calibration: &HostCalibration, style: Style) -> Result<String, FormatError> {
+pub fn render(
+    format: Format,
+    calibration: &HostCalibration,
+    options: &TextOptions<'_>,
+) -> Result<String, FormatError> {
     match format {
-        Format::Text => Ok(text(calibration, style)),
+        Format::Text => Ok(text(calibration, &Page { style: options.style, columns: options.width() })),
         Format::Json => Ok(json::pretty(calibration)),
         Format::Csv | Format::Markdown | Format::Html => {
             Err(FormatError::Unavailable { format, what: "a calibration", allowed: "text, json" })
@@ -38,31 +42,41 @@ pub fn render(format: Format, calibration: &HostCalibration, style: Style) -> Re
     }
 }
 
-fn text(calibration: &HostCalibration, style: Style) -> String {
+/// How text is laid out.
+struct Page {
+    style: Style,
+    columns: usize,
+}
+
+fn text(calibration: &HostCalibration, page: &Page) -> String {
+    let style = page.style;
     let title =
         format!("Calibration with {}: {}", clean(&calibration.experiment), clean(&calibration.conditions));
-    let mut lines = vec![style.paint(Tone::Strong, &folded("", &title))];
+    let mut lines = vec![style.paint(Tone::Strong, &page.folded("", &title))];
     for variant in &calibration.variants {
         lines.push(String::new());
-        lines.extend(of_variant(variant, calibration.headline, style));
+        lines.extend(of_variant(variant, calibration.headline, page));
     }
     lines.push(String::new());
     lines.push(style.paint(Tone::Strong, "What gets into figures on this host"));
-    lines.extend(calibration.noise.iter().flat_map(noise));
+    lines.extend(calibration.noise.iter().flat_map(|source| noise(source, page)));
     lines.push(String::new());
-    lines.push(folded("", &format!("host {}; took {}", calibration.host.key, calibration.took)));
+    lines.push(page.folded("", &format!("host {}; took {}", calibration.host.key, calibration.took)));
     lines.push(String::new());
     lines.join("\n")
 }
 
-fn folded(lead: &str, text: &str) -> String {
-    hanging(lead, text, DEFAULT_COLUMNS)
+impl Page {
+    fn folded(&self, lead: &str, text: &str) -> String {
+        hanging(lead, text, self.columns)
+    }
 }
 
-fn of_variant(variant: &VariantReliability, headline: Quantity, style: Style) -> Vec<String> {
+fn of_variant(variant: &VariantReliability, headline: Quantity, page: &Page) -> Vec<String> {
+    let style = page.style;
     let mut lines = vec![style.paint(Tone::Strong, &clean(&variant.variant))];
     lines.push(match &variant.false_alarms {
-        Some(share) => folded(
+        Some(share) => page.folded(
             "  ",
             &format!(
                 "false alarms: {} of two copies called the {headline} different ({})",
@@ -70,9 +84,9 @@ fn of_variant(variant: &VariantReliability, headline: Quantity, style: Style) ->
                 share_words(share)
             ),
         ),
-        None => folded("  ", "false alarms: no run of two copies gave an interval"),
+        None => page.folded("  ", "false alarms: no run of two copies gave an interval"),
     });
-    lines.extend(variant.planted.as_ref().map(|found| planted(found, headline)));
+    lines.extend(variant.planted.as_ref().map(|found| planted(found, headline, page)));
     let run = format!(
         "each run: {} of {:.0} rounds, {} measured; {} lost",
         counted(u64::from(variant.blocks), "block"),
@@ -80,7 +94,7 @@ fn of_variant(variant: &VariantReliability, headline: Quantity, style: Style) ->
         variant.measured,
         variant.lost
     );
-    lines.push(folded("  ", &run));
+    lines.push(page.folded("  ", &run));
     lines.push(
         style.paint(
             Tone::Plain,
@@ -88,12 +102,12 @@ fn of_variant(variant: &VariantReliability, headline: Quantity, style: Style) ->
         ),
     );
     lines.push("  starts and of single rounds".to_owned());
-    lines.extend(spreads(&variant.quantities).lines(style, DEFAULT_COLUMNS));
+    lines.extend(spreads(&variant.quantities).lines(style, page.columns));
     if !variant.run_to_run.is_empty() {
         let shown = variant.run_to_run.iter().filter(|found| RUN_TO_RUN.contains(&found.quantity));
         let runs: Vec<String> = shown.map(run_to_run).collect();
         let over = format!("from run to run over {}: {}", variant.spread_over, runs.join("; "));
-        lines.push(folded("  ", &over));
+        lines.push(page.folded("  ", &over));
     }
     lines
 }
@@ -115,7 +129,7 @@ fn share_words(share: &Share) -> String {
     )
 }
 
-fn planted(found: &Planted, headline: Quantity) -> String {
+fn planted(found: &Planted, headline: Quantity, page: &Page) -> String {
     let how = match found.planting {
         Planting::Probe => "a probe slower by",
         Planting::HoldBack => "replies held back in the generator by",
@@ -140,7 +154,7 @@ fn planted(found: &Planted, headline: Quantity) -> String {
         truth.unwrap_or_default(),
         covered.unwrap_or_default()
     );
-    folded("  ", &text)
+    page.folded("  ", &text)
 }
 
 /// A share in percent with two significant digits.
@@ -195,10 +209,10 @@ fn run_to_run(found: &RunToRun) -> String {
     )
 }
 
-fn noise(source: &NoiseSource) -> [String; 2] {
+fn noise(source: &NoiseSource, page: &Page) -> [String; 2] {
     [
-        folded("  ", &format!("{}: {}", clean(&source.source), clean(&source.evidence))),
-        folded("    -> ", &clean(&source.effect)),
+        page.folded("  ", &format!("{}: {}", clean(&source.source), clean(&source.evidence))),
+        page.folded("    -> ", &clean(&source.effect)),
     ]
 }
 

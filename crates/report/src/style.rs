@@ -25,6 +25,8 @@ pub enum Tone {
     Undecided,
     /// Figures must not be used.
     Problem,
+    /// Beside the point.
+    Secondary,
 }
 
 impl Style {
@@ -37,6 +39,7 @@ impl Style {
             Tone::Worse => "31",
             Tone::Undecided => "33",
             Tone::Problem => "1;31",
+            Tone::Secondary => "2",
         };
         match self {
             Self::Plain => text.to_owned(),

@@ -1,27 +1,33 @@
 //! Columns of text, aligned. Knows nothing of results.
 
 use crate::style::{Style, Tone};
-use crate::text::{columns, fold};
+use crate::text::{Wide, columns, fold};
 
 /// On which side a column's text is flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Align {
+pub enum Align {
+    /// At the left.
     Left,
+    /// At the right.
     Right,
 }
 
 /// One cell: its text and what it means.
 #[derive(Debug, Clone)]
-pub(crate) struct Cell {
-    pub(crate) text: String,
-    pub(crate) tone: Tone,
+pub struct Cell {
+    /// Its text, harmless already.
+    pub text: String,
+    /// What it means.
+    pub tone: Tone,
 }
 
 impl Cell {
-    pub(crate) fn new(text: impl Into<String>) -> Self {
+    /// A cell that means nothing in particular.
+    pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), tone: Tone::Plain }
     }
-    pub(crate) fn toned(tone: Tone, text: impl Into<String>) -> Self {
+    /// A cell that means something.
+    pub fn toned(tone: Tone, text: impl Into<String>) -> Self {
         Self { text: text.into(), tone }
     }
 }
@@ -37,7 +43,7 @@ enum Row {
 
 /// Rows of cells with common column widths, and lines between them that take no part in the columns.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub struct Table {
     align: Vec<Align>,
     gap: usize,
     rows: Vec<Row>,
@@ -45,22 +51,22 @@ pub(crate) struct Table {
 
 impl Table {
     /// No rows yet; columns `gap` spaces apart.
-    pub(crate) fn new(align: impl Into<Vec<Align>>, gap: usize) -> Self {
+    pub fn new(align: impl Into<Vec<Align>>, gap: usize) -> Self {
         Self { align: align.into(), gap, rows: Vec::new() }
     }
 
     /// Adds a row; cells beyond the known columns are flush left.
-    pub(crate) fn push(&mut self, row: Vec<Cell>) {
+    pub fn push(&mut self, row: Vec<Cell>) {
         self.rows.push(Row::Cells(row));
     }
 
     /// Adds a row whose text has all columns but the first, folded where it is long.
-    pub(crate) fn span(&mut self, label: impl Into<String>, text: Cell) {
+    pub fn span(&mut self, label: impl Into<String>, text: Cell) {
         self.rows.push(Row::Spanning(label.into(), text));
     }
 
     /// Adds a line, kept as it is.
-    pub(crate) fn line(&mut self, line: impl Into<String>) {
+    pub fn line(&mut self, line: impl Into<String>) {
         self.rows.push(Row::Line(line.into()));
     }
 
@@ -78,14 +84,14 @@ impl Table {
     }
 
     /// Columns of the widest row of cells.
-    pub(crate) fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         let used: Vec<usize> = self.widths().into_iter().filter(|width| *width > 0).collect();
         used.iter().sum::<usize>() + self.gap * used.len().saturating_sub(1)
     }
 
     /// The lines, without trailing blanks; columns empty in every row take no room. Spanning text is folded to `most`
     /// columns.
-    pub(crate) fn lines(&self, style: Style, most: usize) -> Vec<String> {
+    pub fn lines(&self, style: Style, most: usize) -> Vec<String> {
         let widths = self.widths();
         let first = widths.first().copied().unwrap_or(0);
         let row = |row: &Row| match row {
@@ -93,7 +99,7 @@ impl Table {
             Row::Spanning(label, text) => {
                 let lead = format!("{label:first$}{}", " ".repeat(self.gap));
                 let indent = " ".repeat(if columns(&lead) > most / 2 { 4 } else { columns(&lead) });
-                let rest = fold(&text.text, &lead, &indent, most);
+                let rest = fold(&text.text, &lead, &indent, most, Wide::Cut);
                 rest.iter().map(|line| style.paint(text.tone, line)).collect::<Vec<_>>().join("\n")
             }
             Row::Line(line) => line.clone(),

@@ -7,18 +7,23 @@ use weighbridge_model::summary::{
 
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
-use crate::text::{clean, columns, counted, grouped, hanging};
+use crate::text::{clean, columns, counted, grouped, hanging, hanging_whole};
 use crate::view::{self, Pair, Point};
-use crate::{TextOptions, legs, reliability, words};
+use crate::{TextOptions, legs, names, reliability, words};
 
 /// From this width on the interval of the ratio is shown as well.
 const WIDE: usize = 100;
+/// Columns of a line that names leave to other words: ` against `, ` (baseline)`.
+const NAME_ROOM: usize = 20;
 const HEADLINE_MARK: &str = "▸ ";
 const NO_MARK: &str = "  ";
 
 /// The result of one run for people, with a final newline.
 pub fn verdicts(summary: &Summary, options: &TextOptions<'_>) -> String {
-    let page = Page { summary, style: options.style, columns: options.columns.max(crate::DEFAULT_COLUMNS) };
+    let columns = options.width();
+    // Two names stand in a line, with a few words.
+    let summary = &names::shortened(summary, (columns - NAME_ROOM) / 2);
+    let page = Page { summary, style: options.style, columns };
     let mut lines = page.opening();
     lines.extend(page.body());
     lines.push(String::new());
@@ -36,6 +41,12 @@ struct Page<'a> {
 impl Page<'_> {
     fn folded(&self, lead: &str, text: &str) -> String {
         hanging(lead, text, self.columns)
+    }
+
+    /// Folded, each line dim by itself.
+    fn secondary(&self, text: &str) -> String {
+        let folded = self.folded("", text);
+        folded.lines().map(|line| self.style.paint(Tone::Secondary, line)).collect::<Vec<_>>().join("\n")
     }
 
     /// Alarms, title and the headline's sentences.
@@ -66,7 +77,7 @@ impl Page<'_> {
             lines.push(self.style.paint(Tone::Strong, &self.folded("", &heading)));
         }
         if point.condition.is_none() {
-            lines.extend(self.summary.conditions.iter().map(|text| self.folded("", &clean(text))));
+            lines.extend(self.summary.conditions.iter().map(|text| self.secondary(&clean(text))));
         }
         let table = figures_table(&point.variants, true);
         if table.width() <= self.columns {
@@ -173,11 +184,11 @@ impl Page<'_> {
             lines.push(String::new());
         }
         lines.extend(words::goal(self.summary).map(|text| self.folded("", &text)));
-        lines.push(self.folded("", &reading(self.summary)));
+        lines.push(self.secondary(&reading(self.summary)));
         lines.extend(
-            self.summary.calibration.as_ref().map(|quote| self.folded("", &reliability::quote(quote))),
+            self.summary.calibration.as_ref().map(|quote| self.secondary(&reliability::quote(quote))),
         );
-        lines.extend(place.map(|place| self.folded("", &format!("run: {}", clean(place)))));
+        lines.extend(place.map(|place| hanging_whole("", &format!("run: {}", clean(place)), self.columns)));
         lines
     }
 
@@ -270,7 +281,8 @@ fn figures_table(variants: &[&VariantSummary], named: bool) -> Table {
     let mut table = Table::new(align, 2);
     let heads = ["p50", "p99", "req/s", "CPU/op", "memory", "requests", "errors"];
     let first = |name: String| Cell::new(if named { name } else { NO_MARK.into() });
-    table.push(std::iter::once(first(String::new())).chain(heads.map(Cell::new)).collect());
+    let heads = heads.map(|head| Cell::toned(Tone::Secondary, head));
+    table.push(std::iter::once(first(String::new())).chain(heads).collect());
     for variant in variants {
         let figure = |quantity: Quantity| {
             let shown = view::overall(variant, quantity).map(|e| quantity.unit().display(e.point));

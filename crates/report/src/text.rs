@@ -1,8 +1,10 @@
-//! Foreign text made harmless for people's eyes, and text folded to a width. Knows nothing of results.
+//! Foreign text made harmless for people's eyes, and text folded or cut to a width. Knows nothing of results.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// `text` without control and direction-changing characters, each shown as its code (`\u{1b}`): a service's name
 /// must not move the cursor or turn a line round.
-pub(crate) fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control()
@@ -16,21 +18,54 @@ pub(crate) fn clean(text: &str) -> String {
     out
 }
 
-/// Columns that `text` takes; every character counts one.
-pub(crate) fn columns(text: &str) -> usize {
-    text.chars().count()
+/// Columns that `text` takes at a terminal: one a character, two of wide ones, none of those that combine.
+pub fn columns(text: &str) -> usize {
+    text.width()
 }
 
-/// `lead` and `text` folded at spaces into lines of at most `width` columns, later lines after `indent`. A word that
-/// is longer than a line stands alone.
-pub(crate) fn fold(text: &str, lead: &str, indent: &str, width: usize) -> Vec<String> {
+/// `text` in at most so many columns; what is cut out of its middle is marked by `…`, since names of one kind differ at
+/// their ends.
+pub fn shorten(text: &str, most: usize) -> String {
+    if columns(text) <= most {
+        return text.to_owned();
+    }
+    let left = most.saturating_sub(1);
+    let head = taken(text.chars(), left.div_ceil(2));
+    let tail: String = taken(text.chars().rev(), left - columns(&head)).chars().rev().collect();
+    if most == 0 { String::new() } else { format!("{head}…{tail}") }
+}
+
+/// As many of the characters as take at most so many columns.
+fn taken(characters: impl Iterator<Item = char>, most: usize) -> String {
+    let mut width = 0;
+    let fits = |c: &char| {
+        width += c.width().unwrap_or(0);
+        width <= most
+    };
+    characters.take_while(fits).collect()
+}
+
+/// What becomes of a word that is wider than a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wide {
+    /// It is cut in its middle: names and other text for the eye.
+    Cut,
+    /// It stands alone, however long: what is copied, such as a path, must be whole.
+    Whole,
+}
+
+/// `lead` and `text` folded at spaces into lines of at most `width` columns, later lines after `indent`.
+pub fn fold(text: &str, lead: &str, indent: &str, width: usize, wide: Wide) -> Vec<String> {
     let mut lines = vec![lead.to_owned()];
     let mut is_fresh = true;
     for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let room =
+            width.saturating_sub(columns(indent).max(if lines.len() == 1 { columns(lead) } else { 0 }));
+        let word = if wide == Wide::Cut { shorten(word, room.max(1)) } else { word.to_owned() };
         let line = lines.last_mut().expect("never empty");
-        if is_fresh || columns(line) + 1 + columns(word) <= width {
+        if is_fresh || columns(line) + 1 + columns(&word) <= width {
             line.push_str(if is_fresh { "" } else { " " });
-            line.push_str(word);
+            line.push_str(&word);
         } else {
             lines.push(format!("{indent}{word}"));
         }
@@ -40,12 +75,21 @@ pub(crate) fn fold(text: &str, lead: &str, indent: &str, width: usize) -> Vec<St
 }
 
 /// [`fold`] as one text, later lines indented by the width of `lead`, at least by two.
-pub(crate) fn hanging(lead: &str, text: &str, width: usize) -> String {
-    fold(text, lead, &" ".repeat(columns(lead).max(2)), width).join("\n").trim_end().to_owned()
+pub fn hanging(lead: &str, text: &str, width: usize) -> String {
+    folded(lead, text, width, Wide::Cut)
+}
+
+/// [`hanging`] with every word whole.
+pub fn hanging_whole(lead: &str, text: &str, width: usize) -> String {
+    folded(lead, text, width, Wide::Whole)
+}
+
+fn folded(lead: &str, text: &str, width: usize, wide: Wide) -> String {
+    fold(text, lead, &" ".repeat(columns(lead).max(2)), width, wide).join("\n").trim_end().to_owned()
 }
 
 /// A count with its thousands apart: `1,204,332`.
-pub(crate) fn grouped(count: u64) -> String {
+pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -58,7 +102,7 @@ pub(crate) fn grouped(count: u64) -> String {
 }
 
 /// `1 block`, `6 blocks`.
-pub(crate) fn counted(count: u64, word: &str) -> String {
+pub fn counted(count: u64, word: &str) -> String {
     format!("{} {word}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
@@ -74,11 +118,26 @@ mod tests {
     #[test]
     fn folding_keeps_every_word_and_the_width() {
         let text = "one two three four five six seven";
-        let lines = fold(text, "", "  ", 10);
+        let lines = fold(text, "", "  ", 10, Wide::Cut);
         assert!(lines.iter().all(|line| columns(line) <= 10), "{lines:?}");
         assert_eq!(lines.join(" ").replace("   ", " "), text);
         assert_eq!(lines[1], "  three");
         assert_eq!(hanging("a: ", "b", 80), "a: b");
+        assert_eq!(hanging("at ", "/var/lib/somewhere now", 12), "at /var…here\n   now");
+        assert_eq!(hanging_whole("at ", "/var/lib/somewhere now", 12), "at /var/lib/somewhere\n   now");
+    }
+
+    #[test]
+    fn names_are_cut_in_their_middle() {
+        assert_eq!(shorten("http://127.0.0.1:8080/", 22), "http://127.0.0.1:8080/");
+        assert_eq!(shorten("http://127.0.0.1:8080/", 12), "http:/…8080/");
+        assert_eq!((shorten("abcdef", 4), shorten("abcdef", 1)), ("ab…f".into(), "…".into()));
+        assert_eq!(shorten("abcdef", 0), "");
+        // Wide characters take two columns, so that one may be left over.
+        assert_eq!(shorten("測定測定測定", 8), "測定…定");
+        for most in 0..30 {
+            assert!(columns(&shorten("service-測-with-a-long-name", most)) <= most);
+        }
     }
 
     #[test]

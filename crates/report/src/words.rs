@@ -13,11 +13,11 @@ use crate::text::clean;
 
 /// A figure and its interval as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Shown {
+pub struct Shown {
     /// `+20.1 µs`
-    pub(crate) point: String,
+    pub point: String,
     /// `[+19.8, +20.4]`, where there is one.
-    pub(crate) interval: Option<String>,
+    pub interval: Option<String>,
 }
 
 /// Whether a figure's sign is always written.
@@ -130,6 +130,18 @@ pub(crate) fn change(ratio: &Estimate) -> Shown {
         _ => 2,
     };
     shown([point, percent(lower), percent(upper)], " %", ratio.interval().is_some(), fallback, Sign::Always)
+}
+
+/// A change in parts of 1 and the bounds of its interval, where it has one: 1.31 is `+131 %`.
+pub fn change_of(point: f64, bounds: Option<(f64, f64)>) -> Shown {
+    change(&Estimate {
+        point: point + 1.0,
+        lower: bounds.map(|(lower, _)| lower + 1.0),
+        upper: bounds.map(|(_, upper)| upper + 1.0),
+        level: 0.95,
+        blocks: 0,
+        bootstrap: None,
+    })
 }
 
 /// `higher (worse)`, `undecided` …

@@ -61,12 +61,64 @@ fn one_url_in_every_format() {
         for (format, ending) in
             [(Format::Text, "txt"), (Format::Json, "json"), (Format::Csv, "csv"), (Format::Markdown, "md")]
         {
-            let made = load::render(format, &summary, Style::Plain).unwrap();
+            let made = load::render(format, &summary, &TextOptions::default()).unwrap();
             golden(&format!("{name}.{ending}"), &made);
         }
     }
-    let error = load::render(Format::Html, &support::load(), Style::Plain).unwrap_err().to_string();
+    let error =
+        load::render(Format::Html, &support::load(), &TextOptions::default()).unwrap_err().to_string();
     assert!(error.contains("`html`") && error.contains("markdown"), "{error}");
+}
+
+/// A summary whose variants and operations have names that no table holds.
+fn long_names() -> Summary {
+    let mut summary = support::valid();
+    let first = summary.variants[0].name.clone();
+    let long = |name: &str| {
+        let host = if name == first { "blue" } else { "green" };
+        format!(
+            "https://{host}.service.internal.example:8443/api/v2/customers/{name}?expand=orders,addresses"
+        )
+    };
+    for variant in &mut summary.variants {
+        variant.name = long(&variant.name);
+        variant.figures.iter_mut().for_each(|figure| {
+            figure.operation =
+                format!("GET /api/v2/customers/with/a/very/long/path/and/{}", figure.operation);
+        });
+    }
+    for cost in &mut summary.costs {
+        cost.variant = long(&cost.variant);
+        cost.operation = format!("GET /api/v2/customers/with/a/very/long/path/and/{}", cost.operation);
+    }
+    summary
+}
+
+#[test]
+fn text_fits_its_terminal_and_long_names_are_cut_in_their_middle() {
+    let mut load = support::load();
+    load.url = format!("http://127.0.0.1:8080/{}", "customers/".repeat(12));
+    for operation in &mut load.operations {
+        operation.name = format!("GET /api/v2/customers/with/a/very/long/path/{}", operation.name);
+    }
+    for (columns, ending) in [(80, ""), (120, "-wide")] {
+        let options = text(columns, Style::Plain);
+        let names = made(&long_names(), Format::Text, &options);
+        let of_load = load::render(Format::Text, &load, &options).unwrap();
+        for (name, made) in [("long-names", &names), ("load-long", &of_load)] {
+            golden(&format!("{name}{ending}.txt"), made);
+            let wide: Vec<_> = made.lines().filter(|line| line.chars().count() > columns).collect();
+            assert!(wide.is_empty(), "{name} at {columns}: {wide:#?}");
+        }
+    }
+    // What is stored and compared has them whole.
+    let json = made(&long_names(), Format::Json, &text(80, Style::Plain));
+    assert!(json.contains("https://green.service.internal.example:8443/api/v2/customers/"));
+}
+
+#[test]
+fn colours_of_one_url_mean_something() {
+    golden("load-colour.txt", &load::render(Format::Text, &support::load(), &text(80, Style::Ansi)).unwrap());
 }
 
 #[test]

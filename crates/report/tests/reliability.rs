@@ -9,7 +9,7 @@ use weighbridge_model::reliability::{
 };
 use weighbridge_model::summary::{Estimate, Quantity};
 use weighbridge_report::reliability::render;
-use weighbridge_report::{Format, Style};
+use weighbridge_report::{Format, TextOptions};
 
 fn golden(name: &str, made: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
@@ -133,18 +133,18 @@ fn calibration() -> HostCalibration {
 
 #[test]
 fn a_calibration_in_every_format() {
-    let text = render(Format::Text, &calibration(), Style::Plain).unwrap();
+    let text = render(Format::Text, &calibration(), &TextOptions::default()).unwrap();
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     golden("reliability.txt", &text);
-    golden("reliability.json", &render(Format::Json, &calibration(), Style::Plain).unwrap());
+    golden("reliability.json", &render(Format::Json, &calibration(), &TextOptions::default()).unwrap());
     for format in [Format::Csv, Format::Markdown, Format::Html] {
-        assert!(render(format, &calibration(), Style::Plain).is_err());
+        assert!(render(format, &calibration(), &TextOptions::default()).is_err());
     }
 }
 
 #[test]
 fn json_reads_back_as_the_same_calibration() {
-    let text = render(Format::Json, &calibration(), Style::Plain).unwrap();
+    let text = render(Format::Json, &calibration(), &TextOptions::default()).unwrap();
     assert_eq!(serde_json::from_str::<HostCalibration>(&text).unwrap(), calibration());
 }
 
@@ -153,6 +153,6 @@ fn names_from_a_file_move_no_cursor() {
     let mut hostile = calibration();
     hostile.experiment = "a\x1b[2Jb".to_owned();
     hostile.variants[0].variant = "c\x07".to_owned();
-    let text = render(Format::Text, &hostile, Style::Plain).unwrap();
+    let text = render(Format::Text, &hostile, &TextOptions::default()).unwrap();
     assert!(!text.contains('\x1b') && !text.contains('\x07'), "{text}");
 }

@@ -57,7 +57,7 @@ fn a_terminal_gets_no_control_characters() {
     load.url = support::HOSTILE.into();
     load.reasons = vec![support::HOSTILE.into()];
     load.failures[0].text = support::HOSTILE.into();
-    let screen = load::render(Format::Text, &load, Style::Plain).unwrap();
+    let screen = load::render(Format::Text, &load, &TextOptions::default()).unwrap();
     assert!(screen.chars().all(|c| c == '\n' || !c.is_control()), "{screen:?}");
 }
 
@@ -75,7 +75,7 @@ fn markdown_mentions_nobody_and_keeps_its_tables() {
 #[test]
 fn text_fits_eighty_columns() {
     let loads = [support::load(), support::load_valid()];
-    let loads = loads.map(|summary| load::render(Format::Text, &summary, Style::Plain).unwrap());
+    let loads = loads.map(|summary| load::render(Format::Text, &summary, &TextOptions::default()).unwrap());
     let runs = [support::valid(), support::troubled()].map(|summary| made(&summary, Format::Text));
     for line in runs.iter().chain(&loads).flat_map(|text| text.lines()) {
         assert!(line.chars().count() <= DEFAULT_COLUMNS, "{line}");
@@ -102,7 +102,7 @@ fn bad_news_changes_the_first_line() {
     summary.variants[1].errors = 12;
     assert_eq!(first(&summary), "12 of 4817320 requests failed: 12 status");
     assert_eq!(first(&support::troubled()), "invalid: these figures must not be used");
-    let load = |summary| load::render(Format::Text, &summary, Style::Plain).unwrap();
+    let load = |summary| load::render(Format::Text, &summary, &TextOptions::default()).unwrap();
     assert!(load(support::load()).starts_with("12 of 10000 requests failed: 12 status\n"));
     assert!(load(support::load_valid()).starts_with("http://127.0.0.1:8080/person/1\n"));
 }
@@ -158,7 +158,7 @@ fn colours_take_nothing_from_the_words() {
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
     let report = Report { summary: &summary, detail: &detail, environment: &environment, how: &how };
     let mut coloured = render(Format::Text, &report, &options);
-    for code in ["0", "1", "31", "32", "33", "1;31"] {
+    for code in ["0", "1", "2", "31", "32", "33", "1;31"] {
         coloured = coloured.replace(&format!("\x1b[{code}m"), "");
     }
     assert_eq!(coloured, made(&summary, Format::Text));

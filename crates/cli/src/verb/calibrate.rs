@@ -8,7 +8,7 @@ use weighbridge_conductor::run::Options;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::PointId;
-use weighbridge_report::{Format, calibration, reliability as report};
+use weighbridge_report::{Format, TextOptions, calibration, reliability as report};
 use weighbridge_store::Calibrations;
 
 use super::run::select;
@@ -57,7 +57,8 @@ fn host(arguments: &Calibrate, printer: &Printer) -> anyhow::Result<Exit> {
     let destination = Destination::open(&arguments.output)?;
     let order = Order { subject, point, budget: arguments.budget, delta: arguments.delta, options: &options };
     let found = reliability::calibrate(&order, &mut |part| printer.note(part))?;
-    destination.write(&report::render(arguments.output.format, &found, printer.style())?, printer)?;
+    let text = report::render(arguments.output.format, &found, &layout(printer))?;
+    destination.write(&text, printer)?;
     if let Some(kept) = kept {
         let path = kept.keep(&found)?;
         printer.note(format_args!("kept as `{}`; later reports of this host quote it", path.display()));
@@ -88,6 +89,10 @@ fn chosen_point(experiment: &Experiment, number: usize) -> anyhow::Result<PointI
     bail!("`--point {number}` is no point of the experiment; there is {}", points.join(", "))
 }
 
+fn layout(printer: &Printer) -> TextOptions<'static> {
+    TextOptions { style: printer.style(), columns: printer.columns(), place: None }
+}
+
 /// This program and the word by which it becomes a part of itself.
 fn own_program(word: &str) -> anyhow::Result<Vec<String>> {
     let program = std::env::current_exe().context("could not find this program's own file")?;
@@ -110,7 +115,7 @@ fn generator(arguments: &Calibrate, printer: &Printer) -> anyhow::Result<Exit> {
     };
     let found = calibrate::generator(&ordered, &mut |part| printer.note(part));
     let _ = std::fs::remove_dir_all(&logs);
-    let text = calibration::render(arguments.output.format, &found?, printer.style())?;
+    let text = calibration::render(arguments.output.format, &found?, &layout(printer))?;
     destination.write(&text, printer)?;
     Ok(Exit::Fine)
 }

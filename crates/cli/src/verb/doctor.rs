@@ -1,6 +1,5 @@
 //! `weigh doctor`: what spoils measurements on this host, and what dead runs left behind.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -8,7 +7,8 @@ use serde_json::json;
 use weighbridge_conductor::quoted::{Kept, kept};
 use weighbridge_lab::doctor::{Finding, Level, Observation, Subject, diagnose};
 use weighbridge_lab::registry::{self, Action, CleanMode, CleanOutcome};
-use weighbridge_report::Format;
+use weighbridge_report::text::hanging;
+use weighbridge_report::{Format, Tone};
 
 use super::support::calibrations;
 use crate::args::Doctor;
@@ -29,27 +29,31 @@ fn look(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
     findings.push(calibration(kept(calibrations().as_deref())));
     let text = match arguments.format {
         Format::Json => serde_json::to_string_pretty(&findings)?,
-        Format::Text => {
-            let mut text = String::new();
-            for finding in &findings {
-                let word = match finding.level {
-                    Level::Fine => "fine",
-                    Level::Note => "note",
-                    Level::Warning => "warning",
-                    Level::Problem => "problem",
-                };
-                let _ = writeln!(text, "{word:<8} {:<19} {}", finding.subject, finding.evidence);
-                if let Some(remedy) = &finding.remedy {
-                    let _ = writeln!(text, "{:<28} {remedy}", "");
-                }
-            }
-            text
-        }
+        Format::Text => findings.iter().map(|finding| line(finding, printer)).collect::<Vec<_>>().join("\n"),
         other => bail!("`{other}` is not available for `doctor`; use `text` or `json`"),
     };
     printer.data(&text)?;
     let worst = findings.iter().map(|finding| finding.level).max();
     Ok(if worst == Some(Level::Problem) { Exit::Invalid } else { Exit::Fine })
+}
+
+/// A finding in lines of the terminal's width, what to do about it under what was seen.
+fn line(finding: &Finding, printer: &Printer) -> String {
+    let (word, tone) = match finding.level {
+        Level::Fine => ("fine", Tone::Secondary),
+        Level::Note => ("note", Tone::Plain),
+        Level::Warning => ("warning", Tone::Undecided),
+        Level::Problem => ("problem", Tone::Problem),
+    };
+    let lead = format!("{word:<8} {:<19} ", finding.subject);
+    let said = hanging(&lead, &finding.evidence, printer.columns());
+    let mut lines = format!("{}{}", printer.style().paint(tone, word), &said[word.len()..]);
+    if let Some(remedy) = &finding.remedy {
+        let blank = " ".repeat(lead.chars().count());
+        lines.push('\n');
+        lines.push_str(&hanging(&blank, remedy, printer.columns()));
+    }
+    lines
 }
 
 /// Whether there is a calibration of this host for reports to quote.

@@ -1,10 +1,10 @@
 //! `weigh history`: the runs in a folder, newest first.
 
-use std::fmt::Write;
-
 use anyhow::bail;
 use serde_json::json;
-use weighbridge_report::{Format, headline_sentences};
+use weighbridge_model::summary::{Summary, Validity};
+use weighbridge_report::text::{clean, hanging, hanging_whole};
+use weighbridge_report::{Format, Style, Tone, headline_sentences};
 use weighbridge_store::RunFolder;
 
 use crate::args::History;
@@ -17,7 +17,7 @@ pub fn run(arguments: &History, printer: &Printer) -> anyhow::Result<Exit> {
     let rows: Vec<_> = runs.iter().map(|run| (run, run.summary().ok())).collect();
     let text = match arguments.format {
         Format::Json => {
-            let row = |(run, summary): &(&RunFolder, Option<weighbridge_model::summary::Summary>)| {
+            let row = |(run, summary): &(&RunFolder, Option<Summary>)| {
                 json!({
                     "run": run.path(),
                     "started": run.started().rfc3339(),
@@ -30,29 +30,46 @@ pub fn run(arguments: &History, printer: &Printer) -> anyhow::Result<Exit> {
             serde_json::to_string_pretty(&rows.iter().map(row).collect::<Vec<_>>())?
         }
         Format::Text => {
-            let mut text = String::new();
-            for (run, summary) in &rows {
-                let path = run.path().display();
-                match summary {
-                    None => {
-                        let _ = writeln!(text, "{path}\n  not ended; go on with `weigh run --resume {path}`");
-                    }
-                    Some(summary) => {
-                        let _ = writeln!(text, "{path}  {}", summary.title);
-                        for sentence in headline_sentences(summary) {
-                            let _ = writeln!(text, "  {sentence}");
-                        }
-                    }
-                }
-            }
+            let text: Vec<_> =
+                rows.iter().map(|(run, summary)| entry(run, summary.as_ref(), printer)).collect();
             if rows.is_empty() {
                 printer.note(format_args!("no run in `{}`", arguments.folder.display()));
                 return Ok(Exit::Fine);
             }
-            text
+            text.concat()
         }
         other => bail!("`{other}` is not available for a list of runs; use `text` or `json`"),
     };
     printer.data(&text)?;
     Ok(Exit::Fine)
+}
+
+/// A run with its headlines, or how to go on with it.
+fn entry(run: &RunFolder, summary: Option<&Summary>, printer: &Printer) -> String {
+    let (style, columns) = (printer.style(), printer.columns());
+    let path = clean(&run.path().display().to_string());
+    let Some(summary) = summary else {
+        let how = hanging_whole("  ", &format!("not ended; go on with `weigh run --resume {path}`"), columns);
+        return format!("{path}\n{}\n", paint_lines(style, Tone::Undecided, &how));
+    };
+    let tone = match summary.validity {
+        Validity::Invalid => Tone::Problem,
+        Validity::Suspect => Tone::Undecided,
+        Validity::Valid => Tone::Strong,
+    };
+    let doubt = match summary.validity {
+        Validity::Valid => String::new(),
+        doubted => format!(" ({})", doubted.name()),
+    };
+    let title = hanging_whole("", &format!("{path}  {}{doubt}", clean(&summary.title)), columns);
+    let mut text = format!("{}\n", paint_lines(style, tone, &title));
+    for sentence in headline_sentences(summary) {
+        text.push_str(&format!("{}\n", hanging("  ", &sentence, columns)));
+    }
+    text
+}
+
+/// Each line by itself, so that none carries its colour over to the next.
+fn paint_lines(style: Style, tone: Tone, text: &str) -> String {
+    text.lines().map(|line| style.paint(tone, line)).collect::<Vec<_>>().join("\n")
 }

@@ -6,12 +6,12 @@ use anyhow::{Context, bail};
 use weighbridge_conductor::failures::FailureText;
 use weighbridge_conductor::run::{REMOTE_RATE, is_public};
 use weighbridge_conductor::shape::Shape;
-use weighbridge_conductor::single::{self, Ending, Single, SingleRecord};
+use weighbridge_conductor::single::{self, Ending, Seen, Single, SingleRecord};
 use weighbridge_conductor::words;
 use weighbridge_judge::gate::{GateOutcome, judge_single};
 use weighbridge_judge::messages::{MessageTimes, messages};
 use weighbridge_judge::single as judged;
-use weighbridge_load::generator::{Progress as LoadProgress, Waiting};
+use weighbridge_load::generator::Waiting;
 use weighbridge_load::window::Stop;
 use weighbridge_model::experiment::{
     Experiment, Flow, Hooks, LoadModel, PlanRules, Point, Profile, Scheme, Target, TlsSpec, TlsVersion, Url,
@@ -22,6 +22,7 @@ use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::MessageBasis;
 use weighbridge_model::summary::{PointLabel, Quantity, Validity};
+use weighbridge_report::TextOptions;
 use weighbridge_report::load::{
     Failure, Handshakes, LoadModel as ShownModel, LoadSummary, Messages, Operation, Times, withheld,
 };
@@ -30,7 +31,8 @@ use super::shape::load_spec;
 use super::support::{Destination, gates, options};
 use crate::args::{Load, TlsFlags, Wait};
 use crate::exit::Exit;
-use crate::printer::Printer;
+use crate::live::load::LoadProgress;
+use crate::printer::{Liveliness, Printer};
 use crate::signals;
 
 /// How long one URL is loaded where nothing is said.
@@ -88,18 +90,18 @@ fn one(
         seed: arguments.seed,
         control: signals::install().control(),
     };
-    let live = |progress: LoadProgress| show_progress(&single, progress, printer);
-    let outcome = single::run(&single, &live);
-    if printer.is_live() {
-        printer.raw("\r\x1b[2K");
-    }
+    let mut shown = LoadProgress::new(&url.to_string(), single.stop, printer);
+    let mut watch = |seen: &Seen| shown.see(seen);
+    let watched = printer.liveliness() != Liveliness::Quiet;
+    let outcome = single::run(&single, watched.then_some(&mut watch as &mut dyn FnMut(&Seen)));
+    drop(shown);
     let record = outcome?;
     if record.restarts > 0 {
         printer
             .warning("stopped in the middle, so the load was begun anew; these figures are of the last time");
     }
     let figures = judged::single(&record.windows, &record.tallies, record.sharing.as_deref());
-    let mut summary = shown(&single, &record, &figures);
+    let mut summary = summary_of(&single, &record, &figures);
     // What was measured until then is shown, and says itself that it is not what was asked for.
     let cut = match (record.ending, &record.trouble) {
         (Ending::Interrupted, _) => {
@@ -109,7 +111,8 @@ fn one(
         (Ending::Complete, None) => None,
     };
     summary.reasons.extend(cut.clone());
-    let text = weighbridge_report::load::render(arguments.output.format, &summary, printer.style())?;
+    let options = TextOptions { style: printer.style(), columns: printer.columns(), place: None };
+    let text = weighbridge_report::load::render(arguments.output.format, &summary, &options)?;
     destination.write(&text, printer)?;
     let exit = exit_of(gates, &figures, printer);
     match cut {
@@ -184,22 +187,6 @@ fn exit_of(gates: &[Gate], figures: &judged::Single, printer: &Printer) -> Exit 
     if figures.validity == Validity::Invalid { Exit::Invalid } else { exit }
 }
 
-fn show_progress(single: &Single, progress: LoadProgress, printer: &Printer) {
-    if !printer.is_live() {
-        return;
-    }
-    let of = match single.stop {
-        Stop::Count(count) => format!("{} of {count} requests", progress.good + progress.errors.total()),
-        Stop::Time(time) => format!("{:.1} of {time}", progress.elapsed.as_secs_f64()),
-    };
-    let rate = progress.good as f64 / progress.elapsed.as_secs_f64().max(1e-9);
-    let errors = match progress.errors.total() {
-        0 => String::new(),
-        count => format!(", {count} errors"),
-    };
-    printer.raw(&format!("\r\x1b[2K{of}, {:.0}/s, {} connections{errors}", rate, progress.connections));
-}
-
 /// How requests were issued, in the form that is printed.
 fn shown_model(single: &Single, figures: &judged::Single) -> ShownModel {
     let Some(flow) = single.load.model.flow() else { return ShownModel::Closed };
@@ -221,7 +208,7 @@ fn shown_model(single: &Single, figures: &judged::Single) -> ShownModel {
 }
 
 /// The figures in the form that is printed.
-fn shown(single: &Single, record: &SingleRecord, figures: &judged::Single) -> LoadSummary {
+fn summary_of(single: &Single, record: &SingleRecord, figures: &judged::Single) -> LoadSummary {
     let messages = messages(&record.tallies, &single.workload.streams(), figures.took);
     let said = |FailureText { text, count }: &FailureText| Failure { text: text.clone(), count: *count };
     let names = single.workload.operations();

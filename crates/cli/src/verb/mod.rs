@@ -10,6 +10,7 @@ pub mod history;
 pub mod hostile;
 pub mod init;
 pub mod load;
+pub mod man;
 pub mod plan;
 pub mod probe;
 pub mod report;

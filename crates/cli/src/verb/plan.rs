@@ -11,12 +11,13 @@ use weighbridge_model::experiment::{CpuLimit, Experiment};
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::record::VariantId;
 use weighbridge_report::Format;
+use weighbridge_report::text::{Wide, columns as columns_of, fold, hanging};
 
 use super::support::{folder_of, options, quicken, read_experiment};
 use crate::args::Plan;
 use crate::exit::Exit;
+use crate::live::plain::span;
 use crate::printer::Printer;
-use crate::progress::span;
 
 /// Prints the plan.
 pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
@@ -33,7 +34,7 @@ pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
         printer.warning(format_args!("it cannot be run here as it is: {error}"));
     }
     let text = match arguments.format {
-        Format::Text => describe(&experiment),
+        Format::Text => fitted(&describe(&experiment), printer.columns()),
         Format::Json => {
             serde_json::to_string_pretty(&plan_value(&experiment, &options, &batches(&experiment)))?
         }
@@ -41,6 +42,25 @@ pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
     };
     printer.data(&text)?;
     Ok(Exit::Fine)
+}
+
+/// Columns of the word that begins a line.
+const LABEL: usize = 9;
+
+/// The plan with lines of the terminal's width: what a line goes on with stands below its beginning.
+fn fitted(text: &str, columns: usize) -> String {
+    let line = |line: &str| {
+        let at = line.char_indices().nth(LABEL).map_or(line.len(), |(at, _)| at);
+        let (lead, rest) = line.split_at(at);
+        if columns_of(line) <= columns {
+            return format!("{line}\n");
+        }
+        if !lead.ends_with(' ') {
+            return format!("{}\n", hanging("", line, columns));
+        }
+        format!("{}\n", fold(rest, lead, &" ".repeat(LABEL), columns, Wide::Cut).join("\n"))
+    };
+    text.lines().map(line).collect()
 }
 
 fn describe(experiment: &Experiment) -> String {

@@ -105,7 +105,7 @@ fn show(
     let place = folder.path().display().to_string();
     let text = TextOptions { style: printer.style(), columns: printer.columns(), place: Some(&place) };
     destination.write(&render(format, &stored.report(), &text), printer)?;
-    printer.note(format_args!("wrote `{}`", page.display()));
+    printer.progress(format_args!("wrote `{}`", page.display()));
     Ok(pass_gates(stored.summary(), gates, printer))
 }
 

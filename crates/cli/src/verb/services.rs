@@ -1,6 +1,5 @@
 //! `weigh services`: the reference services.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use anyhow::bail;
@@ -12,7 +11,9 @@ use weighbridge_lab::guardian::Guardian;
 use weighbridge_lab::launch::{Lab, Ready};
 use weighbridge_lab::process::GRACE;
 use weighbridge_lab::service::Service;
-use weighbridge_report::Format;
+use weighbridge_report::table::{Align, Cell, Table};
+use weighbridge_report::text::{clean, hanging};
+use weighbridge_report::{Format, Style, Tone};
 
 use super::support::options;
 use crate::args::{Doctor, Services, ServicesAction};
@@ -37,29 +38,45 @@ fn list(format: Format, printer: &Printer) -> anyhow::Result<Exit> {
     let rows = find_catalog(None)?.list();
     let text = match format {
         Format::Json => serde_json::to_string_pretty(&rows)?,
-        Format::Text => {
-            let offers: Vec<String> = rows.iter().map(offer).collect();
-            let width = offers.iter().map(String::len).max().unwrap_or_default().max("protocols".len());
-            let mut text = format!(
-                "{:<10} {:<10} {:<12} {:<width$} {}\n",
-                "name", "language", "status", "protocols", "version"
-            );
-            for (row, offer) in rows.iter().zip(offers) {
-                let status = match row.status {
-                    Status::Available => "available",
-                    Status::Unavailable => "unavailable",
-                };
-                let language = row.language.as_deref().unwrap_or("-");
-                let version = row.version.as_deref().or(row.reason.as_deref()).unwrap_or("-");
-                let _ =
-                    writeln!(text, "{:<10} {language:<10} {status:<12} {offer:<width$} {version}", row.name);
-            }
-            text
-        }
+        Format::Text => listed(&rows, printer.style(), printer.columns()),
         other => bail!("`{other}` is not available for a list of services; use `text` or `json`"),
     };
     printer.data(&text)?;
     Ok(Exit::Fine)
+}
+
+/// The list as a table; where a line does not hold it, what a service speaks and its version stand below its name.
+fn listed(rows: &[Listing], style: Style, columns: usize) -> String {
+    const HEADS: [&str; 5] = ["name", "language", "status", "protocols", "version"];
+    let cells = |row: &Listing| {
+        let (status, tone) = match row.status {
+            Status::Available => ("available", Tone::Plain),
+            Status::Unavailable => ("unavailable", Tone::Undecided),
+        };
+        let version = row.version.as_deref().or(row.reason.as_deref()).unwrap_or("-");
+        [
+            Cell::new(clean(&row.name)),
+            Cell::new(clean(row.language.as_deref().unwrap_or("-"))),
+            Cell::toned(tone, status),
+            Cell::new(clean(&offer(row))),
+            Cell::toned(tone, clean(version)),
+        ]
+    };
+    let mut wide = Table::new([Align::Left; 5], 2);
+    wide.push(HEADS.map(|head| Cell::toned(Tone::Secondary, head)).to_vec());
+    rows.iter().for_each(|row| wide.push(cells(row).to_vec()));
+    if wide.width() <= columns {
+        return wide.lines(style, columns).join("\n");
+    }
+    let mut narrow = Table::new([Align::Left; 3], 2);
+    for row in rows {
+        let [name, language, status, offer, version] = cells(row);
+        narrow.push(vec![name, language, status]);
+        narrow.line(hanging("    ", &offer.text, columns));
+        let said = hanging("    ", &version.text, columns);
+        said.lines().for_each(|line| narrow.line(style.paint(version.tone, line)));
+    }
+    narrow.lines(style, columns).join("\n")
 }
 
 /// What a service speaks, in one cell.
@@ -97,7 +114,7 @@ fn build(names: &[String], printer: &Printer) -> anyhow::Result<Exit> {
 
 /// Builds a service, saying so.
 pub fn build_one(service: &Service, control: &Control, printer: &Printer) -> anyhow::Result<()> {
-    printer.note(format_args!("building `{}`", service.name()));
+    printer.progress(format_args!("building `{}`", service.name()));
     let log = std::env::temp_dir().join(format!("weigh-build-{}-{}.log", service.name(), std::process::id()));
     service.build(&log, &|| control.is_interrupted())?;
     // The log of a build that went well is of no use to anybody.
@@ -146,4 +163,42 @@ fn start(name: &str, port: u16, tls: bool, printer: &Printer) -> anyhow::Result<
     }
     let _ = std::fs::remove_file(&log);
     Ok(Exit::Fine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn service(name: &str, status: Status, version: &str) -> Listing {
+        Listing {
+            name: name.to_owned(),
+            language: Some("Rust".to_owned()),
+            status,
+            version: (status == Status::Available).then(|| version.to_owned()),
+            reason: (status == Status::Unavailable).then(|| version.to_owned()),
+            protocols: ["http1-json", "http2-json", "grpc"].map(str::to_owned).to_vec(),
+            tls: true,
+        }
+    }
+
+    #[test]
+    fn a_list_fits_its_terminal() {
+        let rows = [
+            service("rust", Status::Available, "rust 1.95.0 axum 0.8.4"),
+            service(
+                "java",
+                Status::Unavailable,
+                "`javac` is not found; install a JDK of version 17 or later, and say where by JAVA_HOME",
+            ),
+        ];
+        for (columns, name) in [(80, "80"), (200, "200")] {
+            let text = listed(&rows, Style::Plain, columns);
+            assert!(text.lines().all(|line| line.chars().count() <= columns), "{name}: {text}");
+        }
+        assert_eq!(listed(&rows, Style::Plain, 200).lines().count(), 3);
+        assert!(
+            listed(&rows, Style::Plain, 80)
+                .starts_with("rust  Rust  available\n    http1-json, http2-json, grpc; TLS\n")
+        );
+    }
 }

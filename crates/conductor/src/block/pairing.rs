@@ -6,7 +6,7 @@
 
 use weighbridge_judge::steer::{Arrangement, Extent, Pace, Periods, RoundRule, Wanted};
 use weighbridge_lab::clock::monotonic_now;
-use weighbridge_model::event::Event;
+use weighbridge_model::event::{Event, Phase};
 use weighbridge_model::pairing::{Pairing, PairingChoice};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PointId, WindowKind};
@@ -96,9 +96,13 @@ impl Block<'_, '_> {
         let began = monotonic_now();
         for (position, variant) in (0..).zip(order) {
             let place = Place { kind: WindowKind::Measured, point, round: 0, position };
+            let name = self.actors[variant.index()].name.clone();
+            let label = &self.bench.experiment.points[point.index()].label;
+            self.phase(Phase::Measuring, Some(&name), Some(label));
             self.turn(place, 0..windows, (variant, bound), extent)?;
         }
         let took = monotonic_now().since(began);
+        self.report(point, windows.saturating_sub(1), windows, Nanoseconds::ZERO);
         self.times.measured += took;
         self.times.round += took / u64::from(windows.max(1));
         Ok(())

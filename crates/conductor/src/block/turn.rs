@@ -9,7 +9,7 @@ use weighbridge_lab::clock::monotonic_now;
 use weighbridge_load::Recording;
 use weighbridge_load::generator::{self, Trouble, WindowSpec};
 use weighbridge_load::window::{Load, OpenEnd, Stop};
-use weighbridge_model::event::Event;
+use weighbridge_model::event::{Event, Recent};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::{
     ErrorCounts, PointId, RoleCpu, Tallies, VariantId, Void, WindowEnd, WindowFigures, WindowKind,
@@ -27,6 +27,8 @@ const LEAD_IN_REQUESTS: u64 = 2;
 const MUTE_REQUESTS: u64 = 10;
 /// Rounds are reported at most this often.
 const REPORT_EVERY: Nanoseconds = Nanoseconds::from_millis(250);
+/// Within a turn they are reported at most this often: no lead-in stands between its windows.
+const REPORT_IN_TURN: Nanoseconds = Nanoseconds::from_secs(1);
 
 impl Block<'_, '_> {
     /// Rounds until the time is filled, each by `one`; returns the time that they took.
@@ -43,19 +45,46 @@ impl Block<'_, '_> {
             let took = monotonic_now().since(began);
             history = RoundHistory { rounds: history.rounds + 1, spent: history.spent + took };
             self.times.measured += took;
-            self.report(point, history.rounds - 1, of);
+            self.report(point, history.rounds - 1, of, REPORT_EVERY);
         }
+        self.report(point, history.rounds.saturating_sub(1), history.rounds, Nanoseconds::ZERO);
         self.times.round += history.spent / u64::from(history.rounds.max(1));
         Ok(history)
     }
 
-    /// Tells how far the rounds of a point are, now and then.
-    pub(super) fn report(&mut self, point: PointId, round: u32, of: u32) {
-        if monotonic_now().since(self.reported) >= REPORT_EVERY {
-            self.reported = monotonic_now();
+    /// Tells how far the rounds of a point are, where it was not told for so long. Whoever is told is waited for, so it is
+    /// asked between windows only.
+    pub(super) fn report(&mut self, point: PointId, round: u32, of: u32, every: Nanoseconds) {
+        if monotonic_now().since(self.reported) >= every {
+            let recent = self.recent();
+            if recent.is_empty() {
+                return;
+            }
             let label = self.bench.experiment.points[point.index()].label.clone();
-            (self.emit)(Event::Round { block: self.number, point: label, round, of });
+            (self.emit)(Event::Round { block: self.number, point: label, round, of, recent });
+            self.reported = monotonic_now();
         }
+    }
+
+    /// What the measured windows showed that were not told of yet, variant by variant.
+    fn recent(&mut self) -> Vec<Recent> {
+        self.told.resize(self.trials.len(), 0);
+        let trials = self.trials.iter().zip(&mut self.told);
+        let recent = trials.filter_map(|(trial, told)| {
+            let fresh = &trial.windows[std::mem::replace(told, trial.windows.len())..];
+            let measured = || fresh.iter().filter(|window| window.kind == WindowKind::Measured);
+            let sum =
+                |count: fn(&WindowFigures) -> u64| measured().map(|window| count(&window.figures)).sum();
+            let p50 = measured().next_back()?.figures.all.map(|all| all.response_p50);
+            Some(Recent {
+                variant: self.bench.experiment.variants[trial.variant.index()].name.clone(),
+                requests: sum(|figures| figures.requests),
+                errors: sum(|figures| figures.errors.total()),
+                time: measured().map(|window| window.figures.ended.since(window.figures.started)).sum(),
+                p50,
+            })
+        });
+        recent.collect()
     }
 
     /// One window of every variant in the plan's order.
@@ -89,6 +118,7 @@ impl Block<'_, '_> {
         let lead_place = Place { kind: WindowKind::LeadIn, ..place };
         let lead = self.window(index, lead_place, lead_in, None, Vec::new())?;
         let mut before_it = lead.requests;
+        let of = rounds.end;
         for round in rounds {
             let place = Place { round, ..place };
             let tallies = (place.kind == WindowKind::Measured).then(|| self.take_tallies(index, place.point));
@@ -101,6 +131,10 @@ impl Block<'_, '_> {
                 record.cpu.push(RoleCpu { role: SERVICE_ROLE.to_owned(), cpu, requests });
             }
             (before, before_it) = (after, 0);
+            // A turn of many windows, one variant after another, would else be silent for long.
+            if of - place.round > 1 && place.kind == WindowKind::Measured {
+                self.report(place.point, place.round, of, REPORT_IN_TURN);
+            }
         }
         Ok(self.actors[index].freeze()?)
     }

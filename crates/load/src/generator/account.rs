@@ -8,6 +8,7 @@ use weighbridge_model::record::{
 };
 
 use super::Trouble;
+use crate::live::LiveTimes;
 use crate::pool::{Io, Pool};
 use crate::recorder::Recorder;
 use crate::window::Window;
@@ -18,6 +19,8 @@ const FAILURES: u64 = 3;
 /// One variant's part of a window under way.
 pub(super) struct Account<'a> {
     pub recorder: &'a mut Recorder,
+    /// Where response times are counted for whoever watches.
+    pub times: Option<&'a LiveTimes>,
     samples: Option<&'a mut Vec<RequestRecord>>,
     first_sent: Option<Timestamp>,
     last_done: Option<Timestamp>,
@@ -34,6 +37,7 @@ impl<'a> Account<'a> {
     ) -> Self {
         Self {
             recorder,
+            times: None,
             samples,
             first_sent: None,
             last_done: None,
@@ -72,6 +76,9 @@ impl<'a> Account<'a> {
                     self.failures = 0;
                     self.last_reply = record.done;
                 }
+            }
+            if let (Some(times), Outcome::Ok) = (self.times, record.outcome) {
+                times.record(record.done.since(record.due));
             }
             self.recorder.request(record, self.samples.as_deref_mut());
         }

@@ -156,7 +156,7 @@ fn legend(summary: &Summary, names: &[&str]) -> String {
 /// The class that colours a meaning.
 const fn tone_class(tone: Tone) -> &'static str {
     match tone {
-        Tone::Plain | Tone::Strong => "same",
+        Tone::Plain | Tone::Secondary | Tone::Strong => "same",
         Tone::Better => "better",
         Tone::Worse => "worse",
         Tone::Undecided => "undecided",

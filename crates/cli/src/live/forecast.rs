@@ -1,0 +1,175 @@
+//! How long a run may still take, from what was seen of it so far.
+//!
+//! An estimate for a person who waits; the judge alone decides when a run ends.
+
+use weighbridge_model::quantity::Nanoseconds;
+
+/// Blocks whose length tells that of the next.
+const LATEST: usize = 3;
+
+/// A run's blocks as they went.
+#[derive(Debug, Clone, Default)]
+pub struct Forecast {
+    /// Fewest blocks that a run has, and so the fewest before it may end.
+    pub fewest: u32,
+    /// Blocks planned by now.
+    pub planned: u32,
+    /// Blocks that count.
+    pub done: u32,
+    /// Time allowed.
+    pub budget: Nanoseconds,
+    /// How long each block took, void ones included.
+    lengths: Vec<Nanoseconds>,
+    began: Option<Nanoseconds>,
+    /// Measuring of the present point: when it began, rounds done and planned.
+    rounds: Option<(Nanoseconds, u32, u32)>,
+}
+
+/// What may still come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Left {
+    /// Where it ends as soon as it may.
+    pub least: Nanoseconds,
+    /// Where every planned block is run.
+    pub most: Nanoseconds,
+}
+
+impl Forecast {
+    /// Of a run of at least so many blocks within so much time.
+    pub fn new(fewest: u32, budget: Nanoseconds) -> Self {
+        Self { fewest, budget, ..Self::default() }
+    }
+
+    /// A block begins.
+    pub fn begin(&mut self, at: Nanoseconds) {
+        (self.began, self.rounds) = (Some(at), None);
+    }
+
+    /// Measuring of a point begins.
+    pub fn measure(&mut self, at: Nanoseconds) {
+        self.rounds = Some((at, 0, 0));
+    }
+
+    /// So many rounds of it are done.
+    pub fn round(&mut self, done: u32, of: u32) {
+        if let Some(rounds) = &mut self.rounds {
+            (rounds.1, rounds.2) = (done, of);
+        }
+    }
+
+    /// The block is over.
+    pub fn end(&mut self, at: Nanoseconds) {
+        if let Some(began) = self.began.take() {
+            self.lengths.push(at.saturating_sub(began));
+        }
+        self.rounds = None;
+    }
+
+    /// What is left at a moment; `None` before the first block.
+    pub fn left(&self, now: Nanoseconds) -> Option<Left> {
+        if self.planned == 0 {
+            return None;
+        }
+        let whole = self.block();
+        let present = match self.began {
+            None => Nanoseconds::ZERO,
+            Some(began) => whole.saturating_sub(now.saturating_sub(began)).max(self.of_point(now)),
+        };
+        let under_way = u32::from(self.began.is_some());
+        let more = |blocks: u32| present + whole * u64::from(blocks.saturating_sub(self.done + under_way));
+        let most = more(self.planned);
+        Some(Left { least: more(self.fewest.min(self.planned)).min(most), most })
+    }
+
+    /// About how long a block takes: as the last ones, before them its share of the budget.
+    fn block(&self) -> Nanoseconds {
+        let latest = &self.lengths[self.lengths.len().saturating_sub(LATEST)..];
+        match latest.len() as u64 {
+            0 => self.budget / u64::from(self.planned.max(1)),
+            count => latest.iter().copied().sum::<Nanoseconds>() / count,
+        }
+    }
+
+    /// What the rounds of the present point will still take, at the pace of those done.
+    fn of_point(&self, now: Nanoseconds) -> Nanoseconds {
+        match self.rounds {
+            Some((since, done, of)) if done > 0 => {
+                now.saturating_sub(since) * u64::from(of.saturating_sub(done)) / u64::from(done)
+            }
+            _ => Nanoseconds::ZERO,
+        }
+    }
+}
+
+impl Left {
+    /// `about 1:20 left`, or `0:50 to 4:10 left` where it may end early.
+    pub fn words(self) -> String {
+        let (least, most) = (clock(self.least), clock(self.most));
+        if least == most { format!("about {most} left") } else { format!("{least} to {most} left") }
+    }
+}
+
+/// A time for somebody who waits: `0:07`, `12:40`, `1:02:03`.
+pub fn clock(time: Nanoseconds) -> String {
+    let seconds = (time.as_nanos() + 500_000_000) / 1_000_000_000;
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    match hours {
+        0 => format!("{minutes}:{seconds:02}"),
+        hours => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secs(seconds: u64) -> Nanoseconds {
+        Nanoseconds::from_secs(seconds)
+    }
+
+    fn left(least: u64, most: u64) -> Option<Left> {
+        Some(Left { least: secs(least), most: secs(most) })
+    }
+
+    #[test]
+    fn before_anything_was_seen_the_budget_is_shared_out() {
+        let mut forecast = Forecast::new(6, secs(120));
+        assert_eq!(forecast.left(secs(0)), None);
+        forecast.planned = 6;
+        assert_eq!(forecast.left(secs(0)), left(120, 120));
+        forecast.begin(secs(1));
+        assert_eq!(forecast.left(secs(11)), left(110, 110));
+    }
+
+    #[test]
+    fn blocks_that_were_seen_tell_of_those_to_come() {
+        let mut forecast = Forecast { planned: 30, ..Forecast::new(6, secs(600)) };
+        forecast.begin(secs(0));
+        forecast.end(secs(10));
+        forecast.done = 1;
+        assert_eq!(forecast.left(secs(10)), left(50, 290), "it may end after six blocks, or run all thirty");
+        forecast.begin(secs(10));
+        assert_eq!(forecast.left(secs(14)), left(46, 286));
+        // One that takes longer than the one before is not said to be over.
+        forecast.measure(secs(14));
+        forecast.round(9, 30);
+        assert_eq!(forecast.left(secs(23)), left(61, 301));
+    }
+
+    #[test]
+    fn a_void_block_costs_time_and_counts_for_nothing() {
+        let mut forecast = Forecast { planned: 4, ..Forecast::new(4, secs(40)) };
+        forecast.begin(secs(0));
+        forecast.end(secs(8));
+        assert_eq!(forecast.left(secs(8)), left(32, 32));
+    }
+
+    #[test]
+    fn times_are_told_as_clocks_tell_them() {
+        let told: Vec<_> = [0, 7, 60, 759, 3_600, 3_723].map(|s| clock(secs(s))).into();
+        assert_eq!(told, ["0:00", "0:07", "1:00", "12:39", "1:00:00", "1:02:03"]);
+        assert_eq!(clock(Nanoseconds::from_millis(1_500)), "0:02");
+        assert_eq!(left(50, 290).expect("one").words(), "0:50 to 4:50 left");
+        assert_eq!(left(50, 50).expect("one").words(), "about 0:50 left");
+    }
+}

@@ -1,0 +1,71 @@
+//! One line of a view: pieces of text with their meaning, cut to a width before they are coloured.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use weighbridge_report::{Style, Tone};
+
+/// Pieces that stand beside each other.
+#[derive(Debug, Clone, Default)]
+pub struct Line(Vec<(Tone, String)>);
+
+impl Line {
+    /// A line of one piece.
+    pub fn of(tone: Tone, text: impl Into<String>) -> Self {
+        Self(vec![(tone, text.into())])
+    }
+
+    /// Adds a piece.
+    pub fn push(&mut self, tone: Tone, text: impl Into<String>) {
+        self.0.push((tone, text.into()));
+    }
+
+    /// The same as text of at most so many columns; what is cut off at the end is marked by `…`.
+    pub fn fitted(&self, columns: usize, style: Style) -> String {
+        let whole: usize = self.0.iter().map(|(_, text)| text.width()).sum();
+        let mut left = if whole <= columns { columns } else { columns.saturating_sub(1) };
+        let mut out = String::new();
+        for (tone, text) in &self.0 {
+            let part = head(text, left);
+            left -= part.width();
+            out.push_str(&style.paint(*tone, part));
+            if part.len() < text.len() {
+                left = 0;
+            }
+        }
+        if whole > columns {
+            out.push('…');
+        }
+        out
+    }
+}
+
+/// The longest beginning of `text` that takes at most so many columns.
+fn head(text: &str, columns: usize) -> &str {
+    let mut width = 0;
+    let end = text.char_indices().find(|(_, c)| {
+        width += c.width().unwrap_or(0);
+        width > columns
+    });
+    end.map_or(text, |(at, _)| &text[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_cut_where_the_terminal_ends_and_says_so() {
+        let mut line = Line::of(Tone::Strong, "pong: ");
+        line.push(Tone::Plain, "Rust against Go");
+        assert_eq!(line.fitted(40, Style::Plain), "pong: Rust against Go");
+        assert_eq!(line.fitted(21, Style::Plain), "pong: Rust against Go");
+        assert_eq!(line.fitted(11, Style::Plain), "pong: Rust…");
+        assert_eq!(line.fitted(4, Style::Plain), "pon…");
+        assert_eq!(line.fitted(11, Style::Ansi), "\x1b[1mpong: \x1b[0mRust…");
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        assert_eq!(Line::of(Tone::Plain, "測定測定").fitted(6, Style::Plain), "測定…");
+        assert_eq!(Line::of(Tone::Plain, "測定測定").fitted(8, Style::Plain), "測定測定");
+    }
+}

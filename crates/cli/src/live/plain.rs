@@ -1,0 +1,165 @@
+//! A run in plain lines, for a log: one a block, and one every ten seconds of a long block. No line is ever rewritten.
+
+use weighbridge_model::event::{Event, Interim, TimedEvent};
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::summary::PointLabel;
+
+use super::forecast::Forecast;
+use super::run::{Said, remarks};
+
+/// Something is said at least so often.
+const SILENCE: Nanoseconds = Nanoseconds::from_secs(10);
+
+/// A run as far as its events tell.
+#[derive(Debug, Default)]
+pub struct PlainRun {
+    forecast: Forecast,
+    /// The block under way, from 1.
+    block: u32,
+    said: Nanoseconds,
+}
+
+impl PlainRun {
+    /// What there is to say of an event.
+    pub fn event(&mut self, timed: &TimedEvent) -> Vec<Said> {
+        let said = self.line(timed);
+        let said: Vec<Said> = said.map(Said::note).into_iter().chain(remarks(&timed.event)).collect();
+        if !said.is_empty() {
+            self.said = timed.at;
+        }
+        said
+    }
+
+    fn line(&mut self, timed: &TimedEvent) -> Option<String> {
+        let at = timed.at;
+        match &timed.event {
+            Event::RunStarted { title, variants, points, blocks, budget, .. } => {
+                self.forecast = Forecast::new(blocks.0, *budget);
+                let points = if *points > 1 { format!(", {points} points") } else { String::new() };
+                let (variants, blocks) = (variants.join(", "), span(blocks.0, blocks.1));
+                Some(format!("{title}: {variants}{points}, {blocks} blocks, about {budget}"))
+            }
+            Event::Building { service } => Some(format!("building `{service}`")),
+            Event::Divided { blocks, .. } => {
+                self.forecast.fewest = *blocks;
+                None
+            }
+            Event::BlockStarted { block, of } => {
+                (self.block, self.forecast.planned) = (block + 1, *of);
+                self.forecast.begin(at);
+                None
+            }
+            Event::Phase { phase, variant, point: place, .. } => {
+                let variant = variant.as_ref().map(|variant| format!(" {variant}")).unwrap_or_default();
+                let place = place.as_ref().map(point).filter(|place| !place.is_empty());
+                let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
+                self.meanwhile(at, &format!("{}{variant}{place}", phase.name()))
+            }
+            Event::Round { point: place, round, of, .. } => {
+                let place = Some(point(place)).filter(|place| !place.is_empty());
+                let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
+                self.meanwhile(at, &format!("round {} of about {of}{place}", round + 1))
+            }
+            Event::BlockEnded { block, interim, of } => {
+                self.forecast.end(at);
+                self.forecast.done += 1;
+                self.forecast.planned = *of;
+                let interim: Vec<_> = interim.iter().map(describe).collect();
+                let interim =
+                    if interim.is_empty() { String::new() } else { format!(": {}", interim.join("; ")) };
+                let left = self.forecast.left(at).filter(|left| left.most > Nanoseconds::ZERO);
+                let left = left.map(|left| format!("; {}", left.words())).unwrap_or_default();
+                Some(format!("block {} of {of}{interim}{left}", block + 1))
+            }
+            Event::BlockVoid { .. } => {
+                self.forecast.end(at);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// A sign of life, where there was none for long.
+    fn meanwhile(&self, at: Nanoseconds, what: &str) -> Option<String> {
+        (at.saturating_sub(self.said) >= SILENCE).then(|| {
+            let left = self.forecast.left(at).map(|left| format!("; {}", left.words())).unwrap_or_default();
+            format!("block {} of {}: {what}{left}", self.block, self.forecast.planned)
+        })
+    }
+}
+
+/// `6 to 30`, or `6` where both are the same.
+pub fn span(least: u32, most: u32) -> String {
+    if least == most { least.to_string() } else { format!("{least} to {most}") }
+}
+
+/// A point's values, one after another; nothing where there is one point.
+pub fn point(point: &PointLabel) -> String {
+    point.values().map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn describe(interim: &Interim) -> String {
+    let width = interim.half_width.map(|w| format!(" ± {:.1} %", w * 100.0)).unwrap_or_default();
+    let place = point(&interim.point);
+    let place = if place.is_empty() { place } else { format!(" ({place})") };
+    format!("{}{place} {:+.1} %{width}", interim.variant, interim.change * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weighbridge_model::event::Phase;
+
+    fn at(seconds: u64, event: Event) -> TimedEvent {
+        TimedEvent { at: Nanoseconds::from_secs(seconds), event }
+    }
+
+    #[test]
+    fn a_line_a_block_and_one_every_ten_seconds() {
+        let mut plain = PlainRun::default();
+        let mut lines = Vec::new();
+        let mut tell =
+            |event: TimedEvent| lines.extend(plain.event(&event).into_iter().map(|said| said.text));
+        tell(at(
+            0,
+            Event::RunStarted {
+                title: "pong".to_owned(),
+                folder: "runs/a".to_owned(),
+                variants: vec!["a".to_owned(), "b".to_owned()],
+                points: 1,
+                blocks: (4, 4),
+                budget: Nanoseconds::from_secs(100),
+                headline: None,
+            },
+        ));
+        tell(at(0, Event::BlockStarted { block: 0, of: 4 }));
+        let starting =
+            Event::Phase { block: 0, phase: Phase::Starting, variant: Some("b".to_owned()), point: None };
+        tell(at(1, starting.clone()));
+        tell(at(12, starting));
+        for second in 13..25 {
+            let point = PointLabel::new();
+            tell(at(second, Event::Round { block: 0, point, round: 4, of: 40, recent: Vec::new() }));
+        }
+        let interim = Interim {
+            variant: "b".to_owned(),
+            point: PointLabel::new(),
+            change: 0.05,
+            half_width: Some(0.0123),
+            lower: None,
+            upper: None,
+        };
+        tell(at(25, Event::BlockEnded { block: 0, interim: vec![interim], of: 4 }));
+        tell(at(25, Event::Warning { text: "take care".to_owned() }));
+        assert_eq!(
+            lines,
+            [
+                "pong: a, b, 4 blocks, about 100 s",
+                "block 1 of 4: starting b; about 1:28 left",
+                "block 1 of 4: round 5 of about 40; about 1:18 left",
+                "block 1 of 4: b +5.0 % ± 1.2 %; about 1:15 left",
+                "take care",
+            ]
+        );
+    }
+}

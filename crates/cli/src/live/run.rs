@@ -1,0 +1,520 @@
+//! What is seen of a run at a terminal: how far it is, how long it may take, and each variant's recent windows with the
+//! headline so far.
+//!
+//! A function of events. It judges nothing: an interval is shown as it was told, before four blocks there is only a point,
+//! and no verdict is given before the end.
+
+use std::collections::BTreeMap;
+
+use weighbridge_model::event::{Event, Interim, Phase, Recent, TimedEvent};
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::summary::PointLabel;
+use weighbridge_report::text::{clean, grouped, hanging_whole, shorten};
+use weighbridge_report::{Style, Tone, change};
+
+use super::bar::bar;
+use super::forecast::{Forecast, clock};
+use super::line::Line;
+use super::plain::{point, span};
+use super::spark;
+
+/// Medians that are remembered of each variant.
+const REMEMBERED: usize = 200;
+/// From this width on requests per second and errors have columns of their own.
+const WIDE: usize = 76;
+/// Lines around the variants' rows: title, block, bar, blank, heading.
+const AROUND: usize = 5;
+
+/// A run as far as its events tell.
+#[derive(Debug, Default)]
+pub struct RunView {
+    title: String,
+    headline: String,
+    variants: Vec<Variant>,
+    points: usize,
+    point: PointLabel,
+    /// The block under way, from 1.
+    block: u32,
+    void: u32,
+    most: u32,
+    doing: String,
+    measuring: bool,
+    forecast: Forecast,
+    interim: BTreeMap<(String, PointLabel), Interim>,
+}
+
+/// One variant so far.
+#[derive(Debug, Default)]
+struct Variant {
+    name: String,
+    /// Median of each window told of at the present point, the oldest first.
+    medians: Vec<Nanoseconds>,
+    rate: Option<f64>,
+    errors: u64,
+}
+
+/// What an event puts on the screen.
+#[derive(Debug, Default)]
+pub struct Shown {
+    /// What stays there, above the view.
+    pub above: Vec<Said>,
+    /// Whether the view changes so much that it is drawn at once.
+    pub at_once: bool,
+}
+
+/// A remark that stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// `warning`, or nothing.
+    pub word: Option<&'static str>,
+    /// What is said.
+    pub text: String,
+}
+
+impl Said {
+    /// A remark.
+    pub fn note(text: impl Into<String>) -> Self {
+        Self { word: None, text: text.into() }
+    }
+
+    /// A warning.
+    pub fn warning(text: impl Into<String>) -> Self {
+        Self { word: Some("warning"), text: text.into() }
+    }
+
+    /// As lines of at most so many columns.
+    pub fn folded(&self, columns: usize, style: Style) -> String {
+        let text = clean(&self.text);
+        match self.word {
+            None => hanging_whole("", &text, columns),
+            Some(word) => {
+                let folded = hanging_whole(&format!("{word}: "), &text, columns);
+                format!("{}{}", style.paint(Tone::Undecided, word), &folded[word.len()..])
+            }
+        }
+    }
+}
+
+impl RunView {
+    /// Takes an event in.
+    pub fn event(&mut self, timed: &TimedEvent) -> Shown {
+        let at = timed.at;
+        match &timed.event {
+            Event::RunStarted { title, variants, points, blocks, budget, headline, .. } => {
+                (self.title, self.points, self.most) = (clean(title), *points, blocks.1);
+                self.headline = headline.map(|quantity| quantity.label()).unwrap_or_default();
+                self.forecast = Forecast::new(blocks.0, *budget);
+                let named = |name: &String| Variant { name: clean(name), ..Variant::default() };
+                self.variants = variants.iter().map(named).collect();
+                self.doing = "preparing".to_owned();
+            }
+            Event::Divided { blocks, .. } => self.forecast.fewest = *blocks,
+            Event::Building { service } => self.doing = format!("building {}", clean(service)),
+            Event::BlockStarted { block, of } => {
+                (self.block, self.forecast.planned) = (block + 1, *of);
+                self.forecast.begin(at);
+                self.doing = "starting".to_owned();
+            }
+            Event::Phase { phase, variant, point, .. } => return self.phase(*phase, variant, point, at),
+            Event::Round { round, of, recent, .. } => {
+                self.forecast.round(round + 1, *of);
+                self.recent(recent);
+                self.doing = match of {
+                    0 => "measuring".to_owned(),
+                    of => format!("measuring, round {} of about {of}", round + 1),
+                };
+            }
+            Event::BlockEnded { interim, of, .. } => {
+                self.over(at);
+                self.forecast.done += 1;
+                self.forecast.planned = *of;
+                for one in interim {
+                    let key = (clean(&one.variant), one.point.clone());
+                    self.interim.insert(key, one.clone());
+                }
+            }
+            Event::BlockVoid { .. } => {
+                self.over(at);
+                self.void += 1;
+            }
+            Event::RunEnded { .. } | Event::Interrupted { .. } => self.over(at),
+            Event::Unavailable { .. }
+            | Event::Batches { .. }
+            | Event::BatchStarted { .. }
+            | Event::Started { .. }
+            | Event::Verified { .. }
+            | Event::Warm { .. }
+            | Event::Warning { .. } => {}
+        }
+        Shown { above: remarks(&timed.event), at_once: false }
+    }
+
+    fn phase(
+        &mut self,
+        phase: Phase,
+        variant: &Option<String>,
+        point: &Option<PointLabel>,
+        at: Nanoseconds,
+    ) -> Shown {
+        self.measuring = phase == Phase::Measuring;
+        if self.measuring {
+            self.forecast.measure(at);
+        }
+        if let Some(point) = point.as_ref().filter(|point| **point != self.point) {
+            self.point = point.clone();
+            self.variants.iter_mut().for_each(|variant| variant.medians.clear());
+        }
+        self.doing = match (phase, variant) {
+            (Phase::Verifying, _) => "comparing answers".to_owned(),
+            (phase, Some(variant)) => format!("{} {}", phase.name(), clean(variant)),
+            (phase, None) => phase.name().to_owned(),
+        };
+        Shown { above: Vec::new(), at_once: self.measuring }
+    }
+
+    fn recent(&mut self, recent: &[Recent]) {
+        for seen in recent {
+            let name = clean(&seen.variant);
+            let Some(variant) = self.variants.iter_mut().find(|variant| variant.name == name) else {
+                continue;
+            };
+            variant.medians.extend(seen.p50);
+            let surplus = variant.medians.len().saturating_sub(REMEMBERED);
+            variant.medians.drain(..surplus);
+            variant.errors += seen.errors;
+            let time = seen.time.as_secs_f64();
+            variant.rate = (time > 0.0).then(|| seen.requests as f64 / time);
+        }
+    }
+
+    fn over(&mut self, at: Nanoseconds) {
+        self.forecast.end(at);
+        (self.measuring, self.doing) = (false, "stopping".to_owned());
+    }
+
+    /// Whether windows are measured, so that nothing may be drawn but between them.
+    pub fn is_measuring(&self) -> bool {
+        self.measuring
+    }
+
+    /// The view at a moment of the run's clock, on a terminal of so many columns and rows; nothing before there is something
+    /// to see.
+    pub fn lines(&self, now: Nanoseconds, (columns, rows): (usize, usize)) -> Vec<Line> {
+        if self.variants.is_empty() {
+            return if self.doing.is_empty() {
+                Vec::new()
+            } else {
+                vec![Line::of(Tone::Plain, &*self.doing)]
+            };
+        }
+        let mut lines =
+            vec![Line::of(Tone::Strong, &*self.title), self.place(columns), self.bar(now, columns)];
+        let room = rows.saturating_sub(AROUND + 1).max(1);
+        let shown = if self.variants.len() > room { room.saturating_sub(1) } else { self.variants.len() };
+        let layout = Layout::new(&self.variants, columns);
+        lines.push(layout.heading(&self.headline));
+        for (at, variant) in self.variants.iter().take(shown).enumerate() {
+            lines.push(layout.row(variant, &self.so_far(at, variant, layout.wide)));
+        }
+        if shown < self.variants.len() {
+            lines.push(Line::of(Tone::Secondary, format!("… and {} more", self.variants.len() - shown)));
+        }
+        lines
+    }
+
+    /// `block 3 of 6 · 64 B · measuring, round 41 of about 120`
+    fn place(&self, columns: usize) -> Line {
+        if self.block == 0 {
+            return Line::of(Tone::Plain, &*self.doing);
+        }
+        let planned = self.forecast.planned;
+        // In the first stage nobody knows yet how many the goal takes.
+        let of = span(self.forecast.fewest.min(planned), planned);
+        let of = if self.block > self.forecast.fewest { planned.to_string() } else { of };
+        let mut parts = vec![format!("block {} of {of}", self.block)];
+        if self.points > 1 {
+            parts.push(point(&self.point));
+        }
+        let doing = if columns < WIDE { self.doing.replace(" of about ", "/") } else { self.doing.clone() };
+        parts.push(doing);
+        if self.void > 0 {
+            parts.push(format!("{} void", self.void));
+        }
+        parts.retain(|part| !part.is_empty());
+        Line::of(Tone::Plain, parts.join(" · "))
+    }
+
+    /// How much is done and what is left.
+    fn bar(&self, now: Nanoseconds, columns: usize) -> Line {
+        let left = self.forecast.left(now);
+        let done = left.map_or(0.0, |left| {
+            let (gone, left) = (now.as_secs_f64(), left.most.as_secs_f64());
+            if gone + left > 0.0 { gone / (gone + left) } else { 0.0 }
+        });
+        let left = left.map(|left| format!(", {}", left.words())).unwrap_or_default();
+        let words = format!("{:3.0} %  {}{left}", done * 100.0, clock(now));
+        let room = columns.saturating_sub(words.chars().count() + 2).min(40);
+        let mut line = Line::default();
+        if room >= 5 {
+            line.push(Tone::Strong, bar(done, room));
+        }
+        line.push(Tone::Plain, words);
+        line
+    }
+
+    /// The headline of a variant so far, at the present point.
+    fn so_far(&self, at: usize, variant: &Variant, wide: bool) -> (Tone, String) {
+        if at == 0 {
+            return (Tone::Secondary, "baseline".to_owned());
+        }
+        let Some(interim) = self.interim.get(&(variant.name.clone(), self.point.clone())) else {
+            return (Tone::Secondary, "–".to_owned());
+        };
+        let bounds = interim.lower.zip(interim.upper);
+        let shown = change(interim.change, bounds);
+        match (shown.interval, interim.half_width) {
+            (Some(interval), _) if wide => (Tone::Strong, format!("{} {interval}", shown.point)),
+            (Some(_), Some(half)) => (Tone::Strong, format!("{} ±{:.1}", shown.point, half * 100.0)),
+            _ => (Tone::Secondary, format!("{} so far", shown.point)),
+        }
+    }
+}
+
+/// What stays on the screen of an event.
+pub fn remarks(event: &Event) -> Vec<Said> {
+    match event {
+        Event::Divided { blocks, run } => {
+            vec![Said::note(format!("the budget is divided into {blocks} blocks, as run `{run}` advises"))]
+        }
+        Event::Unavailable { variant, reason } => {
+            vec![Said::warning(format!("`{variant}` is left out: {reason}"))]
+        }
+        Event::Batches { batches, reason } => {
+            let sizes: Vec<_> = batches.iter().map(|batch| batch.len().to_string()).collect();
+            let sizes = sizes.join(" + ");
+            vec![Said::note(format!("{sizes} variants live at once, each time with the baseline: {reason}"))]
+        }
+        Event::BlockVoid { block, reason } => {
+            vec![Said::warning(format!("block {} is void and measured again: {reason}", block + 1))]
+        }
+        Event::Warning { text } => vec![Said::warning(text)],
+        _ => Vec::new(),
+    }
+}
+
+/// How wide the columns of the variants' rows are.
+struct Layout {
+    name: usize,
+    spark: usize,
+    wide: bool,
+}
+
+/// Columns of a median, of requests per second, of errors, and of the headline where it has its interval.
+const MEDIAN: usize = 8;
+const RATE: usize = 8;
+const ERRORS: usize = 6;
+const HEADLINE: usize = 25;
+/// The same of the headline where there is little room.
+const HEADLINE_SHORT: usize = 14;
+
+impl Layout {
+    fn new(variants: &[Variant], columns: usize) -> Self {
+        let wide = columns >= WIDE;
+        let longest = variants.iter().map(|variant| weighbridge_report::text::columns(&variant.name)).max();
+        let fixed = match wide {
+            true => MEDIAN + RATE + ERRORS + HEADLINE + 2 * 5,
+            false => MEDIAN + HEADLINE_SHORT + 3,
+        };
+        let left = columns.saturating_sub(fixed + 1);
+        // Names have what the least row of bars leaves, the bars what names leave.
+        let name = longest.unwrap_or_default().min(left.saturating_sub(4)).max(1);
+        Self { name, spark: left.saturating_sub(name).clamp(1, 40), wide }
+    }
+
+    fn gap(&self) -> &'static str {
+        if self.wide { "  " } else { " " }
+    }
+
+    fn heading(&self, headline: &str) -> Line {
+        let (gap, name, spark) = (self.gap(), self.name, self.spark);
+        let mut text = format!("{:name$}{gap}{:>MEDIAN$}{gap}{:spark$}", "", "p50", "recent");
+        if self.wide {
+            text.push_str(&format!("{gap}{:>RATE$}{gap}{:>ERRORS$}", "req/s", "errors"));
+        }
+        text.push_str(&format!("{gap}{headline}"));
+        Line::of(Tone::Secondary, text)
+    }
+
+    fn row(&self, variant: &Variant, (tone, so_far): &(Tone, String)) -> Line {
+        let (gap, width) = (self.gap(), self.name);
+        let name = shorten(&variant.name, width);
+        let blank = " ".repeat(width - weighbridge_report::text::columns(&name));
+        let median = variant.medians.last().map(Nanoseconds::to_string).unwrap_or_default();
+        let mut line = Line::of(Tone::Plain, format!("{name}{blank}{gap}{median:>MEDIAN$}{gap}"));
+        line.push(Tone::Secondary, spark::row(&variant.medians, self.spark));
+        let error = if variant.errors > 0 { Tone::Problem } else { Tone::Plain };
+        if self.wide {
+            let rate = variant.rate.map(|rate| grouped(rate.round() as u64)).unwrap_or_default();
+            line.push(Tone::Plain, format!("{gap}{rate:>RATE$}{gap}"));
+            line.push(error, format!("{:>ERRORS$}", grouped(variant.errors)));
+        }
+        line.push(Tone::Plain, gap);
+        line.push(*tone, so_far);
+        if !self.wide && variant.errors > 0 {
+            line.push(error, format!(" {} failed", grouped(variant.errors)));
+        }
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weighbridge_model::summary::Quantity;
+
+    fn at(seconds: u64, event: Event) -> TimedEvent {
+        TimedEvent { at: Nanoseconds::from_secs(seconds), event }
+    }
+
+    fn started(variants: &[&str]) -> Event {
+        Event::RunStarted {
+            title: "pong: Rust against Go".to_owned(),
+            folder: "runs/a".to_owned(),
+            variants: variants.iter().map(|name| (*name).to_owned()).collect(),
+            points: 1,
+            blocks: (6, 30),
+            budget: Nanoseconds::from_secs(120),
+            headline: Some(Quantity::ResponseP50),
+        }
+    }
+
+    fn round(number: u32, medians: &[(&str, u64)]) -> Event {
+        let recent = |(name, micros): &(&str, u64)| Recent {
+            variant: (*name).to_owned(),
+            requests: 800,
+            errors: u64::from(*name == "go" && number == 7),
+            time: Nanoseconds::from_millis(20),
+            p50: Some(Nanoseconds::from_micros(*micros)),
+        };
+        let recent = medians.iter().map(recent).collect();
+        Event::Round { block: 0, point: PointLabel::new(), round: number, of: 40, recent }
+    }
+
+    fn measuring() -> Event {
+        Event::Phase { block: 0, phase: Phase::Measuring, variant: None, point: Some(PointLabel::new()) }
+    }
+
+    fn ended(block: u32, interim: Interim) -> Event {
+        Event::BlockEnded { block, interim: vec![interim], of: 30 }
+    }
+
+    fn interim(bounds: Option<(f64, f64)>) -> Interim {
+        Interim {
+            variant: "go".to_owned(),
+            point: PointLabel::new(),
+            change: 0.726,
+            half_width: bounds.map(|_| 0.0043),
+            lower: bounds.map(|bounds| bounds.0),
+            upper: bounds.map(|bounds| bounds.1),
+        }
+    }
+
+    fn drawn(view: &RunView, seconds: u64, size: (usize, usize)) -> Vec<String> {
+        let lines = view.lines(Nanoseconds::from_secs(seconds), size);
+        lines.iter().map(|line| line.fitted(size.0 - 1, Style::Plain).trim_end().to_owned()).collect()
+    }
+
+    /// The line with `#` for every little bar: their heights have a test of their own.
+    fn without_bars(line: &str) -> String {
+        line.chars().map(|c| if ('▁'..='█').contains(&c) { '#' } else { c }).collect()
+    }
+
+    /// A run in its fifth block.
+    fn fifth() -> RunView {
+        let mut view = RunView::default();
+        view.event(&at(0, started(&["rust", "go"])));
+        for block in 0..5 {
+            view.event(&at(u64::from(block) * 4, Event::BlockStarted { block, of: 30 }));
+            view.event(&at(u64::from(block) * 4 + 1, measuring()));
+            for number in 0..8 {
+                let medians = [("rust", 20 + u64::from(number % 3)), ("go", 36 + u64::from(number))];
+                view.event(&at(u64::from(block) * 4 + 2, round(number, &medians)));
+            }
+            if block < 4 {
+                let bounds = (block == 3).then_some((0.719, 0.734));
+                view.event(&at(u64::from(block) * 4 + 4, ended(block, interim(bounds))));
+            }
+        }
+        view
+    }
+
+    #[test]
+    fn a_run_at_a_terminal_of_80_columns() {
+        let lines: Vec<_> = drawn(&fifth(), 18, (80, 24)).iter().map(|line| without_bars(line)).collect();
+        assert_eq!(
+            lines,
+            [
+                "pong: Rust against Go",
+                "block 5 of 6 to 30 · measuring, round 8 of about 40",
+                "━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌ 15 %  0:18, 0:08 to 1:44 left",
+                "           p50  recent                 req/s  errors  response p50",
+                "rust   21.0 µs  ##################    40,000       0  baseline",
+                "go     43.0 µs  ##################    40,000       5  +72.6 % [+71.9, +73.4]",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_narrow_terminal_has_the_same_with_less() {
+        let lines = drawn(&fifth(), 18, (40, 24));
+        assert!(lines.iter().all(|line| line.chars().count() < 40), "{lines:#?}");
+        assert!(lines.iter().any(|line| line.contains("+72.6 % ±0.4")), "{lines:#?}");
+        assert!(lines.iter().any(|line| line.contains("left")), "{lines:#?}");
+        let lines = drawn(&fifth(), 18, (20, 24));
+        assert!(lines.iter().all(|line| line.chars().count() < 20), "{lines:#?}");
+    }
+
+    #[test]
+    fn below_four_blocks_there_is_a_point_and_it_is_marked() {
+        let mut view = RunView::default();
+        view.event(&at(0, started(&["rust", "go"])));
+        view.event(&at(0, Event::BlockStarted { block: 0, of: 6 }));
+        assert!(drawn(&view, 0, (80, 24)).iter().any(|line| line.ends_with('–')));
+        view.event(&at(20, ended(0, interim(None))));
+        let lines = drawn(&view, 20, (80, 24));
+        assert!(lines.iter().any(|line| line.ends_with("+72.6 % so far")), "{lines:#?}");
+    }
+
+    #[test]
+    fn many_variants_on_a_low_terminal_leave_room() {
+        let mut view = RunView::default();
+        let names: Vec<String> = (0..12).map(|number| format!("variant {number}")).collect();
+        view.event(&at(0, started(&names.iter().map(String::as_str).collect::<Vec<_>>())));
+        let lines = drawn(&view, 0, (80, 10));
+        assert!(lines.len() < 10, "{lines:#?}");
+        assert_eq!(lines.last().map(String::as_str), Some("… and 9 more"));
+    }
+
+    #[test]
+    fn warnings_stay_and_nothing_foreign_moves_the_cursor() {
+        let mut view = RunView::default();
+        view.event(&at(0, started(&["a", "b\x1b[2J"])));
+        assert!(drawn(&view, 0, (80, 24)).iter().all(|line| !line.contains('\x1b')));
+        let shown = view.event(&at(1, Event::Warning { text: "late\r\x1b[2J by far".to_owned() }));
+        let text = shown.above[0].folded(80, Style::Plain);
+        assert_eq!(text, "warning: late\\u{d}\\u{1b}[2J by far");
+    }
+
+    #[test]
+    fn only_while_windows_are_measured_nothing_may_be_drawn() {
+        let mut view = RunView::default();
+        assert!(!view.is_measuring());
+        view.event(&at(0, started(&["a", "b"])));
+        view.event(&at(0, Event::BlockStarted { block: 0, of: 6 }));
+        assert!(view.event(&at(1, measuring())).at_once && view.is_measuring());
+        view.event(&at(2, round(0, &[])));
+        assert!(view.is_measuring());
+        view.event(&at(3, ended(0, interim(None))));
+        assert!(!view.is_measuring());
+    }
+}

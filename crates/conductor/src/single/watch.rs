@@ -1,0 +1,116 @@
+//! What may be watched of a load while it runs: each thread leaves what it sees in a place of its own, and the thread that
+//! waits for them collects it now and then.
+//!
+//! Whoever watches never holds a generator up: places are taken without waiting, and the watching thread keeps off the
+//! generator's cores.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use weighbridge_lab::cores::{CoreId, CoreLayout, Pinned};
+use weighbridge_load::generator::Progress;
+use weighbridge_load::live::{LiveCounts, LiveTimes};
+
+/// Time between two looks.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// What all threads saw so far.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// The sum over threads.
+    pub progress: Progress,
+    /// Response times of good replies.
+    pub times: LiveCounts,
+}
+
+/// One thread's place.
+#[derive(Debug)]
+pub(super) struct Slot {
+    latest: Mutex<Option<Progress>>,
+    /// Absent where nobody watches.
+    times: Option<Arc<LiveTimes>>,
+}
+
+impl Slot {
+    /// Empty.
+    pub fn new(watched: bool) -> Self {
+        Self { latest: Mutex::default(), times: watched.then(Arc::default) }
+    }
+
+    /// Where the generator counts times.
+    pub fn times(&self) -> Option<Arc<LiveTimes>> {
+        self.times.clone()
+    }
+
+    /// Whether anybody looks.
+    pub fn is_watched(&self) -> bool {
+        self.times.is_some()
+    }
+
+    /// Leaves what the generator sees; nothing where somebody looks at this very moment.
+    pub fn show(&self, progress: Progress) {
+        if let Ok(mut latest) = self.latest.try_lock() {
+            *latest = Some(progress);
+        }
+    }
+
+    fn look(&self) -> Option<Progress> {
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Who looks.
+pub(super) struct Watcher<'a> {
+    /// Is told what was seen.
+    pub tell: &'a mut dyn FnMut(&Seen),
+    /// The core to look from.
+    pub aside: Option<CoreId>,
+}
+
+impl Watcher<'_> {
+    /// Looks until all threads are over. They were started before, or they would inherit this thread's core.
+    pub fn watch(self, slots: &[Slot], over: &dyn Fn() -> bool) {
+        // Where it cannot be pinned the scheduler places it.
+        let _pinned = self.aside.and_then(|core| Pinned::current_thread(core).ok());
+        while !over() {
+            std::thread::park_timeout(LOOK);
+            if let Some(progress) = slots.iter().filter_map(Slot::look).reduce(add) {
+                let mut times = LiveCounts::default();
+                slots.iter().flat_map(|slot| &slot.times).for_each(|live| times.merge(&live.counts()));
+                (self.tell)(&Seen { progress, times });
+            }
+        }
+    }
+}
+
+/// A core that is none of the generator's.
+pub(super) fn core_beside(layout: &CoreLayout, taken: &[CoreId]) -> Option<CoreId> {
+    let mut all = layout.service().iter().copied().chain([layout.client()]);
+    all.find(|core| !taken.contains(core))
+}
+
+fn add(a: Progress, b: Progress) -> Progress {
+    let mut errors = a.errors;
+    errors.add(b.errors);
+    Progress {
+        elapsed: a.elapsed.max(b.elapsed),
+        good: a.good + b.good,
+        errors,
+        outstanding: a.outstanding + b.outstanding,
+        connections: a.connections + b.connections,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_watcher_keeps_off_the_generators_cores() {
+        let core = CoreId::new;
+        let layout = CoreLayout::of(&[core(0), core(1), core(2)]).expect("cores");
+        assert_eq!(core_beside(&layout, &[core(2)]), Some(core(0)));
+        assert_eq!(core_beside(&layout, &[core(0)]), Some(core(1)));
+        assert_eq!(core_beside(&layout, &[core(0), core(1), core(2)]), None);
+    }
+}

@@ -1,0 +1,59 @@
+//! Names short enough for a terminal: those of variants and operations are cut in their middle, everywhere alike. Only for
+//! people's eyes; every other format has them whole.
+
+use std::collections::BTreeMap;
+
+use weighbridge_model::summary::Summary;
+
+use crate::text::{clean, columns, shorten};
+use crate::view::distinct;
+
+/// The summary with names of at most so many columns. Names that would be the same then stay whole.
+pub(crate) fn shortened(summary: &Summary, most: usize) -> Summary {
+    let variants = distinct(summary.variants.iter().map(|variant| variant.name.as_str()));
+    let operations = distinct(summary.costs.iter().map(|cost| cost.operation.as_str()));
+    let (variants, operations) = (short(&variants, most), short(&operations, most));
+    let mut summary = summary.clone();
+    let replace = |name: &mut String, names: &BTreeMap<String, String>| {
+        if let Some(short) = names.get(name) {
+            name.clone_from(short);
+        }
+    };
+    for variant in &mut summary.variants {
+        replace(&mut variant.name, &variants);
+        variant.figures.iter_mut().for_each(|figure| replace(&mut figure.operation, &operations));
+    }
+    for cost in &mut summary.costs {
+        replace(&mut cost.variant, &variants);
+        replace(&mut cost.operation, &operations);
+    }
+    for finding in &mut summary.findings {
+        for (name, short) in &variants {
+            finding.subject = finding.subject.replace(name, short);
+        }
+    }
+    summary
+}
+
+/// Names that are too long with what stands for them.
+fn short(names: &[&str], most: usize) -> BTreeMap<String, String> {
+    let cut: Vec<String> = names.iter().map(|name| shorten(&clean(name), most)).collect();
+    let clashes = distinct(cut.iter()).len() < cut.len();
+    let pairs = names.iter().zip(cut).filter(|(name, _)| !clashes && columns(&clean(name)) > most);
+    pairs.map(|(name, short)| ((*name).to_owned(), short)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_would_be_the_same_stay_whole() {
+        let long = "http://127.0.0.1:8080/a/very/long/path/that/ends/alike";
+        let names = short(&[long, "go"], 20);
+        assert_eq!(names.len(), 1);
+        assert_eq!(names[long], "http://127…nds/alike");
+        let other = long.replace("very", "more");
+        assert!(short(&[long, &other], 20).is_empty());
+    }
+}
