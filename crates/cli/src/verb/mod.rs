@@ -13,6 +13,7 @@ pub mod load;
 pub mod plan;
 pub mod probe;
 pub mod report;
+mod revisions;
 pub mod run;
 pub mod services;
 mod shape;
