@@ -319,11 +319,14 @@ pub struct Run {
     /// 4 blocks, short warm-up and a small budget; the result is labelled quick.
     #[arg(long)]
     pub quick: bool,
+    /// Time for each experiment, instead of its `plan.budget`.
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<Nanoseconds>,
     /// Only these variants, comma-separated; the first named is the baseline.
     #[arg(long, value_delimiter = ',', value_name = "VARIANT")]
     pub only: Vec<String>,
     /// Go on with an interrupted run.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "quick", "only", "out", "revisions"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "quick", "budget", "only", "out", "revisions"])]
     pub resume: Option<PathBuf>,
     /// Fail (exit code 1) when this is shown to hold, such as `p50 > +2%`; added to the file's gates.
     #[arg(long, value_name = "CONDITION")]

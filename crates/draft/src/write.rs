@@ -204,8 +204,11 @@ fn program(text: &mut String, command: &str) {
          # To weigh two commands instead, add a second `[[variant]]`; the first is the baseline.\n",
     );
     line(text, format_args!("[[variant]]\nname = \"mine\"\ncommand = {}", quoted(command)));
+    if !command.contains("{port}") {
+        text.push_str("# It takes its port from the variable `PORT`; in the command `{port}` would stand for it.\nready = \"port\"\n");
+    }
     text.push_str(
-        "# It is ready when it accepts on its port, or, without `{port}` in the command, prints `ready <port>`. Otherwise:\n\
+        "# It is ready when it accepts connections on its port. Otherwise:\n\
          # ready = \"/health\"                     # a path that answers 2xx\n\
          # ready = { log = \"listening on port\" }  # a line of its output, as a regular expression\n\
          # ready_timeout = \"30 s\"\n\

@@ -172,7 +172,8 @@ impl<'a> Watch<'a> {
                 format!("`{shown}` was not answered well: {}", self.last)
             }
             (Ready::Port(_) | Ready::AnyPort, port) => {
-                format!("it accepts no connection on 127.0.0.1:{}", port.unwrap_or(0))
+                let port = port.unwrap_or(0);
+                format!("it accepts no connection on 127.0.0.1:{port}, which `{{port}}` or the variable `PORT` told it")
             }
         }
     }

@@ -7,6 +7,7 @@ use weighbridge_conductor::run::{self, Finished, Options, RunError};
 use weighbridge_model::event::TimedEvent;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::gate::Gate;
+use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_report::{Format, TextOptions, render, render_suite};
 use weighbridge_store::RunFolder;
 
@@ -33,6 +34,12 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
     for (file, mut experiment) in chosen(arguments)? {
         select(&mut experiment, &arguments.only)?;
         revisions::expand(&mut experiment, &arguments.revisions, printer)?;
+        if let Some(budget) = arguments.budget {
+            if budget == Nanoseconds::ZERO {
+                bail!("`--budget {budget}` must be above zero");
+            }
+            experiment.plan.budget = budget;
+        }
         if arguments.quick {
             quicken(&mut experiment);
         }
