@@ -16,7 +16,10 @@ fn blocks() -> Vec<(String, String)> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/OWN-SERVICE.md");
     let page = fs::read_to_string(page).expect("the page");
     let fences = page.split("\n```").skip(1).step_by(2);
-    fences.filter_map(|block| block.split_once('\n')).map(|(info, text)| (info.to_owned(), format!("{text}\n"))).collect()
+    fences
+        .filter_map(|block| block.split_once('\n'))
+        .map(|(info, text)| (info.to_owned(), format!("{text}\n")))
+        .collect()
 }
 
 fn block(info: &str, number: usize) -> String {
@@ -59,9 +62,14 @@ fn a_newcomer_weighs_two_revisions_as_the_page_says() {
         let ended = world.weigh(&words(&block("sh", 1))).end();
         ended.assert_measured();
         let summary = world.json("summary.json");
-        let names: Vec<&str> =
-            summary["variants"].as_array().expect("variants").iter().filter_map(|one| one["name"].as_str()).collect();
-        let hashes = ["main", "compare"].map(|name| shell(&world, &format!("git rev-parse {name}")).trim().to_owned());
+        let names: Vec<&str> = summary["variants"]
+            .as_array()
+            .expect("variants")
+            .iter()
+            .filter_map(|one| one["name"].as_str())
+            .collect();
+        let hashes =
+            ["main", "compare"].map(|name| shell(&world, &format!("git rev-parse {name}")).trim().to_owned());
         assert_eq!(names, [format!("main@{}", &hashes[0][..7]), format!("compare@{}", &hashes[1][..7])]);
         let facts = world.json("environment.json");
         for (at, hash) in hashes.iter().enumerate() {
@@ -93,7 +101,11 @@ fn the_file_that_the_page_writes_is_planned_and_verified_for_two_revisions() {
     assert!(lines[2].starts_with("weigh run experiment.toml --revisions main,compare"), "{}", lines[2]);
     // The same variants, written out, come up and answer.
     let file = fs::read_to_string(world.path("experiment.toml")).expect("the file");
-    let revision = |name: &str| format!("[[variant]]\nname = \"{name}\"\nrevision = \"{name}\"\nbuild = \"pwd >tree; test ! -e untracked\"\ncommand = \"python3 server.py {{port}}\"\nready = \"/items/1\"\n");
+    let revision = |name: &str| {
+        format!(
+            "[[variant]]\nname = \"{name}\"\nrevision = \"{name}\"\nbuild = \"pwd >tree; test ! -e untracked\"\ncommand = \"python3 server.py {{port}}\"\nready = \"/items/1\"\n"
+        )
+    };
     let head = file.split("[[variant]]").next().expect("a beginning").replace("# A program", "#");
     world.write("untracked", "");
     world.write("two.toml", &format!("{head}\n{}{}", revision("main"), revision("compare")));
@@ -106,7 +118,11 @@ fn the_file_that_the_page_writes_is_planned_and_verified_for_two_revisions() {
 // --- What cannot be done -----------------------------------------------------------------------------------------
 
 fn revisions<'a>(names: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    [&["run", "--quick", "--budget", "5s", "--command", "python3 server.py {port}", "--revisions", names], more].concat()
+    [
+        &["run", "--quick", "--budget", "5s", "--command", "python3 server.py {port}", "--revisions", names],
+        more,
+    ]
+    .concat()
 }
 
 #[test]
@@ -128,14 +144,22 @@ fn revisions_that_cannot_be_weighed_are_told_and_leave_nothing() {
     ] {
         let ended = world.weigh(&revisions(names, more)).end();
         ended.assert_error(parts);
-        if let Some(log) = ended.stderr.split("the whole log: `").nth(1).and_then(|rest| rest.split('`').next()) {
+        if let Some(log) =
+            ended.stderr.split("the whole log: `").nth(1).and_then(|rest| rest.split('`').next())
+        {
             assert_eq!(fs::read_to_string(log).expect("the log"), "so far\nno rule to make it\n");
             fs::remove_dir_all(Path::new(log).parent().expect("a folder")).expect("it can be removed");
         }
     }
     world.write("url.toml", "[workload]\nname = 'http'\n[[variant]]\nurl = 'http://127.0.0.1:1/'\n");
-    world.weigh(&["run", "url.toml", "--revisions", "main,HEAD"]).end().assert_error(&["wants a variant with a `command`"]);
-    world.write("two.toml", "[workload]\nname = 'http'\n[[variant]]\nname='a'\ncommand='a'\n[[variant]]\nname='b'\ncommand='b'\n");
+    world
+        .weigh(&["run", "url.toml", "--revisions", "main,HEAD"])
+        .end()
+        .assert_error(&["wants a variant with a `command`"]);
+    world.write(
+        "two.toml",
+        "[workload]\nname = 'http'\n[[variant]]\nname='a'\ncommand='a'\n[[variant]]\nname='b'\ncommand='b'\n",
+    );
     let ended = world.weigh(&["run", "two.toml", "--revisions", "main,HEAD"]).end();
     ended.assert_error(&["in the place of one variant", "has 2; keep one with `--only`"]);
     world.assert_nothing_left();
@@ -147,7 +171,12 @@ fn a_commit_against_itself_and_the_working_tree_are_said_to_be_so() {
     shop(&world);
     world.write("server.py", &format!("{}\n# not committed\n", block("python", 0)));
     // It ends in the build, which both have to pass.
-    let ended = world.weigh(&revisions("HEAD,compare,worktree", &["--build", "grep -q 'not committed' server.py || exit 3"])).end();
+    let ended = world
+        .weigh(&revisions(
+            "HEAD,compare,worktree",
+            &["--build", "grep -q 'not committed' server.py || exit 3"],
+        ))
+        .end();
     ended.assert_error(&["ended with exit status: 3"]);
     assert!(ended.says("`HEAD` and `compare` are the same commit: it is weighed against itself"), "{ended}");
     assert!(ended.says("`worktree` is the working tree as it is: one file is not as committed"), "{ended}");
@@ -171,7 +200,9 @@ fn worktrees_are_gone_after_ctrl_c_and_after_a_kill() {
         eventually("no worktree is left", || world.worktrees().is_empty());
         // What the guardian of a killed run leaves is its registry, which `doctor` strikes out.
         world.weigh(&["doctor", "--clean"]).end().assert_code(0);
-        eventually("git knows of none", || shell(&world, "git worktree prune; git worktree list").lines().count() == 1);
+        eventually("git knows of none", || {
+            shell(&world, "git worktree prune; git worktree list").lines().count() == 1
+        });
         world.assert_nothing_left();
     }
 }
@@ -209,7 +240,9 @@ fn readiness(world: &World, ready: &[(&str, &str)]) -> support::Ended {
         .iter()
         .enumerate()
         .map(|(at, (port, ready))| {
-            format!("name = '{at}'\ncommand = 'python3 server.py {port}'\nready_timeout = '20 s'\nready = {ready}")
+            format!(
+                "name = '{at}'\ncommand = 'python3 server.py {port}'\nready_timeout = '20 s'\nready = {ready}"
+            )
         })
         .collect();
     let variants: Vec<&str> = variants.iter().map(String::as_str).collect();
@@ -220,7 +253,10 @@ fn readiness(world: &World, ready: &[(&str, &str)]) -> support::Ended {
 #[test]
 fn a_program_is_ready_by_port_path_address_or_a_line_of_its_log() {
     let world = World::idle();
-    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port();
+    let free = std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|socket| socket.local_addr())
+        .expect("a port")
+        .port();
     let ended = readiness(
         &world,
         &[
@@ -241,13 +277,30 @@ fn a_program_that_never_is_ready_is_told_with_what_was_waited_for() {
     let world = World::idle();
     world.write("server.py", SLOW_STARTER);
     for (command, ready, parts) in [
-        ("python3 server.py {port}", "{ url = '/health', status = 418 }", &["`http://127.0.0.1:", "/health` was not answered well: its status is ", "listening on 127.0.0.1:"][..]),
-        ("python3 server.py {port}", "{ log = 'ready to serve' }", &["no line of its output matched `ready to serve`", "a line before | listening on"]),
-        ("sleep 600", "'port'", &["it accepts no connection on 127.0.0.1:", "`{port}` or the variable `PORT`"]),
+        (
+            "python3 server.py {port}",
+            "{ url = '/health', status = 418 }",
+            &[
+                "`http://127.0.0.1:",
+                "/health` was not answered well: its status is ",
+                "listening on 127.0.0.1:",
+            ][..],
+        ),
+        (
+            "python3 server.py {port}",
+            "{ log = 'ready to serve' }",
+            &["no line of its output matched `ready to serve`", "a line before | listening on"],
+        ),
+        (
+            "sleep 600",
+            "'port'",
+            &["it accepts no connection on 127.0.0.1:", "`{port}` or the variable `PORT`"],
+        ),
         ("sleep 600", "'line'", &["it did not print `ready <port>`", "it has written nothing"]),
         ("sleep 600", "'http://127.0.0.1:{port}/up'", &["/up` was not answered well: no connection to"]),
     ] {
-        let variant = format!("name = 'mine'\ncommand = '{command}'\nready_timeout = '1500 ms'\nready = {ready}");
+        let variant =
+            format!("name = 'mine'\ncommand = '{command}'\nready_timeout = '1500 ms'\nready = {ready}");
         world.experiment_with("[workload]\nname = 'http'\n", &[&variant]);
         let ended = world.weigh(&["verify", "experiment.toml"]).end();
         ended.assert_error(&[&["`mine` was not ready within 1.5"][..], parts].concat());
@@ -264,7 +317,19 @@ fn what_init_writes_can_be_planned_and_is_never_written_over_unasked() {
     let file = |name: &str| data.join(name).display().to_string();
     let (har, api, copied) = (file("session.har"), file("shop.yaml"), data.join("copied.curl"));
     let line = fs::read_to_string(&copied).expect("a line");
-    let curl = ["init", "--force", "curl", "-XPOST", "-H", "X-Token: swordfish", "-d", "@body", "-o", "out", "http://h:1/a"];
+    let curl = [
+        "init",
+        "--force",
+        "curl",
+        "-XPOST",
+        "-H",
+        "X-Token: swordfish",
+        "-d",
+        "@body",
+        "-o",
+        "out",
+        "http://h:1/a",
+    ];
     world.write("body", "a=1");
     let sources: [(&[&str], &str); 8] = [
         (&["init"], "service = \"rust\""),
@@ -290,8 +355,14 @@ fn what_init_writes_can_be_planned_and_is_never_written_over_unasked() {
     assert_eq!(fs::read(world.path("experiment.toml")).expect("a file"), before);
     let printed = world.weigh(&["init", "-", "-o", "-"]).stdin(&copied).end();
     printed.assert_code(0);
-    assert!(printed.stdout.contains("Authorization") || printed.stdout.contains("authorization"), "{printed}");
-    assert!(printed.says("note: set `AUTHORIZATION` to the value of the header `authorization`"), "{printed}");
+    assert!(
+        printed.stdout.contains("Authorization") || printed.stdout.contains("authorization"),
+        "{printed}"
+    );
+    assert!(
+        printed.says("note: set `AUTHORIZATION` to the value of the header `authorization`"),
+        "{printed}"
+    );
     for (arguments, parts) in [
         (&["init", "gone.har"][..], &["could not read `gone.har`"][..]),
         (&["init", "ftp://h/"], &["scheme `ftp` is not supported"]),

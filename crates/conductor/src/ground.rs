@@ -123,7 +123,9 @@ impl Grounds {
         options: &Options,
         say: &mut dyn FnMut(Event),
     ) -> Result<Self, GroundError> {
-        let is_wanted = |program: &Program| program.revision.is_some() || program.build.is_some() || program.folder.is_some();
+        let is_wanted = |program: &Program| {
+            program.revision.is_some() || program.build.is_some() || program.folder.is_some()
+        };
         if !programs(experiment).any(|(_, program)| is_wanted(program)) {
             return Ok(Self::default());
         }
@@ -174,7 +176,9 @@ fn programs(experiment: &Experiment) -> impl Iterator<Item = (&str, &Program)> {
 ///
 /// # Errors
 /// [`GroundError::Checkout`] where there is no repository, or it does not know one of them.
-pub(crate) fn revisions(experiment: &Experiment) -> Result<HashMap<String, (Repository, Revision)>, GroundError> {
+pub(crate) fn revisions(
+    experiment: &Experiment,
+) -> Result<HashMap<String, (Repository, Revision)>, GroundError> {
     let mut found = HashMap::new();
     let mut repository: Option<Repository> = None;
     for (name, program) in programs(experiment) {
@@ -250,7 +254,9 @@ impl Laying<'_> {
         revision: Option<&(Repository, Revision)>,
     ) -> Result<Ground, GroundError> {
         let base = match revision {
-            Some((repository, Revision { commit, changes: None })) => Some(self.check_out(variant, repository, commit)?),
+            Some((repository, Revision { commit, changes: None })) => {
+                Some(self.check_out(variant, repository, commit)?)
+            }
             _ => None,
         };
         let folder = match (base, &program.folder) {
@@ -266,7 +272,12 @@ impl Laying<'_> {
         Ok(Ground { folder, revision: revision.map(|(_, revision)| revision.clone()) })
     }
 
-    fn check_out(&mut self, variant: &str, repository: &Repository, commit: &Commit) -> Result<PathBuf, GroundError> {
+    fn check_out(
+        &mut self,
+        variant: &str,
+        repository: &Repository,
+        commit: &Commit,
+    ) -> Result<PathBuf, GroundError> {
         let failed = |source| GroundError::Checkout { variant: variant.to_owned(), source };
         let checkouts = match &mut self.checkouts {
             Some(checkouts) => checkouts,
@@ -287,7 +298,12 @@ impl Laying<'_> {
         })
     }
 
-    fn build(&mut self, (number, variant): (usize, &str), command: &str, folder: &Path) -> Result<(), GroundError> {
+    fn build(
+        &mut self,
+        (number, variant): (usize, &str),
+        command: &str,
+        folder: &Path,
+    ) -> Result<(), GroundError> {
         let done = (folder.to_owned(), command.to_owned());
         if self.built.contains(&done) {
             return Ok(());

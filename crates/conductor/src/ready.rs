@@ -5,10 +5,10 @@
 //! that is measured is verified as the variant says.
 
 use weighbridge_lab::launch::{Asking, LinePattern, Ready};
+use weighbridge_load::Stack;
 use weighbridge_load::exchange::{Limits, exchange};
 use weighbridge_load::h2::Http2Settings;
 use weighbridge_load::request::{Framing, Request};
-use weighbridge_load::Stack;
 use weighbridge_model::experiment::{Program, Protocol, Readiness, ReadyAddress, Scheme, TlsSpec, Variant};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::OperationId;
@@ -29,7 +29,9 @@ pub(crate) fn ready(program: &Program, variant: &Variant, secured: &Secured) -> 
         Readiness::Port => Ready::AnyPort,
         Readiness::Fixed(port) => Ready::Port(*port),
         // It was compiled when it was read.
-        Readiness::Log(pattern) => pattern.compiled().map_or(Ready::Line, |pattern| Ready::Log(LinePattern::new(pattern))),
+        Readiness::Log(pattern) => {
+            pattern.compiled().map_or(Ready::Line, |pattern| Ready::Log(LinePattern::new(pattern)))
+        }
         Readiness::Asked(address) => {
             let scheme = if secured.client.is_some() { Scheme::Https } else { Scheme::Http };
             let asked = asking(address.clone(), scheme, variant.protocol);

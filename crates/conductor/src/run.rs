@@ -427,7 +427,11 @@ pub(crate) fn prepare(
         });
         match found {
             Ok(service) => {
-                recipes.push(Recipe::new(&redirected(&variant, options), service, grounds.of(&variant.name))?);
+                recipes.push(Recipe::new(
+                    &redirected(&variant, options),
+                    service,
+                    grounds.of(&variant.name),
+                )?);
                 kept.push(variant);
             }
             Err(_) if options.control.is_interrupted() => return Err(RunError::InterruptedEarly),

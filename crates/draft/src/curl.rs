@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use weighbridge_model::experiment::{Protocol, TlsSpec, TlsVersion, Url, suggestion};
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::requests::{add_header, is_method, is_of_the_connection, target};
+use crate::requests::{add_header, is_method, is_of_the_connection, name_all, target};
 use crate::{Address, Draft, ReadFile, Request, Server, secret};
 use options::{Does, KNOWN, Known};
 
@@ -208,8 +208,8 @@ impl Place<'_> {
 
     /// A file's content.
     fn file(&mut self, name: &str) -> Read<String> {
-        let bytes = (self.read)(name)
-            .map_err(|source| self.error(format!("could not read `{name}`: {source}")))?;
+        let bytes =
+            (self.read)(name).map_err(|source| self.error(format!("could not read `{name}`: {source}")))?;
         String::from_utf8(bytes)
             .map_err(|_| self.error(format!("`{name}` is no text in UTF-8, and an experiment's body is")))
     }
@@ -292,7 +292,12 @@ impl Line {
             Does::Method => return Err(place.error(format!("`{value}` is no method such as `GET`"))),
             Does::Header => self.header(value, place)?,
             Does::Field(name) => self.set(name, value),
-            Does::Data | Does::DataRaw | Does::DataBinary | Does::DataUrlencode | Does::Json | Does::Upload => {
+            Does::Data
+            | Does::DataRaw
+            | Does::DataBinary
+            | Does::DataUrlencode
+            | Does::Json
+            | Does::Upload => {
                 self.data(known.does, value, place)?;
             }
             Does::Get => self.query = true,
@@ -346,7 +351,10 @@ impl Line {
     fn header(&mut self, value: &str, place: &mut Place<'_>) -> Read<()> {
         if let Some(name) = value.strip_prefix('@') {
             let lines = place.file(name)?;
-            return lines.lines().filter(|line| !line.trim().is_empty()).try_for_each(|line| self.field(line, place));
+            return lines
+                .lines()
+                .filter(|line| !line.trim().is_empty())
+                .try_for_each(|line| self.field(line, place));
         }
         self.field(value, place)
     }
@@ -403,14 +411,19 @@ impl Line {
             self.notes.push("braces and brackets in the path are taken as they are, not expanded".to_owned());
         }
         let mut request = Request { headers: self.headers(), ..Request::get(&path) };
-        request.name = "request".to_owned();
         self.place_body(&mut request);
         if self.redirects {
             let note = "redirects are not followed (`-L`): where the server answers with one, give the address that it leads to";
             self.notes.push(note.to_owned());
         }
-        let title = format!("{} {} at {}", request.method, request.path.split('?').next().unwrap_or("/"), url.authority());
+        let title = format!(
+            "{} {} at {}",
+            request.method,
+            request.path.split('?').next().unwrap_or("/"),
+            url.authority()
+        );
         let mut requests = vec![request];
+        name_all(&mut requests);
         let mut notes = secret::hide(&mut requests);
         let address = self.server(url, &mut notes)?;
         notes.append(&mut self.notes);
@@ -477,7 +490,9 @@ impl Line {
             notes.push(format!("`{url}` is plain text: options of TLS are left out"));
         }
         if tls.min > tls.max {
-            return Err(CurlError::Url("the oldest version of TLS is above the newest; lower one".to_owned()));
+            return Err(CurlError::Url(
+                "the oldest version of TLS is above the newest; lower one".to_owned(),
+            ));
         }
         let tls = (url.scheme.is_secured() && !is_default).then_some(tls);
         let protocol = self.http2.then_some(Protocol::Http2Json);
@@ -510,7 +525,9 @@ fn split_url(text: &str) -> Read<(Url, String, Option<String>)> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
     let scheme = scheme.to_ascii_lowercase();
     if !["http", "https"].contains(&&*scheme) {
-        return Err(CurlError::Url(format!("`{text}`: `{scheme}://` is not asked here; allowed: `http://`, `https://`")));
+        return Err(CurlError::Url(format!(
+            "`{text}`: `{scheme}://` is not asked here; allowed: `http://`, `https://`"
+        )));
     }
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);

@@ -20,8 +20,30 @@ const CONDITIONAL: [&str; 5] =
 
 /// Endings of paths of what a page is made of.
 const ENDINGS: [&str; 24] = [
-    "avif", "bmp", "css", "eot", "gif", "ico", "jpeg", "jpg", "js", "map", "mjs", "mp3", "mp4", "otf", "png", "svg",
-    "ttf", "wasm", "webm", "webmanifest", "webp", "woff", "woff2", "wav",
+    "avif",
+    "bmp",
+    "css",
+    "eot",
+    "gif",
+    "ico",
+    "jpeg",
+    "jpg",
+    "js",
+    "map",
+    "mjs",
+    "mp3",
+    "mp4",
+    "otf",
+    "png",
+    "svg",
+    "ttf",
+    "wasm",
+    "webm",
+    "webmanifest",
+    "webp",
+    "woff",
+    "woff2",
+    "wav",
 ];
 
 /// What of a recording is wanted.
@@ -47,7 +69,9 @@ pub enum Assets {
 #[derive(Debug, thiserror::Error)]
 pub enum HarError {
     /// It is no HAR file.
-    #[error("{file}:{line}:{column}: this is no HAR recording: {message}; export one with `Save all as HAR` of a browser's network panel")]
+    #[error(
+        "{file}:{line}:{column}: this is no HAR recording: {message}; export one with `Save all as HAR` of a browser's network panel"
+    )]
     Syntax {
         /// The file.
         file: String,
@@ -87,7 +111,9 @@ pub enum HarError {
         origins: Vec<String>,
     },
     /// More requests than an experiment can show.
-    #[error("{file}: {count} different requests are more than {MOST_REQUESTS}; leave some out with `--skip-assets`, or record less")]
+    #[error(
+        "{file}: {count} different requests are more than {MOST_REQUESTS}; leave some out with `--skip-assets`, or record less"
+    )]
     TooMany {
         /// The file.
         file: String,
@@ -212,10 +238,14 @@ pub fn parse(file: &str, text: &str, wanted: &Wanted) -> Result<Draft, HarError>
     name_all(&mut requests);
     let mut notes = secret::hide(&mut requests);
     if elsewhere > 0 {
-        notes.push(format!("left out: {elsewhere} requests to other origins"));
+        notes.push(format!("left out: requests to other origins ({elsewhere})"));
     }
     notes.extend(left.notes());
-    let by = if har.log.creator.name.is_empty() { String::new() } else { format!(", by {}", har.log.creator.name) };
+    let by = if har.log.creator.name.is_empty() {
+        String::new()
+    } else {
+        format!(", by {}", har.log.creator.name)
+    };
     let protocol = http2.then_some(Protocol::Http2Json);
     let address = Address { protocol, ..Address::plain(origin.clone()) };
     Ok(Draft {
@@ -248,7 +278,7 @@ impl Left {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.reasons.iter().map(|(reason, count)| format!("left out: {count} {reason}")).collect()
+        self.reasons.iter().map(|(reason, count)| format!("left out: {reason} ({count})")).collect()
     }
 }
 
@@ -282,7 +312,7 @@ fn take(entry: &Entry, assets: Assets, left: &mut Left) -> Option<(Url, Request)
         conditional |= of_condition;
         let own = is_of_the_connection(name) || of_condition;
         if !own && !add_header(&mut request.headers, name, value) {
-            left.out(format!("times the header `{}`, which cannot be sent as it is", printable(name)));
+            left.out(format!("the header `{}`, which cannot be sent as it is", printable(name)));
         }
     }
     if let Some(posted) = &asked.post_data {
@@ -324,9 +354,10 @@ fn is_asset(entry: &Entry, path: &str) -> bool {
         return kinds.contains(&&**kind);
     }
     let mime = entry.response.content.mime_type.to_ascii_lowercase();
-    let of_page = ["image/", "font/", "audio/", "video/", "text/css"].iter().any(|kind| mime.starts_with(kind))
-        || mime.contains("javascript")
-        || mime.starts_with("application/wasm");
+    let of_page =
+        ["image/", "font/", "audio/", "video/", "text/css"].iter().any(|kind| mime.starts_with(kind))
+            || mime.contains("javascript")
+            || mime.starts_with("application/wasm");
     let path = path.split('?').next().unwrap_or_default();
     let ending = path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, ending)| ending);
     of_page || ending.is_some_and(|ending| ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending)))
@@ -345,7 +376,8 @@ fn body(posted: &Posted) -> Result<Option<String>, &'static str> {
         _ if posted.params.is_empty() => Ok(None),
         _ if posted.mime_type.starts_with("multipart/") => Err("multipart forms whose body was not recorded"),
         _ => {
-            let pairs = posted.params.iter().map(|pair| format!("{}={}", form(&pair.name), form(&pair.value)));
+            let pairs =
+                posted.params.iter().map(|pair| format!("{}={}", form(&pair.name), form(&pair.value)));
             Ok(Some(pairs.collect::<Vec<_>>().join("&")))
         }
     }
@@ -361,7 +393,8 @@ fn choose(file: &str, taken: &[(Url, &Entry, Request)], wanted: Option<&str>) ->
         }
     }
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let shown = |(origin, count): &(&Url, usize)| format!("`{}` ({count})", origin.to_string().trim_end_matches('/'));
+    let shown =
+        |(origin, count): &(&Url, usize)| format!("`{}` ({count})", origin.to_string().trim_end_matches('/'));
     let origins: Vec<String> = counts.iter().map(shown).collect();
     match wanted {
         None => match counts[..] {
@@ -373,7 +406,8 @@ fn choose(file: &str, taken: &[(Url, &Entry, Request)], wanted: Option<&str>) ->
                 let url = Url::parse(wanted.trim_end_matches('/'));
                 origin.authority() == wanted || url.is_ok_and(|url| url == **origin)
             });
-            let missing = || HarError::NoSuchOrigin { file: file.to_owned(), origin: wanted.to_owned(), origins };
+            let missing =
+                || HarError::NoSuchOrigin { file: file.to_owned(), origin: wanted.to_owned(), origins };
             found.map(|(origin, _)| (*origin).clone()).ok_or_else(missing)
         }
     }

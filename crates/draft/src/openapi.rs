@@ -98,7 +98,8 @@ pub fn parse(file: &str, text: &str, wanted: &Wanted) -> Read<Draft> {
         return Err(OpenApiError::Nothing { file: file.to_owned(), why: left.why() });
     }
     if requests.len() > MOST_REQUESTS {
-        let message = format!("{} operations are more than {MOST_REQUESTS}; choose with `--methods`", requests.len());
+        let message =
+            format!("{} operations are more than {MOST_REQUESTS}; choose with `--methods`", requests.len());
         return Err(api.wrong("/paths", message));
     }
     name_all(&mut requests);
@@ -115,7 +116,9 @@ pub fn parse(file: &str, text: &str, wanted: &Wanted) -> Read<Draft> {
 /// Whether text describes an API rather than something else.
 pub fn is_openapi(text: &str) -> bool {
     let has = |key: &str| {
-        text.lines().take(200).any(|line| line.trim_start().trim_start_matches(['{', ' ', '"', '\'']).starts_with(key))
+        text.lines()
+            .take(200)
+            .any(|line| line.trim_start().trim_start_matches(['{', ' ', '"', '\'']).starts_with(key))
     };
     has("openapi") || has("swagger")
 }
@@ -168,11 +171,18 @@ impl Left {
         let mut notes = Vec::new();
         if !self.methods.is_empty() {
             let count = self.methods.len();
-            let mut kinds: Vec<String> =
-                self.methods.iter().filter_map(|name| name.split(' ').next()).map(str::to_lowercase).collect();
+            let mut kinds: Vec<String> = self
+                .methods
+                .iter()
+                .filter_map(|name| name.split(' ').next())
+                .map(str::to_lowercase)
+                .collect();
             kinds.sort();
             kinds.dedup();
-            notes.push(format!("left out: {count} operations of other methods; `--methods get,{}` takes them too", kinds.join(",")));
+            notes.push(format!(
+                "left out: {count} operations of other methods; `--methods get,{}` takes them too",
+                kinds.join(",")
+            ));
         }
         notes.extend(self.reasons.iter().map(|reason| format!("left out: {reason}")));
         notes
@@ -180,7 +190,11 @@ impl Left {
 
     fn why(&self) -> String {
         let notes = self.notes();
-        if notes.is_empty() { "; its `paths` are empty".to_owned() } else { format!("; {}", notes.join("; ")) }
+        if notes.is_empty() {
+            "; its `paths` are empty".to_owned()
+        } else {
+            format!("; {}", notes.join("; "))
+        }
     }
 }
 
@@ -197,7 +211,9 @@ impl<'a> Api<'a> {
 
     fn check_version(&self) -> Read<()> {
         if let Some(old) = self.root.get("swagger") {
-            let message = format!("version {old} is older than OpenAPI 3.0; convert it, for one with `swagger2openapi`");
+            let message = format!(
+                "version {old} is older than OpenAPI 3.0; convert it, for one with `swagger2openapi`"
+            );
             return Err(self.wrong("/swagger", message.replace('"', "")));
         }
         let version = self.root.get("openapi").ok_or_else(|| {
@@ -241,19 +257,23 @@ impl<'a> Api<'a> {
             (Some(given), text) => {
                 let url = Url::parse(given).map_err(OpenApiError::Url)?;
                 // A bare address is served under the path that the description names.
-                let path = text.filter(|_| url.path == "/").map_or_else(|| url.path.clone(), |text| path_of(&text));
+                let path =
+                    text.filter(|_| url.path == "/").map_or_else(|| url.path.clone(), |text| path_of(&text));
                 Url { path, ..url }
             }
             (None, Some(text)) if text.contains("://") => {
                 Url::parse(&text).map_err(|why| self.wrong("/servers/0/url", why))?
             }
             (None, _) => {
-                let message = "says no whole address; say where the API is served: `--url http://127.0.0.1:8080`";
+                let message =
+                    "says no whole address; say where the API is served: `--url http://127.0.0.1:8080`";
                 return Err(self.wrong("/servers/0/url", message));
             }
         };
         if !["http", "https"].contains(&base.scheme.name()) {
-            return Err(OpenApiError::Url(format!("`{base}` is not served over HTTP; allowed: `http://`, `https://`")));
+            return Err(OpenApiError::Url(format!(
+                "`{base}` is not served over HTTP; allowed: `http://`, `https://`"
+            )));
         }
         Ok(base)
     }
@@ -279,7 +299,11 @@ impl<'a> Api<'a> {
         let place = format!("/paths/{}", escaped(path));
         if !path.starts_with('/') {
             // `x-…` is anybody's own.
-            return if path.starts_with("x-") { Ok(()) } else { Err(self.wrong(place, "a path begins with `/`")) };
+            return if path.starts_with("x-") {
+                Ok(())
+            } else {
+                Err(self.wrong(place, "a path begins with `/`"))
+            };
         }
         let item = self.follow(&place, item)?;
         for method in METHODS {
@@ -375,7 +399,8 @@ impl<'a> Building<'a, '_> {
         if !query.is_empty() {
             whole = format!("{whole}?{}", query.join("&"));
         }
-        let name = operation.get("operationId").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let own = operation.get("operationId").and_then(Value::as_str).filter(|name| !name.trim().is_empty());
+        let name = own.map_or_else(|| format!("{method} {path}"), str::to_owned);
         let status = self.status(operation);
         Ok(Ok(Request { name, method: method.to_owned(), headers, body, status, ..Request::get(&whole) }))
     }
@@ -406,7 +431,8 @@ impl<'a> Building<'a, '_> {
         query: &mut Vec<String>,
         cookies: &mut Vec<String>,
     ) -> Read<()> {
-        let ways = operation.get("security").or_else(|| self.api.root.get("security")).and_then(Value::as_array);
+        let ways =
+            operation.get("security").or_else(|| self.api.root.get("security")).and_then(Value::as_array);
         let Some(way) = ways.and_then(|ways| ways.first()).and_then(Value::as_object) else { return Ok(()) };
         for name in way.keys() {
             let pointer = format!("/components/securitySchemes/{}", escaped(name));
@@ -426,7 +452,9 @@ impl<'a> Building<'a, '_> {
                     None
                 }
                 ("http", _, "basic") => Some(("Authorization", "Basic credentials".to_owned())),
-                ("http" | "oauth2" | "openIdConnect", ..) => Some(("Authorization", "Bearer token".to_owned())),
+                ("http" | "oauth2" | "openIdConnect", ..) => {
+                    Some(("Authorization", "Bearer token".to_owned()))
+                }
                 _ => None,
             };
             if let Some((name, value)) = field {
@@ -446,7 +474,9 @@ impl<'a> Building<'a, '_> {
         let Some(wanted) = operation.get("requestBody") else { return Ok(Ok(None)) };
         let wanted = self.api.follow(&format!("{}/requestBody", self.place), wanted)?;
         let Some(content) = wanted.get("content").and_then(Value::as_object) else { return Ok(Ok(None)) };
-        let json = |kind: &str| kind.split(';').next().is_some_and(|kind| kind == "application/json" || kind.ends_with("+json"));
+        let json = |kind: &str| {
+            kind.split(';').next().is_some_and(|kind| kind == "application/json" || kind.ends_with("+json"))
+        };
         let chosen = content.iter().find(|(kind, _)| json(kind)).or_else(|| content.iter().next());
         let Some((kind, media)) = chosen else { return Ok(Ok(None)) };
         let optional = wanted.get("required") != Some(&Value::Bool(true));
@@ -458,7 +488,8 @@ impl<'a> Building<'a, '_> {
         let body = match value {
             value if json(kind) => value.to_string(),
             Value::Object(fields) if kind.starts_with("application/x-www-form-urlencoded") => {
-                let pair = |(name, value): (&String, &Value)| format!("{}={}", form(name), form(&plain(value)));
+                let pair =
+                    |(name, value): (&String, &Value)| format!("{}={}", form(name), form(&plain(value)));
                 fields.iter().map(pair).collect::<Vec<_>>().join("&")
             }
             Value::String(text) => text,
@@ -519,7 +550,9 @@ fn in_query(parameter: &Value, name: &str, value: &Value) -> Vec<String> {
         Value::Object(fields) if style == "deepObject" => {
             fields.iter().map(|(field, value)| pair(&format!("{name}[{field}]"), &plain(value))).collect()
         }
-        Value::Object(fields) if explode => fields.iter().map(|(field, value)| pair(field, &plain(value))).collect(),
+        Value::Object(fields) if explode => {
+            fields.iter().map(|(field, value)| pair(field, &plain(value))).collect()
+        }
         other => vec![pair(name, &joined(other, ","))],
     }
 }

@@ -48,7 +48,10 @@ pub(crate) fn hide(requests: &mut [Request]) -> Vec<String> {
         for (name, value) in &mut request.headers {
             let kept = vault.keep(name, value);
             if let Some(variable) = kept.strip_prefix("env:") {
-                let note = format!("set `{variable}` to the value of the header `{name}`: {}", how(name, variable, value));
+                let note = format!(
+                    "set `{variable}` to the value of the header `{name}`: {}",
+                    how(name, variable, value)
+                );
                 if !notes.contains(&note) {
                     notes.push(note);
                 }
@@ -101,7 +104,14 @@ mod tests {
         let notes = hide(&mut requests);
         let values: Vec<&str> =
             requests.iter().flat_map(|request| &request.headers).map(|(_, value)| &**value).collect();
-        let wanted = ["env:AUTHORIZATION", "*/*", "env:AUTHORIZATION", "env:X_API_KEY", "env:AUTHORIZATION_2", "env:MINE"];
+        let wanted = [
+            "env:AUTHORIZATION",
+            "*/*",
+            "env:AUTHORIZATION",
+            "env:X_API_KEY",
+            "env:AUTHORIZATION_2",
+            "env:MINE",
+        ];
         assert_eq!(values, wanted);
         let told = notes.join("\n");
         assert!(told.contains("`export AUTHORIZATION='Bearer …'`"), "{told}");

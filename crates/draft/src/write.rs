@@ -180,9 +180,12 @@ fn with_slash(url: &Url) -> String {
 
 /// What differs from the default, as an inline table.
 fn tls(spec: &TlsSpec) -> String {
-    let texts = [("ca", &spec.ca), ("cert", &spec.cert), ("key", &spec.key), ("server_name", &spec.server_name)];
-    let mut parts: Vec<String> =
-        texts.iter().filter_map(|(name, value)| Some(format!("{name} = {}", quoted(value.as_deref()?)))).collect();
+    let texts =
+        [("ca", &spec.ca), ("cert", &spec.cert), ("key", &spec.key), ("server_name", &spec.server_name)];
+    let mut parts: Vec<String> = texts
+        .iter()
+        .filter_map(|(name, value)| Some(format!("{name} = {}", quoted(value.as_deref()?))))
+        .collect();
     if spec.insecure {
         parts.insert(0, "insecure = true".to_owned());
     }
@@ -237,7 +240,8 @@ mod tests {
         draft.requests[0].headers.push(("X-a.b\"".to_owned(), nasty.to_owned()));
         let experiment = read(&draft);
         assert_eq!(experiment.title, nasty);
-        let weighbridge_model::experiment::WorkloadSpec::Http { requests, .. } = &experiment.points[0].workload
+        let weighbridge_model::experiment::WorkloadSpec::Http { requests, .. } =
+            &experiment.points[0].workload
         else {
             panic!("it is http")
         };

@@ -58,14 +58,19 @@ fn a_line_of_curl() {
 
 #[test]
 fn a_recording() {
-    let wanted = har::Wanted { origin: Some("https://shop.example.org".to_owned()), assets: har::Assets::Skipped };
-    assert_written("recording", &har::parse("session.har", &data("session.har"), &wanted).expect("a recording"));
+    let wanted =
+        har::Wanted { origin: Some("https://shop.example.org".to_owned()), assets: har::Assets::Skipped };
+    assert_written(
+        "recording",
+        &har::parse("session.har", &data("session.har"), &wanted).expect("a recording"),
+    );
 }
 
 #[test]
 fn a_description_of_an_api() {
     let read = |wanted| openapi::parse("shop.yaml", &data("shop.yaml"), &wanted).expect("a description");
     assert_written("api", &read(openapi::Wanted::default()));
-    let all = openapi::Wanted { methods: vec!["all".to_owned()], url: Some("http://127.0.0.1:8080".to_owned()) };
+    let all =
+        openapi::Wanted { methods: vec!["all".to_owned()], url: Some("http://127.0.0.1:8080".to_owned()) };
     assert_written("api-all", &read(all));
 }

@@ -183,7 +183,9 @@ impl Repository {
         let output = run(git(&self.root).args(["status", "--porcelain"]))?;
         match output.status.success() {
             true => Ok(output.stdout.iter().filter(|byte| **byte == b'\n').count()),
-            false => Err(CheckoutError::Git { step: "tell what has changed".to_owned(), said: said(&output) }),
+            false => {
+                Err(CheckoutError::Git { step: "tell what has changed".to_owned(), said: said(&output) })
+            }
         }
     }
 }
@@ -200,7 +202,12 @@ pub struct Checkouts {
 impl Checkouts {
     /// None yet. What is made is written into `registry` and told to `guardian`, and lies below `cache` (see
     /// [`cache_folder`]).
-    pub fn new(repository: Repository, cache: &Path, guardian: Option<Guardian>, registry: Option<Registry>) -> Self {
+    pub fn new(
+        repository: Repository,
+        cache: &Path,
+        guardian: Option<Guardian>,
+        registry: Option<Registry>,
+    ) -> Self {
         let digest = Sha256::digest(repository.root.as_os_str().as_encoded_bytes());
         let name: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         let base = PLACE.iter().fold(cache.to_owned(), |path, part| path.join(part)).join(name);
@@ -212,7 +219,11 @@ impl Checkouts {
     ///
     /// # Errors
     /// [`CheckoutError`]; nothing is left of a worktree that could not be made.
-    pub fn folder(&mut self, commit: &Commit, called_off: &dyn Fn() -> bool) -> Result<PathBuf, CheckoutError> {
+    pub fn folder(
+        &mut self,
+        commit: &Commit,
+        called_off: &dyn Fn() -> bool,
+    ) -> Result<PathBuf, CheckoutError> {
         if let Some((_, path)) = self.made.iter().find(|(made, _)| made == commit) {
             return Ok(path.join(&self.repository.within));
         }
@@ -394,12 +405,17 @@ mod tests {
         let cache = home.path().join("cache");
         let mut checkouts = Checkouts::new(repository.clone(), &cache, None, None);
         let never = || false;
-        let (old, new) = (repository.commit("main~1").expect("known"), repository.commit("HEAD").expect("known"));
+        let (old, new) =
+            (repository.commit("main~1").expect("known"), repository.commit("HEAD").expect("known"));
         let folders = [&old, &new].map(|commit| checkouts.folder(commit, &never).expect("checked out"));
         let values = folders.clone().map(|folder| fs::read_to_string(folder.join("value")).expect("a file"));
         assert_eq!(values, ["one", "two"]);
         assert!(!folders[1].join("new").exists());
-        assert_eq!(checkouts.folder(&old, &never).expect("there"), folders[0], "a commit is checked out once");
+        assert_eq!(
+            checkouts.folder(&old, &never).expect("there"),
+            folders[0],
+            "a commit is checked out once"
+        );
         // A build may leave what cannot be removed at once.
         let stubborn = folders[0].join("cache/deep");
         fs::create_dir_all(&stubborn).expect("folders");
@@ -418,7 +434,10 @@ mod tests {
         let home = repository(&["one"]);
         let repository = Repository::around(&home.path().join("mine")).expect("a repository");
         let error = repository.commit("mian").expect_err("unknown").to_string();
-        assert!(error.contains("`mian` is no revision of") && error.contains("did you mean `main`?"), "{error}");
+        assert!(
+            error.contains("`mian` is no revision of") && error.contains("did you mean `main`?"),
+            "{error}"
+        );
         let error = repository.commit("main..HEAD").expect_err("a range").to_string();
         assert!(error.ends_with("write two: `main,HEAD`"), "{error}");
         let error = repository.commit("--help").expect_err("no option").to_string();
@@ -435,7 +454,11 @@ mod tests {
             fs::create_dir_all(&path).expect("a folder");
             path
         };
-        for name in ["weighbridge/revisions/0123abcd", "elsewhere/0123abcd/0123456789ab", "weighbridge/revisions/0123abcd/documents"] {
+        for name in [
+            "weighbridge/revisions/0123abcd",
+            "elsewhere/0123abcd/0123456789ab",
+            "weighbridge/revisions/0123abcd/documents",
+        ] {
             let path = place(name);
             remove(&path, home.path()).expect_err(name);
             assert!(path.exists(), "{name}");

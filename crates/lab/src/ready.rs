@@ -131,7 +131,8 @@ impl<'a> Watch<'a> {
                 found.map(|line| parse_ready(name, &line)).transpose()
             }
             (Ready::Log(LinePattern(pattern)), port) => {
-                let found = self.lines.iter_mut().find_map(|lines| lines.find(&|line| pattern.is_match(line)));
+                let found =
+                    self.lines.iter_mut().find_map(|lines| lines.find(&|line| pattern.is_match(line)));
                 let Some(line) = found else { return Ok(None) };
                 port.map_or_else(|| port_in(name, pattern, &line), Ok).map(Some)
             }
@@ -142,7 +143,9 @@ impl<'a> Watch<'a> {
                     Ok(None)
                 }
             },
-            (Ready::Port(_) | Ready::AnyPort | Ready::Asked(_), port) => Ok(port.filter(|port| accepts(*port))),
+            (Ready::Port(_) | Ready::AnyPort | Ready::Asked(_), port) => {
+                Ok(port.filter(|port| accepts(*port)))
+            }
         }
     }
 
@@ -173,7 +176,9 @@ impl<'a> Watch<'a> {
             }
             (Ready::Port(_) | Ready::AnyPort, port) => {
                 let port = port.unwrap_or(0);
-                format!("it accepts no connection on 127.0.0.1:{port}, which `{{port}}` or the variable `PORT` told it")
+                format!(
+                    "it accepts no connection on 127.0.0.1:{port}, which `{{port}}` or the variable `PORT` told it"
+                )
             }
         }
     }
@@ -197,9 +202,12 @@ fn parse_ready(name: &str, line: &str) -> Result<u16, LaunchError> {
 }
 
 fn port_in(name: &str, pattern: &Regex, line: &str) -> Result<u16, LaunchError> {
-    let found = pattern.captures(line).and_then(|found| found.name("port").map(|port| port.as_str().to_owned()));
+    let found =
+        pattern.captures(line).and_then(|found| found.name("port").map(|port| port.as_str().to_owned()));
     let port = found.and_then(|port| port.parse().ok()).filter(|port| *port > 0);
-    port.ok_or_else(|| bad_line(name, line, format!("a line in which `{}` finds one as `port`,", pattern.as_str())))
+    port.ok_or_else(|| {
+        bad_line(name, line, format!("a line in which `{}` finds one as `port`,", pattern.as_str()))
+    })
 }
 
 #[cfg(test)]

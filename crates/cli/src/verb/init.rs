@@ -57,7 +57,8 @@ fn draft(arguments: &Init) -> anyhow::Result<Option<Draft>> {
         if arguments.source.is_some() || arguments.command.is_some() {
             bail!("a command line of curl stands alone; give options of `init` before it");
         }
-        let words: Vec<String> = std::iter::once("curl".to_owned()).chain(line.words.iter().cloned()).collect();
+        let words: Vec<String> =
+            std::iter::once("curl".to_owned()).chain(line.words.iter().cloned()).collect();
         return Ok(Some(curl::parse(&words, &mut read_bytes)?));
     }
     if let Some(command) = &arguments.command {
@@ -133,14 +134,20 @@ fn of_text(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft> {
 fn of_har(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft> {
     let assets = if arguments.skip_assets { har::Assets::Skipped } else { har::Assets::Kept };
     let draft = har::parse(name, text, &har::Wanted { origin: arguments.origin.clone(), assets })?;
-    refuse(&[("--url", arguments.url.is_some()), ("--methods", !arguments.methods.is_empty())], "a description of an API")?;
+    refuse(
+        &[("--url", arguments.url.is_some()), ("--methods", !arguments.methods.is_empty())],
+        "a description of an API",
+    )?;
     Ok(draft)
 }
 
 fn of_openapi(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft> {
     let wanted = openapi::Wanted { url: arguments.url.clone(), methods: arguments.methods.clone() };
     let draft = openapi::parse(name, text, &wanted)?;
-    refuse(&[("--origin", arguments.origin.is_some()), ("--skip-assets", arguments.skip_assets)], "a recording")?;
+    refuse(
+        &[("--origin", arguments.origin.is_some()), ("--skip-assets", arguments.skip_assets)],
+        "a recording",
+    )?;
     Ok(draft)
 }
 
@@ -209,7 +216,9 @@ mod tests {
 
     #[test]
     fn files_are_told_from_addresses() {
-        for (word, is) in [("a.har", true), ("api/openapi.YAML", true), ("http://h/a.json", false), ("h:80", false)] {
+        for (word, is) in
+            [("a.har", true), ("api/openapi.YAML", true), ("http://h/a.json", false), ("h:80", false)]
+        {
             assert_eq!(is_file(word), is, "{word}");
         }
     }

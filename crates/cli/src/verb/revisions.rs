@@ -27,14 +27,20 @@ pub fn expand(experiment: &mut Experiment, asked: &Revisions, printer: &Printer)
         );
     };
     let Target::Command(_) = &variant.target else {
-        bail!("`--revisions` wants a variant with a `command`, which can be built and started; `{}` has none", variant.name);
+        bail!(
+            "`--revisions` wants a variant with a `command`, which can be built and started; `{}` has none",
+            variant.name
+        );
     };
     if asked.revisions.len() < 2 {
-        bail!("`--revisions` wants two or more, such as `main,HEAD`; `worktree` is the working tree as it is");
+        bail!(
+            "`--revisions` wants two or more, such as `main,HEAD`; `worktree` is the working tree as it is"
+        );
     }
     let found = look_up(&asked.revisions)?;
     tell(&found, printer);
-    experiment.variants = (0..).zip(&found).map(|(at, one)| of_revision(variant, (at, one), &found, asked)).collect();
+    experiment.variants =
+        (0..).zip(&found).map(|(at, one)| of_revision(variant, (at, one), &found, asked)).collect();
     Ok(())
 }
 
@@ -42,10 +48,15 @@ pub fn expand(experiment: &mut Experiment, asked: &Revisions, printer: &Printer)
 fn tell(found: &[NamedRevision], printer: &Printer) {
     for one in found {
         match one.uncommitted_files {
-            Some(0) => printer.note(format_args!("`{}` is the working tree, which is as committed", one.asked)),
+            Some(0) => {
+                printer.note(format_args!("`{}` is the working tree, which is as committed", one.asked))
+            }
             Some(count) => {
                 let files = if count == 1 { "one file is" } else { &format!("{count} files are") };
-                printer.note(format_args!("`{}` is the working tree as it is: {files} not as committed", one.asked));
+                printer.note(format_args!(
+                    "`{}` is the working tree as it is: {files} not as committed",
+                    one.asked
+                ));
             }
             None => {}
         }
@@ -54,7 +65,9 @@ fn tell(found: &[NamedRevision], printer: &Printer) {
         let same = |other: &&NamedRevision| other.hash == one.hash && other.uncommitted_files.is_none();
         if let Some(first) = found[..at].iter().find(same).filter(|_| one.uncommitted_files.is_none()) {
             let (first, second) = (&first.asked, &one.asked);
-            printer.note(format_args!("`{first}` and `{second}` are the same commit: it is weighed against itself"));
+            printer.note(format_args!(
+                "`{first}` and `{second}` are the same commit: it is weighed against itself"
+            ));
         }
     }
 }

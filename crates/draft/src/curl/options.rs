@@ -113,7 +113,11 @@ pub(super) const KNOWN: &[Known] = &[
     plain("digest", None, Does::Refused(LOGIN)),
     plain("negotiate", None, Does::Refused(LOGIN)),
     plain("ntlm", None, Does::Refused(LOGIN)),
-    with("aws-sigv4", None, Does::Refused("signatures hold the time of their making, and would be out of date")),
+    with(
+        "aws-sigv4",
+        None,
+        Does::Refused("signatures hold the time of their making, and would be out of date"),
+    ),
     with("proxy", Some('x'), Does::Refused(PROXY)),
     with("preproxy", None, Does::Refused(PROXY)),
     with("socks4", None, Does::Refused(PROXY)),

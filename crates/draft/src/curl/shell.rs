@@ -71,7 +71,8 @@ fn ansi(letters: &mut impl Iterator<Item = char>) -> Result<String, String> {
             'u' | 'U' => {
                 let most = if letter == 'u' { 4 } else { 8 };
                 let code = digits(16, most, None).and_then(char::from_u32);
-                let letter = code.ok_or_else(|| format!("`\\{letter}` is followed by no character's number"))?;
+                let letter =
+                    code.ok_or_else(|| format!("`\\{letter}` is followed by no character's number"))?;
                 bytes.extend_from_slice(letter.encode_utf8(&mut utf8).as_bytes());
             }
             // `\\`, `\'`, `\"`, `\?` stand for themselves, and of anything else so does the letter.
@@ -90,7 +91,16 @@ mod tests {
     fn words_are_those_of_a_shell() {
         let line = r#"curl 'http://h/a b' -H "X: \"y\"" \
   --data-raw $'{"a":"it\'s \u0021 \x41\101\n"}' plain\ word ''"#;
-        let wanted = ["curl", "http://h/a b", "-H", "X: \"y\"", "--data-raw", "{\"a\":\"it's ! AA\n\"}", "plain word", ""];
+        let wanted = [
+            "curl",
+            "http://h/a b",
+            "-H",
+            "X: \"y\"",
+            "--data-raw",
+            "{\"a\":\"it's ! AA\n\"}",
+            "plain word",
+            "",
+        ];
         assert_eq!(words(line).expect("a line"), wanted);
     }
 

@@ -63,7 +63,10 @@ fn header_fields_are_those_that_curl_would_send() {
     assert_eq!(fields("curl -d a -H 'Content-Type:' h"), [""; 0]);
     assert_eq!(fields("curl --json 1 h"), ["Content-Type: application/json", "Accept: application/json"]);
     assert_eq!(fields("curl -H 'X-Empty;' -H @headers h"), ["X-Empty: ", "X-One: 1", "X-Two: 2"]);
-    assert_eq!(fields("curl -A me -e http://from/ -r 0-99 h"), ["User-Agent: me", "Referer: http://from/", "Range: bytes=0-99"]);
+    assert_eq!(
+        fields("curl -A me -e http://from/ -r 0-99 h"),
+        ["User-Agent: me", "Referer: http://from/", "Range: bytes=0-99"]
+    );
     assert_eq!(fields("curl --compressed h"), ["Accept-Encoding: deflate, gzip, br, zstd"]);
     assert_eq!(fields("curl -H 'Host: other' h"), ["Host: other"]);
     let (request, _, notes) = read("curl -H 'Connection: close' -H 'Content-Length: 3' h");
@@ -86,7 +89,10 @@ fn secrets_never_reach_the_draft() {
         let all = format!("{draft:?}\n{}", draft.to_file());
         assert!(!all.contains("swordfish") && !all.contains("bWU6c3dvcmRmaXNo"), "{line}: {all}");
         let value = &draft.requests[0].headers[0].1;
-        assert!(value.starts_with("env:") && draft.notes[0].contains(&value["env:".len()..]), "{line}: {all}");
+        assert!(
+            value.starts_with("env:") && draft.notes[0].contains(&value["env:".len()..]),
+            "{line}: {all}"
+        );
     }
 }
 
@@ -106,7 +112,8 @@ fn what_lies_below_http_goes_to_the_address() {
 
 #[test]
 fn options_may_be_written_as_curl_lets_them() {
-    let (request, address, notes) = read("curl -sSkXPOST -da -o /dev/null -w '%{http_code}' --url https://h/a -- ");
+    let (request, address, notes) =
+        read("curl -sSkXPOST -da -o /dev/null -w '%{http_code}' --url https://h/a -- ");
     assert_eq!((&*request.method, request.body.as_deref()), ("POST", Some("a")));
     assert!(address.tls.is_some_and(|tls| tls.insecure) && notes.is_empty());
     let (_, _, notes) = read("$ curl -L h | jq .name");
@@ -125,11 +132,26 @@ fn what_cannot_be_taken_over_is_told_with_its_place() {
         ("curl -s", "there is no URL in the line; add it"),
         ("curl h i", "word 3: `i` is a second URL; one request at a time"),
         ("curl h -H", "word 3: `-H` wants a value behind it"),
-        ("curl h --hedaer x", "word 3: curl's option `--hedaer` is not known; did you mean `--header`? or leave it out"),
-        ("curl h --data=1", "word 3: curl's option `--data=1` is not known; write `--data` and its value as two words"),
-        ("curl h --frobnicate", "word 3: curl's option `--frobnicate` is not known; leave it out, with its value where it has one"),
-        ("curl -s@ h", "word 2: curl's option `-@` is not known; leave it out, with its value where it has one"),
-        ("curl -F a=b h", "word 2: `-F` cannot be taken over: multipart forms are not made here; save the body and give it with `--data-binary @file` and its `Content-Type`"),
+        (
+            "curl h --hedaer x",
+            "word 3: curl's option `--hedaer` is not known; did you mean `--header`? or leave it out",
+        ),
+        (
+            "curl h --data=1",
+            "word 3: curl's option `--data=1` is not known; write `--data` and its value as two words",
+        ),
+        (
+            "curl h --frobnicate",
+            "word 3: curl's option `--frobnicate` is not known; leave it out, with its value where it has one",
+        ),
+        (
+            "curl -s@ h",
+            "word 2: curl's option `-@` is not known; leave it out, with its value where it has one",
+        ),
+        (
+            "curl -F a=b h",
+            "word 2: `-F` cannot be taken over: multipart forms are not made here; save the body and give it with `--data-binary @file` and its `Content-Type`",
+        ),
         ("curl -d @gone h", "word 2: `-d`: could not read `gone`: entity not found"),
         ("curl -d @picture h", "word 2: `-d`: `picture` is no text in UTF-8, and an experiment's body is"),
         ("curl -X 'A B' h", "word 2: `-X`: `A B` is no method such as `GET`"),
@@ -137,7 +159,10 @@ fn what_cannot_be_taken_over_is_told_with_its_place() {
         ("curl -b jar h", "word 2: `-b`: files of cookies are not read; write `name=value`"),
         ("curl -m soon h", "word 2: `-m`: want seconds, such as `2.5`"),
         ("curl ftp://h/", "`ftp://h/`: `ftp://` is not asked here; allowed: `http://`, `https://`"),
-        ("curl a ^\n  -d b", "this is no command line: lines that end with `^` are of Windows' `cmd`; choose `Copy as cURL (bash)`"),
+        (
+            "curl a ^\n  -d b",
+            "this is no command line: lines that end with `^` are of Windows' `cmd`; choose `Copy as cURL (bash)`",
+        ),
     ] {
         assert_eq!(parsed(line).expect_err(line).to_string(), message, "{line}");
     }
@@ -155,7 +180,9 @@ fn every_option_is_known_once() {
 
 #[test]
 fn a_line_of_curl_is_told_from_an_address() {
-    for (text, is) in [("curl h", true), ("$ curl h", true), ("curl", false), ("http://curl/", false), ("curling h", false)] {
+    for (text, is) in
+        [("curl h", true), ("$ curl h", true), ("curl", false), ("http://curl/", false), ("curling h", false)]
+    {
         assert_eq!(is_curl(text), is, "{text}");
     }
 }

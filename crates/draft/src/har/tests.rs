@@ -59,17 +59,28 @@ fn fields_of_the_connection_and_conditions_stay_behind_and_secrets_are_named() {
 
 #[test]
 fn of_several_origins_one_is_chosen() {
-    let entries = [entry("GET", "https://a.org/x"), entry("GET", "http://b.org:8080/y"), entry("GET", "https://a.org/z")];
+    let entries = [
+        entry("GET", "https://a.org/x"),
+        entry("GET", "http://b.org:8080/y"),
+        entry("GET", "https://a.org/z"),
+    ];
     let error = read(&entries, &Wanted::default()).expect_err("two").to_string();
-    assert_eq!(error, "a.har: requests went to 2 origins; choose one with `--origin`: `https://a.org` (2), `http://b.org:8080` (1)");
+    assert_eq!(
+        error,
+        "a.har: requests went to 2 origins; choose one with `--origin`: `https://a.org` (2), `http://b.org:8080` (1)"
+    );
     for origin in ["http://b.org:8080", "http://b.org:8080/", "b.org:8080"] {
-        let draft = read(&entries, &Wanted { origin: Some(origin.to_owned()), ..Wanted::default() }).expect(origin);
+        let draft =
+            read(&entries, &Wanted { origin: Some(origin.to_owned()), ..Wanted::default() }).expect(origin);
         assert_eq!(draft.requests.len(), 1);
-        assert_eq!(draft.notes, ["left out: 2 requests to other origins"]);
+        assert_eq!(draft.notes, ["left out: requests to other origins (2)"]);
     }
     let wanted = Wanted { origin: Some("https://c.org".to_owned()), ..Wanted::default() };
     let error = read(&entries, &wanted).expect_err("not there").to_string();
-    assert!(error.contains("no request went to `https://c.org`; the recording has `https://a.org` (2)"), "{error}");
+    assert!(
+        error.contains("no request went to `https://c.org`; the recording has `https://a.org` (2)"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -85,7 +96,7 @@ fn assets_are_left_out_by_kind_type_or_ending() {
     let draft = read(&entries, &Wanted { assets: Assets::Skipped, ..Wanted::default() }).expect("two");
     let names: Vec<&str> = draft.requests.iter().map(|request| &*request.name).collect();
     assert_eq!(names, ["GET /data.js", "GET /api"]);
-    assert_eq!(draft.notes, ["left out: 3 pictures, scripts, style sheets and fonts"]);
+    assert_eq!(draft.notes, ["left out: pictures, scripts, style sheets and fonts (3)"]);
 }
 
 #[test]
@@ -103,7 +114,10 @@ fn bodies_are_text_forms_or_left_out() {
     assert_eq!(body(json!({ "mimeType": "text/plain" })), None);
     let multipart = json!({ "mimeType": "multipart/form-data; boundary=x", "params": [{ "name": "a", "fileName": "f" }] });
     let error = with(multipart).expect_err("no body").to_string();
-    assert_eq!(error, "a.har: no request is left of 1; left out: 1 multipart forms whose body was not recorded");
+    assert_eq!(
+        error,
+        "a.har: no request is left of 1; left out: multipart forms whose body was not recorded (1)"
+    );
 }
 
 #[test]
@@ -113,7 +127,13 @@ fn what_is_no_request_is_left_out_with_its_reason() {
     let mut blocked = entry("GET", "http://h/ad");
     blocked["_resourceType"] = json!("ping");
     blocked["response"] = json!({ "status": 0, "content": { "mimeType": "" } });
-    let entries = [socket, blocked, entry("GET", "data:text/plain,x"), entry("G T", "http://h/"), entry("GET", "http://h/a")];
+    let entries = [
+        socket,
+        blocked,
+        entry("GET", "data:text/plain,x"),
+        entry("G T", "http://h/"),
+        entry("GET", "http://h/a"),
+    ];
     let draft = plain(&entries);
     assert_eq!(draft.requests.len(), 1);
     assert_eq!(draft.notes.len(), 4, "{:?}", draft.notes);
@@ -121,6 +141,8 @@ fn what_is_no_request_is_left_out_with_its_reason() {
 
 #[test]
 fn an_error_names_line_and_column() {
-    let error = parse("a.har", "{\n  \"log\": { \"entries\": 1 }\n}", &Wanted::default()).expect_err("wrong").to_string();
-    assert!(error.starts_with("a.har:2:24: this is no HAR recording: invalid type: integer `1`"), "{error}");
+    let error = parse("a.har", "{\n  \"log\": { \"entries\": 1 }\n}", &Wanted::default())
+        .expect_err("wrong")
+        .to_string();
+    assert!(error.starts_with("a.har:2:23: this is no HAR recording: invalid type: integer `1`"), "{error}");
 }

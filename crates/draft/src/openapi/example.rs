@@ -25,9 +25,14 @@ struct Made {
 impl<'a> Examples<'a, '_> {
     /// The value of a parameter: its example or default, or a made one where it is needed.
     pub fn of_parameter(&self, parameter: &'a Value, required: bool) -> Result<Option<Value>, String> {
-        let media = parameter.get("content").and_then(Value::as_object).and_then(|content| content.values().next());
+        let media =
+            parameter.get("content").and_then(Value::as_object).and_then(|content| content.values().next());
         if let Some(media) = media {
-            return if required { self.of_media(media).map(|value| Some(Value::String(value.to_string()))) } else { Ok(None) };
+            return if required {
+                self.of_media(media).map(|value| Some(Value::String(value.to_string())))
+            } else {
+                Ok(None)
+            };
         }
         if let Some(example) = self.stated(parameter) {
             return Ok(Some(example.clone()));
@@ -82,7 +87,10 @@ impl<'a> Examples<'a, '_> {
     fn make(&self, schema: &'a Value, made: &mut Made) -> Result<Value, String> {
         let schema = self.target(schema)?;
         made.values += 1;
-        if made.values > MOST || made.within.len() >= DEEPEST || made.within.contains(&std::ptr::from_ref(schema)) {
+        if made.values > MOST
+            || made.within.len() >= DEEPEST
+            || made.within.contains(&std::ptr::from_ref(schema))
+        {
             return Err("its schema holds itself and has no example".to_owned());
         }
         for key in ["example", "const", "default"] {

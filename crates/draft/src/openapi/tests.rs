@@ -66,12 +66,18 @@ fn a_schema_that_holds_itself_ends_where_it_may() {
                   "all": { "type": "array", "items": { "$ref": "#/components/schemas/Tree" } } } },
         "Endless": { "type": "object", "required": ["next"], "properties": { "next": { "$ref": "#/components/schemas/Endless" } } },
     } } });
-    let post = |name: &str| json!({ "requestBody": { "required": true, "content": { "application/json": {
-        "schema": { "$ref": format!("#/components/schemas/{name}") } } } } });
-    let draft = read(json!({ "/tree": { "post": post("Tree") }, "/endless": { "post": post("Endless") } }), schemas);
+    let post = |name: &str| {
+        json!({ "requestBody": { "required": true, "content": { "application/json": {
+        "schema": { "$ref": format!("#/components/schemas/{name}") } } } } })
+    };
+    let draft =
+        read(json!({ "/tree": { "post": post("Tree") }, "/endless": { "post": post("Endless") } }), schemas);
     assert_eq!(draft.requests.len(), 1);
     assert_eq!(draft.requests[0].body.as_deref(), Some(r#"{"all":[],"name":"oak"}"#));
-    assert_eq!(draft.notes, ["left out: POST /endless: its body: its schema holds itself and has no example"]);
+    assert_eq!(
+        draft.notes,
+        ["left out: POST /endless: its body: its schema holds itself and has no example"]
+    );
 }
 
 #[test]
@@ -98,8 +104,12 @@ fn reading_methods_go_first_and_others_on_request() {
     let paths = json!({ "/a": { "get": {}, "delete": {}, "post": {} } });
     let draft = parse("a.json", &api(paths.clone(), json!({})), &Wanted::default()).expect("a description");
     assert_eq!(draft.requests.len(), 1);
-    assert_eq!(draft.notes, ["left out: 2 operations of other methods; `--methods get,delete,post` takes them too"]);
-    let methods: Vec<String> = read(paths, json!({})).requests.into_iter().map(|request| request.method).collect();
+    assert_eq!(
+        draft.notes,
+        ["left out: 2 operations of other methods; `--methods get,delete,post` takes them too"]
+    );
+    let methods: Vec<String> =
+        read(paths, json!({})).requests.into_iter().map(|request| request.method).collect();
     assert_eq!(methods, ["GET", "POST", "DELETE"]);
     let wanted = Wanted { methods: vec!["fetch".to_owned()], url: None };
     let error = parse("a", &api(json!({}), json!({})), &wanted).expect_err("no method").to_string();
@@ -118,18 +128,32 @@ fn the_server_is_the_first_unless_another_is_given() {
     };
     let with_variables = json!([{ "url": "https://{where}.example.org/{v}", "variables": { "where": { "default": "eu" }, "v": { "default": "v2" } } }]);
     assert_eq!(base(with_variables.clone(), None).expect("a server"), "https://eu.example.org/ /v2/a");
-    assert_eq!(base(with_variables.clone(), Some("http://127.0.0.1:81")).expect("given"), "http://127.0.0.1:81/ /v2/a");
-    assert_eq!(base(with_variables, Some("http://127.0.0.1:81/x/")).expect("given"), "http://127.0.0.1:81/ /x/a");
+    assert_eq!(
+        base(with_variables.clone(), Some("http://127.0.0.1:81")).expect("given"),
+        "http://127.0.0.1:81/ /v2/a"
+    );
+    assert_eq!(
+        base(with_variables, Some("http://127.0.0.1:81/x/")).expect("given"),
+        "http://127.0.0.1:81/ /x/a"
+    );
     let error = base(json!([{ "url": "/api" }]), None).expect_err("no host").to_string();
-    assert_eq!(error, "a.json: `/servers/0/url`: says no whole address; say where the API is served: `--url http://127.0.0.1:8080`");
+    assert_eq!(
+        error,
+        "a.json: `/servers/0/url`: says no whole address; say where the API is served: `--url http://127.0.0.1:8080`"
+    );
 }
 
 #[test]
 fn what_is_wrong_is_told_with_its_place() {
     let wrong = |text: &str| parse("a.yaml", text, &Wanted::default()).expect_err(text).to_string();
     assert!(wrong("openapi: 3.1.0\npaths:\n  - x: [\n").starts_with("a.yaml:"), "{}", wrong("a: [\n"));
-    assert!(wrong("{\n \"openapi\": }").starts_with("a.yaml:2: this is no description of an API: expected value"));
-    assert_eq!(wrong("swagger: '2.0'"), "a.yaml: `/swagger`: version 2.0 is older than OpenAPI 3.0; convert it, for one with `swagger2openapi`");
+    assert!(
+        wrong("{\n \"openapi\": }").starts_with("a.yaml:2: this is no description of an API: expected value")
+    );
+    assert_eq!(
+        wrong("swagger: '2.0'"),
+        "a.yaml: `/swagger`: version 2.0 is older than OpenAPI 3.0; convert it, for one with `swagger2openapi`"
+    );
     assert!(wrong("openapi: 4.0.0").ends_with("version `4.0.0` is not read; allowed: 3.0, 3.1"));
     assert!(wrong("info: {}").contains("`/openapi`: is missing"));
     let base = "openapi: 3.1.0\nservers: [{url: 'http://h/'}]\n";
@@ -137,7 +161,11 @@ fn what_is_wrong_is_told_with_its_place() {
     assert!(wrong(&format!("{base}paths: {{a: {{}}}}")).contains("`/paths/a`: a path begins with `/`"));
     assert!(wrong(&format!("{base}paths: {{}}")).ends_with("no operation is left; its `paths` are empty"));
     let dangling = format!("{base}paths: {{/a: {{get: {{parameters: [{{$ref: '#/x'}}]}}}}}}");
-    assert!(wrong(&dangling).contains("`/paths/~1a/get/parameters/0`: `#/x` is not in the file"), "{}", wrong(&dangling));
+    assert!(
+        wrong(&dangling).contains("`/paths/~1a/get/parameters/0`: `#/x` is not in the file"),
+        "{}",
+        wrong(&dangling)
+    );
     let outside = format!("{base}paths: {{/a: {{$ref: 'other.yaml#/a'}}}}");
     assert!(wrong(&outside).contains("lies outside the file; bundle it into one"));
     let circle = format!("{base}paths: {{/a: {{$ref: '#/paths/~1a'}}}}");

@@ -72,7 +72,10 @@ impl ReadyAddress {
         let url = address.url(1, Scheme::Http)?;
         match url.scheme {
             Scheme::Http | Scheme::Https => Ok(address),
-            other => Err(format!("`{text}`: `{}://` cannot be asked; allowed: `http://`, `https://`", other.name())),
+            other => Err(format!(
+                "`{text}`: `{}://` cannot be asked; allowed: `http://`, `https://`",
+                other.name()
+            )),
         }
     }
 
@@ -90,7 +93,11 @@ impl ReadyAddress {
 
     /// The whole address, `{port}` for the port.
     pub fn shown(&self, scheme: Scheme) -> String {
-        if self.is_path() { format!("{}://127.0.0.1:{{port}}{}", scheme.name(), self.text) } else { self.text.clone() }
+        if self.is_path() {
+            format!("{}://127.0.0.1:{{port}}{}", scheme.name(), self.text)
+        } else {
+            self.text.clone()
+        }
     }
 
     /// Whether it is a path of the service itself.
@@ -118,7 +125,8 @@ impl ReadyPattern {
             Ok(_) => Ok(Self(text.to_owned())),
             Err(error) => {
                 let why = error.to_string();
-                let why = why.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
+                let why =
+                    why.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
                 Err(format!("`{text}` is no regular expression: {why}"))
             }
         }
@@ -285,7 +293,8 @@ pub(super) fn write(table: &mut Table, program: &Program) {
         Readiness::Log(pattern) => one("log", pattern.0.clone().into()),
         Readiness::Asked(ReadyAddress { text, status: None }) => text.clone().into(),
         Readiness::Asked(ReadyAddress { text, status: Some(status) }) => {
-            let pairs = [("url".to_owned(), text.clone().into()), ("status".to_owned(), i64::from(*status).into())];
+            let pairs =
+                [("url".to_owned(), text.clone().into()), ("status".to_owned(), i64::from(*status).into())];
             Table::from_iter(pairs).into()
         }
     };
@@ -347,7 +356,7 @@ mod tests {
             ("command = 's'\nready = { log = 'x*' }", "matches every line"),
             ("command = 's'\nready = { log = 'x', port = 1 }", "wants exactly one"),
             ("command = 's'\nready = { log = 'x', status = 200 }", "`variant.ready.status` belongs to `url`"),
-            ("command = 's'\nready = { lgo = 'x' }", "did you mean `log`?"),
+            ("command = 's'\nready = { lag = 'x' }", "did you mean `log`?"),
             ("command = 's'\nready = {}", "wants exactly one"),
             ("command = 's'\nready = { port = 0 }", "from 1 to 65535"),
             ("command = 's {port}'\nready = 'line'", "keep one of them"),
