@@ -101,9 +101,10 @@ fn the_file_that_the_page_writes_is_planned_and_verified_for_two_revisions() {
     assert!(lines[2].starts_with("weigh run experiment.toml --revisions main,compare"), "{}", lines[2]);
     // The same variants, written out, come up and answer.
     let file = fs::read_to_string(world.path("experiment.toml")).expect("the file");
+    let build = "test ! -e untracked; printf '#!/bin/sh\\nexec python3 server.py $1\\n' > serve; chmod +x serve";
     let revision = |name: &str| {
         format!(
-            "[[variant]]\nname = \"{name}\"\nrevision = \"{name}\"\nbuild = \"pwd >tree; test ! -e untracked\"\ncommand = \"python3 server.py {{port}}\"\nready = \"/items/1\"\n"
+            "[[variant]]\nrevision = '{name}'\nbuild = \"{build}\"\ncommand = './serve {{port}}'\nready = '/items/1'\n"
         )
     };
     let head = file.split("[[variant]]").next().expect("a beginning").replace("# A program", "#");
@@ -132,7 +133,7 @@ fn revisions_that_cannot_be_weighed_are_told_and_leave_nothing() {
     shop(&world);
     for (names, more, parts) in [
         ("main,cmopare", &[][..], &["`cmopare` is no revision of", "did you mean `compare`?"][..]),
-        ("main..compare", &[], &["wants two or more"]),
+        ("main..compare", &[], &["write two: `main,compare`"]),
         ("main,a..b", &[], &["write two: `a,b`"]),
         ("main", &[], &["wants two or more, such as `main,HEAD`"]),
         ("main,compare", &["--url-path", "items"], &["`items` is no path"]),

@@ -36,12 +36,14 @@ pub enum GroundError {
         source: CheckoutError,
     },
     /// Its folder is not there.
-    #[error("variant `{variant}` should run in `{}`, which its revision does not have; correct `folder`, or go to the root of the repository", folder.display())]
+    #[error("variant `{variant}` should run in `{}`, which is no folder{}; correct `folder`", folder.display(), of(.revision))]
     NoFolder {
         /// The variant.
         variant: String,
-        /// The folder, from the root of its revision.
+        /// The folder.
         folder: PathBuf,
+        /// The revision that does not have it, where it is one of several.
+        revision: Option<String>,
     },
     /// Its build failed.
     #[error("variant `{variant}`: its build (`{command}`) ended with {status}{}; the whole log: `{}`", excerpt(.output), log.display())]
@@ -75,6 +77,11 @@ pub enum GroundError {
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+fn of(revision: &Option<String>) -> String {
+    let told = |revision: &String| format!(" at `{revision}`: it does not have what stands there now");
+    revision.as_ref().map(told).unwrap_or_default()
 }
 
 /// Where a program stands.
@@ -264,7 +271,8 @@ impl Laying<'_> {
             (base, folder) => base.or_else(|| folder.clone()),
         };
         if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
-            return Err(GroundError::NoFolder { variant: variant.to_owned(), folder: folder.clone() });
+            let revision = program.revision.clone().filter(|_| !program.is_working_tree());
+            return Err(GroundError::NoFolder { variant: variant.to_owned(), folder: folder.clone(), revision });
         }
         if let Some(command) = &program.build {
             self.build((number, variant), command, folder.as_deref().unwrap_or(Path::new(".")))?;

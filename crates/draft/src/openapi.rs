@@ -115,12 +115,13 @@ pub fn parse(file: &str, text: &str, wanted: &Wanted) -> Read<Draft> {
 
 /// Whether text describes an API rather than something else.
 pub fn is_openapi(text: &str) -> bool {
-    let has = |key: &str| {
-        text.lines()
-            .take(200)
-            .any(|line| line.trim_start().trim_start_matches(['{', ' ', '"', '\'']).starts_with(key))
-    };
-    has("openapi") || has("swagger")
+    let keys = ["openapi", "swagger"];
+    if text.trim_start().starts_with('{') {
+        let tree = serde_json::from_str::<Value>(text);
+        return tree.is_ok_and(|tree| keys.iter().any(|key| tree.get(key).is_some()));
+    }
+    let begins = |line: &str| keys.iter().any(|key| line.trim_start_matches(['"', '\'']).starts_with(key));
+    text.lines().any(begins)
 }
 
 fn tree(file: &str, text: &str) -> Read<Value> {

@@ -32,12 +32,12 @@ pub fn expand(experiment: &mut Experiment, asked: &Revisions, printer: &Printer)
             variant.name
         );
     };
-    if asked.revisions.len() < 2 {
+    let found = look_up(&asked.revisions)?;
+    if found.len() < 2 {
         bail!(
             "`--revisions` wants two or more, such as `main,HEAD`; `worktree` is the working tree as it is"
         );
     }
-    let found = look_up(&asked.revisions)?;
     tell(&found, printer);
     experiment.variants =
         (0..).zip(&found).map(|(at, one)| of_revision(variant, (at, one), &found, asked)).collect();

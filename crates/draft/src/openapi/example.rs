@@ -170,10 +170,27 @@ impl<'a> Examples<'a, '_> {
         let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0);
         let Some(items) = schema.get("items") else { return Ok(json!([])) };
         match self.make(items, made) {
-            Ok(item) => Ok(Value::Array(vec![item; least.clamp(1, 100) as usize])),
+            Ok(item) => {
+                let wanted = usize::try_from(least.max(1)).unwrap_or(usize::MAX);
+                // Copies count too: lists within lists multiply.
+                made.values = made.values.saturating_add(size(&item).saturating_mul(wanted));
+                if made.values > MOST {
+                    return Err("its list is too long to be made here".to_owned());
+                }
+                Ok(Value::Array(vec![item; wanted]))
+            }
             Err(_) if least == 0 => Ok(json!([])),
             Err(why) => Err(why),
         }
+    }
+}
+
+/// How many values a value is made of.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
+        Value::Object(fields) => 1 + fields.values().map(size).sum::<usize>(),
+        _ => 1,
     }
 }
 
