@@ -101,7 +101,8 @@ fn the_file_that_the_page_writes_is_planned_and_verified_for_two_revisions() {
     assert!(lines[2].starts_with("weigh run experiment.toml --revisions main,compare"), "{}", lines[2]);
     // The same variants, written out, come up and answer.
     let file = fs::read_to_string(world.path("experiment.toml")).expect("the file");
-    let build = "test ! -e untracked; printf '#!/bin/sh\\nexec python3 server.py $1\\n' > serve; chmod +x serve";
+    let build =
+        "test ! -e untracked; printf '#!/bin/sh\\nexec python3 server.py $1\\n' > serve; chmod +x serve";
     let revision = |name: &str| {
         format!(
             "[[variant]]\nrevision = '{name}'\nbuild = \"{build}\"\ncommand = './serve {{port}}'\nready = '/items/1'\n"

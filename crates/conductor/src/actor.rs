@@ -259,7 +259,7 @@ impl Stage<'_> {
         let quota = running.quota();
         let found = quota.filter(|facts| self.binds(facts)).map(|facts| facts.quota.period);
         let periods = [recipe.period(), variant.cpu.map(|_| CpuLimit::PERIOD), found];
-        let mut actor = Actor {
+        let actor = Actor {
             variant: id,
             name: variant.name.clone(),
             address: Address {
@@ -282,6 +282,11 @@ impl Stage<'_> {
             logs: logs.to_vec(),
             runtime: said,
         };
+        self.admitted(block, actor)
+    }
+
+    /// The actor, unless memory shows in the first block that fewer may live at once.
+    fn admitted(&self, block: u32, mut actor: Actor) -> Result<Actor, ActorError> {
         if let (0, Some(watch), Some(available)) = (block, &self.watch, memory_available()) {
             let crowded = watch.started(actor.memory_peak().unwrap_or(Bytes::new(0)), available);
             if let Err(crowded) = crowded {

@@ -272,7 +272,11 @@ impl Laying<'_> {
         };
         if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
             let revision = program.revision.clone().filter(|_| !program.is_working_tree());
-            return Err(GroundError::NoFolder { variant: variant.to_owned(), folder: folder.clone(), revision });
+            return Err(GroundError::NoFolder {
+                variant: variant.to_owned(),
+                folder: folder.clone(),
+                revision,
+            });
         }
         if let Some(command) = &program.build {
             self.build((number, variant), command, folder.as_deref().unwrap_or(Path::new(".")))?;
