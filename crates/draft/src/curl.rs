@@ -286,6 +286,10 @@ impl Line {
     }
 
     fn apply(&mut self, known: &Known, value: &str, place: &mut Place<'_>) -> Read<()> {
+        let names_a_file = matches!(known.does, Does::CaCert | Does::Cert | Does::Key | Does::Unix);
+        if names_a_file && value.is_empty() {
+            return Err(place.error("the name of the file is empty"));
+        }
         match known.does {
             Does::Address => self.address(place.number, value)?,
             Does::Method if is_method(value) => self.method = Some(value.to_uppercase()),

@@ -26,7 +26,9 @@ pub fn run(arguments: &Init, printer: &Printer) -> anyhow::Result<Exit> {
         printer.note(format_args!("wrote `{name}`; edit it, then `weigh run {name}`"));
     }
     for note in draft.iter().flat_map(|draft| &draft.notes) {
-        printer.note(format_args!("note: {note}"));
+        // Names in a file of somebody else's may hold what a terminal obeys.
+        let plain: String = note.chars().filter(|c| !c.is_control()).collect();
+        printer.note(format_args!("note: {plain}"));
     }
     Ok(Exit::Fine)
 }
