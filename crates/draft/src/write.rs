@@ -136,7 +136,7 @@ blocks   = { min = 6, max = 30 }
 until    = "1 %"          # stop when the headline's interval is this narrow
 budget   = "2 min"
 margin   = "2 %"          # differences within this are not relevant
-# pairing = "auto"        # or "windows", "requests", "sequential": how variants are put side by side
+# pairing = "auto"        # or "windows", "duet", "requests", "sequential": how variants are put side by side
 
 [gates]                   # conditions that decide the exit code, for CI
 fail_if = "errors > 0"    # or a list: ["errors > 0", "p50 > +5 %"]
