@@ -267,7 +267,7 @@ fn a_program_is_ready_by_port_path_address_or_a_line_of_its_log() {
             ("{port}", "{ url = 'http://localhost:{port}/health', status = 204 }"),
             ("{port}", "{ log = 'listening on' }"),
             ("0", "{ log = 'listening on [0-9.]+:(?<port>[0-9]+)$' }"),
-            (&free.to_string(), &format!("{{ port = {free} }}")),
+            (free.to_string().as_str(), format!("{{ port = {free} }}").as_str()),
         ],
     );
     ended.assert_code(0);
