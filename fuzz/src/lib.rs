@@ -14,14 +14,18 @@
 
 mod commands;
 pub mod control_messages;
+pub mod curl_line;
+mod draft;
 pub mod experiment;
 pub mod gate;
 pub mod grpc_reply;
 pub mod h2_reply;
+pub mod har;
 pub mod hpack_decode;
 pub mod http1_reply;
 pub mod law;
 pub mod memcached_reply;
+pub mod openapi;
 pub mod probe_request;
 pub mod proc_parsers;
 pub mod quantity;
@@ -36,16 +40,19 @@ pub mod url;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 18] = [
+pub const TARGETS: [Target; 21] = [
     ("control_messages", control_messages::check),
+    ("curl_line", curl_line::check),
     ("experiment", experiment::check),
     ("gate", gate::check),
     ("grpc_reply", grpc_reply::check),
     ("h2_reply", h2_reply::check),
+    ("har", har::check),
     ("hpack_decode", hpack_decode::check),
     ("http1_reply", http1_reply::check),
     ("law", law::check),
     ("memcached_reply", memcached_reply::check),
+    ("openapi", openapi::check),
     ("probe_request", probe_request::check),
     ("proc_parsers", proc_parsers::check),
     ("quantity", quantity::check),

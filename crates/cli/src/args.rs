@@ -3,6 +3,10 @@
 // By path, since a test of the documents reads this file as its own module.
 #[path = "args/grpc.rs"]
 mod grpc;
+#[path = "args/init.rs"]
+mod init;
+#[path = "args/revisions.rs"]
+mod revisions;
 
 use std::path::PathBuf;
 
@@ -11,6 +15,9 @@ use weighbridge_model::experiment::{Profile, SessionLength, Think, speed};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 
 pub use grpc::Grpc;
+#[allow(unused_imports)] // the test of the documents parses command lines and looks into none
+pub use init::{Curl, Init};
+pub use revisions::Revisions;
 
 /// Measures what a design decision costs a networked service: runs the alternatives side by side under the same
 /// load, interleaved, and answers with the difference, its confidence interval and a verdict.
@@ -301,22 +308,30 @@ pub struct Output {
 #[command(after_help = "Examples:
   weigh run suites/quickstart.toml
   weigh run experiment.toml --quick --format json
-  weigh run --resume runs/20260101-120000-pong")]
+  weigh run --resume runs/20260101-120000-pong
+  weigh run --revisions main,HEAD --build make --command './server --port {port}' --url-path /items
+  weigh run experiment.toml --revisions main,worktree --build make")]
 pub struct Run {
     /// Experiment file, `-` for stdin, or a folder of experiments.
-    #[arg(value_name = "EXPERIMENT", required_unless_present = "resume")]
+    #[arg(value_name = "EXPERIMENT", required_unless_present_any = ["resume", "command"])]
     pub experiment: Option<PathBuf>,
+    /// Revisions of one program, each checked out and built.
+    #[command(flatten)]
+    pub revisions: Revisions,
     /// Folder for run folders.
     #[arg(long, default_value = "runs", value_name = "DIR")]
     pub out: PathBuf,
     /// 4 blocks, short warm-up and a small budget; the result is labelled quick.
     #[arg(long)]
     pub quick: bool,
+    /// Time for each experiment, instead of its `plan.budget`.
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<Nanoseconds>,
     /// Only these variants, comma-separated; the first named is the baseline.
     #[arg(long, value_delimiter = ',', value_name = "VARIANT")]
     pub only: Vec<String>,
     /// Go on with an interrupted run.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "quick", "only", "out"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "quick", "budget", "only", "out", "revisions"])]
     pub resume: Option<PathBuf>,
     /// Fail (exit code 1) when this is shown to hold, such as `p50 > +2%`; added to the file's gates.
     #[arg(long, value_name = "CONDITION")]
@@ -364,20 +379,6 @@ pub struct Verify {
     /// Format: text or json.
     #[arg(long, default_value = "text", value_name = "FORMAT")]
     pub format: weighbridge_report::Format,
-}
-
-/// Arguments of `weigh init`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  weigh init
-  weigh init http://127.0.0.1:8080/items -o items.toml")]
-pub struct Init {
-    /// URL of your service; the file then weighs it against a second address.
-    #[arg(value_name = "URL")]
-    pub url: Option<String>,
-    /// File to write; `-` is stdout. An existing file is not overwritten.
-    #[arg(short, long, default_value = "experiment.toml", value_name = "FILE")]
-    pub output: PathBuf,
 }
 
 /// Arguments of `weigh compare`.

@@ -55,14 +55,17 @@ macro_rules! replays {
 
 replays!(
     control_messages,
+    curl_line,
     experiment,
     gate,
     grpc_reply,
     h2_reply,
+    har,
     hpack_decode,
     http1_reply,
     law,
     memcached_reply,
+    openapi,
     probe_request,
     proc_parsers,
     quantity,

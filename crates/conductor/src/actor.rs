@@ -16,18 +16,17 @@ use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_lab::runtime;
 use weighbridge_lab::service::Service;
 use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
-use weighbridge_model::experiment::{CpuLimit, Readiness, Target, Url, Variant, WorkloadSpec};
+use weighbridge_model::experiment::{CpuLimit, Program, Target, Url, Variant, WorkloadSpec};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{QuotaFacts, QuotaOrigin, RuntimeFacts, ServiceFacts, VariantId};
 use weighbridge_workload::Address;
 
 use crate::batch::{Party, Watch};
+use crate::ground::{Ground, Revision};
 use crate::hook::LINES;
+use crate::ready::ready;
 use crate::seating::Seating;
 use crate::tls::{Secured, TlsError, scheme};
-
-/// A service that says nothing for so long will say nothing.
-const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
 
 /// A connection breaks a moment before the death of the process behind it can be seen.
 const DEATH_SHOWS: Nanoseconds = Nanoseconds::from_millis(200);
@@ -41,7 +40,7 @@ pub(crate) enum Recipe {
     /// A service of the catalogue, built.
     Service { service: Box<Service>, version: Option<String>, hash: Option<String> },
     /// A program of the user's own, with the digest of the files that its command names.
-    Command { argv: Vec<String>, ready: Ready, hash: Option<String> },
+    Command { program: Box<Program>, ground: Ground, hash: Option<String> },
     /// A server that somebody else runs.
     Url { address: Address, addresses: Vec<Endpoint> },
 }
@@ -123,20 +122,17 @@ pub(crate) fn endpoints(url: &Url, unix: Option<&Path>) -> Result<Vec<Endpoint>,
 
 impl Recipe {
     /// Finds out how to start `variant`. Services are taken from `catalog`, built already.
-    pub fn new(variant: &Variant, service: Option<Service>) -> Result<Self, ActorError> {
+    pub fn new(variant: &Variant, service: Option<Service>, ground: Ground) -> Result<Self, ActorError> {
         Ok(match &variant.target {
             Target::Service { .. } => {
                 let service = service.expect("the caller looked the service up");
                 let (version, hash) = (service.version().ok(), service.binary_sha256());
                 Self::Service { service: Box::new(service), version, hash }
             }
-            Target::Command { argv, ready } => Self::Command {
-                argv: argv.clone(),
-                hash: program_sha256(argv),
-                ready: match ready {
-                    Readiness::Line => Ready::Line,
-                    Readiness::Port => Ready::AnyPort,
-                },
+            Target::Command(program) => Self::Command {
+                hash: program_sha256(&program.argv, ground.folder.as_deref()),
+                program: Box::new(program.clone()),
+                ground,
             },
             Target::Url(url) => {
                 let addresses = endpoints(url, variant.unix.as_deref())
@@ -159,6 +155,14 @@ impl Recipe {
             Self::Service { version, hash, .. } => (version.as_deref(), hash.as_deref()),
             Self::Command { hash, .. } => (None, hash.as_deref()),
             Self::Url { .. } => (None, None),
+        }
+    }
+
+    /// What was checked out for it.
+    pub fn revision(&self) -> Option<&Revision> {
+        match self {
+            Self::Command { ground, .. } => ground.revision.as_ref(),
+            _ => None,
         }
     }
 
@@ -245,7 +249,10 @@ impl Stage<'_> {
                 let safe = service.freezing() == weighbridge_lab::service::Freezing::Safe;
                 (service_launch(service, variant, workload, &logs), safe)
             }
-            Recipe::Command { argv, ready, .. } => (command_launch(argv, *ready, variant, &logs), true),
+            Recipe::Command { program, ground, .. } => {
+                let ready = ready(program, variant, &secured)?;
+                (command_launch((program, ground), ready, variant, &logs), true)
+            }
         };
         launch.name.clone_from(&variant.name);
         launch.cores = Some(self.seating.at(lane).service().to_vec());
@@ -262,7 +269,7 @@ impl Stage<'_> {
         let quota = running.quota();
         let found = quota.filter(|facts| self.binds(facts)).map(|facts| facts.quota.period);
         let periods = [recipe.period(), variant.cpu.map(|_| CpuLimit::PERIOD), found];
-        let mut actor = Actor {
+        let actor = Actor {
             variant: id,
             name: variant.name.clone(),
             address: Address {
@@ -286,6 +293,11 @@ impl Stage<'_> {
             logs: logs.to_vec(),
             runtime: said,
         };
+        self.admitted(block, actor)
+    }
+
+    /// The actor, unless memory shows in the first block that fewer may live at once.
+    fn admitted(&self, block: u32, mut actor: Actor) -> Result<Actor, ActorError> {
         if let (0, Some(watch), Some(available)) = (block, &self.watch, memory_available()) {
             let crowded = watch.started(actor.memory_peak().unwrap_or(Bytes::new(0)), available);
             if let Err(crowded) = crowded {
@@ -334,35 +346,37 @@ fn service_launch(
 
 /// How a program of the user's own is started.
 fn command_launch(
-    argv: &[String],
+    (program, ground): (&Program, &Ground),
     ready: Ready,
     variant: &Variant,
     [stderr, stdout]: &[PathBuf; 2],
 ) -> Launch {
     Launch {
         name: variant.name.clone(),
-        command: argv.to_vec(),
+        command: program.argv.clone(),
         environment: Vec::new(),
-        folder: None,
+        folder: ground.folder.clone(),
         cores: None,
         stdout: stdout.clone(),
         stderr: stderr.clone(),
         ready,
-        ready_timeout: READY_TIMEOUT,
+        ready_timeout: program.ready_timeout,
     }
 }
 
 /// SHA-256, hexadecimal, of the files that a command names: its program (sought in `PATH`) and arguments that are
-/// files, such as a script or an archive; of several, of their digests in their order. `None` where it names none.
-fn program_sha256(argv: &[String]) -> Option<String> {
+/// files, such as a script or an archive; of several, of their digests in their order. Paths count from `folder`. `None`
+/// where it names none.
+fn program_sha256(argv: &[String], folder: Option<&Path>) -> Option<String> {
     let (program, arguments) = argv.split_first()?;
+    let placed = |path: &str| folder.map_or_else(|| PathBuf::from(path), |folder| folder.join(path));
     let path = match program.contains('/') {
-        true => PathBuf::from(program),
+        true => placed(program),
         false => std::env::split_paths(&std::env::var_os("PATH")?)
             .map(|folder| folder.join(program))
             .find(|path| path.is_file())?,
     };
-    let files = arguments.iter().map(PathBuf::from).filter(|path| path.is_file());
+    let files = arguments.iter().map(|word| placed(word)).filter(|path| path.is_file());
     let digests: Vec<_> = std::iter::once(path).chain(files).filter_map(|path| digest(&path)).collect();
     let digest = match &digests[..] {
         [] => return None,

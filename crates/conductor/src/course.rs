@@ -14,7 +14,8 @@ use weighbridge_lab::cores::Pinned;
 use weighbridge_lab::custody::CustodyError;
 use weighbridge_lab::guardian::Guardian;
 use weighbridge_lab::launch::Lab;
-use weighbridge_lab::registry::{self, Registry, RegistryError};
+use weighbridge_lab::procfs::Pid;
+use weighbridge_lab::registry::{self, Listed, Registry, RegistryError};
 use weighbridge_model::event::{Event, Interim, TimedEvent};
 use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::pairing::{Pairing, PairingChoice};
@@ -201,7 +202,7 @@ impl<'a> Shop<'a> {
 
 /// A registry of this name, with a number behind it where a dead run left one: in containers every process may have
 /// the same number.
-fn own_registry(base: &Path, name: &str) -> Result<Registry, RegistryError> {
+pub(crate) fn own_registry(base: &Path, name: &str) -> Result<Registry, RegistryError> {
     let mut made = Registry::create(base, name);
     for number in 2..100 {
         match &made {
@@ -218,7 +219,9 @@ fn own_registry(base: &Path, name: &str) -> Result<Registry, RegistryError> {
 fn others() -> Vec<String> {
     // A list that cannot be read warns of nothing; making the own registry will tell what is wrong.
     let listed = registry::default_base().and_then(|base| registry::list(&base).ok()).unwrap_or_default();
-    listed.into_iter().filter(|listed| !listed.is_stale()).map(|listed| listed.run).collect()
+    // Revisions that this run has checked out are listed too.
+    let own = |listed: &Listed| listed.owner.as_ref().is_some_and(|owner| owner.process.pid == Pid::own());
+    listed.into_iter().filter(|listed| !listed.is_stale() && !own(listed)).map(|listed| listed.run).collect()
 }
 
 /// A run under way.

@@ -16,7 +16,11 @@ use crate::actor::Recipe;
 pub(crate) fn environment(experiment: &Experiment, recipes: &[Recipe], folder: Option<&Path>) -> Value {
     let variant = |(variant, recipe): (&weighbridge_model::experiment::Variant, &Recipe)| {
         let (version, hash) = recipe.identity();
-        json!({ "name": variant.name, "version": version, "binary_sha256": hash })
+        let mut facts = json!({ "name": variant.name, "version": version, "binary_sha256": hash });
+        if let Some(revision) = recipe.revision() {
+            facts["revision"] = revision.to_json();
+        }
+        facts
     };
     json!({
         "weigh": { "version": env!("CARGO_PKG_VERSION"), "executable_sha256": own_hash() },

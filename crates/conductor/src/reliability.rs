@@ -15,7 +15,7 @@ use weighbridge_lab::cores::{CoreError, CoreLayout, Pinned};
 use weighbridge_lab::noise::{NoiseWatch, Quiet, sources};
 use weighbridge_load::generator::Generator;
 use weighbridge_model::event::{Event, TimedEvent};
-use weighbridge_model::experiment::{Experiment, LoadModel, LoadSpec, Readiness, Target, Variant};
+use weighbridge_model::experiment::{Experiment, LoadModel, LoadSpec, Program, Readiness, Target, Variant};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{PointId, TrialRecord, VariantId};
 use weighbridge_model::reliability::{HostCalibration, Planting, RELIABILITY_VERSION};
@@ -26,6 +26,7 @@ use weighbridge_store::{ReadError, RunWriter};
 use crate::actor::{ActorError, Recipe};
 use crate::course::measure;
 use crate::environment::{environment, identity_of};
+use crate::ground::{Ground, Grounds};
 use crate::question::question;
 use crate::run::{Finished, Options, Prepared, RunError, batches, check, prepare, utc_now};
 use crate::shape::Shape;
@@ -200,7 +201,7 @@ fn probe(program: &[String], time: Nanoseconds, record: Option<&Path>) -> Target
     let words = ["delay".to_owned(), law].into_iter();
     let record = record.map(|folder| ["--record".to_owned(), folder.display().to_string()]);
     let argv = program.iter().cloned().chain(words).chain(record.into_iter().flatten()).collect();
-    Target::Command { argv, ready: Readiness::Line }
+    Target::Command(Program::new(argv, Readiness::Line))
 }
 
 /// The experiment at one of its points alone, and which that is in words, where it has several. The title says it too unless
@@ -384,7 +385,7 @@ impl Bench<'_> {
             (Other::Slower(_), Subject::Experiment(_)) => ("slower", recipe.clone()),
             (Other::Slower(by), Subject::Probe(program)) => {
                 let target = probe(program, by, Some(record));
-                ("slower", Recipe::new(&Variant { target, ..variant.clone() }, None)?)
+                ("slower", Recipe::new(&Variant { target, ..variant.clone() }, None, Ground::default())?)
             }
         };
         let name = format!("{} ({suffix})", variant.name);
@@ -399,6 +400,7 @@ impl Bench<'_> {
             recipes: vec![recipe, copy],
             unavailable: Vec::new(),
             division: None,
+            grounds: Grounds::default(),
         })
     }
 

@@ -33,6 +33,7 @@ use crate::control::Control;
 use crate::course::{Shop, measure};
 use crate::division::Division;
 use crate::environment;
+use crate::ground::{self, GroundError, Grounds};
 use crate::hook::HookError;
 use crate::room;
 use crate::seating::Seating;
@@ -108,6 +109,9 @@ pub enum RunError {
     /// A hook failed.
     #[error(transparent)]
     Hook(#[from] HookError),
+    /// A revision cannot be had, or a program not be built.
+    #[error(transparent)]
+    Ground(GroundError),
     /// A request cannot be rendered.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
@@ -217,6 +221,15 @@ pub enum RunError {
     },
 }
 
+impl From<GroundError> for RunError {
+    fn from(error: GroundError) -> Self {
+        match error {
+            GroundError::Interrupted => Self::InterruptedEarly,
+            error => Self::Ground(error),
+        }
+    }
+}
+
 fn kept(blocks: usize) -> String {
     match blocks {
         0 => "no block was whole yet".to_owned(),
@@ -245,6 +258,7 @@ pub fn check(experiment: &Experiment, options: &Options) -> Result<(), RunError>
         let catalog = find_catalog(options.experiment_folder.as_deref())?;
         names.try_for_each(|name| catalog.get(&name).map(drop))?;
     }
+    ground::revisions(experiment)?;
     // Where a request goes to makes no difference to whether it can be rendered.
     let anywhere =
         Address { authority: "localhost".to_owned(), base: "/".to_owned(), scheme: UrlScheme::default() };
@@ -288,6 +302,8 @@ pub fn run(
     writer.write_experiment(&text)?;
     writer.write_environment(&facts)?;
     writer.write_plan(&plan)?;
+    let logs = writer.folder().path().join("logs");
+    prepared.grounds.keep_logs(&logs).map_err(|source| RunError::Logs { path: logs, source })?;
     measure(prepared, options, (&mut writer, started, facts), Vec::new(), sink)
 }
 
@@ -392,6 +408,8 @@ pub(crate) struct Prepared {
     pub unavailable: Vec<(String, String)>,
     /// Blocks that an earlier run advises, instead of the plan's fewest.
     pub division: Option<Division>,
+    /// What programs stand on, for as long as they are needed.
+    pub grounds: Grounds,
 }
 
 /// Looks services up, builds them, and leaves out what cannot run here.
@@ -405,6 +423,7 @@ pub(crate) fn prepare(
     let wants_catalog = experiment.variants.iter().any(|v| matches!(v.target, Target::Service { .. }));
     let catalog =
         if wants_catalog { Some(find_catalog(options.experiment_folder.as_deref())?) } else { None };
+    let grounds = Grounds::lay(&mut experiment, options, &mut say)?;
     let (mut recipes, mut unavailable, mut built) = (Vec::new(), Vec::new(), Vec::<Service>::new());
     let mut kept = Vec::new();
     for variant in std::mem::take(&mut experiment.variants) {
@@ -427,7 +446,11 @@ pub(crate) fn prepare(
         });
         match found {
             Ok(service) => {
-                recipes.push(Recipe::new(&redirected(&variant, options), service)?);
+                recipes.push(Recipe::new(
+                    &redirected(&variant, options),
+                    service,
+                    grounds.of(&variant.name),
+                )?);
                 kept.push(variant);
             }
             Err(_) if options.control.is_interrupted() => return Err(RunError::InterruptedEarly),
@@ -448,7 +471,7 @@ pub(crate) fn prepare(
     }
     experiment.variants = kept;
     let batches = batches(&experiment);
-    Ok(Prepared { experiment, shapes, recipes, batches, unavailable, division: None })
+    Ok(Prepared { experiment, shapes, recipes, batches, unavailable, division: None, grounds })
 }
 
 /// Why each of these is left out.

@@ -178,7 +178,7 @@ impl Secured {
         let Some(spec) = &variant.tls else { return Ok(Self::default()) };
         let (host, certificates) = match &variant.target {
             Target::Url(url) => (url.host.as_str(), None),
-            Target::Service { .. } | Target::Command { .. } => ("127.0.0.1", Some(Certificates::make()?)),
+            Target::Service { .. } | Target::Command(_) => ("127.0.0.1", Some(Certificates::make()?)),
         };
         Ok(Self { client: Some(client(spec, host, certificates.as_ref())?), certificates })
     }

@@ -135,7 +135,7 @@ impl Question {
             transport: Transport::Tcp,
             life: match v.target {
                 experiment::Target::Url(_) => Life::Instance,
-                experiment::Target::Service { .. } | experiment::Target::Command { .. } => Life::Restarted,
+                experiment::Target::Service { .. } | experiment::Target::Command(_) => Life::Restarted,
             },
         };
         let point = |p: &experiment::Point| Point {

@@ -24,6 +24,13 @@ pub enum Thing {
         /// Its directory.
         path: PathBuf,
     },
+    /// A folder with a revision of a repository.
+    Worktree {
+        /// The folder.
+        path: PathBuf,
+        /// The root of its repository.
+        repository: PathBuf,
+    },
 }
 
 impl std::fmt::Display for Thing {
@@ -31,6 +38,7 @@ impl std::fmt::Display for Thing {
         match self {
             Self::Process(process) => write!(f, "process {}", process.pid),
             Self::Cgroup { path } => write!(f, "control group `{}`", path.display()),
+            Self::Worktree { path, .. } => write!(f, "worktree `{}`", path.display()),
         }
     }
 }

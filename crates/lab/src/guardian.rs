@@ -15,6 +15,7 @@ use std::time::Duration;
 use weighbridge_model::quantity::Nanoseconds;
 
 use crate::cgroup;
+use crate::checkout;
 use crate::custody::{Change, Thing};
 use crate::procfs::{self, ProcessIdentity};
 use crate::sys::{self, Signal, Target};
@@ -191,10 +192,15 @@ pub(crate) enum Ending {
     Failed(io::Error),
 }
 
-/// Thaws and kills a process's session, or thaws, kills and removes a control group.
+/// Thaws and kills a process's session, thaws, kills and removes a control group, or removes a worktree.
 pub(crate) fn end(thing: &Thing) -> Ending {
     match thing {
         Thing::Process(process) => end_session(*process),
+        Thing::Worktree { path, .. } if !path.is_dir() => Ending::AlreadyGone,
+        Thing::Worktree { path, repository } => match checkout::remove(path, repository) {
+            Ok(()) => Ending::Ended,
+            Err(error) => Ending::Failed(error),
+        },
         Thing::Cgroup { path } if !path.is_dir() => Ending::AlreadyGone,
         Thing::Cgroup { path } => {
             // Kernels before 5.14 cannot kill what is frozen; where the file is missing nothing is frozen.

@@ -6,7 +6,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -23,13 +22,16 @@ use crate::cores::{CoreId, core_list};
 use crate::custody::{Custody, CustodyError, Thing};
 use crate::freeze::{FreezeMethod, Unit};
 use crate::guardian::Guardian;
-use crate::logs::{LineFinder, excerpt, last_lines};
+use crate::logs::{excerpt, last_lines};
 use crate::ports::{self, Listener};
 use crate::process::{Exit, Running};
 use crate::procfs::{Pid, ProcessIdentity};
 use crate::quota::{Controller, Limited, NoQuota, Version};
+use crate::ready::Watch;
 use crate::registry::Registry;
 use crate::sys::{self, Gate, SetupStep};
+
+pub use crate::ready::{Asking, LinePattern, Ready};
 
 /// Exit code by which a service says that its configuration is bad.
 const BAD_CONFIGURATION: i32 = 2;
@@ -39,22 +41,9 @@ const PORT_IN_USE: i32 = 3;
 const LINES: usize = 20;
 /// Bytes of a log that are made sure of before the start.
 const LOG_ROOM: i64 = 4096;
-/// Pause between two looks at a role that is starting: the resolution of its start time.
-const PAUSE: Duration = Duration::from_millis(1);
 
-/// How a role tells that it accepts connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ready {
-    /// It prints `ready <port>` on its standard output. It gets `PORT=0`: choose a free port and print it.
-    Line,
-    /// It accepts TCP connections on this port of the loopback address. It gets the port as `PORT`.
-    Port(u16),
-    /// The same on a free port that is chosen for it.
-    AnyPort,
-}
-
-/// What to start, and how. In the command and the environment `{port}` stands for the port, unless `ready` is
-/// [`Ready::Line`].
+/// What to start, and how. In the command and the environment `{port}` stands for the port, unless the role
+/// chooses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     /// The role's name for messages.
@@ -184,12 +173,14 @@ pub enum LaunchError {
         name: String,
     },
     /// Its ready line names no port.
-    #[error("`{name}` said `{line}`; it must say `ready <port>` with a port from 1 to 65535")]
+    #[error("`{name}` said `{line}`; it must say {wanted} with a port from 1 to 65535")]
     BadReadyLine {
         /// The role.
         name: String,
         /// The line.
         line: String,
+        /// What it should have said.
+        wanted: String,
     },
 }
 
@@ -481,7 +472,7 @@ fn read_report(report: &mut io::PipeReader) -> Result<Pid, Option<SetupStep>> {
 fn choose_port(launch: &Launch) -> Result<Option<u16>, LaunchError> {
     let name = || launch.name.clone();
     match launch.ready {
-        Ready::Line => Ok(None),
+        _ if launch.ready.is_chosen_by_role() => Ok(None),
         Ready::Port(port) => match ports::listener_of(port) {
             Listener::Nobody => Ok(Some(port)),
             listener => Err(LaunchError::PortInUse {
@@ -491,7 +482,7 @@ fn choose_port(launch: &Launch) -> Result<Option<u16>, LaunchError> {
                 output: Vec::new(),
             }),
         },
-        Ready::AnyPort => ports::free_port().map(Some).map_err(|source| LaunchError::Setup {
+        _ => ports::free_port().map(Some).map_err(|source| LaunchError::Setup {
             name: name(),
             step: "find a free port".to_owned(),
             source,
@@ -533,12 +524,9 @@ fn await_ready(
     port: Option<u16>,
     (started, called_off): (Timestamp, &AtomicBool),
 ) -> Result<(u16, Nanoseconds), LaunchError> {
-    let mut lines = LineFinder::new(&launch.stdout);
+    let mut watch = Watch::new(launch, port);
     loop {
-        let found = match port {
-            Some(port) => accepts(port).then_some(port),
-            None => lines.find().map(|line| parse_ready(&launch.name, &line)).transpose()?,
-        };
+        let found = watch.look()?;
         let waited = sys::monotonic().since(started);
         // Who has ended is not ready, whatever it said before.
         if let Some(exit) = running.exit() {
@@ -551,18 +539,15 @@ fn await_ready(
             return Err(LaunchError::CalledOff { name: launch.name.clone() });
         }
         if waited > launch.ready_timeout {
-            let wanted = match port {
-                Some(port) => format!("it accepts no connection on 127.0.0.1:{port}"),
-                None => "it did not print `ready <port>`".to_owned(),
-            };
+            let output = last_words(launch);
             return Err(LaunchError::NeverReady {
                 name: launch.name.clone(),
                 waited: launch.ready_timeout,
-                wanted,
-                output: last_words(launch),
+                wanted: watch.wanted(!output.is_empty()),
+                output,
             });
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(watch.pause());
     }
 }
 
@@ -580,35 +565,8 @@ fn explain(launch: &Launch, port: Option<u16>, exit: Exit) -> LaunchError {
     }
 }
 
-fn accepts(port: u16) -> bool {
-    let addresses = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-    let connects = |address| {
-        TcpStream::connect_timeout(&SocketAddr::new(address, port), Duration::from_millis(250)).is_ok()
-    };
-    addresses.into_iter().any(connects)
-}
-
-fn parse_ready(name: &str, line: &str) -> Result<u16, LaunchError> {
-    let port = line.strip_prefix("ready ").and_then(|port| port.trim().parse().ok()).filter(|port| *port > 0);
-    port.ok_or_else(|| LaunchError::BadReadyLine { name: name.to_owned(), line: line.to_owned() })
-}
-
 /// The role's last lines of standard error, or of standard output where it wrote no error.
 fn last_words(launch: &Launch) -> Vec<String> {
     let complaint = last_lines(&launch.stderr, LINES);
     if complaint.is_empty() { last_lines(&launch.stdout, LINES) } else { complaint }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_ready_line_names_a_port_or_is_quoted() {
-        assert_eq!(parse_ready("go", "ready 8081").expect("a port"), 8081);
-        for line in ["ready", "ready 0", "ready 99999", "ready soon"] {
-            let error = parse_ready("go", line).expect_err(line);
-            assert!(error.to_string().contains(&format!("`{line}`")), "{error}");
-        }
-    }
 }

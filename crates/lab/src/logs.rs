@@ -19,14 +19,14 @@ impl LineFinder {
         Self { file: File::open(path).ok(), rest: Vec::new() }
     }
 
-    /// The first whole line that begins with `ready`, among what was written since the last call.
-    pub(crate) fn find(&mut self) -> Option<String> {
+    /// The first whole line that is `wanted`, among what was written since the last call.
+    pub(crate) fn find(&mut self, wanted: &dyn Fn(&str) -> bool) -> Option<String> {
         // What cannot be read now is read by the next call.
         let _ = self.file.as_mut()?.read_to_end(&mut self.rest);
         while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.rest.drain(..=end).collect();
             let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-            if text == "ready" || text.starts_with("ready ") {
+            if wanted(&text) {
                 return Some(text);
             }
         }
@@ -74,12 +74,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("out.log");
         fs::write(&path, "starting\nalready 5\nready 80").expect("a file");
+        let wanted = |line: &str| line.starts_with("ready ");
         let mut finder = LineFinder::new(&path);
-        assert_eq!(finder.find(), None);
+        assert_eq!(finder.find(&wanted), None);
         let mut file = OpenOptions::new().append(true).open(&path).expect("the file");
         file.write_all(b"81\r\nmore\n").expect("room");
-        assert_eq!(finder.find().as_deref(), Some("ready 8081"));
-        assert_eq!(finder.find(), None);
+        assert_eq!(finder.find(&wanted).as_deref(), Some("ready 8081"));
+        assert_eq!(finder.find(&wanted), None);
     }
 
     #[test]

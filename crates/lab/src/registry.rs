@@ -1,8 +1,8 @@
 //! The registry: one file per run that lists, before it is made, each thing that must not outlive the run.
 //!
 //! It is for the case that both the run and its guardian are gone (a power cut, `kill -9` of both). Cleaning removes
-//! only what a registry lists whose owner is dead, only control groups named `wb-…`, and only processes whose start time
-//! is the one written down. It never searches for leftovers by name.
+//! only what a registry lists whose owner is dead, only control groups named `wb-…`, only worktrees below our cache, and
+//! only processes whose start time is the one written down. It never searches for leftovers by name.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::cgroup;
+use crate::checkout;
 use crate::custody::{Change, Thing};
 use crate::guardian::{self, Ending};
 use crate::procfs::{ProcessIdentity, ProcessStat};
@@ -306,7 +307,8 @@ fn remove_file(path: &Path, mode: CleanMode) -> CleanOutcome {
 }
 
 fn clean_thing(listed: &Listed, thing: &Thing, mode: CleanMode) -> CleanOutcome {
-    if !listed.owner.as_ref().is_some_and(Owner::is_of_this_boot) {
+    let on_disk = matches!(thing, Thing::Worktree { .. });
+    if !on_disk && !listed.owner.as_ref().is_some_and(Owner::is_of_this_boot) {
         // Neither processes nor control groups outlive a boot, and their names may be others' by now.
         return CleanOutcome::AlreadyGone;
     }
@@ -316,6 +318,10 @@ fn clean_thing(listed: &Listed, thing: &Thing, mode: CleanMode) -> CleanOutcome 
             return CleanOutcome::Kept(format!("its name does not begin with `{}`", cgroup::PREFIX));
         }
         Thing::Cgroup { path } => path.is_dir(),
+        Thing::Worktree { path, .. } if !checkout::is_ours(path) => {
+            return CleanOutcome::Kept("it does not lie where we put worktrees".to_owned());
+        }
+        Thing::Worktree { path, .. } => path.is_dir(),
     };
     match (exists, mode) {
         (false, _) => CleanOutcome::AlreadyGone,
@@ -341,7 +347,7 @@ fn is_ours(path: &Path) -> bool {
 pub(crate) fn stale_summary(stale: &[Listed]) -> String {
     let alive = |thing: &Thing| match thing {
         Thing::Process(process) => ProcessStat::read(process.pid).is_some(),
-        Thing::Cgroup { path } => path.is_dir(),
+        Thing::Cgroup { path } | Thing::Worktree { path, .. } => path.is_dir(),
     };
     let things = stale.iter().flat_map(|listed| &listed.things).filter(|thing| alive(thing));
     let names: Vec<String> = things.map(Thing::to_string).collect();

@@ -183,3 +183,29 @@ fn folders_that_are_not_our_control_groups_and_unknown_kinds_are_kept() {
     assert!(foreign.exists() && disguised.exists());
     assert_eq!(registry::list(&base).expect("registries").len(), 1);
 }
+
+#[test]
+fn a_revision_that_a_dead_run_left_is_removed_and_other_folders_are_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(&path).expect("a folder");
+        fs::write(path.join("server.py"), "").expect("a file");
+        path
+    };
+    let ours = place("cache/weighbridge/revisions/0123abcd/0123456789ab");
+    let theirs = place("documents/0123abcd/0123456789ab");
+    let thing = |path: &Path| Thing::Worktree { path: path.to_owned(), repository: folder.path().to_owned() };
+    let base = folder.path().join("registry");
+    fs::create_dir(&base).expect("a folder");
+    // Unlike a process it outlives the boot.
+    let owner = Owner { boot: "another".to_owned(), ..dead_owner() };
+    write(&base, "left", &owner, &[taken(&thing(&ours)), taken(&thing(&theirs))]);
+    let dry = registry::clean(&base, CleanMode::DryRun).expect("cleaning");
+    assert_eq!(dry[0].outcome, CleanOutcome::WouldRemove);
+    assert!(ours.exists());
+    let done = registry::clean(&base, CleanMode::Remove).expect("cleaning");
+    assert_eq!(done[0].outcome, CleanOutcome::Removed);
+    assert!(matches!(done[1].outcome, CleanOutcome::Kept(_)), "{done:?}");
+    assert!(!ours.exists() && theirs.exists());
+}

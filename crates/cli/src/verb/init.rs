@@ -1,89 +1,181 @@
 //! `weigh init`: a commented experiment file to start from.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use weighbridge_draft::{Draft, curl, har, openapi};
 use weighbridge_model::experiment::{Experiment, Protocol, Url};
 
-use crate::args::Init;
+use crate::args::{Curl, Init};
 use crate::exit::Exit;
 use crate::printer::Printer;
 
 /// Writes the file.
 pub fn run(arguments: &Init, printer: &Printer) -> anyhow::Result<Exit> {
-    let url = arguments.url.as_deref().map(Url::parse).transpose().map_err(anyhow::Error::msg)?;
-    if let Some(url) = url.as_ref().filter(|url| !url.scheme.carries(Protocol::Http1Json)) {
-        bail!("no template for `{url}` yet; docs/EXPERIMENT.md shows the workload `commands`");
-    }
-    let text = url.as_ref().map_or_else(|| SERVICES.to_owned(), of_url);
-    debug_assert!(Experiment::parse("template", &text).is_ok());
+    let draft = draft(arguments)?;
+    let text = draft.as_ref().map_or_else(|| SERVICES.to_owned(), Draft::to_file);
+    let name = arguments.output.display();
+    Experiment::parse(&name.to_string(), &text)
+        .context("what would be written cannot be run; change what it is made from")?;
     if arguments.output == Path::new("-") {
         printer.data(&text)?;
-        return Ok(Exit::Fine);
+    } else {
+        write(arguments, &text)?;
+        printer.note(format_args!("wrote `{name}`; edit it, then `weigh run {name}`"));
     }
-    let path = arguments.output.display();
-    let mut file =
-        OpenOptions::new().write(true).create_new(true).open(&arguments.output).with_context(|| {
-            format!("could not write `{path}`; remove it first or name another file with `--output`")
-        })?;
-    file.write_all(text.as_bytes()).with_context(|| format!("could not write `{path}`"))?;
-    printer.note(format_args!("wrote `{path}`; edit it, then `weigh run {path}`"));
+    for note in draft.iter().flat_map(|draft| &draft.notes) {
+        // Names in a file of somebody else's may hold what a terminal obeys.
+        let plain: String = note.chars().filter(|c| !c.is_control()).collect();
+        printer.note(format_args!("note: {plain}"));
+    }
     Ok(Exit::Fine)
 }
 
-fn of_url(url: &Url) -> String {
-    let at = |path: &str| Url { path: path.to_owned(), ..url.clone() }.to_string();
-    URLS.replace("PATH", &url.path).replace("URL", &at("/"))
+fn write(arguments: &Init, text: &str) -> anyhow::Result<()> {
+    let path = arguments.output.display();
+    let mut options = OpenOptions::new();
+    options.write(true);
+    if arguments.force {
+        options.create(true).truncate(true);
+    } else {
+        options.create_new(true);
+    }
+    let mut file = options.open(&arguments.output).with_context(|| match arguments.output.exists() {
+        true => format!("could not write `{path}`; `--force` writes over it, `--output` names another file"),
+        false => format!("could not write `{path}`; name another file with `--output`"),
+    })?;
+    file.write_all(text.as_bytes()).with_context(|| format!("could not write `{path}`"))
 }
 
-/// Two addresses of the user's own.
-const URLS: &str = r#"# An experiment: the alternatives (`[[variant]]`), the same load on each, and how much to measure.
-# `weigh plan` shows what will happen, `weigh run` does it.
-title = "my service against itself"
+/// What is asked for; nothing for the reference services.
+fn draft(arguments: &Init) -> anyhow::Result<Option<Draft>> {
+    let chosen = of_files(arguments)?;
+    if let Some(draft) = chosen {
+        return Ok(Some(draft));
+    }
+    if let Some(Curl::Curl(line)) = &arguments.curl {
+        if arguments.source.is_some() || arguments.command.is_some() {
+            bail!("a command line of curl stands alone; give options of `init` before it");
+        }
+        let words: Vec<String> =
+            std::iter::once("curl".to_owned()).chain(line.words.iter().cloned()).collect();
+        return Ok(Some(curl::parse(&words, &mut read_bytes)?));
+    }
+    if let Some(command) = &arguments.command {
+        return of_command(command, arguments.source.as_deref().unwrap_or("/")).map(Some);
+    }
+    let Some(source) = arguments.source.as_deref() else { return Ok(None) };
+    let draft = match source {
+        "-" => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).context("could not read stdin")?;
+            of_text("stdin", &text, arguments)?
+        }
+        line if curl::is_curl(line) => curl::parse_line(line, &mut read_bytes)?,
+        path if is_file(path) => of_text(path, &read(Path::new(path))?, arguments)?,
+        url => of_url(url)?,
+    };
+    Ok(Some(draft))
+}
 
-[workload]
-name = "http"
-# What must agree between variants before anything is timed: "status", "length", "json" or "bytes".
-equal = "status"
+/// Files that are named by an option.
+fn of_files(arguments: &Init) -> anyhow::Result<Option<Draft>> {
+    if let Some(path) = &arguments.har {
+        return Ok(Some(of_har(&path.display().to_string(), &read(path)?, arguments)?));
+    }
+    if let Some(path) = &arguments.openapi {
+        return Ok(Some(of_openapi(&path.display().to_string(), &read(path)?, arguments)?));
+    }
+    Ok(None)
+}
 
-# One table for each kind of request; `weight` is its share of the mix.
-[[workload.request]]
-name   = "get"
-method = "GET"
-path   = "PATH"
-# headers = { Accept = "application/json", Authorization = "env:TOKEN" }
-# body    = "…"
-# weight  = 1
-# What a good reply looks like; without `status` any 2xx is good.
-check = { status = 200 }
+/// Whether a word names a file rather than an address: it is there, or ends as those do that are read.
+fn is_file(word: &str) -> bool {
+    let ending = Path::new(word).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let known = ["har", "json", "yaml", "yml"].contains(&ending.to_ascii_lowercase().as_str());
+    !word.contains("://") && (known || Path::new(word).is_file())
+}
 
-[load]
-model       = "closed"    # or "open", with  rate = "1000/s"  and  arrivals = "poisson"
-connections = 4
-timeout     = "10 s"
+fn read_bytes(path: &str) -> std::io::Result<Vec<u8>> {
+    if path == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
+    std::fs::read(path)
+}
 
-[plan]
-headline = "response p50" # decides when to stop
-blocks   = { min = 6, max = 30 }
-until    = "1 %"          # stop when the headline's interval is this narrow
-budget   = "2 min"
-margin   = "2 %"          # differences within this are not relevant
-# pairing = "auto"        # or "windows", "duet", "requests", "sequential": how variants are put side by side
+fn read(path: &Path) -> anyhow::Result<String> {
+    let name = path.display();
+    let bytes = std::fs::read(path).with_context(|| format!("could not read `{name}`"))?;
+    String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("`{name}` is no text in UTF-8"))
+}
 
-# The first variant is the baseline. A server given by `url` is not started by `weigh`; with
-#   command = "./my-server --port {port}"
-# it is started afresh in every block, pinned, and frozen while the other has its turn.
-[[variant]]
-name = "before"
-url  = "URL"
+/// A recording, a description, a command line or a URL, by what stands in it.
+fn of_text(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft> {
+    if curl::is_curl(text) {
+        return Ok(curl::parse_line(text, &mut read_bytes)?);
+    }
+    let ends = |ending: &str| name.to_ascii_lowercase().ends_with(ending);
+    if ends(".har") || har::is_har(text) {
+        return of_har(name, text, arguments);
+    }
+    if ends(".yaml") || ends(".yml") || openapi::is_openapi(text) {
+        return of_openapi(name, text, arguments);
+    }
+    if name == "stdin" && text.trim().lines().count() == 1 {
+        return of_url(text.trim());
+    }
+    bail!(
+        "`{name}` is neither a recording (HAR) nor a description of an API (OpenAPI 3.0, 3.1) nor a command line of curl"
+    )
+}
 
-[[variant]]
-name = "after"
-url  = "URL"              # put the other address here
-# An `https://` address may say what to trust and how:  tls = { ca = "ca.pem", min = "1.3" }
-"#;
+fn of_har(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft> {
+    let assets = if arguments.skip_assets { har::Assets::Skipped } else { har::Assets::Kept };
+    let draft = har::parse(name, text, &har::Wanted { origin: arguments.origin.clone(), assets })?;
+    refuse(
+        &[("--url", arguments.url.is_some()), ("--methods", !arguments.methods.is_empty())],
+        "a description of an API",
+    )?;
+    Ok(draft)
+}
+
+fn of_openapi(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft> {
+    let wanted = openapi::Wanted { url: arguments.url.clone(), methods: arguments.methods.clone() };
+    let draft = openapi::parse(name, text, &wanted)?;
+    refuse(
+        &[("--origin", arguments.origin.is_some()), ("--skip-assets", arguments.skip_assets)],
+        "a recording",
+    )?;
+    Ok(draft)
+}
+
+/// Options that mean nothing here.
+fn refuse(given: &[(&str, bool)], belongs_to: &str) -> anyhow::Result<()> {
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) => bail!("`{option}` belongs to {belongs_to}; leave it out"),
+        None => Ok(()),
+    }
+}
+
+fn of_url(text: &str) -> anyhow::Result<Draft> {
+    let url = Url::parse(text).map_err(anyhow::Error::msg)?;
+    if !url.scheme.carries(Protocol::Http1Json) {
+        bail!("no template for `{url}` yet; docs/EXPERIMENT.md shows the workload `commands`");
+    }
+    Ok(Draft::of_url(&url))
+}
+
+/// A program of the user's own and the path that is asked for.
+pub(super) fn of_command(command: &str, path: &str) -> anyhow::Result<Draft> {
+    if !path.starts_with('/') {
+        bail!("`{path}` is no path; with `--command` say what is fetched from the program, such as `/items`");
+    }
+    Ok(Draft::of_command(command, path))
+}
 
 /// Two reference services.
 const SERVICES: &str = r#"# An experiment: the alternatives, the same load on each, and how much to measure.
@@ -120,10 +212,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_templates_are_experiments() {
-        Experiment::parse("services", SERVICES).unwrap();
-        let url = Url::parse("http://127.0.0.1:8080/a?b=1").unwrap();
-        let experiment = Experiment::parse("url", &of_url(&url)).unwrap();
-        assert_eq!(experiment.variants.len(), 2);
+    fn the_template_of_services_is_an_experiment() {
+        assert_eq!(Experiment::parse("services", SERVICES).expect("it is one").variants.len(), 2);
+    }
+
+    #[test]
+    fn files_are_told_from_addresses() {
+        for (word, is) in
+            [("a.har", true), ("api/openapi.YAML", true), ("http://h/a.json", false), ("h:80", false)]
+        {
+            assert_eq!(is_file(word), is, "{word}");
+        }
     }
 }

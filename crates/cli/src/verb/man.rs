@@ -201,7 +201,7 @@ mod tests {
             let lines: Vec<_> = help.lines().filter(|line| line.starts_with("  weigh ")).collect();
             assert!(!lines.is_empty(), "`{}` has no example", verb.get_name());
             for line in lines {
-                let words = shlex::split(line).expect("words of a shell");
+                let words = shell_words::split(line).expect("words of a shell");
                 let ours = words.into_iter().take_while(|word| !["|", ">", "#"].contains(&&**word));
                 if let Err(error) = Arguments::try_parse_from(ours) {
                     panic!("{line}: {error}");

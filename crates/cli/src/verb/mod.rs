@@ -14,6 +14,7 @@ pub mod man;
 pub mod plan;
 pub mod probe;
 pub mod report;
+mod revisions;
 pub mod run;
 pub mod services;
 mod shape;

@@ -7,9 +7,11 @@ use weighbridge_conductor::run::{self, Finished, Options, RunError};
 use weighbridge_model::event::TimedEvent;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::gate::Gate;
+use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_report::{Format, TextOptions, render, render_suite};
 use weighbridge_store::RunFolder;
 
+use super::revisions;
 use super::support::{Destination, Stored, folder_of, gates, options, pass_gates, quicken, read_experiment};
 use crate::args::{Output, Run};
 use crate::exit::Exit;
@@ -22,23 +24,27 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
     if let Some(folder) = &arguments.resume {
         return resume(folder, extra, &arguments.output, printer);
     }
-    let path = arguments.experiment.as_deref().context("name an experiment file")?;
     let base = Options {
         quick: arguments.quick,
         allow_remote: arguments.allow_remote,
         ..options(arguments.out.clone())?
     };
-    let files = experiments(path)?;
     let mut read = Vec::new();
-    for file in &files {
-        // All files are read before anything is measured: a mistake in the last must not cost the first's time.
-        let mut experiment = read_experiment(file)?;
+    // All files are read before anything is measured: a mistake in the last must not cost the first's time.
+    for (file, mut experiment) in chosen(arguments)? {
         select(&mut experiment, &arguments.only)?;
+        revisions::expand(&mut experiment, &arguments.revisions, printer)?;
+        if let Some(budget) = arguments.budget {
+            if budget == Nanoseconds::ZERO {
+                bail!("`--budget {budget}` must be above zero");
+            }
+            experiment.plan.budget = budget;
+        }
         if arguments.quick {
             quicken(&mut experiment);
         }
         experiment.gates.extend(extra.iter().cloned());
-        let options = Options { experiment_folder: folder_of(file), ..base.clone() };
+        let options = Options { experiment_folder: folder_of(&file), ..base.clone() };
         run::check(&experiment, &options)
             .with_context(|| format!("experiment `{}` cannot be run", file.display()))?;
         read.push((experiment, options));
@@ -50,6 +56,17 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
         }
         Err(read) => suite(read, (destination, arguments.output.format), printer),
     }
+}
+
+/// The experiments that are asked for, with their files.
+fn chosen(arguments: &Run) -> anyhow::Result<Vec<(PathBuf, Experiment)>> {
+    if let Some(command) = &arguments.revisions.command {
+        let experiment = revisions::of_command(command, arguments.revisions.url_path.as_deref())?;
+        return Ok(vec![(PathBuf::from("--command"), experiment)]);
+    }
+    let path = arguments.experiment.as_deref().context("name an experiment file")?;
+    let read = |file: PathBuf| read_experiment(&file).map(|experiment| (file, experiment));
+    experiments(path)?.into_iter().map(read).collect()
 }
 
 /// Goes on with an interrupted run; of one that had ended, only the verdicts are printed.

@@ -127,7 +127,7 @@ impl World {
         let mut command = Command::new(WEIGH);
         command.args(arguments).current_dir(self.folder.path());
         command.env(MARKER, &self.marker).env("HOME", self.folder.path());
-        command.env("XDG_STATE_HOME", self.path("state"));
+        command.env("XDG_STATE_HOME", self.path("state")).env("XDG_CACHE_HOME", self.path("cache"));
         for name in ["WEIGH_SERVICES", "NO_COLOR", "PORT", "HOST"] {
             command.env_remove(name);
         }
@@ -213,10 +213,17 @@ impl World {
         entries(&self.path("state/weighbridge/registry"))
     }
 
-    /// Fails unless no process, no control group and no registry of this world is left.
+    /// Folders in which revisions are checked out.
+    pub fn worktrees(&self) -> Vec<PathBuf> {
+        let repositories = entries(&self.path("cache/weighbridge/revisions"));
+        repositories.iter().flat_map(|repository| entries(repository)).collect()
+    }
+
+    /// Fails unless no process, no control group, no revision and no registry of this world is left.
     pub fn assert_nothing_left(&self) {
         eventually("no process is left", || self.processes("").is_empty());
         eventually("no control group is left", || self.groups().is_empty());
+        eventually("no revision is left", || self.worktrees().is_empty());
         eventually("no registry is left", || self.registries().is_empty());
     }
 }

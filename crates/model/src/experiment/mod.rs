@@ -10,6 +10,7 @@ mod limit;
 mod load;
 mod matrix;
 mod node;
+mod program;
 mod read;
 mod shape;
 mod spell;
@@ -37,6 +38,7 @@ pub use grpc::{
 pub use limit::CpuLimit;
 pub use load::speed;
 pub use node::{ExperimentError, suggestion};
+pub use program::{Program, Readiness, ReadyAddress, ReadyPattern, WORKING_TREE};
 pub use shape::{
     Arrivals, Flow, LoadModel, PROFILE_LONGEST, Profile, RateStep, STEPS_MOST, SessionLength, Think,
     TraceSpec,
@@ -259,24 +261,9 @@ pub enum Target {
         name: String,
     },
     /// A program of the user's own.
-    Command {
-        /// Program and arguments; `{port}` stands for the port chosen.
-        argv: Vec<String>,
-        /// How it says that it accepts.
-        ready: Readiness,
-    },
+    Command(Program),
     /// A server that somebody else runs.
     Url(Url),
-}
-
-/// How a program says that it accepts connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Readiness {
-    /// It prints `ready <port>`; it is started with `PORT=0`.
-    Line,
-    /// It listens on the port that we chose and gave it as `PORT` and `{port}`.
-    Port,
 }
 
 /// An `http://`, `https://`, `memcached://`, `redis://` or `rediss://` address.

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use super::load::load;
 use super::node::{ExperimentError, Node, Reader, Value, suggestion};
 use super::{
-    Equality, Experiment, Hooks, LoadSpec, PlanRules, Point, Protocol, Readiness, ReplyCheck, RequestSpec,
-    Scheme, Target, TlsSpec, Url, Variant, WorkloadSpec, commands, grpc, matrix,
+    Equality, Experiment, Hooks, LoadSpec, PlanRules, Point, Program, Protocol, ReplyCheck, RequestSpec,
+    Scheme, Target, TlsSpec, Url, Variant, WorkloadSpec, commands, grpc, matrix, program,
 };
 use crate::gate::{Gate, GateKind};
 use crate::pairing::PairingChoice;
@@ -409,6 +409,7 @@ fn variants(file: &str, nodes: &[Node]) -> Read<Vec<Variant>> {
         }
         variants.push(variant);
     }
+    program::check_ports(file, &variants, nodes)?;
     if variants.is_empty() {
         let message = "no `[[variant]]`; write at least one with `service`, `command` or `url`";
         return Err(ExperimentError { file: file.to_owned(), line: 0, message: message.to_owned() });
@@ -421,7 +422,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let service = reader.text("service")?;
     let command = reader.value("command", command_words)?;
     let url = reader.value("url", |node| Url::parse(&node.show()))?;
-    let ready = reader.choice("ready", &[("line", Readiness::Line), ("port", Readiness::Port)])?;
+    let program = program::read(&reader)?.program(&reader, command)?;
     let name = reader.text("name")?;
     let protocols: Vec<_> = Protocol::ALL.iter().map(|p| (p.name(), *p)).collect();
     let by_url = url.as_ref().map_or_else(Protocol::default, |url| url.scheme.protocol());
@@ -436,9 +437,6 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
         _ => Err(format!("`{}`: no layer is available yet; leave it out or write `[]`", node.show())),
     });
     layers?;
-    if ready.is_some() && command.is_none() {
-        return Err(reader.error(line, "`ready` belongs to `command`"));
-    }
     if url.is_some() && !env.is_empty() {
         return Err(reader.error(line, "`env` has no use beside `url`: that server is not started by us"));
     }
@@ -457,13 +455,9 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     if unix.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
         return Err(reader.error(line, "`variant.unix` is empty; give the path of a socket"));
     }
-    let target = match (service, command, url) {
+    let target = match (service, program, url) {
         (Some(name), None, None) => Target::Service { name },
-        (None, Some(argv), None) => {
-            let by_port = argv.iter().any(|word| word.contains("{port}"));
-            let ready = ready.unwrap_or(if by_port { Readiness::Port } else { Readiness::Line });
-            Target::Command { argv, ready }
-        }
+        (None, Some(program), None) => Target::Command(program),
         (None, None, Some(url)) => Target::Url(url),
         _ => {
             return Err(reader.error(line, "a variant needs exactly one of `service`, `command` and `url`"));
@@ -472,11 +466,17 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let tls = secured(&target, tls).map_err(|message| reader.error(line_of_tls, message))?;
     let name = name.unwrap_or_else(|| match &target {
         Target::Service { name } => name.clone(),
-        Target::Command { argv, .. } => argv[0].rsplit('/').next().unwrap_or_default().to_owned(),
+        Target::Command(program) => program_name(program),
         Target::Url(url) => url.to_string(),
     });
     reader.finish()?;
     Ok(Variant { name, target, protocol, tls, unix, env, cpu })
+}
+
+/// What a command is called: its revision where it has one, else its program.
+fn program_name(program: &Program) -> String {
+    let file = program.argv[0].rsplit('/').next().unwrap_or_default();
+    program.revision.clone().unwrap_or_else(|| file.to_owned())
 }
 
 /// What `tls` comes to beside the target: an address says by its scheme whether there is TLS.

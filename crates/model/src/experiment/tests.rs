@@ -151,10 +151,11 @@ fn order_types_and_small_numbers_survive_writing() {
 fn commands_are_split_like_a_shell_and_know_their_readiness() {
     let text = "[workload]\nname='http'\n[[variant]]\ncommand = \"./s --p {port} 'a b' c\\\\ d\"\n[[variant]]\nname='b'\ncommand='y'";
     let e = Experiment::parse("x", text).unwrap();
-    let Target::Command { argv, ready } = &e.variants[0].target else { panic!() };
-    assert_eq!(argv, &["./s", "--p", "{port}", "a b", "c d"]);
-    assert_eq!(*ready, Readiness::Port);
-    assert!(matches!(&e.variants[1].target, Target::Command { ready: Readiness::Line, .. }));
+    let Target::Command(first) = &e.variants[0].target else { panic!() };
+    assert_eq!(first.argv, ["./s", "--p", "{port}", "a b", "c d"]);
+    assert_eq!(first.ready, Readiness::Port);
+    let Target::Command(second) = &e.variants[1].target else { panic!() };
+    assert_eq!(second.ready, Readiness::Line);
 }
 
 #[test]

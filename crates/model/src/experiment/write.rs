@@ -1,6 +1,6 @@
 //! The way back: a checked experiment as a file, every default written out.
 
-use super::{Equality, Experiment, Point, Readiness, RequestSpec, Target, WorkloadSpec, grpc, load};
+use super::{Equality, Experiment, Point, RequestSpec, Target, WorkloadSpec, grpc, load};
 use crate::gate::GateKind;
 use crate::quantity::{Nanoseconds, Ratio};
 use toml::{Table, Value};
@@ -179,14 +179,7 @@ fn variant(variant: &super::Variant) -> Value {
         Target::Service { name } => {
             table.insert("service".into(), name.clone().into());
         }
-        Target::Command { argv, ready } => {
-            table.insert("command".into(), argv.iter().cloned().map(Value::from).collect::<Vec<_>>().into());
-            let ready = match ready {
-                Readiness::Line => "line",
-                Readiness::Port => "port",
-            };
-            table.insert("ready".into(), ready.into());
-        }
+        Target::Command(program) => super::program::write(&mut table, program),
         Target::Url(url) => {
             table.insert("url".into(), url.to_string().into());
         }

@@ -1,0 +1,72 @@
+//! What may be typed of `weigh init`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// Arguments of `weigh init`.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = false,
+    subcommand_precedence_over_arg = true,
+    disable_help_subcommand = true,
+    after_help = "Examples:
+  weigh init http://127.0.0.1:8080/items
+  weigh init --command './server --port {port}' /items
+  weigh init curl -X POST -H 'Content-Type: application/json' -d '{\"id\": 1}' http://127.0.0.1:8080/items
+  weigh init session.har --origin https://shop.example.org --skip-assets
+  weigh init openapi.yaml --url http://127.0.0.1:8080 --methods get,post"
+)]
+pub struct Init {
+    /// URL of your service, a command line of curl in quotes (or without: `weigh init curl …`), a recording (`.har`) or a
+    /// description of an API (OpenAPI, `.yaml` or `.json`); `-` reads one of these from stdin. With --command the path
+    /// that is asked for. Without anything: an experiment with two of our services.
+    #[arg(value_name = "URL|CURL|FILE")]
+    pub source: Option<String>,
+    /// The request as a command line of curl, not quoted.
+    #[command(subcommand)]
+    pub curl: Option<Curl>,
+    /// A program of yours that is started for the experiment, with its arguments; `{port}` stands for its port.
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["har", "openapi"])]
+    pub command: Option<String>,
+    /// Recording of a browser or proxy (HAR 1.2), whatever its name.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["source", "openapi"])]
+    pub har: Option<PathBuf>,
+    /// Of a recording: requests to this origin, such as `https://shop.example.org`; needed where there are several.
+    #[arg(long, value_name = "ORIGIN")]
+    pub origin: Option<String>,
+    /// Of a recording: leave out pictures, scripts, style sheets and fonts.
+    #[arg(long)]
+    pub skip_assets: bool,
+    /// Description of an API (OpenAPI 3.0 or 3.1), whatever its name.
+    #[arg(long, value_name = "FILE", conflicts_with = "source")]
+    pub openapi: Option<PathBuf>,
+    /// Of a description: where the API is served [default: its first server].
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// Of a description: operations of these methods, comma-separated, or `all` [default: get].
+    #[arg(long, value_name = "METHOD", value_delimiter = ',')]
+    pub methods: Vec<String>,
+    /// File to write; `-` is stdout.
+    #[arg(short, long, default_value = "experiment.toml", value_name = "FILE")]
+    pub output: PathBuf,
+    /// Write over an existing file.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// A command line of curl as words.
+#[derive(Debug, Subcommand)]
+pub enum Curl {
+    /// A command line of curl, as it is.
+    #[command(disable_help_flag = true)]
+    Curl(CurlLine),
+}
+
+/// What stands behind `curl`.
+#[derive(Debug, Args)]
+pub struct CurlLine {
+    /// Curl's options and the URL.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CURL", required = true)]
+    pub words: Vec<String>,
+}

@@ -1,0 +1,357 @@
+//! The ground that programs of the user's own stand on: the revision that is checked out, the build, the folder.
+//!
+//! Revisions are looked up before anything is made, so that a wrong name costs nothing. Worktrees last as long as the
+//! [`Grounds`] do. The user's own working tree is built in where the experiment says so, and never changed otherwise.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use weighbridge_lab::checkout::{self, CheckoutError, Checkouts, Commit, Repository};
+use weighbridge_lab::custody::CustodyError;
+use weighbridge_lab::errand::{self, Errand};
+use weighbridge_lab::guardian::Guardian;
+use weighbridge_lab::logs::{excerpt, last_lines};
+use weighbridge_lab::registry;
+use weighbridge_model::event::Event;
+use weighbridge_model::experiment::{Experiment, Program, Target, WORKING_TREE};
+
+use crate::course::own_registry;
+use crate::hook::LINES;
+use crate::run::Options;
+
+/// Why a program has no ground to stand on.
+#[derive(Debug, thiserror::Error)]
+pub enum GroundError {
+    /// Its revision is not to be had.
+    #[error("variant `{variant}`: {source}")]
+    Checkout {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: CheckoutError,
+    },
+    /// Its folder is not there.
+    #[error("variant `{variant}` should run in `{}`, which is no folder{}; correct `folder`", folder.display(), of(.revision))]
+    NoFolder {
+        /// The variant.
+        variant: String,
+        /// The folder.
+        folder: PathBuf,
+        /// The revision that does not have it, where it is one of several.
+        revision: Option<String>,
+    },
+    /// Its build failed.
+    #[error("variant `{variant}`: its build (`{command}`) ended with {status}{}; the whole log: `{}`", excerpt(.output), log.display())]
+    Build {
+        /// The variant.
+        variant: String,
+        /// The command.
+        command: String,
+        /// How it ended.
+        status: ExitStatus,
+        /// Its last lines.
+        output: Vec<String>,
+        /// All of its output.
+        log: PathBuf,
+    },
+    /// Its build could not be run.
+    #[error("variant `{variant}`: its build (`{command}`) could not be run in `{}`: {source}", folder.display())]
+    NotRun {
+        /// The variant.
+        variant: String,
+        /// The command.
+        command: String,
+        /// The folder.
+        folder: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The worktrees could not be watched over.
+    #[error(transparent)]
+    Custody(#[from] CustodyError),
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+fn of(revision: &Option<String>) -> String {
+    let told = |revision: &String| format!(" at `{revision}`: it does not have what stands there now");
+    revision.as_ref().map(told).unwrap_or_default()
+}
+
+/// Where a program stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Ground {
+    /// Where it is built and runs; `None` for the current folder.
+    pub folder: Option<PathBuf>,
+    /// What was checked out.
+    pub revision: Option<Revision>,
+}
+
+/// A revision as it was when the run began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Revision {
+    commit: Commit,
+    /// Files that were not as committed; `None` for a worktree of ours, in which all are.
+    changes: Option<usize>,
+}
+
+impl Revision {
+    /// The revision for `environment.json`.
+    pub fn to_json(&self) -> Value {
+        json!({ "commit": self.commit.hash(), "uncommitted_files": self.changes })
+    }
+}
+
+/// The grounds of all programs of an experiment.
+#[derive(Debug, Default)]
+pub(crate) struct Grounds {
+    /// By the variant's name.
+    of: HashMap<String, Ground>,
+    /// Takes the worktrees away when dropped.
+    _checkouts: Option<Checkouts>,
+    /// Output of builds, each named after the variant's number.
+    logs: Option<TempDir>,
+}
+
+impl Grounds {
+    /// Checks out and builds what the experiment's programs ask for, and puts full hashes in the place of their
+    /// revisions.
+    ///
+    /// # Errors
+    /// [`GroundError`]; nothing of it is left then but the log of a build that failed.
+    pub fn lay(
+        experiment: &mut Experiment,
+        options: &Options,
+        say: &mut dyn FnMut(Event),
+    ) -> Result<Self, GroundError> {
+        let is_wanted = |program: &Program| {
+            program.revision.is_some() || program.build.is_some() || program.folder.is_some()
+        };
+        if !programs(experiment).any(|(_, program)| is_wanted(program)) {
+            return Ok(Self::default());
+        }
+        let revisions = revisions(experiment)?;
+        let mut laying = Laying { options, say, checkouts: None, built: Vec::new(), logs: None };
+        let mut of = HashMap::new();
+        for (number, variant) in experiment.variants.iter_mut().enumerate() {
+            let Target::Command(program) = &mut variant.target else { continue };
+            let revision = revisions.get(&variant.name);
+            let ground = laying.lay((number, &variant.name), program, revision)?;
+            if let Some(Revision { commit, changes: None }) = &ground.revision {
+                program.revision = Some(commit.hash().to_owned());
+            }
+            of.insert(variant.name.clone(), ground);
+        }
+        Ok(Self { of, _checkouts: laying.checkouts, logs: laying.logs })
+    }
+
+    /// Where a variant's program stands; nowhere in particular where nothing was asked for.
+    pub fn of(&self, variant: &str) -> Ground {
+        self.of.get(variant).cloned().unwrap_or_default()
+    }
+
+    /// Keeps the output of builds in the run's folder of logs.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub fn keep_logs(&self, folder: &Path) -> io::Result<()> {
+        let Some(logs) = &self.logs else { return Ok(()) };
+        fs::create_dir_all(folder)?;
+        for entry in fs::read_dir(logs.path())? {
+            let entry = entry?;
+            fs::copy(entry.path(), folder.join(entry.file_name()))?;
+        }
+        Ok(())
+    }
+}
+
+fn programs(experiment: &Experiment) -> impl Iterator<Item = (&str, &Program)> {
+    experiment.variants.iter().filter_map(|variant| match &variant.target {
+        Target::Command(program) => Some((&*variant.name, program)),
+        _ => None,
+    })
+}
+
+/// The repository of the current folder, and the revisions that the experiment's programs ask for, by variant. Makes
+/// nothing.
+///
+/// # Errors
+/// [`GroundError::Checkout`] where there is no repository, or it does not know one of them.
+pub(crate) fn revisions(
+    experiment: &Experiment,
+) -> Result<HashMap<String, (Repository, Revision)>, GroundError> {
+    let mut found = HashMap::new();
+    let mut repository: Option<Repository> = None;
+    for (name, program) in programs(experiment) {
+        let Some(text) = &program.revision else { continue };
+        let failed = |source| GroundError::Checkout { variant: name.to_owned(), source };
+        let repository = match &repository {
+            Some(known) => known.clone(),
+            None => repository.insert(Repository::around(Path::new(".")).map_err(failed)?).clone(),
+        };
+        let revision = revision(&repository, text).map_err(failed)?;
+        found.insert(name.to_owned(), (repository, revision));
+    }
+    Ok(found)
+}
+
+/// What a revision's name means now.
+fn revision(repository: &Repository, name: &str) -> Result<Revision, CheckoutError> {
+    if WORKING_TREE.contains(&name) {
+        return Ok(Revision { commit: repository.commit("HEAD")?, changes: Some(repository.changes()?) });
+    }
+    Ok(Revision { commit: repository.commit(name)?, changes: None })
+}
+
+/// A revision as a variant is called by: its name and the beginning of its hash, `main@1a2b3c4`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedRevision {
+    /// As it was asked for.
+    pub asked: String,
+    /// With the beginning of its hash.
+    pub name: String,
+    /// All of its hash.
+    pub hash: String,
+    /// Files that are not as committed; `None` where it is not the working tree.
+    pub uncommitted_files: Option<usize>,
+}
+
+/// Looks revisions of the current folder's repository up.
+///
+/// # Errors
+/// [`CheckoutError`] where there is no repository, or it does not know one of them.
+pub fn look_up(revisions: &[String]) -> Result<Vec<NamedRevision>, CheckoutError> {
+    let repository = Repository::around(Path::new("."))?;
+    let look = |asked: &String| {
+        let Revision { commit, changes } = revision(&repository, asked)?;
+        let is_hash = commit.hash().starts_with(&asked.to_lowercase());
+        let with = if changes.is_some_and(|count| count > 0) { "+changes" } else { "" };
+        let name = match (is_hash, changes) {
+            (_, Some(_)) => format!("{}@{}{with}", WORKING_TREE[0], commit.short()),
+            (true, None) => commit.short().to_owned(),
+            (false, None) => format!("{asked}@{}", commit.short()),
+        };
+        let hash = commit.hash().to_owned();
+        Ok(NamedRevision { asked: asked.clone(), name, hash, uncommitted_files: changes })
+    };
+    revisions.iter().map(look).collect()
+}
+
+/// Laying grounds one after another.
+struct Laying<'a> {
+    options: &'a Options,
+    say: &'a mut dyn FnMut(Event),
+    checkouts: Option<Checkouts>,
+    /// Folder and command of each build that was done.
+    built: Vec<(PathBuf, String)>,
+    logs: Option<TempDir>,
+}
+
+impl Laying<'_> {
+    fn lay(
+        &mut self,
+        (number, variant): (usize, &str),
+        program: &Program,
+        revision: Option<&(Repository, Revision)>,
+    ) -> Result<Ground, GroundError> {
+        let base = match revision {
+            Some((repository, Revision { commit, changes: None })) => {
+                Some(self.check_out(variant, repository, commit)?)
+            }
+            _ => None,
+        };
+        let folder = match (base, &program.folder) {
+            (Some(base), Some(folder)) => Some(base.join(folder)),
+            (base, folder) => base.or_else(|| folder.clone()),
+        };
+        if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
+            let revision = program.revision.clone().filter(|_| !program.is_working_tree());
+            return Err(GroundError::NoFolder {
+                variant: variant.to_owned(),
+                folder: folder.clone(),
+                revision,
+            });
+        }
+        if let Some(command) = &program.build {
+            self.build((number, variant), command, folder.as_deref().unwrap_or(Path::new(".")))?;
+        }
+        Ok(Ground { folder, revision: revision.map(|(_, revision)| revision.clone()) })
+    }
+
+    fn check_out(
+        &mut self,
+        variant: &str,
+        repository: &Repository,
+        commit: &Commit,
+    ) -> Result<PathBuf, GroundError> {
+        let failed = |source| GroundError::Checkout { variant: variant.to_owned(), source };
+        let checkouts = match &mut self.checkouts {
+            Some(checkouts) => checkouts,
+            None => {
+                let cache = checkout::cache_folder().ok_or(CheckoutError::NoCache).map_err(failed)?;
+                let (program, verb) = &self.options.guardian;
+                let guardian = Guardian::start(program, verb).map_err(CustodyError::from)?;
+                let name = format!("revisions-{}", std::process::id());
+                let registry = registry::default_base().map(|base| own_registry(&base, &name));
+                let registry = registry.transpose().map_err(CustodyError::from)?;
+                self.checkouts.insert(Checkouts::new(repository.clone(), &cache, Some(guardian), registry))
+            }
+        };
+        let control = &self.options.control;
+        checkouts.folder(commit, &|| control.is_interrupted()).map_err(|source| match source {
+            CheckoutError::CalledOff(_) => GroundError::Interrupted,
+            source => failed(source),
+        })
+    }
+
+    fn build(
+        &mut self,
+        (number, variant): (usize, &str),
+        command: &str,
+        folder: &Path,
+    ) -> Result<(), GroundError> {
+        let done = (folder.to_owned(), command.to_owned());
+        if self.built.contains(&done) {
+            return Ok(());
+        }
+        (self.say)(Event::Building { service: variant.to_owned() });
+        let not_run = |source| {
+            let (variant, command, folder) = (variant.to_owned(), command.to_owned(), folder.to_owned());
+            GroundError::NotRun { variant, command, folder, source }
+        };
+        let logs = match &self.logs {
+            Some(logs) => logs,
+            None => {
+                let made = tempfile::Builder::new().prefix("weigh-build-").tempdir().map_err(not_run)?;
+                self.logs.insert(made)
+            }
+        };
+        let log = logs.path().join(format!("build-{number}.log"));
+        let output = File::create(&log).map_err(not_run)?;
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(command).current_dir(folder).stdin(Stdio::null());
+        shell.stdout(output.try_clone().map_err(not_run)?).stderr(output);
+        checkout::without_git_environment(&mut shell);
+        let control = &self.options.control;
+        match errand::run(shell, &|| control.is_interrupted()).map_err(not_run)? {
+            Errand::CalledOff => Err(GroundError::Interrupted),
+            Errand::Ended(status) if status.success() => {
+                self.built.push(done);
+                Ok(())
+            }
+            Errand::Ended(status) => {
+                let output = last_lines(&log, LINES);
+                // There is no run folder to keep it in, and somebody will want to read it.
+                let _ = self.logs.take().map(TempDir::keep);
+                let (variant, command) = (variant.to_owned(), command.to_owned());
+                Err(GroundError::Build { variant, command, status, output, log })
+            }
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! A recording of a browser or proxy (HAR 1.2) as the requests of an experiment.
+//!
+//! It takes what was asked, in the order of the recording; equal requests become one with its frequency as weight.
+//! Cookies and times of the recording are not replayed, and nothing of replies is kept but their status.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use weighbridge_model::experiment::{Protocol, Url};
+
+use crate::requests::{add_header, form, is_method, is_of_the_connection, name_all, target};
+use crate::{Address, Draft, Request, Server, secret};
+
+/// Most different requests of one experiment.
+pub const MOST_REQUESTS: usize = 1_000;
+
+/// Fields by which a browser asks only for what has changed; a reply to them depends on what it had.
+const CONDITIONAL: [&str; 5] =
+    ["if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since"];
+
+/// Endings of paths of what a page is made of.
+const ENDINGS: [&str; 24] = [
+    "avif",
+    "bmp",
+    "css",
+    "eot",
+    "gif",
+    "ico",
+    "jpeg",
+    "jpg",
+    "js",
+    "map",
+    "mjs",
+    "mp3",
+    "mp4",
+    "otf",
+    "png",
+    "svg",
+    "ttf",
+    "wasm",
+    "webm",
+    "webmanifest",
+    "webp",
+    "woff",
+    "woff2",
+    "wav",
+];
+
+/// What of a recording is wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Scheme, host and port of the requests; needed where the recording has several.
+    pub origin: Option<String>,
+    /// What a page is made of: pictures, scripts, style sheets, fonts.
+    pub assets: Assets,
+}
+
+/// What becomes of what a page is made of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Assets {
+    /// Taken like everything else.
+    #[default]
+    Kept,
+    /// Left out.
+    Skipped,
+}
+
+/// Why a recording cannot be taken over.
+#[derive(Debug, thiserror::Error)]
+pub enum HarError {
+    /// It is no HAR file.
+    #[error(
+        "{file}:{line}:{column}: this is no HAR recording: {message}; export one with `Save all as HAR` of a browser's network panel"
+    )]
+    Syntax {
+        /// The file.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// Nothing in it can be asked.
+    #[error("{file}: no request is left of {count}{why}")]
+    Nothing {
+        /// The file.
+        file: String,
+        /// How many it holds.
+        count: usize,
+        /// What was left out.
+        why: String,
+    },
+    /// Several origins, and none was chosen.
+    #[error("{file}: requests went to {} origins; choose one with `--origin`: {}", origins.len(), origins.join(", "))]
+    Origins {
+        /// The file.
+        file: String,
+        /// Each with its count, the most frequent first.
+        origins: Vec<String>,
+    },
+    /// The chosen origin is not there.
+    #[error("{file}: no request went to `{origin}`; the recording has {}", origins.join(", "))]
+    NoSuchOrigin {
+        /// The file.
+        file: String,
+        /// The origin asked for.
+        origin: String,
+        /// Those that there are.
+        origins: Vec<String>,
+    },
+    /// More requests than an experiment can show.
+    #[error(
+        "{file}: {count} different requests are more than {MOST_REQUESTS}; leave some out with `--skip-assets`, or record less"
+    )]
+    TooMany {
+        /// The file.
+        file: String,
+        /// How many.
+        count: usize,
+    },
+}
+
+#[derive(Deserialize)]
+struct Har {
+    log: Log,
+}
+
+#[derive(Deserialize)]
+struct Log {
+    #[serde(default)]
+    creator: Creator,
+    entries: Vec<Entry>,
+}
+
+#[derive(Default, Deserialize)]
+struct Creator {
+    #[serde(default)]
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    request: Asked,
+    #[serde(default)]
+    response: Answered,
+    /// Chrome's word for what the reply was wanted for.
+    #[serde(default, rename = "_resourceType")]
+    kind: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked {
+    method: String,
+    url: String,
+    #[serde(default)]
+    http_version: String,
+    #[serde(default)]
+    headers: Vec<Pair>,
+    #[serde(default)]
+    post_data: Option<Posted>,
+}
+
+#[derive(Deserialize)]
+struct Pair {
+    name: String,
+    #[serde(default)]
+    value: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Posted {
+    #[serde(default)]
+    mime_type: String,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    params: Vec<Pair>,
+    #[serde(default)]
+    encoding: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Answered {
+    #[serde(default)]
+    status: i64,
+    #[serde(default)]
+    content: Content,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Content {
+    #[serde(default)]
+    mime_type: String,
+}
+
+/// Whether text is a recording rather than another JSON file.
+pub fn is_har(text: &str) -> bool {
+    serde_json::from_str::<Har>(text).is_ok()
+}
+
+/// Reads a recording. `file` names it in errors.
+///
+/// # Errors
+/// [`HarError`].
+pub fn parse(file: &str, text: &str, wanted: &Wanted) -> Result<Draft, HarError> {
+    // Some tools begin the file with a byte order mark.
+    let har: Har = serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
+        let full = error.to_string();
+        let message = full.split(" at line ").next().unwrap_or_default().to_owned();
+        HarError::Syntax { file: file.to_owned(), line: error.line(), column: error.column(), message }
+    })?;
+    let mut left = Left::default();
+    let mut taken: Vec<(Url, &Entry, Request)> = Vec::new();
+    for entry in &har.log.entries {
+        if let Some((origin, request)) = take(entry, wanted.assets, &mut left) {
+            taken.push((origin, entry, request));
+        }
+    }
+    let count = har.log.entries.len();
+    if taken.is_empty() {
+        let why = left.notes().iter().map(|note| format!("; {note}")).collect();
+        return Err(HarError::Nothing { file: file.to_owned(), count, why });
+    }
+    let origin = choose(file, &taken, wanted.origin.as_deref())?;
+    let elsewhere = taken.iter().filter(|(at, ..)| *at != origin).count();
+    taken.retain(|(at, ..)| *at == origin);
+    let second = taken.iter().filter(|(_, entry, _)| is_http2(&entry.request.http_version)).count();
+    let http2 = origin.scheme.is_secured() && second * 2 > taken.len();
+    let mut requests = merge(taken.into_iter().map(|(.., request)| request));
+    if requests.len() > MOST_REQUESTS {
+        return Err(HarError::TooMany { file: file.to_owned(), count: requests.len() });
+    }
+    name_all(&mut requests);
+    let mut notes = secret::hide(&mut requests);
+    if elsewhere > 0 {
+        notes.push(format!("left out: requests to other origins ({elsewhere})"));
+    }
+    notes.extend(left.notes());
+    let by = if har.log.creator.name.is_empty() {
+        String::new()
+    } else {
+        format!(", by {}", har.log.creator.name)
+    };
+    let protocol = http2.then_some(Protocol::Http2Json);
+    let address = Address { protocol, ..Address::plain(origin.clone()) };
+    Ok(Draft {
+        title: format!("a recording of {}{by}", origin.authority()),
+        server: Server::Address(Box::new(address)),
+        requests,
+        timeout: None,
+        notes,
+    })
+}
+
+fn is_http2(version: &str) -> bool {
+    let version = version.to_ascii_lowercase();
+    version == "h2" || version.starts_with("http/2")
+}
+
+/// What is left out, by reason.
+#[derive(Default)]
+struct Left {
+    reasons: Vec<(String, usize)>,
+}
+
+impl Left {
+    fn out(&mut self, reason: impl Into<String>) {
+        let reason = reason.into();
+        match self.reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, count)) => *count += 1,
+            None => self.reasons.push((reason, 1)),
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.reasons.iter().map(|(reason, count)| format!("left out: {reason} ({count})")).collect()
+    }
+}
+
+/// An entry as a request and the server that it went to.
+fn take(entry: &Entry, assets: Assets, left: &mut Left) -> Option<(Url, Request)> {
+    let asked = &entry.request;
+    let Some((origin, path)) = split(&asked.url) else {
+        left.out("requests that are not of HTTP (`data:`, `blob:`, `ws:` …)");
+        return None;
+    };
+    if entry.kind.as_deref() == Some("websocket") || entry.response.status == 101 {
+        left.out("web sockets");
+        return None;
+    }
+    if assets == Assets::Skipped && is_asset(entry, &path) {
+        left.out("pictures, scripts, style sheets and fonts");
+        return None;
+    }
+    if entry.response.status == 0 && entry.response.content.mime_type.is_empty() && entry.kind.is_some() {
+        left.out("requests that were blocked or got no reply");
+        return None;
+    }
+    if !is_method(&asked.method) {
+        left.out("requests with a method that is none");
+        return None;
+    }
+    let mut request = Request { method: asked.method.to_uppercase(), ..Request::get(&path) };
+    let mut conditional = false;
+    for Pair { name, value } in &asked.headers {
+        let of_condition = CONDITIONAL.iter().any(|known| known.eq_ignore_ascii_case(name));
+        conditional |= of_condition;
+        let own = is_of_the_connection(name) || of_condition;
+        if !own && !add_header(&mut request.headers, name, value) {
+            left.out(format!("the header `{}`, which cannot be sent as it is", printable(name)));
+        }
+    }
+    if let Some(posted) = &asked.post_data {
+        match body(posted) {
+            Ok(body) => request.body = body,
+            Err(reason) => {
+                left.out(reason);
+                return None;
+            }
+        }
+    }
+    let status = u16::try_from(entry.response.status).ok().filter(|status| (200..600).contains(status));
+    // Without its condition it is answered in full.
+    request.status = status.filter(|status| *status != 304 && !(conditional && *status == 412));
+    Some((origin, request))
+}
+
+fn printable(text: &str) -> String {
+    text.chars().take(40).filter(|c| !c.is_control()).collect()
+}
+
+/// Scheme, host and port, and what is asked there.
+fn split(url: &str) -> Option<(Url, String)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let scheme = scheme.to_ascii_lowercase();
+    if !["http", "https"].contains(&&*scheme) {
+        return None;
+    }
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let origin = Url::parse(&format!("{scheme}://{host}/")).ok()?;
+    Some((origin, target(path)))
+}
+
+fn is_asset(entry: &Entry, path: &str) -> bool {
+    let kinds = ["image", "stylesheet", "script", "font", "media", "manifest", "texttrack"];
+    if let Some(kind) = &entry.kind {
+        return kinds.contains(&&**kind);
+    }
+    let mime = entry.response.content.mime_type.to_ascii_lowercase();
+    let of_page =
+        ["image/", "font/", "audio/", "video/", "text/css"].iter().any(|kind| mime.starts_with(kind))
+            || mime.contains("javascript")
+            || mime.starts_with("application/wasm");
+    let path = path.split('?').next().unwrap_or_default();
+    let ending = path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, ending)| ending);
+    of_page || ending.is_some_and(|ending| ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending)))
+}
+
+/// The body as text, or why there is none.
+fn body(posted: &Posted) -> Result<Option<String>, &'static str> {
+    match (&posted.text, posted.encoding.as_deref()) {
+        (Some(text), Some("base64")) => {
+            use base64::Engine;
+            let bytes = base64::engine::general_purpose::STANDARD.decode(text.trim());
+            let text = bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok());
+            text.map(Some).ok_or("requests whose body is no text in UTF-8")
+        }
+        (Some(text), _) if !text.is_empty() => Ok(Some(text.clone())),
+        _ if posted.params.is_empty() => Ok(None),
+        _ if posted.mime_type.starts_with("multipart/") => Err("multipart forms whose body was not recorded"),
+        _ => {
+            let pairs =
+                posted.params.iter().map(|pair| format!("{}={}", form(&pair.name), form(&pair.value)));
+            Ok(Some(pairs.collect::<Vec<_>>().join("&")))
+        }
+    }
+}
+
+/// The origin that is meant.
+fn choose(file: &str, taken: &[(Url, &Entry, Request)], wanted: Option<&str>) -> Result<Url, HarError> {
+    let mut counts: Vec<(&Url, usize)> = Vec::new();
+    for (origin, ..) in taken {
+        match counts.iter_mut().find(|(known, _)| *known == origin) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((origin, 1)),
+        }
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let shown =
+        |(origin, count): &(&Url, usize)| format!("`{}` ({count})", origin.to_string().trim_end_matches('/'));
+    let origins: Vec<String> = counts.iter().map(shown).collect();
+    match wanted {
+        None => match counts[..] {
+            [(only, _)] => Ok(only.clone()),
+            _ => Err(HarError::Origins { file: file.to_owned(), origins }),
+        },
+        Some(wanted) => {
+            let found = counts.iter().find(|(origin, _)| {
+                let url = Url::parse(wanted.trim_end_matches('/'));
+                origin.authority() == wanted || url.is_ok_and(|url| url == **origin)
+            });
+            let missing =
+                || HarError::NoSuchOrigin { file: file.to_owned(), origin: wanted.to_owned(), origins };
+            found.map(|(origin, _)| (*origin).clone()).ok_or_else(missing)
+        }
+    }
+}
+
+/// What makes two requests one.
+type Sameness = (String, String, Vec<(String, String)>, Option<String>);
+
+/// Equal requests as one, by first appearance; one that was answered differently has no status to check.
+fn merge(all: impl Iterator<Item = Request>) -> Vec<Request> {
+    let mut merged: Vec<Request> = Vec::new();
+    let mut places: HashMap<Sameness, usize> = HashMap::new();
+    for request in all {
+        let key =
+            (request.method.clone(), request.path.clone(), request.headers.clone(), request.body.clone());
+        match places.get(&key) {
+            Some(place) => {
+                let known = &mut merged[*place];
+                known.weight += 1;
+                if known.status != request.status {
+                    known.status = None;
+                }
+            }
+            None => {
+                places.insert(key, merged.len());
+                merged.push(request);
+            }
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests;

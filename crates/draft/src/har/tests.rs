@@ -1,0 +1,148 @@
+//! Recordings: what is taken, what is left out, and in which words.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn entry(method: &str, url: &str) -> Value {
+    json!({ "request": { "method": method, "url": url, "httpVersion": "HTTP/1.1", "headers": [] },
+            "response": { "status": 200, "content": { "mimeType": "application/json" } } })
+}
+
+fn recording(entries: &[Value]) -> String {
+    json!({ "log": { "version": "1.2", "creator": { "name": "Browser" }, "entries": entries } }).to_string()
+}
+
+fn read(entries: &[Value], wanted: &Wanted) -> Result<Draft, HarError> {
+    parse("a.har", &recording(entries), wanted)
+}
+
+fn plain(entries: &[Value]) -> Draft {
+    read(entries, &Wanted::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn equal_requests_are_one_with_their_frequency() {
+    let draft = plain(&[
+        entry("GET", "http://h:80/a"),
+        entry("POST", "http://h/b?x=1"),
+        entry("GET", "http://h/a"),
+        entry("GET", "http://h/a#top"),
+    ]);
+    let found: Vec<_> = draft.requests.iter().map(|r| (&*r.name, &*r.path, r.weight, r.status)).collect();
+    assert_eq!(found, [("GET /a", "/a", 3, Some(200)), ("POST /b", "/b?x=1", 1, Some(200))]);
+    assert_eq!(draft.title, "a recording of h, by Browser");
+    assert!(draft.notes.is_empty(), "{:?}", draft.notes);
+}
+
+#[test]
+fn fields_of_the_connection_and_conditions_stay_behind_and_secrets_are_named() {
+    let mut one = entry("get", "https://h/a");
+    one["request"]["headers"] = json!([
+        { "name": ":authority", "value": "h" }, { "name": "Connection", "value": "keep-alive" },
+        { "name": "Accept", "value": "*/*" }, { "name": "Cookie", "value": "id=swordfish" },
+        { "name": "If-None-Match", "value": "\"1\"" }, { "name": "X-Odd", "value": "ü" },
+    ]);
+    one["request"]["httpVersion"] = json!("h2");
+    one["response"]["status"] = json!(304);
+    let draft = plain(&[one]);
+    let request = &draft.requests[0];
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(request.headers, [pair("Accept", "*/*"), pair("Cookie", "env:COOKIE")]);
+    assert_eq!((&*request.method, request.status), ("GET", None));
+    let Server::Address(address) = &draft.server else { panic!("an address") };
+    assert_eq!(address.protocol, Some(Protocol::Http2Json));
+    let told = draft.notes.join("\n");
+    assert!(told.contains("set `COOKIE`") && told.contains("`X-Odd`"), "{told}");
+    assert!(!draft.to_file().contains("swordfish"));
+}
+
+#[test]
+fn of_several_origins_one_is_chosen() {
+    let entries = [
+        entry("GET", "https://a.org/x"),
+        entry("GET", "http://b.org:8080/y"),
+        entry("GET", "https://a.org/z"),
+    ];
+    let error = read(&entries, &Wanted::default()).expect_err("two").to_string();
+    assert_eq!(
+        error,
+        "a.har: requests went to 2 origins; choose one with `--origin`: `https://a.org` (2), `http://b.org:8080` (1)"
+    );
+    for origin in ["http://b.org:8080", "http://b.org:8080/", "b.org:8080"] {
+        let draft =
+            read(&entries, &Wanted { origin: Some(origin.to_owned()), ..Wanted::default() }).expect(origin);
+        assert_eq!(draft.requests.len(), 1);
+        assert_eq!(draft.notes, ["left out: requests to other origins (2)"]);
+    }
+    let wanted = Wanted { origin: Some("https://c.org".to_owned()), ..Wanted::default() };
+    let error = read(&entries, &wanted).expect_err("not there").to_string();
+    assert!(
+        error.contains("no request went to `https://c.org`; the recording has `https://a.org` (2)"),
+        "{error}"
+    );
+}
+
+#[test]
+fn assets_are_left_out_by_kind_type_or_ending() {
+    let mut script = entry("GET", "http://h/main");
+    script["_resourceType"] = json!("script");
+    let mut picture = entry("GET", "http://h/logo");
+    picture["response"]["content"]["mimeType"] = json!("image/png");
+    let mut data = entry("GET", "http://h/data.js");
+    data["_resourceType"] = json!("fetch");
+    let entries = [script, picture, entry("GET", "http://h/a.css?v=1"), data, entry("GET", "http://h/api")];
+    assert_eq!(plain(&entries).requests.len(), 5);
+    let draft = read(&entries, &Wanted { assets: Assets::Skipped, ..Wanted::default() }).expect("two");
+    let names: Vec<&str> = draft.requests.iter().map(|request| &*request.name).collect();
+    assert_eq!(names, ["GET /data.js", "GET /api"]);
+    assert_eq!(draft.notes, ["left out: pictures, scripts, style sheets and fonts (3)"]);
+}
+
+#[test]
+fn bodies_are_text_forms_or_left_out() {
+    let with = |posted: Value| {
+        let mut one = entry("POST", "http://h/a");
+        one["request"]["postData"] = posted;
+        read(&[one], &Wanted::default())
+    };
+    let body = |posted: Value| with(posted).expect("a body").requests[0].body.clone();
+    assert_eq!(body(json!({ "mimeType": "text/plain", "text": "x" })).as_deref(), Some("x"));
+    let form = json!({ "mimeType": "application/x-www-form-urlencoded", "params": [{ "name": "a", "value": "b c" }] });
+    assert_eq!(body(form).as_deref(), Some("a=b%20c"));
+    assert_eq!(body(json!({ "mimeType": "", "text": "aGk=", "encoding": "base64" })).as_deref(), Some("hi"));
+    assert_eq!(body(json!({ "mimeType": "text/plain" })), None);
+    let multipart = json!({ "mimeType": "multipart/form-data; boundary=x", "params": [{ "name": "a", "fileName": "f" }] });
+    let error = with(multipart).expect_err("no body").to_string();
+    assert_eq!(
+        error,
+        "a.har: no request is left of 1; left out: multipart forms whose body was not recorded (1)"
+    );
+}
+
+#[test]
+fn what_is_no_request_is_left_out_with_its_reason() {
+    let mut socket = entry("GET", "http://h/live");
+    socket["response"]["status"] = json!(101);
+    let mut blocked = entry("GET", "http://h/ad");
+    blocked["_resourceType"] = json!("ping");
+    blocked["response"] = json!({ "status": 0, "content": { "mimeType": "" } });
+    let entries = [
+        socket,
+        blocked,
+        entry("GET", "data:text/plain,x"),
+        entry("G T", "http://h/"),
+        entry("GET", "http://h/a"),
+    ];
+    let draft = plain(&entries);
+    assert_eq!(draft.requests.len(), 1);
+    assert_eq!(draft.notes.len(), 4, "{:?}", draft.notes);
+}
+
+#[test]
+fn an_error_names_line_and_column() {
+    let error = parse("a.har", "{\n  \"log\": { \"entries\": 1 }\n}", &Wanted::default())
+        .expect_err("wrong")
+        .to_string();
+    assert!(error.starts_with("a.har:2:23: this is no HAR recording: invalid type: integer `1`"), "{error}");
+}

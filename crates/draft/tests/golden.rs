@@ -1,0 +1,76 @@
+//! The experiment files that are written, to the letter. `UPDATE_GOLDEN=1 cargo test -p weighbridge-draft --test golden`
+//! writes them anew; whoever does that reads the difference.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use weighbridge_draft::{Draft, curl, har, openapi};
+use weighbridge_model::experiment::{Experiment, Url};
+
+fn here(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
+}
+
+fn data(name: &str) -> String {
+    fs::read_to_string(here("data").join(name)).expect("it is there")
+}
+
+/// Fails unless the draft is written as the golden file has it, and is an experiment without the secrets of the data.
+#[track_caller]
+fn assert_written(name: &str, draft: &Draft) {
+    let text = draft.to_file();
+    let experiment = Experiment::parse(name, &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let again = Experiment::parse("again", &experiment.to_toml()).expect("what is stored is read");
+    assert_eq!(again, experiment);
+    assert!(!text.contains("swordfish") && !format!("{draft:?}").contains("swordfish"), "{text}");
+    let path = here("golden").join(format!("{name}.toml"));
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, &text).expect("a file");
+    }
+    let golden = fs::read_to_string(&path).expect("a golden file; UPDATE_GOLDEN=1 writes it");
+    assert_eq!(text, golden, "{}", path.display());
+}
+
+fn no_file(_: &str) -> std::io::Result<Vec<u8>> {
+    Err(std::io::ErrorKind::NotFound.into())
+}
+
+#[test]
+fn an_address() {
+    let url = Url::parse("http://127.0.0.1:8080/items?page=1").expect("a URL");
+    assert_written("address", &Draft::of_url(&url));
+    let url = Url::parse("https://127.0.0.1:8443/").expect("a URL");
+    assert_written("address-tls", &Draft::of_url(&url));
+}
+
+#[test]
+fn a_command() {
+    assert_written("command", &Draft::of_command("python3 server.py {port}", "/items/1"));
+}
+
+#[test]
+fn a_line_of_curl() {
+    for name in ["copied", "plain"] {
+        let draft = curl::parse_line(&data(&format!("{name}.curl")), &mut no_file).expect("a line");
+        assert_written(&format!("curl-{name}"), &draft);
+    }
+}
+
+#[test]
+fn a_recording() {
+    let wanted =
+        har::Wanted { origin: Some("https://shop.example.org".to_owned()), assets: har::Assets::Skipped };
+    assert_written(
+        "recording",
+        &har::parse("session.har", &data("session.har"), &wanted).expect("a recording"),
+    );
+}
+
+#[test]
+fn a_description_of_an_api() {
+    let read = |wanted| openapi::parse("shop.yaml", &data("shop.yaml"), &wanted).expect("a description");
+    assert_written("api", &read(openapi::Wanted::default()));
+    let all =
+        openapi::Wanted { methods: vec!["all".to_owned()], url: Some("http://127.0.0.1:8080".to_owned()) };
+    assert_written("api-all", &read(all));
+}
