@@ -10,6 +10,7 @@ pub mod json;
 mod legs;
 pub mod load;
 pub mod markdown;
+mod plain;
 pub mod reliability;
 mod style;
 mod table;
@@ -25,7 +26,7 @@ use serde_json::Value;
 use weighbridge_model::reliability::HostCalibration;
 use weighbridge_model::summary::{Detail, Summary};
 
-pub use html::HowToRepeat;
+pub use html::{Comparison, HowToRepeat, page};
 pub use style::{Style, Tone};
 pub use words::{headline_sentences, sentence};
 
@@ -135,7 +136,7 @@ pub fn render(format: Format, report: &Report<'_>, options: &TextOptions<'_>) ->
         Format::Json => json::run(report.summary),
         Format::Csv => csv::costs(&[report.summary]),
         Format::Markdown => markdown::verdicts(report.summary),
-        Format::Html => html::html(report.summary, report.detail, report.environment, report.how),
+        Format::Html => html::page(&[*report], &[]),
     }
 }
 
@@ -174,6 +175,11 @@ pub fn summary_schema() -> String {
 /// The JSON schema of [`HostCalibration`], likewise.
 pub fn calibration_schema() -> String {
     json::pretty(&schemars::schema_for!(HostCalibration))
+}
+
+/// The JSON schema of the data inside a page, likewise: [`Summary`] and [`Detail`] of each run.
+pub fn page_schema() -> String {
+    json::pretty(&schemars::schema_for!(html::PageData<'_>))
 }
 
 #[cfg(test)]

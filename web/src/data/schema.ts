@@ -62,6 +62,10 @@ export type Validity = "valid" | "suspect" | "invalid";
  * What a comparison concludes.
  */
 export type Verdict = "no relevant difference" | "higher" | "lower" | "undecided" | "invalid" | "withheld";
+/**
+ * What a window was for.
+ */
+export type WindowKind = "warm-up" | "lead-in" | "measured" | "check";
 
 /**
  * Every type of the schemas by its name; only there so that none is left out.
@@ -74,6 +78,8 @@ export interface Everything {
   CalibrationQuote?: CalibrationQuote;
   Cost?: Cost;
   CpuRoles?: CpuRoles;
+  Curve?: Curve;
+  Detail?: Detail;
   Detectable?: Detectable;
   Effect?: Effect;
   ErrorCounts?: ErrorCounts;
@@ -86,6 +92,8 @@ export interface Everything {
   LegTimes?: LegTimes;
   Nanoseconds?: Nanoseconds;
   NoiseSource?: NoiseSource;
+  PageData?: PageData;
+  PageRun?: PageRun;
   Pairing?: Pairing;
   Planted?: Planted;
   PlantedRun?: PlantedRun;
@@ -100,13 +108,15 @@ export interface Everything {
   Source?: Source;
   Spread?: Spread;
   StampSummary?: StampSummary;
-  Summary?: Summary;
+  Summary?: Summary1;
   Traffic?: Traffic1;
   Unit?: Unit;
   Validity?: Validity;
   VariantReliability?: VariantReliability;
   VariantSummary?: VariantSummary;
   Verdict?: Verdict;
+  WindowKind?: WindowKind;
+  WindowPoint?: WindowPoint;
 }
 /**
  * How to divide the time of a run, for the next one.
@@ -566,6 +576,77 @@ export interface Estimate5 {
    * Upper bound of the interval; absent below 4 blocks.
    */
   upper?: number | null;
+}
+/**
+ * One percentile curve.
+ */
+export interface Curve {
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * Quantile (0 to 1, rising) and time in nanoseconds; ends where fewer than 20 requests lie beyond.
+   */
+  points: [number, number][];
+  /**
+   * `response` or `service`.
+   */
+  time: string;
+  /**
+   * The variant's name.
+   */
+  variant: string;
+}
+/**
+ * What charts draw, made by `judge` from the records so that `report` computes no statistic.
+ */
+export interface Detail {
+  /**
+   * Percentile curves.
+   */
+  curves: Curve[];
+  /**
+   * Windows over time.
+   */
+  windows: WindowPoint[];
+}
+/**
+ * One window on the time axis.
+ */
+export interface WindowPoint {
+  /**
+   * Start, since the run's first window.
+   */
+  at_ns: number;
+  /**
+   * Block, from 0.
+   */
+  block: number;
+  /**
+   * What it was for.
+   */
+  kind: "warm-up" | "lead-in" | "measured" | "check";
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * Median response time of its good replies.
+   */
+  response_p50_ns: number;
+  /**
+   * Good replies per second.
+   */
+  throughput_per_s: number;
+  /**
+   * The variant's name.
+   */
+  variant: string;
 }
 /**
  * Errors counted by kind.
@@ -1051,159 +1132,36 @@ export interface LegTimes {
   p99_ns?: Nanoseconds | null;
 }
 /**
- * How the variants were put side by side at one point.
+ * What the page's script reads.
  */
-export interface PointPairing {
+export interface PageData {
   /**
-   * How the variants of a block were put side by side at one point.
+   * The runs, in the order of the page.
    */
-  pairing: "windows" | "requests" | "sequential";
-  /**
-   * The point, where the experiment has several.
-   */
-  point?: {
-    [k: string]: string;
-  };
+  runs: PageRun[];
 }
 /**
- * Where the spread of one variant's headline cost comes from. Standard deviations are of ln(variant / baseline), so
- * about shares of the ratio.
+ * One run of the page.
  */
-export interface Spread {
-  /**
-   * A division of the same time into blocks and rounds that narrows the interval by a tenth or more.
-   */
-  advice?: Advice | null;
-  /**
-   * A dimensionless share or factor: 0.02 is 2 %.
-   */
-  block: number;
-  /**
-   * Cost in rounds in which the variant ran after the baseline, over that in which it ran before (1: no carry-over).
-   */
-  carry_over?: Estimate | null;
-  /**
-   * Which level of repetition makes most of the spread of a cost.
-   */
-  dominates: "starts" | "rounds" | "neither";
-  /**
-   * Cost at the end of a block over that at its beginning (1: no drift).
-   */
-  drift?: Estimate | null;
-  /**
-   * The point, where the experiment has several.
-   */
-  point?: {
-    [k: string]: string;
-  };
-  /**
-   * A figure that can be estimated for a variant and compared between variants.
-   */
-  quantity:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
-  /**
-   * A dimensionless share or factor: 0.02 is 2 %.
-   */
-  round: number;
-  /**
-   * Rounds of a block, on average.
-   */
-  rounds: number;
-  share_of_starts: Estimate8;
-  /**
-   * A dimensionless share or factor: 0.02 is 2 %.
-   */
-  start: number;
-  /**
-   * The variant.
-   */
-  variant: string;
+export interface PageRun {
+  detail: Detail1;
+  summary: Summary;
 }
 /**
- * A figure with its uncertainty.
+ * What charts draw, made by `judge` from the records so that `report` computes no statistic.
  */
-export interface Estimate8 {
+export interface Detail1 {
   /**
-   * Block estimates it rests on.
+   * Percentile curves.
    */
-  blocks: number;
+  curves: Curve[];
   /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
+   * Windows over time.
    */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
+  windows: WindowPoint[];
 }
 /**
- * Where the time went: the legs of all good replies of a load, or of a variant at a point.
- */
-export interface StampSummary {
-  /**
-   * From the driver to `done`; absent without stamps.
-   */
-  client_receive?: LegTimes | null;
-  /**
-   * From `sent` to the driver; absent without stamps.
-   */
-  client_send?: LegTimes | null;
-  /**
-   * A length of time in whole nanoseconds, 0 to 584 years.
-   */
-  clock_error_ns: number;
-  /**
-   * Wire and server; absent without stamps.
-   */
-  outside?: LegTimes | null;
-  /**
-   * Good replies with both stamps.
-   */
-  requests: number;
-  /**
-   * The shortest round trip that TCP saw: wire and both kernels, no server process.
-   */
-  round_trip_ns?: Nanoseconds | null;
-  /**
-   * The same less the shortest round trip: the server took at most this.
-   */
-  server_at_most?: LegTimes | null;
-  /**
-   * Why there are no stamps, in all windows or in some.
-   */
-  unavailable?: string | null;
-  /**
-   * Good replies without.
-   */
-  unmatched: number;
-}
-/**
- * One run, whole. `summary.json`, and what `weigh run --format json` prints.
+ * Verdicts, figures, findings.
  */
 export interface Summary {
   blocks: BlockCounts1;
@@ -1232,7 +1190,7 @@ export interface Summary {
    */
   goal?: Goal | null;
   /**
-   * A figure that can be estimated for a variant and compared between variants.
+   * The headline quantity.
    */
   headline:
     | (
@@ -1318,6 +1276,117 @@ export interface BlockCounts1 {
    * Blocks measured and thrown away.
    */
   void: number;
+}
+/**
+ * How the variants were put side by side at one point.
+ */
+export interface PointPairing {
+  /**
+   * What was done there.
+   */
+  pairing: "windows" | "requests" | "sequential";
+  /**
+   * The point, where the experiment has several.
+   */
+  point?: {
+    [k: string]: string;
+  };
+}
+/**
+ * Where the spread of one variant's headline cost comes from. Standard deviations are of ln(variant / baseline), so
+ * about shares of the ratio.
+ */
+export interface Spread {
+  /**
+   * A division of the same time into blocks and rounds that narrows the interval by a tenth or more.
+   */
+  advice?: Advice | null;
+  /**
+   * A dimensionless share or factor: 0.02 is 2 %.
+   */
+  block: number;
+  /**
+   * Cost in rounds in which the variant ran after the baseline, over that in which it ran before (1: no carry-over).
+   */
+  carry_over?: Estimate | null;
+  /**
+   * Which of the two dominates, where that is certain.
+   */
+  dominates: "starts" | "rounds" | "neither";
+  /**
+   * Cost at the end of a block over that at its beginning (1: no drift).
+   */
+  drift?: Estimate | null;
+  /**
+   * The point, where the experiment has several.
+   */
+  point?: {
+    [k: string]: string;
+  };
+  /**
+   * The headline; `response_mean` where the headline cannot be had from single windows.
+   */
+  quantity:
+    | (
+        | "response_p50"
+        | "response_p90"
+        | "response_p99"
+        | "response_mean"
+        | "service_p50"
+        | "service_p90"
+        | "service_p99"
+        | "service_mean"
+      )
+    | "throughput"
+    | "cpu_per_operation"
+    | "bytes_per_operation"
+    | "memory_peak";
+  /**
+   * A dimensionless share or factor: 0.02 is 2 %.
+   */
+  round: number;
+  /**
+   * Rounds of a block, on average.
+   */
+  rounds: number;
+  share_of_starts: Estimate8;
+  /**
+   * A dimensionless share or factor: 0.02 is 2 %.
+   */
+  start: number;
+  /**
+   * The variant.
+   */
+  variant: string;
+}
+/**
+ * A figure with its uncertainty.
+ */
+export interface Estimate8 {
+  /**
+   * Block estimates it rests on.
+   */
+  blocks: number;
+  /**
+   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
+   */
+  bootstrap?: Bounds | null;
+  /**
+   * Confidence level of the interval: 0.95.
+   */
+  level: number;
+  /**
+   * Lower bound of the interval; absent below 4 blocks.
+   */
+  lower?: number | null;
+  /**
+   * The estimate itself, in the quantity's unit (or a plain ratio).
+   */
+  point: number;
+  /**
+   * Upper bound of the interval; absent below 4 blocks.
+   */
+  upper?: number | null;
 }
 /**
  * One variant at one point.
@@ -1422,6 +1491,47 @@ export interface ErrorCounts1 {
   tls?: number;
 }
 /**
+ * Where the time went: the legs of all good replies of a load, or of a variant at a point.
+ */
+export interface StampSummary {
+  /**
+   * From the driver to `done`; absent without stamps.
+   */
+  client_receive?: LegTimes | null;
+  /**
+   * From `sent` to the driver; absent without stamps.
+   */
+  client_send?: LegTimes | null;
+  /**
+   * A length of time in whole nanoseconds, 0 to 584 years.
+   */
+  clock_error_ns: number;
+  /**
+   * Wire and server; absent without stamps.
+   */
+  outside?: LegTimes | null;
+  /**
+   * Good replies with both stamps.
+   */
+  requests: number;
+  /**
+   * The shortest round trip that TCP saw: wire and both kernels, no server process.
+   */
+  round_trip_ns?: Nanoseconds | null;
+  /**
+   * The same less the shortest round trip: the server took at most this.
+   */
+  server_at_most?: LegTimes | null;
+  /**
+   * Why there are no stamps, in all windows or in some.
+   */
+  unavailable?: string | null;
+  /**
+   * Good replies without.
+   */
+  unmatched: number;
+}
+/**
  * Kernel's counts on the generator's sockets over measured windows.
  */
 export interface Traffic {
@@ -1445,6 +1555,102 @@ export interface Traffic {
    * An amount of data in bytes.
    */
   sent: number;
+}
+/**
+ * One run, whole. `summary.json`, and what `weigh run --format json` prints.
+ */
+export interface Summary1 {
+  blocks: BlockCounts1;
+  /**
+   * What a calibration of this host says of measurements on it; absent where there is none.
+   */
+  calibration?: CalibrationQuote | null;
+  /**
+   * In words: workload, load model and connections of each point.
+   */
+  conditions: string[];
+  /**
+   * Costs: point by point, variant by variant; the first is the headline of the first point.
+   */
+  costs: Cost[];
+  /**
+   * CPU of the whole machine by role; absent where it was not to be had.
+   */
+  cpu_roles?: CpuRoles | null;
+  /**
+   * What the judge noticed.
+   */
+  findings: Finding[];
+  /**
+   * The precision goal, where one was set.
+   */
+  goal?: Goal | null;
+  /**
+   * The headline quantity.
+   */
+  headline:
+    | (
+        | "response_p50"
+        | "response_p90"
+        | "response_p99"
+        | "response_mean"
+        | "service_p50"
+        | "service_p90"
+        | "service_p99"
+        | "service_mean"
+      )
+    | "throughput"
+    | "cpu_per_operation"
+    | "bytes_per_operation"
+    | "memory_peak";
+  /**
+   * A dimensionless share or factor: 0.02 is 2 %.
+   */
+  margin: number;
+  /**
+   * How variants were put side by side at each point that has been measured.
+   */
+  pairings?: PointPairing[];
+  /**
+   * Measured by `--quick`: 4 blocks, short warm-up.
+   */
+  quick: boolean;
+  /**
+   * The run folder's name.
+   */
+  run: string;
+  /**
+   * [`SCHEMA_VERSION`] of the writer.
+   */
+  schema: number;
+  /**
+   * Where the spread of each headline cost comes from; a cost of fewer than 4 blocks has none.
+   */
+  spread?: Spread[];
+  /**
+   * When it started, RFC 3339 in UTC.
+   */
+  started: string;
+  /**
+   * The experiment's title.
+   */
+  title: string;
+  /**
+   * A length of time in whole nanoseconds, 0 to 584 years.
+   */
+  took_ns: number;
+  /**
+   * Variants that could not be measured at all: name and reason with remedy.
+   */
+  unavailable: [string, string][];
+  /**
+   * The worst validity of its variants.
+   */
+  validity: "valid" | "suspect" | "invalid";
+  /**
+   * Variants: point by point.
+   */
+  variants: VariantSummary[];
 }
 /**
  * What the kernel counted on the generator's sockets (`TCP_INFO`): payload bytes and segments both ways. On Unix
