@@ -1,29 +1,17 @@
 // Made by `npm run types` from docs/schema/*.json. Do not edit.
 
 /**
- * An amount of data in bytes.
- */
-export type Bytes = number;
-/**
- * Whether a larger figure is good news.
- */
-export type Effect = "better" | "worse";
-/**
  * A dimensionless share or factor: 0.02 is 2 %.
  */
 export type Ratio = number;
 /**
+ * An amount of data in bytes.
+ */
+export type Bytes = number;
+/**
  * A length of time in whole nanoseconds, 0 to 584 years.
  */
 export type Nanoseconds = number;
-/**
- * How the variants of a block were put side by side at one point.
- */
-export type Pairing = "windows" | "requests" | "sequential";
-/**
- * How a copy was made slower.
- */
-export type Planting = "probe" | "hold-back";
 /**
  * A figure that can be estimated for a variant and compared between variants.
  */
@@ -43,21 +31,13 @@ export type Quantity =
   | "bytes_per_operation"
   | "memory_peak";
 /**
- * How much a finding matters.
+ * Whether a larger figure is good news.
  */
-export type Severity = "note" | "warning" | "problem";
-/**
- * Which level of repetition makes most of the spread of a cost.
- */
-export type Source = "starts" | "rounds" | "neither";
+export type Effect = "better" | "worse";
 /**
  * The unit of a quantity's figures, as in JSON.
  */
 export type Unit = "ns" | "bytes" | "per_second";
-/**
- * Whether figures may be used.
- */
-export type Validity = "valid" | "suspect" | "invalid";
 /**
  * What a comparison concludes.
  */
@@ -66,6 +46,26 @@ export type Verdict = "no relevant difference" | "higher" | "lower" | "undecided
  * What a window was for.
  */
 export type WindowKind = "warm-up" | "lead-in" | "measured" | "check";
+/**
+ * How much a finding matters.
+ */
+export type Severity = "note" | "warning" | "problem";
+/**
+ * How a copy was made slower.
+ */
+export type Planting = "probe" | "hold-back";
+/**
+ * How the variants of a block were put side by side at one point.
+ */
+export type Pairing = "windows" | "requests" | "sequential";
+/**
+ * Which level of repetition makes most of the spread of a cost.
+ */
+export type Source = "starts" | "rounds" | "neither";
+/**
+ * Whether figures may be used.
+ */
+export type Validity = "valid" | "suspect" | "invalid";
 
 /**
  * Every type of the schemas by its name; only there so that none is left out.
@@ -88,7 +88,7 @@ export interface Everything {
   Finding?: Finding;
   Goal?: Goal;
   HostCalibration?: HostCalibration;
-  HostIdentity?: HostIdentity1;
+  HostIdentity?: HostIdentity;
   LegTimes?: LegTimes;
   Nanoseconds?: Nanoseconds;
   NoiseSource?: NoiseSource;
@@ -108,8 +108,8 @@ export interface Everything {
   Source?: Source;
   Spread?: Spread;
   StampSummary?: StampSummary;
-  Summary?: Summary1;
-  Traffic?: Traffic1;
+  Summary?: Summary;
+  Traffic?: Traffic;
   Unit?: Unit;
   Validity?: Validity;
   VariantReliability?: VariantReliability;
@@ -126,18 +126,12 @@ export interface Advice {
    * Blocks to run.
    */
   blocks: number;
-  /**
-   * Expected half-width of the ratio's interval with the present division.
-   */
-  now: number;
+  now: Ratio;
   /**
    * Rounds of each.
    */
   rounds: number;
-  /**
-   * Expected half-width with the advised one, in the same time.
-   */
-  then: number;
+  then: Ratio;
 }
 /**
  * Blocks of a run.
@@ -177,10 +171,7 @@ export interface Bounds {
  * What later reports say of a host's calibration.
  */
 export interface CalibrationQuote {
-  /**
-   * How old it was when it was quoted.
-   */
-  age_ns: number;
+  age_ns: Nanoseconds;
   /**
    * What of the host has changed since, in words.
    */
@@ -198,24 +189,7 @@ export interface CalibrationQuote {
    * How often two copies were called different.
    */
   false_alarms?: Share | null;
-  /**
-   * The headline that it was made for.
-   */
-  headline:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
+  headline: Quantity;
   /**
    * How far one variant's figure lies from itself, run to run.
    */
@@ -233,14 +207,8 @@ export interface Detectable {
    * Blocks that it is divided into.
    */
   blocks: number;
-  /**
-   * The difference, as a share of the baseline's figure.
-   */
-  change: number;
-  /**
-   * Time of rounds in all, over all blocks.
-   */
-  measured_ns: number;
+  change: Ratio;
+  measured_ns: Nanoseconds;
 }
 /**
  * How often something happened.
@@ -275,44 +243,18 @@ export interface Share {
  * How far one and the same variant, measured again, lies from itself.
  */
 export interface RunToRun {
-  /**
-   * Standard deviation between runs of the mean over blocks of the figure's logarithm.
-   */
-  deviation: number;
+  deviation: Ratio;
   /**
    * Level of the interval: 0.95.
    */
   level: number;
-  /**
-   * Lower bound of its interval (chi-square).
-   */
-  lower: number;
-  /**
-   * The quantity.
-   */
-  quantity:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
+  lower: Ratio;
+  quantity: Quantity;
   /**
    * Runs.
    */
   runs: number;
-  /**
-   * Upper bound.
-   */
-  upper: number;
+  upper: Ratio;
 }
 /**
  * Variant minus baseline in one quantity.
@@ -345,24 +287,7 @@ export interface Cost {
   point?: {
     [k: string]: string;
   };
-  /**
-   * The quantity.
-   */
-  quantity:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
+  quantity: Quantity;
   /**
    * Variant over baseline; absent where withheld or not measured.
    */
@@ -371,18 +296,12 @@ export interface Cost {
    * Why, where the verdict alone does not say (`measurable: +1.0 %`, `lag p99 …`).
    */
   reason?: string | null;
-  /**
-   * The unit of `difference`.
-   */
-  unit: "ns" | "bytes" | "per_second";
+  unit: Unit;
   /**
    * The variant's name.
    */
   variant: string;
-  /**
-   * The conclusion.
-   */
-  verdict: "no relevant difference" | "higher" | "lower" | "undecided" | "invalid" | "withheld";
+  verdict: Verdict;
 }
 /**
  * A figure with its uncertainty.
@@ -418,164 +337,16 @@ export interface Estimate {
  * together. `busy` = `generator` + `service` + `unattributed`.
  */
 export interface CpuRoles {
-  beside_generator: Estimate1;
-  busy: Estimate2;
-  generator: Estimate3;
+  beside_generator: Estimate;
+  busy: Estimate;
+  generator: Estimate;
   /**
    * By so many cores `busy` may be off in a single block, either way, because the kernel tells whole ticks.
    */
   resolution: number;
-  service: Estimate4;
-  /**
-   * Time of all blocks that it is of.
-   */
-  span_ns: number;
-  unattributed: Estimate5;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate1 {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate2 {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate3 {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate4 {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate5 {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
+  service: Estimate;
+  span_ns: Nanoseconds;
+  unattributed: Estimate;
 }
 /**
  * One percentile curve.
@@ -617,28 +388,19 @@ export interface Detail {
  * One window on the time axis.
  */
 export interface WindowPoint {
-  /**
-   * Start, since the run's first window.
-   */
-  at_ns: number;
+  at_ns: Nanoseconds;
   /**
    * Block, from 0.
    */
   block: number;
-  /**
-   * What it was for.
-   */
-  kind: "warm-up" | "lead-in" | "measured" | "check";
+  kind: WindowKind;
   /**
    * The point.
    */
   point: {
     [k: string]: string;
   };
-  /**
-   * Median response time of its good replies.
-   */
-  response_p50_ns: number;
+  response_p50_ns: Nanoseconds;
   /**
    * Good replies per second.
    */
@@ -693,32 +455,12 @@ export interface Figure {
    * The operation's name, or `all`.
    */
   operation: string;
-  /**
-   * The quantity.
-   */
-  quantity:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
+  quantity: Quantity;
   /**
    * Why it is absent.
    */
   reason?: string | null;
-  /**
-   * The unit.
-   */
-  unit: "ns" | "bytes" | "per_second";
+  unit: Unit;
 }
 /**
  * Something the judge noticed, with its evidence and what to do.
@@ -736,10 +478,7 @@ export interface Finding {
    * What to do.
    */
   remedy: string;
-  /**
-   * How much it matters.
-   */
-  severity: "note" | "warning" | "problem";
+  severity: Severity;
   /**
    * The variant and point it is about; empty for the whole run.
    */
@@ -757,10 +496,7 @@ export interface Goal {
    * Whether it is within the goal.
    */
   reached: boolean;
-  /**
-   * A dimensionless share or factor: 0.02 is 2 %.
-   */
-  until: number;
+  until: Ratio;
 }
 /**
  * What `weigh calibrate` found.
@@ -774,24 +510,7 @@ export interface HostCalibration {
    * Of which experiment.
    */
   experiment: string;
-  /**
-   * Headline of that experiment.
-   */
-  headline:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
+  headline: Quantity;
   host: HostIdentity;
   /**
    * What disturbs measurements here.
@@ -809,17 +528,14 @@ export interface HostCalibration {
    * The same in seconds since 1970.
    */
   started_unix_s: number;
-  /**
-   * Time it took.
-   */
-  took_ns: number;
+  took_ns: Nanoseconds;
   /**
    * Variant by variant.
    */
   variants: VariantReliability[];
 }
 /**
- * The host.
+ * Facts of a host that make figures of another one incomparable, and a few that merely may change.
  */
 export interface HostIdentity {
   /**
@@ -880,10 +596,7 @@ export interface VariantReliability {
    * Runs that gave no interval or whose figures were invalid, by themselves in no other count.
    */
   lost: number;
-  /**
-   * Measured time of a run, on average.
-   */
-  measured_ns: number;
+  measured_ns: Nanoseconds;
   /**
    * Runs with a copy that was slower; absent where there was none.
    */
@@ -900,10 +613,7 @@ export interface VariantReliability {
    * From run to run, the variant alone.
    */
   run_to_run: RunToRun[];
-  /**
-   * Between the beginning of the first run and the end of the last: what takes longer to change is not in it.
-   */
-  spread_over_ns: number;
+  spread_over_ns: Nanoseconds;
   /**
    * Its name.
    */
@@ -913,10 +623,7 @@ export interface VariantReliability {
  * What became of a copy that was really slower.
  */
 export interface Planted {
-  /**
-   * By how much, as asked for.
-   */
-  asked_ns: number;
+  asked_ns: Nanoseconds;
   /**
    * Runs whose interval of the difference holds the truth; absent where the headline does not show it one to one.
    */
@@ -925,11 +632,8 @@ export interface Planted {
    * The difference over runs, in the headline's unit.
    */
   difference?: Estimate | null;
-  found: Share1;
-  /**
-   * How it was made slower.
-   */
-  planting: "probe" | "hold-back";
+  found: Share;
+  planting: Planting;
   /**
    * Run by run.
    */
@@ -940,102 +644,15 @@ export interface Planted {
   truth_ns?: number | null;
 }
 /**
- * How often something happened.
- */
-export interface Share1 {
-  /**
-   * How often.
-   */
-  hits: number;
-  /**
-   * Its level: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the exact (Clopper–Pearson) interval.
-   */
-  lower: number;
-  /**
-   * Of how many independent tries.
-   */
-  of: number;
-  /**
-   * hits / of.
-   */
-  point: number;
-  /**
-   * Upper bound.
-   */
-  upper: number;
-}
-/**
  * One run with a planted difference.
  */
 export interface PlantedRun {
-  difference: Estimate6;
-  ratio: Estimate7;
+  difference: Estimate;
+  ratio: Estimate;
   /**
    * What was really planted, in nanoseconds a request; absent where the headline does not show it one to one.
    */
   truth_ns?: number | null;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate6 {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate7 {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
 }
 /**
  * What two copies of a variant differ by in one quantity.
@@ -1050,32 +667,12 @@ export interface QuantitySpread {
    * calibration's own runs only.
    */
   detectable: Detectable[];
-  /**
-   * A dimensionless share or factor: 0.02 is 2 %.
-   */
-  deviation: number;
+  deviation: Ratio;
   /**
    * The variant's own figure, over all runs.
    */
   figure: number;
-  /**
-   * The quantity.
-   */
-  quantity:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
+  quantity: Quantity;
   /**
    * Standard deviation of one round; absent likewise.
    */
@@ -1084,40 +681,13 @@ export interface QuantitySpread {
    * What of it each start decides; absent where the quantity cannot be had from a part of a block.
    */
   start?: Ratio | null;
-  /**
-   * Its unit.
-   */
-  unit: "ns" | "bytes" | "per_second";
-}
-/**
- * Facts of a host that make figures of another one incomparable, and a few that merely may change.
- */
-export interface HostIdentity1 {
-  /**
-   * 16 hexadecimal digits, from `lasting`.
-   */
-  key: string;
-  /**
-   * Processor, cores, kernel, hypervisor …: hosts that differ here are different hosts.
-   */
-  lasting: {
-    [k: string]: string;
-  };
-  /**
-   * Boot, name, governor, clock source …: told where they have changed.
-   */
-  passing: {
-    [k: string]: string;
-  };
+  unit: Unit;
 }
 /**
  * Statistics of one part of the service time. A quantile is absent where fewer than 20 requests lie beyond it.
  */
 export interface LegTimes {
-  /**
-   * Arithmetic mean.
-   */
-  mean_ns: number;
+  mean_ns: Nanoseconds;
   /**
    * Median.
    */
@@ -1144,27 +714,14 @@ export interface PageData {
  * One run of the page.
  */
 export interface PageRun {
-  detail: Detail1;
+  detail: Detail;
   summary: Summary;
 }
 /**
- * What charts draw, made by `judge` from the records so that `report` computes no statistic.
- */
-export interface Detail1 {
-  /**
-   * Percentile curves.
-   */
-  curves: Curve[];
-  /**
-   * Windows over time.
-   */
-  windows: WindowPoint[];
-}
-/**
- * Verdicts, figures, findings.
+ * One run, whole. `summary.json`, and what `weigh run --format json` prints.
  */
 export interface Summary {
-  blocks: BlockCounts1;
+  blocks: BlockCounts;
   /**
    * What a calibration of this host says of measurements on it; absent where there is none.
    */
@@ -1189,28 +746,8 @@ export interface Summary {
    * The precision goal, where one was set.
    */
   goal?: Goal | null;
-  /**
-   * The headline quantity.
-   */
-  headline:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
-  /**
-   * A dimensionless share or factor: 0.02 is 2 %.
-   */
-  margin: number;
+  headline: Quantity;
+  margin: Ratio;
   /**
    * How variants were put side by side at each point that has been measured.
    */
@@ -1239,52 +776,22 @@ export interface Summary {
    * The experiment's title.
    */
   title: string;
-  /**
-   * A length of time in whole nanoseconds, 0 to 584 years.
-   */
-  took_ns: number;
+  took_ns: Nanoseconds;
   /**
    * Variants that could not be measured at all: name and reason with remedy.
    */
   unavailable: [string, string][];
-  /**
-   * The worst validity of its variants.
-   */
-  validity: "valid" | "suspect" | "invalid";
+  validity: Validity;
   /**
    * Variants: point by point.
    */
   variants: VariantSummary[];
 }
 /**
- * Blocks of a run.
- */
-export interface BlockCounts1 {
-  /**
-   * Most the plan allows.
-   */
-  max: number;
-  /**
-   * Fewest the plan allows.
-   */
-  min: number;
-  /**
-   * Blocks that count.
-   */
-  used: number;
-  /**
-   * Blocks measured and thrown away.
-   */
-  void: number;
-}
-/**
  * How the variants were put side by side at one point.
  */
 export interface PointPairing {
-  /**
-   * What was done there.
-   */
-  pairing: "windows" | "requests" | "sequential";
+  pairing: Pairing;
   /**
    * The point, where the experiment has several.
    */
@@ -1301,18 +808,12 @@ export interface Spread {
    * A division of the same time into blocks and rounds that narrows the interval by a tenth or more.
    */
   advice?: Advice | null;
-  /**
-   * A dimensionless share or factor: 0.02 is 2 %.
-   */
-  block: number;
+  block: Ratio;
   /**
    * Cost in rounds in which the variant ran after the baseline, over that in which it ran before (1: no carry-over).
    */
   carry_over?: Estimate | null;
-  /**
-   * Which of the two dominates, where that is certain.
-   */
-  dominates: "starts" | "rounds" | "neither";
+  dominates: Source;
   /**
    * Cost at the end of a block over that at its beginning (1: no drift).
    */
@@ -1323,70 +824,18 @@ export interface Spread {
   point?: {
     [k: string]: string;
   };
-  /**
-   * The headline; `response_mean` where the headline cannot be had from single windows.
-   */
-  quantity:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
-  /**
-   * A dimensionless share or factor: 0.02 is 2 %.
-   */
-  round: number;
+  quantity: Quantity;
+  round: Ratio;
   /**
    * Rounds of a block, on average.
    */
   rounds: number;
-  share_of_starts: Estimate8;
-  /**
-   * A dimensionless share or factor: 0.02 is 2 %.
-   */
-  start: number;
+  share_of_starts: Estimate;
+  start: Ratio;
   /**
    * The variant.
    */
   variant: string;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate8 {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
 }
 /**
  * One variant at one point.
@@ -1412,7 +861,7 @@ export interface VariantSummary {
    * Failures among them.
    */
   errors: number;
-  errors_by_kind: ErrorCounts1;
+  errors_by_kind: ErrorCounts;
   /**
    * Absolute figures.
    */
@@ -1444,10 +893,7 @@ export interface VariantSummary {
    */
   requests: number;
   traffic: Traffic;
-  /**
-   * Whether its figures may be used.
-   */
-  validity: "valid" | "suspect" | "invalid";
+  validity: Validity;
   /**
    * The service's answer to the version question.
    */
@@ -1456,39 +902,6 @@ export interface VariantSummary {
    * Measured windows.
    */
   windows: number;
-}
-/**
- * Errors counted by kind.
- */
-export interface ErrorCounts1 {
-  /**
-   * See [`ErrorKind::Check`].
-   */
-  check?: number;
-  /**
-   * See [`ErrorKind::Connect`].
-   */
-  connect?: number;
-  /**
-   * See [`ErrorKind::Protocol`].
-   */
-  protocol?: number;
-  /**
-   * See [`ErrorKind::Reset`].
-   */
-  reset?: number;
-  /**
-   * See [`ErrorKind::Status`].
-   */
-  status?: number;
-  /**
-   * See [`ErrorKind::Timeout`].
-   */
-  timeout?: number;
-  /**
-   * See [`ErrorKind::Tls`].
-   */
-  tls?: number;
 }
 /**
  * Where the time went: the legs of all good replies of a load, or of a variant at a point.
@@ -1502,10 +915,7 @@ export interface StampSummary {
    * From `sent` to the driver; absent without stamps.
    */
   client_send?: LegTimes | null;
-  /**
-   * A length of time in whole nanoseconds, 0 to 584 years.
-   */
-  clock_error_ns: number;
+  clock_error_ns: Nanoseconds;
   /**
    * Wire and server; absent without stamps.
    */
@@ -1532,135 +942,11 @@ export interface StampSummary {
   unmatched: number;
 }
 /**
- * Kernel's counts on the generator's sockets over measured windows.
- */
-export interface Traffic {
-  /**
-   * An amount of data in bytes.
-   */
-  received: number;
-  /**
-   * Segments retransmitted by the generator's side.
-   */
-  retransmits: number;
-  /**
-   * Segments received.
-   */
-  segments_in: number;
-  /**
-   * Segments sent.
-   */
-  segments_out: number;
-  /**
-   * An amount of data in bytes.
-   */
-  sent: number;
-}
-/**
- * One run, whole. `summary.json`, and what `weigh run --format json` prints.
- */
-export interface Summary1 {
-  blocks: BlockCounts1;
-  /**
-   * What a calibration of this host says of measurements on it; absent where there is none.
-   */
-  calibration?: CalibrationQuote | null;
-  /**
-   * In words: workload, load model and connections of each point.
-   */
-  conditions: string[];
-  /**
-   * Costs: point by point, variant by variant; the first is the headline of the first point.
-   */
-  costs: Cost[];
-  /**
-   * CPU of the whole machine by role; absent where it was not to be had.
-   */
-  cpu_roles?: CpuRoles | null;
-  /**
-   * What the judge noticed.
-   */
-  findings: Finding[];
-  /**
-   * The precision goal, where one was set.
-   */
-  goal?: Goal | null;
-  /**
-   * The headline quantity.
-   */
-  headline:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
-  /**
-   * A dimensionless share or factor: 0.02 is 2 %.
-   */
-  margin: number;
-  /**
-   * How variants were put side by side at each point that has been measured.
-   */
-  pairings?: PointPairing[];
-  /**
-   * Measured by `--quick`: 4 blocks, short warm-up.
-   */
-  quick: boolean;
-  /**
-   * The run folder's name.
-   */
-  run: string;
-  /**
-   * [`SCHEMA_VERSION`] of the writer.
-   */
-  schema: number;
-  /**
-   * Where the spread of each headline cost comes from; a cost of fewer than 4 blocks has none.
-   */
-  spread?: Spread[];
-  /**
-   * When it started, RFC 3339 in UTC.
-   */
-  started: string;
-  /**
-   * The experiment's title.
-   */
-  title: string;
-  /**
-   * A length of time in whole nanoseconds, 0 to 584 years.
-   */
-  took_ns: number;
-  /**
-   * Variants that could not be measured at all: name and reason with remedy.
-   */
-  unavailable: [string, string][];
-  /**
-   * The worst validity of its variants.
-   */
-  validity: "valid" | "suspect" | "invalid";
-  /**
-   * Variants: point by point.
-   */
-  variants: VariantSummary[];
-}
-/**
  * What the kernel counted on the generator's sockets (`TCP_INFO`): payload bytes and segments both ways. On Unix
  * sockets the generator counts the bytes itself, and there are no segments: their counts are 0 then.
  */
-export interface Traffic1 {
-  /**
-   * An amount of data in bytes.
-   */
-  received: number;
+export interface Traffic {
+  received: Bytes;
   /**
    * Segments retransmitted by the generator's side.
    */
@@ -1673,8 +959,5 @@ export interface Traffic1 {
    * Segments sent.
    */
   segments_out: number;
-  /**
-   * An amount of data in bytes.
-   */
-  sent: number;
+  sent: Bytes;
 }

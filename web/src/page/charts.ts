@@ -1,0 +1,203 @@
+// Puts the charts into the page: which stands where, its heading, its size, and drawing it when it comes into sight.
+
+import { type EChartsType, init } from "echarts/core";
+import { available, type ChartKind, type ChartOptions, type Description, describe, type ThemeName } from "../charts/index.ts";
+import { points } from "../data/points.ts";
+import type { PageRun, PointLabel } from "../data/schema.ts";
+import type { View } from "../data/view.ts";
+import { all, element } from "./dom.ts";
+
+/** The part of the page in which a kind of chart stands; others stand with the costs. */
+const PART: Partial<Record<ChartKind, string>> = {
+  percentiles: "latency",
+  density: "latency",
+  time: "latency",
+  samples: "latency",
+  size: "latency",
+  capacity: "latency",
+  resources: "resources",
+};
+/** Points of which each has a chart of its own; of more, the first or the chosen one is drawn. */
+const POINTS_AT_ONCE = 3;
+/** How far below the window's edge charts are drawn already. */
+const AHEAD = "400px";
+/** Width of a chart on paper, in pixels. */
+const PAPER = 680;
+
+/** A place for a chart: its kind and point are fixed, what it shows follows the view. */
+interface Slot {
+  run: PageRun;
+  kind: ChartKind;
+  point: PointLabel | undefined;
+  figure: HTMLElement;
+  title: HTMLElement;
+  subtitle: HTMLElement;
+  canvas: HTMLElement;
+  description: Description | undefined;
+  chart: EChartsType | undefined;
+  isNear: boolean;
+}
+
+/** The charts of a page. */
+export class Charts {
+  readonly #slots: Slot[] = [];
+  readonly #near: IntersectionObserver;
+  #view: View | undefined;
+  #isPrinting = false;
+
+  constructor(runs: readonly PageRun[]) {
+    this.#near = new IntersectionObserver((entries) => this.#seen(entries), { rootMargin: AHEAD });
+    runs.forEach((run, at) => {
+      const article = document.querySelector(`article[data-run="${at}"]`);
+      if (article) {
+        this.#place(run, article);
+      }
+    });
+    this.#follow();
+  }
+
+  /** Shows a view in every chart. */
+  show(view: View): void {
+    this.#view = view;
+    for (const slot of this.#slots) {
+      this.#describe(slot);
+    }
+  }
+
+  #place(run: PageRun, article: Element): void {
+    const ofRun = [...points(run).values()];
+    for (const kind of available(run)) {
+      const holder = article.querySelector(`[data-part="${PART[kind] ?? "costs"}"] .charts`);
+      const each = ofRun.length > 1 ? [undefined, ...ofRun] : [undefined];
+      for (const point of each) {
+        const slot = makeSlot(run, kind, point);
+        holder?.append(slot.figure);
+        this.#slots.push(slot);
+        this.#near.observe(slot.figure);
+      }
+    }
+  }
+
+  /** Follows what changes how charts must look: colours, paper, width. */
+  #follow(): void {
+    const again = () => this.#view && this.show(this.#view);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+    const print = (isPrinting: boolean) => {
+      if (this.#isPrinting !== isPrinting) {
+        this.#isPrinting = isPrinting;
+        again();
+      }
+    };
+    addEventListener("beforeprint", () => print(true));
+    addEventListener("afterprint", () => print(false));
+    matchMedia("print").addEventListener("change", (event) => print(event.matches));
+    let width = innerWidth;
+    addEventListener("resize", () => {
+      if (innerWidth !== width) {
+        width = innerWidth;
+        requestAnimationFrame(again);
+      }
+    });
+    // What stands in a part that was closed or in a run that was hidden has had no width until it is shown.
+    document.addEventListener("toggle", again, true);
+  }
+
+  #seen(entries: readonly IntersectionObserverEntry[]): void {
+    for (const { target, isIntersecting } of entries) {
+      const slot = this.#slots.find(({ figure }) => figure === target);
+      if (slot && isIntersecting) {
+        slot.isNear = true;
+        this.#draw(slot);
+      }
+    }
+  }
+
+  #options(slot: Slot, view: View): ChartOptions {
+    const chosen = view.point === undefined ? undefined : points(slot.run).get(view.point);
+    const point = slot.point ?? chosen;
+    const theme: ThemeName = this.#isPrinting ? "print" : themeOf(view);
+    const width = this.#isPrinting ? PAPER : slot.figure.parentElement?.clientWidth;
+    return {
+      theme,
+      interactive: !this.#isPrinting,
+      ...(view.variants.length > 0 ? { variants: view.variants } : {}),
+      ...(view.operation !== undefined ? { operations: [view.operation] } : {}),
+      ...(point !== undefined ? { point } : {}),
+      ...(width ? { width } : {}),
+    };
+  }
+
+  /** What a slot shows in the view; a slot that shows what another does, or nothing, is hidden. */
+  #describe(slot: Slot): void {
+    const view = this.#view as View;
+    const description = isWanted(slot, view) ? describe(slot.kind, slot.run, this.#options(slot, view)) : null;
+    const isRepeated =
+      description !== null &&
+      this.#slots
+        .slice(0, this.#slots.indexOf(slot))
+        .some(({ run, kind, description: other }) => {
+          const isSame = other?.title === description.title && other.subtitle === description.subtitle;
+          return run === slot.run && kind === slot.kind && isSame;
+        });
+    slot.figure.hidden = description === null || isRepeated;
+    slot.description = slot.figure.hidden || description === null ? undefined : description;
+    if (slot.description) {
+      const { title, subtitle, height } = slot.description;
+      slot.title.textContent = title;
+      slot.subtitle.textContent = subtitle ?? "";
+      slot.canvas.style.height = `${height}px`;
+      slot.canvas.setAttribute("aria-label", `Chart: ${title}. Its figures are in the tables of this part.`);
+      this.#draw(slot);
+    }
+  }
+
+  #draw(slot: Slot): void {
+    const { description, canvas } = slot;
+    if (!description || !(slot.isNear || this.#isPrinting) || canvas.clientWidth === 0) {
+      return;
+    }
+    const { width, height, option } = description;
+    const size = { width, height };
+    if (slot.chart) {
+      slot.chart.resize(size);
+    } else {
+      slot.chart = init(canvas, null, { renderer: "svg", ...size });
+    }
+    slot.chart.setOption(option, { notMerge: true });
+  }
+}
+
+function makeSlot(run: PageRun, kind: ChartKind, point: PointLabel | undefined): Slot {
+  const title = element("h3");
+  const subtitle = element("p", { class: "subtitle" });
+  const canvas = element("div", { class: "canvas", role: "img" });
+  const figure = element(
+    "figure",
+    { class: "chart", "data-kind": kind, tabindex: "0", hidden: true },
+    element("figcaption", {}, title, subtitle),
+    canvas,
+  );
+  return {
+    run,
+    kind,
+    point,
+    figure,
+    title,
+    subtitle,
+    canvas,
+    description: undefined,
+    chart: undefined,
+    isNear: false,
+  };
+}
+
+/** Of few points each has its chart; of many, or of the one that is chosen, there is one. */
+function isWanted({ run, point }: Slot, view: View): boolean {
+  const of = points(run).size;
+  const eachHasItsOwn = of > 1 && of <= POINTS_AT_ONCE && view.point === undefined;
+  return eachHasItsOwn === (point !== undefined);
+}
+
+function themeOf(view: View): ThemeName {
+  return view.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+}
