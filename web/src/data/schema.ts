@@ -9,9 +9,17 @@ export type Bytes = number;
  */
 export type Effect = "better" | "worse";
 /**
+ * What a dot stands for.
+ */
+export type DotKind = "window" | "warm-up" | "check" | "request";
+/**
  * A dimensionless share or factor: 0.02 is 2 %.
  */
 export type Ratio = number;
+/**
+ * Whether a step kept its objective.
+ */
+export type Kept = "yes" | "no" | "undecided";
 /**
  * A length of time in whole nanoseconds, 0 to 584 years.
  */
@@ -43,6 +51,10 @@ export type Quantity =
   | "bytes_per_operation"
   | "memory_peak";
 /**
+ * What the values of a factor count.
+ */
+export type Scale = "bytes" | "per_second" | "ns" | "count";
+/**
  * How much a finding matters.
  */
 export type Severity = "note" | "warning" | "problem";
@@ -50,6 +62,10 @@ export type Severity = "note" | "warning" | "problem";
  * Which level of repetition makes most of the spread of a cost.
  */
 export type Source = "starts" | "rounds" | "neither";
+/**
+ * Which of the two times of a request.
+ */
+export type TimeKind = "response" | "service";
 /**
  * The unit of a quantity's figures, as in JSON.
  */
@@ -68,13 +84,20 @@ export type Verdict = "no relevant difference" | "higher" | "lower" | "undecided
  */
 export interface Everything {
   Advice?: Advice;
+  Axis?: Axis;
   BlockCounts?: BlockCounts;
   Bounds?: Bounds;
   Bytes?: Bytes;
   CalibrationQuote?: CalibrationQuote;
+  Capacity?: Capacity;
   Cost?: Cost;
+  Course?: Course;
   CpuRoles?: CpuRoles;
+  Curve?: Curve;
+  Density?: Density;
+  Detail?: Detail;
   Detectable?: Detectable;
+  DotKind?: DotKind;
   Effect?: Effect;
   ErrorCounts?: ErrorCounts;
   Estimate?: Estimate;
@@ -83,7 +106,9 @@ export interface Everything {
   Goal?: Goal;
   HostCalibration?: HostCalibration;
   HostIdentity?: HostIdentity1;
+  Kept?: Kept;
   LegTimes?: LegTimes;
+  Level?: Level1;
   Nanoseconds?: Nanoseconds;
   NoiseSource?: NoiseSource;
   Pairing?: Pairing;
@@ -94,19 +119,26 @@ export interface Everything {
   Quantity?: Quantity;
   QuantitySpread?: QuantitySpread;
   Ratio?: Ratio;
+  RoleUse?: RoleUse;
   RunToRun?: RunToRun;
+  Samples?: Samples;
+  Scale?: Scale;
   Severity?: Severity;
   Share?: Share;
   Source?: Source;
+  Span?: Span;
   Spread?: Spread;
   StampSummary?: StampSummary;
+  Step?: Step;
   Summary?: Summary;
+  TimeKind?: TimeKind;
   Traffic?: Traffic1;
   Unit?: Unit;
   Validity?: Validity;
   VariantReliability?: VariantReliability;
   VariantSummary?: VariantSummary;
   Verdict?: Verdict;
+  Waterfall?: Waterfall;
 }
 /**
  * How to divide the time of a run, for the next one.
@@ -128,6 +160,23 @@ export interface Advice {
    * Expected half-width with the advised one, in the same time.
    */
   then: number;
+}
+/**
+ * A factor of the matrix whose values are numbers, so that figures can be drawn against it.
+ */
+export interface Axis {
+  /**
+   * The key: `workload.size`, `load.rate` …
+   */
+  key: string;
+  /**
+   * What its values count.
+   */
+  scale: "bytes" | "per_second" | "ns" | "count";
+  /**
+   * Each value as it stands in points and as a number, rising.
+   */
+  values: [string, number][];
 }
 /**
  * Blocks of a run.
@@ -305,6 +354,101 @@ export interface RunToRun {
   upper: number;
 }
 /**
+ * How a variant takes a rising rate, and the highest that keeps an objective.
+ */
+export interface Capacity {
+  /**
+   * The highest rate per second that keeps the objective; absent where none was found.
+   */
+  highest?: Estimate | null;
+  /**
+   * The most it may be, in the quantity's unit.
+   */
+  limit: number;
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * The quantity that the objective bounds; a time.
+   */
+  quantity:
+    | (
+        | "response_p50"
+        | "response_p90"
+        | "response_p99"
+        | "response_mean"
+        | "service_p50"
+        | "service_p90"
+        | "service_p99"
+        | "service_mean"
+      )
+    | "throughput"
+    | "cpu_per_operation"
+    | "bytes_per_operation"
+    | "memory_peak";
+  /**
+   * What was tried, rising by rate.
+   */
+  steps: Step[];
+  /**
+   * The variant's name.
+   */
+  variant: string;
+}
+/**
+ * A figure with its uncertainty.
+ */
+export interface Estimate {
+  /**
+   * Block estimates it rests on.
+   */
+  blocks: number;
+  /**
+   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
+   */
+  bootstrap?: Bounds | null;
+  /**
+   * Confidence level of the interval: 0.95.
+   */
+  level: number;
+  /**
+   * Lower bound of the interval; absent below 4 blocks.
+   */
+  lower?: number | null;
+  /**
+   * The estimate itself, in the quantity's unit (or a plain ratio).
+   */
+  point: number;
+  /**
+   * Upper bound of the interval; absent below 4 blocks.
+   */
+  upper?: number | null;
+}
+/**
+ * One rate that was tried.
+ */
+export interface Step {
+  /**
+   * Good replies per second.
+   */
+  answered_per_s: number;
+  /**
+   * The objective's quantity; absent where the step was cut short.
+   */
+  figure?: Estimate | null;
+  /**
+   * Whether the objective was kept.
+   */
+  kept: "yes" | "no" | "undecided";
+  /**
+   * Requests due per second.
+   */
+  offered_per_s: number;
+}
+/**
  * Variant minus baseline in one quantity.
  */
 export interface Cost {
@@ -375,33 +519,56 @@ export interface Cost {
   verdict: "no relevant difference" | "higher" | "lower" | "undecided" | "invalid" | "withheld";
 }
 /**
- * A figure with its uncertainty.
+ * How one variant fared over the time of the run.
  */
-export interface Estimate {
+export interface Course {
   /**
-   * Block estimates it rests on.
+   * The point.
    */
-  blocks: number;
+  point: {
+    [k: string]: string;
+  };
   /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
+   * Stretches of its measured windows, rising by time; none reaches over two blocks.
    */
-  bootstrap?: Bounds | null;
+  spans: Span[];
   /**
-   * Confidence level of the interval: 0.95.
+   * The variant's name.
    */
-  level: number;
+  variant: string;
+}
+/**
+ * Some windows that followed each other: quartiles of their median response times.
+ */
+export interface Span {
   /**
-   * Lower bound of the interval; absent below 4 blocks.
+   * Block, from 0.
    */
-  lower?: number | null;
+  block: number;
   /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
+   * Start of the first window, since the run's first window.
    */
-  point: number;
+  from_ns: number;
   /**
-   * Upper bound of the interval; absent below 4 blocks.
+   * Lower quartile.
    */
-  upper?: number | null;
+  lower_ns: number;
+  /**
+   * Median.
+   */
+  median_ns: number;
+  /**
+   * End of the last.
+   */
+  to_ns: number;
+  /**
+   * Upper quartile.
+   */
+  upper_ns: number;
+  /**
+   * How many windows.
+   */
+  windows: number;
 }
 /**
  * How many cores each role kept busy while variants were measured: CPU seconds per second of the blocks, all variants
@@ -566,6 +733,269 @@ export interface Estimate5 {
    * Upper bound of the interval; absent below 4 blocks.
    */
   upper?: number | null;
+}
+/**
+ * One percentile curve: estimates over blocks, as the figures of a summary are; of totals, also where p50 is a typical.
+ */
+export interface Curve {
+  /**
+   * Lower and upper bound of each point in nanoseconds, at 95 %; empty below 4 blocks.
+   */
+  band?: [number, number][];
+  /**
+   * The operation's name, or `all`.
+   */
+  operation: string;
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * Quantile (0 to 1, rising) and time in nanoseconds; ends where fewer than 20 requests lie beyond in some block.
+   */
+  points: [number, number][];
+  /**
+   * Which time.
+   */
+  time: "response" | "service";
+  /**
+   * The variant's name.
+   */
+  variant: string;
+}
+/**
+ * How one variant's times are spread: shares of its replies in bins of equal width on the logarithmic scale.
+ */
+export interface Density {
+  /**
+   * Lower edge of the first bin in nanoseconds.
+   */
+  from_ns: number;
+  /**
+   * The operation's name, or `all`.
+   */
+  operation: string;
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * Share of the replies in each bin, 0 to 1; ends where fewer than 20 requests lie beyond.
+   */
+  shares: number[];
+  /**
+   * Each bin's upper edge over its lower one, the same for all variants of a point and operation.
+   */
+  step: number;
+  /**
+   * Which time.
+   */
+  time: "response" | "service";
+  /**
+   * The variant's name.
+   */
+  variant: string;
+}
+/**
+ * What charts draw, made by `judge` from the records. `detail.json`.
+ */
+export interface Detail {
+  /**
+   * Factors whose values are numbers.
+   */
+  axes?: Axis[];
+  /**
+   * Capacity curves.
+   */
+  capacities?: Capacity[];
+  /**
+   * Courses over the time of the run.
+   */
+  courses?: Course[];
+  /**
+   * Percentile curves.
+   */
+  curves?: Curve[];
+  /**
+   * Densities.
+   */
+  densities?: Density[];
+  /**
+   * CPU and memory by role.
+   */
+  roles?: RoleUse[];
+  /**
+   * Dots over the time of the run.
+   */
+  samples?: Samples[];
+  /**
+   * Costs of layers.
+   */
+  waterfalls?: Waterfall[];
+}
+/**
+ * What one role used while a variant was measured.
+ */
+export interface RoleUse {
+  /**
+   * CPU time per request in nanoseconds; absent where it was not accounted.
+   */
+  cpu_per_operation?: Estimate | null;
+  /**
+   * Largest resident memory in bytes; absent where it was not accounted.
+   */
+  memory_peak?: Estimate | null;
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * `service` and other roles of the variant; `generator`: its loop outside waiting; `unattributed`.
+   */
+  role: string;
+  /**
+   * The variant's name.
+   */
+  variant: string;
+}
+/**
+ * Times of one variant over the time of the run, one dot for each window or request; columns of equal length.
+ */
+export interface Samples {
+  /**
+   * Start of each, since the run's first window, rising.
+   */
+  at_ns: number[];
+  /**
+   * What a dot stands for.
+   */
+  kind: "window" | "warm-up" | "check" | "request";
+  /**
+   * The operation's name, or `all`.
+   */
+  operation: string;
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * The time of each.
+   */
+  time_ns: number[];
+  /**
+   * The variant's name.
+   */
+  variant: string;
+}
+/**
+ * What each of several layers adds, from a baseline to the variant that has them all.
+ */
+export interface Waterfall {
+  from: Level;
+  /**
+   * Each layer's own cost, in the order in which they are put on.
+   */
+  layers: Level1[];
+  /**
+   * The operation's name, or `all`.
+   */
+  operation: string;
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * The quantity.
+   */
+  quantity:
+    | (
+        | "response_p50"
+        | "response_p90"
+        | "response_p99"
+        | "response_mean"
+        | "service_p50"
+        | "service_p90"
+        | "service_p99"
+        | "service_mean"
+      )
+    | "throughput"
+    | "cpu_per_operation"
+    | "bytes_per_operation"
+    | "memory_peak";
+  to: Level2;
+  /**
+   * Its unit.
+   */
+  unit: "ns" | "bytes" | "per_second";
+}
+/**
+ * The variant without layers.
+ */
+export interface Level {
+  estimate: Estimate6;
+  /**
+   * The variant's or the layer's name.
+   */
+  name: string;
+}
+/**
+ * A figure with its uncertainty.
+ */
+export interface Estimate6 {
+  /**
+   * Block estimates it rests on.
+   */
+  blocks: number;
+  /**
+   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
+   */
+  bootstrap?: Bounds | null;
+  /**
+   * Confidence level of the interval: 0.95.
+   */
+  level: number;
+  /**
+   * Lower bound of the interval; absent below 4 blocks.
+   */
+  lower?: number | null;
+  /**
+   * The estimate itself, in the quantity's unit (or a plain ratio).
+   */
+  point: number;
+  /**
+   * Upper bound of the interval; absent below 4 blocks.
+   */
+  upper?: number | null;
+}
+/**
+ * A name and its figure.
+ */
+export interface Level1 {
+  estimate: Estimate6;
+  /**
+   * The variant's or the layer's name.
+   */
+  name: string;
+}
+/**
+ * A name and its figure.
+ */
+export interface Level2 {
+  estimate: Estimate6;
+  /**
+   * The variant's or the layer's name.
+   */
+  name: string;
 }
 /**
  * Errors counted by kind.
@@ -891,8 +1321,8 @@ export interface Share1 {
  * One run with a planted difference.
  */
 export interface PlantedRun {
-  difference: Estimate6;
-  ratio: Estimate7;
+  difference: Estimate7;
+  ratio: Estimate8;
   /**
    * What was really planted, in nanoseconds a request; absent where the headline does not show it one to one.
    */
@@ -901,7 +1331,7 @@ export interface PlantedRun {
 /**
  * A figure with its uncertainty.
  */
-export interface Estimate6 {
+export interface Estimate7 {
   /**
    * Block estimates it rests on.
    */
@@ -930,7 +1360,7 @@ export interface Estimate6 {
 /**
  * A figure with its uncertainty.
  */
-export interface Estimate7 {
+export interface Estimate8 {
   /**
    * Block estimates it rests on.
    */
@@ -1122,7 +1552,7 @@ export interface Spread {
    * Rounds of a block, on average.
    */
   rounds: number;
-  share_of_starts: Estimate8;
+  share_of_starts: Estimate9;
   /**
    * A dimensionless share or factor: 0.02 is 2 %.
    */
@@ -1135,7 +1565,7 @@ export interface Spread {
 /**
  * A figure with its uncertainty.
  */
-export interface Estimate8 {
+export interface Estimate9 {
   /**
    * Block estimates it rests on.
    */

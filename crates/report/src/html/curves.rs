@@ -1,6 +1,7 @@
 //! Percentile curves: how long the fastest share of requests took, tail to the right, response and service time.
 
-use weighbridge_model::summary::{Curve, Detail, Summary, Unit};
+use weighbridge_model::detail::{Curve, Detail, TimeKind};
+use weighbridge_model::summary::{Summary, Unit};
 
 use super::axis::{Frame, Scale, Spread, range, suited};
 use super::svg::Canvas;
@@ -27,7 +28,7 @@ pub(crate) fn charts(summary: &Summary, detail: &Detail) -> String {
 }
 
 fn chart(summary: &Summary, point: &str, curves: &[&Curve]) -> String {
-    let times = curves.iter().flat_map(|curve| &curve.points).map(|(_, nanos)| *nanos as f64);
+    let times = curves.iter().flat_map(|curve| &curve.points).map(|(_, nanos)| *nanos);
     let depths = curves.iter().flat_map(|curve| &curve.points).map(|(quantile, _)| depth(*quantile));
     let (Some(times), Some(depths)) = (range(times), range(depths)) else { return String::new() };
     let spread = suited(times);
@@ -43,8 +44,8 @@ fn chart(summary: &Summary, point: &str, curves: &[&Curve]) -> String {
     FRAME.x_axis(&mut canvas, &quantile_ticks(&x, depths.1.max(1.0)), title);
     for curve in curves {
         let at = curve.points.iter().filter(|(quantile, _)| *quantile < 1.0);
-        let all: Vec<(f64, f64)> = at.map(|(q, nanos)| (x.at(depth(*q)), y.at(*nanos as f64))).collect();
-        let dashes = if curve.time == "service" { " service" } else { "" };
+        let all: Vec<(f64, f64)> = at.map(|(q, nanos)| (x.at(depth(*q)), y.at(*nanos))).collect();
+        let dashes = if curve.time == TimeKind::Service { " service" } else { "" };
         canvas.polyline(&thinned(&all), &format!("curve {}{dashes}", series(summary, &curve.variant)));
     }
     let title = if point.is_empty() {

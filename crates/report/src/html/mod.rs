@@ -13,7 +13,6 @@ mod resources;
 mod svg;
 mod tables;
 mod trust;
-mod windows;
 
 use serde_json::Value;
 use weighbridge_model::summary::{Detail, Quantity, Summary};
@@ -49,7 +48,6 @@ pub fn html(summary: &Summary, detail: &Detail, environment: &Value, how: &HowTo
         ("trust", "Why to believe it", trust::section(summary)),
         ("percentiles", "Percentiles", curves::charts(summary, detail)),
         ("legs", "Where the time went", legs::section(summary)),
-        ("windows", "Windows over time", windows::charts(summary, detail)),
         ("resources", "Resources", resources::section(summary)),
         ("environment", "Environment", environment::table(environment)),
         ("warnings", "Warnings", trust::warnings(summary)),
