@@ -172,6 +172,11 @@ pub fn summary_schema() -> String {
     json::pretty(&schemars::schema_for!(Summary))
 }
 
+/// The JSON schema of [`Detail`], likewise.
+pub fn detail_schema() -> String {
+    json::pretty(&schemars::schema_for!(Detail))
+}
+
 /// The JSON schema of [`HostCalibration`], likewise.
 pub fn calibration_schema() -> String {
     json::pretty(&schemars::schema_for!(HostCalibration))

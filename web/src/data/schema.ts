@@ -5,6 +5,10 @@
  */
 export type Ratio = number;
 /**
+ * What the values of a factor count.
+ */
+export type Scale = "bytes" | "per_second" | "ns" | "count";
+/**
  * An amount of data in bytes.
  */
 export type Bytes = number;
@@ -31,6 +35,10 @@ export type Quantity =
   | "bytes_per_operation"
   | "memory_peak";
 /**
+ * Whether a step kept its objective.
+ */
+export type Kept = "yes" | "no" | "undecided";
+/**
  * Whether a larger figure is good news.
  */
 export type Effect = "better" | "worse";
@@ -43,9 +51,13 @@ export type Unit = "ns" | "bytes" | "per_second";
  */
 export type Verdict = "no relevant difference" | "higher" | "lower" | "undecided" | "invalid" | "withheld";
 /**
- * What a window was for.
+ * Which of the two times of a request.
  */
-export type WindowKind = "warm-up" | "lead-in" | "measured" | "check";
+export type TimeKind = "response" | "service";
+/**
+ * What a dot stands for.
+ */
+export type DotKind = "window" | "warm-up" | "check" | "request";
 /**
  * How much a finding matters.
  */
@@ -72,15 +84,20 @@ export type Validity = "valid" | "suspect" | "invalid";
  */
 export interface Everything {
   Advice?: Advice;
+  Axis?: Axis;
   BlockCounts?: BlockCounts;
   Bounds?: Bounds;
   Bytes?: Bytes;
   CalibrationQuote?: CalibrationQuote;
+  Capacity?: Capacity;
   Cost?: Cost;
+  Course?: Course;
   CpuRoles?: CpuRoles;
   Curve?: Curve;
+  Density?: Density;
   Detail?: Detail;
   Detectable?: Detectable;
+  DotKind?: DotKind;
   Effect?: Effect;
   ErrorCounts?: ErrorCounts;
   Estimate?: Estimate;
@@ -89,7 +106,9 @@ export interface Everything {
   Goal?: Goal;
   HostCalibration?: HostCalibration;
   HostIdentity?: HostIdentity;
+  Kept?: Kept;
   LegTimes?: LegTimes;
+  Level?: Level;
   Nanoseconds?: Nanoseconds;
   NoiseSource?: NoiseSource;
   PageData?: PageData;
@@ -102,21 +121,26 @@ export interface Everything {
   Quantity?: Quantity;
   QuantitySpread?: QuantitySpread;
   Ratio?: Ratio;
+  RoleUse?: RoleUse;
   RunToRun?: RunToRun;
+  Samples?: Samples;
+  Scale?: Scale;
   Severity?: Severity;
   Share?: Share;
   Source?: Source;
+  Span?: Span;
   Spread?: Spread;
   StampSummary?: StampSummary;
+  Step?: Step;
   Summary?: Summary;
+  TimeKind?: TimeKind;
   Traffic?: Traffic;
   Unit?: Unit;
   Validity?: Validity;
   VariantReliability?: VariantReliability;
   VariantSummary?: VariantSummary;
   Verdict?: Verdict;
-  WindowKind?: WindowKind;
-  WindowPoint?: WindowPoint;
+  Waterfall?: Waterfall;
 }
 /**
  * How to divide the time of a run, for the next one.
@@ -132,6 +156,20 @@ export interface Advice {
    */
   rounds: number;
   then: Ratio;
+}
+/**
+ * A factor of the matrix whose values are numbers, so that figures can be drawn against it.
+ */
+export interface Axis {
+  /**
+   * The key: `workload.size`, `load.rate` …
+   */
+  key: string;
+  scale: Scale;
+  /**
+   * Each value as it stands in points and as a number, rising.
+   */
+  values: [string, number][];
 }
 /**
  * Blocks of a run.
@@ -257,6 +295,81 @@ export interface RunToRun {
   upper: Ratio;
 }
 /**
+ * How a variant takes a rising rate, and the highest that keeps an objective.
+ */
+export interface Capacity {
+  /**
+   * The highest rate per second that keeps the objective; absent where none was found.
+   */
+  highest?: Estimate | null;
+  /**
+   * The most it may be, in the quantity's unit.
+   */
+  limit: number;
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  quantity: Quantity;
+  /**
+   * What was tried, rising by rate.
+   */
+  steps: Step[];
+  /**
+   * The variant's name.
+   */
+  variant: string;
+}
+/**
+ * A figure with its uncertainty.
+ */
+export interface Estimate {
+  /**
+   * Block estimates it rests on.
+   */
+  blocks: number;
+  /**
+   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
+   */
+  bootstrap?: Bounds | null;
+  /**
+   * Confidence level of the interval: 0.95.
+   */
+  level: number;
+  /**
+   * Lower bound of the interval; absent below 4 blocks.
+   */
+  lower?: number | null;
+  /**
+   * The estimate itself, in the quantity's unit (or a plain ratio).
+   */
+  point: number;
+  /**
+   * Upper bound of the interval; absent below 4 blocks.
+   */
+  upper?: number | null;
+}
+/**
+ * One rate that was tried.
+ */
+export interface Step {
+  /**
+   * Good replies per second.
+   */
+  answered_per_s: number;
+  /**
+   * The objective's quantity; absent where the step was cut short.
+   */
+  figure?: Estimate | null;
+  kept: Kept;
+  /**
+   * Requests due per second.
+   */
+  offered_per_s: number;
+}
+/**
  * Variant minus baseline in one quantity.
  */
 export interface Cost {
@@ -304,33 +417,41 @@ export interface Cost {
   verdict: Verdict;
 }
 /**
- * A figure with its uncertainty.
+ * How one variant fared over the time of the run.
  */
-export interface Estimate {
+export interface Course {
   /**
-   * Block estimates it rests on.
+   * The point.
    */
-  blocks: number;
+  point: {
+    [k: string]: string;
+  };
   /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
+   * Stretches of its measured windows, rising by time; none reaches over two blocks.
    */
-  bootstrap?: Bounds | null;
+  spans: Span[];
   /**
-   * Confidence level of the interval: 0.95.
+   * The variant's name.
    */
-  level: number;
+  variant: string;
+}
+/**
+ * Some windows that followed each other: quartiles of their median response times.
+ */
+export interface Span {
   /**
-   * Lower bound of the interval; absent below 4 blocks.
+   * Block, from 0.
    */
-  lower?: number | null;
+  block: number;
+  from_ns: Nanoseconds;
+  lower_ns: Nanoseconds;
+  median_ns: Nanoseconds;
+  to_ns: Nanoseconds;
+  upper_ns: Nanoseconds;
   /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
+   * How many windows.
    */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
+  windows: number;
 }
 /**
  * How many cores each role kept busy while variants were measured: CPU seconds per second of the blocks, all variants
@@ -349,66 +470,189 @@ export interface CpuRoles {
   unattributed: Estimate;
 }
 /**
- * One percentile curve.
+ * One percentile curve: estimates over blocks, as the figures of a summary are; of totals, also where p50 is a typical.
  */
 export interface Curve {
   /**
+   * Lower and upper bound of each point in nanoseconds, at 95 %; empty below 4 blocks.
+   */
+  band?: [number, number][];
+  /**
+   * The operation's name, or `all`.
+   */
+  operation: string;
+  /**
    * The point.
    */
   point: {
     [k: string]: string;
   };
   /**
-   * Quantile (0 to 1, rising) and time in nanoseconds; ends where fewer than 20 requests lie beyond.
+   * Quantile (0 to 1, rising) and time in nanoseconds; ends where fewer than 20 requests lie beyond in some block.
    */
   points: [number, number][];
-  /**
-   * `response` or `service`.
-   */
-  time: string;
+  time: TimeKind;
   /**
    * The variant's name.
    */
   variant: string;
 }
 /**
- * What charts draw, made by `judge` from the records so that `report` computes no statistic.
+ * How one variant's times are spread: shares of its replies in bins of equal width on the logarithmic scale.
+ */
+export interface Density {
+  /**
+   * Lower edge of the first bin in nanoseconds.
+   */
+  from_ns: number;
+  /**
+   * The operation's name, or `all`.
+   */
+  operation: string;
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * Share of the replies in each bin, 0 to 1; ends where fewer than 20 requests lie beyond.
+   */
+  shares: number[];
+  /**
+   * Each bin's upper edge over its lower one, the same for all variants of a point and operation.
+   */
+  step: number;
+  time: TimeKind;
+  /**
+   * The variant's name.
+   */
+  variant: string;
+}
+/**
+ * What charts draw, made by `judge` from the records. `detail.json`.
  */
 export interface Detail {
   /**
+   * Factors whose values are numbers.
+   */
+  axes?: Axis[];
+  /**
+   * Capacity curves.
+   */
+  capacities?: Capacity[];
+  /**
+   * Courses over the time of the run.
+   */
+  courses?: Course[];
+  /**
    * Percentile curves.
    */
-  curves: Curve[];
+  curves?: Curve[];
   /**
-   * Windows over time.
+   * Densities.
    */
-  windows: WindowPoint[];
+  densities?: Density[];
+  /**
+   * CPU and memory by role.
+   */
+  roles?: RoleUse[];
+  /**
+   * Dots over the time of the run.
+   */
+  samples?: Samples[];
+  /**
+   * Costs of layers.
+   */
+  waterfalls?: Waterfall[];
 }
 /**
- * One window on the time axis.
+ * What one role used while a variant was measured.
  */
-export interface WindowPoint {
-  at_ns: Nanoseconds;
+export interface RoleUse {
   /**
-   * Block, from 0.
+   * CPU time per request in nanoseconds; absent where it was not accounted.
    */
-  block: number;
-  kind: WindowKind;
+  cpu_per_operation?: Estimate | null;
+  /**
+   * Largest resident memory in bytes; absent where it was not accounted.
+   */
+  memory_peak?: Estimate | null;
   /**
    * The point.
    */
   point: {
     [k: string]: string;
   };
-  response_p50_ns: Nanoseconds;
   /**
-   * Good replies per second.
+   * `service` and other roles of the variant; `generator`: its loop outside waiting; `unattributed`.
    */
-  throughput_per_s: number;
+  role: string;
   /**
    * The variant's name.
    */
   variant: string;
+}
+/**
+ * Times of one variant over the time of the run, one dot for each window or request; columns of equal length.
+ */
+export interface Samples {
+  /**
+   * Start of each, since the run's first window, rising.
+   */
+  at_ns: number[];
+  kind: DotKind;
+  /**
+   * The operation's name, or `all`.
+   */
+  operation: string;
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * The time of each.
+   */
+  time_ns: number[];
+  /**
+   * The variant's name.
+   */
+  variant: string;
+}
+/**
+ * What each of several layers adds, from a baseline to the variant that has them all.
+ */
+export interface Waterfall {
+  from: Level;
+  /**
+   * Each layer's own cost, in the order in which they are put on.
+   */
+  layers: Level[];
+  /**
+   * The operation's name, or `all`.
+   */
+  operation: string;
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  quantity: Quantity;
+  to: Level;
+  unit: Unit;
+}
+/**
+ * A name and its figure.
+ */
+export interface Level {
+  estimate: Estimate;
+  /**
+   * The variant's or the layer's name.
+   */
+  name: string;
 }
 /**
  * Errors counted by kind.

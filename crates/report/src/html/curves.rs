@@ -1,12 +1,13 @@
 //! Percentiles as a table: what the curves draw, at the percentiles that people name.
 
-use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::summary::{Curve, Detail};
+use weighbridge_model::detail::{Curve, Detail, TimeKind};
+use weighbridge_model::summary::Unit;
 
 use super::escape::{attributes, escape, figure};
 use super::quiet;
 use super::tables::number;
 use crate::words;
+
 
 /// Percentiles in the order of columns, as shares.
 const COLUMNS: [(&str, f64); 6] =
@@ -22,26 +23,30 @@ pub(crate) fn table(detail: &Detail) -> String {
     let heads: String =
         COLUMNS.map(|(name, _)| format!("<th scope=\"col\" class=\"n\">{name}</th>")).concat();
     format!(
-        "<div class=\"scroll\"><table class=\"sortable\"><caption>Percentiles over all blocks, of all operations; a dash where \
-         fewer than 20 requests lie beyond</caption><thead><tr><th scope=\"col\">variant</th><th scope=\"col\">point</th>\
-         <th scope=\"col\">time</th>{heads}</tr></thead><tbody>\n{}</tbody></table></div>\n",
+        "<div class=\"scroll\"><table class=\"sortable\"><caption>Percentiles over blocks; a dash where fewer than 20 requests \
+         lie beyond</caption><thead><tr><th scope=\"col\">variant</th><th scope=\"col\">point</th><th scope=\"col\">operation\
+         </th><th scope=\"col\">time</th>{heads}</tr></thead><tbody>\n{}</tbody></table></div>\n",
         detail.curves.iter().map(row).collect::<String>()
     )
 }
 
 fn row(curve: &Curve) -> String {
     let point = words::point(&curve.point);
+    let time = match curve.time {
+        TimeKind::Response => "response",
+        TimeKind::Service => "service",
+    };
     let cells = COLUMNS.map(|(_, share)| {
         let time = curve.points.iter().find(|(quantile, _)| (quantile - share).abs() < SAME).map(|(_, time)| *time);
-        let shown = time.map_or_else(|| "–".to_owned(), |time| Nanoseconds::from_nanos(time).to_string());
-        format!("<td class=\"n\"{}>{}</td>", number(time.map(|time| time as f64)), figure(&shown))
+        let shown = time.map_or_else(|| "–".to_owned(), |time| Unit::Ns.display(time));
+        format!("<td class=\"n\"{}>{}</td>", number(time), figure(&shown))
     });
     format!(
-        "<tr{}><th scope=\"row\">{}</th><td>{}</td><td>{}</td>{}</tr>\n",
-        attributes(&[("variant", &curve.variant), ("point", &point)]),
+        "<tr{}><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{time}</td>{}</tr>\n",
+        attributes(&[("variant", &*curve.variant), ("operation", &*curve.operation), ("point", &*point)]),
         escape(&curve.variant),
         escape(&point),
-        escape(&curve.time),
+        escape(&curve.operation),
         cells.concat()
     )
 }
