@@ -35,7 +35,9 @@ export async function bundle(folder) {
     });
   }
   // A report's content security policy lets this script run and no other.
-  const digest = createHash("sha256").update(readFileSync(`${folder}/page.js`)).digest("base64");
+  const digest = createHash("sha256")
+    .update(readFileSync(`${folder}/page.js`))
+    .digest("base64");
   writeFileSync(`${folder}/page.js.digest`, `sha256-${digest}\n`);
   return [...present.map(({ out }) => out), "page.js.digest"];
 }

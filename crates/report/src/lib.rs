@@ -136,7 +136,7 @@ pub fn render(format: Format, report: &Report<'_>, options: &TextOptions<'_>) ->
         Format::Json => json::run(report.summary),
         Format::Csv => csv::costs(&[report.summary]),
         Format::Markdown => markdown::verdicts(report.summary),
-        Format::Html => html::page(&[*report], &[]),
+        Format::Html => page(&[*report], &[]),
     }
 }
 

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { absolute, change, clean, cleaned, difference, label, typeset } from "./format.ts";
 import cases from "./format.cases.json" with { type: "json" };
+import { absolute, change, clean, cleaned, difference, label, typeset } from "./format.ts";
 import type { Estimate, Unit } from "./schema.ts";
 
 test("figures are put into words as the terminal puts them", () => {
   for (const { as, unit, estimate, point, interval } of cases.figures) {
     const [of, lower, upper] = estimate as [number, number | null, number | null];
     const given: Estimate = { point: of, lower, upper, level: 0.95, blocks: 6 };
-    const shown = as === "change" ? change(given) : { difference, absolute }[as as "difference"](unit as Unit, given);
+    const shown =
+      as === "change" ? change(given) : { difference, absolute }[as as "difference"](unit as Unit, given);
     assert.deepEqual([shown.point, shown.interval ?? null], [point, interval], JSON.stringify(estimate));
   }
 });
@@ -24,8 +25,8 @@ test("texts are cleaned as the terminal cleans them", () => {
 
 test("a figure has a true minus, a quantity its name", () => {
   assert.equal(typeset("[-4.0, -2.0]"), "[−4.0, −2.0]");
-  assert.deepEqual(
-    (["response_p50", "cpu_per_operation"] as const).map(label),
-    ["response p50", "CPU per operation"],
-  );
+  assert.deepEqual((["response_p50", "cpu_per_operation"] as const).map(label), [
+    "response p50",
+    "CPU per operation",
+  ]);
 });

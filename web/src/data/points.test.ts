@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pointWords, points, variants } from "./points.ts";
+import { points, pointWords, variants } from "./points.ts";
 import type { PageRun } from "./schema.ts";
 
 test("points name bare numbers only", () => {
@@ -16,6 +16,12 @@ test("points and variants are told once, in order of appearance", () => {
     costs: [of("go", large)],
   };
   const run = { summary } as unknown as PageRun;
-  assert.deepEqual([...points(run)], [["64 B", small], ["1 KiB", large]]);
+  assert.deepEqual(
+    [...points(run)],
+    [
+      ["64 B", small],
+      ["1 KiB", large],
+    ],
+  );
   assert.deepEqual(variants(run), ["rust", "go"]);
 });

@@ -40,7 +40,12 @@ test("a filter hides only what is about something else", () => {
 });
 
 test("figures are sorted by size, texts by their letters, dashes last either way", () => {
-  const figures = [{ number: 3, text: "3 ms" }, { text: "–" }, { number: 20, text: "20 µs" }, { number: 3, text: "3" }];
+  const figures = [
+    { number: 3, text: "3 ms" },
+    { text: "–" },
+    { number: 20, text: "20 µs" },
+    { number: 3, text: "3" },
+  ];
   assert.deepEqual(sorted(figures, false), [0, 3, 2, 1]);
   assert.deepEqual(sorted(figures, true), [2, 0, 3, 1]);
   const names = ["64 KiB", "8 B", "64 B"].map((text) => ({ text }));

@@ -109,7 +109,9 @@ function count(text: string): number[] {
 
 function sort(text: string): Sort[] {
   const found = /^(\d{1,6})\.(\d{1,3})\.(up|down)$/.exec(text);
-  return found ? [{ table: Number(found[1]), column: Number(found[2]), descending: found[3] === "down" }] : [];
+  return found
+    ? [{ table: Number(found[1]), column: Number(found[2]), descending: found[3] === "down" }]
+    : [];
 }
 
 /** One cell as it is sorted by. */

@@ -1,11 +1,20 @@
 // Puts the charts into the page: which stands where, its heading, its size, and drawing it when it comes into sight.
 
-import { type EChartsType, init } from "echarts/core";
-import { available, type ChartKind, type ChartOptions, type Description, describe, type ThemeName } from "../charts/index.ts";
-import { points } from "../data/points.ts";
-import type { PageRun, PointLabel } from "../data/schema.ts";
+import type { EChartsType } from "echarts/core";
+import { init } from "../charts/engine.ts";
+import {
+  available,
+  type ChartKind,
+  type ChartOptions,
+  type Description,
+  describe,
+  drawings,
+  type ThemeName,
+} from "../charts/index.ts";
+import { type Point, points, pointWords } from "../data/points.ts";
+import type { PageRun } from "../data/schema.ts";
 import type { View } from "../data/view.ts";
-import { all, element } from "./dom.ts";
+import { element } from "./dom.ts";
 
 /** The part of the page in which a kind of chart stands; others stand with the costs. */
 const PART: Partial<Record<ChartKind, string>> = {
@@ -17,7 +26,7 @@ const PART: Partial<Record<ChartKind, string>> = {
   capacity: "latency",
   resources: "resources",
 };
-/** Points of which each has a chart of its own; of more, the first or the chosen one is drawn. */
+/** Points of which each has a chart of its own; of more, the first is drawn until another is chosen. */
 const POINTS_AT_ONCE = 3;
 /** How far below the window's edge charts are drawn already. */
 const AHEAD = "400px";
@@ -28,7 +37,10 @@ const PAPER = 680;
 interface Slot {
   run: PageRun;
   kind: ChartKind;
-  point: PointLabel | undefined;
+  /** The point that it shows; empty where it shows all. */
+  point: Point;
+  /** Its place among the drawings of its kind. */
+  at: number;
   figure: HTMLElement;
   title: HTMLElement;
   subtitle: HTMLElement;
@@ -65,16 +77,14 @@ export class Charts {
   }
 
   #place(run: PageRun, article: Element): void {
-    const ofRun = [...points(run).values()];
     for (const kind of available(run)) {
       const holder = article.querySelector(`[data-part="${PART[kind] ?? "costs"}"] .charts`);
-      const each = ofRun.length > 1 ? [undefined, ...ofRun] : [undefined];
-      for (const point of each) {
-        const slot = makeSlot(run, kind, point);
+      drawings(kind, run).forEach(({ point }, at) => {
+        const slot = makeSlot(run, kind, point, at);
         holder?.append(slot.figure);
         this.#slots.push(slot);
         this.#near.observe(slot.figure);
-      }
+      });
     }
   }
 
@@ -114,7 +124,7 @@ export class Charts {
 
   #options(slot: Slot, view: View): ChartOptions {
     const chosen = view.point === undefined ? undefined : points(slot.run).get(view.point);
-    const point = slot.point ?? chosen;
+    const point = showsAll(slot.point) ? chosen : slot.point;
     const theme: ThemeName = this.#isPrinting ? "print" : themeOf(view);
     const width = this.#isPrinting ? PAPER : slot.figure.parentElement?.clientWidth;
     return {
@@ -127,20 +137,14 @@ export class Charts {
     };
   }
 
-  /** What a slot shows in the view; a slot that shows what another does, or nothing, is hidden. */
+  /** What a slot shows in the view; one that has nothing to show is hidden. */
   #describe(slot: Slot): void {
     const view = this.#view as View;
-    const description = isWanted(slot, view) ? describe(slot.kind, slot.run, this.#options(slot, view)) : null;
-    const isRepeated =
-      description !== null &&
-      this.#slots
-        .slice(0, this.#slots.indexOf(slot))
-        .some(({ run, kind, description: other }) => {
-          const isSame = other?.title === description.title && other.subtitle === description.subtitle;
-          return run === slot.run && kind === slot.kind && isSame;
-        });
-    slot.figure.hidden = description === null || isRepeated;
-    slot.description = slot.figure.hidden || description === null ? undefined : description;
+    const description = isWanted(slot, view)
+      ? describe(slot.kind, slot.run, this.#options(slot, view))
+      : null;
+    slot.figure.hidden = description === null;
+    slot.description = description ?? undefined;
     if (slot.description) {
       const { title, subtitle, height } = slot.description;
       slot.title.textContent = title;
@@ -167,7 +171,7 @@ export class Charts {
   }
 }
 
-function makeSlot(run: PageRun, kind: ChartKind, point: PointLabel | undefined): Slot {
+function makeSlot(run: PageRun, kind: ChartKind, point: Point, at: number): Slot {
   const title = element("h3");
   const subtitle = element("p", { class: "subtitle" });
   const canvas = element("div", { class: "canvas", role: "img" });
@@ -181,6 +185,7 @@ function makeSlot(run: PageRun, kind: ChartKind, point: PointLabel | undefined):
     run,
     kind,
     point,
+    at,
     figure,
     title,
     subtitle,
@@ -191,11 +196,19 @@ function makeSlot(run: PageRun, kind: ChartKind, point: PointLabel | undefined):
   };
 }
 
-/** Of few points each has its chart; of many, or of the one that is chosen, there is one. */
-function isWanted({ run, point }: Slot, view: View): boolean {
-  const of = points(run).size;
-  const eachHasItsOwn = of > 1 && of <= POINTS_AT_ONCE && view.point === undefined;
-  return eachHasItsOwn === (point !== undefined);
+function showsAll(point: Point): boolean {
+  return Object.keys(point).length === 0;
+}
+
+/** Of few points each has its chart; of many there is one: that of the chosen point, or of the first. */
+function isWanted({ run, kind, point, at }: Slot, view: View): boolean {
+  if (showsAll(point)) {
+    return true;
+  }
+  if (view.point !== undefined) {
+    return pointWords(point) === view.point;
+  }
+  return at === 0 || drawings(kind, run).length <= POINTS_AT_ONCE;
 }
 
 function themeOf(view: View): ThemeName {

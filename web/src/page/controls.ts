@@ -13,16 +13,22 @@ export type Change = Partial<Pick<View, "variants">> & {
 /** Builds the bar; returns how to show a view in it. */
 export function controls(
   root: HTMLElement,
+  names: readonly string[],
   changed: (change: Change) => void,
   reset: () => void,
 ): (view: View, rows: { shown: number; of: number }) => void {
-  const variants = variantChips(valuesOf("data-variant"), changed);
+  const variants = variantChips(names, changed);
   const operation = choice("operation", valuesOf("data-operation"), (value) => changed({ operation: value }));
   const point = choice("point", valuesOf("data-point"), (value) => changed({ point: value }));
   const matches = element("output", { class: "matches" });
   const all = element("button", { type: "button" }, "Show all");
   all.addEventListener("click", reset);
-  const theme = choice("colours", ["light", "dark"], (value) => changed({ theme: value as Theme | undefined }), "auto");
+  const theme = choice(
+    "colours",
+    ["light", "dark"],
+    (value) => changed({ theme: value as Theme | undefined }),
+    "auto",
+  );
   const copy = element("button", { type: "button" }, "Copy link to this view");
   let shownView: View | undefined;
   copy.addEventListener("click", () => {

@@ -2,11 +2,12 @@
 // view; whatever a reader does changes it, and everything that is seen follows from it and from the report's data.
 
 import { cleaned } from "../data/format.ts";
+import { variants } from "../data/points.ts";
 import type { PageData } from "../data/schema.ts";
 import { link, read, UNTOUCHED, type View } from "../data/view.ts";
 import { Charts } from "./charts.ts";
 import { controls } from "./controls.ts";
-import { all } from "./dom.ts";
+import { all, valuesOf } from "./dom.ts";
 import { applyFilter } from "./filter.ts";
 import { tabs } from "./runs.ts";
 import { sortable } from "./sort.ts";
@@ -18,6 +19,7 @@ function data(): PageData {
 function start(): void {
   document.documentElement.classList.add("scripted");
   let view = read(location.hash);
+  const { runs } = data();
   const parts = all<HTMLDetailsElement>("main details");
   const change = (to: View) => {
     view = to;
@@ -28,10 +30,11 @@ function start(): void {
   const select = tabs((run) => change({ ...view, run }));
   const bar = controls(
     document.getElementById("controls") as HTMLElement,
+    [...new Set([...runs.flatMap(variants), ...valuesOf("data-variant")])],
     (to) => change(without({ ...view, ...to })),
     () => change({ ...UNTOUCHED, ...kept(view) }),
   );
-  const charts = new Charts(data().runs);
+  const charts = new Charts(runs);
 
   function show(): void {
     const { theme } = view;
@@ -61,7 +64,8 @@ function start(): void {
   });
   // A link within the page keeps what the reader has chosen.
   document.addEventListener("click", (event) => {
-    const to = event.target instanceof Element ? event.target.closest('a[href^="#"]')?.getAttribute("href") : null;
+    const to =
+      event.target instanceof Element ? event.target.closest('a[href^="#"]')?.getAttribute("href") : null;
     if (to && !to.includes("?")) {
       event.preventDefault();
       change(goTo({ ...view, anchor: to.slice(1) }));
@@ -99,7 +103,9 @@ function kept({ anchor, run, opened, theme }: View): Partial<View> {
 
 /** A view without the choices that are `undefined`. */
 function without(view: { [K in keyof View]: View[K] | undefined }): View {
-  return Object.fromEntries(Object.entries(view).filter(([, value]) => value !== undefined)) as unknown as View;
+  return Object.fromEntries(
+    Object.entries(view).filter(([, value]) => value !== undefined),
+  ) as unknown as View;
 }
 
 start();

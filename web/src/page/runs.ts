@@ -10,7 +10,11 @@ export function tabs(changed: (run: number) => void): (run: number) => void {
   }
   const buttons = articles.map((article, at) => {
     const title = article.querySelector("h1")?.textContent ?? "";
-    return element("button", { type: "button", role: "tab", "aria-controls": article.id, title }, `Run ${at + 1}`);
+    return element(
+      "button",
+      { type: "button", role: "tab", "aria-controls": article.id, title },
+      `Run ${at + 1}`,
+    );
   });
   const list = element("div", { class: "tabs", role: "tablist", "aria-label": "Runs" }, ...buttons);
   articles[0]?.before(list);

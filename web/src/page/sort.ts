@@ -17,7 +17,10 @@ export function sortable(changed: (sorts: Sort[]) => void): (sorts: readonly Sor
   const apply = (sorts: readonly Sort[]) => {
     current = sorts;
     tables.forEach((table, at) => {
-      arrange(table, sorts.find((sort) => sort.table === at));
+      arrange(
+        table,
+        sorts.find((sort) => sort.table === at),
+      );
     });
   };
   tables.forEach((table, at) => {

@@ -4,6 +4,7 @@
 
 use weighbridge_model::summary::{Cost, Estimate};
 
+use super::escape::figure;
 use crate::words;
 
 /// The widest change that a gauge shows; what lies beyond ends at its edge. A factor of three either way.
@@ -38,6 +39,12 @@ impl Gauge {
         ))
     }
 
+    /// What its two edges stand for, as changes: `−17 %`, `+20 %`.
+    pub(crate) fn edges(self) -> [String; 2] {
+        let change = |ratio: f64| figure(&format!("{:+.0} %", (ratio - 1.0) * 100.0));
+        [change((-self.reach).exp()), change(self.reach.exp())]
+    }
+
     /// From the left edge, in percent; the middle is no change.
     fn place(self, ratio: f64) -> f64 {
         if ratio.is_nan() || ratio <= 0.0 {
@@ -61,6 +68,7 @@ mod tests {
         let gauge = Gauge { reach: 2f64.ln(), margin: 0.02 };
         assert_eq!((gauge.place(1.0), gauge.place(2.0), gauge.place(0.5)), (50.0, 100.0, 0.0));
         assert_eq!((gauge.place(9.0), gauge.place(0.0), gauge.place(f64::NAN)), (100.0, 0.0, 0.0));
+        assert_eq!(gauge.edges(), ["−50 %", "+100 %"]);
         let narrow = Gauge::of(std::iter::empty(), 0.02);
         assert!((narrow.reach - NARROWEST.ln()).abs() < 1e-12);
     }

@@ -33,15 +33,16 @@ fn table(summary: &Summary, point: &Point<'_>, pair: &Pair<'_>) -> String {
     let filter = attributes(&[("variant", pair.variant), ("point", &of)]);
     let of = if of.is_empty() { of } else { format!(", {}", escape(&of)) };
     let (variant, baseline) = (escape(pair.variant), escape(pair.baseline));
+    let gauge = Gauge::of(pair.costs.iter().copied(), summary.margin.get());
+    let [least, most] = gauge.edges();
     let first = if several { "<th scope=\"col\">operation</th>" } else { "" };
     let mut text = format!(
         "<div class=\"scroll\"{filter}><table class=\"verdicts sortable\"><caption>{variant} against {baseline} \
          (baseline){of}</caption><thead><tr>{first}<th scope=\"col\">quantity</th><th scope=\"col\" class=\"n\">{baseline}</th>\
          <th scope=\"col\" class=\"n\">{variant}</th><th scope=\"col\" class=\"n\">difference</th><th scope=\"col\" class=\"n\">\
-         change</th><td class=\"gauge\" aria-hidden=\"true\"><span>less</span><span>more</span></td><th scope=\"col\">verdict\
+         change</th><td class=\"gauge\" aria-hidden=\"true\"><span>{least}</span><span>{most}</span></td><th scope=\"col\">verdict\
          </th></tr></thead>\n<tbody>\n"
     );
-    let gauge = Gauge::of(pair.costs.iter().copied(), summary.margin.get());
     let base = point.variants.iter().find(|v| v.baseline).copied();
     let own = point.variants.iter().find(|v| v.name == pair.variant).copied();
     for operation in pair.operations() {

@@ -1,5 +1,6 @@
 //! Why to believe it: self-check, precision, noise of the host, what was withheld; then each variant, and warnings in full.
 
+use weighbridge_model::pairing::Pairing;
 use weighbridge_model::summary::{Cost, Finding, Severity, Summary, Validity, VariantSummary};
 
 use super::escape::{attributes, escape, figure};
@@ -37,19 +38,7 @@ fn fact(fact: &Fact) -> String {
 
 fn facts(summary: &Summary) -> Vec<Fact> {
     let mut facts = vec![self_check(summary), precision(summary), requests(summary), starts(summary)];
-    let pairings = summary.pairings.iter().map(|point| {
-        let place = words::point(&point.point);
-        let place = if place.is_empty() { String::new() } else { format!(" at {place}") };
-        format!("Variants were put side by side{place} {}.", point.pairing.words())
-    });
-    let pairings: Vec<String> = pairings.collect();
-    if !pairings.is_empty() {
-        let ways = view::distinct(summary.pairings.iter().map(|point| point.pairing));
-        let unpaired = ways.iter().any(|way| way.words().contains("not paired"));
-        let value = if unpaired { "in sequence" } else { "side by side" }.to_owned();
-        let says = pairings.join(" ");
-        facts.push(Fact { name: "Comparison", value, says, doubt: unpaired });
-    }
+    facts.extend(comparison(summary));
     facts.push(Fact {
         name: "Rule of verdicts",
         value: format!("±{}", summary.margin),
@@ -68,6 +57,24 @@ fn facts(summary: &Summary) -> Vec<Fact> {
         facts.push(Fact { name: "This host", value, says, doubt: !quote.changed.is_empty() });
     }
     facts
+}
+
+/// How variants were put side by side, once where it was the same everywhere.
+fn comparison(summary: &Summary) -> Option<Fact> {
+    let ways = view::distinct(summary.pairings.iter().map(|point| point.pairing));
+    let says = match ways[..] {
+        [] => return None,
+        [way] => format!("Variants were put side by side {}.", way.words()),
+        _ => {
+            let each = summary.pairings.iter().map(|point| {
+                format!("Variants were put side by side at {} {}.", words::point(&point.point), point.pairing.words())
+            });
+            each.collect::<Vec<_>>().join(" ")
+        }
+    };
+    let doubt = ways.contains(&Pairing::Sequential);
+    let value = if doubt { "in sequence" } else { "side by side" }.to_owned();
+    Some(Fact { name: "Comparison", value, says, doubt })
 }
 
 fn self_check(summary: &Summary) -> Fact {

@@ -39,7 +39,10 @@ fn card(summary: &Summary, cost: &Cost, gauge: Gauge) -> String {
         |change| (change.point, change.interval.map(|ends| format!("{ends} %"))),
     );
     let interval = interval.map(|ends| format!("<span class=\"interval\">{}</span>", figure(&ends)));
-    let bar = gauge.bar(cost).map_or_else(String::new, |bar| format!("<div class=\"gauge\" aria-hidden=\"true\">{bar}</div>"));
+    let [least, most] = gauge.edges();
+    let bar = gauge.bar(cost).map_or_else(String::new, |bar| {
+        format!("<div class=\"gauge\" aria-hidden=\"true\"><span>{least}</span>{bar}<span>{most}</span></div>")
+    });
     let reason = match (&cost.reason, words::has_figures(cost)) {
         (Some(reason), true) => format!(" <span class=\"reason\">{}</span>", escape(reason)),
         _ => String::new(),
