@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each test file uses its own part
 
+pub mod plot;
+
 use serde_json::{Value, json};
 use weighbridge_model::detail::{
     Axis, Course, Curve, Density, DotKind, RoleUse, Samples, Scale, Span, TimeKind,
