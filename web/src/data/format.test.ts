@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import * as charts from "../charts/words.ts";
 import cases from "./format.cases.json" with { type: "json" };
 import { absolute, change, clean, cleaned, difference, label, typeset } from "./format.ts";
 import type { Estimate, Unit } from "./schema.ts";
@@ -11,6 +12,13 @@ test("figures are put into words as the terminal puts them", () => {
     const shown =
       as === "change" ? change(given) : { difference, absolute }[as as "difference"](unit as Unit, given);
     assert.deepEqual([shown.point, shown.interval ?? null], [point, interval], JSON.stringify(estimate));
+    // Charts say it with true minus signs.
+    const drawn =
+      as === "change"
+        ? charts.change(given)
+        : { difference: charts.difference, absolute: charts.absolute }[as as "difference"](unit as Unit, given);
+    const expected = [point, interval].map((text) => (text === null ? null : typeset(text)));
+    assert.deepEqual([drawn.point, drawn.interval], expected, `in a chart: ${JSON.stringify(estimate)}`);
   }
 });
 

@@ -88,7 +88,7 @@ fn table(reports: &[Report<'_>]) -> String {
     let heads: String = reports
         .iter()
         .enumerate()
-        .map(|(at, _)| format!("<th scope=\"col\"><a href=\"#run-{}\">{}</a></th>", at + 1, name(at)))
+        .map(|(at, _)| format!("<th scope=\"col\">{}</th>", name(at)))
         .collect();
     let rows: String = lines.iter().map(|line| row(line, reports)).collect();
     format!(
