@@ -14,15 +14,3 @@ export function barScale(unit: Unit, estimates: readonly (Estimate | null | unde
 export function room(texts: readonly string[], size: number, least: number, most: number): number {
   return Math.min(most, Math.max(least, ...texts.map((text) => textWidth(text, size) + 16)));
 }
-
-/** Diagonal lines over a fill, so that it is told apart without its colour. */
-export function hatched(color: string) {
-  return {
-    color,
-    symbol: "rect",
-    symbolSize: 1,
-    dashArrayX: [1, 0],
-    dashArrayY: [2, 4],
-    rotation: Math.PI / 4,
-  };
-}

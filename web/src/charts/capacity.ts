@@ -2,6 +2,7 @@
 // the interval of the capacity.
 import type { Capacity } from "../data/schema.ts";
 import {
+  axisName,
   base,
   described,
   extent,
@@ -16,7 +17,7 @@ import {
 import { band, rule, shade } from "./marks.ts";
 import { chosenPoint, distinctPoints, looks, samePoint, shownVariants } from "./select.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
-import { absolute, bounds, clean, joined, label, pointWords, value } from "./words.ts";
+import { absolute, bounds, capital, clean, joined, label, pointWords, value } from "./words.ts";
 
 export function capacityPoints({ detail }: PageData): Point[] {
   return distinctPoints((detail.capacities ?? []).map((one) => one.point));
@@ -46,8 +47,10 @@ export function capacity(data: PageData, options: ChartOptions): Description | n
         ),
       )
       .join(", "),
-    subtitle: [`${label(first.quantity)} against the rate`, pointWords(point)].filter(Boolean).join(" · "),
-    note: "Hollow: the objective is broken. Bands are 95 % intervals; shaded upright: that of the highest rate.",
+    subtitle: [`${capital(label(first.quantity))} against the rate`, pointWords(point)]
+      .filter(Boolean)
+      .join(" · "),
+    note: "Hollow: the objective is not kept, or not for certain. Bands are 95 % intervals; shaded upright: that of the highest rate.",
     legend: all.map((one) => ({ name: one.variant, look: of(one.variant) })),
   };
   const { top, texts, legend } = head(on, words);
@@ -63,11 +66,11 @@ export function capacity(data: PageData, options: ChartOptions): Description | n
     on,
     words,
     {
-      ...base(on, texts),
+      ...base(on, [...texts, axisName(on, `${label(first.quantity)}${y.log ? " (logarithmic)" : ""}`, top)]),
       legend,
       grid: { left: 76, right: 28, top: top + 22, bottom: 48 },
       xAxis: valueAxis(on, "x", { name: "requests offered", min: 0, max: fastest * 1.03, ticks }),
-      yAxis: valueAxis(on, "y", { name: `${label(first.quantity)}${y.log ? " (logarithmic)" : ""}`, ...y }),
+      yAxis: valueAxis(on, "y", { name: "", ...y }),
       series: [
         ...all.map((one) => curve(one, of, y.place, on)),
         ...all.flatMap((one) => stretches(one, of, y.place, on)),

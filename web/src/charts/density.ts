@@ -140,18 +140,19 @@ function violin(row: Density, place: number, look: Look, theme: Theme, tallest: 
     data: [[0]],
     encode: { x: -1, y: -1 },
     renderItem: (_: unknown, api: Api) => {
-      const outline = row.shares.flatMap((share, bin) => {
-        const half = (0.46 * share) / Math.log(row.step) / tallest;
-        const edge = (at: number) => Math.log10(row.from_ns) + at * Math.log10(row.step);
-        return share > 0
-          ? [
-              [edge(bin), half],
-              [edge(bin + 1), half],
-            ]
-          : [[edge(bin), 0]];
-      });
+      const filled = row.shares.map((share, bin) => ({ share, bin })).filter(({ share }) => share > 0);
+      const [first, last] = [filled[0]?.bin ?? 0, filled.at(-1)?.bin ?? 0];
+      const at = (bin: number) => Math.log10(row.from_ns) + bin * Math.log10(row.step);
+      // From the middle of each bin to that of the next, closed at the outer edges.
+      const inside = row.shares
+        .slice(first, last + 1)
+        .map((share, bin): [number, number] => [
+          at(first + bin + 0.5),
+          (0.46 * share) / Math.log(row.step) / tallest,
+        ]);
+      const outline: [number, number][] = [[at(first), 0], ...inside, [at(last + 1), 0]];
       const side = (sign: number) =>
-        outline.map(([x = 0, half = 0]) => api.coord([x, place + 0.5 + sign * half]) as [number, number]);
+        outline.map(([x, half]) => api.coord([x, place + 0.5 + sign * half]) as [number, number]);
       const points = [...side(-1), ...side(1).reverse()].map(([x, y]) => [
         Math.round(x * 10) / 10,
         Math.round(y * 10) / 10,
@@ -165,7 +166,6 @@ function violin(row: Density, place: number, look: Look, theme: Theme, tallest: 
           fillOpacity: theme.fill * 2,
           stroke: look.color,
           lineWidth: 1.2,
-          lineDash: look.dash === "solid" ? [] : look.dash,
         },
       };
     },

@@ -43,7 +43,7 @@ import {
 } from "./words.ts";
 
 /** Rows beyond which only the quantities that most ask for, then only the headline, are drawn. */
-const MOST_ROWS = 48;
+const MOST_ROWS = 60;
 const COMMON = ["response_p50", "response_p99", "throughput", "cpu_per_operation", "memory_peak"];
 const ROW = 22;
 const HEADING = 28;
@@ -198,6 +198,8 @@ export function ratioScale(costs: readonly Cost[], margin: number, width: number
   return { min, max, ticks: ratioTicks(min, max, Math.max(3, Math.floor(width / 62))) };
 }
 
+/** Of what is less: by 5 %, by half, to a tenth … */
+const SHARES = [1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95];
 const FACTORS = [1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000];
 
 /** Round changes between two logarithms of ratios: even steps of percents near none, factors far from it. */
@@ -207,7 +209,7 @@ function ratioTicks(min: number, max: number, count: number): { at: number; text
     ? linearTicks((Math.exp(min) - 1) * 100, (Math.exp(max) - 1) * 100, count).map(
         (change) => 1 + change / 100,
       )
-    : [...FACTORS.map((factor) => 1 / factor).reverse(), 1, ...FACTORS];
+    : [...SHARES, 1, ...FACTORS];
   const inside = changes.filter((ratio) => Math.log(ratio) >= min && Math.log(ratio) <= max);
   const least = (max - min) / (count + 1);
   const kept: number[] = [1];

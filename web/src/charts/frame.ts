@@ -217,15 +217,12 @@ export function logTicks(low: number, high: number, count: number, base: 2 | 10 
 /** A value on an axis: as many digits as it needs, in one unit for the whole axis or in its own on a logarithmic one. */
 export function tickText(unit: Unit, value: number, magnitude = Math.abs(value)): string {
   const { divisor, suffix } = unitScale(unit, magnitude);
+  if (value === 0) return "0";
   return (
     Number((value / divisor).toPrecision(4))
       .toString()
-      .replace("-", "−") + (value === 0 ? suffixOfZero(suffix) : suffix)
+      .replace("-", "−") + suffix
   );
-}
-
-function suffixOfZero(suffix: string): string {
-  return suffix;
 }
 
 /** An axis of values with marks that we choose; its name stands at its end. */
@@ -249,20 +246,15 @@ export function valueAxis(on: Sheet, direction: "x" | "y", spec: AxisSpec) {
     "";
   return {
     type: "value",
+    position: direction === "x" ? "bottom" : "left",
     gridIndex: spec.grid ?? 0,
     min: spec.min,
     max: spec.max,
-    name: spec.name,
-    nameLocation: direction === "x" ? "middle" : "end",
-    nameGap: direction === "x" ? 28 : 10,
-    nameMoveOverlap: false,
-    nameTextStyle: {
-      color: on.theme.quiet,
-      fontSize: 11.5,
-      fontFamily: FONT,
-      ...(direction === "y" ? { align: "left", padding: [0, 0, 0, -56] } : {}),
-    },
-    axisLine: { show: direction === "x", lineStyle: { color: on.theme.faint, width: 1 } },
+    name: direction === "x" ? spec.name : "",
+    nameLocation: "middle",
+    nameGap: 28,
+    nameTextStyle: { color: on.theme.quiet, fontSize: 11.5, fontFamily: FONT },
+    axisLine: { show: direction === "x", onZero: false, lineStyle: { color: on.theme.faint, width: 1 } },
     axisTick: {
       show: direction === "x",
       customValues: positions,
@@ -289,6 +281,30 @@ export function valueAxis(on: Sheet, direction: "x" | "y", spec: AxisSpec) {
     minorTick: { show: false },
     axisPointer: { show: false },
   };
+}
+
+/** The name of an upright axis, over its top. */
+export function axisName(on: Sheet, text: string, top: number) {
+  return {
+    type: "text",
+    silent: true,
+    left: EDGE,
+    top: top + 1,
+    style: { text, fill: on.theme.quiet, font: `11.5px ${FONT}` },
+  };
+}
+
+/** Lines without points, so that the legend shows a line and a mark for variants that are drawn otherwise. */
+export function ghosts(on: Sheet, entries: readonly Entry[]) {
+  return entries.map(({ name, look }) => ({
+    type: "line",
+    name,
+    symbol: look.symbol,
+    symbolSize: 8,
+    lineStyle: lineStyle(look),
+    itemStyle: markStyle(on.theme, look),
+    data: [],
+  }));
 }
 
 /** What every option has: ground, type, no motion. */

@@ -1,6 +1,6 @@
 // Each operation's figure, variant beside variant, with intervals.
 import { barScale, room } from "./bars.ts";
-import { base, described, head, markStyle, sheet, shorten, valueAxis } from "./frame.ts";
+import { base, described, ghosts, head, markStyle, sheet, shorten, valueAxis } from "./frame.ts";
 import { words as texts_, type Whisker, type Words, whiskers } from "./marks.ts";
 import {
   chosenPoint,
@@ -125,6 +125,7 @@ export function operations(data: PageData, options: ChartOptions): Description |
       xAxis: valueAxis(on, "x", { name: label(quantity), ...scale }),
       yAxis: { type: "value", min: 0.2, max: rows, inverse: true, show: false },
       series: [
+        ...ghosts(on, words.legend),
         ...variants.map((name) => {
           const own = drawn.filter((bar) => bar.name === name && bar.estimate);
           return {

@@ -2,6 +2,7 @@
 // of the requests. A curve ends where its quantiles are withheld.
 import type { Curve } from "../data/schema.ts";
 import {
+  axisName,
   base,
   described,
   extent,
@@ -122,7 +123,7 @@ export function percentiles(data: PageData, options: ChartOptions): Description 
     on,
     words,
     {
-      ...base(on, texts),
+      ...base(on, [...texts, axisName(on, y.log ? "time (logarithmic)" : "time", top)]),
       legend,
       grid: { left: 72, right: 24, top: top + 22, bottom: 48 },
       xAxis: valueAxis(on, "x", {
@@ -131,7 +132,7 @@ export function percentiles(data: PageData, options: ChartOptions): Description 
         max: deepest * 1.01,
         ticks: ticks(deepest),
       }),
-      yAxis: valueAxis(on, "y", { name: y.log ? "time (logarithmic)" : "time", ...y }),
+      yAxis: valueAxis(on, "y", { name: "", ...y }),
       series: [
         ...thick.map(line),
         ...curves.filter((curve) => !thick.includes(curve)).map(line),

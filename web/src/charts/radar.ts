@@ -29,8 +29,8 @@ const QUANTITIES = [
 ] as const;
 /** Variants whose numbers stand at the spokes. */
 const NUMBERED = 2;
-/** Rings of the scale, as ratios to the baseline. */
-const RINGS = [1.1, 1.25, 1.5, 2, 3, 5, 10, 30, 100, 1000];
+/** How far the scale may reach, as ratios whose roots are round too: its rings lie at both. */
+const REACHES = [1.21, 1.44, 2.25, 4, 9, 25, 100, 900, 10_000];
 
 export function radarPoints(data: PageData): Point[] {
   return points(data.summary).filter((point) => spokes(data, { theme: "light", point }, point).length > 2);
@@ -96,7 +96,7 @@ export function radar(data: PageData, options: ChartOptions): Description | null
     all.flatMap((spoke) => (has(spoke.of(name)) ? [Math.log(spoke.of(name)?.ratio?.point ?? 1)] : [])),
   );
   const most = Math.max(0.1, ...logs.map(Math.abs));
-  const reach = Math.log(RINGS.find((ring) => Math.log(ring) >= most * 0.98) ?? Math.exp(most));
+  const reach = Math.log(REACHES.find((ratio) => Math.log(ratio) >= most * 0.98) ?? Math.exp(most));
   const low = Math.min(...logs) < -0.05 * reach ? -reach : -0.5 * reach;
   const height = on.options.height ?? top + 440;
   return described(
@@ -104,12 +104,21 @@ export function radar(data: PageData, options: ChartOptions): Description | null
     words,
     {
       ...base(on, texts),
-      legend,
+      legend: legend.map((row) => ({
+        ...row,
+        itemWidth: 12,
+        itemHeight: 12,
+        data: row.data.map(({ name }) => ({
+          name,
+          icon: of(name).symbol,
+          itemStyle: markStyle(on.theme, of(name)),
+        })),
+      })),
       radar: {
         center: ["50%", top + (height - top) / 2 + 4],
         radius: Math.min(on.width * 0.3, (height - top) / 2 - 62),
         startAngle: 90,
-        splitNumber: 4,
+        splitNumber: low === -reach ? 4 : 3,
         axisName: {
           color: on.theme.ink,
           fontSize: 12,
@@ -124,7 +133,7 @@ export function radar(data: PageData, options: ChartOptions): Description | null
         indicator: all.map((spoke, at) => ({
           name: spokeText(spoke, names),
           min: low,
-          max: reach * 1.04,
+          max: reach,
           // The scale stands at one spoke alone.
           axisLabel: {
             show: at === 0,
@@ -132,7 +141,7 @@ export function radar(data: PageData, options: ChartOptions): Description | null
             fontSize: 10.5,
             fontFamily: FONT,
             customValues: undefined,
-            formatter: (at_: number) => ratioText(Number(Math.exp(at_).toPrecision(2))),
+            formatter: (at_: number) => ratioText(Number(Math.exp(at_).toPrecision(3))),
           },
         })),
       },

@@ -1,6 +1,6 @@
 // What each role used: CPU per request role by role, memory, and the cores of the whole machine.
 import type { CpuRoles, Estimate, RoleUse, Summary } from "../data/schema.ts";
-import { barScale, hatched, room } from "./bars.ts";
+import { barScale, room } from "./bars.ts";
 import { base, described, head, type Sheet, sheet, shorten, valueAxis } from "./frame.ts";
 import { words as texts_, type Words, whiskers } from "./marks.ts";
 import {
@@ -116,17 +116,14 @@ interface Panel {
 
 /** Own roles first, then what is beside them. */
 function order(role: string): number {
-  return (
-    ["service", "peer", "sidecar", "generator", "unattributed"].indexOf(role) +
-      (role === "service" ? 0 : 1) || (role === "generator" ? 90 : 50)
-  );
+  const known = ["service", "peer", "sidecar"].indexOf(role);
+  const last = ["generator", "unattributed"].indexOf(role);
+  return last >= 0 ? 100 + last : known >= 0 ? known : 50;
 }
 
-function fillOf(theme: Theme, role: string, kinds: readonly string[]) {
-  const place = kinds.indexOf(role);
+function fillOf(theme: Theme, role: string, kinds: readonly string[]): string {
   const isOurs = role !== "generator" && role !== "unattributed";
-  const color = isOurs ? (theme.hues[place % theme.hues.length] ?? theme.neutral) : theme.faint;
-  return { color, decal: place === 0 ? { symbol: "none" } : hatched(isOurs ? theme.ground : theme.ground) };
+  return isOurs ? (theme.hues[kinds.indexOf(role) % theme.hues.length] ?? theme.neutral) : theme.faint;
 }
 
 function rowAxis(rows: number, gridIndex: number) {
@@ -258,31 +255,40 @@ function bar(
 ) {
   const [x0, y] = api.coord([from, row]);
   const [x1] = api.coord([to, row]);
-  const { color } = fillOf(theme, role, kinds);
+  const color = fillOf(theme, role, kinds);
   const shape = { x: Math.min(x0, x1), y: y - thick / 2, width: Math.abs(x1 - x0), height: thick };
   return {
     type: "group",
     children: [
       { type: "rect", shape, style: { fill: color, stroke: theme.ground, lineWidth: 0.8 } },
-      ...(kinds.indexOf(role) > 0 ? [stripes(shape, theme)] : []),
+      ...(kinds.indexOf(role) > 0 ? striped(shape, theme) : []),
     ],
   };
 }
 
-function stripes(box: { x: number; y: number; width: number; height: number }, theme: Theme) {
-  let path = "";
-  for (let at = -box.height; at < box.width; at += 6) {
-    const [x0, y0] = at < 0 ? [box.x, box.y + box.height + at] : [box.x + at, box.y + box.height];
+type Box = { x: number; y: number; width: number; height: number };
+
+/** Diagonal lines within a box. */
+function diagonals(box: Box): [x1: number, y1: number, x2: number, y2: number][] {
+  const lines: [number, number, number, number][] = [];
+  for (let at = 6 - box.height; at < box.width; at += 6) {
+    const under = Math.max(0, -at);
     const over = Math.max(0, at + box.height - box.width);
-    const [x1, y1] = [box.x + at + box.height - over, box.y + over];
-    if (x1 > x0) path += `M${x0.toFixed(1)} ${y0.toFixed(1)}L${x1.toFixed(1)} ${y1.toFixed(1)}`;
+    const [x1, y1] = [box.x + at + under, box.y + box.height - under];
+    const [x2, y2] = [box.x + at + box.height - over, box.y + over];
+    if (x2 > x1) lines.push([x1, y1, x2, y2]);
   }
-  return {
-    type: "path",
+  return lines;
+}
+
+/** What tells a role from another without its colour. */
+function striped(box: Box, theme: Theme) {
+  return diagonals(box).map(([x1, y1, x2, y2]) => ({
+    type: "line",
     silent: true,
-    shape: { pathData: path || "M0 0" },
-    style: { stroke: theme.ground, lineWidth: 1.4, fill: "none" },
-  };
+    shape: { x1, y1, x2, y2 },
+    style: { stroke: theme.ground, lineWidth: 1.4 },
+  }));
 }
 
 function drawMachine(on: Sheet, machine: CpuRoles, at: number, _left: number) {
@@ -367,12 +373,12 @@ function heading(on: Sheet, text: string, top: number) {
 function drawLegend(on: Sheet, kinds: readonly string[], top: number, left: number) {
   let x = left;
   return kinds.flatMap((kind) => {
-    const { color } = fillOf(on.theme, kind, kinds);
+    const color = fillOf(on.theme, kind, kinds);
     const box = { x, y: top, width: 20, height: 11 };
     const text = clean(kind);
     const parts = [
       { type: "rect", silent: true, shape: box, style: { fill: color } },
-      ...(kinds.indexOf(kind) > 0 ? [stripes(box, on.theme)] : []),
+      ...(kinds.indexOf(kind) > 0 ? striped(box, on.theme) : []),
       {
         type: "text",
         silent: true,

@@ -1,7 +1,21 @@
 // Every window or request as a dot. A run may hold hundreds of thousands: dots that would fall onto the same few pixels
 // are drawn once, the darker the more there are, so that the drawing stays small and quick whatever is zoomed into.
 import type { Samples } from "../data/schema.ts";
-import { base, described, extent, figureScale, head, sheet, type TimeScale, valueAxis } from "./frame.ts";
+import { room } from "./bars.ts";
+import {
+  axisName,
+  base,
+  described,
+  extent,
+  figureScale,
+  ghosts,
+  head,
+  type Sheet,
+  sheet,
+  shorten,
+  type TimeScale,
+  valueAxis,
+} from "./frame.ts";
 import {
   chosenPoint,
   cost,
@@ -12,11 +26,15 @@ import {
   samePoint,
   shownVariants,
 } from "./select.ts";
-import type { Look } from "./theme.ts";
+import { FONT, type Look } from "./theme.ts";
 import { timeAxis, zoom } from "./time.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
-import { finding, grouped, pointWords, value } from "./words.ts";
+import { clean, finding, grouped, pointWords, value } from "./words.ts";
 
+/** Variants that share one drawing; more lie one above the other, since the last would hide the first. */
+const SHARED = 2;
+/** Height of one of those. */
+const STRIP = 74;
 /** Edge of the squares that dots are gathered in, in pixels. */
 const CELL = 2;
 /** Dots of a square from which on it is drawn darker, and how dark. */
@@ -59,29 +77,64 @@ export function samples(data: PageData, options: ChartOptions): Description | nu
     note: "The darker, the more dots lie on one spot.",
     legend: distinct(shown.map((one) => one.variant)).map((name) => ({ name, look: of(name) })),
   };
-  const { top, texts, legend } = head(on, words);
-  const y = figureScale("ns", times[0], times[1], 7, {
+  const variants = distinct(shown.map((one) => one.variant));
+  const strips = variants.length > SHARED;
+  const { top, texts, legend } = head(on, strips ? { ...words, legend: [] } : words);
+  const y = figureScale("ns", times[0], times[1], strips ? 3 : 7, {
     tight: true,
     log: times[1] / Math.max(1, times[0]) > 3,
   });
   const x = timeAxis(moments[0], moments[1], on.width);
+  const left = strips ? room(variants.map(clean), 12, 60, 220) + 64 : 76;
+  const bottom = on.interactive ? 78 : 48;
+  const name = `${kind === "request" ? "response time" : "response p50"}${y.log ? " (logarithmic)" : ""}`;
+  const grids = strips
+    ? variants.map((_, at) => ({ left, right: 24, top: top + 22 + at * (STRIP + 8), height: STRIP }))
+    : [{ left, right: 24, top: top + 22, bottom }];
+  const last = grids.length - 1;
   return described(
     on,
     words,
     {
-      ...base(on, texts),
+      ...base(on, [
+        ...texts,
+        axisName(on, name, top),
+        ...(strips
+          ? grids.map((grid, at) => beside(on, variants[at] ?? "", grid.top + STRIP / 2, left))
+          : []),
+      ]),
       legend,
-      grid: { left: 76, right: 24, top: top + 22, bottom: on.interactive ? 78 : 48 },
-      ...(on.interactive ? { dataZoom: zoom(on) } : {}),
-      xAxis: valueAxis(on, "x", { name: "time since the first window", ...x }),
-      yAxis: valueAxis(on, "y", {
-        name: `${kind === "request" ? "response time" : "response p50"}${y.log ? " (logarithmic)" : ""}`,
-        ...y,
+      grid: grids,
+      ...(on.interactive ? { dataZoom: zoom(on).map((one) => ({ ...one, xAxisIndex: "all" })) } : {}),
+      xAxis: grids.map((_, grid) => {
+        const axis = valueAxis(on, "x", {
+          name: grid === last ? "time since the first window" : "",
+          grid,
+          ...x,
+        });
+        return grid === last
+          ? axis
+          : { ...axis, axisLabel: { show: false }, axisTick: { ...axis.axisTick, show: false } };
       }),
-      series: shown.map((one) => cloud(one, of(one.variant), y)),
+      yAxis: grids.map((_, grid) => valueAxis(on, "y", { name: "", grid, ...y })),
+      series: [
+        ...ghosts(on, words.legend),
+        ...shown.map((one) => cloud(one, of(one.variant), y, strips ? variants.indexOf(one.variant) : 0)),
+      ],
     },
-    on.options.height ?? top + 420,
+    on.options.height ?? (strips ? top + 22 + grids.length * (STRIP + 8) + bottom : top + 420),
   );
+}
+
+/** A variant's name beside its strip. */
+function beside(on: Sheet, name: string, middle: number, left: number) {
+  return {
+    type: "text",
+    silent: true,
+    left: 16,
+    top: middle - 8,
+    style: { text: shorten(clean(name), left - 84, 12), fill: on.theme.ink, font: `12px ${FONT}` },
+  };
 }
 
 function* chained(lists: readonly (readonly number[])[]): Iterable<number> {
@@ -91,10 +144,12 @@ function* chained(lists: readonly (readonly number[])[]): Iterable<number> {
 // biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
 type Api = any;
 
-function cloud(one: Samples, look: Look, y: TimeScale) {
+function cloud(one: Samples, look: Look, y: TimeScale, grid: number) {
   return {
     type: "custom",
     name: one.variant,
+    xAxisIndex: grid,
+    yAxisIndex: grid,
     silent: true,
     clip: true,
     itemStyle: { color: look.color },

@@ -2,6 +2,7 @@
 // gaps.
 import type { Axis, Estimate, Unit } from "../data/schema.ts";
 import {
+  axisName,
   base,
   described,
   extent,
@@ -33,7 +34,12 @@ import { absolute, bounds, capital, change, clean, joined, label } from "./words
 
 /** One drawing for each factor and each way the others are set; named by the others and the factor left out. */
 export function sizePoints(data: PageData): Point[] {
-  return (data.detail.axes ?? []).flatMap((axis) => others(data, axis));
+  return ordered(data).flatMap((axis) => others(data, axis));
+}
+
+/** The factor with the most values first. */
+function ordered(data: PageData): Axis[] {
+  return [...(data.detail.axes ?? [])].sort((a, b) => b.values.length - a.values.length);
 }
 
 /** The settings of all factors but this one; how one knows the axis again is the key that is missing. */
@@ -45,7 +51,7 @@ function others(data: PageData, axis: Axis): Point[] {
 }
 
 function chosen(data: PageData, options: ChartOptions): { axis: Axis; rest: Point } | null {
-  const axes = data.detail.axes ?? [];
+  const axes = ordered(data);
   // An axis is not what is asked to stand still.
   const free = axes.filter((axis) => options.point === undefined || !(axis.key in options.point));
   for (const axis of [...free, ...axes]) {
@@ -122,11 +128,11 @@ export function size(data: PageData, options: ChartOptions): Description | null 
     on,
     words,
     {
-      ...base(on, texts),
+      ...base(on, [...texts, axisName(on, `${label(quantity)}${y.log ? " (logarithmic)" : ""}`, top)]),
       legend,
       grid: { left: 76, right: 28, top: top + 22, bottom: 48 },
       xAxis: valueAxis(on, "x", { name: `${what}${x.log ? " (logarithmic)" : ""}`, ...x }),
-      yAxis: valueAxis(on, "y", { name: `${label(quantity)}${y.log ? " (logarithmic)" : ""}`, ...y }),
+      yAxis: valueAxis(on, "y", { name: "", ...y }),
       series: [
         ...rows.map((row) => ({
           type: "line",

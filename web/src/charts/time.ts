@@ -2,6 +2,7 @@
 // or jumps shows here before any figure tells.
 import type { Course, Span } from "../data/schema.ts";
 import {
+  axisName,
   base,
   described,
   extent,
@@ -65,12 +66,12 @@ export function time(data: PageData, options: ChartOptions): Description | null 
     on,
     words,
     {
-      ...base(on, texts),
+      ...base(on, [...texts, axisName(on, y.log ? "response p50 (logarithmic)" : "response p50", top)]),
       legend,
       grid: { left: 76, right: 24, top: top + 22, bottom: on.interactive ? 78 : 48 },
       ...(on.interactive ? { dataZoom: zoom(on) } : {}),
       xAxis: valueAxis(on, "x", { name: "time since the first window", bare: true, ...x }),
-      yAxis: valueAxis(on, "y", { name: y.log ? "response p50 (logarithmic)" : "response p50", ...y }),
+      yAxis: valueAxis(on, "y", { name: "", ...y }),
       series: [
         ...courses.map((course) => ({
           type: "line",
