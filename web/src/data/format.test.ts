@@ -16,7 +16,10 @@ test("figures are put into words as the terminal puts them", () => {
     const drawn =
       as === "change"
         ? charts.change(given)
-        : { difference: charts.difference, absolute: charts.absolute }[as as "difference"](unit as Unit, given);
+        : { difference: charts.difference, absolute: charts.absolute }[as as "difference"](
+            unit as Unit,
+            given,
+          );
     const expected = [point, interval].map((text) => (text === null ? null : typeset(text)));
     assert.deepEqual([drawn.point, drawn.interval], expected, `in a chart: ${JSON.stringify(estimate)}`);
   }

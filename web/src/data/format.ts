@@ -17,7 +17,8 @@ export interface UnitScale {
   decimals: number;
 }
 
-type Sign = "always" | "negative";
+/** Whether a plus is written. */
+export type Sign = "always" | "negative";
 type Step = readonly [from: number, divisor: number, suffix: string];
 
 const STEPS: Readonly<Record<Unit, readonly Step[]>> = {
@@ -75,7 +76,8 @@ function fixed(value: number, decimals: number): string {
   return isEven ? (value < 0 ? `-${down}` : down) : text;
 }
 
-function number(value: number, decimals: number, sign: Sign): string {
+/** `value` with so many decimals; what rounds to zero has no sign. */
+export function number(value: number, decimals: number, sign: Sign): string {
   const digits = fixed(value, decimals);
   const text = sign === "always" && !digits.startsWith("-") ? `+${digits}` : digits;
   return /[1-9]/.test(text) ? text : text.replace(/^[+-]+/, "");

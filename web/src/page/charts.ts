@@ -3,12 +3,12 @@
 import type { EChartsType } from "echarts/core";
 import { init } from "../charts/engine.ts";
 import {
-  available,
   type ChartKind,
   type ChartOptions,
   type Description,
   describe,
   drawings,
+  kinds,
   type ThemeName,
 } from "../charts/index.ts";
 import { type Point, points, pointWords } from "../data/points.ts";
@@ -39,12 +39,13 @@ interface Slot {
   kind: ChartKind;
   /** The point that it shows; empty where it shows all. */
   point: Point;
-  /** Its place among the drawings of its kind. */
-  at: number;
+  /** Whether it is drawn until a point is chosen. */
+  isUsual: boolean;
   figure: HTMLElement;
   title: HTMLElement;
   subtitle: HTMLElement;
   canvas: HTMLElement;
+  save: HTMLButtonElement;
   description: Description | undefined;
   chart: EChartsType | undefined;
   isNear: boolean;
@@ -77,10 +78,12 @@ export class Charts {
   }
 
   #place(run: PageRun, article: Element): void {
-    for (const kind of available(run)) {
+    for (const kind of kinds) {
       const holder = article.querySelector(`[data-part="${PART[kind] ?? "costs"}"] .charts`);
-      drawings(kind, run).forEach(({ point }, at) => {
-        const slot = makeSlot(run, kind, point, at);
+      const each = drawings(kind, run);
+      each.forEach(({ point }, at) => {
+        const slot = makeSlot(run, kind, point, at === 0 || each.length <= POINTS_AT_ONCE);
+        slot.save.addEventListener("click", () => this.#save(slot));
         holder?.append(slot.figure);
         this.#slots.push(slot);
         this.#near.observe(slot.figure);
@@ -108,8 +111,6 @@ export class Charts {
         requestAnimationFrame(again);
       }
     });
-    // What stands in a part that was closed or in a run that was hidden has had no width until it is shown.
-    document.addEventListener("toggle", again, true);
   }
 
   #seen(entries: readonly IntersectionObserverEntry[]): void {
@@ -155,9 +156,26 @@ export class Charts {
     }
   }
 
+  /** The chart as it is shown, with its title in it, as a file. */
+  #save(slot: Slot): void {
+    const options = { ...this.#options(slot, this.#view as View), titled: true, interactive: false };
+    const description = describe(slot.kind, slot.run, options);
+    if (!description) {
+      return;
+    }
+    const { width, height, option } = description;
+    const chart = init(null, null, { renderer: "svg", ssr: true, width, height });
+    chart.setOption(option);
+    const file = new Blob([chart.renderToSVGString()], { type: "image/svg+xml" });
+    chart.dispose();
+    const link = element("a", { href: URL.createObjectURL(file), download: `${slot.kind}.svg` });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
   #draw(slot: Slot): void {
     const { description, canvas } = slot;
-    if (!description || !(slot.isNear || this.#isPrinting) || canvas.clientWidth === 0) {
+    if (!description || !(this.#isPrinting || (slot.isNear && canvas.clientWidth > 0))) {
       return;
     }
     const { width, height, option } = description;
@@ -171,25 +189,27 @@ export class Charts {
   }
 }
 
-function makeSlot(run: PageRun, kind: ChartKind, point: Point, at: number): Slot {
+function makeSlot(run: PageRun, kind: ChartKind, point: Point, isUsual: boolean): Slot {
   const title = element("h3");
   const subtitle = element("p", { class: "subtitle" });
   const canvas = element("div", { class: "canvas", role: "img" });
+  const save = element("button", { type: "button" }, "Save as SVG");
   const figure = element(
     "figure",
     { class: "chart", "data-kind": kind, tabindex: "0", hidden: true },
-    element("figcaption", {}, title, subtitle),
+    element("figcaption", {}, title, save, subtitle),
     canvas,
   );
   return {
     run,
     kind,
     point,
-    at,
+    isUsual,
     figure,
     title,
     subtitle,
     canvas,
+    save,
     description: undefined,
     chart: undefined,
     isNear: false,
@@ -201,14 +221,8 @@ function showsAll(point: Point): boolean {
 }
 
 /** Of few points each has its chart; of many there is one: that of the chosen point, or of the first. */
-function isWanted({ run, kind, point, at }: Slot, view: View): boolean {
-  if (showsAll(point)) {
-    return true;
-  }
-  if (view.point !== undefined) {
-    return pointWords(point) === view.point;
-  }
-  return at === 0 || drawings(kind, run).length <= POINTS_AT_ONCE;
+function isWanted({ point, isUsual }: Slot, view: View): boolean {
+  return showsAll(point) || (view.point === undefined ? isUsual : pointWords(point) === view.point);
 }
 
 function themeOf(view: View): ThemeName {

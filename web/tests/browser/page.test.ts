@@ -17,7 +17,13 @@ before(async () => {
   assert.notEqual(PAGES, "", "PAGES must name the folder of the pages");
   browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"],
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-sync",
+    ],
   });
 });
 after(() => browser?.close());
@@ -73,11 +79,13 @@ test("every page opens from disk, draws its charts, and asks for nothing", async
     await reading(name, async (page) => {
       await scrolledThrough(page);
       const charts = await page.evaluate(() =>
-        [...document.querySelectorAll<HTMLElement>("article:not([hidden]) figure.chart:not([hidden])")].map((figure) => ({
-          title: figure.querySelector("h3")?.textContent ?? "",
-          marks: figure.querySelectorAll("svg path, svg text").length,
-          label: figure.querySelector("[role=img]")?.getAttribute("aria-label") ?? "",
-        })),
+        [...document.querySelectorAll<HTMLElement>("article:not([hidden]) figure.chart:not([hidden])")].map(
+          (figure) => ({
+            title: figure.querySelector("h3")?.textContent ?? "",
+            marks: figure.querySelectorAll("svg path, svg text").length,
+            label: figure.querySelector("[role=img]")?.getAttribute("aria-label") ?? "",
+          }),
+        ),
       );
       assert.ok(name === "bare" || charts.length > 0, `${name} has charts`);
       for (const { title, marks, label: spoken } of charts) {
@@ -93,7 +101,10 @@ test("the verdict stands first, then why to believe it", async () => {
     const order = await page.locator("article > section").evaluateAll((all) => all.map((one) => one.id));
     assert.deepEqual(order.slice(0, 3), ["verdict", "trust", "costs"]);
     const sentence = await page.locator(".card .plain").first().innerText();
-    assert.match(sentence, /^A typical request takes 20\.9 % longer with go than with rust at 64 B: \+3\.21 µs/);
+    assert.match(
+      sentence,
+      /^A typical request takes 20\.9 % longer with go than with rust at 64 B: \+3\.21 µs/,
+    );
     const box = await page.locator(".card").first().boundingBox();
     assert.ok(box && box.y + box.height < 900, "it is seen without scrolling");
   });
@@ -109,7 +120,11 @@ test("the figures shown are those of the JSON", async () => {
           const { variant = "", operation = "", point = "" } = (row as HTMLElement).dataset;
           const cells = [...row.querySelectorAll("td.n")].map((cell) => cell.textContent ?? "");
           const says = row.querySelector("td.says")?.textContent ?? "";
-          return { key: [variant, operation, point, row.querySelector("th")?.textContent].join("|"), cells, says };
+          return {
+            key: [variant, operation, point, row.querySelector("th")?.textContent].join("|"),
+            cells,
+            says,
+          };
         }),
       );
       const shown = new Map(rows.map((row) => [row.key, row]));
@@ -122,7 +137,9 @@ test("the figures shown are those of the JSON", async () => {
         assert.ok(row.says.includes(cost.verdict), `${key}: ${row.says}`);
       }
       const figures = summary.variants.flatMap((variant) => variant.figures);
-      const cells = await page.locator("#figures tbody tr").evaluateAll((all) => all.map((row) => row.lastElementChild?.textContent));
+      const cells = await page
+        .locator("#figures tbody tr")
+        .evaluateAll((all) => all.map((row) => row.lastElementChild?.textContent));
       const told = figures.map(({ unit, estimate, reason }) =>
         estimate ? joined(absolute(unit, estimate)) : reason ? `withheld: ${reason}` : "–",
       );
@@ -153,7 +170,10 @@ test("filters hide rows and charts, and a link to the view restores it", async (
     await page.getByRole("button", { name: "change" }).last().click();
     before = await seen(page);
     assert.ok(before.length > 5 && before.length < all.length, `${before.length} of ${all.length}`);
-    assert.ok(before.every((row) => !row.startsWith("rust")), "rows of what was left out are gone");
+    assert.ok(
+      before.every((row) => !row.startsWith("rust")),
+      "rows of what was left out are gone",
+    );
     const subtitles = await page.locator("figure.chart:not([hidden]) .subtitle").allInnerTexts();
     assert.ok(!subtitles.some((subtitle) => subtitle.includes("64 B")), `charts follow: ${subtitles}`);
     fragment = new URL(page.url()).hash;
@@ -177,13 +197,22 @@ test("filters hide rows and charts, and a link to the view restores it", async (
 test("tables sort by a click on a heading, and by a second the other way", async () => {
   await reading("pair", async (page) => {
     const table = page.locator("#costs table").first();
-    const numbers = () => table.locator("tbody tr td:nth-of-type(4)").evaluateAll((all) => all.map((cell) => Number((cell as HTMLElement).dataset.n)));
+    const numbers = () =>
+      table
+        .locator("tbody tr td:nth-of-type(4)")
+        .evaluateAll((all) => all.map((cell) => Number((cell as HTMLElement).dataset.n)));
     const given = await numbers();
     const heading = table.getByRole("button", { name: "change" });
     await heading.click();
-    assert.deepEqual(await numbers(), [...given].sort((a, b) => a - b));
+    assert.deepEqual(
+      await numbers(),
+      [...given].sort((a, b) => a - b),
+    );
     await heading.click();
-    assert.deepEqual(await numbers(), [...given].sort((a, b) => b - a));
+    assert.deepEqual(
+      await numbers(),
+      [...given].sort((a, b) => b - a),
+    );
     await heading.click();
     assert.deepEqual(await numbers(), given);
   });
@@ -200,7 +229,10 @@ test("everything is reached by keyboard, and where one is can be seen", async ()
         const here = document.activeElement as HTMLElement;
         const frame = here.matches(".chip input") ? (here.nextElementSibling as HTMLElement) : here;
         const isSeen = getComputedStyle(frame).outlineStyle !== "none" && here.checkVisibility();
-        return { kind: here.matches("figure") ? "chart" : here.matches("th button") ? "heading" : here.tagName, isSeen };
+        return {
+          kind: here.matches("figure") ? "chart" : here.matches("th button") ? "heading" : here.tagName,
+          isSeen,
+        };
       });
       if (at.kind !== "BODY") {
         assert.ok(at.isSeen, `focus is seen on ${at.kind}`);
@@ -240,7 +272,10 @@ test("hostile text is text, wherever it stands", async () => {
       await chart.scrollIntoViewIfNeeded();
       const box = await chart.boundingBox();
       for (const share of box ? [0.3, 0.5, 0.7] : []) {
-        await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) * share, (box?.y ?? 0) + (box?.height ?? 0) * 0.5);
+        await page.mouse.move(
+          (box?.x ?? 0) + (box?.width ?? 0) * share,
+          (box?.y ?? 0) + (box?.height ?? 0) * 0.5,
+        );
       }
     }
     const found = await page.evaluate(() => ({
@@ -263,7 +298,9 @@ test("the page's policy lets nothing else run, and nothing out", async () => {
   await page.goto(pathToFileURL(`${PAGES}/pair.html`).href);
   const refused = await page.evaluate(async () => {
     const directives: string[] = [];
-    document.addEventListener("securitypolicyviolation", (event) => directives.push(event.effectiveDirective));
+    document.addEventListener("securitypolicyviolation", (event) =>
+      directives.push(event.effectiveDirective),
+    );
     const script = document.createElement("script");
     script.textContent = "globalThis.intruded = true";
     const image = document.createElement("img");
@@ -296,9 +333,14 @@ test("several runs are read one at a time, and not as one", async () => {
     );
     assert.match(page.url(), /run=2/);
     const heads = await page.locator(".besides thead th").allInnerTexts();
-    assert.deepEqual(heads.slice(-2).map((head) => head.trim().slice(0, 5)), ["Run 1", "Run 2"]);
+    assert.deepEqual(
+      heads.slice(-2).map((head) => head.trim().slice(0, 5)),
+      ["Run 1", "Run 2"],
+    );
   });
-  await reading("runs", async (page) => assert.ok(await page.locator("#trust-2").isVisible()), { fragment: "#trust-2" });
+  await reading("runs", async (page) => assert.ok(await page.locator("#trust-2").isVisible()), {
+    fragment: "#trust-2",
+  });
 });
 
 test("it is read on a telephone, in the dark and on paper", async () => {
@@ -316,9 +358,15 @@ test("it is read on a telephone, in the dark and on paper", async () => {
   await reading("pair", async (page) => {
     await page.emulateMedia({ media: "print" });
     assert.equal(await page.locator("#controls").isVisible(), false);
-    assert.ok(await page.locator("#figures tbody tr").last().isVisible(), "what is folded is unfolded on paper");
+    assert.ok(
+      await page.locator("#figures tbody tr").last().isVisible(),
+      "what is folded is unfolded on paper",
+    );
     const undrawn = await page.evaluate(
-      () => [...document.querySelectorAll("figure.chart:not([hidden]) .canvas")].filter((one) => !one.querySelector("svg")).length,
+      () =>
+        [...document.querySelectorAll("figure.chart:not([hidden]) .canvas")].filter(
+          (one) => !one.querySelector("svg"),
+        ).length,
     );
     assert.equal(undrawn, 0, "every chart is drawn for paper, seen or not");
   });

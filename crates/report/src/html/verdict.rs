@@ -8,8 +8,10 @@ use super::{quiet, tone_class};
 use crate::plain::{self, Piece};
 use crate::{view, words};
 
-/// From so many sentences on, they are set smaller.
+/// Up to so many sentences are set large.
 const FEW: usize = 2;
+/// From so many on they stand in two columns, where there is room.
+const MANY: usize = 5;
 
 /// One card per headline, baseline or not, and one per variant that is missing.
 pub(crate) fn section(summary: &Summary) -> String {
@@ -28,7 +30,11 @@ pub(crate) fn section(summary: &Summary) -> String {
     if all.is_empty() {
         return quiet("Nothing was compared: the run has one variant.");
     }
-    let size = if headlines.len() + summary.unavailable.len() <= FEW { "cards few" } else { "cards" };
+    let size = match headlines.len() + summary.unavailable.len() {
+        count if count <= FEW => "cards few",
+        count if count < MANY => "cards",
+        _ => "cards many",
+    };
     format!("<ul class=\"{size}\">\n{all}</ul>\n")
 }
 
