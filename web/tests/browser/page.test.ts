@@ -56,9 +56,12 @@ async function reading(
   assert.deepEqual(complaints, [], name);
 }
 
-/** Scrolls through the page, so that every chart is drawn. */
+/** Scrolls through the page, what is on demand too, so that every chart is drawn. */
 async function scrolledThrough(page: Page): Promise<void> {
   await page.evaluate(async () => {
+    for (const more of document.querySelectorAll<HTMLDetailsElement>("details.more")) {
+      more.open = true;
+    }
     for (const figure of document.querySelectorAll("figure.chart:not([hidden])")) {
       figure.scrollIntoView({ behavior: "instant" });
       await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)));
