@@ -10,6 +10,7 @@ pub mod json;
 mod legs;
 pub mod load;
 pub mod markdown;
+pub mod plot;
 pub mod reliability;
 mod style;
 mod table;

@@ -29,3 +29,13 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PlotError> {
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut picture.as_mut());
     picture.encode_png().map_err(|error| PlotError::NotDrawn(error.to_string()))
 }
+
+/// A drawing as a PDF of one page, its text as text.
+///
+/// # Errors
+/// [`PlotError::NotDrawn`] for text that is no SVG.
+#[cfg(feature = "pdf")]
+pub fn pdf(svg: &str) -> Result<Vec<u8>, PlotError> {
+    let (conversion, page) = (svg2pdf::ConversionOptions::default(), svg2pdf::PageOptions::default());
+    svg2pdf::to_pdf(&parsed(svg)?, conversion, page).map_err(|error| PlotError::NotDrawn(error.to_string()))
+}

@@ -188,8 +188,8 @@ fn add_bare_times(detail: &mut Detail, name: &str, base: f64, tail: f64, spread:
     });
     // Bins shared by all variants, over three decades.
     let bell = |at: usize| {
-        let away = (at as f64 - 10.0 - 11.0 * spread.log2()) / 5.0;
-        (-0.5 * away * away).exp()
+        let away = (at as f64 + 0.5 - (base / 5_000.0).ln() / 1.065_f64.ln() - 2.0) / if spread > 100.0 { 9.0 } else { 5.0 };
+        if away.abs() < 3.3 { (-0.5 * away * away).exp() } else { 0.0 }
     };
     let sum: f64 = (0..160).map(bell).sum();
     detail.densities.extend(TimeKind::ALL.map(|time| Density {
@@ -271,7 +271,7 @@ pub fn capacity() -> Case {
         fill(&mut summary, (name, &PointLabel::new()), &["pong"], &|quantity, _| base_of(quantity), &law);
         let steps = (1..=13).map(|n| {
             let offered = 5_000.0 * f64::from(n) * most / 52_300.0;
-            let load = offered / (most * 1.13);
+            let load = offered / (most * 1.21);
             let time = 190_000.0 / (1.0 - load.min(0.986)).powf(0.95);
             let kept = match time {
                 t if t > 1.1e6 => Kept::No,
@@ -281,7 +281,7 @@ pub fn capacity() -> Case {
             let is_cut = load > 1.02;
             Step {
                 offered_per_s: offered,
-                answered_per_s: offered.min(most * 1.13),
+                answered_per_s: offered.min(most * 1.21),
                 figure: (!is_cut).then(|| estimate(time, time * (0.02 + 0.12 * load.powi(6)))),
                 kept,
             }
