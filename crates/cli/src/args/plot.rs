@@ -8,7 +8,8 @@ use weighbridge_report::plot::Kind;
 
 /// Arguments of `weigh plot`.
 #[derive(Debug, Args)]
-#[command(after_help = "Kinds: forest, percentiles, density, time, samples, size, resources, operations, radar, heatmap, \
+#[command(
+    after_help = "Kinds: forest, percentiles, density, time, samples, size, resources, operations, radar, heatmap, \
 waterfall, capacity
 
 Examples:
@@ -16,7 +17,8 @@ Examples:
   weigh plot runs/20260101-120000-pong forest --format png -o forest.png
   weigh plot runs/20260101-120000-pong percentiles --theme dark -o - > percentiles.svg
   weigh plot runs/20260101-120000-pong size --quantity p99 --variant old --variant new
-  weigh plot runs/20260101-120000-pong --list")]
+  weigh plot runs/20260101-120000-pong --list"
+)]
 pub struct Plot {
     /// Run folder; the newest in `runs` without one.
     #[arg(value_name = "RUN")]

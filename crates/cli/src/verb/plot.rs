@@ -63,10 +63,18 @@ fn check_names(arguments: &Plot, summary: &Summary) -> anyhow::Result<()> {
     let variants = summary.variants.iter().map(|variant| variant.name.as_str());
     check_known("variant", &arguments.variants, variants.collect())?;
     let figures = summary.variants.iter().flat_map(|variant| &variant.figures);
-    check_known("operation", &arguments.operations, figures.map(|figure| figure.operation.as_str()).collect())?;
+    check_known(
+        "operation",
+        &arguments.operations,
+        figures.map(|figure| figure.operation.as_str()).collect(),
+    )?;
     for (key, value) in &arguments.point {
         let labels = || summary.variants.iter().map(|variant| &variant.point);
-        check_known("factor", std::slice::from_ref(key), labels().flat_map(|label| label.keys()).map(String::as_str).collect())?;
+        check_known(
+            "factor",
+            std::slice::from_ref(key),
+            labels().flat_map(|label| label.keys()).map(String::as_str).collect(),
+        )?;
         let values = labels().filter_map(|label| label.get(key)).map(String::as_str).collect();
         check_known(&format!("value of `{key}`"), std::slice::from_ref(value), values)?;
     }
@@ -87,7 +95,12 @@ fn list(all: &[Drawing], printer: &Printer) -> anyhow::Result<Exit> {
     let line = |drawing: &Drawing| {
         let point: Vec<String> = drawing.point.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let about = drawing.kind.about();
-        format!("{:<12} {about}{}{}\n", drawing.kind, if point.is_empty() { "" } else { "  " }, point.join(" "))
+        format!(
+            "{:<12} {about}{}{}\n",
+            drawing.kind,
+            if point.is_empty() { "" } else { "  " },
+            point.join(" ")
+        )
     };
     printer.data(&all.iter().map(line).collect::<String>())?;
     Ok(Exit::Fine)
@@ -203,7 +216,8 @@ impl Place {
             Self::File(path) => path.clone(),
             Self::Folder(folder) => {
                 let several = all.iter().filter(|other| other.kind == drawing.kind).count() > 1;
-                let values = drawing.point.values().filter(|_| several).map(|value| format!("-{}", file_name(value)));
+                let values =
+                    drawing.point.values().filter(|_| several).map(|value| format!("-{}", file_name(value)));
                 folder.join(format!("{}{}.{ending}", drawing.kind, values.collect::<String>()))
             }
         }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // each test file uses its own part
 
+pub mod pixels;
 pub mod plot;
 
 use serde_json::{Value, json};
