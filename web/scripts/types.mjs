@@ -29,13 +29,17 @@ function bare({ title, ...definition }) {
   return definition;
 }
 
-/** Pairs and triples: the generator of schemas says `prefixItems`, the generator of types understands `items`. */
-function tuples(node) {
-  if (Array.isArray(node)) return node.map(tuples);
+/**
+ * What the generator of types does not understand as the generator of schemas means it: tuples (`prefixItems`), and a
+ * reference with a description of its own, of which it makes a second type.
+ */
+function understood(node) {
+  if (Array.isArray(node)) return node.map(understood);
   if (node === null || typeof node !== "object") return node;
+  if (typeof node.$ref === "string") return { $ref: node.$ref };
   const { prefixItems, ...rest } = node;
-  const walked = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, tuples(value)]));
-  return prefixItems === undefined ? walked : { ...walked, items: tuples(prefixItems) };
+  const walked = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, understood(value)]));
+  return prefixItems === undefined ? walked : { ...walked, items: understood(prefixItems) };
 }
 
 /** The text of schema.ts. */
@@ -52,7 +56,7 @@ export async function types() {
     type: "object",
     properties: roots,
     additionalProperties: false,
-    $defs: tuples(all),
+    $defs: understood(all),
   };
   const text = await compile(schema, "Everything", {
     additionalProperties: false,

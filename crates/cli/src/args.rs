@@ -56,7 +56,7 @@ pub enum Verb {
     Init(Init),
     /// Compare two variants of one run, or variants of two runs through what they share.
     Compare(Compare),
-    /// Write the report of a run as one HTML page, or print it.
+    /// Write the report of a run, or of several, as one HTML page.
     Report(Report),
     /// Draw charts of a run: SVG, PNG or PDF.
     Plot(Plot),
@@ -395,10 +395,10 @@ pub struct Compare {
 /// Arguments of `weigh report`.
 #[derive(Debug, Args)]
 pub struct Report {
-    /// Run folder; the newest in `runs` without one.
+    /// Run folders, shown side by side in one page; the newest in `runs` without any.
     #[arg(value_name = "RUN")]
-    pub run: Option<PathBuf>,
-    /// File to write; `-` is stdout [default: report.html in the run folder].
+    pub runs: Vec<PathBuf>,
+    /// File to write; `-` is stdout [default: report.html in the run folder; of several runs, here].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

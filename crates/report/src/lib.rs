@@ -10,6 +10,7 @@ pub mod json;
 mod legs;
 pub mod load;
 pub mod markdown;
+mod plain;
 pub mod plot;
 pub mod reliability;
 mod style;
@@ -26,7 +27,7 @@ use serde_json::Value;
 use weighbridge_model::reliability::HostCalibration;
 use weighbridge_model::summary::{Detail, Summary};
 
-pub use html::HowToRepeat;
+pub use html::{Comparison, HowToRepeat, page};
 pub use style::{Style, Tone};
 pub use words::{headline_sentences, sentence};
 
@@ -136,7 +137,7 @@ pub fn render(format: Format, report: &Report<'_>, options: &TextOptions<'_>) ->
         Format::Json => json::run(report.summary),
         Format::Csv => csv::costs(&[report.summary]),
         Format::Markdown => markdown::verdicts(report.summary),
-        Format::Html => html::html(report.summary, report.detail, report.environment, report.how),
+        Format::Html => page(&[*report], &[]),
     }
 }
 
@@ -180,6 +181,11 @@ pub fn detail_schema() -> String {
 /// The JSON schema of [`HostCalibration`], likewise.
 pub fn calibration_schema() -> String {
     json::pretty(&schemars::schema_for!(HostCalibration))
+}
+
+/// The JSON schema of the data inside a page, likewise: [`Summary`] and [`Detail`] of each run.
+pub fn page_schema() -> String {
+    json::pretty(&schemars::schema_for!(html::PageData<'_>))
 }
 
 #[cfg(test)]

@@ -1,37 +1,21 @@
 // Made by `npm run types` from docs/schema/*.json. Do not edit.
 
 /**
- * An amount of data in bytes.
- */
-export type Bytes = number;
-/**
- * Whether a larger figure is good news.
- */
-export type Effect = "better" | "worse";
-/**
- * What a dot stands for.
- */
-export type DotKind = "window" | "warm-up" | "check" | "request";
-/**
  * A dimensionless share or factor: 0.02 is 2 %.
  */
 export type Ratio = number;
 /**
- * Whether a step kept its objective.
+ * What the values of a factor count.
  */
-export type Kept = "yes" | "no" | "undecided";
+export type Scale = "bytes" | "per_second" | "ns" | "count";
+/**
+ * An amount of data in bytes.
+ */
+export type Bytes = number;
 /**
  * A length of time in whole nanoseconds, 0 to 584 years.
  */
 export type Nanoseconds = number;
-/**
- * How the variants of a block were put side by side at one point.
- */
-export type Pairing = "windows" | "requests" | "sequential";
-/**
- * How a copy was made slower.
- */
-export type Planting = "probe" | "hold-back";
 /**
  * A figure that can be estimated for a variant and compared between variants.
  */
@@ -51,33 +35,49 @@ export type Quantity =
   | "bytes_per_operation"
   | "memory_peak";
 /**
- * What the values of a factor count.
+ * Whether a step kept its objective.
  */
-export type Scale = "bytes" | "per_second" | "ns" | "count";
+export type Kept = "yes" | "no" | "undecided";
 /**
- * How much a finding matters.
+ * Whether a larger figure is good news.
  */
-export type Severity = "note" | "warning" | "problem";
-/**
- * Which level of repetition makes most of the spread of a cost.
- */
-export type Source = "starts" | "rounds" | "neither";
-/**
- * Which of the two times of a request.
- */
-export type TimeKind = "response" | "service";
+export type Effect = "better" | "worse";
 /**
  * The unit of a quantity's figures, as in JSON.
  */
 export type Unit = "ns" | "bytes" | "per_second";
 /**
- * Whether figures may be used.
- */
-export type Validity = "valid" | "suspect" | "invalid";
-/**
  * What a comparison concludes.
  */
 export type Verdict = "no relevant difference" | "higher" | "lower" | "undecided" | "invalid" | "withheld";
+/**
+ * Which of the two times of a request.
+ */
+export type TimeKind = "response" | "service";
+/**
+ * What a dot stands for.
+ */
+export type DotKind = "window" | "warm-up" | "check" | "request";
+/**
+ * How much a finding matters.
+ */
+export type Severity = "note" | "warning" | "problem";
+/**
+ * How a copy was made slower.
+ */
+export type Planting = "probe" | "hold-back";
+/**
+ * How the variants of a block were put side by side at one point.
+ */
+export type Pairing = "windows" | "requests" | "sequential";
+/**
+ * Which level of repetition makes most of the spread of a cost.
+ */
+export type Source = "starts" | "rounds" | "neither";
+/**
+ * Whether figures may be used.
+ */
+export type Validity = "valid" | "suspect" | "invalid";
 
 /**
  * Every type of the schemas by its name; only there so that none is left out.
@@ -105,12 +105,14 @@ export interface Everything {
   Finding?: Finding;
   Goal?: Goal;
   HostCalibration?: HostCalibration;
-  HostIdentity?: HostIdentity1;
+  HostIdentity?: HostIdentity;
   Kept?: Kept;
   LegTimes?: LegTimes;
-  Level?: Level1;
+  Level?: Level;
   Nanoseconds?: Nanoseconds;
   NoiseSource?: NoiseSource;
+  PageData?: PageData;
+  PageRun?: PageRun;
   Pairing?: Pairing;
   Planted?: Planted;
   PlantedRun?: PlantedRun;
@@ -132,7 +134,7 @@ export interface Everything {
   Step?: Step;
   Summary?: Summary;
   TimeKind?: TimeKind;
-  Traffic?: Traffic1;
+  Traffic?: Traffic;
   Unit?: Unit;
   Validity?: Validity;
   VariantReliability?: VariantReliability;
@@ -148,18 +150,12 @@ export interface Advice {
    * Blocks to run.
    */
   blocks: number;
-  /**
-   * Expected half-width of the ratio's interval with the present division.
-   */
-  now: number;
+  now: Ratio;
   /**
    * Rounds of each.
    */
   rounds: number;
-  /**
-   * Expected half-width with the advised one, in the same time.
-   */
-  then: number;
+  then: Ratio;
 }
 /**
  * A factor of the matrix whose values are numbers, so that figures can be drawn against it.
@@ -169,10 +165,7 @@ export interface Axis {
    * The key: `workload.size`, `load.rate` …
    */
   key: string;
-  /**
-   * What its values count.
-   */
-  scale: "bytes" | "per_second" | "ns" | "count";
+  scale: Scale;
   /**
    * Each value as it stands in points and as a number, rising.
    */
@@ -216,10 +209,7 @@ export interface Bounds {
  * What later reports say of a host's calibration.
  */
 export interface CalibrationQuote {
-  /**
-   * How old it was when it was quoted.
-   */
-  age_ns: number;
+  age_ns: Nanoseconds;
   /**
    * What of the host has changed since, in words.
    */
@@ -237,24 +227,7 @@ export interface CalibrationQuote {
    * How often two copies were called different.
    */
   false_alarms?: Share | null;
-  /**
-   * The headline that it was made for.
-   */
-  headline:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
+  headline: Quantity;
   /**
    * How far one variant's figure lies from itself, run to run.
    */
@@ -272,14 +245,8 @@ export interface Detectable {
    * Blocks that it is divided into.
    */
   blocks: number;
-  /**
-   * The difference, as a share of the baseline's figure.
-   */
-  change: number;
-  /**
-   * Time of rounds in all, over all blocks.
-   */
-  measured_ns: number;
+  change: Ratio;
+  measured_ns: Nanoseconds;
 }
 /**
  * How often something happened.
@@ -314,44 +281,18 @@ export interface Share {
  * How far one and the same variant, measured again, lies from itself.
  */
 export interface RunToRun {
-  /**
-   * Standard deviation between runs of the mean over blocks of the figure's logarithm.
-   */
-  deviation: number;
+  deviation: Ratio;
   /**
    * Level of the interval: 0.95.
    */
   level: number;
-  /**
-   * Lower bound of its interval (chi-square).
-   */
-  lower: number;
-  /**
-   * The quantity.
-   */
-  quantity:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
+  lower: Ratio;
+  quantity: Quantity;
   /**
    * Runs.
    */
   runs: number;
-  /**
-   * Upper bound.
-   */
-  upper: number;
+  upper: Ratio;
 }
 /**
  * How a variant takes a rising rate, and the highest that keeps an objective.
@@ -371,24 +312,7 @@ export interface Capacity {
   point: {
     [k: string]: string;
   };
-  /**
-   * The quantity that the objective bounds; a time.
-   */
-  quantity:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
+  quantity: Quantity;
   /**
    * What was tried, rising by rate.
    */
@@ -439,10 +363,7 @@ export interface Step {
    * The objective's quantity; absent where the step was cut short.
    */
   figure?: Estimate | null;
-  /**
-   * Whether the objective was kept.
-   */
-  kept: "yes" | "no" | "undecided";
+  kept: Kept;
   /**
    * Requests due per second.
    */
@@ -479,24 +400,7 @@ export interface Cost {
   point?: {
     [k: string]: string;
   };
-  /**
-   * The quantity.
-   */
-  quantity:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
+  quantity: Quantity;
   /**
    * Variant over baseline; absent where withheld or not measured.
    */
@@ -505,18 +409,12 @@ export interface Cost {
    * Why, where the verdict alone does not say (`measurable: +1.0 %`, `lag p99 …`).
    */
   reason?: string | null;
-  /**
-   * The unit of `difference`.
-   */
-  unit: "ns" | "bytes" | "per_second";
+  unit: Unit;
   /**
    * The variant's name.
    */
   variant: string;
-  /**
-   * The conclusion.
-   */
-  verdict: "no relevant difference" | "higher" | "lower" | "undecided" | "invalid" | "withheld";
+  verdict: Verdict;
 }
 /**
  * How one variant fared over the time of the run.
@@ -545,26 +443,11 @@ export interface Span {
    * Block, from 0.
    */
   block: number;
-  /**
-   * Start of the first window, since the run's first window.
-   */
-  from_ns: number;
-  /**
-   * Lower quartile.
-   */
-  lower_ns: number;
-  /**
-   * Median.
-   */
-  median_ns: number;
-  /**
-   * End of the last.
-   */
-  to_ns: number;
-  /**
-   * Upper quartile.
-   */
-  upper_ns: number;
+  from_ns: Nanoseconds;
+  lower_ns: Nanoseconds;
+  median_ns: Nanoseconds;
+  to_ns: Nanoseconds;
+  upper_ns: Nanoseconds;
   /**
    * How many windows.
    */
@@ -575,164 +458,16 @@ export interface Span {
  * together. `busy` = `generator` + `service` + `unattributed`.
  */
 export interface CpuRoles {
-  beside_generator: Estimate1;
-  busy: Estimate2;
-  generator: Estimate3;
+  beside_generator: Estimate;
+  busy: Estimate;
+  generator: Estimate;
   /**
    * By so many cores `busy` may be off in a single block, either way, because the kernel tells whole ticks.
    */
   resolution: number;
-  service: Estimate4;
-  /**
-   * Time of all blocks that it is of.
-   */
-  span_ns: number;
-  unattributed: Estimate5;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate1 {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate2 {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate3 {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate4 {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate5 {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
+  service: Estimate;
+  span_ns: Nanoseconds;
+  unattributed: Estimate;
 }
 /**
  * One percentile curve: estimates over blocks, as the figures of a summary are; of totals, also where p50 is a typical.
@@ -756,10 +491,7 @@ export interface Curve {
    * Quantile (0 to 1, rising) and time in nanoseconds; ends where fewer than 20 requests lie beyond in some block.
    */
   points: [number, number][];
-  /**
-   * Which time.
-   */
-  time: "response" | "service";
+  time: TimeKind;
   /**
    * The variant's name.
    */
@@ -791,10 +523,7 @@ export interface Density {
    * Each bin's upper edge over its lower one, the same for all variants of a point and operation.
    */
   step: number;
-  /**
-   * Which time.
-   */
-  time: "response" | "service";
+  time: TimeKind;
   /**
    * The variant's name.
    */
@@ -872,10 +601,7 @@ export interface Samples {
    * Start of each, since the run's first window, rising.
    */
   at_ns: number[];
-  /**
-   * What a dot stands for.
-   */
-  kind: "window" | "warm-up" | "check" | "request";
+  kind: DotKind;
   /**
    * The operation's name, or `all`.
    */
@@ -903,7 +629,7 @@ export interface Waterfall {
   /**
    * Each layer's own cost, in the order in which they are put on.
    */
-  layers: Level1[];
+  layers: Level[];
   /**
    * The operation's name, or `all`.
    */
@@ -914,84 +640,15 @@ export interface Waterfall {
   point: {
     [k: string]: string;
   };
-  /**
-   * The quantity.
-   */
-  quantity:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
-  to: Level2;
-  /**
-   * Its unit.
-   */
-  unit: "ns" | "bytes" | "per_second";
+  quantity: Quantity;
+  to: Level;
+  unit: Unit;
 }
 /**
- * The variant without layers.
+ * A name and its figure.
  */
 export interface Level {
-  estimate: Estimate6;
-  /**
-   * The variant's or the layer's name.
-   */
-  name: string;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate6 {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
-}
-/**
- * A name and its figure.
- */
-export interface Level1 {
-  estimate: Estimate6;
-  /**
-   * The variant's or the layer's name.
-   */
-  name: string;
-}
-/**
- * A name and its figure.
- */
-export interface Level2 {
-  estimate: Estimate6;
+  estimate: Estimate;
   /**
    * The variant's or the layer's name.
    */
@@ -1042,32 +699,12 @@ export interface Figure {
    * The operation's name, or `all`.
    */
   operation: string;
-  /**
-   * The quantity.
-   */
-  quantity:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
+  quantity: Quantity;
   /**
    * Why it is absent.
    */
   reason?: string | null;
-  /**
-   * The unit.
-   */
-  unit: "ns" | "bytes" | "per_second";
+  unit: Unit;
 }
 /**
  * Something the judge noticed, with its evidence and what to do.
@@ -1085,10 +722,7 @@ export interface Finding {
    * What to do.
    */
   remedy: string;
-  /**
-   * How much it matters.
-   */
-  severity: "note" | "warning" | "problem";
+  severity: Severity;
   /**
    * The variant and point it is about; empty for the whole run.
    */
@@ -1106,10 +740,7 @@ export interface Goal {
    * Whether it is within the goal.
    */
   reached: boolean;
-  /**
-   * A dimensionless share or factor: 0.02 is 2 %.
-   */
-  until: number;
+  until: Ratio;
 }
 /**
  * What `weigh calibrate` found.
@@ -1123,24 +754,7 @@ export interface HostCalibration {
    * Of which experiment.
    */
   experiment: string;
-  /**
-   * Headline of that experiment.
-   */
-  headline:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
+  headline: Quantity;
   host: HostIdentity;
   /**
    * What disturbs measurements here.
@@ -1158,17 +772,14 @@ export interface HostCalibration {
    * The same in seconds since 1970.
    */
   started_unix_s: number;
-  /**
-   * Time it took.
-   */
-  took_ns: number;
+  took_ns: Nanoseconds;
   /**
    * Variant by variant.
    */
   variants: VariantReliability[];
 }
 /**
- * The host.
+ * Facts of a host that make figures of another one incomparable, and a few that merely may change.
  */
 export interface HostIdentity {
   /**
@@ -1229,10 +840,7 @@ export interface VariantReliability {
    * Runs that gave no interval or whose figures were invalid, by themselves in no other count.
    */
   lost: number;
-  /**
-   * Measured time of a run, on average.
-   */
-  measured_ns: number;
+  measured_ns: Nanoseconds;
   /**
    * Runs with a copy that was slower; absent where there was none.
    */
@@ -1249,10 +857,7 @@ export interface VariantReliability {
    * From run to run, the variant alone.
    */
   run_to_run: RunToRun[];
-  /**
-   * Between the beginning of the first run and the end of the last: what takes longer to change is not in it.
-   */
-  spread_over_ns: number;
+  spread_over_ns: Nanoseconds;
   /**
    * Its name.
    */
@@ -1262,10 +867,7 @@ export interface VariantReliability {
  * What became of a copy that was really slower.
  */
 export interface Planted {
-  /**
-   * By how much, as asked for.
-   */
-  asked_ns: number;
+  asked_ns: Nanoseconds;
   /**
    * Runs whose interval of the difference holds the truth; absent where the headline does not show it one to one.
    */
@@ -1274,11 +876,8 @@ export interface Planted {
    * The difference over runs, in the headline's unit.
    */
   difference?: Estimate | null;
-  found: Share1;
-  /**
-   * How it was made slower.
-   */
-  planting: "probe" | "hold-back";
+  found: Share;
+  planting: Planting;
   /**
    * Run by run.
    */
@@ -1289,102 +888,15 @@ export interface Planted {
   truth_ns?: number | null;
 }
 /**
- * How often something happened.
- */
-export interface Share1 {
-  /**
-   * How often.
-   */
-  hits: number;
-  /**
-   * Its level: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the exact (Clopper–Pearson) interval.
-   */
-  lower: number;
-  /**
-   * Of how many independent tries.
-   */
-  of: number;
-  /**
-   * hits / of.
-   */
-  point: number;
-  /**
-   * Upper bound.
-   */
-  upper: number;
-}
-/**
  * One run with a planted difference.
  */
 export interface PlantedRun {
-  difference: Estimate7;
-  ratio: Estimate8;
+  difference: Estimate;
+  ratio: Estimate;
   /**
    * What was really planted, in nanoseconds a request; absent where the headline does not show it one to one.
    */
   truth_ns?: number | null;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate7 {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate8 {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
 }
 /**
  * What two copies of a variant differ by in one quantity.
@@ -1399,32 +911,12 @@ export interface QuantitySpread {
    * calibration's own runs only.
    */
   detectable: Detectable[];
-  /**
-   * A dimensionless share or factor: 0.02 is 2 %.
-   */
-  deviation: number;
+  deviation: Ratio;
   /**
    * The variant's own figure, over all runs.
    */
   figure: number;
-  /**
-   * The quantity.
-   */
-  quantity:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
+  quantity: Quantity;
   /**
    * Standard deviation of one round; absent likewise.
    */
@@ -1433,40 +925,13 @@ export interface QuantitySpread {
    * What of it each start decides; absent where the quantity cannot be had from a part of a block.
    */
   start?: Ratio | null;
-  /**
-   * Its unit.
-   */
-  unit: "ns" | "bytes" | "per_second";
-}
-/**
- * Facts of a host that make figures of another one incomparable, and a few that merely may change.
- */
-export interface HostIdentity1 {
-  /**
-   * 16 hexadecimal digits, from `lasting`.
-   */
-  key: string;
-  /**
-   * Processor, cores, kernel, hypervisor …: hosts that differ here are different hosts.
-   */
-  lasting: {
-    [k: string]: string;
-  };
-  /**
-   * Boot, name, governor, clock source …: told where they have changed.
-   */
-  passing: {
-    [k: string]: string;
-  };
+  unit: Unit;
 }
 /**
  * Statistics of one part of the service time. A quantile is absent where fewer than 20 requests lie beyond it.
  */
 export interface LegTimes {
-  /**
-   * Arithmetic mean.
-   */
-  mean_ns: number;
+  mean_ns: Nanoseconds;
   /**
    * Median.
    */
@@ -1481,162 +946,26 @@ export interface LegTimes {
   p99_ns?: Nanoseconds | null;
 }
 /**
- * How the variants were put side by side at one point.
+ * What the page's script reads.
  */
-export interface PointPairing {
+export interface PageData {
   /**
-   * How the variants of a block were put side by side at one point.
+   * The runs, in the order of the page.
    */
-  pairing: "windows" | "requests" | "sequential";
-  /**
-   * The point, where the experiment has several.
-   */
-  point?: {
-    [k: string]: string;
-  };
+  runs: PageRun[];
 }
 /**
- * Where the spread of one variant's headline cost comes from. Standard deviations are of ln(variant / baseline), so
- * about shares of the ratio.
+ * One run of the page.
  */
-export interface Spread {
-  /**
-   * A division of the same time into blocks and rounds that narrows the interval by a tenth or more.
-   */
-  advice?: Advice | null;
-  /**
-   * A dimensionless share or factor: 0.02 is 2 %.
-   */
-  block: number;
-  /**
-   * Cost in rounds in which the variant ran after the baseline, over that in which it ran before (1: no carry-over).
-   */
-  carry_over?: Estimate | null;
-  /**
-   * Which level of repetition makes most of the spread of a cost.
-   */
-  dominates: "starts" | "rounds" | "neither";
-  /**
-   * Cost at the end of a block over that at its beginning (1: no drift).
-   */
-  drift?: Estimate | null;
-  /**
-   * The point, where the experiment has several.
-   */
-  point?: {
-    [k: string]: string;
-  };
-  /**
-   * A figure that can be estimated for a variant and compared between variants.
-   */
-  quantity:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
-  /**
-   * A dimensionless share or factor: 0.02 is 2 %.
-   */
-  round: number;
-  /**
-   * Rounds of a block, on average.
-   */
-  rounds: number;
-  share_of_starts: Estimate9;
-  /**
-   * A dimensionless share or factor: 0.02 is 2 %.
-   */
-  start: number;
-  /**
-   * The variant.
-   */
-  variant: string;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate9 {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
-}
-/**
- * Where the time went: the legs of all good replies of a load, or of a variant at a point.
- */
-export interface StampSummary {
-  /**
-   * From the driver to `done`; absent without stamps.
-   */
-  client_receive?: LegTimes | null;
-  /**
-   * From `sent` to the driver; absent without stamps.
-   */
-  client_send?: LegTimes | null;
-  /**
-   * A length of time in whole nanoseconds, 0 to 584 years.
-   */
-  clock_error_ns: number;
-  /**
-   * Wire and server; absent without stamps.
-   */
-  outside?: LegTimes | null;
-  /**
-   * Good replies with both stamps.
-   */
-  requests: number;
-  /**
-   * The shortest round trip that TCP saw: wire and both kernels, no server process.
-   */
-  round_trip_ns?: Nanoseconds | null;
-  /**
-   * The same less the shortest round trip: the server took at most this.
-   */
-  server_at_most?: LegTimes | null;
-  /**
-   * Why there are no stamps, in all windows or in some.
-   */
-  unavailable?: string | null;
-  /**
-   * Good replies without.
-   */
-  unmatched: number;
+export interface PageRun {
+  detail: Detail;
+  summary: Summary;
 }
 /**
  * One run, whole. `summary.json`, and what `weigh run --format json` prints.
  */
 export interface Summary {
-  blocks: BlockCounts1;
+  blocks: BlockCounts;
   /**
    * What a calibration of this host says of measurements on it; absent where there is none.
    */
@@ -1661,28 +990,8 @@ export interface Summary {
    * The precision goal, where one was set.
    */
   goal?: Goal | null;
-  /**
-   * A figure that can be estimated for a variant and compared between variants.
-   */
-  headline:
-    | (
-        | "response_p50"
-        | "response_p90"
-        | "response_p99"
-        | "response_mean"
-        | "service_p50"
-        | "service_p90"
-        | "service_p99"
-        | "service_mean"
-      )
-    | "throughput"
-    | "cpu_per_operation"
-    | "bytes_per_operation"
-    | "memory_peak";
-  /**
-   * A dimensionless share or factor: 0.02 is 2 %.
-   */
-  margin: number;
+  headline: Quantity;
+  margin: Ratio;
   /**
    * How variants were put side by side at each point that has been measured.
    */
@@ -1711,43 +1020,66 @@ export interface Summary {
    * The experiment's title.
    */
   title: string;
-  /**
-   * A length of time in whole nanoseconds, 0 to 584 years.
-   */
-  took_ns: number;
+  took_ns: Nanoseconds;
   /**
    * Variants that could not be measured at all: name and reason with remedy.
    */
   unavailable: [string, string][];
-  /**
-   * The worst validity of its variants.
-   */
-  validity: "valid" | "suspect" | "invalid";
+  validity: Validity;
   /**
    * Variants: point by point.
    */
   variants: VariantSummary[];
 }
 /**
- * Blocks of a run.
+ * How the variants were put side by side at one point.
  */
-export interface BlockCounts1 {
+export interface PointPairing {
+  pairing: Pairing;
   /**
-   * Most the plan allows.
+   * The point, where the experiment has several.
    */
-  max: number;
+  point?: {
+    [k: string]: string;
+  };
+}
+/**
+ * Where the spread of one variant's headline cost comes from. Standard deviations are of ln(variant / baseline), so
+ * about shares of the ratio.
+ */
+export interface Spread {
   /**
-   * Fewest the plan allows.
+   * A division of the same time into blocks and rounds that narrows the interval by a tenth or more.
    */
-  min: number;
+  advice?: Advice | null;
+  block: Ratio;
   /**
-   * Blocks that count.
+   * Cost in rounds in which the variant ran after the baseline, over that in which it ran before (1: no carry-over).
    */
-  used: number;
+  carry_over?: Estimate | null;
+  dominates: Source;
   /**
-   * Blocks measured and thrown away.
+   * Cost at the end of a block over that at its beginning (1: no drift).
    */
-  void: number;
+  drift?: Estimate | null;
+  /**
+   * The point, where the experiment has several.
+   */
+  point?: {
+    [k: string]: string;
+  };
+  quantity: Quantity;
+  round: Ratio;
+  /**
+   * Rounds of a block, on average.
+   */
+  rounds: number;
+  share_of_starts: Estimate;
+  start: Ratio;
+  /**
+   * The variant.
+   */
+  variant: string;
 }
 /**
  * One variant at one point.
@@ -1773,7 +1105,7 @@ export interface VariantSummary {
    * Failures among them.
    */
   errors: number;
-  errors_by_kind: ErrorCounts1;
+  errors_by_kind: ErrorCounts;
   /**
    * Absolute figures.
    */
@@ -1805,10 +1137,7 @@ export interface VariantSummary {
    */
   requests: number;
   traffic: Traffic;
-  /**
-   * Whether its figures may be used.
-   */
-  validity: "valid" | "suspect" | "invalid";
+  validity: Validity;
   /**
    * The service's answer to the version question.
    */
@@ -1819,72 +1148,49 @@ export interface VariantSummary {
   windows: number;
 }
 /**
- * Errors counted by kind.
+ * Where the time went: the legs of all good replies of a load, or of a variant at a point.
  */
-export interface ErrorCounts1 {
+export interface StampSummary {
   /**
-   * See [`ErrorKind::Check`].
+   * From the driver to `done`; absent without stamps.
    */
-  check?: number;
+  client_receive?: LegTimes | null;
   /**
-   * See [`ErrorKind::Connect`].
+   * From `sent` to the driver; absent without stamps.
    */
-  connect?: number;
+  client_send?: LegTimes | null;
+  clock_error_ns: Nanoseconds;
   /**
-   * See [`ErrorKind::Protocol`].
+   * Wire and server; absent without stamps.
    */
-  protocol?: number;
+  outside?: LegTimes | null;
   /**
-   * See [`ErrorKind::Reset`].
+   * Good replies with both stamps.
    */
-  reset?: number;
+  requests: number;
   /**
-   * See [`ErrorKind::Status`].
+   * The shortest round trip that TCP saw: wire and both kernels, no server process.
    */
-  status?: number;
+  round_trip_ns?: Nanoseconds | null;
   /**
-   * See [`ErrorKind::Timeout`].
+   * The same less the shortest round trip: the server took at most this.
    */
-  timeout?: number;
+  server_at_most?: LegTimes | null;
   /**
-   * See [`ErrorKind::Tls`].
+   * Why there are no stamps, in all windows or in some.
    */
-  tls?: number;
-}
-/**
- * Kernel's counts on the generator's sockets over measured windows.
- */
-export interface Traffic {
+  unavailable?: string | null;
   /**
-   * An amount of data in bytes.
+   * Good replies without.
    */
-  received: number;
-  /**
-   * Segments retransmitted by the generator's side.
-   */
-  retransmits: number;
-  /**
-   * Segments received.
-   */
-  segments_in: number;
-  /**
-   * Segments sent.
-   */
-  segments_out: number;
-  /**
-   * An amount of data in bytes.
-   */
-  sent: number;
+  unmatched: number;
 }
 /**
  * What the kernel counted on the generator's sockets (`TCP_INFO`): payload bytes and segments both ways. On Unix
  * sockets the generator counts the bytes itself, and there are no segments: their counts are 0 then.
  */
-export interface Traffic1 {
-  /**
-   * An amount of data in bytes.
-   */
-  received: number;
+export interface Traffic {
+  received: Bytes;
   /**
    * Segments retransmitted by the generator's side.
    */
@@ -1897,8 +1203,5 @@ export interface Traffic1 {
    * Segments sent.
    */
   segments_out: number;
-  /**
-   * An amount of data in bytes.
-   */
-  sent: number;
+  sent: Bytes;
 }
