@@ -3,6 +3,8 @@
 // By path, since a test of the documents reads this file as its own module.
 #[path = "args/grpc.rs"]
 mod grpc;
+#[path = "args/plot.rs"]
+mod plot;
 
 use std::path::PathBuf;
 
@@ -11,6 +13,7 @@ use weighbridge_model::experiment::{Profile, SessionLength, Think, speed};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 
 pub use grpc::Grpc;
+pub use plot::{Plot, PlotFormat, PlotTheme};
 
 /// Measures what a design decision costs a networked service: runs the alternatives side by side under the same
 /// load, interleaved, and answers with the difference, its confidence interval and a verdict.
@@ -55,6 +58,8 @@ pub enum Verb {
     Compare(Compare),
     /// Write the report of a run, or of several, as one HTML page.
     Report(Report),
+    /// Draw charts of a run: SVG, PNG or PDF.
+    Plot(Plot),
     /// Print a run in another format.
     Export(Export),
     /// List the runs in a folder, newest first.

@@ -11,6 +11,7 @@ mod legs;
 pub mod load;
 pub mod markdown;
 mod plain;
+pub mod plot;
 pub mod reliability;
 mod style;
 mod table;

@@ -172,7 +172,7 @@ export function linearTicks(low: number, high: number, count: number): number[] 
   const raw = (high - low) / Math.max(1, count);
   if (!(raw > 0) || !Number.isFinite(raw)) return [low];
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = ([1, 2, 5, 10].find((factor) => factor * power >= raw * 0.999) ?? 10) * power;
+  const step = ([1, 2, 5, 10].find((factor) => factor * power >= raw * 0.75) ?? 10) * power;
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
   return Array.from({ length: last - first + 1 }, (_, at) => {

@@ -36,6 +36,13 @@ export function radarPoints(data: PageData): Point[] {
   return points(data.summary).filter((point) => spokes(data, { theme: "light", point }, point).length > 2);
 }
 
+/** A ring's ratio; the library rounds where it puts rings, so the nearest of those that were meant. */
+function ringText(log: number): string {
+  const rings = REACHES.flatMap((ratio) => [ratio, Math.sqrt(ratio), 1 / ratio, 1 / Math.sqrt(ratio)]);
+  const near = (ratio: number) => Math.abs(Math.log(ratio) - log);
+  return ratioText([1, ...rings].reduce((best, ratio) => (near(ratio) < near(best) ? ratio : best)));
+}
+
 interface Spoke {
   text: string;
   of(variant: string): ReturnType<typeof cost>;
@@ -140,8 +147,9 @@ export function radar(data: PageData, options: ChartOptions): Description | null
             color: on.theme.quiet,
             fontSize: 10.5,
             fontFamily: FONT,
-            customValues: undefined,
-            formatter: (at_: number) => ratioText(Number(Math.exp(at_).toPrecision(3))),
+            formatter: (at_: number) => ringText(at_),
+            backgroundColor: `${on.theme.ground}c0`,
+            padding: [1, 2],
           },
         })),
       },

@@ -74,7 +74,7 @@ export function resources(data: PageData, options: ChartOptions): Description | 
     });
   const rows = shown.length * ROW;
   const machine = data.summary.cpu_roles;
-  const machineTop = rowsTop + rows + 74;
+  const machineTop = rowsTop + rows + 88;
   const drawn = panels.map((panel, at) => drawPanel(on, panel, at, shown, roles, kinds, left));
   const whole_ = machine ? drawMachine(on, machine, panels.length, left) : null;
   const legend = drawLegend(on, kinds, top + 4, left);

@@ -1,7 +1,6 @@
-// Every window or request as a dot. A run may hold hundreds of thousands: dots that would fall onto the same few pixels
-// are drawn once, the darker the more there are, so that the drawing stays small and quick whatever is zoomed into.
-import type { Samples } from "../data/schema.ts";
+// Every window or request as a dot, so that what quantiles sum up can be seen: stalls, steps, levels.
 import { room } from "./bars.ts";
+import { cloud } from "./cloud.ts";
 import {
   axisName,
   base,
@@ -13,7 +12,6 @@ import {
   type Sheet,
   sheet,
   shorten,
-  type TimeScale,
   valueAxis,
 } from "./frame.ts";
 import {
@@ -26,7 +24,7 @@ import {
   samePoint,
   shownVariants,
 } from "./select.ts";
-import { FONT, type Look } from "./theme.ts";
+import { FONT } from "./theme.ts";
 import { timeAxis, zoom } from "./time.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
 import { clean, finding, grouped, pointWords, value } from "./words.ts";
@@ -35,16 +33,6 @@ import { clean, finding, grouped, pointWords, value } from "./words.ts";
 const SHARED = 2;
 /** Height of one of those. */
 const STRIP = 74;
-/** Edge of the squares that dots are gathered in, in pixels. */
-const CELL = 2;
-/** Dots of a square from which on it is drawn darker, and how dark. */
-const SHADES: readonly (readonly [from: number, opacity: number])[] = [
-  [1, 0.38],
-  [2, 0.6],
-  [4, 0.8],
-  [10, 1],
-];
-
 export function samplePoints({ detail }: PageData): Point[] {
   return distinctPoints((detail.samples ?? []).map((samples) => samples.point));
 }
@@ -119,7 +107,9 @@ export function samples(data: PageData, options: ChartOptions): Description | nu
       yAxis: grids.map((_, grid) => valueAxis(on, "y", { name: "", grid, ...y })),
       series: [
         ...ghosts(on, words.legend),
-        ...shown.map((one) => cloud(one, of(one.variant), y, strips ? variants.indexOf(one.variant) : 0)),
+        ...shown.map((one) =>
+          cloud(one, of(one.variant), y.place, strips ? variants.indexOf(one.variant) : 0),
+        ),
       ],
     },
     on.options.height ?? (strips ? top + 22 + grids.length * (STRIP + 8) + bottom : top + 420),
@@ -133,80 +123,10 @@ function beside(on: Sheet, name: string, middle: number, left: number) {
     silent: true,
     left: 16,
     top: middle - 8,
-    style: { text: shorten(clean(name), left - 84, 12), fill: on.theme.ink, font: `12px ${FONT}` },
+    style: { text: shorten(clean(name), left - 78, 12), fill: on.theme.ink, font: `12px ${FONT}` },
   };
 }
 
 function* chained(lists: readonly (readonly number[])[]): Iterable<number> {
   for (const list of lists) yield* list;
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
-type Api = any;
-
-function cloud(one: Samples, look: Look, y: TimeScale, grid: number) {
-  return {
-    type: "custom",
-    name: one.variant,
-    xAxisIndex: grid,
-    yAxisIndex: grid,
-    silent: true,
-    clip: true,
-    itemStyle: { color: look.color },
-    symbol: look.symbol,
-    data: [[0]],
-    encode: { x: -1, y: -1 },
-    renderItem: (params: { coordSys: { x: number; y: number; width: number; height: number } }, api: Api) => {
-      const box = params.coordSys;
-      // The axes are linear in what they place, so that two corners tell where every dot lies.
-      const [x0, y0] = api.coord([0, 0]);
-      const [x1, y1] = api.coord([1, 1]);
-      const columns = Math.ceil(box.width / CELL);
-      const rows = Math.ceil(box.height / CELL);
-      const counts = new Uint16Array(columns * rows);
-      for (let index = 0; index < one.at_ns.length; index += 1) {
-        const column = Math.floor((x0 + ((one.at_ns[index] ?? 0) / 1e9) * (x1 - x0) - box.x) / CELL);
-        const row = Math.floor((y0 + y.place(one.time_ns[index] ?? 0) * (y1 - y0) - box.y) / CELL);
-        if (column < 0 || row < 0 || column >= columns || row >= rows) continue;
-        const cell = row * columns + column;
-        counts[cell] = Math.min(65_535, (counts[cell] ?? 0) + 1);
-      }
-      return {
-        type: "group",
-        silent: true,
-        children: SHADES.map(([from, opacity], at) =>
-          shaded(
-            counts,
-            columns,
-            box,
-            [from, SHADES[at + 1]?.[0] ?? Number.POSITIVE_INFINITY],
-            look.color,
-            opacity,
-          ),
-        ),
-      };
-    },
-  };
-}
-
-/** One path for all squares of a shade: runs of neighbours as one rectangle each. */
-function shaded(
-  counts: Uint16Array,
-  columns: number,
-  box: { x: number; y: number },
-  [from, below]: readonly [number, number],
-  color: string,
-  opacity: number,
-) {
-  let path = "";
-  const [left, top] = [Math.round(box.x), Math.round(box.y)];
-  const inside = (cell: number) => (counts[cell] ?? 0) >= from && (counts[cell] ?? 0) < below;
-  for (let cell = 0; cell < counts.length; cell += 1) {
-    if (!inside(cell)) continue;
-    const start = cell;
-    while ((cell + 1) % columns !== 0 && inside(cell + 1)) cell += 1;
-    const width = (cell - start + 1) * CELL;
-    path += `M${left + (start % columns) * CELL} ${top + Math.floor(start / columns) * CELL}h${width}v${CELL}h-${width}z`;
-  }
-  return { type: "path", silent: true, shape: { pathData: path || "M0 0" }, style: { fill: color, opacity } };
 }

@@ -1,6 +1,7 @@
 // Medians over the time of the run: stretches of windows with their middle half, block by block. A variant that drifts
 // or jumps shows here before any figure tells.
 import type { Course, Span } from "../data/schema.ts";
+import { cloud } from "./cloud.ts";
 import {
   axisName,
   base,
@@ -94,7 +95,7 @@ export function time(data: PageData, options: ChartOptions): Description | null 
             byBlock(course.spans).map((block) => stretch(block, y.place)),
           ),
         ),
-        ...dots(data, point, courses, on, y.place, of),
+        ...dots(data, point, courses, y.place, of),
       ],
     },
     on.options.height ?? top + 360,
@@ -103,7 +104,9 @@ export function time(data: PageData, options: ChartOptions): Description | null 
 
 /** Seconds, minutes or hours since the first window. */
 export function timeAxis(start: number, end: number, width: number) {
-  const [from, to] = [start / 1e9, Math.max(end / 1e9, start / 1e9 + 1e-6)];
+  const last = Math.max(end / 1e9, start / 1e9 + 1e-6);
+  // The run's first window is the beginning, also where the first thing drawn came a little later.
+  const [from, to] = [start < end * 0.05 ? 0 : start / 1e9, last];
   const room = (to - from) * 0.012;
   const [unit, divisor] = to > 7200 ? ["h", 3600] : to > 300 ? ["min", 60] : to > 1 ? ["s", 1] : ["ms", 1e-3];
   const ticks = linearTicks(from / divisor, to / divisor, Math.floor(width / 110)).map((tick) => ({
@@ -181,7 +184,6 @@ function dots(
   data: PageData,
   point: Point,
   courses: readonly Course[],
-  on: Sheet,
   place: (value: number) => number,
   of: ReturnType<typeof looks>,
 ) {
@@ -192,15 +194,5 @@ function dots(
       courses.some((course) => course.variant === one.variant),
   );
   if (samples.reduce((sum, one) => sum + one.at_ns.length, 0) > MOST_DOTS) return [];
-  return samples.map((one) => ({
-    type: "scatter",
-    name: one.variant,
-    silent: true,
-    clip: true,
-    z: 0,
-    symbol: "circle",
-    symbolSize: 2.2,
-    itemStyle: { color: of(one.variant).color, opacity: on.theme.name === "print" ? 0.35 : 0.28 },
-    data: one.at_ns.map((at, index) => [at / 1e9, place(one.time_ns[index] ?? 0)]),
-  }));
+  return samples.map((one) => ({ ...cloud(one, of(one.variant), place, 0), z: 1 }));
 }

@@ -3,7 +3,7 @@
 
 import * as format from "../data/format.ts";
 import { clean, label, typeset, scale as unitScale } from "../data/format.ts";
-import type { Cost, Estimate, Quantity, Summary, Unit } from "../data/schema.ts";
+import type { Cost, Estimate, Summary, Unit } from "../data/schema.ts";
 import type { Point } from "./types.ts";
 
 export type { UnitScale } from "../data/format.ts";

@@ -11,6 +11,7 @@ pub mod hostile;
 pub mod init;
 pub mod load;
 pub mod plan;
+pub mod plot;
 pub mod probe;
 pub mod report;
 pub mod run;

@@ -53,3 +53,25 @@ pub(super) fn fonts_for(drawing: &str) -> Arc<Database> {
     fonts.set_sans_serif_family(FAMILY);
     Arc::new(fonts)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_are_the_fonts_own() {
+        let widths = Widths::new();
+        // Inter's units are 2048 an em; its digits are all alike only with a feature that is off, its 1 is narrow.
+        assert!(widths.advance("1", false) < widths.advance("0", false));
+        assert!((widths.advance("00", false) / widths.advance("0", false) - 2.0).abs() < 1e-9);
+        assert!(widths.advance("width", true) > widths.advance("width", false));
+        assert!((0.4..0.8).contains(&widths.advance("n", false)));
+    }
+
+    #[test]
+    fn every_sign_that_charts_use_is_in_the_font() {
+        let widths = Widths::new();
+        assert!(widths.covers("µ − + ± × ÷ ≤ … · – ’ “ ” % [ ] / ( ) ü é ß Ω Ж"));
+        assert!(!widths.covers("\u{4e2d}"), "and what is not there is known to be missing");
+    }
+}

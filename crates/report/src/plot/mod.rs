@@ -13,6 +13,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use weighbridge_model::summary::{Detail, PointLabel, Quantity, Summary};
 
+#[cfg(feature = "pdf")]
+pub use raster::pdf;
 pub use raster::png;
 use script::{BUNDLE, Script};
 

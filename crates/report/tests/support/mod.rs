@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // each test file uses its own part
 
+pub mod pixels;
 pub mod plot;
 
 use serde_json::{Value, json};
@@ -332,7 +333,7 @@ pub fn detail() -> Detail {
         for (name, factor, seed) in [("rust", 1.0, 7), ("go", 1.209, 11)] {
             let factor = if large > 1.0 { near(factor) } else { factor };
             let base = 15_340.0 * large * factor;
-            let tail = if name == "go" { 1.5 } else { 0.8 };
+            let tail = if name == "go" { 3.65 } else { 1.1 };
             add_times(&mut detail, (name, size), base, tail);
             add_windows(&mut detail, (name, size), base, seed);
             let role = |role: &str, cpu: f64, memory: Option<f64>| RoleUse {
@@ -359,27 +360,29 @@ pub fn add_times(detail: &mut Detail, (name, size): (&str, &str), base: f64, tai
             points.iter().map(wide).map(|(share, time)| (time * share, time * (2.0 - share))).collect();
         let (variant, operation) = (name.to_owned(), "pong".to_owned());
         detail.curves.push(Curve { variant, point: point(size), operation, time, points, band });
+        let lowest = if size == "64 KiB" { 2.0 } else { 0.83 };
         let bell = |at: u32| {
-            let away = (f64::from(at) - 18.0 - 8.0 * tail)
-                / if f64::from(at) < 18.0 + 8.0 * tail { 4.0 } else { 8.0 };
-            (-0.5 * away * away).exp()
+            let from = 15_340.0 * lowest;
+            let away = f64::from(at) + 0.5 - (base / from).ln() / 1.011_f64.ln();
+            let away = away / if away < 0.0 { 4.0 } else { 5.0 + tail };
+            if away.abs() < 3.3 { (-0.5 * away * away).exp() } else { 0.0 }
         };
-        let sum: f64 = (0..60).map(bell).sum();
+        let sum: f64 = (0..90).map(bell).sum();
         detail.densities.push(Density {
             variant: name.to_owned(),
             point: point(size),
             operation: "pong".to_owned(),
             time,
-            from_ns: 15_340.0 * shift * if size == "64 KiB" { 2.0 } else { 0.83 },
+            from_ns: 15_340.0 * shift * lowest,
             step: 1.011,
-            shares: (0..60).map(|at| 0.998 * bell(at) / sum).collect(),
+            shares: (0..90).map(|at| 0.998 * bell(at) / sum).collect(),
         });
     }
 }
 
 fn curve(median: f64, tail: f64) -> Vec<(f64, f64)> {
     let at = |n: u32| 1.0 - 10f64.powf(-f64::from(n) / 20.0);
-    let time = |q: f64| median * (0.9 + 0.33 * q.powi(3) + tail * 0.08 * (1.0 / (1.0 - q)).log10().powf(2.2));
+    let time = |q: f64| median * (0.9 + 0.33 * q.powi(3) + tail * 0.08 * (1.0 / (1.0 - q)).log10().powf(3.2));
     (0..=90).map(at).map(|q| (q, time(q).round())).collect()
 }
 
