@@ -201,7 +201,8 @@ export class Charts {
     chart.dispose();
     const link = element("a", { href: URL.createObjectURL(file), download: `${slot.kind}.svg` });
     link.click();
-    URL.revokeObjectURL(link.href);
+    // The browser may still be reading it.
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
 
   #draw(slot: Slot): void {

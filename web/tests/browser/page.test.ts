@@ -2,6 +2,7 @@
 // --example pages -- FOLDER`; PAGES names the folder, CHROMIUM the browser if it is not the system's.
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
@@ -44,7 +45,8 @@ async function reading(
     page.on("pageerror", (error) => complaints.push(`error: ${error.stack}`));
     page.on("dialog", (dialog) => complaints.push(`dialog: ${dialog.message()}`));
     page.on("request", (request) => {
-      if (request.url().split("#")[0] !== address.split("#")[0]) {
+      const to = request.url().split("#")[0] ?? "";
+      if (to !== address.split("#")[0] && !to.startsWith("blob:")) {
         complaints.push(`request: ${request.url()}`);
       }
     });
@@ -218,6 +220,19 @@ test("tables sort by a click on a heading, and by a second the other way", async
     );
     await heading.click();
     assert.deepEqual(await numbers(), given);
+  });
+});
+
+test("a chart is saved as a file, with its title in it", async () => {
+  await reading("pair", async (page) => {
+    const figure = page.locator("figure.chart:not([hidden])").first();
+    const title = await figure.locator("h3").innerText();
+    await figure.hover();
+    const save = figure.getByRole("button", { name: "Save as SVG" });
+    const [file] = await Promise.all([page.waitForEvent("download"), save.click()]);
+    assert.equal(file.suggestedFilename(), "forest.svg");
+    const text = await readFile(await file.path(), "utf8");
+    assert.ok(text.startsWith("<svg") && text.includes(title.slice(0, 20)), text.slice(0, 200));
   });
 });
 
