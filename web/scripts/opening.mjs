@@ -9,12 +9,23 @@ if (page === undefined) {
   process.exit(2);
 }
 const address = pathToFileURL(page).href;
-const told = { "opened, ms": [], "charts in sight drawn, ms": [], "all charts drawn, ms": [], "a filter followed, ms": [] };
+const told = {
+  "opened, ms": [],
+  "charts in sight drawn, ms": [],
+  "all charts drawn, ms": [],
+  "a filter followed, ms": [],
+};
 
 for (let turn = 0; turn < Number(turns); turn++) {
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"],
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-sync",
+    ],
   });
   const tab = await browser.newPage({ viewport: { width: 1280, height: 900 } });
   const from = performance.now();
@@ -44,5 +55,7 @@ for (let turn = 0; turn < Number(turns); turn++) {
 
 for (const [what, times] of Object.entries(told)) {
   const sorted = times.sort((a, b) => a - b).map(Math.round);
-  console.log(`${what}: ${sorted[sorted.length >> 1]} (${sorted[0]} to ${sorted.at(-1)}, ${sorted.length} turns)`);
+  console.log(
+    `${what}: ${sorted[sorted.length >> 1]} (${sorted[0]} to ${sorted.at(-1)}, ${sorted.length} turns)`,
+  );
 }

@@ -245,10 +245,11 @@ test("everything is reached by keyboard, and where one is can be seen", async ()
       await page.keyboard.press("Tab");
       const at = await page.evaluate(() => {
         const here = document.activeElement as HTMLElement;
-        const frame = here.matches(".chip input") ? (here.nextElementSibling as HTMLElement) : here;
+        const is = (selector: string) => here.matches(selector);
+        const frame = is(".chip input") ? (here.nextElementSibling as HTMLElement) : here;
         const isSeen = getComputedStyle(frame).outlineStyle !== "none" && here.checkVisibility();
         return {
-          kind: here.matches("figure") ? "chart" : here.matches("th button") ? "heading" : here.tagName,
+          kind: is("figure") ? "chart" : is("th button") ? "heading" : here.tagName,
           isSeen,
         };
       });
