@@ -69,7 +69,7 @@ export function forest(data: PageData, options: ChartOptions): Description | nul
     title: main
       ? `${finding(main)} against ${clean(baseline(summary))}`
       : `Costs against ${clean(baseline(summary))}`,
-    subtitle: `Change against ${clean(baseline(summary))} with ${hasBounds(costs) ? "95 % interval" : "no interval: too few blocks"} · shaded: margin ±${percent(summary.margin)}${note}`,
+    subtitle: `Change against ${clean(baseline(summary))} ${hasBounds(costs) ? "with 95 % intervals" : "without intervals, which take four blocks"} · shaded: margin ±${percent(summary.margin)}${note}`,
   };
   const { top, texts } = head(on, head_);
   const names = lines.map((line) => textWidth(line.text, 12, line.cost === undefined));

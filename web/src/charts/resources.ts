@@ -33,6 +33,13 @@ export function resourcePoints({ detail }: PageData): Point[] {
 }
 
 const ROW = 30;
+/** Rows of the whole machine: name, the role whose look it has, its key. */
+const MACHINE = [
+  ["services", "service", "service"],
+  ["generator", "generator", "generator"],
+  ["unattributed", "unattributed", "unattributed"],
+  ["whole machine", "service", "busy"],
+] as const;
 
 export function resources(data: PageData, options: ChartOptions): Description | null {
   const point = chosenPoint(resourcePoints(data), options);
@@ -50,7 +57,9 @@ export function resources(data: PageData, options: ChartOptions): Description | 
     note: "Whiskers are 95 % intervals. The generator’s part is its own time outside waiting: it is in no cost.",
   };
   const { top, texts } = head(on, words);
-  const left = room(shown.map(clean), 12, 60, 240) + 12;
+  const machine = data.summary.cpu_roles;
+  const left =
+    room([...shown.map(clean), ...(machine ? MACHINE.map(([name]) => name) : [])], 12, 60, 240) + 12;
   const middle = left + (on.width - left) * 0.58;
   const cpu = roles.some((role) => role.cpu_per_operation);
   const memory = roles.some((role) => role.memory_peak);
@@ -73,7 +82,6 @@ export function resources(data: PageData, options: ChartOptions): Description | 
       of: (role) => role.memory_peak ?? null,
     });
   const rows = shown.length * ROW;
-  const machine = data.summary.cpu_roles;
   const machineTop = rowsTop + rows + 88;
   const drawn = panels.map((panel, at) => drawPanel(on, panel, at, shown, roles, kinds, left));
   const whole_ = machine ? drawMachine(on, machine, panels.length, left) : null;
@@ -180,7 +188,7 @@ function drawPanel(
               x: end.to + (end.kind === own.kind ? end.half : 0),
               dx: 8,
               y: row + 0.5,
-              text: value(panel.unit, own.estimate.point),
+              text: `${parts.length > 1 ? `${clean(own.kind)} ` : ""}${value(panel.unit, own.estimate.point)}`,
               fill: on.theme.ink,
             } satisfies Words,
           ]
@@ -293,12 +301,7 @@ function striped(box: Box, theme: Theme) {
 
 function drawMachine(on: Sheet, machine: CpuRoles, at: number, _left: number) {
   const kinds = ["service", "generator", "unattributed"];
-  const rows: [string, string, Estimate][] = [
-    ["services", "service", machine.service],
-    ["generator", "generator", machine.generator],
-    ["unattributed", "unattributed", machine.unattributed],
-    ["whole machine", "service", machine.busy],
-  ];
+  const rows = MACHINE.map(([name, role, key]): [string, string, Estimate] => [name, role, machine[key]]);
   const most = Math.max(...rows.map(([, , estimate]) => Math.max(estimate.point, bounds(estimate)[1])));
   const max = most * 1.06;
   const ticks = [0, 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64]
