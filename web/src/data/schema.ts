@@ -69,7 +69,7 @@ export type Planting = "probe" | "hold-back";
 /**
  * How the variants of a block were put side by side at one point.
  */
-export type Pairing = "windows" | "requests" | "sequential";
+export type Pairing = "duet" | "windows" | "requests" | "sequential";
 /**
  * Which level of repetition makes most of the spread of a cost.
  */
