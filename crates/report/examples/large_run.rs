@@ -19,7 +19,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let case = support::plot::dots(dots / SERIES);
     create_dir_all(&folder)?;
     let started = 1_795_296_124_000_000_000_u64;
-    let run = json!({ "schema": 1, "name": "large", "started": case.summary.started, "started_unix_ns": started });
+    let run =
+        json!({ "schema": 1, "name": "large", "started": case.summary.started, "started_unix_ns": started });
     write(folder.join("run.json"), run.to_string())?;
     write(folder.join("experiment.toml"), support::how().experiment_toml)?;
     write(folder.join("environment.json"), support::environment().to_string())?;
