@@ -66,83 +66,99 @@ const fn phrase(quantity: Quantity) -> Phrase {
     Phrase { subject, verb, more, less, thing }
 }
 
-/// The sentence: `A typical request takes 20.9 % longer with go than with rust: +3.21 µs, 95 % interval [+3.09, +3.32].`
-pub(crate) fn sentence(summary: &Summary, cost: &Cost) -> Vec<Piece> {
-    let phrase = phrase(cost.quantity);
-    let variant = || Piece::Name(clean(&cost.variant));
-    let baseline = || Piece::Name(clean(words::baseline(summary, &cost.point)));
-    let text = |text: &str| Piece::Words(text.to_owned());
-    let place = place(summary, cost);
-    let (Some(difference), Some(ratio), true) = (&cost.difference, &cost.ratio, words::has_figures(cost))
-    else {
-        let reason = cost.reason.as_deref().map_or_else(|| cost.verdict.name().to_owned(), clean);
-        let lead = format!("Nothing can be said of {}{place}, ", phrase.thing);
-        return vec![
-            text(&lead),
-            variant(),
-            text(" against "),
-            baseline(),
-            Piece::Words(format!(": {reason}.")),
-        ];
-    };
-    let shown = words::difference(cost.unit, difference);
-    let interval = shown.interval.map_or_else(String::new, |ends| format!(", 95 % interval {ends}"));
-    let figures = format!("{}{interval}", shown.point);
-    let change = words::change(ratio);
-    match cost.verdict {
-        Verdict::Higher | Verdict::Lower => {
-            let comparative = if cost.verdict == Verdict::Higher { phrase.more } else { phrase.less };
-            let size = change.point.trim_start_matches(['+', '-']);
-            vec![
-                Piece::Words(format!("{} {} ", phrase.subject, phrase.verb)),
-                Piece::Strong(format!("{size} {comparative}")),
-                text(" with "),
-                variant(),
-                text(" than with "),
-                baseline(),
-                Piece::Words(format!("{place}: {figures}.")),
-            ]
-        }
-        Verdict::NoRelevantDifference => vec![
-            text("Between "),
-            variant(),
-            text(" and "),
-            baseline(),
-            text(" there is "),
-            text("no relevant difference"),
-            Piece::Words(format!(
-                " in {}{place}: {}, {figures}, within ±{}.",
-                phrase.thing, change.point, summary.margin
-            )),
-        ],
-        _ => vec![
-            Piece::Words(format!("Whether {}{place} differs between ", phrase.thing)),
-            variant(),
-            text(" and "),
-            baseline(),
-            text(" is "),
-            text("not decided"),
-            Piece::Words(format!(
-                ": {}{}, margin ±{}.",
-                change.point,
-                change.interval.map_or_else(String::new, |ends| format!(", 95 % interval {ends} %")),
-                summary.margin
-            )),
-        ],
-    }
-    .into_iter()
-    .map(emphasised)
-    .collect()
+/// The parts that every sentence of a cost is made of.
+struct Parts {
+    phrase: Phrase,
+    variant: Piece,
+    baseline: Piece,
+    /// ` of getPerson at 64 B`, where there are several.
+    place: String,
 }
 
-/// The verdict's own words are what the eye should find.
-fn emphasised(piece: Piece) -> Piece {
-    match piece {
-        Piece::Words(text) if ["no relevant difference", "not decided"].contains(&&*text) => {
-            Piece::Strong(text)
-        }
-        other => other,
+/// The sentence: `A typical request takes 20.9 % longer with go than with rust: +3.21 µs, 95 % interval [+3.09, +3.32].`
+pub(crate) fn sentence(summary: &Summary, cost: &Cost) -> Vec<Piece> {
+    let parts = Parts {
+        phrase: phrase(cost.quantity),
+        variant: Piece::Name(clean(&cost.variant)),
+        baseline: Piece::Name(clean(words::baseline(summary, &cost.point))),
+        place: place(summary, cost),
+    };
+    let (Some(difference), Some(ratio), true) = (&cost.difference, &cost.ratio, words::has_figures(cost))
+    else {
+        return unknown(parts, cost);
+    };
+    let shown = words::difference(cost.unit, difference);
+    let figures = format!("{}{}", shown.point, interval(shown.interval));
+    let change = words::change(ratio);
+    let margin = summary.margin;
+    match cost.verdict {
+        Verdict::Higher | Verdict::Lower => differs(parts, cost.verdict, &change.point, &figures),
+        Verdict::NoRelevantDifference => between(
+            parts,
+            "no relevant difference",
+            &format!("{}, {figures}, within ±{margin}", change.point),
+        ),
+        _ => undecided(parts, &change, &format!("margin ±{margin}")),
     }
+}
+
+fn interval(ends: Option<String>) -> String {
+    ends.map_or_else(String::new, |ends| format!(", 95 % interval {ends}"))
+}
+
+fn text(text: impl Into<String>) -> Piece {
+    Piece::Words(text.into())
+}
+
+fn differs(parts: Parts, verdict: Verdict, change: &str, figures: &str) -> Vec<Piece> {
+    let Phrase { subject, verb, more, less, .. } = parts.phrase;
+    let comparative = if verdict == Verdict::Higher { more } else { less };
+    let size = change.trim_start_matches(['+', '-']);
+    vec![
+        text(format!("{subject} {verb} ")),
+        Piece::Strong(format!("{size} {comparative}")),
+        text(" with "),
+        parts.variant,
+        text(" than with "),
+        parts.baseline,
+        text(format!("{}: {figures}.", parts.place)),
+    ]
+}
+
+fn between(parts: Parts, verdict: &str, figures: &str) -> Vec<Piece> {
+    vec![
+        text("Between "),
+        parts.variant,
+        text(" and "),
+        parts.baseline,
+        text(" there is "),
+        Piece::Strong(verdict.to_owned()),
+        text(format!(" in {}{}: {figures}.", parts.phrase.thing, parts.place)),
+    ]
+}
+
+fn undecided(parts: Parts, change: &words::Shown, margin: &str) -> Vec<Piece> {
+    let ends = change.interval.as_ref().map(|ends| format!("{ends} %"));
+    vec![
+        text(format!("Whether {}{} differs between ", parts.phrase.thing, parts.place)),
+        parts.variant,
+        text(" and "),
+        parts.baseline,
+        text(" is "),
+        Piece::Strong("not decided".to_owned()),
+        text(format!(": {}{}, {margin}.", change.point, interval(ends))),
+    ]
+}
+
+fn unknown(parts: Parts, cost: &Cost) -> Vec<Piece> {
+    let reason = cost.reason.as_deref().map_or_else(|| cost.verdict.name().to_owned(), clean);
+    vec![
+        text(format!("Nothing can be said of {}{}, ", parts.phrase.thing, parts.place)),
+        parts.variant,
+        text(" against "),
+        parts.baseline,
+        text(format!(": {reason}.")),
+    ]
 }
 
 /// ` of getPerson at 64 B`: which operation and point, where there are several.
