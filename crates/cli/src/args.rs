@@ -7,6 +7,8 @@ mod grpc;
 mod init;
 #[path = "args/revisions.rs"]
 mod revisions;
+#[path = "args/plot.rs"]
+mod plot;
 
 use std::path::PathBuf;
 
@@ -18,6 +20,7 @@ pub use grpc::Grpc;
 #[allow(unused_imports)] // the test of the documents parses command lines and looks into none
 pub use init::{Curl, Init};
 pub use revisions::Revisions;
+pub use plot::{Plot, PlotFormat, PlotTheme};
 
 /// Measures what a design decision costs a networked service: runs the alternatives side by side under the same
 /// load, interleaved, and answers with the difference, its confidence interval and a verdict.
@@ -63,8 +66,10 @@ pub enum Verb {
     Init(Init),
     /// Compare two variants of one run, or variants of two runs through what they share.
     Compare(Compare),
-    /// Write the report of a run as one HTML page, or print it.
+    /// Write the report of a run, or of several, as one HTML page.
     Report(Report),
+    /// Draw charts of a run: SVG, PNG or PDF.
+    Plot(Plot),
     /// Print a run in another format.
     Export(Export),
     /// List the runs in a folder, newest first.
@@ -408,10 +413,10 @@ pub struct Compare {
   weigh report
   weigh report runs/20260101-120000-pong -o pong.html")]
 pub struct Report {
-    /// Run folder; the newest in `runs` without one.
+    /// Run folders, shown side by side in one page; the newest in `runs` without any.
     #[arg(value_name = "RUN")]
-    pub run: Option<PathBuf>,
-    /// File to write; `-` is stdout [default: report.html in the run folder].
+    pub runs: Vec<PathBuf>,
+    /// File to write; `-` is stdout [default: report.html in the run folder; of several runs, here].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

@@ -40,6 +40,7 @@ fn run(verb: Verb, printer: &Printer) -> anyhow::Result<Exit> {
         Verb::Init(arguments) => verb::init::run(&arguments, printer),
         Verb::Compare(arguments) => verb::compare::run(&arguments, printer),
         Verb::Report(arguments) => verb::report::run(&arguments, printer),
+        Verb::Plot(arguments) => verb::plot::run(&arguments, printer),
         Verb::Export(arguments) => verb::export::run(&arguments, printer),
         Verb::History(arguments) => verb::history::run(&arguments, printer),
         Verb::Calibrate(arguments) => verb::calibrate::run(&arguments, printer),

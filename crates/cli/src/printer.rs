@@ -83,6 +83,17 @@ impl Printer {
         }
     }
 
+    /// Data that is no text, as it is. A reader that has gone is no error.
+    pub fn bytes(&self, bytes: &[u8]) -> anyhow::Result<()> {
+        let mut out = io::stdout().lock();
+        match out.write_all(bytes).and_then(|()| out.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(anyhow::Error::new(error).context("could not write to stdout"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// A line for the person at the terminal.
     pub fn note(&self, text: impl Display) {
         // Nobody is left to tell when stderr is gone.

@@ -474,6 +474,8 @@ fn the_published_schemas_are_those_of_the_types() {
     for (name, schema) in [
         ("docs/schema/summary.json", weighbridge_report::summary_schema()),
         ("docs/schema/calibration.json", weighbridge_report::calibration_schema()),
+        ("docs/schema/detail.json", weighbridge_report::detail_schema()),
+        ("docs/schema/page.json", weighbridge_report::page_schema()),
     ] {
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             fs::write(root().join(name), &schema).expect("the schema can be written");

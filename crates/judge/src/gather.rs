@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use weighbridge_model::detail::TimeKind;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{
@@ -435,6 +436,14 @@ impl Totals {
 }
 
 impl Times {
+    /// The histogram of one kind of time.
+    pub(crate) fn kind(&self, time: TimeKind) -> &TimeHistogram {
+        match time {
+            TimeKind::Response => &self.response,
+            TimeKind::Service => &self.service,
+        }
+    }
+
     /// The histogram that a quantity of request times is of.
     fn of(&self, quantity: Quantity) -> &TimeHistogram {
         if quantity.is_response() { &self.response } else { &self.service }

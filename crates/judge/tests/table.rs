@@ -4,7 +4,8 @@ mod common;
 
 use common::{Place, add_window, cost, failed, good, noisy, question, random, run};
 use weighbridge_judge::{Life, Placement, detail, summarise};
-use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
+use weighbridge_model::detail::{DotKind, TimeKind};
+use weighbridge_model::quantity::{Bytes, Ratio};
 use weighbridge_model::record::{
     ErrorKind, Traffic, TrialRecord, Void, WindowEnd, WindowFigures, WindowKind,
 };
@@ -335,12 +336,40 @@ fn nothing_measured_is_invalid_and_never_a_panic() {
 #[test]
 fn charts_get_curves_and_windows_in_order() {
     let detail = detail(&question(&["a", "b"]), &plain(2.0));
-    assert_eq!(detail.windows.len(), 6 * 10 * 2);
-    assert!(detail.windows.windows(2).all(|pair| pair[0].at <= pair[1].at));
-    assert_eq!(detail.windows[0].at, Nanoseconds::ZERO);
+    assert_eq!(detail.samples.len(), 2);
+    for samples in &detail.samples {
+        assert_eq!((samples.kind, samples.at_ns.len(), samples.time_ns.len()), (DotKind::Window, 60, 60));
+        assert!(samples.at_ns.is_sorted());
+    }
+    assert_eq!(detail.samples[0].at_ns[0].min(detail.samples[1].at_ns[0]), 0);
     assert_eq!(detail.curves.len(), 4);
-    let median = |at: usize| detail.curves[at].points.iter().find(|(q, _)| *q >= 0.49).unwrap().1 as f64;
+    let median = |at: usize| detail.curves[at].points.iter().find(|(q, _)| *q >= 0.49).unwrap().1;
     assert!((median(2) / median(0) - 2.0).abs() < 0.01, "b beside a");
+}
+
+/// What is drawn and what is said must be the same figures.
+#[test]
+fn curves_and_roles_go_through_the_figures_of_the_summary() {
+    let trials = plain(2.0);
+    let (summary, detail) =
+        (summarise(&question(&["a", "b"]), &trials), detail(&question(&["a", "b"]), &trials));
+    for variant in &summary.variants {
+        let figure = |quantity| {
+            let found = variant.figures.iter().find(|figure| figure.quantity == quantity);
+            found.and_then(|figure| figure.estimate).expect("measured")
+        };
+        let curve =
+            detail.curves.iter().find(|c| c.variant == variant.name && c.time == TimeKind::Response).unwrap();
+        let at = curve.points.iter().position(|(q, _)| (q - 0.9).abs() < 1e-9).expect("p90 is a point");
+        let p90 = figure(Quantity::ResponseP90);
+        assert_eq!((curve.points[at].1, Some(curve.band[at])), (p90.point, p90.interval()));
+        let service = detail.roles.iter().find(|r| r.variant == variant.name && r.role == "service").unwrap();
+        assert_eq!(service.cpu_per_operation, Some(figure(Quantity::CpuPerOperation)));
+        assert_eq!(service.memory_peak, Some(figure(Quantity::MemoryPeak)));
+    }
+    let spans: u32 = detail.courses.iter().flat_map(|course| &course.spans).map(|span| span.windows).sum();
+    assert_eq!(spans, 6 * 10 * 2, "every window lies in one stretch");
+    assert!(detail.courses.iter().flat_map(|c| &c.spans).all(|s| s.lower <= s.median && s.median <= s.upper));
 }
 
 #[test]

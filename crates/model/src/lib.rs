@@ -4,6 +4,7 @@
 //! this crate refuses to measure, to estimate or to print.
 
 pub mod calibration;
+pub mod detail;
 pub mod event;
 pub mod experiment;
 pub mod gate;

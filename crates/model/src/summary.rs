@@ -12,8 +12,10 @@ use serde::{Deserialize, Serialize};
 use crate::legs::StampSummary;
 use crate::pairing::Pairing;
 use crate::quantity::{Nanoseconds, Ratio, display_bytes, display_nanos, display_rate};
-use crate::record::{ErrorCounts, Traffic, WindowKind};
+use crate::record::{ErrorCounts, Traffic};
 use crate::reliability::CalibrationQuote;
+
+pub use crate::detail::Detail;
 
 /// Version of the JSON that [`Summary`] makes.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -561,50 +563,6 @@ pub struct Summary {
     /// What a calibration of this host says of measurements on it; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<CalibrationQuote>,
-}
-
-/// One percentile curve.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Curve {
-    /// The variant's name.
-    pub variant: String,
-    /// The point.
-    pub point: PointLabel,
-    /// `response` or `service`.
-    pub time: String,
-    /// Quantile (0 to 1, rising) and time in nanoseconds; ends where fewer than 20 requests lie beyond.
-    pub points: Vec<(f64, u64)>,
-}
-
-/// One window on the time axis.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WindowPoint {
-    /// The variant's name.
-    pub variant: String,
-    /// The point.
-    pub point: PointLabel,
-    /// Block, from 0.
-    pub block: u32,
-    /// What it was for.
-    pub kind: WindowKind,
-    /// Start, since the run's first window.
-    #[serde(rename = "at_ns")]
-    pub at: Nanoseconds,
-    /// Median response time of its good replies.
-    #[serde(rename = "response_p50_ns")]
-    pub response_p50: Nanoseconds,
-    /// Good replies per second.
-    #[serde(rename = "throughput_per_s")]
-    pub throughput: f64,
-}
-
-/// What charts draw, made by `judge` from the records so that `report` computes no statistic.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Detail {
-    /// Percentile curves.
-    pub curves: Vec<Curve>,
-    /// Windows over time.
-    pub windows: Vec<WindowPoint>,
 }
 
 #[cfg(test)]

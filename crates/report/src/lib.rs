@@ -11,6 +11,8 @@ mod legs;
 pub mod load;
 pub mod markdown;
 mod names;
+mod plain;
+pub mod plot;
 pub mod reliability;
 mod style;
 pub mod table;
@@ -26,7 +28,7 @@ use serde_json::Value;
 use weighbridge_model::reliability::HostCalibration;
 use weighbridge_model::summary::{Detail, Summary};
 
-pub use html::HowToRepeat;
+pub use html::{Comparison, HowToRepeat, page};
 pub use style::{Style, Tone};
 pub use words::{Shown, change_of as change, headline_sentences, sentence};
 
@@ -143,7 +145,7 @@ pub fn render(format: Format, report: &Report<'_>, options: &TextOptions<'_>) ->
         Format::Json => json::run(report.summary),
         Format::Csv => csv::costs(&[report.summary]),
         Format::Markdown => markdown::verdicts(report.summary),
-        Format::Html => html::html(report.summary, report.detail, report.environment, report.how),
+        Format::Html => page(&[*report], &[]),
     }
 }
 
@@ -179,9 +181,19 @@ pub fn summary_schema() -> String {
     json::pretty(&schemars::schema_for!(Summary))
 }
 
+/// The JSON schema of [`Detail`], likewise.
+pub fn detail_schema() -> String {
+    json::pretty(&schemars::schema_for!(Detail))
+}
+
 /// The JSON schema of [`HostCalibration`], likewise.
 pub fn calibration_schema() -> String {
     json::pretty(&schemars::schema_for!(HostCalibration))
+}
+
+/// The JSON schema of the data inside a page, likewise: [`Summary`] and [`Detail`] of each run.
+pub fn page_schema() -> String {
+    json::pretty(&schemars::schema_for!(html::PageData<'_>))
 }
 
 #[cfg(test)]

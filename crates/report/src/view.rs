@@ -69,11 +69,6 @@ pub(crate) fn overall(variant: &VariantSummary, quantity: Quantity) -> Option<&E
     all.or_else(|| of_quantity().next()).and_then(|figure| figure.estimate.as_ref())
 }
 
-/// Names of all variants, each once, in order of appearance: the order of colours in charts.
-pub(crate) fn variant_names(summary: &Summary) -> Vec<&str> {
-    distinct(summary.variants.iter().map(|variant| variant.name.as_str()))
-}
-
 /// Each value once, in order of first appearance.
 pub(crate) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen = Vec::new();

@@ -374,52 +374,34 @@ pub(crate) fn goal(summary: &Summary) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn estimate(point: f64, lower: f64, upper: f64) -> Estimate {
-        Estimate { point, lower: Some(lower), upper: Some(upper), level: 0.95, blocks: 6, bootstrap: None }
-    }
-    fn pair(shown: Shown) -> (String, String) {
-        (shown.point, shown.interval.unwrap_or_default())
-    }
+    /// The page formats figures too, in its own language: both are held to one table of cases.
+    const CASES: &str = include_str!("../../../web/src/data/format.cases.json");
 
     #[test]
-    fn the_interval_decides_the_digits() {
-        for (figure, point, interval) in [
-            (estimate(20_100.0, 19_800.0, 20_400.0), "+20.1 µs", "[+19.8, +20.4]"),
-            (estimate(3_200.0, 3_000.0, 3_400.0), "+3.2 µs", "[+3.0, +3.4]"),
-            (estimate(15_340.0, 15_320.0, 15_360.0), "+15.34 µs", "[+15.32, +15.36]"),
-            (estimate(3_200.0, 1_800.0, 4_600.0), "+3.2 µs", "[+1.8, +4.6]"),
-            (estimate(-12.0, -40.0, 16.0), "-12 ns", "[-40, +16]"),
-            (estimate(0.0, -300_000.0, 300_000.0), "0.0 µs", "[-300, +300]"),
-        ] {
-            let (shown_point, shown_interval) = pair(difference(Unit::Ns, &figure));
-            assert_eq!(shown_interval, interval);
-            if figure.point != 0.0 {
-                assert_eq!(shown_point, point);
-            }
+    fn figures_read_as_the_page_has_them() {
+        let cases: serde_json::Value = serde_json::from_str(CASES).unwrap();
+        for case in cases["figures"].as_array().unwrap() {
+            let [point, lower, upper] = [0, 1, 2].map(|at| case["estimate"][at].as_f64());
+            let point = point.unwrap();
+            let of = Estimate { point, lower, upper, level: 0.95, blocks: 6, bootstrap: None };
+            let unit = || serde_json::from_value(case["unit"].clone()).unwrap();
+            let made = match case["as"].as_str().unwrap() {
+                "difference" => difference(unit(), &of),
+                "absolute" => absolute(unit(), &of),
+                "change" => change(&of),
+                other => panic!("`{other}` is no way to show a figure"),
+            };
+            let text = |key: &str| case[key].as_str().map(str::to_owned);
+            assert_eq!((Some(made.point), made.interval), (text("point"), text("interval")), "{case}");
         }
     }
 
     #[test]
-    fn a_bound_with_a_sign_is_not_rounded_to_zero() {
-        let figure = estimate(4_500.0, 300.0, 8_700.0);
-        assert_eq!(pair(difference(Unit::Ns, &figure)), ("+4.5 µs".into(), "[+0.3, +8.7]".into()));
-    }
-
-    #[test]
-    fn a_ratio_is_shown_as_a_change() {
-        assert_eq!(pair(change(&estimate(2.31, 2.28, 2.34))), ("+131 %".into(), "[+128, +134]".into()));
-        assert_eq!(pair(change(&estimate(0.95, 0.94, 0.96))), ("-5.0 %".into(), "[-6.0, -4.0]".into()));
-        let bare =
-            Estimate { point: 1.0133, lower: None, upper: None, level: 0.95, blocks: 3, bootstrap: None };
-        assert_eq!(change(&bare), Shown { point: "+1.3 %".into(), interval: None });
-    }
-
-    #[test]
-    fn absolute_figures_carry_no_plus() {
-        let bytes = estimate(12.5 * 1048576.0, 12.1 * 1048576.0, 12.9 * 1048576.0);
-        assert_eq!(pair(absolute(Unit::Bytes, &bytes)), ("12.5 MiB".into(), "[12.1, 12.9]".into()));
-        let rate = estimate(52_300.0, 52_100.0, 52_500.0);
-        assert_eq!(pair(absolute(Unit::PerSecond, &rate)), ("52.3k/s".into(), "[52.1, 52.5]".into()));
+    fn texts_read_as_the_page_has_them() {
+        let cases: serde_json::Value = serde_json::from_str(CASES).unwrap();
+        for case in cases["texts"].as_array().unwrap() {
+            assert_eq!(clean(case["text"].as_str().unwrap()), case["clean"].as_str().unwrap());
+        }
     }
 
     #[test]

@@ -5,7 +5,8 @@ mod support;
 
 use weighbridge_model::summary::{Detail, Summary, Verdict};
 use weighbridge_report::{
-    DEFAULT_COLUMNS, Format, HowToRepeat, Report, Style, TextOptions, headline_sentences, load, render,
+    Comparison, DEFAULT_COLUMNS, Format, HowToRepeat, Report, Style, TextOptions, headline_sentences, load,
+    page, render,
 };
 
 fn made(summary: &Summary, format: Format) -> String {
@@ -20,32 +21,87 @@ fn hostile(format: Format) -> String {
     render(format, &report, &TextOptions::default())
 }
 
+/// A page's markup without what is embedded in it: style, data, script.
+fn markup(page: &str) -> String {
+    let (head, rest) = page.split_once("<style>").unwrap();
+    let (_, body) = rest.split_once("</style>").unwrap();
+    let (body, data) = body.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+    assert_eq!(data.matches("<script>").count(), 1, "one script");
+    assert_eq!(data.matches("</script>").count(), 2, "of the data and of the script");
+    format!("{head}{body}")
+}
+
 #[test]
 fn a_page_holds_no_markup_of_foreign_text() {
     let page = hostile(Format::Html);
+    let markup = markup(&page);
     for forbidden in ["<script", "<img", "onerror=y>", "\x1b", "\u{202e}", "'1'"] {
-        assert!(!page.contains(forbidden), "`{forbidden:?}` is in the page");
+        assert!(!markup.contains(forbidden), "`{forbidden:?}` is in the page");
     }
-    assert!(page.contains("&lt;script&gt;alert(&#39;1&#39;)"));
-    assert!(page.matches("&lt;script&gt;").count() > 50, "hostile names reach every section");
+    assert!(markup.contains("&lt;script&gt;alert(&#39;1&#39;)"));
+    assert!(markup.matches("&lt;script&gt;").count() > 50, "hostile names reach every section");
+    let (_, data) = page.split_once("id=\"data\">").unwrap();
+    let (data, _) = data.split_once("</script>").unwrap();
+    for forbidden in ["<", ">", "&", "\x1b", "\u{202e}"] {
+        assert!(!data.contains(forbidden), "`{forbidden:?}` is in the data");
+    }
+    let (summary, ..) = support::hostile();
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert_eq!(serde_json::from_value::<Summary>(data["runs"][0]["summary"].clone()).unwrap(), summary);
 }
 
 #[test]
 fn a_page_is_well_formed_and_asks_for_nothing() {
     for page in [hostile(Format::Html), made(&support::valid(), Format::Html)] {
-        assert!(page.contains("default-src 'none'; style-src 'unsafe-inline'; img-src data:"));
+        let policy = "default-src 'none'; script-src 'sha256-";
+        assert!(page.contains(policy), "the policy names the only script");
+        let markup = markup(&page);
+        let markup = markup.split("<pre>").next().unwrap();
         for forbidden in ["http:", "https:", "src=\"", "url(", "@import", "NaN", "<script"] {
-            let page = page.split("<pre>").next().unwrap();
-            assert!(!page.contains(forbidden), "`{forbidden}` is in the page");
+            assert!(!markup.contains(forbidden), "`{forbidden}` is in the page");
         }
-        for element in
-            ["section", "figure", "svg", "table", "tbody", "tr", "td", "ul", "li", "p", "span", "div"]
-        {
+        for element in [
+            "article", "section", "details", "table", "tbody", "tr", "td", "th", "ul", "li", "p", "span",
+            "div",
+        ] {
             let opened =
                 page.matches(&format!("<{element}>")).count() + page.matches(&format!("<{element} ")).count();
             assert_eq!(opened, page.matches(&format!("</{element}>")).count(), "<{element}>");
         }
     }
+}
+
+/// What a browser computes of the script must be what the policy names.
+#[test]
+fn the_built_script_can_stand_in_a_page() {
+    let page = made(&support::valid(), Format::Html);
+    let (_, script) = page.rsplit_once("<script>").unwrap();
+    for forbidden in ["<!--", "<script"] {
+        assert!(!script.contains(forbidden), "`{forbidden}` in the script changes how HTML reads it");
+    }
+}
+
+#[test]
+fn runs_beside_each_other_say_that_they_were_not_measured_together() {
+    let (detail, environment, how) = (support::detail(), support::environment(), support::how());
+    let summaries = [support::valid(), support::valid(), support::valid()];
+    let reports = summaries.each_ref().map(|summary| Report {
+        summary,
+        detail: &detail,
+        environment: &environment,
+        how: &how,
+    });
+    let comparisons = [
+        Comparison::Refused("the runs share no baseline".into()),
+        Comparison::Allowed(Box::new(support::valid())),
+    ];
+    let page = page(&reports, &comparisons);
+    assert_eq!(page.matches("Not measured together.").count(), 1);
+    assert!(page.contains("the runs share no baseline") && page.contains("Run 1 and run 3 may be compared"));
+    for id in ["id=\"run-1\"", "id=\"run-3\"", "id=\"trust\"", "id=\"trust-3\""] {
+        assert_eq!(page.matches(id).count(), 1, "{id}");
+    }
+    assert_eq!(made(&summaries[0], Format::Html).matches("Not measured together.").count(), 0);
 }
 
 #[test]
@@ -132,7 +188,8 @@ fn figures_of_an_invalid_or_withheld_cost_are_never_shown() {
     let shown = made(&support::valid(), Format::Text);
     assert!(shown.contains("[+3.09, +3.32]") && shown.contains("+20.9 %"));
     for format in [Format::Text, Format::Markdown, Format::Html] {
-        let text = made(&summary, format).replace('−', "-");
+        let text = made(&summary, format);
+        let text = if format == Format::Html { markup(&text) } else { text }.replace('−', "-");
         assert!(!text.contains("3.09, +3.32") && !text.contains("+20.9 %"), "{format}");
         assert!(text.contains("a reason"), "{format}");
     }

@@ -12,6 +12,7 @@ pub mod init;
 pub mod load;
 pub mod man;
 pub mod plan;
+pub mod plot;
 pub mod probe;
 pub mod report;
 mod revisions;

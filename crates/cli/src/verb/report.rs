@@ -1,31 +1,81 @@
-//! `weigh report`: the page of a stored run.
+//! `weigh report`: the page of a stored run, or of several beside each other.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use weighbridge_report::{Format, TextOptions, render};
+use anyhow::bail;
+use weighbridge_conductor::across::compare_runs;
+use weighbridge_model::summary::{Summary, Verdict};
+use weighbridge_report::{Comparison, Format, page};
+use weighbridge_store::RunFolder;
 
-use super::support::{Destination, Stored, open_run};
+use super::support::{Destination, Stored, calibrations, open_run};
 use crate::args::{Output, Report};
 use crate::exit::Exit;
 use crate::printer::Printer;
 
+/// Where the page of several runs goes if nothing else is said: it is no single run's.
+const OF_SEVERAL: &str = "report.html";
+
 /// Writes the page.
 pub fn run(arguments: &Report, printer: &Printer) -> anyhow::Result<Exit> {
-    let folder = open_run(arguments.run.as_deref())?;
-    let stored = Stored::read(&folder)?;
-    let page = render(Format::Html, &stored.report(), &TextOptions::default());
-    match &arguments.output {
-        None => {
-            let path = folder.write_derived("report.html", page.as_bytes())?;
-            printer.note(format_args!("wrote `{}`", path.display()));
-        }
-        Some(path) => {
-            let output = Output { format: Format::Html, output: Some(path.clone()) };
-            Destination::open(&output)?.write(&page, printer)?;
-            if path != Path::new("-") {
-                printer.note(format_args!("wrote `{}`", path.display()));
-            }
-        }
+    let folders = folders(&arguments.runs)?;
+    let stored = folders.iter().map(Stored::read).collect::<anyhow::Result<Vec<_>>>()?;
+    let reports: Vec<_> = stored.iter().map(Stored::report).collect();
+    let page = page(&reports, &comparisons(&folders));
+    let path = match (&arguments.output, &folders[..]) {
+        (Some(path), _) => write(path, &page, printer)?,
+        (None, [folder]) => folder.write_derived("report.html", page.as_bytes())?,
+        (None, _) => write(Path::new(OF_SEVERAL), &page, printer)?,
+    };
+    if path != Path::new("-") {
+        printer.note(format_args!("wrote `{}`", path.display()));
     }
     Ok(Exit::Fine)
+}
+
+fn write(path: &Path, page: &str, printer: &Printer) -> anyhow::Result<PathBuf> {
+    let output = Output { format: Format::Html, output: Some(path.to_owned()) };
+    Destination::open(&output)?.write(page, printer)?;
+    Ok(path.to_owned())
+}
+
+/// The runs, each once; the newest where none is named.
+fn folders(paths: &[PathBuf]) -> anyhow::Result<Vec<RunFolder>> {
+    if paths.is_empty() {
+        return Ok(vec![open_run(None)?]);
+    }
+    let mut seen = Vec::new();
+    for path in paths {
+        let whole = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        if seen.contains(&whole) {
+            bail!("run `{}` is named twice; name each run once", path.display());
+        }
+        seen.push(whole);
+    }
+    paths.iter().map(|path| open_run(Some(path))).collect()
+}
+
+/// What may be said of each later run against the first.
+fn comparisons(folders: &[RunFolder]) -> Vec<Comparison> {
+    let Some((first, later)) = folders.split_first() else { return Vec::new() };
+    let calibrations = if later.is_empty() { None } else { calibrations() };
+    let compared = later.iter().map(|run| compare_runs((first, run), &[], calibrations.as_deref()));
+    let said = compared.map(|compared| match compared {
+        Ok(summary) => match refusal(&summary) {
+            Some(reason) => Comparison::Refused(reason),
+            None => Comparison::Allowed(Box::new(summary)),
+        },
+        Err(error) => Comparison::Refused(error.to_string()),
+    });
+    said.collect()
+}
+
+/// Why no cost of a comparison may be used, where none may.
+fn refusal(summary: &Summary) -> Option<String> {
+    let mut usable = summary.costs.iter().filter(|cost| cost.verdict != Verdict::Invalid);
+    if usable.next().is_some() {
+        return None;
+    }
+    let reason = summary.costs.iter().find_map(|cost| cost.reason.clone());
+    Some(reason.unwrap_or_else(|| "they hold nothing that can be compared".to_owned()))
 }

@@ -21,6 +21,11 @@ pub(crate) fn figure(text: &str) -> String {
     escape(text).replace('-', "−")
 }
 
+/// Attributes by which the page's script filters: `data-variant="go"`.
+pub(crate) fn attributes(pairs: &[(&str, &str)]) -> String {
+    pairs.iter().map(|(name, value)| format!(" data-{name}=\"{}\"", escape(value))).collect()
+}
+
 fn push(out: &mut String, c: char) {
     match c {
         '&' => out.push_str("&amp;"),

@@ -2,7 +2,7 @@
 
 use weighbridge_model::summary::Summary;
 
-use super::escape::{escape, figure};
+use super::escape::{attributes, escape, figure};
 use super::quiet;
 use crate::{legs, words};
 
@@ -12,11 +12,12 @@ pub(crate) fn section(summary: &Summary) -> String {
     for variant in &summary.variants {
         let Some(stamps) = &variant.kernel_timestamps else { continue };
         let of = words::point(&variant.point);
+        let filter = attributes(&[("variant", &variant.name), ("point", &of)]);
         let of = if of.is_empty() { of } else { format!(", {}", escape(&of)) };
         let basis = escape(&legs::basis(stamps));
         let rows = legs::rows(stamps);
         if rows.is_empty() {
-            text.push_str(&format!("<p>{}{of}: {basis}</p>\n", escape(&variant.name)));
+            text.push_str(&format!("<p{filter}>{}{of}: {basis}</p>\n", escape(&variant.name)));
             continue;
         }
         let heads = legs::STATISTICS.map(|(name, _)| format!("<th scope=\"col\">{name}</th>")).concat();
@@ -30,7 +31,7 @@ pub(crate) fn section(summary: &Summary) -> String {
             })
             .collect();
         text.push_str(&format!(
-            "<div class=\"scroll\"><table><caption>{}{of}</caption><thead><tr><th scope=\"col\">leg</th>{heads}\
+            "<div class=\"scroll\"{filter}><table><caption>{}{of}</caption><thead><tr><th scope=\"col\">leg</th>{heads}\
              </tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{}",
             escape(&variant.name),
             quiet(&basis),

@@ -1,26 +1,30 @@
-//! One run as one self-contained page: verdicts first, then why to believe them, then the charts and the tables.
+//! Runs as one self-contained page: the verdict first, then why to believe it, then charts, tables and facts on demand.
 //!
-//! The page holds no script and asks nothing of any network; its content security policy forbids both. All text that
-//! is not written in this crate is escaped. It is meant to be read in light, in dark, on paper and on a telephone.
+//! Everything is said in the markup, in tables; the script, which is built from `web/` and embedded here, adds charts,
+//! filters, sorting and links to a view. The page asks nothing of any network: its content security policy forbids it,
+//! and allows no script but this one. All text that is not written in this crate is escaped. It is meant to be read in
+//! light, in dark, on paper and on a telephone.
 
-mod axis;
+mod beside;
 mod curves;
+mod data;
 mod environment;
 mod escape;
-mod forest;
+mod gauge;
 mod legs;
 mod resources;
-mod svg;
+mod spread;
 mod tables;
 mod trust;
-mod windows;
+mod verdict;
 
-use serde_json::Value;
-use weighbridge_model::summary::{Detail, Quantity, Summary};
+use weighbridge_model::summary::{Quantity, Summary};
 
 use crate::style::Tone;
 use crate::text::counted;
-use crate::{view, words};
+use crate::{Report, view, words};
+pub use beside::Comparison;
+pub(crate) use data::PageData;
 use escape::{escape, escape_lines};
 
 /// What a reader needs to do the run again.
@@ -36,44 +40,108 @@ pub struct HowToRepeat {
     pub experiment_toml: String,
 }
 
-const STYLE: &str = include_str!("style.css");
-/// Colours of variants; later ones begin again.
-const SERIES: usize = 7;
+const STYLE: &str = include_str!("../../../../web/dist/page.css");
+const SCRIPT: &str = include_str!("../../../../web/dist/page.js");
+/// `sha256-…` of the script: what the policy lets run.
+const SCRIPT_DIGEST: &str = include_str!("../../../../web/dist/page.js.digest");
 
-/// The whole page.
-pub fn html(summary: &Summary, detail: &Detail, environment: &Value, how: &HowToRepeat) -> String {
-    let title = escape(&summary.title);
-    let sections = [
-        ("verdicts", "Verdicts", format!("{}{}", tables::headlines(summary), tables::verdicts(summary))),
-        ("costs", "Costs", format!("{}{}", forest_lead(), forest::plots(summary))),
-        ("trust", "Why to believe it", trust::section(summary)),
-        ("percentiles", "Percentiles", curves::charts(summary, detail)),
-        ("legs", "Where the time went", legs::section(summary)),
-        ("windows", "Windows over time", windows::charts(summary, detail)),
-        ("resources", "Resources", resources::section(summary)),
-        ("environment", "Environment", environment::table(environment)),
-        ("warnings", "Warnings", trust::warnings(summary)),
-        ("repeat", "How to repeat", repeat(how)),
-    ];
-    // Only some runs ask the kernel for time stamps.
-    let sections = sections.into_iter().filter(|(id, _, content)| *id != "legs" || !content.is_empty());
-    let sections: Vec<_> = sections.collect();
-    let links = sections.iter().map(|(id, name, _)| format!("<a href=\"#{id}\">{name}</a>"));
-    let body = sections
-        .iter()
-        .map(|(id, name, content)| format!("<section id=\"{id}\">\n<h2>{name}</h2>\n{content}</section>\n"));
+/// The whole page of one run or several. `comparisons` are of each later run with the first, in order.
+pub fn page(reports: &[Report<'_>], comparisons: &[Comparison]) -> String {
+    let summaries: Vec<&Summary> = reports.iter().map(|report| report.summary).collect();
+    let title = escape(&verdict::page_title(&summaries));
+    let beside = if reports.len() > 1 { beside::section(reports, comparisons) } else { String::new() };
+    let runs: String =
+        reports.iter().enumerate().map(|(at, report)| run(at, reports.len(), report)).collect();
+    let names = summaries.iter().map(|summary| escape(&summary.run)).collect::<Vec<_>>().join(", ");
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         img-src data:\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n\
-         </head>\n<body>\n{}<nav aria-label=\"sections\">{}</nav>\n<main>\n{}</main>\n\
-         <footer>Weighbridge · run {}</footer>\n</body>\n</html>\n",
-        header(summary),
-        links.collect::<Vec<_>>().join("\n"),
-        body.collect::<String>(),
-        escape(&summary.run),
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src '{}'; \
+         style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n\
+         <body>\n<a class=\"skip\" href=\"#main\">Skip to the verdict</a>\n<div id=\"controls\"></div>\n\
+         <main id=\"main\" tabindex=\"-1\">\n{beside}{runs}</main>\n<footer>Weighbridge · {names}</footer>\n\
+         <script type=\"application/json\" id=\"data\">{}</script>\n<script>{SCRIPT}</script>\n</body>\n</html>\n",
+        SCRIPT_DIGEST.trim(),
+        data::embedded(reports),
     )
+}
+
+/// A part of a run's page.
+struct Section {
+    id: &'static str,
+    name: &'static str,
+    content: String,
+}
+
+/// One run: its header, the links to its parts, the parts.
+fn run(at: usize, runs: usize, report: &Report<'_>) -> String {
+    // The first run keeps the plain names, so that a link to `#trust` means the same in every page.
+    let suffix = if at == 0 { String::new() } else { format!("-{}", at + 1) };
+    let sections = sections(report);
+    let links: String = sections
+        .iter()
+        .map(|section| format!("<a href=\"#{}{suffix}\">{}</a>\n", section.id, section.name))
+        .collect();
+    let body: String = sections
+        .iter()
+        .map(|Section { id, name, content }| {
+            let hidden = if *id == "verdict" { " class=\"first\"" } else { "" };
+            format!("<section id=\"{id}{suffix}\" data-part=\"{id}\"{hidden}>\n<h2>{name}</h2>\n{content}</section>\n")
+        })
+        .collect();
+    let which =
+        if runs > 1 { format!("<p class=\"which\">{}</p>\n", beside::name(at)) } else { String::new() };
+    format!(
+        "<article class=\"run\" id=\"run-{0}\" data-run=\"{at}\">\n{which}{1}<nav aria-label=\"parts of run {0}\">{links}</nav>\n\
+         {body}</article>\n",
+        at + 1,
+        header(report.summary),
+    )
+}
+
+fn sections(report: &Report<'_>) -> Vec<Section> {
+    let summary = report.summary;
+    let details =
+        |of: &str, content: String| format!("<details><summary>{of}</summary>\n{content}</details>\n");
+    let costs = format!("{}{}", tables::verdicts(summary), spread::table(summary));
+    let all = [
+        ("verdict", "Verdict", verdict::section(summary)),
+        ("trust", "Why to believe it", trust::section(summary)),
+        ("costs", "Costs", format!("<div class=\"charts\"></div>\n{costs}")),
+        (
+            "latency",
+            "Latency",
+            format!(
+                "<div class=\"charts\"></div>\n{}",
+                details("Percentiles as a table", curves::table(report.detail))
+            ),
+        ),
+        ("legs", "Where the time went", legs::section(summary)),
+        (
+            "resources",
+            "Resources",
+            format!(
+                "<div class=\"charts\"></div>\n{}",
+                details("Resources as a table", resources::section(summary))
+            ),
+        ),
+        ("warnings", "Warnings", trust::warnings(summary)),
+        (
+            "figures",
+            "All figures",
+            details("Absolute figures with their intervals", tables::figures(summary)),
+        ),
+        (
+            "environment",
+            "Environment",
+            details("Host, kernel, tools and services", environment::table(report.environment)),
+        ),
+        ("repeat", "How to repeat", repeat(report.how)),
+    ];
+    // Only some runs ask the kernel for time stamps.
+    let shown = all.into_iter().filter(|(id, _, content)| *id != "legs" || !content.is_empty());
+    shown.map(|(id, name, content)| Section { id, name, content }).collect()
 }
 
 fn header(summary: &Summary) -> String {
@@ -82,7 +150,7 @@ fn header(summary: &Summary) -> String {
         .map(|alarm| {
             let of: String = alarm.of.iter().map(|text| format!("<li>{}</li>", escape(text))).collect();
             let of = if of.is_empty() { of } else { format!("<ul>{of}</ul>") };
-            format!("<div class=\"alarm\" role=\"alert\"><p>{}</p>{of}</div>\n", escape(&alarm.line))
+            format!("<div class=\"alarm\" role=\"note\"><p>{}</p>{of}</div>\n", escape(&alarm.line))
         })
         .collect();
     let quick = if summary.quick { " · <b>quick run: few blocks, short warm-up</b>" } else { "" };
@@ -93,31 +161,27 @@ fn header(summary: &Summary) -> String {
         counted(u64::from(summary.blocks.used), "block"),
         summary.margin
     );
-    // Where there is one text per point, it stands above that point's tables.
-    let conditions: String = if view::points(summary).len() == summary.conditions.len() {
-        String::new()
-    } else {
-        summary
-            .conditions
-            .iter()
-            .map(|text| format!("<p class=\"condition\">{}</p>\n", escape(text)))
-            .collect()
-    };
+    // Where there is one text per point, it stands above that point's tables too.
+    let conditions: String =
+        if view::points(summary).len() > 1 && view::points(summary).len() == summary.conditions.len() {
+            String::new()
+        } else {
+            summary
+                .conditions
+                .iter()
+                .map(|text| format!("<p class=\"condition\">{}</p>\n", escape(text)))
+                .collect()
+        };
     format!(
-        "<header>\n{alarms}<h1>{}</h1>\n<p class=\"quiet\">{facts}</p>\n{conditions}</header>\n",
+        "<header>\n{alarms}<h1>{}</h1>\n{conditions}<p class=\"quiet\">{facts}</p>\n</header>\n",
         escape(&summary.title)
     )
-}
-
-const fn forest_lead() -> &'static str {
-    "<p class=\"quiet\">Dots are estimates, whiskers their 95 % intervals; the shaded band is the margin of relevance. \
-     Larger dots are the headline.</p>\n"
 }
 
 fn repeat(how: &HowToRepeat) -> String {
     format!(
         "<pre><code>{}</code></pre>\n<dl><dt>run folder</dt><dd><code>{}</code></dd><dt>seed</dt><dd>{}</dd></dl>\n\
-         <h3>The experiment as resolved</h3>\n<pre><code>{}</code></pre>\n",
+         <details><summary>The experiment as resolved</summary>\n<pre><code>{}</code></pre></details>\n",
         escape_lines(&how.command),
         escape(&how.folder),
         how.seed,
@@ -125,32 +189,9 @@ fn repeat(how: &HowToRepeat) -> String {
     )
 }
 
-/// A drawing with its heading and what stands below it.
-fn figure_element(title: &str, drawing: &str, below: &str) -> String {
-    format!(
-        "<figure><figcaption>{}</figcaption><div class=\"scroll\">{drawing}</div>{below}</figure>\n",
-        escape(title)
-    )
-}
-
 /// A line of less weight; `text` is written in this crate.
 fn quiet(text: &str) -> String {
     format!("<p class=\"quiet\">{text}</p>\n")
-}
-
-/// The class of a variant's colour: the same in every chart.
-fn series(summary: &Summary, variant: &str) -> String {
-    let at = view::variant_names(summary).iter().position(|name| *name == variant).unwrap_or(0);
-    format!("s{}", at % SERIES)
-}
-
-/// Names of variants beside their colours.
-fn legend(summary: &Summary, names: &[&str]) -> String {
-    let items: String = names
-        .iter()
-        .map(|name| format!("<li class=\"{}\">{}</li>", series(summary, name), escape(name)))
-        .collect();
-    format!("<ul class=\"legend\">{items}</ul>\n")
 }
 
 /// The class that colours a meaning.
@@ -169,7 +210,7 @@ fn label(quantity: Quantity) -> String {
     quantity.label().replace("cpu", "CPU")
 }
 
-/// `text` with its first letter large, for the head of a sentence or a chart.
+/// `text` with its first letter large, for the head of a sentence.
 fn capital(text: &str) -> String {
     let mut characters = text.chars();
     let first = characters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();

@@ -3,24 +3,19 @@
 use weighbridge_model::record::Traffic;
 use weighbridge_model::summary::{CpuRoles, Estimate, Quantity, Summary, VariantSummary};
 
-use super::axis::{Scale, Spread};
-use super::escape::{escape, figure};
-use super::svg::{Anchor, Canvas};
-use super::{figure_element, label, quiet, series};
+use super::escape::{attributes, escape, figure};
+use super::quiet;
+use super::tables::{estimate_cell, number};
 use crate::text::grouped;
 use crate::view::{self, Point};
 use crate::words;
 
-const QUANTITIES: [Quantity; 3] =
-    [Quantity::CpuPerOperation, Quantity::MemoryPeak, Quantity::BytesPerOperation];
-const WIDTH: f64 = 300.0;
-const ROW: f64 = 40.0;
+const QUANTITIES: [Quantity; 4] =
+    [Quantity::CpuPerOperation, Quantity::MemoryPeak, Quantity::BytesPerOperation, Quantity::Throughput];
 
-/// Dot plots and a table for each point.
+/// A table for each point, then the machine's.
 pub(crate) fn section(summary: &Summary) -> String {
-    let each = view::points(summary);
-    let body: String =
-        each.iter().map(|point| format!("{}{}", plots(summary, point), table(point))).collect();
+    let body: String = view::points(summary).iter().map(table).collect();
     let body = format!("{body}{}", summary.cpu_roles.as_ref().map(roles).unwrap_or_default());
     if body.is_empty() { quiet("No resources were accounted in this run.") } else { body }
 }
@@ -48,71 +43,11 @@ fn roles(roles: &CpuRoles) -> String {
     format!(
         "<div class=\"scroll\"><table class=\"roles\"><caption>Cores kept busy while variants were measured, all together, \
          with 95 % intervals over blocks. The kernel tells whole ticks: in a block the machine may be off by {:.3}.\
-         </caption><thead><tr><th scope=\"col\">role</th><th scope=\"col\">cores</th><th scope=\"col\">interval</th>\
-         </tr></thead><tbody>\n{}</tbody></table></div>\n",
+         </caption><thead><tr><th scope=\"col\">role</th><th scope=\"col\" class=\"n\">cores</th><th scope=\"col\" class=\"n\">\
+         interval</th></tr></thead><tbody>\n{}</tbody></table></div>\n",
         roles.resolution,
         rows.map(row).concat()
     )
-}
-
-fn plots(summary: &Summary, point: &Point<'_>) -> String {
-    let plots: String = QUANTITIES.into_iter().map(|quantity| plot(summary, point, quantity)).collect();
-    if plots.is_empty() { plots } else { format!("<div class=\"trio\">{plots}</div>\n") }
-}
-
-fn plot(summary: &Summary, point: &Point<'_>, quantity: Quantity) -> String {
-    let rows: Vec<(&VariantSummary, &Estimate)> =
-        point.variants.iter().filter_map(|v| Some((*v, view::overall(v, quantity)?))).collect();
-    let highest = rows.iter().map(|(_, e)| e.upper.unwrap_or(e.point).max(e.point)).fold(0.0, f64::max);
-    if highest <= 0.0 {
-        return String::new();
-    }
-    let scale = Scale::new(Spread::Linear, (0.0, highest * 1.05), (6.0, WIDTH - 6.0));
-    let bottom = ROW * rows.len() as f64 + 8.0;
-    let mut canvas = Canvas::new(WIDTH, bottom + 26.0);
-    for (value, text) in scale.labelled(quantity.unit(), 3) {
-        let x = scale.at(value);
-        canvas.line((x, 0.0), (x, bottom), "grid");
-        let anchor = if value == 0.0 { Anchor::Start } else { Anchor::Middle };
-        canvas.figures((if value == 0.0 { 0.0 } else { x }, bottom + 16.0), anchor, "tick", &text);
-    }
-    for (at, of_variant) in rows.iter().enumerate() {
-        row(&mut canvas, summary, *of_variant, quantity, &scale, ROW * at as f64);
-    }
-    let of = words::point(point.label);
-    let name = super::capital(&label(quantity));
-    let title = if of.is_empty() { name } else { format!("{name}, {of}") };
-    figure_element(&title, &canvas.finish(&title), "")
-}
-
-fn row(
-    canvas: &mut Canvas,
-    summary: &Summary,
-    (variant, estimate): (&VariantSummary, &Estimate),
-    quantity: Quantity,
-    scale: &Scale,
-    top: f64,
-) {
-    let shown = words::absolute(quantity.unit(), estimate);
-    let class = series(summary, &variant.name);
-    canvas.text((6.0, top + 16.0), Anchor::Start, "label", &short(&variant.name));
-    canvas.figures((WIDTH - 6.0, top + 16.0), Anchor::End, "label strong", &shown.point);
-    let y = top + 28.0;
-    canvas.line((scale.at(0.0), y), (scale.at(estimate.point), y), &format!("stem {class}"));
-    if let Some((lower, upper)) = estimate.interval() {
-        canvas.line((scale.at(lower), y), (scale.at(upper), y), &format!("whisker {class}"));
-    }
-    let title = format!("{} {}", shown.point, shown.interval.unwrap_or_default());
-    canvas.dot((scale.at(estimate.point), y), 4.5, &format!("dot {class}"), &title);
-}
-
-/// A name that fits a small plot.
-fn short(name: &str) -> String {
-    const MOST: usize = 26;
-    if name.chars().count() <= MOST {
-        return name.to_owned();
-    }
-    format!("{}…", name.chars().take(MOST - 1).collect::<String>())
 }
 
 fn table(point: &Point<'_>) -> String {
@@ -120,34 +55,43 @@ fn table(point: &Point<'_>) -> String {
         return String::new();
     }
     let of = words::point(point.label);
+    let filter = attributes(&[("point", &of)]);
     let of = if of.is_empty() { of } else { format!(", {}", escape(&of)) };
-    let mut text = format!(
-        "<div class=\"scroll\"><table class=\"resources\"><caption>Figures with 95 % intervals, and traffic on the generator’s \
-         sockets{of}</caption><thead><tr><th scope=\"col\">variant</th><th scope=\"col\">CPU per operation</th>\
-         <th scope=\"col\">memory peak</th><th scope=\"col\">bytes per operation</th><th scope=\"col\">throughput</th>\
-         <th scope=\"col\">sent</th><th scope=\"col\">received</th><th scope=\"col\">segments out / in</th>\
-         <th scope=\"col\">retransmits</th></tr></thead><tbody>\n"
-    );
-    for variant in &point.variants {
-        text.push_str(&format!("<tr><th scope=\"row\">{}</th>", escape(&variant.name)));
-        for quantity in QUANTITIES.into_iter().chain([Quantity::Throughput]) {
-            text.push_str(&super::tables::estimate_cell(quantity.unit(), view::overall(variant, quantity)));
-        }
-        let traffic = &variant.traffic;
-        let counts = [
-            traffic.sent.to_string(),
-            traffic.received.to_string(),
-            segments(
-                traffic,
-                format!("{} / {}", grouped(traffic.segments_out), grouped(traffic.segments_in)),
-            ),
-            segments(traffic, grouped(traffic.retransmits)),
-        ];
-        text.push_str(&counts.map(|count| format!("<td class=\"n\">{}</td>", figure(&count))).concat());
-        text.push_str("</tr>\n");
-    }
-    text.push_str("</tbody></table></div>\n");
-    text
+    let heads = ["CPU per operation", "memory peak", "bytes per operation", "throughput", "sent", "received"]
+        .into_iter()
+        .chain(["segments out / in", "retransmits"])
+        .map(|head| format!("<th scope=\"col\" class=\"n\">{head}</th>"))
+        .collect::<String>();
+    format!(
+        "<div class=\"scroll\"{filter}><table class=\"resources sortable\"><caption>Figures with 95 % intervals, and traffic on \
+         the generator’s sockets{of}</caption><thead><tr><th scope=\"col\">variant</th>{heads}</tr></thead><tbody>\n{}\
+         </tbody></table></div>\n",
+        point.variants.iter().map(|variant| row(variant)).collect::<String>()
+    )
+}
+
+fn row(variant: &VariantSummary) -> String {
+    let filter = attributes(&[("variant", &variant.name), ("point", &words::point(&variant.point))]);
+    let estimates: String = QUANTITIES
+        .into_iter()
+        .map(|quantity| estimate_cell(quantity.unit(), view::overall(variant, quantity)))
+        .collect();
+    let traffic = &variant.traffic;
+    let pairs = format!("{} / {}", grouped(traffic.segments_out), grouped(traffic.segments_in));
+    let counts = [
+        (traffic.sent.get(), traffic.sent.to_string()),
+        (traffic.received.get(), traffic.received.to_string()),
+        (traffic.segments_out, segments(traffic, pairs)),
+        (traffic.retransmits, segments(traffic, grouped(traffic.retransmits))),
+    ];
+    let counts = counts.map(|(count, shown)| {
+        format!("<td class=\"n\"{}>{}</td>", number(Some(count as f64)), figure(&shown))
+    });
+    format!(
+        "<tr{filter}><th scope=\"row\">{}</th>{estimates}{}</tr>\n",
+        escape(&variant.name),
+        counts.concat()
+    )
 }
 
 /// A count of segments, where there are any: bytes without one went through Unix sockets, which have none.

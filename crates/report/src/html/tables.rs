@@ -1,111 +1,100 @@
-//! Verdicts as sentences and as tables, with the absolute figures beside each difference.
+//! Verdicts as tables, with the absolute figures beside each difference; and every absolute figure with its interval.
+//!
+//! A cell with a figure carries the bare number too (`data-n`), so that the page's script can sort without reading text.
 
-use weighbridge_model::summary::{Cost, Estimate, Summary, Unit, VariantSummary, Verdict};
+use weighbridge_model::summary::{Cost, Estimate, Figure, Summary, Unit, VariantSummary};
 
-use super::escape::{escape, figure};
+use super::escape::{attributes, escape, figure};
+use super::gauge::Gauge;
+use super::verdict::{glyph, placed};
 use super::{label, tone_class};
 use crate::view::{self, Pair, Point};
 use crate::words;
 
-/// One card per headline: the change in large type, then the sentence.
-pub(crate) fn headlines(summary: &Summary) -> String {
-    let cards: String = words::headlines(summary).map(|cost| card(summary, cost)).collect();
-    let unavailable = summary.unavailable.iter().map(|(name, reason)| {
-        format!(
-            "<li class=\"card problem\"><p class=\"big\">—</p><div><p class=\"who\">{}</p><p>unavailable: {}</p>\
-             </div></li>\n",
-            escape(name),
-            escape(reason)
-        )
-    });
-    let all = format!("{cards}{}", unavailable.collect::<String>());
-    if all.is_empty() {
-        super::quiet("Nothing was compared: the run has one variant.")
-    } else {
-        format!("<ul class=\"cards\">\n{all}</ul>\n")
-    }
-}
-
-fn card(summary: &Summary, cost: &Cost) -> String {
-    let words::Sentence { who, what, joint, verdict } = words::sentence_parts(summary, cost);
-    let change = cost.ratio.as_ref().filter(|_| words::has_figures(cost)).map(words::change);
-    let big = change.map_or_else(|| "—".to_owned(), |change| change.point);
-    format!(
-        "<li class=\"card {}\"><p class=\"big\">{}</p><div><p class=\"who\">{}</p><p>{}{joint}<strong \
-         class=\"says\">{} {}</strong></p></div></li>\n",
-        tone_class(words::tone(cost)),
-        figure(&big),
-        escape(&who),
-        figure(&what),
-        glyph(cost),
-        escape(&verdict),
-    )
-}
-
-/// A sign beside the words, for those who skim.
-const fn glyph(cost: &Cost) -> &'static str {
-    match cost.verdict {
-        Verdict::Higher => "▲",
-        Verdict::Lower => "▼",
-        Verdict::NoRelevantDifference => "≈",
-        Verdict::Undecided => "?",
-        Verdict::Invalid => "✕",
-        Verdict::Withheld => "–",
-    }
-}
+/// From so many tables on, each is folded under a line that says its headline.
+const FOLDED_FROM: usize = 4;
 
 /// The verdict tables: one per point and variant.
 pub(crate) fn verdicts(summary: &Summary) -> String {
     let mut text = String::new();
-    for point in view::points(summary) {
+    let points = view::points(summary);
+    let is_folded = points.iter().map(|point| point.pairs.len()).sum::<usize>() >= FOLDED_FROM;
+    for point in points {
         if let Some(condition) = point.condition {
             let heading = words::point_heading(point.label, Some(condition));
-            text.push_str(&format!("<p class=\"condition\">{}</p>\n", escape(&heading)));
+            let of = attributes(&[("point", &words::point(point.label))]);
+            text.push_str(&format!("<p class=\"condition\"{of}>{}</p>\n", escape(&heading)));
         }
         for pair in &point.pairs {
-            text.push_str(&table(summary, &point, pair));
+            let table = table(summary, &point, pair);
+            text.push_str(&if is_folded { folded(&point, pair, &table) } else { table });
         }
     }
     text
+}
+
+/// A table under a line that says what it is of, and its headline.
+fn folded(point: &Point<'_>, pair: &Pair<'_>, table: &str) -> String {
+    let of = words::point(point.label);
+    let filter = attributes(&[("variant", pair.variant), ("point", &of)]);
+    let headline = pair.costs.iter().find(|cost| cost.headline).map_or_else(String::new, |cost| {
+        let change =
+            cost.ratio.as_ref().filter(|_| words::has_figures(cost)).map(|ratio| words::change(ratio).point);
+        format!(
+            " <span class=\"says {}\">{} {} {}</span>",
+            tone_class(words::tone(cost)),
+            glyph(cost),
+            figure(&change.unwrap_or_default()),
+            words::verdict(cost)
+        )
+    });
+    let point = if of.is_empty() { of } else { format!(", {}", escape(&of)) };
+    format!(
+        "<details{filter}><summary>{} against {}{point}{headline}</summary>\n{table}</details>\n",
+        escape(pair.variant),
+        escape(pair.baseline)
+    )
 }
 
 fn table(summary: &Summary, point: &Point<'_>, pair: &Pair<'_>) -> String {
     let several = words::several_operations(summary);
     let of = words::point(point.label);
+    let filter = attributes(&[("variant", pair.variant), ("point", &of)]);
     let of = if of.is_empty() { of } else { format!(", {}", escape(&of)) };
     let (variant, baseline) = (escape(pair.variant), escape(pair.baseline));
+    let gauge = Gauge::of(pair.costs.iter().copied(), summary.margin.get());
+    let [least, most] = gauge.edges();
+    let first = if several { "<th scope=\"col\">operation</th>" } else { "" };
     let mut text = format!(
-        "<div class=\"scroll\"><table class=\"verdicts\"><caption>{variant} against {baseline} \
-         (baseline){of}</caption><thead><tr><th scope=\"col\">quantity</th><th scope=\"col\">{baseline}</th>\
-         <th scope=\"col\">{variant}</th><th scope=\"col\">difference</th><th scope=\"col\">change</th>\
-         <th scope=\"col\">verdict</th></tr></thead>\n"
+        "<div class=\"scroll\"{filter}><table class=\"verdicts sortable\"><caption>{variant} against {baseline} \
+         (baseline){of}</caption><thead><tr>{first}<th scope=\"col\">quantity</th><th scope=\"col\" class=\"n\">{baseline}</th>\
+         <th scope=\"col\" class=\"n\">{variant}</th><th scope=\"col\" class=\"n\">difference</th><th scope=\"col\" class=\"n\">\
+         change</th><td class=\"gauge\" aria-hidden=\"true\"><span>{least}</span><span>{most}</span></td><th scope=\"col\">verdict\
+         </th></tr></thead>\n<tbody>\n"
     );
     let base = point.variants.iter().find(|v| v.baseline).copied();
     let own = point.variants.iter().find(|v| v.name == pair.variant).copied();
     for operation in pair.operations() {
-        text.push_str("<tbody>\n");
-        if several {
-            text.push_str(&format!(
-                "<tr><th class=\"operation\" colspan=\"6\" scope=\"rowgroup\">{}</th></tr>\n",
-                escape(operation)
-            ));
-        }
         for cost in pair.costs.iter().filter(|cost| cost.operation == operation) {
-            text.push_str(&row(cost, base, own));
+            text.push_str(&row(cost, (base, own), several, gauge));
         }
-        text.push_str("</tbody>\n");
     }
-    text.push_str("</table></div>\n");
+    text.push_str("</tbody></table></div>\n");
     text
 }
 
-fn row(cost: &Cost, base: Option<&VariantSummary>, own: Option<&VariantSummary>) -> String {
+fn row(
+    cost: &Cost,
+    (base, own): (Option<&VariantSummary>, Option<&VariantSummary>),
+    several: bool,
+    gauge: Gauge,
+) -> String {
     let absolute = |variant: Option<&VariantSummary>| {
         let found = variant.and_then(|v| view::figure(v, &cost.operation, cost.quantity));
-        let shown = found.and_then(|f| f.estimate.as_ref()).map(|e| cost.unit.display(e.point));
-        let shown = shown.unwrap_or_else(|| "–".into());
+        let point = found.and_then(|f| f.estimate.as_ref()).map(|e| e.point);
+        let shown = point.map_or_else(|| "–".to_owned(), |point| cost.unit.display(point));
         let class = if words::has_figures(cost) { "n" } else { "n quiet" };
-        format!("<td class=\"{class}\">{}</td>", figure(&shown))
+        format!("<td class=\"{class}\"{}>{}</td>", number(point), figure(&shown))
     };
     let headline = if cost.headline { " class=\"headline\"" } else { "" };
     let reason = cost
@@ -113,29 +102,85 @@ fn row(cost: &Cost, base: Option<&VariantSummary>, own: Option<&VariantSummary>)
         .as_deref()
         .map_or_else(String::new, |reason| format!("<span class=\"reason\">{}</span>", escape(reason)));
     let (tone, verdict) = (tone_class(words::tone(cost)), words::verdict(cost));
+    let says = format!("{} {verdict}{reason}", glyph(cost));
     let costs = if words::has_figures(cost) {
-        let difference = cost.difference.as_ref().map(|e| words::difference(cost.unit, e));
-        let change = cost.ratio.as_ref().map(words::change);
-        let cells = format!("{}{}", shown_cell(difference), shown_cell(change));
-        format!("{cells}<td class=\"says {tone}\">{} {verdict}{reason}</td>", glyph(cost))
+        let difference = cost.difference.as_ref().map(|e| (e, words::difference(cost.unit, e)));
+        let change = cost.ratio.as_ref().map(|ratio| (ratio, words::change(ratio)));
+        let bar = gauge.bar(cost).unwrap_or_default();
+        format!(
+            "{}{}<td class=\"gauge\" aria-hidden=\"true\">{bar}</td><td class=\"says {tone}\">{says}</td>",
+            shown_cell(difference),
+            shown_cell(change)
+        )
     } else {
-        format!("<td colspan=\"3\" class=\"says {tone}\">{} {verdict}{reason}</td>", glyph(cost))
+        // Empty cells, so that the columns are the same for every row and the table can be sorted.
+        format!(
+            "<td class=\"n quiet\">–</td><td class=\"n quiet\">–</td><td class=\"gauge\" aria-hidden=\"true\"></td>\
+             <td class=\"says {tone}\">{says}</td>"
+        )
     };
+    let operation = if several { format!("<td>{}</td>", escape(&cost.operation)) } else { String::new() };
     format!(
-        "<tr{headline}><th scope=\"row\">{}</th>{}{}{costs}</tr>\n",
+        "<tr{headline}{}>{operation}<th scope=\"row\">{}</th>{}{}{costs}</tr>\n",
+        placed(cost),
         label(cost.quantity),
         absolute(base),
         absolute(own),
     )
 }
 
-fn shown_cell(shown: Option<words::Shown>) -> String {
-    let Some(shown) = shown else { return "<td class=\"n\">–</td>".into() };
+/// The bare number of a cell, where there is one.
+pub(crate) fn number(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| format!(" data-n=\"{value}\""))
+}
+
+fn shown_cell(shown: Option<(&Estimate, words::Shown)>) -> String {
+    let Some((estimate, shown)) = shown else { return "<td class=\"n\">–</td>".into() };
     let interval = shown.interval.map(|text| format!(" <span class=\"interval\">{}</span>", figure(&text)));
-    format!("<td class=\"n\">{}{}</td>", figure(&shown.point), interval.unwrap_or_default())
+    format!(
+        "<td class=\"n\"{}>{}{}</td>",
+        number(Some(estimate.point)),
+        figure(&shown.point),
+        interval.unwrap_or_default()
+    )
 }
 
 /// An absolute figure with its interval.
 pub(crate) fn estimate_cell(unit: Unit, estimate: Option<&Estimate>) -> String {
-    shown_cell(estimate.map(|estimate| words::absolute(unit, estimate)))
+    shown_cell(estimate.map(|estimate| (estimate, words::absolute(unit, estimate))))
+}
+
+/// Every absolute figure of every variant, a row each.
+pub(crate) fn figures(summary: &Summary) -> String {
+    let rows: String = summary
+        .variants
+        .iter()
+        .flat_map(|variant| variant.figures.iter().map(move |figure| absolute_row(variant, figure)))
+        .collect();
+    if rows.is_empty() {
+        return super::quiet("No figures were stored with this run.");
+    }
+    format!(
+        "<div class=\"scroll\"><table class=\"sortable\"><caption>Absolute figures with 95 % intervals over blocks</caption>\
+         <thead><tr><th scope=\"col\">variant</th><th scope=\"col\">point</th><th scope=\"col\">operation</th>\
+         <th scope=\"col\">quantity</th><th scope=\"col\" class=\"n\">figure</th></tr></thead>\n<tbody>\n{rows}</tbody></table>\
+         </div>\n"
+    )
+}
+
+fn absolute_row(variant: &VariantSummary, figure: &Figure) -> String {
+    let point = words::point(&variant.point);
+    let place = [("variant", &*variant.name), ("operation", &*figure.operation), ("point", &*point)];
+    let cell = match (&figure.estimate, &figure.reason) {
+        (None, Some(reason)) => format!("<td class=\"quiet\">withheld: {}</td>", escape(reason)),
+        (estimate, _) => estimate_cell(figure.unit, estimate.as_ref()),
+    };
+    format!(
+        "<tr{}><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td>{cell}</tr>\n",
+        attributes(&place),
+        escape(&variant.name),
+        escape(&point),
+        escape(&figure.operation),
+        label(figure.quantity),
+    )
 }

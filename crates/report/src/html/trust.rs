@@ -1,66 +1,169 @@
-//! Why to believe it: blocks, precision, the state of each variant, what was withheld; and warnings in full.
+//! Why to believe it: self-check, precision, noise of the host, what was withheld; then each variant, and warnings in full.
 
-use weighbridge_model::summary::{Cost, Finding, Severity, Summary, VariantSummary};
+use weighbridge_model::pairing::Pairing;
+use weighbridge_model::summary::{Cost, Finding, Severity, Summary, Validity, VariantSummary};
 
-use super::escape::escape;
-use super::quiet;
+use super::escape::{attributes, escape, figure};
+use super::{capital, quiet};
 use crate::text::{counted, grouped};
 use crate::{reliability, view, words};
 
-/// Facts in a list, then a row per variant, then what was withheld.
-pub(crate) fn section(summary: &Summary) -> String {
-    let facts: String = facts(summary).iter().map(|fact| format!("<li>{}</li>\n", escape(fact))).collect();
-    format!("<ul class=\"facts\">\n{facts}</ul>\n{}{}", variants(summary), withheld(summary))
+/// A reason to believe or to doubt: what, its figure, and the sentence.
+struct Fact {
+    name: &'static str,
+    value: String,
+    says: String,
+    doubt: bool,
 }
 
-fn facts(summary: &Summary) -> Vec<String> {
+/// Facts at a glance, what was withheld, then the details of each variant.
+pub(crate) fn section(summary: &Summary) -> String {
+    let facts: String = facts(summary).iter().map(fact).collect();
+    format!(
+        "<ul class=\"facts\">\n{facts}</ul>\n{}<details><summary>What was measured of each variant</summary>\n{}</details>\n",
+        withheld(summary),
+        variants(summary)
+    )
+}
+
+fn fact(fact: &Fact) -> String {
+    format!(
+        "<li class=\"{}\"><h3>{}</h3><p class=\"value\">{}</p><p>{}</p></li>\n",
+        if fact.doubt { "doubt" } else { "fine" },
+        fact.name,
+        figure(&fact.value),
+        escape(&fact.says)
+    )
+}
+
+fn facts(summary: &Summary) -> Vec<Fact> {
+    let mut facts = vec![self_check(summary), precision(summary), requests(summary), starts(summary)];
+    facts.extend(comparison(summary));
+    facts.push(Fact {
+        name: "Rule of verdicts",
+        value: format!("±{}", summary.margin),
+        says: format!(
+            "Differences within ±{} of the baseline are called not relevant. The headline is {}, decided on its own \
+             interval; other verdicts are corrected for their number (Holm, 5 % over the table).",
+            summary.margin, summary.headline
+        ),
+        doubt: false,
+    });
+    if let Some(quote) = &summary.calibration {
+        let value = quote
+            .detectable
+            .as_ref()
+            .map_or_else(|| "calibrated".to_owned(), |found| format!("finds +{}", found.change));
+        let says = format!("{}.", capital(&reliability::quote(quote)));
+        facts.push(Fact { name: "This host", value, says, doubt: !quote.changed.is_empty() });
+    }
+    facts
+}
+
+/// How variants were put side by side, once where it was the same everywhere.
+fn comparison(summary: &Summary) -> Option<Fact> {
+    let ways = view::distinct(summary.pairings.iter().map(|point| point.pairing));
+    let says = match ways[..] {
+        [] => return None,
+        [way] => format!("Variants were put side by side {}.", way.words()),
+        _ => {
+            let each = summary.pairings.iter().map(|point| {
+                format!(
+                    "Variants were put side by side at {} {}.",
+                    words::point(&point.point),
+                    point.pairing.words()
+                )
+            });
+            each.collect::<Vec<_>>().join(" ")
+        }
+    };
+    let doubt = ways.contains(&Pairing::Sequential);
+    let value = if doubt { "in sequence" } else { "side by side" }.to_owned();
+    Some(Fact { name: "Comparison", value, says, doubt })
+}
+
+fn self_check(summary: &Summary) -> Fact {
+    let severe = |severity| summary.findings.iter().filter(|f| f.severity == severity).count() as u64;
+    let (problems, warnings) = (severe(Severity::Problem), severe(Severity::Warning));
+    let says = match (problems, warnings) {
+        (0, 0) => "Self-check: nothing was found that speaks against these figures.".to_owned(),
+        _ => format!(
+            "Self-check: {}, {}: {}; see Warnings.",
+            counted(problems, "problem"),
+            counted(warnings, "warning"),
+            view::distinct(summary.findings.iter().map(|finding| finding.name.as_str())).join(", ")
+        ),
+    };
+    let value = match (summary.validity, problems + warnings) {
+        (Validity::Valid, 0) => "passed".to_owned(),
+        (Validity::Valid, _) => counted(problems + warnings, "remark"),
+        (validity, _) => validity.name().to_owned(),
+    };
+    Fact {
+        name: "Self-check",
+        value,
+        says,
+        doubt: problems + warnings > 0 || summary.validity != Validity::Valid,
+    }
+}
+
+fn precision(summary: &Summary) -> Fact {
+    let blocks_rule = "Intervals are 95 % and rest on blocks alone.";
+    match (&summary.goal, words::goal(summary)) {
+        (Some(goal), Some(words)) => Fact {
+            name: "Precision",
+            value: goal.half_width.map_or_else(|| "unknown".to_owned(), |half| format!("±{half}")),
+            says: format!("{}. {blocks_rule}", capital(&words)),
+            doubt: !goal.reached,
+        },
+        _ => Fact {
+            name: "Precision",
+            value: "no goal".to_owned(),
+            says: format!("No precision was asked for. {blocks_rule}"),
+            doubt: false,
+        },
+    }
+}
+
+fn requests(summary: &Summary) -> Fact {
+    let total: u64 = summary.variants.iter().map(|variant| variant.requests).sum();
+    let failed: u64 = summary.variants.iter().map(|variant| variant.errors).sum();
+    let unsent: u64 = summary.variants.iter().map(|variant| variant.not_sent).sum();
+    let says = match (failed, unsent) {
+        (0, 0) => "All were sent when due or freed, and every reply passed its check.".to_owned(),
+        (0, _) => format!("{} more were due but never sent.", grouped(unsent)),
+        (_, 0) => format!("{} failed.", grouped(failed)),
+        _ => format!("{} failed; {} more were due but never sent.", grouped(failed), grouped(unsent)),
+    };
+    Fact { name: "Requests", value: grouped(total), says, doubt: failed + unsent > 0 }
+}
+
+fn starts(summary: &Summary) -> Fact {
     let blocks = summary.blocks;
     let void = if blocks.void > 0 {
         format!("; {} more measured and thrown away", blocks.void)
     } else {
         String::new()
     };
-    let mut facts = vec![
-        format!(
-            "{} of fresh starts, of {} to {} planned{void}. Intervals are 95 % and rest on blocks alone.",
-            counted(u64::from(blocks.used), "block"),
+    Fact {
+        name: "Repetition",
+        value: counted(u64::from(blocks.used), "block"),
+        says: format!(
+            "Each of fresh starts of every variant, of {} to {} planned{void}.{}",
             blocks.min,
-            blocks.max
+            blocks.max,
+            if summary.quick { " A quick run: few blocks, short warm-up." } else { "" }
         ),
-        format!(
-            "The headline is {}, decided on its own interval; other verdicts are corrected for their number (Holm, \
-             5 % over the table).",
-            summary.headline
-        ),
-        format!("Differences within ±{} of the baseline are called not relevant.", summary.margin),
-    ];
-    facts.extend(summary.pairings.iter().map(|point| {
-        let place = words::point(&point.point);
-        let place = if place.is_empty() { String::new() } else { format!(" at {place}") };
-        format!("Variants were put side by side{place} {}.", point.pairing.words())
-    }));
-    facts.extend(words::goal(summary).map(|goal| format!("{}.", super::capital(&goal))));
-    let quote = summary.calibration.as_ref().map(|quote| super::capital(&reliability::quote(quote)));
-    facts.extend(quote.map(|quote| format!("{quote}.")));
-    let severe = |severity| summary.findings.iter().filter(|f| f.severity == severity).count() as u64;
-    facts.push(match (severe(Severity::Problem), severe(Severity::Warning)) {
-        (0, 0) => "Self-check: nothing was found that speaks against these figures.".to_owned(),
-        (problems, warnings) => format!(
-            "Self-check: {}, {}: {}; see Warnings.",
-            counted(problems, "problem"),
-            counted(warnings, "warning"),
-            view::distinct(summary.findings.iter().map(|finding| finding.name.as_str())).join(", ")
-        ),
-    });
-    facts
+        doubt: summary.quick || blocks.used < 4,
+    }
 }
 
 fn variants(summary: &Summary) -> String {
     let mut text = String::from(
-        "<div class=\"scroll\"><table><caption>What was measured of each variant</caption><thead><tr>\
-         <th scope=\"col\">variant</th><th scope=\"col\">figures are</th><th scope=\"col\">requests</th>\
-         <th scope=\"col\">errors</th><th scope=\"col\">not sent</th><th scope=\"col\">windows</th>\
-         <th scope=\"col\">blocks</th><th scope=\"col\">version</th></tr></thead><tbody>\n",
+        "<div class=\"scroll\"><table class=\"sortable\"><caption>What was measured of each variant</caption><thead><tr>\
+         <th scope=\"col\">variant</th><th scope=\"col\">figures are</th><th scope=\"col\" class=\"n\">requests</th>\
+         <th scope=\"col\" class=\"n\">errors</th><th scope=\"col\" class=\"n\">not sent</th><th scope=\"col\" class=\"n\">windows\
+         </th><th scope=\"col\" class=\"n\">blocks</th><th scope=\"col\">version</th></tr></thead><tbody>\n",
     );
     text.push_str(&summary.variants.iter().map(variant).collect::<String>());
     text.push_str("</tbody></table></div>\n");
@@ -73,19 +176,18 @@ fn variant(variant: &VariantSummary) -> String {
     let errors = words::failures(variant.requests, variant.errors_by_kind);
     let kinds = errors.as_deref().and_then(|text| text.split_once(": ")).map(|(_, kinds)| kinds);
     let kinds = kinds.map(|kinds| format!("<span class=\"reason\">{}</span>", escape(kinds)));
-    let count = |n: u64| format!("<td class=\"n\">{}</td>", grouped(n));
+    let count = |n: u64, more: &str| format!("<td class=\"n\" data-n=\"{n}\">{}{more}</td>", grouped(n));
     let baseline = if variant.baseline { " <span class=\"quiet\">(baseline)</span>" } else { "" };
+    let filter = attributes(&[("variant", &variant.name), ("point", &words::point(&variant.point))]);
     format!(
-        "<tr><th scope=\"row\">{}{baseline}</th><td class=\"{1}\">{1}{reasons}</td>{2}\
-         <td class=\"n\">{3}{4}</td>{5}{6}{7}<td>{8}</td></tr>\n",
+        "<tr{filter}><th scope=\"row\">{}{baseline}</th><td class=\"{1}\">{1}{reasons}</td>{2}{3}{4}{5}{6}<td>{7}</td></tr>\n",
         escape(&words::subject(&variant.name, &variant.point)),
         variant.validity.name(),
-        count(variant.requests),
-        grouped(variant.errors),
-        kinds.unwrap_or_default(),
-        count(variant.not_sent),
-        count(variant.windows),
-        count(u64::from(variant.blocks)),
+        count(variant.requests, ""),
+        count(variant.errors, &kinds.unwrap_or_default()),
+        count(variant.not_sent, ""),
+        count(variant.windows, ""),
+        count(u64::from(variant.blocks), ""),
         variant.version.as_deref().map_or_else(|| "unknown".to_owned(), escape),
     )
 }
@@ -104,9 +206,11 @@ fn withheld(summary: &Summary) -> String {
         let own: Vec<&Cost> = without.iter().copied().filter(|cost| key(cost) == group).collect();
         let quantities = words::quantities(&own);
         let (who, verdict, reason) = group;
-        format!("<li><b>{}</b>: {quantities} {verdict}: {}</li>\n", escape(&who), escape(&reason))
+        let first = own[0];
+        let filter = attributes(&[("variant", &first.variant), ("point", &words::point(&first.point))]);
+        format!("<li{filter}><b>{}</b>: {quantities} {verdict}: {}</li>\n", escape(&who), escape(&reason))
     });
-    format!("<h3>Not shown</h3>\n<ul>\n{}</ul>\n", items.collect::<String>())
+    format!("<div class=\"withheld\"><h3>Not shown</h3>\n<ul>\n{}</ul></div>\n", items.collect::<String>())
 }
 
 /// Findings in full.
@@ -115,7 +219,7 @@ pub(crate) fn warnings(summary: &Summary) -> String {
         return quiet("None.");
     }
     let items: String = summary.findings.iter().map(finding).collect();
-    format!("<ul class=\"cards\">\n{items}</ul>\n")
+    format!("<ul class=\"findings\">\n{items}</ul>\n")
 }
 
 fn finding(finding: &Finding) -> String {
@@ -133,7 +237,7 @@ fn finding(finding: &Finding) -> String {
         remedy => format!("<p class=\"remedy\">→ {}</p>", escape(remedy)),
     };
     format!(
-        "<li class=\"card {class}\"><p class=\"kind\">{word}</p><div><p class=\"who\">{}{subject}</p><p>{}</p>{remedy}\
+        "<li class=\"{class}\"><p class=\"kind\">{word}</p><div><p class=\"who\">{}{subject}</p><p>{}</p>{remedy}\
          </div></li>\n",
         escape(&finding.name),
         escape(&finding.evidence)

@@ -2,16 +2,21 @@
 
 #![allow(dead_code)] // each test file uses its own part
 
+pub mod pixels;
+pub mod plot;
+
 use serde_json::{Value, json};
+use weighbridge_model::detail::{
+    Axis, Course, Curve, Density, DotKind, RoleUse, Samples, Scale, Span, TimeKind,
+};
 use weighbridge_model::legs::{LegTimes, StampSummary};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
-use weighbridge_model::record::{ErrorCounts, HandshakeKind, Traffic, WindowKind};
+use weighbridge_model::record::{ErrorCounts, HandshakeKind, Traffic};
 use weighbridge_model::reliability::{CalibrationQuote, Detectable, RunToRun, Share};
 use weighbridge_model::summary::{
-    BlockCounts, Cost, CpuRoles, Curve, Detail, Effect, Estimate, Figure, Finding, Goal, PointLabel,
-    PointPairing, Quantity, SCHEMA_VERSION, Severity, Summary, Validity, VariantSummary, Verdict,
-    WindowPoint,
+    BlockCounts, Cost, CpuRoles, Detail, Effect, Estimate, Figure, Finding, Goal, PointLabel, PointPairing,
+    Quantity, SCHEMA_VERSION, Severity, Summary, Validity, VariantSummary, Verdict,
 };
 use weighbridge_report::HowToRepeat;
 use weighbridge_report::load::{Failure, Handshakes, LoadModel, LoadSummary, Times, withheld};
@@ -313,53 +318,110 @@ pub fn noise(seed: u32) -> impl FnMut() -> f64 {
     }
 }
 
-/// Curves and windows that fit [`valid`].
+/// Everything that charts draw beside [`valid`].
 pub fn detail() -> Detail {
-    let mut detail = Detail::default();
-    for (size, large) in [("64 B", 1.0), ("64 KiB", 2.4)] {
+    let mut detail = Detail {
+        axes: vec![Axis {
+            key: "workload.size".into(),
+            scale: Scale::Bytes,
+            values: vec![("64 B".into(), 64.0), ("64 KiB".into(), 65_536.0)],
+        }],
+        ..Detail::default()
+    };
+    for size in SIZES {
+        let large = if size == "64 KiB" { 2.4 } else { 1.0 };
         for (name, factor, seed) in [("rust", 1.0, 7), ("go", 1.209, 11)] {
             let factor = if large > 1.0 { near(factor) } else { factor };
             let base = 15_340.0 * large * factor;
-            for (time, shift) in [("response", 1.0), ("service", 0.985)] {
-                let curve = curve(base * shift, if name == "go" { 1.5 } else { 0.8 });
-                let (variant, time) = (name.to_owned(), time.to_owned());
-                detail.curves.push(Curve { variant, point: point(size), time, points: curve });
-            }
-            detail.windows.extend(windows(name, size, base, seed));
+            let tail = if name == "go" { 3.65 } else { 1.1 };
+            add_times(&mut detail, (name, size), base, tail);
+            add_windows(&mut detail, (name, size), base, seed);
+            let role = |role: &str, cpu: f64, memory: Option<f64>| RoleUse {
+                variant: name.into(),
+                point: point(size),
+                role: role.into(),
+                cpu_per_operation: Some(estimate(cpu, cpu * 0.021)),
+                memory_peak: memory.map(|bytes| estimate(bytes, bytes * 0.008)),
+            };
+            let own = 11_900.0 * large * factor * factor;
+            detail.roles.push(role("service", own, Some(4_404_019.0 * factor.powi(5))));
+            detail.roles.push(role("generator", 3_150.0 * large.sqrt(), None));
         }
     }
     detail
 }
 
-fn curve(median: f64, tail: f64) -> Vec<(f64, u64)> {
-    let at = |n: u32| 1.0 - 10f64.powf(-f64::from(n) / 20.0);
-    let time = |q: f64| median * (0.9 + 0.33 * q.powi(3) + tail * 0.08 * (1.0 / (1.0 - q)).log10().powf(2.2));
-    (0..=90).map(at).map(|q| (q, time(q) as u64)).collect()
+/// A curve and a density of each time: log-normal but for a tail that grows with depth.
+pub fn add_times(detail: &mut Detail, (name, size): (&str, &str), base: f64, tail: f64) {
+    for (time, shift) in [(TimeKind::Response, 1.0), (TimeKind::Service, 0.985)] {
+        let points = curve(base * shift, tail);
+        let wide = |(q, time): &(f64, f64)| (1.0 - 0.004 - 0.05 * q.powi(60), *time);
+        let band =
+            points.iter().map(wide).map(|(share, time)| (time * share, time * (2.0 - share))).collect();
+        let (variant, operation) = (name.to_owned(), "pong".to_owned());
+        detail.curves.push(Curve { variant, point: point(size), operation, time, points, band });
+        let lowest = if size == "64 KiB" { 2.0 } else { 0.83 };
+        let bell = |at: u32| {
+            let from = 15_340.0 * lowest;
+            let away = f64::from(at) + 0.5 - (base / from).ln() / 1.011_f64.ln();
+            let away = away / if away < 0.0 { 4.0 } else { 5.0 + tail };
+            if away.abs() < 3.3 { (-0.5 * away * away).exp() } else { 0.0 }
+        };
+        let sum: f64 = (0..90).map(bell).sum();
+        detail.densities.push(Density {
+            variant: name.to_owned(),
+            point: point(size),
+            operation: "pong".to_owned(),
+            time,
+            from_ns: 15_340.0 * shift * lowest,
+            step: 1.011,
+            shares: (0..90).map(|at| 0.998 * bell(at) / sum).collect(),
+        });
+    }
 }
 
-fn windows(name: &str, size: &str, base: f64, seed: u32) -> Vec<WindowPoint> {
+fn curve(median: f64, tail: f64) -> Vec<(f64, f64)> {
+    let at = |n: u32| 1.0 - 10f64.powf(-f64::from(n) / 20.0);
+    let time = |q: f64| median * (0.9 + 0.33 * q.powi(3) + tail * 0.08 * (1.0 / (1.0 - q)).log10().powf(3.2));
+    (0..=90).map(at).map(|q| (q, time(q).round())).collect()
+}
+
+/// Windows of six blocks: a course, and a dot for each.
+pub fn add_windows(detail: &mut Detail, (name, size): (&str, &str), base: f64, seed: u32) {
     let mut noise = noise(seed + size.len() as u32);
-    let mut windows = Vec::new();
+    let (mut spans, mut dots) = (Vec::new(), Vec::new());
     for block in 0..6u32 {
         let level = base * (1.0 + 0.012 * (noise() - 0.5));
+        let at = |round: u32| {
+            f64::from(block) * 23.0 + f64::from(round) * 0.31 + if name == "go" { 0.02 } else { 0.0 }
+        };
         for round in 0..60u32 {
             let stall = if noise() > 0.985 { 0.09 } else { 0.0 };
-            let start =
-                f64::from(block) * 23.0 + f64::from(round) * 0.31 + if name == "go" { 0.02 } else { 0.0 };
-            windows.push(WindowPoint {
-                variant: name.into(),
-                point: point(size),
+            dots.push((at(round), level * (1.0 + stall + 0.02 * (noise() - 0.5))));
+        }
+        for span in 0..6 {
+            let middle = level * (1.0 + 0.004 * (noise() - 0.5));
+            let time = |share: f64| Nanoseconds::from_nanos((middle * share) as u64);
+            spans.push(Span {
                 block,
-                kind: if round == 59 { WindowKind::Check } else { WindowKind::Measured },
-                at: Nanoseconds::from_secs_f64(start),
-                response_p50: Nanoseconds::from_nanos(
-                    (level * (1.0 + stall + 0.02 * (noise() - 0.5))) as u64,
-                ),
-                throughput: 1e9 / level,
+                from: Nanoseconds::from_secs_f64(at(span * 10)),
+                to: Nanoseconds::from_secs_f64(at(span * 10 + 9)),
+                windows: 10,
+                lower: time(0.994),
+                median: time(1.0),
+                upper: time(1.007),
             });
         }
     }
-    windows
+    detail.courses.push(Course { variant: name.into(), point: point(size), spans });
+    detail.samples.push(Samples {
+        variant: name.into(),
+        point: point(size),
+        operation: "pong".into(),
+        kind: DotKind::Window,
+        at_ns: dots.iter().map(|(at, _)| (at * 1e9) as u64).collect(),
+        time_ns: dots.iter().map(|(_, time)| *time as u64).collect(),
+    });
 }
 
 pub fn environment() -> Value {
@@ -417,11 +479,21 @@ pub fn hostile() -> (Summary, Detail, Value, HowToRepeat) {
     summary.unavailable = vec![(text(), text())];
     let mut detail = detail();
     for curve in &mut detail.curves {
-        (curve.variant, curve.point) = (text(), label());
+        (curve.variant, curve.point, curve.operation) = (text(), label(), text());
     }
-    for window in &mut detail.windows {
-        (window.variant, window.point) = (text(), label());
+    for density in &mut detail.densities {
+        (density.variant, density.point, density.operation) = (text(), label(), text());
     }
+    for course in &mut detail.courses {
+        (course.variant, course.point) = (text(), label());
+    }
+    for samples in &mut detail.samples {
+        (samples.variant, samples.point, samples.operation) = (text(), label(), text());
+    }
+    for role in &mut detail.roles {
+        (role.variant, role.point, role.role) = (text(), label(), text());
+    }
+    detail.axes = vec![Axis { key: text(), scale: Scale::Count, values: vec![(text(), 1.0)] }];
     let how = HowToRepeat { command: text(), folder: text(), seed: 1, experiment_toml: text() };
     (summary, detail, json!({ HOSTILE: { "list": [HOSTILE], "objects": [{ HOSTILE: HOSTILE }] } }), how)
 }

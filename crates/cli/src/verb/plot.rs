@@ -1,0 +1,241 @@
+//! `weigh plot`: charts of a stored run as files.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use weighbridge_model::summary::{PointLabel, Summary};
+use weighbridge_report::plot::{self, Drawing, Kind, Options, Plotter, Theme};
+use weighbridge_store::RunFolder;
+
+use super::support::{Stored, open_run};
+use crate::args::{Plot, PlotFormat, PlotTheme};
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// Drawings of a kind that are made without being asked for by point: of a matrix there may be hundreds.
+const MOST_OF_A_KIND: usize = 6;
+/// The folder in the run's that charts go to by default.
+const FOLDER: &str = "charts";
+
+/// Draws.
+pub fn run(arguments: &Plot, printer: &Printer) -> anyhow::Result<Exit> {
+    let (run, kinds) = run_and_kinds(arguments)?;
+    let folder = open_run(run.as_deref())?;
+    let stored = Stored::read(&folder)?;
+    check_names(arguments, stored.summary())?;
+    let report = stored.report();
+    let plotter = Plotter::new(report.summary, report.detail)?;
+    let all = plotter.list()?;
+    if arguments.list {
+        return list(&all, printer);
+    }
+    let (chosen, left) = choose(&all, &kinds, arguments)?;
+    let format = format(arguments);
+    let place = Place::of(arguments, &folder, &chosen)?;
+    for drawing in &chosen {
+        let options = options(arguments, drawing);
+        let svg = plotter.svg(drawing.kind, &options).with_context(|| drawing.kind.name())?;
+        let path = place.path(drawing, &all, format);
+        place.write(&path, &bytes(&svg, format, arguments.scale)?, printer)?;
+    }
+    if left > 0 {
+        printer.note(format_args!(
+            "left out {left} more drawings of the same kinds at other points; name a kind and `--point KEY=VALUE` for them"
+        ));
+    }
+    Ok(Exit::Fine)
+}
+
+/// A first word that is a kind and no folder means the newest run.
+fn run_and_kinds(arguments: &Plot) -> anyhow::Result<(Option<PathBuf>, Vec<Kind>)> {
+    let Some(first) = &arguments.run else { return Ok((None, Vec::new())) };
+    let kind = first.to_str().and_then(|text| text.parse::<Kind>().ok());
+    let kinds = arguments.kinds.iter().copied();
+    Ok(match kind {
+        Some(kind) if !first.is_dir() => (None, std::iter::once(kind).chain(kinds).collect()),
+        _ => (Some(first.clone()), kinds.collect()),
+    })
+}
+
+/// Names that were asked for must be the run's.
+fn check_names(arguments: &Plot, summary: &Summary) -> anyhow::Result<()> {
+    let variants = summary.variants.iter().map(|variant| variant.name.as_str());
+    check_known("variant", &arguments.variants, variants.collect())?;
+    let figures = summary.variants.iter().flat_map(|variant| &variant.figures);
+    check_known(
+        "operation",
+        &arguments.operations,
+        figures.map(|figure| figure.operation.as_str()).collect(),
+    )?;
+    for (key, value) in &arguments.point {
+        let labels = || summary.variants.iter().map(|variant| &variant.point);
+        check_known(
+            "factor",
+            std::slice::from_ref(key),
+            labels().flat_map(|label| label.keys()).map(String::as_str).collect(),
+        )?;
+        let values = labels().filter_map(|label| label.get(key)).map(String::as_str).collect();
+        check_known(&format!("value of `{key}`"), std::slice::from_ref(value), values)?;
+    }
+    Ok(())
+}
+
+fn check_known(what: &str, asked: &[String], mut known: Vec<&str>) -> anyhow::Result<()> {
+    let mut seen = std::collections::BTreeSet::new();
+    known.retain(|name| seen.insert(*name));
+    match asked.iter().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(_) if known.is_empty() => bail!("this run has no {what}; leave the flag out"),
+        Some(name) => bail!("`{name}` is no {what} of this run; it has: {}", known.join(", ")),
+    }
+}
+
+fn list(all: &[Drawing], printer: &Printer) -> anyhow::Result<Exit> {
+    let line = |drawing: &Drawing| {
+        let point: Vec<String> = drawing.point.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let about = drawing.kind.about();
+        format!(
+            "{:<12} {about}{}{}\n",
+            drawing.kind,
+            if point.is_empty() { "" } else { "  " },
+            point.join(" ")
+        )
+    };
+    printer.data(&all.iter().map(line).collect::<String>())?;
+    Ok(Exit::Fine)
+}
+
+/// What to draw, and how many drawings are left out.
+fn choose(all: &[Drawing], kinds: &[Kind], arguments: &Plot) -> anyhow::Result<(Vec<Drawing>, usize)> {
+    if all.is_empty() {
+        bail!("this run has nothing to draw; `weigh report` shows why");
+    }
+    let wanted = |drawing: &&Drawing| {
+        let fits = |(key, value): &(String, String)| drawing.point.get(key).is_none_or(|own| own == value);
+        (kinds.is_empty() || kinds.contains(&drawing.kind)) && arguments.point.iter().all(fits)
+    };
+    let chosen: Vec<&Drawing> = all.iter().filter(wanted).collect();
+    if let Some(kind) = kinds.iter().find(|kind| !chosen.iter().any(|drawing| drawing.kind == **kind)) {
+        bail!("{}", plot::PlotError::Nothing(*kind));
+    }
+    let is_early = |drawing: &&&Drawing| {
+        let before = chosen.iter().take_while(|other| !std::ptr::eq(**other, **drawing));
+        before.filter(|other| other.kind == drawing.kind).count() < MOST_OF_A_KIND
+    };
+    let kept: Vec<Drawing> = chosen.iter().filter(is_early).map(|drawing| (*drawing).clone()).collect();
+    let left = chosen.len() - kept.len();
+    Ok((kept, left))
+}
+
+/// The format asked for, or the one that the output's name ends with.
+fn format(arguments: &Plot) -> PlotFormat {
+    let ending = arguments.output.as_deref().and_then(Path::extension).and_then(|ending| ending.to_str());
+    arguments.format.unwrap_or(match ending {
+        Some("png") => PlotFormat::Png,
+        Some("pdf") => PlotFormat::Pdf,
+        _ => PlotFormat::Svg,
+    })
+}
+
+fn options(arguments: &Plot, drawing: &Drawing) -> Options {
+    let some = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
+    let mut point: PointLabel = drawing.point.clone();
+    if drawing.kind == Kind::Forest || drawing.kind == Kind::Heatmap {
+        point.extend(arguments.point.iter().cloned());
+    }
+    Options {
+        theme: match arguments.theme {
+            PlotTheme::Light => Theme::Light,
+            PlotTheme::Dark => Theme::Dark,
+            PlotTheme::Print => Theme::Print,
+        },
+        variants: some(&arguments.variants),
+        operations: some(&arguments.operations),
+        quantity: arguments.quantity,
+        point: Some(point),
+        width: arguments.width,
+        height: arguments.height,
+    }
+}
+
+fn bytes(svg: &str, format: PlotFormat, scale: u32) -> anyhow::Result<Vec<u8>> {
+    Ok(match format {
+        PlotFormat::Svg => svg.as_bytes().to_vec(),
+        PlotFormat::Png => plot::png(svg, scale as f32)?,
+        PlotFormat::Pdf => pdf(svg)?,
+    })
+}
+
+#[cfg(feature = "pdf")]
+fn pdf(svg: &str) -> anyhow::Result<Vec<u8>> {
+    Ok(plot::pdf(svg)?)
+}
+
+#[cfg(not(feature = "pdf"))]
+fn pdf(_: &str) -> anyhow::Result<Vec<u8>> {
+    bail!("this `weigh` was built without pdf; build it with `--features pdf`, or use `--format svg`")
+}
+
+/// Where drawings go.
+enum Place {
+    Stdout,
+    File(PathBuf),
+    Folder(PathBuf),
+}
+
+impl Place {
+    fn of(arguments: &Plot, run: &RunFolder, chosen: &[Drawing]) -> anyhow::Result<Self> {
+        let folder = |path: PathBuf| {
+            std::fs::create_dir_all(&path).with_context(|| format!("could not make `{}`", path.display()))?;
+            Ok(Self::Folder(path))
+        };
+        match &arguments.output {
+            None => folder(run.path().join(FOLDER)),
+            Some(path) if path == Path::new("-") && chosen.len() == 1 => Ok(Self::Stdout),
+            Some(path) if path == Path::new("-") => {
+                bail!("{} charts do not fit stdout; name one kind, or a folder", chosen.len())
+            }
+            Some(path) if path.extension().is_some() && !path.is_dir() => match chosen.len() {
+                1 => Ok(Self::File(path.clone())),
+                many => bail!("{many} charts do not fit `{}`; name one kind, or a folder", path.display()),
+            },
+            Some(path) => folder(path.clone()),
+        }
+    }
+
+    /// `percentiles-64-B.svg`: the kind, and the point where the kind has several.
+    fn path(&self, drawing: &Drawing, all: &[Drawing], format: PlotFormat) -> PathBuf {
+        let ending = match format {
+            PlotFormat::Svg => "svg",
+            PlotFormat::Png => "png",
+            PlotFormat::Pdf => "pdf",
+        };
+        match self {
+            Self::Stdout => PathBuf::from("-"),
+            Self::File(path) => path.clone(),
+            Self::Folder(folder) => {
+                let several = all.iter().filter(|other| other.kind == drawing.kind).count() > 1;
+                let values =
+                    drawing.point.values().filter(|_| several).map(|value| format!("-{}", file_name(value)));
+                folder.join(format!("{}{}.{ending}", drawing.kind, values.collect::<String>()))
+            }
+        }
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8], printer: &Printer) -> anyhow::Result<()> {
+        if let Self::Stdout = self {
+            return printer.bytes(bytes);
+        }
+        let written = std::fs::File::create(path).and_then(|mut file| file.write_all(bytes));
+        written.with_context(|| format!("could not write `{}`", path.display()))?;
+        printer.note(format_args!("wrote `{}`", path.display()));
+        Ok(())
+    }
+}
+
+/// Letters, digits and dots of a value; everything else becomes a dash.
+fn file_name(value: &str) -> String {
+    let kept = |c: char| if c.is_alphanumeric() || c == '.' { c } else { '-' };
+    value.chars().map(kept).collect::<String>().trim_matches(['-', '.']).to_owned()
+}

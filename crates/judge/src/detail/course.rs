@@ -1,0 +1,117 @@
+//! Windows over the time of the run: one dot each, and quartiles of stretches of them.
+//!
+//! A stretch never reaches over two lives of a variant: what changed between them is no course. Stretches are looked at,
+//! never decided by; drift and steps are the business of `steadiness`.
+
+use weighbridge_model::detail::{Course, DotKind, Samples, Span};
+use weighbridge_model::quantity::{Nanoseconds, Timestamp};
+use weighbridge_model::record::{PointId, VariantId, WindowKind, WindowRecord};
+
+use crate::gather::{Cell, Gathered, Lens};
+use crate::question::Question;
+use crate::stats::sample::quantile_nearest_rank;
+
+/// Most stretches of one life.
+const MOST_SPANS: usize = 12;
+/// Windows of a stretch, where a life has so many.
+const SPAN_WINDOWS: usize = 8;
+/// Kinds of windows that get dots. Lead-ins are too short to say anything.
+const DOTS: [(WindowKind, DotKind); 3] = [
+    (WindowKind::WarmUp, DotKind::WarmUp),
+    (WindowKind::Measured, DotKind::Window),
+    (WindowKind::Check, DotKind::Check),
+];
+
+/// One course for each variant at each point.
+pub fn courses(question: &Question, gathered: &Gathered<'_>) -> Vec<Course> {
+    let Some(start) = start(gathered) else { return Vec::new() };
+    let mut courses = Vec::new();
+    for (point, facts) in question.points() {
+        for (variant, of) in question.variants() {
+            let lives = gathered.lives(point, variant, Lens::Measured);
+            let mut spans: Vec<Span> = lives.iter().flat_map(|life| of_life(life, start)).collect();
+            spans.sort_by_key(|span| span.from);
+            if !spans.is_empty() {
+                courses.push(Course { variant: of.name.clone(), point: facts.label.clone(), spans });
+            }
+        }
+    }
+    courses
+}
+
+fn of_life(life: &Cell<'_>, start: Timestamp) -> Vec<Span> {
+    let mut windows: Vec<&WindowRecord> =
+        life.windows.iter().copied().filter(|window| window.figures.all.is_some()).collect();
+    windows.sort_by_key(|window| window.figures.started);
+    let spans = (windows.len() / SPAN_WINDOWS).clamp(1, MOST_SPANS);
+    let bounds = |at: usize| at * windows.len() / spans;
+    (0..spans).filter_map(|at| span(life.block, &windows[bounds(at)..bounds(at + 1)], start)).collect()
+}
+
+fn span(block: u32, windows: &[&WindowRecord], start: Timestamp) -> Option<Span> {
+    let times: Vec<f64> = windows.iter().filter_map(|window| p50(window)).map(|time| time as f64).collect();
+    let quartile = |q| Some(Nanoseconds::from_nanos(quantile_nearest_rank(&times, q)? as u64));
+    Some(Span {
+        block,
+        from: windows.first()?.figures.started.since(start),
+        to: windows.last()?.figures.ended.since(start),
+        windows: times.len() as u32,
+        lower: quartile(0.25)?,
+        median: quartile(0.5)?,
+        upper: quartile(0.75)?,
+    })
+}
+
+/// One list of dots for each variant, point and kind of window that there is.
+pub fn samples(question: &Question, gathered: &Gathered<'_>) -> Vec<Samples> {
+    let Some(start) = start(gathered) else { return Vec::new() };
+    let mut samples = Vec::new();
+    for (point, facts) in question.points() {
+        for (variant, of) in question.variants() {
+            for (window, kind) in DOTS {
+                let dots = dots(gathered, (point, variant), window, start);
+                if !dots.is_empty() {
+                    samples.push(Samples {
+                        variant: of.name.clone(),
+                        point: facts.label.clone(),
+                        operation: facts
+                            .scopes()
+                            .first()
+                            .map_or("all", |scope| facts.name(*scope))
+                            .to_owned(),
+                        kind,
+                        at_ns: dots.iter().map(|dot| dot.0).collect(),
+                        time_ns: dots.iter().map(|dot| dot.1).collect(),
+                    });
+                }
+            }
+        }
+    }
+    samples
+}
+
+fn dots(
+    gathered: &Gathered<'_>,
+    (point, variant): (PointId, VariantId),
+    kind: WindowKind,
+    start: Timestamp,
+) -> Vec<(u64, u64)> {
+    let mine = |window: &&WindowRecord| (window.point, window.variant, window.kind) == (point, variant, kind);
+    let dot = |window: &WindowRecord| Some((window.figures.started.since(start).as_nanos(), p50(window)?));
+    let mut dots: Vec<_> = windows(gathered).filter(mine).filter_map(dot).collect();
+    dots.sort_unstable();
+    dots
+}
+
+fn p50(window: &WindowRecord) -> Option<u64> {
+    Some(window.figures.all.as_ref()?.response_p50.as_nanos())
+}
+
+/// All windows of blocks that count.
+fn windows<'a>(gathered: &'a Gathered<'_>) -> impl Iterator<Item = &'a WindowRecord> {
+    gathered.used.iter().flat_map(|block| &block.trials).flat_map(|trial| &trial.windows)
+}
+
+fn start(gathered: &Gathered<'_>) -> Option<Timestamp> {
+    windows(gathered).map(|window| window.figures.started).min()
+}

@@ -1,0 +1,85 @@
+//! CPU per request and memory by role, variant by variant.
+//!
+//! The generator's part is its loop's time outside waiting, since it stays awake between replies. Time of no process that
+//! we started cannot be told apart by variant: the whole machine's is in the summary's `cpu_roles`.
+
+use std::collections::BTreeSet;
+
+use weighbridge_model::detail::RoleUse;
+use weighbridge_model::pairing::Pairing;
+use weighbridge_model::record::{PointId, WindowRecord};
+use weighbridge_model::summary::Estimate;
+
+use crate::estimate::estimate;
+use crate::gather::{Cell, Gathered, Lens};
+use crate::question::Question;
+
+/// The generator's name among the roles.
+const GENERATOR: &str = "generator";
+
+/// Every role of every variant at every point, the variant's own first.
+pub fn roles(question: &Question, gathered: &Gathered<'_>) -> Vec<RoleUse> {
+    let mut roles = Vec::new();
+    for (point, facts) in question.points() {
+        let is_shared = gathered.pairing(point) == Pairing::Requests;
+        for (variant, of) in question.variants() {
+            let cells = gathered.cells(point, variant, Lens::Measured);
+            let first_stage = question.blocks.min as usize;
+            let over = |value: &dyn Fn(&Cell<'_>) -> Option<f64>| over_blocks(&cells, first_stage, value);
+            let mut add = |role: &str, cpu_per_operation, memory_peak| {
+                let (variant, point) = (of.name.clone(), facts.label.clone());
+                roles.push(RoleUse { variant, point, role: role.to_owned(), cpu_per_operation, memory_peak });
+            };
+            for role in names(&cells, point) {
+                add(role, over(&|cell| cpu(cell, role)), over(&|cell| memory(cell, point, role)));
+            }
+            // A window that variants share tells of no single one how busy the loop was with it.
+            if let Some(busy) = over(&busy).filter(|_| !is_shared) {
+                add(GENERATOR, Some(busy), None);
+            }
+        }
+    }
+    roles
+}
+
+fn names<'a>(cells: &[Cell<'a>], point: PointId) -> BTreeSet<&'a str> {
+    let mut names = BTreeSet::new();
+    for cell in cells {
+        names.extend(cell.windows.iter().flat_map(|window| &window.cpu).map(|role| role.role.as_str()));
+        let memory = cell.trials.iter().flat_map(|trial| &trial.memory);
+        names.extend(memory.filter(|role| role.point == point).map(|role| role.role.as_str()));
+    }
+    names
+}
+
+/// The estimate over blocks; `None` unless every block tells.
+fn over_blocks(
+    cells: &[Cell<'_>],
+    first_stage: usize,
+    value: &dyn Fn(&Cell<'_>) -> Option<f64>,
+) -> Option<Estimate> {
+    let values: Vec<f64> = cells.iter().map(value).collect::<Option<_>>()?;
+    (!values.is_empty()).then(|| estimate(&values, first_stage))
+}
+
+/// A role's CPU time per request answered, sums over sums.
+fn cpu(cell: &Cell<'_>, role: &str) -> Option<f64> {
+    let of_role = cell.windows.iter().flat_map(|window| &window.cpu).filter(|one| one.role == role);
+    let (cpu, requests) =
+        of_role.fold((0, 0), |(cpu, requests), one| (cpu + one.cpu.as_nanos(), requests + one.requests));
+    (requests > 0).then(|| cpu as f64 / requests as f64)
+}
+
+/// The generator's busy time per request.
+fn busy(cell: &Cell<'_>) -> Option<f64> {
+    let sum = |of: fn(&WindowRecord) -> u64| cell.windows.iter().map(|window| of(window)).sum::<u64>();
+    let (busy, requests) = (sum(|w| w.figures.health.busy.as_nanos()), sum(|w| w.figures.requests));
+    (requests > 0 && busy > 0).then(|| busy as f64 / requests as f64)
+}
+
+/// A role's largest resident memory.
+fn memory(cell: &Cell<'_>, point: PointId, role: &str) -> Option<f64> {
+    let here = cell.trials.iter().flat_map(|trial| &trial.memory);
+    let peaks = here.filter(|one| one.point == point && one.role == role).map(|one| one.peak.get());
+    peaks.max().filter(|peak| *peak > 0).map(|peak| peak as f64)
+}

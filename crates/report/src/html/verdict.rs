@@ -1,0 +1,136 @@
+//! The verdict as sentences: the first thing that a reader sees.
+
+use weighbridge_model::summary::{Cost, Summary, Verdict};
+
+use super::escape::{attributes, escape, figure};
+use super::gauge::Gauge;
+use super::{quiet, tone_class};
+use crate::plain::{self, Piece};
+use crate::{view, words};
+
+/// Up to so many sentences are set large.
+const FEW: usize = 2;
+/// From so many on they stand in two columns, where there is room.
+const MANY: usize = 5;
+
+/// One card per headline, baseline or not, and one per variant that is missing.
+pub(crate) fn section(summary: &Summary) -> String {
+    let headlines: Vec<&Cost> = words::headlines(summary).collect();
+    let gauge = Gauge::of(headlines.iter().copied(), summary.margin.get());
+    let cards: String = headlines.iter().map(|cost| card(summary, cost, gauge)).collect();
+    let unavailable = summary.unavailable.iter().map(|(name, reason)| {
+        format!(
+            "<li class=\"card problem\"{}><p class=\"big\">—</p><p class=\"plain\"><b>{}</b> is unavailable: {}</p></li>\n",
+            attributes(&[("variant", name)]),
+            escape(name),
+            escape(reason)
+        )
+    });
+    let all = format!("{cards}{}", unavailable.collect::<String>());
+    if all.is_empty() {
+        return quiet("Nothing was compared: the run has one variant.");
+    }
+    let size = match headlines.len() + summary.unavailable.len() {
+        count if count <= FEW => "cards few",
+        count if count < MANY => "cards",
+        _ => "cards many",
+    };
+    format!("<ul class=\"{size}\">\n{all}</ul>\n")
+}
+
+fn card(summary: &Summary, cost: &Cost, gauge: Gauge) -> String {
+    let change = cost.ratio.as_ref().filter(|_| words::has_figures(cost)).map(words::change);
+    let (big, interval) = change.map_or_else(
+        || ("—".to_owned(), None),
+        |change| (change.point, change.interval.map(|ends| format!("{ends} %"))),
+    );
+    let interval = interval.map(|ends| format!("<span class=\"interval\">{}</span>", figure(&ends)));
+    let [least, most] = gauge.edges();
+    let bar = gauge.bar(cost).map_or_else(String::new, |bar| {
+        format!(
+            "<div class=\"gauge\" aria-hidden=\"true\"><span>{least}</span>{bar}<span>{most}</span></div>"
+        )
+    });
+    let reason = match (&cost.reason, words::has_figures(cost)) {
+        (Some(reason), true) => format!(" <span class=\"reason\">{}</span>", escape(reason)),
+        _ => String::new(),
+    };
+    format!(
+        "<li class=\"card {}\"{}><p class=\"big\">{}{}</p><div><p class=\"plain\">{}</p>{bar}<p class=\"says\">{} {} \
+         <span class=\"quiet\">{}</span>{reason}</p></div></li>\n",
+        tone_class(words::tone(cost)),
+        placed(cost),
+        figure(&big),
+        interval.unwrap_or_default(),
+        sentence(summary, cost),
+        glyph(cost),
+        words::verdict(cost),
+        super::label(cost.quantity),
+    )
+}
+
+/// What a cost is filtered by.
+pub(crate) fn placed(cost: &Cost) -> String {
+    attributes(&[
+        ("variant", &cost.variant),
+        ("operation", &cost.operation),
+        ("point", &words::point(&cost.point)),
+    ])
+}
+
+fn sentence(summary: &Summary, cost: &Cost) -> String {
+    let pieces = plain::sentence(summary, cost);
+    let text = |piece: &Piece| match piece {
+        Piece::Words(text) => signs(text),
+        Piece::Name(text) => format!("<b>{}</b>", escape(text)),
+        Piece::Strong(text) => format!("<strong>{}</strong>", escape(text)),
+    };
+    pieces.iter().map(text).collect()
+}
+
+/// Words with figures in them, escaped: a minus before a digit is a true one, a hyphen stays.
+pub(crate) fn signs(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        let is_minus =
+            c == '-' && out.ends_with([' ', '[']) && characters.peek().is_some_and(char::is_ascii_digit);
+        out.push(if is_minus { '−' } else { c });
+    }
+    escape(&out)
+}
+
+/// A sign beside the words, for those who skim.
+pub(crate) const fn glyph(cost: &Cost) -> &'static str {
+    match cost.verdict {
+        Verdict::Higher => "▲",
+        Verdict::Lower => "▼",
+        Verdict::NoRelevantDifference => "≈",
+        Verdict::Undecided => "?",
+        Verdict::Invalid => "✕",
+        Verdict::Withheld => "–",
+    }
+}
+
+/// The title of the page that a browser's tab shows: the title of the run, or of the first of several.
+pub(crate) fn page_title(summaries: &[&Summary]) -> String {
+    match summaries {
+        [] => "No run".to_owned(),
+        [one] => one.title.clone(),
+        [first, rest @ ..] => {
+            let titles = view::distinct(summaries.iter().map(|summary| summary.title.as_str()));
+            let others = if titles.len() == 1 { String::new() } else { " and others".to_owned() };
+            format!("{}{others}: {} runs", first.title, rest.len() + 1)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_minus_becomes_a_minus() {
+        assert_eq!(signs("in-process: -3.0 µs, [-4.0, -2.0]"), "in-process: −3.0 µs, [−4.0, −2.0]");
+    }
+}

@@ -1,0 +1,77 @@
+//! The font that charts are set in: shipped, so that a drawing is the same on every machine and no text is dropped.
+//!
+//! Inter, under the SIL Open Font License, which lies beside the files. Only characters that it lacks are sought among the
+//! system's fonts.
+
+use std::sync::Arc;
+
+use resvg::usvg::fontdb::Database;
+use ttf_parser::Face;
+
+const REGULAR: &[u8] = include_bytes!("font/Inter-Regular.ttf");
+const BOLD: &[u8] = include_bytes!("font/Inter-SemiBold.ttf");
+/// The family's name, first in every drawing's list.
+pub(super) const FAMILY: &str = "Inter";
+
+/// How wide text is.
+pub(super) struct Widths {
+    regular: Face<'static>,
+    bold: Face<'static>,
+}
+
+impl Widths {
+    /// Reads the shipped font.
+    pub(super) fn new() -> Self {
+        let face = |bytes| Face::parse(bytes, 0).expect("the shipped font is one");
+        Self { regular: face(REGULAR), bold: face(BOLD) }
+    }
+
+    /// The width of a line in parts of the font's size, without kerning. A character that the font lacks counts one.
+    pub(super) fn advance(&self, text: &str, bold: bool) -> f64 {
+        let face = if bold { &self.bold } else { &self.regular };
+        let width = |c: char| {
+            let advance = face.glyph_index(c).and_then(|glyph| face.glyph_hor_advance(glyph));
+            advance.map_or(1.0, |advance| f64::from(advance) / f64::from(face.units_per_em()))
+        };
+        text.chars().map(width).sum()
+    }
+
+    /// Whether the font has every character of a text.
+    pub(super) fn covers(&self, text: &str) -> bool {
+        text.chars().filter(|c| !c.is_control()).all(|c| self.regular.glyph_index(c).is_some())
+    }
+}
+
+/// The shipped font, and the system's where a drawing has characters that it lacks.
+pub(super) fn fonts_for(drawing: &str) -> Arc<Database> {
+    let mut fonts = Database::new();
+    fonts.load_font_data(REGULAR.to_vec());
+    fonts.load_font_data(BOLD.to_vec());
+    if !Widths::new().covers(drawing) {
+        fonts.load_system_fonts();
+    }
+    fonts.set_sans_serif_family(FAMILY);
+    Arc::new(fonts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_are_the_fonts_own() {
+        let widths = Widths::new();
+        // Inter's units are 2048 an em; its digits are all alike only with a feature that is off, its 1 is narrow.
+        assert!(widths.advance("1", false) < widths.advance("0", false));
+        assert!((widths.advance("00", false) / widths.advance("0", false) - 2.0).abs() < 1e-9);
+        assert!(widths.advance("width", true) > widths.advance("width", false));
+        assert!((0.4..0.8).contains(&widths.advance("n", false)));
+    }
+
+    #[test]
+    fn every_sign_that_charts_use_is_in_the_font() {
+        let widths = Widths::new();
+        assert!(widths.covers("µ − + ± × ÷ ≤ … · – ’ “ ” % [ ] / ( ) ü é ß Ω Ж"));
+        assert!(!widths.covers("\u{4e2d}"), "and what is not there is known to be missing");
+    }
+}

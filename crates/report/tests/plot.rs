@@ -1,0 +1,276 @@
+//! Charts as files, byte for byte as SVG and pixel for pixel as PNG, from typed synthetic runs. `UPDATE_GOLDEN=1 cargo test
+//! -p weighbridge-report --test plot` writes them anew; they are then looked at before they are kept.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use support::plot::{Case, cases, dots};
+use weighbridge_model::detail::Detail;
+use weighbridge_report::plot::{Drawing, Kind, Options, PlotError, Plotter, Theme, png};
+use weighbridge_report::{Format, Report, Style, TextOptions, render};
+
+/// What is kept: run, kind, theme. Every kind as SVG and PNG, and those with the most ink on the other grounds.
+const KEPT: [(&str, Kind, Theme); 34] = [
+    ("pair", Kind::Forest, Theme::Light),
+    ("pair", Kind::Forest, Theme::Dark),
+    ("pair", Kind::Percentiles, Theme::Light),
+    ("pair", Kind::Percentiles, Theme::Print),
+    ("pair", Kind::Density, Theme::Light),
+    ("pair", Kind::Time, Theme::Light),
+    ("pair", Kind::Time, Theme::Dark),
+    ("pair", Kind::Samples, Theme::Light),
+    ("pair", Kind::Size, Theme::Light),
+    ("pair", Kind::Resources, Theme::Light),
+    ("pair", Kind::Resources, Theme::Print),
+    ("pair", Kind::Radar, Theme::Light),
+    ("pair", Kind::Heatmap, Theme::Light),
+    ("crowd", Kind::Forest, Theme::Light),
+    ("crowd", Kind::Percentiles, Theme::Dark),
+    ("crowd", Kind::Density, Theme::Print),
+    ("crowd", Kind::Time, Theme::Light),
+    ("crowd", Kind::Resources, Theme::Dark),
+    ("crowd", Kind::Operations, Theme::Light),
+    ("crowd", Kind::Radar, Theme::Dark),
+    ("trade", Kind::Operations, Theme::Light),
+    ("trade", Kind::Operations, Theme::Dark),
+    ("trade", Kind::Forest, Theme::Light),
+    ("trade", Kind::Radar, Theme::Print),
+    ("matrix", Kind::Size, Theme::Light),
+    ("matrix", Kind::Heatmap, Theme::Light),
+    ("matrix", Kind::Heatmap, Theme::Dark),
+    ("layers", Kind::Waterfall, Theme::Light),
+    ("layers", Kind::Waterfall, Theme::Dark),
+    ("capacity", Kind::Capacity, Theme::Light),
+    ("capacity", Kind::Capacity, Theme::Print),
+    ("dots", Kind::Samples, Theme::Light),
+    ("troubled", Kind::Forest, Theme::Light),
+    ("bare", Kind::Forest, Theme::Light),
+];
+
+fn options(theme: Theme) -> Options {
+    Options { theme, ..Options::default() }
+}
+
+fn golden(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/plot").join(name)
+}
+
+fn case(name: &str) -> Case {
+    cases().into_iter().find(|case| case.name == name).expect("a case of this name")
+}
+
+fn plotter(case: &Case) -> Plotter {
+    Plotter::new(&case.summary, &case.detail).expect("the library loads")
+}
+
+/// What stands in the `text` elements of a drawing.
+fn texts(svg: &str) -> Vec<String> {
+    let inside = |part: &str| Some(part.split_once('>')?.1.split_once("</text>")?.0.to_owned());
+    let plain = |text: String| {
+        text.replace("&lt;", "<")
+            .replace("&gt;", ">")
+            .replace("&quot;", "\"")
+            .replace("&#39;", "'")
+            .replace("&amp;", "&")
+    };
+    svg.split("<text").skip(1).filter_map(inside).map(plain).collect()
+}
+
+#[test]
+fn every_kind_as_svg_and_png() {
+    let update = std::env::var_os("UPDATE_GOLDEN").is_some();
+    let mut drawn = BTreeSet::new();
+    let mut open: Option<(&str, Plotter)> = None;
+    for (name, kind, theme) in KEPT {
+        if open.as_ref().is_none_or(|(other, _)| *other != name) {
+            open = Some((name, plotter(&case(name))));
+        }
+        let (_, plotter) = open.as_ref().expect("just opened");
+        let svg = plotter.svg(kind, &options(theme)).unwrap_or_else(|error| panic!("{name} {kind}: {error}"));
+        let theme = format!("{theme:?}").to_lowercase();
+        let file = format!("{name}-{kind}-{theme}");
+        let picture = png(&svg, 1.0).expect("a picture");
+        if update {
+            std::fs::write(golden(&format!("{file}.svg")), &svg).unwrap();
+            std::fs::write(golden(&format!("{file}.png")), &picture).unwrap();
+        } else {
+            let kept = std::fs::read_to_string(golden(&format!("{file}.svg"))).unwrap_or_default();
+            assert!(kept == svg, "`{file}.svg` differs; if that is meant, set UPDATE_GOLDEN=1");
+            let kept = std::fs::read(golden(&format!("{file}.png"))).unwrap_or_default();
+            support::pixels::assert_alike(&kept, &picture, &file);
+        }
+        drawn.insert(kind.name());
+    }
+    assert_eq!(drawn.len(), Kind::ALL.len(), "every kind is kept: {drawn:?}");
+}
+
+/// A renderer that lacks a font drops text and says nothing.
+#[test]
+fn no_text_is_dropped_from_pictures() {
+    for name in ["pair", "crowd", "layers"] {
+        let plotter = plotter(&case(name));
+        let mut kinds: Vec<Drawing> = plotter.list().unwrap();
+        kinds.dedup_by_key(|drawing| drawing.kind);
+        for drawing in kinds {
+            let svg = plotter.svg(drawing.kind, &options(Theme::Light)).unwrap();
+            let (wanted, shaped) = (texts(&svg).len(), support::pixels::shaped_texts(&svg));
+            assert!(wanted > 5, "{name} {}: {wanted}", drawing.kind);
+            assert_eq!(shaped, wanted, "{name} {}: texts with glyphs", drawing.kind);
+        }
+    }
+}
+
+#[test]
+fn names_units_and_intervals_stand_in_each_drawing() {
+    let wanted: [(&str, Kind, &[&str]); 12] = [
+        (
+            "pair",
+            Kind::Forest,
+            &[
+                "go: response p50 +20.9 % [+20.2, +21.6] against rust",
+                "memory peak",
+                "higher (worse)",
+                "go · 64 KiB",
+            ],
+        ),
+        ("pair", Kind::Percentiles, &["99.9 %", "time (logarithmic)", "rust", "go", "20 µs"]),
+        ("pair", Kind::Density, &["response time (logarithmic)", "rust", "p50 15.34 µs [15.22, 15.46]"]),
+        ("pair", Kind::Time, &["response p50", "time since the first window", "18 µs", "100 s"]),
+        ("pair", Kind::Samples, &["response p50", "20 s"]),
+        ("pair", Kind::Size, &["64 B", "64 KiB", "size (logarithmic)", "response p50"]),
+        (
+            "pair",
+            Kind::Resources,
+            &["CPU per operation", "memory peak", "generator", "service", "cores", "10 µs", "4 MiB"],
+        ),
+        ("trade", Kind::Operations, &["buy", "sell", "portfolio", "withheld", "rust"]),
+        ("pair", Kind::Radar, &["throughput", "CPU per operation", "0 %"]),
+        ("matrix", Kind::Heatmap, &["4 MiB", "withheld", "soap · connections 16", "[−33.9, −32.6]"]),
+        (
+            "layers",
+            Kind::Waterfall,
+            &["sidecar:envoy", "+61.3 µs [+59.9, +62.7]", "bare", "all layers", "response p50"],
+        ),
+        ("capacity", Kind::Capacity, &["response p99 ≤ 1 ms", "requests offered", "50k/s", "go"]),
+    ];
+    for (name, kind, parts) in wanted {
+        let svg = plotter(&case(name)).svg(kind, &options(Theme::Light)).unwrap();
+        let texts = texts(&svg);
+        for part in parts {
+            assert!(texts.iter().any(|text| text == part), "{name} {kind}: `{part}` is not in {texts:#?}");
+        }
+    }
+}
+
+/// The digits of a chart are those of the tables.
+#[test]
+fn a_chart_says_the_figures_of_the_terminal() {
+    for name in ["pair", "trade", "capacity"] {
+        let case = case(name);
+        let environment = support::environment();
+        let how = support::how();
+        let report =
+            Report { summary: &case.summary, detail: &case.detail, environment: &environment, how: &how };
+        let table =
+            render(Format::Text, &report, &TextOptions { style: Style::Plain, columns: 140, place: None });
+        let svg = plotter(&case).svg(Kind::Forest, &options(Theme::Light)).unwrap();
+        let intervals: Vec<String> =
+            texts(&svg).into_iter().filter(|text| text.contains(" % [") && !text.contains(':')).collect();
+        assert!(intervals.len() > 8, "{intervals:?}");
+        for shown in intervals {
+            let (point, interval) = shown.split_once(" [").unwrap();
+            let (point, interval) = (point.replace('−', "-"), format!("[{}", interval.replace('−', "-")));
+            let in_table = |line: &str| line.contains(&point) && line.contains(&interval);
+            assert!(table.lines().any(in_table), "{name}: `{point}` with `{interval}` is not in\n{table}");
+        }
+    }
+}
+
+#[test]
+fn what_was_withheld_is_not_drawn() {
+    let case = case("troubled");
+    let plotter = plotter(&case);
+    let svg = plotter.svg(Kind::Forest, &options(Theme::Light)).unwrap();
+    let texts = texts(&svg);
+    assert!(texts.iter().any(|text| text == "withheld") && texts.iter().any(|text| text == "invalid"));
+    assert!(!texts.iter().any(|text| text.contains("+131 %")), "p99 at 64 B was withheld: {texts:?}");
+}
+
+#[test]
+fn a_run_without_detail_has_what_its_summary_fills_and_says_so_of_the_rest() {
+    let case = case("bare");
+    let plotter = plotter(&case);
+    let kinds: Vec<Kind> = plotter.list().unwrap().into_iter().map(|drawing| drawing.kind).collect();
+    assert!(kinds.contains(&Kind::Forest) && !kinds.contains(&Kind::Percentiles), "{kinds:?}");
+    let error = plotter.svg(Kind::Percentiles, &options(Theme::Light)).unwrap_err();
+    assert_eq!(error, PlotError::Nothing(Kind::Percentiles));
+    let nothing = Plotter::new(
+        &weighbridge_model::summary::Summary { variants: Vec::new(), costs: Vec::new(), ..case.summary },
+        &Detail::default(),
+    )
+    .unwrap();
+    assert_eq!(nothing.list().unwrap(), []);
+}
+
+#[test]
+fn options_choose_what_is_drawn() {
+    let case = case("crowd");
+    let plotter = plotter(&case);
+    let one = Options {
+        variants: Some(vec!["go-grpc".into()]),
+        width: Some(640),
+        height: Some(300),
+        ..Options::default()
+    };
+    let svg = plotter.svg(Kind::Percentiles, &one).unwrap();
+    assert!(svg.contains(r#"width="640" height="300""#), "{}", &svg[..200]);
+    assert!(svg.contains("go-grpc") && !svg.contains("node-grpc-js"));
+    let none = Options { variants: Some(Vec::new()), ..Options::default() };
+    assert_eq!(plotter.svg(Kind::Percentiles, &none), Err(PlotError::Nothing(Kind::Percentiles)));
+}
+
+#[test]
+fn hostile_names_are_text() {
+    let (summary, detail, ..) = support::hostile();
+    let plotter = Plotter::new(&summary, &detail).unwrap();
+    let drawings = plotter.list().unwrap();
+    assert!(drawings.len() > 4, "{drawings:?}");
+    for drawing in drawings {
+        let svg = plotter.svg(drawing.kind, &options(Theme::Light)).unwrap();
+        assert!(!svg.contains("<script") && !svg.contains("<img"), "{}", drawing.kind);
+        assert!(!svg.contains('\u{1b}') && !svg.contains('\u{202e}'), "{}", drawing.kind);
+        png(&svg, 0.5).unwrap_or_else(|error| panic!("{}: {error}", drawing.kind));
+    }
+}
+
+#[test]
+fn a_drawing_does_not_depend_on_those_before_it() {
+    let case = case("pair");
+    let plotter = plotter(&case);
+    let first = plotter.svg(Kind::Radar, &options(Theme::Light)).unwrap();
+    plotter.svg(Kind::Forest, &options(Theme::Dark)).unwrap();
+    assert_eq!(plotter.svg(Kind::Radar, &options(Theme::Light)).unwrap(), first);
+}
+
+/// However many dots there are, a drawing holds no more than its pixels.
+#[test]
+fn a_quarter_of_a_million_dots_stay_a_small_drawing() {
+    let case = dots(25_000);
+    let svg = plotter(&case).svg(Kind::Samples, &options(Theme::Light)).unwrap();
+    assert!(svg.len() < 1_000_000, "{} bytes", svg.len());
+    assert!(svg.contains("250,000 requests"));
+}
+
+#[test]
+fn kinds_are_those_of_the_library() {
+    let names: Vec<String> = Kind::ALL.iter().map(|kind| format!("\"{kind}\"")).collect();
+    let source = include_str!("../../../web/src/charts/types.ts");
+    let list = source.split_once("kinds = [").and_then(|(_, rest)| rest.split_once(']')).unwrap().0;
+    let theirs: Vec<&str> = list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    assert_eq!(theirs, names);
+    assert_eq!("Forest ".parse(), Ok(Kind::Forest));
+    let error = "pie".parse::<Kind>().unwrap_err().to_string();
+    assert!(error.contains("`pie`") && error.contains("heatmap"), "{error}");
+}

@@ -1,0 +1,37 @@
+// Runs tests: `src/**/*.test.ts` by default, or those below the folder that is named. Bundled first, because the
+// oldest Node that we support does not read TypeScript.
+import { spawnSync } from "node:child_process";
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const web = fileURLToPath(new URL("..", import.meta.url));
+const where = process.argv[2] ?? "src";
+const tests = readdirSync(join(web, where), { recursive: true })
+  .filter((name) => name.endsWith(".test.ts"))
+  .map((name) => join(where, name));
+const out = join(web, ".build", where);
+
+rmSync(out, { recursive: true, force: true });
+await build({
+  absWorkingDir: web,
+  entryPoints: tests,
+  outdir: out,
+  outbase: where,
+  outExtension: { ".js": ".mjs" },
+  bundle: true,
+  platform: "node",
+  format: "esm",
+  target: "node20",
+  packages: "external",
+  loader: { ".css": "text" },
+  sourcemap: "inline",
+  logLevel: "warning",
+});
+const files = tests.map((name) => join(web, ".build", name.replace(/\.ts$/, ".mjs")));
+process.exitCode =
+  spawnSync(process.execPath, ["--enable-source-maps", "--test", ...files], {
+    cwd: web,
+    stdio: "inherit",
+  }).status ?? 1;

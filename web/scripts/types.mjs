@@ -1,0 +1,71 @@
+// Makes src/data/schema.ts from docs/schema/*.json, which are made from the Rust types: no type is written twice.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
+import { compile } from "json-schema-to-typescript";
+
+const folder = fileURLToPath(new URL("../../docs/schema/", import.meta.url));
+const target = fileURLToPath(new URL("../src/data/schema.ts", import.meta.url));
+
+/** All definitions of all schemas under one roof; a name that two schemas give to different things is an error. */
+function definitions() {
+  const all = {};
+  for (const file of readdirSync(folder)
+    .filter((name) => name.endsWith(".json"))
+    .sort()) {
+    const { $schema, $defs = {}, ...root } = JSON.parse(readFileSync(folder + file, "utf8"));
+    for (const [name, definition] of Object.entries({ ...$defs, [root.title]: root })) {
+      if (name in all && !isDeepStrictEqual(bare(all[name]), bare(definition))) {
+        throw new Error(`docs/schema/${file}: \`${name}\` is defined differently in another schema`);
+      }
+      // A definition that a schema is about has its name as title too.
+      all[name] = definition;
+    }
+  }
+  return all;
+}
+
+function bare({ title, ...definition }) {
+  return definition;
+}
+
+/**
+ * What the generator of types does not understand as the generator of schemas means it: tuples (`prefixItems`), and a
+ * reference with a description of its own, of which it makes a second type.
+ */
+function understood(node) {
+  if (Array.isArray(node)) return node.map(understood);
+  if (node === null || typeof node !== "object") return node;
+  if (typeof node.$ref === "string") return { $ref: node.$ref };
+  const { prefixItems, ...rest } = node;
+  const walked = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, understood(value)]));
+  return prefixItems === undefined ? walked : { ...walked, items: understood(prefixItems) };
+}
+
+/** The text of schema.ts. */
+export async function types() {
+  const all = definitions();
+  const roots = Object.fromEntries(
+    Object.keys(all)
+      .sort()
+      .map((name) => [name, { $ref: `#/$defs/${name}` }]),
+  );
+  const schema = {
+    title: "Everything",
+    description: "Every type of the schemas by its name; only there so that none is left out.",
+    type: "object",
+    properties: roots,
+    additionalProperties: false,
+    $defs: understood(all),
+  };
+  const text = await compile(schema, "Everything", {
+    additionalProperties: false,
+    bannerComment: "// Made by `npm run types` from docs/schema/*.json. Do not edit.",
+    style: { printWidth: 110 },
+  });
+  return text;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(target, await types());
+}

@@ -1,0 +1,207 @@
+// Charts as values: what is offered, what is drawn, what is left out. Their looks are golden files of `report`.
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { Cost, Estimate, Figure, Quantity, Summary, VariantSummary } from "../data/schema.ts";
+import { ratioScale, ratioText } from "./forest.ts";
+import { figureScale, linearTicks, logTicks, shorten, textWidth, tickText, wrap } from "./frame.ts";
+import { available, describe, drawings, kinds } from "./index.ts";
+import { look, themes } from "./theme.ts";
+import type { PageData } from "./types.ts";
+
+function estimate(point: number, half: number): Estimate {
+  return { point, lower: point - half, upper: point + half, level: 0.95, blocks: 6 };
+}
+
+const OPERATIONS = ["all", "get", "set", "del"];
+const QUANTITIES: readonly Quantity[] = ["response_p50", "response_p99", "throughput", "memory_peak"];
+
+function unit(quantity: Quantity): Figure["unit"] {
+  return quantity === "throughput" ? "per_second" : quantity === "memory_peak" ? "bytes" : "ns";
+}
+
+function variant(name: string, scale: number): VariantSummary {
+  const figure = (operation: string, quantity: Quantity): Figure => ({
+    operation,
+    quantity,
+    unit: unit(quantity),
+    estimate: estimate(20_000 * scale, 100),
+    reason: null,
+  });
+  return {
+    name,
+    baseline: scale === 1,
+    figures: OPERATIONS.flatMap((operation) => QUANTITIES.map((quantity) => figure(operation, quantity))),
+  } as unknown as VariantSummary;
+}
+
+function cost(operation: string, quantity: Quantity, ratio: number): Cost {
+  return {
+    variant: "new",
+    operation,
+    quantity,
+    unit: unit(quantity),
+    difference: estimate(20_000 * (ratio - 1), 100),
+    ratio: estimate(ratio, 0.01),
+    verdict: "higher",
+    effect: "worse",
+    reason: null,
+    p: 0.001,
+    headline: operation === "all" && quantity === "response_p50",
+  };
+}
+
+function run(): PageData {
+  const summary = {
+    headline: "response_p50",
+    margin: 0.02,
+    variants: [variant("old", 1), variant("new", 1.31)],
+    costs: OPERATIONS.flatMap((operation, at) =>
+      QUANTITIES.map((quantity) => cost(operation, quantity, 1.31 + at / 10)),
+    ),
+  } as unknown as Summary;
+  const curve = (name: string, scale: number) => ({
+    variant: name,
+    point: {},
+    operation: "all",
+    time: "response" as const,
+    points: [0, 0.5, 0.9, 0.99].map((q, at): [number, number] => [q, scale * (1000 + 500 * at)]),
+    band: [0, 1, 2, 3].map((at): [number, number] => [scale * (990 + 500 * at), scale * (1010 + 500 * at)]),
+  });
+  return { summary, detail: { curves: [curve("old", 1), curve("new", 1.31)] } };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: an option is whatever the library takes.
+const series = (of: { option: unknown } | null): any[] => (of as any)?.option.series ?? [];
+
+test("a run offers what it can fill and no more", () => {
+  assert.deepEqual(available(run()), ["forest", "percentiles", "operations", "radar"]);
+  assert.deepEqual(available({ summary: { ...run().summary, variants: [], costs: [] }, detail: {} }), []);
+  for (const kind of kinds) {
+    for (const { point } of drawings(kind, run())) {
+      assert.notEqual(describe(kind, run(), { theme: "dark", point }), null, kind);
+    }
+  }
+});
+
+test("titles say the finding with its interval", () => {
+  assert.equal(
+    describe("forest", run(), { theme: "light" })?.title,
+    "new: response p50 +31.0 % [+30.0, +32.0] against old",
+  );
+  assert.equal(
+    describe("operations", run(), { theme: "light" })?.title,
+    "del of new: response p50 +61.0 % [+60.0, +62.0] against old",
+  );
+});
+
+test("options choose variants, operations and quantities; a variant keeps its colour", () => {
+  const color = (of: ReturnType<typeof describe>) =>
+    series(of).find((one) => one.type === "line" && one.name === "new")?.lineStyle.color;
+  const both = describe("percentiles", run(), { theme: "light" });
+  const alone = describe("percentiles", run(), { theme: "light", variants: ["new"] });
+  assert.equal(color(alone), color(both));
+  assert.ok(!series(alone).some((one) => one.name === "old"));
+  assert.equal(describe("percentiles", run(), { theme: "light", variants: [] }), null);
+  assert.equal(describe("percentiles", run(), { theme: "light", operations: ["get"] }), null);
+  assert.match(
+    describe("operations", run(), { theme: "light", quantity: "throughput" })?.title ?? "",
+    /throughput/,
+  );
+});
+
+test("what was withheld is not drawn", () => {
+  const data = run();
+  const [first] = data.summary.costs;
+  assert.ok(first);
+  Object.assign(first, { ratio: null, difference: null, verdict: "withheld", effect: null });
+  const forest = describe("forest", data, { theme: "light" });
+  const dots = series(forest).find((one) => one.type === "scatter").data;
+  assert.equal(dots.length, QUANTITIES.length - 1);
+  assert.doesNotMatch(forest?.title ?? "", /p50 \+/);
+});
+
+test("nothing but what is asked for stands in the drawing", () => {
+  const bare = describe("percentiles", run(), { theme: "light" })?.option as {
+    tooltip: { show: boolean };
+    backgroundColor: string;
+  };
+  assert.equal(bare.tooltip.show, false);
+  assert.equal(bare.backgroundColor, "transparent");
+  const pointed = describe("percentiles", run(), { theme: "light", interactive: true })?.option as {
+    tooltip: { renderMode: string };
+  };
+  assert.equal(pointed.tooltip.renderMode, "richText", "names never become markup");
+});
+
+test("no two of sixteen variants look alike, with colour or without", () => {
+  for (const theme of Object.values(themes)) {
+    const marks = Array.from({ length: 16 }, (_, place) => look(theme, place));
+    assert.equal(new Set(marks.map(({ symbol, hollow }) => symbol + hollow)).size, 16);
+    assert.equal(new Set(marks.slice(0, 13).map(({ color, dash }) => color + dash)).size, 13);
+  }
+});
+
+test("ticks are round and inside", () => {
+  assert.deepEqual(linearTicks(0, 10, 5), [0, 2, 4, 6, 8, 10]);
+  assert.deepEqual(linearTicks(-0.3, 0.3, 3), [-0.2, 0, 0.2]);
+  assert.deepEqual(logTicks(1, 1000, 4), [1, 10, 100, 1000]);
+  assert.deepEqual(
+    logTicks(64, 4_194_304, 9, 2),
+    [64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304],
+  );
+  for (const [low, high] of [
+    [1, 1.0001],
+    [15_000, 19_000],
+    [1, 1e9],
+    [3, 3],
+  ] as const) {
+    const ticks = logTicks(low, high, 7);
+    assert.ok(
+      ticks.every((tick) => tick >= low * 0.9999 && tick <= high * 1.0001),
+      `${low} to ${high}: ${ticks}`,
+    );
+    assert.ok(ticks.length <= 12, `${low} to ${high}: ${ticks}`);
+  }
+  assert.deepEqual(
+    [0, 1500, 2e6].map((tick) => tickText("ns", tick)),
+    ["0", "1.5 µs", "2 ms"],
+  );
+});
+
+test("an axis begins at zero unless it is logarithmic or asked to be tight", () => {
+  assert.equal(figureScale("ns", 10, 20, 5).min, 0);
+  assert.ok(figureScale("ns", 10, 20, 5, { tight: true }).min > 9);
+  const wide = figureScale("ns", 10, 10_000, 5);
+  assert.ok(wide.log && Math.abs(wide.place(100) - 2) < 1e-9);
+});
+
+test("the axis of ratios holds none, every estimate, and is not stretched by one wide interval", () => {
+  const costs = [
+    cost("all", "response_p50", 1.31),
+    {
+      ...cost("all", "response_p99", 2),
+      ratio: { point: 2, lower: 0.01, upper: 400, level: 0.95, blocks: 4 },
+    },
+  ];
+  const { min, max, ticks } = ratioScale(costs, 0.02, 500);
+  assert.ok(min < 0 && max > Math.log(2) && max < Math.log(4));
+  assert.ok(ticks.some((tick) => tick.at === 0 && tick.text === "0 %"));
+  assert.deepEqual([0.5, 1, 1.2, 2, 10, 0.1].map(ratioText), [
+    "−50 %",
+    "0 %",
+    "+20 %",
+    "+100 %",
+    "×10",
+    "÷10",
+  ]);
+});
+
+test("text fits: names lose their middle, lines break at spaces", () => {
+  const name = "python-uvicorn-uvloop-httptools-http1-json";
+  const short = shorten(name, 120, 12);
+  assert.ok(short.startsWith("py") && short.endsWith("json") && short.includes("…"));
+  assert.ok(textWidth(short, 12) <= 120);
+  assert.equal(shorten("go", 120, 12), "go");
+  for (const line of wrap("a finding that is too long for one line of a narrow chart", 120, 12))
+    assert.ok(textWidth(line, 12) <= 120, line);
+});

@@ -1,0 +1,58 @@
+// Charts without a browser: what the binary's own JavaScript engine calls. Text goes in and comes out; the host lends
+// its font's widths as `advance`.
+import { init, setPlatformAPI } from "./engine.ts";
+import { available, describe, drawings, kinds } from "./index.ts";
+import type { ChartKind, ChartOptions, PageData } from "./types.ts";
+
+declare const advance: ((text: string, bold: boolean) => number) | undefined;
+
+/** `600 15px Inter` to its size and weight. */
+const FONT = /^(?:(?:normal|italic)\s+)?(\d00|bold)?\s*([\d.]+)px/;
+
+if (typeof advance === "function") {
+  const measure = advance;
+  setPlatformAPI({
+    measureText: (text: string, font?: string) => {
+      const [, weight = "", size = "12"] = FONT.exec(font ?? "") ?? [];
+      const bold = weight === "bold" || Number(weight) >= 600;
+      return { width: measure(text, bold) * Number(size) };
+    },
+  });
+}
+
+// The library asks for a timer when somebody might point at the chart; nobody can, so nothing ever comes of it.
+Object.assign(globalThis, {
+  setTimeout: globalThis.setTimeout ?? (() => 0),
+  clearTimeout: globalThis.clearTimeout ?? (() => {}),
+});
+
+let data: PageData | null = null;
+
+/** The run that is drawn from now on: JSON of `{ summary, detail }`. */
+export function open(json: string): void {
+  data = JSON.parse(json) as PageData;
+}
+
+/** Names of all kinds, as JSON. */
+export function names(): string {
+  return JSON.stringify(kinds);
+}
+
+/** What of the run can be drawn, as JSON: `[{ kind, point }]`. */
+export function list(): string {
+  return JSON.stringify(data ? available(data).flatMap((kind) => drawings(kind, data as PageData)) : []);
+}
+
+/** A chart as SVG; empty where the run has nothing to draw. */
+export function draw(kind: ChartKind, options: string): string {
+  const chosen = JSON.parse(options) as ChartOptions;
+  const description = data && describe(kind, data, { ...chosen, titled: true, interactive: false });
+  if (!description) return "";
+  const { width, height } = description;
+  const chart = init(null, null, { renderer: "svg", ssr: true, width, height });
+  chart.setOption(description.option);
+  const svg = chart.renderToSVGString();
+  chart.dispose();
+  // Identifiers count the charts that were drawn before; a drawing must not depend on them.
+  return svg.replace(/\bzr\d+-/g, `${kind}-`);
+}

@@ -1,0 +1,334 @@
+// Costs with their intervals on a logarithmic axis of the ratio, so that half and double lie equally far from none. The
+// margin of relevance is shaded. A cost without figures keeps its row and says why.
+import type { Cost } from "../data/schema.ts";
+import {
+  base,
+  described,
+  head,
+  linearTicks,
+  markStyle,
+  type Sheet,
+  sheet,
+  shorten,
+  textWidth,
+  valueAxis,
+} from "./frame.ts";
+import { rule, shade, type Whisker, type Words, whiskers, words } from "./marks.ts";
+import {
+  distinct,
+  furthest,
+  looks,
+  operations,
+  points,
+  samePoint,
+  shownVariants,
+  variantNames,
+  whole,
+} from "./select.ts";
+import type { Theme } from "./theme.ts";
+import type { ChartOptions, Description, PageData } from "./types.ts";
+import {
+  baseline,
+  bounds,
+  capital,
+  change,
+  clean,
+  finding,
+  hasFigures,
+  joined,
+  label,
+  percent,
+  pointWords,
+  verdict,
+} from "./words.ts";
+
+/** Rows beyond which only the quantities that most ask for, then only the headline, are drawn. */
+const MOST_ROWS = 60;
+const COMMON = ["response_p50", "response_p99", "throughput", "cpu_per_operation", "memory_peak"];
+const ROW = 22;
+const HEADING = 28;
+
+/** A heading over rows, or a row. */
+interface Line {
+  text: string;
+  cost?: Cost;
+  y: number;
+}
+
+export function forest(data: PageData, options: ChartOptions): Description | null {
+  const { summary } = data;
+  const { costs, left } = chosen(data, options);
+  if (costs.length === 0) return null;
+  const on = sheet("forest", options, 900);
+  const { lines, height: rows } = arranged(data, costs);
+  const of = looks(data, on.theme);
+  const headline = costs.filter((cost) => cost.headline);
+  const main = headline.length > 0 && headline.length <= 2 ? headline.find(hasFigures) : furthest(headline);
+  const note = left > 0 ? ` · ${left} more in the table` : "";
+  const head_ = {
+    title: main
+      ? `${finding(main)} against ${clean(baseline(summary))}`
+      : `Costs against ${clean(baseline(summary))}`,
+    subtitle: `Change against ${clean(baseline(summary))} ${hasBounds(costs) ? "with 95 % intervals" : "without intervals, which take four blocks"} · shaded: margin ±${percent(summary.margin)}${note}`,
+  };
+  const { top, texts } = head(on, head_);
+  const names = lines.map((line) => textWidth(line.text, 12, line.cost === undefined));
+  const leftRoom = Math.min(on.width * 0.3, Math.max(90, ...names.map((width) => width + 14))) + 16;
+  const shown = costs.filter(hasFigures);
+  const results = shown.map((cost) => (cost.ratio ? joined(change(cost.ratio)) : ""));
+  const rightRoom =
+    Math.max(60, ...results.map((text) => textWidth(text, 11.5)), 0) +
+    Math.max(...costs.map((cost) => textWidth(said(cost), 11.5))) +
+    40;
+  const scale = ratioScale(shown, summary.margin, on.width - leftRoom - Math.min(rightRoom, on.width * 0.45));
+  const numbersAt = Math.max(60, ...results.map((text) => textWidth(text, 11.5)), 0);
+  const height = options.height ?? top + rows + 54;
+  const marks = shown.map((cost) => dot(on.theme, cost, lines, scale, of(cost.variant)));
+  return described(
+    on,
+    head_,
+    {
+      ...base(on, texts),
+      grid: { left: leftRoom, right: Math.min(rightRoom, on.width * 0.45), top: top + 4, bottom: 50 },
+      xAxis: valueAxis(on, "x", {
+        name: `change against ${shorten(clean(baseline(summary)), 200, 12)} (logarithmic)`,
+        ...scale,
+      }),
+      yAxis: { type: "value", min: 0, max: rows, inverse: true, show: false },
+      series: [
+        shade(
+          "x",
+          Math.log(1 - Math.min(0.9, summary.margin)),
+          Math.log(1 + summary.margin),
+          on.theme.margin,
+        ),
+        rule("x", 0, on.theme.quiet, { width: 1.2 }),
+        whiskersOf(on, shown, lines, scale, of),
+        { type: "scatter", z: 5, data: marks, emphasis: { disabled: !on.interactive, scale: 1.2 } },
+        words(lines.flatMap((line) => texted(on, line, leftRoom, numbersAt))),
+      ],
+    },
+    height,
+  );
+}
+
+function hasBounds(costs: readonly Cost[]): boolean {
+  return costs.some((cost) => cost.ratio?.lower != null);
+}
+
+/** The costs to draw, and how many are left for the table. */
+function chosen(data: PageData, options: ChartOptions): { costs: Cost[]; left: number } {
+  const names = shownVariants(data, options);
+  const wanted = options.operations ?? [whole(data.summary)];
+  const fits = (cost: Cost) =>
+    names.includes(cost.variant) &&
+    wanted.includes(cost.operation) &&
+    (!options.quantity || cost.quantity === options.quantity) &&
+    Object.entries(options.point ?? {}).every(([key, value]) => cost.point?.[key] === value);
+  const all = data.summary.costs.filter(fits);
+  const tries = [
+    all,
+    all.filter((cost) => cost.headline || COMMON.includes(cost.quantity)),
+    all.filter((cost) => cost.quantity === (options.quantity ?? data.summary.headline)),
+  ];
+  const costs = tries.find((some) => some.length <= MOST_ROWS) ?? tries[2] ?? [];
+  return { costs, left: data.summary.costs.length - costs.length };
+}
+
+/** Rows under headings: of several variants those of a quantity together, of one its quantities. */
+function arranged({ summary }: PageData, costs: readonly Cost[]): { lines: Line[]; height: number } {
+  const several = distinct(costs.map((cost) => cost.variant)).length > 1;
+  const manyPoints = points(summary).length > 1;
+  const manyOperations = operations(summary).length > 1;
+  const of = (cost: Cost) => {
+    const where = [
+      manyPoints ? pointWords(cost.point) : "",
+      manyOperations ? (cost.operation === "all" ? "all operations" : clean(cost.operation)) : "",
+    ];
+    const parts = several ? [capital(label(cost.quantity)), ...where] : [clean(cost.variant), ...where];
+    return parts.filter(Boolean).join(" · ");
+  };
+  const inOrder = several ? byQuantity(costs) : [...costs];
+  const lines: Line[] = [];
+  let y = 0;
+  for (const heading of distinct(inOrder.map(of))) {
+    lines.push({ text: heading, y: y + HEADING / 2 + 3 });
+    y += HEADING;
+    for (const cost of inOrder.filter((one) => of(one) === heading)) {
+      lines.push({ text: several ? clean(cost.variant) : label(cost.quantity), cost, y: y + ROW / 2 });
+      y += ROW;
+    }
+  }
+  return { lines, height: y + 4 };
+}
+
+/** Costs point by point, quantity by quantity, variant by variant. */
+function byQuantity(costs: readonly Cost[]): Cost[] {
+  const sorted: Cost[] = [];
+  for (const first of costs) {
+    if (sorted.includes(first)) continue;
+    sorted.push(
+      ...costs.filter(
+        (cost) =>
+          cost.quantity === first.quantity &&
+          cost.operation === first.operation &&
+          samePoint(cost.point, first.point),
+      ),
+    );
+  }
+  return sorted;
+}
+
+interface RatioScale {
+  min: number;
+  max: number;
+  ticks: { at: number; text: string }[];
+}
+
+/** The axis: every estimate, the margin, and bounds as far as they do not dwarf the estimates. */
+export function ratioScale(costs: readonly Cost[], margin: number, width: number): RatioScale {
+  const logs = costs.map((cost) => Math.log(Math.max(cost.ratio?.point ?? 1, 1e-6)));
+  const [least, most] = [Math.min(-margin, ...logs), Math.max(margin, ...logs)];
+  const room = Math.max(most - least, 0.05);
+  const ends = costs
+    .flatMap((cost) => (cost.ratio ? bounds(cost.ratio) : []))
+    .map((end) => Math.log(Math.max(end, 1e-9)));
+  const min = Math.max(Math.min(least, ...ends), least - 0.6 * room) - 0.04 * room;
+  const max = Math.min(Math.max(most, ...ends), most + 0.6 * room) + 0.04 * room;
+  return { min, max, ticks: ratioTicks(min, max, Math.max(3, Math.floor(width / 62))) };
+}
+
+/** Of what is less: by 5 %, by half, to a tenth … */
+const SHARES = [1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95];
+const FACTORS = [1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000];
+
+/** Round changes between two logarithms of ratios: even steps of percents near none, factors far from it. */
+function ratioTicks(min: number, max: number, count: number): { at: number; text: string }[] {
+  const near = Math.max(Math.exp(max) - 1, 1 - Math.exp(min)) < 0.6;
+  const changes = near
+    ? linearTicks((Math.exp(min) - 1) * 100, (Math.exp(max) - 1) * 100, count).map(
+        (change) => 1 + change / 100,
+      )
+    : [...SHARES, 1, ...FACTORS];
+  const inside = changes.filter((ratio) => Math.log(ratio) >= min && Math.log(ratio) <= max);
+  const least = (max - min) / (count + 1);
+  const kept: number[] = [1];
+  // Outwards from none, so that it is always there.
+  for (const ratio of inside.filter((one) => one > 1))
+    if (Math.log(ratio / Math.max(...kept)) >= least) kept.push(ratio);
+  for (const ratio of inside.filter((one) => one < 1).reverse())
+    if (Math.log(Math.min(...kept) / ratio) >= least) kept.unshift(ratio);
+  return kept.map((ratio) => ({ at: Math.log(ratio), text: ratioText(ratio) }));
+}
+
+export function ratioText(ratio: number): string {
+  if (Math.abs(ratio - 1) < 1e-9) return "0 %";
+  if (ratio >= 9.999) return `×${Number(ratio.toPrecision(3))}`;
+  if (ratio <= 0.1001) return `÷${Number((1 / ratio).toPrecision(3))}`;
+  const change = Number(((ratio - 1) * 100).toPrecision(3));
+  return `${change > 0 ? "+" : "−"}${Math.abs(change)} %`;
+}
+
+function toneOf(theme: Theme, cost: Cost): string {
+  if (cost.effect === "better") return theme.better;
+  if (cost.effect === "worse") return theme.worse;
+  return theme.quiet;
+}
+
+function place(lines: readonly Line[], cost: Cost): number {
+  return lines.find((line) => line.cost === cost)?.y ?? 0;
+}
+
+function whiskersOf(
+  on: Sheet,
+  costs: readonly Cost[],
+  lines: readonly Line[],
+  scale: RatioScale,
+  of: ReturnType<typeof looks>,
+) {
+  const each = costs.flatMap((cost): Whisker[] => {
+    if (cost.ratio?.lower == null) return [];
+    const [low, high] = bounds(cost.ratio).map((end) => Math.log(Math.max(end, 1e-9))) as [number, number];
+    return [
+      {
+        across: place(lines, cost),
+        low: Math.max(low, scale.min),
+        high: Math.min(high, scale.max),
+        cutLow: low < scale.min,
+        cutHigh: high > scale.max,
+        color: of(cost.variant).color,
+      },
+    ];
+  });
+  return whiskers("", on.theme.ink, "x", each);
+}
+
+function dot(
+  theme: Theme,
+  cost: Cost,
+  lines: readonly Line[],
+  _scale: RatioScale,
+  look: ReturnType<ReturnType<typeof looks>>,
+) {
+  return {
+    value: [Math.log(Math.max(cost.ratio?.point ?? 1, 1e-6)), place(lines, cost)],
+    symbol: look.symbol,
+    symbolSize: cost.headline ? 11 : 8,
+    itemStyle: markStyle(theme, look),
+    tip: `${clean(cost.variant)}: ${label(cost.quantity)}\n${cost.ratio ? joined(change(cost.ratio)) : ""}\n${verdict(cost)}${cost.reason ? `: ${clean(cost.reason)}` : ""}`,
+  };
+}
+
+/** The verdict beside a row's numbers. */
+function said(cost: Cost): string {
+  return verdict(cost).replace("no relevant difference", "no difference");
+}
+
+function texted(on: Sheet, line: Line, leftRoom: number, numbers: number): Words[] {
+  const { theme } = on;
+  if (!line.cost)
+    return [
+      {
+        x: "left",
+        dx: 16 - leftRoom,
+        y: line.y,
+        text: shorten(line.text, on.width - 40, 12, true),
+        fill: theme.ink,
+        bold: true,
+        size: 12,
+      },
+    ];
+  const { cost } = line;
+  const row: Words[] = [
+    {
+      x: "left",
+      dx: -10,
+      y: line.y,
+      align: "right",
+      text: shorten(line.text, leftRoom - 28, 12, cost.headline),
+      fill: theme.ink,
+      size: 12,
+      bold: cost.headline,
+    },
+  ];
+  if (hasFigures(cost) && cost.ratio) {
+    row.push({
+      x: "right",
+      dx: 12 + numbers,
+      y: line.y,
+      align: "right",
+      text: joined(change(cost.ratio)),
+      fill: theme.ink,
+      bold: cost.headline,
+    });
+    row.push({ x: "right", dx: 24 + numbers, y: line.y, text: said(cost), fill: toneOf(theme, cost) });
+  } else {
+    row.push({ x: "right", dx: 24 + numbers, y: line.y, text: cost.verdict, fill: theme.quiet });
+  }
+  return row;
+}
+
+/** All variants but the baseline, for whoever asks whether there is something to compare. */
+export function compared(data: PageData): string[] {
+  return variantNames(data.summary).slice(1);
+}

@@ -1,0 +1,222 @@
+// Costs over a matrix: points along one factor, variants and the other factors down the side. Each cell says its number,
+// so that the colour only leads the eye.
+import type { Cost } from "../data/schema.ts";
+import { room } from "./bars.ts";
+import { base, described, head, sheet, shorten, textWidth } from "./frame.ts";
+import {
+  chosenOperation,
+  cost,
+  distinct,
+  distinctPoints,
+  points,
+  shownVariants,
+  variantNames,
+} from "./select.ts";
+import { between, FONT, isBright, type Theme } from "./theme.ts";
+import type { ChartOptions, Description, PageData, Point } from "./types.ts";
+import { baseline, bounds, capital, change, clean, hasFigures, joined, label, pointWords } from "./words.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
+type Api = any;
+
+export function heatmapPoints(data: PageData): Point[] {
+  return points(data.summary).length > 1 && data.summary.costs.length > 0 ? [{}] : [];
+}
+
+interface Cell {
+  column: number;
+  row: number;
+  cost: Cost | undefined;
+}
+
+export function heatmap(data: PageData, options: ChartOptions): Description | null {
+  const { summary } = data;
+  const wanted = Object.entries(options.point ?? {});
+  const here = points(summary).filter((point) => wanted.every(([key, value]) => point[key] === value));
+  const names = shownVariants(data, options).filter((name) => name !== variantNames(summary)[0]);
+  if (here.length < 2 || names.length === 0) return null;
+  const quantity = options.quantity ?? summary.headline;
+  const operation = chosenOperation(data, options);
+  const across = widest(here);
+  const columns = distinct(here.map((point) => point[across] ?? ""));
+  const rest = distinctPoints(
+    here.map((point) => Object.fromEntries(Object.entries(point).filter(([key]) => key !== across))),
+  );
+  const rows = names.flatMap((name) => rest.map((point) => ({ name, point })));
+  const cells = rows.flatMap((row, at) =>
+    columns.map(
+      (value, column): Cell => ({
+        column,
+        row: at,
+        cost: cost(summary, row.name, { ...row.point, [across]: value }, operation, quantity),
+      }),
+    ),
+  );
+  const shown = cells.filter((cell) => cell.cost && hasFigures(cell.cost));
+  if (shown.length === 0) return null;
+  const on = sheet("heatmap", options, 900);
+  const logs = shown.map((cell) => Math.log(cell.cost?.ratio?.point ?? 1));
+  const most = Math.max(summary.margin, ...logs.map(Math.abs));
+  const words = {
+    title: title(shown, across, columns, rows),
+    subtitle: `${capital(label(quantity))} against ${clean(baseline(summary))} with 95 % interval${operation === "all" || !operation ? "" : ` · ${clean(operation)}`}`,
+    note: "Blue: lower. Orange: higher. In brackets: undecided or within the margin.",
+  };
+  const { top, texts } = head(on, words);
+  const rowText = (row: (typeof rows)[number]) =>
+    [names.length > 1 || rest.length === 1 ? clean(row.name) : "", pointWords(row.point)]
+      .filter(Boolean)
+      .join(" · ");
+  const left = room(rows.map(rowText), 12, 60, 260) + 12;
+  const width = (on.width - left - 20) / columns.length;
+  const tall = 44;
+  const key = clean(across.split(".").at(-1) ?? across);
+  return described(
+    on,
+    words,
+    {
+      ...base(on, texts),
+      grid: { left, right: 20, top: top + 34, height: rows.length * tall },
+      xAxis: {
+        type: "category",
+        position: "top",
+        data: columns.map((value) => clean(value)),
+        name: key,
+        nameLocation: "middle",
+        nameGap: 24,
+        nameTextStyle: { color: on.theme.quiet, fontSize: 11.5, fontFamily: FONT },
+        axisLine: { show: false },
+        axisTick: { show: false },
+        axisLabel: {
+          color: on.theme.ink,
+          fontSize: 12,
+          fontFamily: FONT,
+          interval: 0,
+          formatter: (text: string) => shorten(text, width - 8, 12),
+        },
+      },
+      yAxis: {
+        type: "category",
+        inverse: true,
+        data: rows.map((_, at) => String(at)),
+        axisLine: { show: false },
+        axisTick: { show: false },
+        axisLabel: {
+          color: on.theme.ink,
+          fontSize: 12,
+          fontFamily: FONT,
+          interval: 0,
+          formatter: (at: string) =>
+            shorten(rowText(rows[Number(at)] ?? { name: "", point: {} }), left - 24, 12),
+        },
+      },
+      series: [
+        {
+          type: "custom",
+          clip: true,
+          data: cells.map((cell) => ({
+            value: [cell.column, cell.row],
+            tip: tip(cell, rows[cell.row]?.name ?? "", columns[cell.column] ?? ""),
+          })),
+          renderItem: (params: { dataIndex: number }, api: Api) => {
+            const cell = cells[params.dataIndex];
+            const [x, y] = api.coord([cell?.column, cell?.row]);
+            return cell ? drawn(on.theme, cell, x, y, width, tall, most) : null;
+          },
+        },
+      ],
+    },
+    on.options.height ?? top + 34 + rows.length * tall + 20,
+  );
+}
+
+/** The factor with the most values. */
+function widest(here: readonly Point[]): string {
+  const keys = distinct(here.flatMap((point) => Object.keys(point)));
+  const count = (key: string) => distinct(here.map((point) => point[key])).length;
+  return keys.reduce((best, key) => (count(key) > count(best) ? key : best), keys[0] ?? "");
+}
+
+function colorOf(theme: Theme, log: number, most: number): string {
+  const [low, middle, high] = theme.diverging;
+  return between(middle, log < 0 ? low : high, Math.min(1, Math.abs(log) / most) ** 0.8);
+}
+
+function drawn(theme: Theme, cell: Cell, x: number, y: number, width: number, tall: number, most: number) {
+  const shape = { x: x - width / 2 + 1, y: y - tall / 2 + 1, width: width - 2, height: tall - 2, r: 3 };
+  const ratio = cell.cost && hasFigures(cell.cost) ? cell.cost.ratio : null;
+  const fill = ratio ? colorOf(theme, Math.log(ratio.point), most) : "none";
+  const ink = ratio ? (isBright(fill) ? "#14171c" : "#ffffff") : theme.quiet;
+  const [number, interval] = cellWords(cell, width - 8);
+  const decided = cell.cost?.verdict === "higher" || cell.cost?.verdict === "lower";
+  const text = (words: string, dy: number, size: number, bold: boolean) => ({
+    type: "text",
+    silent: true,
+    x,
+    y: y + dy,
+    style: {
+      text: words,
+      fill: ink,
+      font: `${bold ? "600 " : ""}${size}px ${FONT}`,
+      align: "center",
+      verticalAlign: "middle",
+    },
+  });
+  return {
+    type: "group",
+    children: [
+      {
+        type: "rect",
+        shape,
+        style: { fill, stroke: ratio ? "none" : theme.grid, lineWidth: 1, lineDash: ratio ? [] : [3, 3] },
+      },
+      text(number, interval ? -7 : 0, 12, decided),
+      ...(interval ? [text(interval, 9, 10.5, false)] : []),
+    ],
+  };
+}
+
+/** A cell's number and interval, as far as they fit. */
+function cellWords(cell: Cell, width: number): [string, string] {
+  if (!cell.cost) return ["–", ""];
+  if (!hasFigures(cell.cost) || !cell.cost.ratio) return [shorten(cell.cost.verdict, width, 12), ""];
+  const { point, interval } = change(cell.cost.ratio);
+  const sure = cell.cost.verdict === "higher" || cell.cost.verdict === "lower";
+  return [sure ? point : `(${point})`, interval && textWidth(interval, 10.5) <= width ? interval : ""];
+}
+
+function tip(cell: Cell, name: string, column: string): string {
+  const of = cell.cost;
+  if (!of) return `${clean(name)}, ${clean(column)}\nnot measured`;
+  const what = hasFigures(of) && of.ratio ? joined(change(of.ratio)) : "";
+  return [`${clean(name)}, ${clean(column)}`, what, of.verdict, of.reason ? clean(of.reason) : ""]
+    .filter(Boolean)
+    .join("\n");
+}
+
+/** From the lowest cell to the highest. */
+function title(
+  shown: readonly Cell[],
+  across: string,
+  columns: readonly string[],
+  rows: readonly { name: string; point: Point }[],
+): string {
+  const sorted = [...shown].sort((a, b) => (a.cost?.ratio?.point ?? 1) - (b.cost?.ratio?.point ?? 1));
+  const words = (cell: Cell | undefined) => {
+    const row = cell && rows[cell.row];
+    if (!row || !cell.cost?.ratio) return "";
+    const at = pointWords({ ...row.point, [across]: columns[cell.column] ?? "" });
+    return `${clean(row.name)} ${joined(change(cell.cost.ratio))} at ${at}`;
+  };
+  const [first, last] = [sorted[0], sorted.at(-1)];
+  const quantity = first?.cost ? capital(label(first.cost.quantity)) : "";
+  return first === last
+    ? `${quantity}: ${words(first)}`
+    : `${quantity}: from ${words(first)} to ${words(last)}`;
+}
+
+/** Whether an interval holds no change; for tests of what is bracketed. */
+export function holdsNone(of: Cost): boolean {
+  const [low, high] = of.ratio ? bounds(of.ratio) : [1, 1];
+  return low <= 1 && 1 <= high;
+}

@@ -1,0 +1,66 @@
+// Charts as descriptions: functions of a run and of options, without state and without a document. What they say is in
+// the summary or the detail; nothing is estimated here.
+import { capacity, capacityPoints } from "./capacity.ts";
+import { density, densityPoints } from "./density.ts";
+import { forest } from "./forest.ts";
+import { heatmap, heatmapPoints } from "./heatmap.ts";
+import { operationPoints, operations } from "./operations.ts";
+import { percentilePoints, percentiles } from "./percentiles.ts";
+import { radar, radarPoints } from "./radar.ts";
+import { resourcePoints, resources } from "./resources.ts";
+import { samplePoints, samples } from "./samples.ts";
+import { size, sizePoints } from "./size.ts";
+import { time, timePoints } from "./time.ts";
+import {
+  type ChartKind,
+  type ChartOptions,
+  type Description,
+  kinds,
+  type PageData,
+  type Point,
+} from "./types.ts";
+import { waterfall, waterfallPoints } from "./waterfall.ts";
+
+export type { ChartKind, ChartOptions, Description, PageData, Point, ThemeName } from "./types.ts";
+export { kinds } from "./types.ts";
+
+interface Kind {
+  /** Points that are drawn one by one; `[{}]` where one drawing shows all, none where there is nothing to draw. */
+  points(data: PageData): Point[];
+  describe(data: PageData, options: ChartOptions): Description | null;
+}
+
+const every: Record<ChartKind, Kind> = {
+  forest: { points: () => [{}], describe: forest },
+  percentiles: { points: percentilePoints, describe: percentiles },
+  density: { points: densityPoints, describe: density },
+  time: { points: timePoints, describe: time },
+  samples: { points: samplePoints, describe: samples },
+  size: { points: sizePoints, describe: size },
+  resources: { points: resourcePoints, describe: resources },
+  operations: { points: operationPoints, describe: operations },
+  radar: { points: radarPoints, describe: radar },
+  heatmap: { points: heatmapPoints, describe: heatmap },
+  waterfall: { points: waterfallPoints, describe: waterfall },
+  capacity: { points: capacityPoints, describe: capacity },
+};
+
+/** The kinds that a run can fill. */
+export function available(data: PageData): ChartKind[] {
+  return kinds.filter((kind) => drawings(kind, data).length > 0);
+}
+
+/** Each drawing of a kind: a point for each, where a drawing shows one. */
+export function drawings(kind: ChartKind, data: PageData): { kind: ChartKind; point: Point }[] {
+  const of = every[kind];
+  const fills = (point: Point) => of.describe(data, { theme: "light", point }) !== null;
+  return of
+    .points(data)
+    .filter(fills)
+    .map((point) => ({ kind, point }));
+}
+
+/** One chart; `null` where the run or the options leave nothing to draw. */
+export function describe(kind: ChartKind, data: PageData, options: ChartOptions): Description | null {
+  return every[kind].describe(data, options);
+}

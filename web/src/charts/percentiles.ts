@@ -1,0 +1,165 @@
+// How long the fastest share of requests took: the axis is log(1/(1 − p)), so that each step to the right leaves a tenth
+// of the requests. A curve ends where its quantiles are withheld.
+import type { Curve } from "../data/schema.ts";
+import {
+  axisName,
+  base,
+  described,
+  extent,
+  figureScale,
+  head,
+  lineStyle,
+  markStyle,
+  sheet,
+  valueAxis,
+} from "./frame.ts";
+import { band } from "./marks.ts";
+import {
+  chosenOperation,
+  chosenPoint,
+  cost,
+  distinct,
+  distinctPoints,
+  furthest,
+  looks,
+  samePoint,
+  shownVariants,
+} from "./select.ts";
+import type { ChartOptions, Description, PageData, Point } from "./types.ts";
+import { baseline, clean, finding, label, pointWords, value } from "./words.ts";
+
+/** Variants up to which service times are drawn beside response times. */
+const BOTH = 4;
+/** The least part of an interval's lower bound that a logarithmic axis is stretched for. */
+const DEEPEST = 0.25;
+
+export function percentilePoints({ detail }: PageData): Point[] {
+  return distinctPoints((detail.curves ?? []).map((curve) => curve.point));
+}
+
+function depth(quantile: number): number {
+  return -Math.log10(1 - quantile);
+}
+
+/** `50 %`, `99.9 %` … */
+function ticks(deepest: number) {
+  const all = [{ at: depth(0.5), text: "50 %" }];
+  for (let nines = 1; nines <= deepest + 1e-9; nines += 1) {
+    const text = nines < 3 ? (1 - 10 ** -nines) * 100 : `99.${"9".repeat(nines - 2)}`;
+    all.push({ at: nines, text: `${typeof text === "number" ? Math.round(text) : text} %` });
+  }
+  return [{ at: 0, text: "least" }, ...all];
+}
+
+export function percentiles(data: PageData, options: ChartOptions): Description | null {
+  const point = chosenPoint(percentilePoints(data), options);
+  const operation = chosenOperation(data, options);
+  const names = shownVariants(data, options);
+  const here = (data.detail.curves ?? []).filter(
+    (curve) =>
+      point &&
+      samePoint(curve.point, point) &&
+      curve.operation === operation &&
+      names.includes(curve.variant),
+  );
+  const shown = distinct(here.map((curve) => curve.variant));
+  const both = shown.length <= BOTH;
+  const curves = here.filter((curve) => both || curve.time === "response");
+  const times = extent(curves.flatMap((curve) => curve.points.map(([, time]) => time)));
+  if (!point || !times) return null;
+  const bands = curves.flatMap((curve) => (curve.band ?? []).flat());
+  const [low, high] = extent([...times, ...bands.filter((time) => time > times[0] * DEEPEST)]) ?? times;
+  const on = sheet("percentiles", options, 900);
+  const y = figureScale("ns", low, high, 7);
+  const deepest = Math.max(1, ...curves.map((curve) => depth(curve.points.at(-1)?.[0] ?? 0)));
+  const of = looks(data, on.theme);
+  const interval = bands.length > 0 ? " Bands are 95 % intervals." : "";
+  const words = {
+    title: title(data, shown, point, operation),
+    subtitle: [
+      `Percentiles of time`,
+      pointWords(point),
+      operation === "all" ? "all operations" : clean(operation),
+    ]
+      .filter(Boolean)
+      .join(" · "),
+    legend: shown.map((name) => ({ name, look: of(name) })),
+    note: `${both ? "Thick: response time (done − due). Thin: service time (done − sent)." : "Response time (done − due)."}${interval}`,
+  };
+  const { top, texts, legend } = head(on, words);
+  const height = on.options.height ?? top + 380;
+  const line = (curve: Curve) => {
+    const look = of(curve.variant);
+    const thick = curve.time === "response";
+    return {
+      type: "line",
+      name: curve.variant,
+      symbol: look.symbol,
+      symbolSize: 8,
+      showAllSymbol: true,
+      z: thick ? 3 : 2,
+      clip: true,
+      lineStyle: { ...lineStyle(look, thick ? 2.2 : 1.1), opacity: thick ? 1 : 0.75 },
+      itemStyle: markStyle(on.theme, look),
+      emphasis: { disabled: !on.interactive, scale: 1.3 },
+      data: curve.points.map(([quantile, time], at) => ({
+        value: [depth(quantile), y.place(time)],
+        symbol: thick && isMarked(quantile) ? look.symbol : "none",
+        tip: tip(curve, quantile, time, curve.band?.[at]),
+      })),
+    };
+  };
+  const spread = (curve: Curve) =>
+    band(curve.variant, of(curve.variant), on.theme, [
+      (curve.band ?? [])
+        .map(
+          ([lower, upper], at) =>
+            [depth(curve.points[at]?.[0] ?? 0), y.place(lower), y.place(upper)] as const,
+        )
+        .map(([a, b, c]) => [a, b, c]),
+    ]);
+  const thick = curves.filter((curve) => curve.time === "response");
+  return described(
+    on,
+    words,
+    {
+      ...base(on, [...texts, axisName(on, y.log ? "time (logarithmic)" : "time", top)]),
+      legend,
+      grid: { left: 72, right: 24, top: top + 22, bottom: 48 },
+      xAxis: valueAxis(on, "x", {
+        name: "share of requests answered within",
+        min: 0,
+        max: deepest * 1.01,
+        ticks: ticks(deepest),
+      }),
+      yAxis: valueAxis(on, "y", { name: "", ...y }),
+      series: [
+        ...thick.map(line),
+        ...curves.filter((curve) => !thick.includes(curve)).map(line),
+        ...thick.filter((curve) => curve.band?.length).map(spread),
+      ],
+    },
+    height,
+  );
+}
+
+/** Whether a quantile is one that people name. */
+function isMarked(quantile: number): boolean {
+  const at = depth(quantile);
+  return Math.abs(at - 0.3) < 1e-3 || (at > 0.5 && Math.abs(at - Math.round(at)) < 1e-6);
+}
+
+function tip(curve: Curve, quantile: number, time: number, interval: [number, number] | undefined): string {
+  const share = `${Number((quantile * 100).toPrecision(6))} %`;
+  const within = interval ? `\n95 %: ${value("ns", interval[0])} to ${value("ns", interval[1])}` : "";
+  return `${clean(curve.variant)}, ${curve.time} time\n${share} within ${value("ns", time)}${within}`;
+}
+
+/** The furthest quantile that has a cost, of the variant that it is furthest for. */
+function title(data: PageData, shown: readonly string[], point: Point, operation: string): string {
+  for (const quantity of ["response_p99", "response_p90", "response_p50"] as const) {
+    const found = furthest(shown.map((name) => cost(data.summary, name, point, operation, quantity)));
+    if (found) return `${finding(found)} against ${clean(baseline(data.summary))}`;
+  }
+  return `${shown.map(clean).join(", ")}: ${label("response_p50")} and beyond`;
+}

@@ -1,0 +1,199 @@
+// Several costs at once: each spoke is a quantity or an operation, the distance its ratio to the baseline on a logarithmic
+// scale. Intervals stand in the words of the spokes, where there are few variants.
+
+import { ratioText } from "./forest.ts";
+import { base, described, head, lineStyle, markStyle, sheet, shorten } from "./frame.ts";
+import {
+  chosenPoint,
+  cost,
+  furthest,
+  looks,
+  operations,
+  points,
+  shownVariants,
+  variantNames,
+  whole,
+} from "./select.ts";
+import { FONT } from "./theme.ts";
+import type { ChartOptions, Description, PageData, Point } from "./types.ts";
+import { baseline, capital, change, clean, finding, hasFigures, joined, label, pointWords } from "./words.ts";
+
+const QUANTITIES = [
+  "response_p50",
+  "response_p99",
+  "response_mean",
+  "throughput",
+  "cpu_per_operation",
+  "memory_peak",
+  "bytes_per_operation",
+] as const;
+/** Variants whose numbers stand at the spokes. */
+const NUMBERED = 2;
+/** How far the scale may reach, as ratios whose roots are round too: its rings lie at both. */
+const REACHES = [1.21, 1.44, 2.25, 4, 9, 25, 100, 900, 10_000];
+
+export function radarPoints(data: PageData): Point[] {
+  return points(data.summary).filter((point) => spokes(data, { theme: "light", point }, point).length > 2);
+}
+
+/** A ring's ratio; the library rounds where it puts rings, so the nearest of those that were meant. */
+function ringText(log: number): string {
+  const rings = REACHES.flatMap((ratio) => [ratio, Math.sqrt(ratio), 1 / ratio, 1 / Math.sqrt(ratio)]);
+  const near = (ratio: number) => Math.abs(Math.log(ratio) - log);
+  return ratioText([1, ...rings].reduce((best, ratio) => (near(ratio) < near(best) ? ratio : best)));
+}
+
+interface Spoke {
+  text: string;
+  of(variant: string): ReturnType<typeof cost>;
+}
+
+/** Operations where there are three or more, else quantities; only those that some variant has a cost of. */
+function spokes(data: PageData, options: ChartOptions, point: Point): Spoke[] {
+  const own = operations(data.summary).filter(
+    (name) => name !== "all" && (options.operations?.includes(name) ?? true),
+  );
+  const quantity = options.quantity ?? data.summary.headline;
+  const all: Spoke[] =
+    own.length > 2
+      ? own.map((name) => ({
+          text: clean(name),
+          of: (variant) => cost(data.summary, variant, point, name, quantity),
+        }))
+      : QUANTITIES.map((one) => ({
+          text: label(one),
+          of: (variant) => cost(data.summary, variant, point, whole(data.summary), one),
+        }));
+  const names = shownVariants(data, options);
+  return all.filter((spoke) => names.some((name) => has(spoke.of(name))));
+}
+
+function has(of: ReturnType<typeof cost>): boolean {
+  return of !== undefined && hasFigures(of);
+}
+
+export function radar(data: PageData, options: ChartOptions): Description | null {
+  const point = chosenPoint(radarPoints(data), options);
+  if (!point) return null;
+  const all = spokes(data, options, point);
+  const base_ = variantNames(data.summary)[0] ?? "";
+  const names = shownVariants(data, options).filter(
+    (name) => name !== base_ && all.some((spoke) => has(spoke.of(name))),
+  );
+  if (all.length < 3 || names.length === 0) return null;
+  const on = sheet("radar", options, 760);
+  const of = looks(data, on.theme);
+  const byOperation = operations(data.summary).length > 3;
+  const found = furthest(names.flatMap((name) => all.map((spoke) => spoke.of(name))));
+  const words = {
+    title: found
+      ? `${byOperation ? `${clean(found.operation)} of ` : ""}${finding(found)} against ${clean(baseline(data.summary))}`
+      : "Costs at a glance",
+    subtitle: [
+      `${byOperation ? capital(label(options.quantity ?? data.summary.headline)) : "Quantities"} as ratio to ${clean(base_)} (logarithmic)`,
+      pointWords(point),
+    ]
+      .filter(Boolean)
+      .join(" · "),
+    legend: [base_, ...names].map((name) => ({ name, look: of(name) })),
+    note: "Outside the baseline’s line: higher. For throughput higher is better, for everything else worse.",
+  };
+  const { top, texts, legend } = head(on, words);
+  const logs = names.flatMap((name) =>
+    all.flatMap((spoke) => (has(spoke.of(name)) ? [Math.log(spoke.of(name)?.ratio?.point ?? 1)] : [])),
+  );
+  const most = Math.max(0.1, ...logs.map(Math.abs));
+  const reach = Math.log(REACHES.find((ratio) => Math.log(ratio) >= most * 0.98) ?? Math.exp(most));
+  const low = Math.min(...logs) < -0.05 * reach ? -reach : -0.5 * reach;
+  const height = on.options.height ?? top + 440;
+  return described(
+    on,
+    words,
+    {
+      ...base(on, texts),
+      legend: legend.map((row) => ({
+        ...row,
+        itemWidth: 12,
+        itemHeight: 12,
+        data: row.data.map(({ name }) => ({
+          name,
+          icon: of(name).symbol,
+          itemStyle: markStyle(on.theme, of(name)),
+        })),
+      })),
+      radar: {
+        center: ["50%", top + (height - top) / 2 + 4],
+        radius: Math.min(on.width * 0.3, (height - top) / 2 - 62),
+        startAngle: 90,
+        splitNumber: low === -reach ? 4 : 3,
+        axisName: {
+          color: on.theme.ink,
+          fontSize: 12,
+          fontFamily: FONT,
+          lineHeight: 16,
+          rich: { n: { color: on.theme.quiet, fontSize: 11, fontFamily: FONT, lineHeight: 15 } },
+        },
+        axisNameGap: 12,
+        splitArea: { show: false },
+        splitLine: { lineStyle: { color: on.theme.grid } },
+        axisLine: { lineStyle: { color: on.theme.grid } },
+        indicator: all.map((spoke, at) => ({
+          name: spokeText(spoke, names),
+          min: low,
+          max: reach,
+          // The scale stands at one spoke alone.
+          axisLabel: {
+            show: at === 0,
+            color: on.theme.quiet,
+            fontSize: 10.5,
+            fontFamily: FONT,
+            formatter: (at_: number) => ringText(at_),
+            backgroundColor: `${on.theme.ground}c0`,
+            padding: [1, 2],
+          },
+        })),
+      },
+      series: [
+        {
+          type: "radar",
+          symbolSize: 7,
+          emphasis: { disabled: !on.interactive },
+          data: [base_, ...names].map((name) => ({
+            name,
+            value: all.map((spoke) =>
+              name === base_
+                ? 0
+                : has(spoke.of(name))
+                  ? Math.log(spoke.of(name)?.ratio?.point ?? 1)
+                  : Number.NaN,
+            ),
+            symbol: name === base_ ? "none" : of(name).symbol,
+            lineStyle: lineStyle(of(name), name === base_ ? 1.6 : 2),
+            itemStyle: markStyle(on.theme, of(name)),
+            areaStyle:
+              names.length <= NUMBERED && name !== base_
+                ? { color: of(name).color, opacity: on.theme.fill * 0.7 }
+                : undefined,
+            tip: `${clean(name)}\n${all.map((spoke) => `${spoke.text} ${number(spoke, name, base_)}`).join("\n")}`,
+          })),
+        },
+      ],
+    },
+    height,
+  );
+}
+
+function number(spoke: Spoke, name: string, base_: string): string {
+  const ratio = spoke.of(name)?.ratio;
+  if (name === base_) return "0 %";
+  return ratio && has(spoke.of(name)) ? joined(change(ratio)) : (spoke.of(name)?.verdict ?? "not measured");
+}
+
+function spokeText(spoke: Spoke, names: readonly string[]): string {
+  const text = shorten(spoke.text, 170, 12);
+  if (names.length > NUMBERED) return text;
+  const lines = names.map(
+    (name) => `{n|${names.length > 1 ? `${shorten(clean(name), 80, 11)} ` : ""}${number(spoke, name, "")}}`,
+  );
+  return [text, ...lines].join("\n");
+}

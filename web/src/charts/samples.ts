@@ -1,0 +1,132 @@
+// Every window or request as a dot, so that what quantiles sum up can be seen: stalls, steps, levels.
+import { room } from "./bars.ts";
+import { cloud } from "./cloud.ts";
+import {
+  axisName,
+  base,
+  described,
+  extent,
+  figureScale,
+  ghosts,
+  head,
+  type Sheet,
+  sheet,
+  shorten,
+  valueAxis,
+} from "./frame.ts";
+import {
+  chosenPoint,
+  cost,
+  distinct,
+  distinctPoints,
+  furthest,
+  looks,
+  samePoint,
+  shownVariants,
+} from "./select.ts";
+import { FONT } from "./theme.ts";
+import { timeAxis, zoom } from "./time.ts";
+import type { ChartOptions, Description, PageData, Point } from "./types.ts";
+import { clean, finding, grouped, pointWords, value } from "./words.ts";
+
+/** Variants that share one drawing; more lie one above the other, since the last would hide the first. */
+const SHARED = 2;
+/** Height of one of those. */
+const STRIP = 74;
+export function samplePoints({ detail }: PageData): Point[] {
+  return distinctPoints((detail.samples ?? []).map((samples) => samples.point));
+}
+
+export function samples(data: PageData, options: ChartOptions): Description | null {
+  const point = chosenPoint(samplePoints(data), options);
+  const names = shownVariants(data, options);
+  const here = (data.detail.samples ?? []).filter(
+    (one) => point && samePoint(one.point, point) && names.includes(one.variant),
+  );
+  const shown = here.filter((one) => one.kind === "request" || one.kind === "window");
+  const times = extent(chained(shown.map((one) => one.time_ns)));
+  const moments = extent(chained(shown.map((one) => one.at_ns)));
+  if (!point || !times || !moments) return null;
+  const on = sheet("samples", options, 900);
+  const of = looks(data, on.theme);
+  const kind = shown[0]?.kind === "request" ? "request" : "window";
+  const count = shown.reduce((sum, one) => sum + one.at_ns.length, 0);
+  const found = furthest(
+    names.map((name) => cost(data.summary, name, point, shown[0]?.operation ?? "all", "response_p50")),
+  );
+  const words = {
+    title: found ? finding(found) : `Times from ${value("ns", times[0])} to ${value("ns", times[1])}`,
+    subtitle: [
+      `${grouped(count)} ${kind === "request" ? "requests" : "windows, their response p50"}, from ${value("ns", times[0])} to ${value("ns", times[1])}`,
+      pointWords(point),
+    ]
+      .filter(Boolean)
+      .join(" · "),
+    note: "The darker, the more dots lie on one spot.",
+    legend: distinct(shown.map((one) => one.variant)).map((name) => ({ name, look: of(name) })),
+  };
+  const variants = distinct(shown.map((one) => one.variant));
+  const strips = variants.length > SHARED;
+  const { top, texts, legend } = head(on, strips ? { ...words, legend: [] } : words);
+  const y = figureScale("ns", times[0], times[1], strips ? 3 : 7, {
+    tight: true,
+    log: times[1] / Math.max(1, times[0]) > 3,
+  });
+  const x = timeAxis(moments[0], moments[1], on.width);
+  const left = strips ? room(variants.map(clean), 12, 60, 220) + 64 : 76;
+  const bottom = on.interactive ? 78 : 48;
+  const name = `${kind === "request" ? "response time" : "response p50"}${y.log ? " (logarithmic)" : ""}`;
+  const grids = strips
+    ? variants.map((_, at) => ({ left, right: 24, top: top + 22 + at * (STRIP + 8), height: STRIP }))
+    : [{ left, right: 24, top: top + 22, bottom }];
+  const last = grids.length - 1;
+  return described(
+    on,
+    words,
+    {
+      ...base(on, [
+        ...texts,
+        axisName(on, name, top),
+        ...(strips
+          ? grids.map((grid, at) => beside(on, variants[at] ?? "", grid.top + STRIP / 2, left))
+          : []),
+      ]),
+      legend,
+      grid: grids,
+      ...(on.interactive ? { dataZoom: zoom(on).map((one) => ({ ...one, xAxisIndex: "all" })) } : {}),
+      xAxis: grids.map((_, grid) => {
+        const axis = valueAxis(on, "x", {
+          name: grid === last ? "time since the first window" : "",
+          grid,
+          ...x,
+        });
+        return grid === last
+          ? axis
+          : { ...axis, axisLabel: { show: false }, axisTick: { ...axis.axisTick, show: false } };
+      }),
+      yAxis: grids.map((_, grid) => valueAxis(on, "y", { name: "", grid, ...y })),
+      series: [
+        ...ghosts(on, words.legend),
+        ...shown.map((one) =>
+          cloud(one, of(one.variant), y.place, strips ? variants.indexOf(one.variant) : 0),
+        ),
+      ],
+    },
+    on.options.height ?? (strips ? top + 22 + grids.length * (STRIP + 8) + bottom : top + 420),
+  );
+}
+
+/** A variant's name beside its strip. */
+function beside(on: Sheet, name: string, middle: number, left: number) {
+  return {
+    type: "text",
+    silent: true,
+    left: 16,
+    top: middle - 8,
+    style: { text: shorten(clean(name), left - 78, 12), fill: on.theme.ink, font: `12px ${FONT}` },
+  };
+}
+
+function* chained(lists: readonly (readonly number[])[]): Iterable<number> {
+  for (const list of lists) yield* list;
+}

@@ -1,0 +1,63 @@
+// What a chart is made of and what it becomes.
+import type { EChartsCoreOption } from "echarts/core";
+import type { Detail, Quantity, Summary } from "../data/schema.ts";
+
+/** Every kind of chart, in the order in which a report shows them. */
+export const kinds = [
+  "forest",
+  "percentiles",
+  "density",
+  "time",
+  "samples",
+  "size",
+  "resources",
+  "operations",
+  "radar",
+  "heatmap",
+  "waterfall",
+  "capacity",
+] as const;
+
+export type ChartKind = (typeof kinds)[number];
+
+/** All that charts know of a run. */
+export interface PageData {
+  summary: Summary;
+  detail: Detail;
+}
+
+/** Factor values that a point must have: `{ "workload.size": "64 B" }`. */
+export type Point = Record<string, string>;
+
+export type ThemeName = "light" | "dark" | "print";
+
+export interface ChartOptions {
+  theme: ThemeName;
+  /** Only these variants; all where absent. The baseline keeps its look either way. */
+  variants?: readonly string[];
+  /** Only these operations; the whole workload where absent. */
+  operations?: readonly string[];
+  /** The quantity, where a kind shows one; the headline or the nearest to it where absent. */
+  quantity?: Quantity;
+  /** The point, where a kind shows one; the first where absent. */
+  point?: Point;
+  /** In pixels; each kind has its own default. */
+  width?: number;
+  height?: number;
+  /** Whether title and subtitle stand inside the drawing; absent: no, the page sets them in its own type. */
+  titled?: boolean;
+  /** Whether somebody can point at it: tooltips, zoom, a legend that hides variants; absent: no. */
+  interactive?: boolean;
+}
+
+export interface Description {
+  kind: ChartKind;
+  /** What was found, with its interval. */
+  title: string;
+  /** What is drawn and of which point. */
+  subtitle?: string;
+  /** For `setOption`. */
+  option: EChartsCoreOption;
+  width: number;
+  height: number;
+}

@@ -1,0 +1,103 @@
+// How figures, intervals and names are put into words: the digits end where an interval's half-width begins, exactly as
+// in the tables, so that a figure reads the same wherever it stands.
+
+import * as format from "../data/format.ts";
+import { clean, label, typeset, scale as unitScale } from "../data/format.ts";
+import type { Cost, Estimate, Summary, Unit } from "../data/schema.ts";
+import type { Point } from "./types.ts";
+
+export type { UnitScale } from "../data/format.ts";
+export { clean, label, unitScale };
+
+/** A figure and its interval as text. */
+export interface Shown {
+  point: string;
+  interval: string | null;
+}
+
+/** Both bounds, or the point twice. */
+export function bounds(estimate: Estimate): [lower: number, upper: number] {
+  return [estimate.lower ?? estimate.point, estimate.upper ?? estimate.point];
+}
+
+export function hasInterval(estimate: Estimate): boolean {
+  return estimate.lower != null && estimate.upper != null;
+}
+
+function drawn({ point, interval }: format.Shown): Shown {
+  return { point: typeset(point), interval: interval === undefined ? null : typeset(interval) };
+}
+
+/** A difference in its unit: `+20.1 µs`, `[+19.8, +20.4]`. */
+export function difference(unit: Unit, estimate: Estimate): Shown {
+  return drawn(format.difference(unit, estimate));
+}
+
+/** A figure in its unit: `35.4 µs`, `[35.1, 35.7]`. */
+export function absolute(unit: Unit, estimate: Estimate): Shown {
+  return drawn(format.absolute(unit, estimate));
+}
+
+/** A ratio as a change: 2.31 is `+131 %`. */
+export function change(ratio: Estimate): Shown {
+  return drawn(format.change(ratio));
+}
+
+/** `+131 % [+129, +133]` */
+export function joined(of: Shown): string {
+  return of.interval === null ? of.point : `${of.point} ${of.interval}`;
+}
+
+/** A plain value on the scale that suits it: `15.3 µs`. */
+export function value(unit: Unit, of: number): string {
+  const scale = unitScale(unit, Math.abs(of));
+  const scaled = of / scale.divisor;
+  const decimals = unit === "bytes" && Number.isInteger(scaled) ? 0 : scale.decimals;
+  return typeset(format.number(scaled, decimals, "negative")) + scale.suffix;
+}
+
+/** A share as people write it: 0.02 is `2 %`. */
+export function percent(share: number): string {
+  return `${Number((share * 100).toPrecision(3))} %`;
+}
+
+/** `text` with its first letter large. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** A point in words: `64 B`, `connections 4, 64 B`; empty where there is one point. */
+export function pointWords(point: Point | undefined): string {
+  const word = ([key, value]: [string, string]) =>
+    /\p{L}/u.test(value) ? clean(value) : `${clean(key.split(".").at(-1) ?? key)} ${clean(value)}`;
+  return Object.entries(point ?? {})
+    .map(word)
+    .join(", ");
+}
+
+/** `higher (worse)`, `undecided` … */
+export function verdict(cost: Cost): string {
+  return cost.effect ? `${cost.verdict} (${cost.effect})` : cost.verdict;
+}
+
+/** Whether a cost has figures a reader may use. */
+export function hasFigures(cost: Cost): boolean {
+  return cost.ratio != null && cost.verdict !== "invalid" && cost.verdict !== "withheld";
+}
+
+/** `go: response p50 +131 % [+129, +133]`, or why there is no such figure. */
+export function finding(cost: Cost): string {
+  const what = `${clean(cost.variant)}: ${label(cost.quantity)}`;
+  if (!hasFigures(cost) || cost.ratio == null) return `${what} ${cost.verdict}`;
+  return `${what} ${joined(change(cost.ratio))}`;
+}
+
+/** A count with its thousands apart: `1,204,332`. */
+export function grouped(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** The name of the baseline. */
+export function baseline(summary: Summary): string {
+  return summary.variants.find((variant) => variant.baseline)?.name ?? "baseline";
+}

@@ -1,0 +1,182 @@
+// How a figure and its interval are put into words: the same rules, digit by digit, as crates/report/src/words.rs. Both
+// are held to the cases of format.cases.json. Rounding for a reader is all that happens here.
+
+import type { Estimate, Quantity, Unit } from "./schema.ts";
+
+/** A figure and its interval as text: `+20.1 µs` and `[+19.8, +20.4]`. */
+export interface Shown {
+  point: string;
+  /** Absent where the estimate has none. */
+  interval?: string;
+}
+
+/** A unit's scale for a reader: what a figure is divided by, the text after it, decimals for three digits of it. */
+export interface UnitScale {
+  divisor: number;
+  suffix: string;
+  decimals: number;
+}
+
+/** Whether a plus is written. */
+export type Sign = "always" | "negative";
+type Step = readonly [from: number, divisor: number, suffix: string];
+
+const STEPS: Readonly<Record<Unit, readonly Step[]>> = {
+  ns: [
+    [999.5e6, 1e9, " s"],
+    [999.5e3, 1e6, " ms"],
+    [999.5, 1e3, " µs"],
+    [0, 1, " ns"],
+  ],
+  bytes: [
+    [2 ** 30, 2 ** 30, " GiB"],
+    [2 ** 20, 2 ** 20, " MiB"],
+    [1024, 1024, " KiB"],
+    [0, 1, " B"],
+  ],
+  per_second: [
+    [999.5e6, 1e9, "G/s"],
+    [999.5e3, 1e6, "M/s"],
+    [9999.5, 1e3, "k/s"],
+    [0, 1, "/s"],
+  ],
+};
+
+/** The scale that suits figures of this magnitude. */
+export function scale(unit: Unit, magnitude: number): UnitScale {
+  const steps = STEPS[unit];
+  const [, divisor, suffix] = steps.find(([from]) => magnitude >= from) ?? (steps.at(-1) as Step);
+  const scaled = magnitude / divisor;
+  const isWhole = divisor === 1 && unit !== "per_second";
+  const decimals = isWhole || scaled >= 99.95 ? 0 : scaled >= 9.995 ? 1 : 2;
+  return { divisor, suffix, decimals };
+}
+
+/** Decimals that show the first digit of `halfWidth`, and the second where the first is a 1. */
+function decimalsOf(halfWidth: number): number {
+  if (!(halfWidth > 0) || !Number.isFinite(halfWidth)) {
+    return 0;
+  }
+  const exponent = Math.floor(Math.log10(halfWidth));
+  const leading = halfWidth / 10 ** exponent;
+  return Math.min(3, Math.max(0, -exponent + (leading < 1.95 ? 1 : 0)));
+}
+
+/** `value` with so many decimals; halves go to the even digit, as Rust has it, where `toFixed` rounds them up. */
+function fixed(value: number, decimals: number): string {
+  const text = value.toFixed(decimals);
+  // A double is a sum of powers of two, so that a hundred digits tell whether it is a half exactly.
+  const exact = Math.abs(value).toFixed(100);
+  const cut = exact.indexOf(".") + 1 + decimals;
+  if (!/^50*$/.test(exact.slice(cut))) {
+    return text;
+  }
+  const down = decimals === 0 ? exact.slice(0, cut - 1) : exact.slice(0, cut);
+  const isEven = "02468".includes(down.at(-1) as string);
+  return isEven ? (value < 0 ? `-${down}` : down) : text;
+}
+
+/** `value` with so many decimals; what rounds to zero has no sign. */
+export function number(value: number, decimals: number, sign: Sign): string {
+  const digits = fixed(value, decimals);
+  const text = sign === "always" && !digits.startsWith("-") ? `+${digits}` : digits;
+  return /[1-9]/.test(text) ? text : text.replace(/^[+-]+/, "");
+}
+
+function roundsToZero(value: number, decimals: number): boolean {
+  return value !== 0 && Math.abs(value) < 0.5 * 10 ** -decimals;
+}
+
+/** `estimate`, already divided by its scale, as text. */
+function shown(
+  [point, lower, upper]: readonly [number, number, number],
+  suffix: string,
+  interval: boolean,
+  fallback: number,
+  sign: Sign,
+): Shown {
+  if (!Number.isFinite(point)) {
+    return { point: "–" };
+  }
+  let decimals = interval ? decimalsOf((upper - lower) / 2) : fallback;
+  // No bound other than zero is rounded to zero, because its sign carries the verdict.
+  while (interval && decimals < 3 && [lower, upper].some((bound) => roundsToZero(bound, decimals))) {
+    decimals += 1;
+  }
+  const text = (value: number) => number(value, decimals, sign);
+  const of = `${text(point)}${suffix}`;
+  return interval ? { point: of, interval: `[${text(lower)}, ${text(upper)}]` } : { point: of };
+}
+
+/** Both bounds of an estimate, where there is an interval. */
+export function bounds(estimate: Estimate): readonly [number, number] | undefined {
+  const { lower, upper } = estimate;
+  return lower == null || upper == null ? undefined : [lower, upper];
+}
+
+function inUnit(unit: Unit, estimate: Estimate, sign: Sign): Shown {
+  const interval = bounds(estimate);
+  const [lower, upper] = interval ?? [estimate.point, estimate.point];
+  const { divisor, suffix, decimals } = scale(
+    unit,
+    Math.max(Math.abs(estimate.point), Math.abs(upper - lower) / 2),
+  );
+  const scaled = [estimate.point / divisor, lower / divisor, upper / divisor] as const;
+  return shown(scaled, suffix, interval !== undefined, decimals, sign);
+}
+
+/** A difference in its unit: `+20.1 µs`, `[+19.8, +20.4]`. */
+export function difference(unit: Unit, estimate: Estimate): Shown {
+  return inUnit(unit, estimate, "always");
+}
+
+/** An absolute figure in its unit: `35.4 µs`, `[35.1, 35.7]`. */
+export function absolute(unit: Unit, estimate: Estimate): Shown {
+  return inUnit(unit, estimate, "negative");
+}
+
+/** A ratio as a change: 2.31 is `+131 %`. */
+export function change(ratio: Estimate): Shown {
+  const percent = (value: number) => (value - 1) * 100;
+  const interval = bounds(ratio);
+  const [lower, upper] = interval ?? [ratio.point, ratio.point];
+  const point = percent(ratio.point);
+  const fallback = Math.abs(point) >= 99.95 ? 0 : Math.abs(point) >= 0.995 ? 1 : 2;
+  return shown([point, percent(lower), percent(upper)], " %", interval !== undefined, fallback, "always");
+}
+
+/** `text` as a reader sees it: with true minus signs before figures. */
+export function typeset(text: string): string {
+  return text.replaceAll("-", "−");
+}
+
+/** A quantity's name in running text: `response p50`, `CPU per operation`. */
+export function label(quantity: Quantity): string {
+  return quantity.replaceAll("_", " ").replace("cpu", "CPU");
+}
+
+/**
+ * `text` without control and direction-changing characters, each shown as its code (`\u{1b}`): a service's name must not
+ * turn a line round. The same as crates/report/src/text.rs does.
+ */
+export function clean(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (c) => {
+    return `\\u{${c.charCodeAt(0).toString(16)}}`;
+  });
+}
+
+/** Every text of `value` made {@link clean}, keys too; numbers and their lists stay as they are. */
+export function cleaned<T>(value: T): T {
+  if (typeof value === "string") {
+    return clean(value) as T;
+  }
+  if (Array.isArray(value)) {
+    // A list of numbers may be long, and has no text in it.
+    return (typeof value[0] === "number" ? value : value.map(cleaned)) as T;
+  }
+  if (typeof value === "object" && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, of]) => [clean(key), cleaned(of)])) as T;
+  }
+  return value;
+}

@@ -1,0 +1,262 @@
+// Puts the charts into the page: which stands where, its heading, its size, and drawing it when it comes into sight.
+
+import type { EChartsType } from "echarts/core";
+import { init } from "../charts/engine.ts";
+import {
+  type ChartKind,
+  type ChartOptions,
+  type Description,
+  describe,
+  drawings,
+  kinds,
+  type ThemeName,
+} from "../charts/index.ts";
+import { type Point, points, pointWords } from "../data/points.ts";
+import type { PageRun } from "../data/schema.ts";
+import type { View } from "../data/view.ts";
+import { element } from "./dom.ts";
+
+/** The part of the page in which a kind of chart stands; others stand with the costs. */
+const PART: Partial<Record<ChartKind, string>> = {
+  percentiles: "latency",
+  density: "latency",
+  time: "latency",
+  samples: "latency",
+  size: "latency",
+  capacity: "latency",
+  resources: "resources",
+};
+/** Kinds that say again, otherwise, what tables or other charts say: they are there for who asks. */
+const ON_DEMAND: readonly ChartKind[] = ["radar", "density", "samples"];
+/** Points of which each has a chart of its own; of more, the first is drawn until another is chosen. */
+const POINTS_AT_ONCE = 3;
+/** How far below the window's edge charts are drawn already. */
+const AHEAD = "400px";
+/** Width of a chart on paper, in pixels. */
+const PAPER = 690;
+/** Below such a width a kind cannot be read, and is scrolled in instead. */
+const LEAST: Partial<Record<ChartKind, number>> = { forest: 560, resources: 520, heatmap: 420 };
+/** Empty pixels at a chart's left edge, by which it is moved, so that its words stand below its title. */
+const EDGE = 16;
+
+/** A place for a chart: its kind and point are fixed, what it shows follows the view. */
+interface Slot {
+  run: PageRun;
+  kind: ChartKind;
+  /** The point that it shows; empty where it shows all. */
+  point: Point;
+  /** Whether it is drawn until a point is chosen. */
+  isUsual: boolean;
+  figure: HTMLElement;
+  title: HTMLElement;
+  subtitle: HTMLElement;
+  canvas: HTMLElement;
+  save: HTMLButtonElement;
+  description: Description | undefined;
+  chart: EChartsType | undefined;
+  isNear: boolean;
+}
+
+/** The charts of a page. */
+export class Charts {
+  readonly #slots: Slot[] = [];
+  readonly #near: IntersectionObserver;
+  #view: View | undefined;
+  #isPrinting = false;
+
+  constructor(runs: readonly PageRun[]) {
+    this.#near = new IntersectionObserver((entries) => this.#seen(entries), { rootMargin: AHEAD });
+    runs.forEach((run, at) => {
+      const article = document.querySelector(`article[data-run="${at}"]`);
+      if (article) {
+        this.#place(run, article);
+      }
+    });
+    this.#follow();
+  }
+
+  /** Shows a view in every chart. */
+  show(view: View): void {
+    this.#view = view;
+    for (const slot of this.#slots) {
+      this.#describe(slot);
+    }
+  }
+
+  #place(run: PageRun, article: Element): void {
+    for (const kind of kinds) {
+      const each = drawings(kind, run);
+      const holder = each.length === 0 ? null : this.#holder(article, kind);
+      each.forEach(({ point }, at) => {
+        const slot = makeSlot(
+          run,
+          kind,
+          point,
+          at === 0 || (each.length <= POINTS_AT_ONCE && !ON_DEMAND.includes(kind)),
+        );
+        slot.save.addEventListener("click", () => this.#save(slot));
+        holder?.append(slot.figure);
+        this.#slots.push(slot);
+        this.#near.observe(slot.figure);
+      });
+    }
+  }
+
+  /** Where in the page a kind stands. */
+  #holder(article: Element, kind: ChartKind): Element | null {
+    const part = article.querySelector(`[data-part="${PART[kind] ?? "costs"}"]`);
+    const usual = part?.querySelector(".charts") ?? null;
+    if (!ON_DEMAND.includes(kind)) {
+      return usual;
+    }
+    const there = part?.querySelector("details > .charts");
+    if (there) {
+      return there;
+    }
+    const charts = element("div", { class: "charts" });
+    const more = element("details", { class: "more" }, element("summary", {}, "More charts"), charts);
+    // What is folded has no width: it is drawn when it is opened.
+    more.addEventListener("toggle", () => this.#view && this.show(this.#view));
+    part?.append(more);
+    return charts;
+  }
+
+  /** Follows what changes how charts must look: colours, paper, width. */
+  #follow(): void {
+    const again = () => this.#view && this.show(this.#view);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+    const print = (isPrinting: boolean) => {
+      if (this.#isPrinting !== isPrinting) {
+        this.#isPrinting = isPrinting;
+        again();
+      }
+    };
+    addEventListener("beforeprint", () => print(true));
+    addEventListener("afterprint", () => print(false));
+    matchMedia("print").addEventListener("change", (event) => print(event.matches));
+    let width = innerWidth;
+    addEventListener("resize", () => {
+      if (innerWidth !== width) {
+        width = innerWidth;
+        requestAnimationFrame(again);
+      }
+    });
+  }
+
+  #seen(entries: readonly IntersectionObserverEntry[]): void {
+    for (const { target, isIntersecting } of entries) {
+      const slot = this.#slots.find(({ figure }) => figure === target);
+      if (slot && isIntersecting) {
+        slot.isNear = true;
+        this.#draw(slot);
+      }
+    }
+  }
+
+  #options(slot: Slot, view: View): ChartOptions {
+    const chosen = view.point === undefined ? undefined : points(slot.run).get(view.point);
+    const point = showsAll(slot.point) ? chosen : slot.point;
+    const theme: ThemeName = this.#isPrinting ? "print" : themeOf(view);
+    const room = slot.figure.parentElement?.clientWidth;
+    const width = this.#isPrinting ? PAPER : room && Math.max(room + EDGE, LEAST[slot.kind] ?? 0);
+    return {
+      theme,
+      interactive: !this.#isPrinting,
+      ...(view.variants.length > 0 ? { variants: view.variants } : {}),
+      ...(view.operation !== undefined ? { operations: [view.operation] } : {}),
+      ...(point !== undefined ? { point } : {}),
+      ...(width ? { width } : {}),
+    };
+  }
+
+  /** What a slot shows in the view; one that has nothing to show is hidden. */
+  #describe(slot: Slot): void {
+    const view = this.#view as View;
+    const description = isWanted(slot, view)
+      ? describe(slot.kind, slot.run, this.#options(slot, view))
+      : null;
+    slot.figure.hidden = description === null;
+    slot.description = description ?? undefined;
+    if (slot.description) {
+      const { title, subtitle, height } = slot.description;
+      slot.title.textContent = title;
+      slot.subtitle.textContent = subtitle ?? "";
+      slot.canvas.style.height = `${height}px`;
+      slot.canvas.setAttribute("aria-label", `Chart: ${title}. Its figures are in the tables of this part.`);
+      this.#draw(slot);
+    }
+  }
+
+  /** The chart as it is shown, with its title in it, as a file. */
+  #save(slot: Slot): void {
+    const options = { ...this.#options(slot, this.#view as View), titled: true, interactive: false };
+    const description = describe(slot.kind, slot.run, options);
+    if (!description) {
+      return;
+    }
+    const { width, height, option } = description;
+    const chart = init(null, null, { renderer: "svg", ssr: true, width, height });
+    chart.setOption(option);
+    const file = new Blob([chart.renderToSVGString()], { type: "image/svg+xml" });
+    chart.dispose();
+    const link = element("a", { href: URL.createObjectURL(file), download: `${slot.kind}.svg` });
+    link.click();
+    // The browser may still be reading it.
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  }
+
+  #draw(slot: Slot): void {
+    const { description, canvas } = slot;
+    if (!description || !(this.#isPrinting || (slot.isNear && canvas.clientWidth > 0))) {
+      return;
+    }
+    const { width, height, option } = description;
+    const size = { width, height };
+    if (slot.chart) {
+      slot.chart.resize(size);
+    } else {
+      slot.chart = init(canvas, null, { renderer: "svg", ...size });
+    }
+    slot.chart.setOption(option, { notMerge: true });
+  }
+}
+
+function makeSlot(run: PageRun, kind: ChartKind, point: Point, isUsual: boolean): Slot {
+  const title = element("h3");
+  const subtitle = element("p", { class: "subtitle" });
+  const canvas = element("div", { class: "canvas", role: "img" });
+  const save = element("button", { type: "button" }, "Save as SVG");
+  const figure = element(
+    "figure",
+    { class: "chart", "data-kind": kind, tabindex: "0", hidden: true },
+    element("figcaption", {}, title, save, subtitle),
+    canvas,
+  );
+  return {
+    run,
+    kind,
+    point,
+    isUsual,
+    figure,
+    title,
+    subtitle,
+    canvas,
+    save,
+    description: undefined,
+    chart: undefined,
+    isNear: false,
+  };
+}
+
+function showsAll(point: Point): boolean {
+  return Object.keys(point).length === 0;
+}
+
+/** Of few points each has its chart; of many there is one: that of the chosen point, or of the first. */
+function isWanted({ point, isUsual }: Slot, view: View): boolean {
+  return showsAll(point) || (view.point === undefined ? isUsual : pointWords(point) === view.point);
+}
+
+function themeOf(view: View): ThemeName {
+  return view.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+}

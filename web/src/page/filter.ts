@@ -1,0 +1,39 @@
+// Hides what a filter leaves out. What a row or part is about stands in its attributes, written by the report.
+
+import { type Place, shows, type View } from "../data/view.ts";
+import { all } from "./dom.ts";
+
+const FILTERED = "main [data-variant], main [data-operation], main [data-point]";
+
+/** Applies a view's filter to the page; returns how many rows are shown and how many there are. */
+export function applyFilter(view: View): { shown: number; of: number } {
+  for (const one of all(FILTERED)) {
+    one.hidden = !shows(view, placeOf(one));
+  }
+  let [shown, of] = [0, 0];
+  for (const table of all<HTMLTableElement>("main table")) {
+    const rows = [...(table.tBodies[0]?.rows ?? [])].filter((row) => hasPlace(row));
+    if (rows.length === 0) {
+      continue;
+    }
+    const left = rows.filter((row) => !row.hidden);
+    const folded = table.closest<HTMLElement>("details[data-variant]");
+    const frame = folded ?? table.closest<HTMLElement>(".scroll");
+    if (frame) {
+      // A table of which nothing is left says nothing.
+      frame.hidden = left.length === 0 || !shows(view, placeOf(frame));
+    }
+    of += rows.length;
+    shown += frame?.hidden ? 0 : left.length;
+  }
+  return { shown, of };
+}
+
+function hasPlace({ dataset }: HTMLElement): boolean {
+  return dataset.variant !== undefined || dataset.operation !== undefined || dataset.point !== undefined;
+}
+
+function placeOf({ dataset }: HTMLElement): Place {
+  // The empty point is that of an experiment with one.
+  return { variant: dataset.variant, operation: dataset.operation, point: dataset.point || undefined };
+}

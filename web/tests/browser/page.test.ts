@@ -1,0 +1,392 @@
+// The page in a real browser, opened from disk as a reader opens it. Pages are made by `cargo run -p weighbridge-report
+// --example pages -- FOLDER`; PAGES names the folder, CHROMIUM the browser if it is not the system's.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { absolute, change, cleaned, difference, label, typeset } from "../../src/data/format.ts";
+import { pointWords } from "../../src/data/points.ts";
+import type { Cost, PageData } from "../../src/data/schema.ts";
+
+const PAGES = process.env.PAGES ?? "";
+const HOSTILE = "<script>alert('1')</script>";
+
+let browser: Browser;
+before(async () => {
+  assert.notEqual(PAGES, "", "PAGES must name the folder of the pages");
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-sync",
+    ],
+  });
+});
+after(() => browser?.close());
+
+/** Runs `story` on a page; whatever the page says that it should not say fails it. */
+async function reading(
+  name: string,
+  story: (page: Page) => Promise<void>,
+  options: BrowserContextOptions & { fragment?: string } = {},
+): Promise<void> {
+  const { fragment = "", ...context } = options;
+  const opened = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...context });
+  const complaints: string[] = [];
+  const address = `${pathToFileURL(`${PAGES}/${name}.html`).href}${fragment}`;
+  try {
+    const page = await opened.newPage();
+    page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
+    page.on("pageerror", (error) => complaints.push(`error: ${error.stack}`));
+    page.on("dialog", (dialog) => complaints.push(`dialog: ${dialog.message()}`));
+    page.on("request", (request) => {
+      const to = request.url().split("#")[0] ?? "";
+      if (to !== address.split("#")[0] && !to.startsWith("blob:")) {
+        complaints.push(`request: ${request.url()}`);
+      }
+    });
+    await page.goto(address);
+    await story(page);
+  } finally {
+    await opened.close();
+  }
+  assert.deepEqual(complaints, [], name);
+}
+
+/** Scrolls through the page, what is on demand too, so that every chart is drawn. */
+async function scrolledThrough(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    for (const more of document.querySelectorAll<HTMLDetailsElement>("details.more")) {
+      more.open = true;
+    }
+    for (const figure of document.querySelectorAll("figure.chart:not([hidden])")) {
+      figure.scrollIntoView({ behavior: "instant" });
+      await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)));
+    }
+  });
+}
+
+/** What of the tables can be seen, as text. */
+function seen(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const rows = [...document.querySelectorAll<HTMLElement>("main tbody tr, .card")];
+    return rows.filter((row) => row.checkVisibility()).map((row) => row.textContent ?? "");
+  });
+}
+
+test("every page opens from disk, draws its charts, and asks for nothing", async () => {
+  for (const name of ["pair", "troubled", "crowd", "matrix", "layers", "capacity", "bare", "runs", "large"]) {
+    await reading(name, async (page) => {
+      await scrolledThrough(page);
+      const charts = await page.evaluate(() =>
+        [...document.querySelectorAll<HTMLElement>("article:not([hidden]) figure.chart:not([hidden])")].map(
+          (figure) => ({
+            title: figure.querySelector("h3")?.textContent ?? "",
+            marks: figure.querySelectorAll("svg path, svg text").length,
+            label: figure.querySelector("[role=img]")?.getAttribute("aria-label") ?? "",
+          }),
+        ),
+      );
+      assert.ok(name === "bare" || charts.length > 0, `${name} has charts`);
+      for (const { title, marks, label: spoken } of charts) {
+        assert.ok(title.length > 5 && spoken.includes(title), `${name}: a chart has a title: ${spoken}`);
+        assert.ok(marks > 5, `${name}: \`${title}\` is drawn`);
+      }
+    });
+  }
+});
+
+test("the verdict stands first, then why to believe it", async () => {
+  await reading("pair", async (page) => {
+    const order = await page.locator("article > section").evaluateAll((all) => all.map((one) => one.id));
+    assert.deepEqual(order.slice(0, 3), ["verdict", "trust", "costs"]);
+    const sentence = await page.locator(".card .plain").first().innerText();
+    assert.match(
+      sentence,
+      /^A typical request takes 20\.9 % longer with go than with rust at 64 B: \+3\.21 µs/,
+    );
+    const box = await page.locator(".card").first().boundingBox();
+    assert.ok(box && box.y + box.height < 900, "it is seen without scrolling");
+  });
+});
+
+test("the figures shown are those of the JSON", async () => {
+  for (const name of ["pair", "troubled", "crowd"]) {
+    await reading(name, async (page) => {
+      const data = cleaned(JSON.parse(await page.locator("#data").innerText()) as PageData);
+      const { summary } = data.runs[0] as PageData["runs"][0];
+      const rows = await page.locator(".verdicts tbody tr").evaluateAll((all) =>
+        all.map((row) => {
+          const { variant = "", operation = "", point = "" } = (row as HTMLElement).dataset;
+          const cells = [...row.querySelectorAll("td.n")].map((cell) => cell.textContent ?? "");
+          const says = row.querySelector("td.says")?.textContent ?? "";
+          return {
+            key: [variant, operation, point, row.querySelector("th")?.textContent].join("|"),
+            cells,
+            says,
+          };
+        }),
+      );
+      const shown = new Map(rows.map((row) => [row.key, row]));
+      assert.equal(shown.size, summary.costs.length);
+      for (const cost of summary.costs) {
+        const key = [cost.variant, cost.operation, pointWords(cost.point), label(cost.quantity)].join("|");
+        const row = shown.get(key);
+        assert.ok(row, `a row for ${key}`);
+        assert.deepEqual(row.cells.slice(2), wanted(cost), key);
+        assert.ok(row.says.includes(cost.verdict), `${key}: ${row.says}`);
+      }
+      const figures = summary.variants.flatMap((variant) => variant.figures);
+      const cells = await page
+        .locator("#figures tbody tr")
+        .evaluateAll((all) => all.map((row) => row.lastElementChild?.textContent));
+      const told = figures.map(({ unit, estimate, reason }) =>
+        estimate ? joined(absolute(unit, estimate)) : reason ? `withheld: ${reason}` : "–",
+      );
+      assert.deepEqual(cells, told);
+    });
+  }
+});
+
+function wanted(cost: Cost): string[] {
+  if (!cost.difference || !cost.ratio || cost.verdict === "invalid" || cost.verdict === "withheld") {
+    return ["–", "–"];
+  }
+  return [joined(difference(cost.unit, cost.difference)), joined(change(cost.ratio))];
+}
+
+function joined({ point, interval }: { point: string; interval?: string }): string {
+  return typeset(interval === undefined ? point : `${point} ${interval}`);
+}
+
+test("filters hide rows and charts, and a link to the view restores it", async () => {
+  let fragment = "";
+  let before: string[] = [];
+  await reading("pair", async (page) => {
+    const all = await seen(page);
+    await page.getByRole("combobox", { name: "point" }).selectOption("64 KiB");
+    await page.getByRole("checkbox", { name: "rust" }).uncheck();
+    await page.locator("summary", { hasText: "What was measured" }).click();
+    await page.getByRole("button", { name: "change" }).last().click();
+    before = await seen(page);
+    assert.ok(before.length > 5 && before.length < all.length, `${before.length} of ${all.length}`);
+    assert.ok(
+      before.every((row) => !row.startsWith("rust")),
+      "rows of what was left out are gone",
+    );
+    const subtitles = await page.locator("figure.chart:not([hidden]) .subtitle").allInnerTexts();
+    assert.ok(!subtitles.some((subtitle) => subtitle.includes("64 B")), `charts follow: ${subtitles}`);
+    fragment = new URL(page.url()).hash;
+    assert.match(fragment, /point=64\+KiB/);
+    assert.match(fragment, /variant=go/);
+  });
+  await reading(
+    "pair",
+    async (page) => {
+      assert.deepEqual(await seen(page), before);
+      assert.equal(await page.locator("details[open]").count(), 1);
+      assert.equal(await page.locator('th[aria-sort="ascending"]').count(), 1);
+      await page.getByRole("button", { name: "Show all" }).click();
+      assert.ok((await seen(page)).length > before.length);
+      assert.equal(await page.getByRole("checkbox", { name: "rust" }).isChecked(), true);
+    },
+    { fragment },
+  );
+});
+
+test("tables sort by a click on a heading, and by a second the other way", async () => {
+  await reading("pair", async (page) => {
+    const table = page.locator("#costs table").first();
+    const numbers = () =>
+      table
+        .locator("tbody tr td:nth-of-type(4)")
+        .evaluateAll((all) => all.map((cell) => Number((cell as HTMLElement).dataset.n)));
+    const given = await numbers();
+    const heading = table.getByRole("button", { name: "change" });
+    await heading.click();
+    assert.deepEqual(
+      await numbers(),
+      [...given].sort((a, b) => a - b),
+    );
+    await heading.click();
+    assert.deepEqual(
+      await numbers(),
+      [...given].sort((a, b) => b - a),
+    );
+    await heading.click();
+    assert.deepEqual(await numbers(), given);
+  });
+});
+
+test("a chart is saved as a file, with its title in it", async () => {
+  await reading("pair", async (page) => {
+    const figure = page.locator("figure.chart:not([hidden])").first();
+    const title = await figure.locator("h3").innerText();
+    await figure.hover();
+    const save = figure.getByRole("button", { name: "Save as SVG" });
+    const [file] = await Promise.all([page.waitForEvent("download"), save.click()]);
+    assert.equal(file.suggestedFilename(), "forest.svg");
+    const text = await readFile(await file.path(), "utf8");
+    assert.ok(text.startsWith("<svg") && text.includes(title.slice(0, 20)), text.slice(0, 200));
+  });
+});
+
+test("everything is reached by keyboard, and where one is can be seen", async () => {
+  await reading("pair", async (page) => {
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement?.className), "skip");
+    const reached = new Set<string>();
+    for (let step = 0; step < 90; step++) {
+      await page.keyboard.press("Tab");
+      const at = await page.evaluate(() => {
+        const here = document.activeElement as HTMLElement;
+        const is = (selector: string) => here.matches(selector);
+        const frame = is(".chip input") ? (here.nextElementSibling as HTMLElement) : here;
+        const isSeen = getComputedStyle(frame).outlineStyle !== "none" && here.checkVisibility();
+        return {
+          kind: is("figure") ? "chart" : is("th button") ? "heading" : here.tagName,
+          isSeen,
+        };
+      });
+      if (at.kind !== "BODY") {
+        assert.ok(at.isSeen, `focus is seen on ${at.kind}`);
+      }
+      reached.add(at.kind);
+    }
+    for (const kind of ["INPUT", "SELECT", "BUTTON", "A", "heading", "chart", "SUMMARY"]) {
+      assert.ok(reached.has(kind), `${kind} is reached: ${[...reached]}`);
+    }
+    await page.getByRole("checkbox", { name: "go" }).focus();
+    await page.keyboard.press("Space");
+    assert.equal(await page.locator(".card").first().isVisible(), false);
+  });
+});
+
+test("without script the tables say everything", async () => {
+  await reading(
+    "pair",
+    async (page) => {
+      const costs = page.locator("#costs tbody tr");
+      assert.equal(await costs.count(), 24);
+      assert.ok(await costs.last().isVisible());
+      assert.ok(await page.getByText("A typical request takes 20.9 % longer").isVisible());
+      await page.locator("summary", { hasText: "Percentiles as a table" }).click();
+      assert.ok(await page.locator("#latency tbody tr").first().isVisible());
+      assert.equal(await page.locator("#controls *").count(), 0);
+    },
+    { javaScriptEnabled: false },
+  );
+});
+
+test("hostile text is text, wherever it stands", async () => {
+  await reading("hostile", async (page) => {
+    await scrolledThrough(page);
+    // A pointer over a chart brings up its own words, with names in them.
+    for (const chart of await page.locator("figure.chart:not([hidden]) .canvas").all()) {
+      await chart.scrollIntoViewIfNeeded();
+      const box = await chart.boundingBox();
+      for (const share of box ? [0.3, 0.5, 0.7] : []) {
+        await page.mouse.move(
+          (box?.x ?? 0) + (box?.width ?? 0) * share,
+          (box?.y ?? 0) + (box?.height ?? 0) * 0.5,
+        );
+      }
+    }
+    const found = await page.evaluate(() => ({
+      scripts: document.scripts.length,
+      images: document.querySelectorAll("img, iframe, object, embed, link, [onerror], [onload]").length,
+      title: document.title,
+      text: document.body.innerText,
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+      control: /[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069]/.test(document.body.textContent ?? ""),
+    }));
+    assert.deepEqual([found.scripts, found.images, found.control], [2, 0, false]);
+    assert.ok(found.title.startsWith(HOSTILE));
+    assert.ok(found.text.split(HOSTILE).length > 50, "it is there to be read");
+  });
+});
+
+test("the page's policy lets nothing else run, and nothing out", async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(pathToFileURL(`${PAGES}/pair.html`).href);
+  const refused = await page.evaluate(async () => {
+    const directives: string[] = [];
+    document.addEventListener("securitypolicyviolation", (event) =>
+      directives.push(event.effectiveDirective),
+    );
+    const script = document.createElement("script");
+    script.textContent = "globalThis.intruded = true";
+    const image = document.createElement("img");
+    image.src = "http://127.0.0.1:9/";
+    document.body.append(script, image);
+    const sent = await fetch("http://127.0.0.1:9/").then(
+      () => "sent",
+      () => "refused",
+    );
+    await new Promise((done) => setTimeout(done, 50));
+    return { directives: directives.sort(), sent, intruded: "intruded" in globalThis };
+  });
+  await context.close();
+  assert.deepEqual(refused, {
+    directives: ["connect-src", "img-src", "script-src-elem"],
+    sent: "refused",
+    intruded: false,
+  });
+});
+
+test("several runs are read one at a time, and not as one", async () => {
+  await reading("runs", async (page) => {
+    assert.ok(await page.getByText("Not measured together.").isVisible());
+    assert.equal(await page.locator("#run-2").isVisible(), false);
+    await page.getByRole("tab", { name: "Run 1" }).focus();
+    await page.keyboard.press("ArrowRight");
+    assert.deepEqual(
+      [await page.locator("#run-1").isVisible(), await page.locator("#run-2").isVisible()],
+      [false, true],
+    );
+    assert.match(page.url(), /run=2/);
+    const heads = await page.locator(".besides thead th").allInnerTexts();
+    assert.deepEqual(
+      heads.slice(-2).map((head) => head.trim().slice(0, 5)),
+      ["Run 1", "Run 2"],
+    );
+  });
+  await reading("runs", async (page) => assert.ok(await page.locator("#trust-2").isVisible()), {
+    fragment: "#trust-2",
+  });
+});
+
+test("it is read on a telephone, in the dark and on paper", async () => {
+  const phone = { viewport: { width: 390, height: 844 }, colorScheme: "dark" as const };
+  await reading(
+    "troubled",
+    async (page) => {
+      await scrolledThrough(page);
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+      const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      assert.notEqual(ground, "rgb(255, 255, 255)");
+    },
+    phone,
+  );
+  await reading("pair", async (page) => {
+    await page.emulateMedia({ media: "print" });
+    assert.equal(await page.locator("#controls").isVisible(), false);
+    assert.ok(
+      await page.locator("#figures tbody tr").last().isVisible(),
+      "what is folded is unfolded on paper",
+    );
+    const undrawn = await page.evaluate(
+      () =>
+        [...document.querySelectorAll("figure.chart:not([hidden]) .canvas")].filter(
+          (one) => !one.querySelector("svg"),
+        ).length,
+    );
+    assert.equal(undrawn, 0, "every chart is drawn for paper, seen or not");
+  });
+});
