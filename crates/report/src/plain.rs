@@ -33,12 +33,20 @@ const fn phrase(quantity: Quantity) -> Phrase {
         Quantity::ResponseP50 | Quantity::ServiceP50 => {
             ("A typical request", "takes", "longer", "shorter", "the time of a typical request (p50)")
         }
-        Quantity::ResponseP90 | Quantity::ServiceP90 => {
-            ("The time that 90 % of requests keep to", "is", "longer", "shorter", "the time that 90 % of requests keep to")
-        }
-        Quantity::ResponseP99 | Quantity::ServiceP99 => {
-            ("The time that 99 % of requests keep to", "is", "longer", "shorter", "the time that 99 % of requests keep to")
-        }
+        Quantity::ResponseP90 | Quantity::ServiceP90 => (
+            "The time that 90 % of requests keep to",
+            "is",
+            "longer",
+            "shorter",
+            "the time that 90 % of requests keep to",
+        ),
+        Quantity::ResponseP99 | Quantity::ServiceP99 => (
+            "The time that 99 % of requests keep to",
+            "is",
+            "longer",
+            "shorter",
+            "the time that 99 % of requests keep to",
+        ),
         Quantity::ResponseMean | Quantity::ServiceMean => {
             ("A request on average", "takes", "longer", "shorter", "the mean time of a request")
         }
@@ -65,10 +73,17 @@ pub(crate) fn sentence(summary: &Summary, cost: &Cost) -> Vec<Piece> {
     let baseline = || Piece::Name(clean(words::baseline(summary, &cost.point)));
     let text = |text: &str| Piece::Words(text.to_owned());
     let place = place(summary, cost);
-    let (Some(difference), Some(ratio), true) = (&cost.difference, &cost.ratio, words::has_figures(cost)) else {
+    let (Some(difference), Some(ratio), true) = (&cost.difference, &cost.ratio, words::has_figures(cost))
+    else {
         let reason = cost.reason.as_deref().map_or_else(|| cost.verdict.name().to_owned(), clean);
         let lead = format!("Nothing can be said of {}{place}, ", phrase.thing);
-        return vec![text(&lead), variant(), text(" against "), baseline(), Piece::Words(format!(": {reason}."))];
+        return vec![
+            text(&lead),
+            variant(),
+            text(" against "),
+            baseline(),
+            Piece::Words(format!(": {reason}.")),
+        ];
     };
     let shown = words::difference(cost.unit, difference);
     let interval = shown.interval.map_or_else(String::new, |ends| format!(", 95 % interval {ends}"));
@@ -123,17 +138,23 @@ pub(crate) fn sentence(summary: &Summary, cost: &Cost) -> Vec<Piece> {
 /// The verdict's own words are what the eye should find.
 fn emphasised(piece: Piece) -> Piece {
     match piece {
-        Piece::Words(text) if ["no relevant difference", "not decided"].contains(&&*text) => Piece::Strong(text),
+        Piece::Words(text) if ["no relevant difference", "not decided"].contains(&&*text) => {
+            Piece::Strong(text)
+        }
         other => other,
     }
 }
 
-/// ` of getPerson, 64 B`: which operation and point, where there are several.
+/// ` of getPerson at 64 B`: which operation and point, where there are several.
 fn place(summary: &Summary, cost: &Cost) -> String {
     let mut place = String::new();
     if words::several_operations(summary) {
         let all = cost.operation == "all";
-        place.push_str(&if all { " of all operations".to_owned() } else { format!(" of {}", clean(&cost.operation)) });
+        place.push_str(&if all {
+            " over all operations".to_owned()
+        } else {
+            format!(" of {}", clean(&cost.operation))
+        });
     }
     let point = words::point(&cost.point);
     if !point.is_empty() {

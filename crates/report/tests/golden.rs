@@ -57,7 +57,10 @@ fn a_run_in_every_format() {
             (Format::Html, "html"),
         ] {
             let made = made(&summary, format, &plain);
-            golden(&format!("{name}.{ending}"), &if format == Format::Html { without_parts(&made) } else { made });
+            golden(
+                &format!("{name}.{ending}"),
+                &if format == Format::Html { without_parts(&made) } else { made },
+            );
         }
     }
 }

@@ -5,8 +5,8 @@ mod support;
 
 use weighbridge_model::summary::{Detail, Summary, Verdict};
 use weighbridge_report::{
-    Comparison, DEFAULT_COLUMNS, Format, HowToRepeat, Report, Style, TextOptions, headline_sentences, load, page,
-    render,
+    Comparison, DEFAULT_COLUMNS, Format, HowToRepeat, Report, Style, TextOptions, headline_sentences, load,
+    page, render,
 };
 
 fn made(summary: &Summary, format: Format) -> String {
@@ -60,9 +60,10 @@ fn a_page_is_well_formed_and_asks_for_nothing() {
         for forbidden in ["http:", "https:", "src=\"", "url(", "@import", "NaN", "<script"] {
             assert!(!markup.contains(forbidden), "`{forbidden}` is in the page");
         }
-        for element in
-            ["article", "section", "details", "table", "tbody", "tr", "td", "th", "ul", "li", "p", "span", "div"]
-        {
+        for element in [
+            "article", "section", "details", "table", "tbody", "tr", "td", "th", "ul", "li", "p", "span",
+            "div",
+        ] {
             let opened =
                 page.matches(&format!("<{element}>")).count() + page.matches(&format!("<{element} ")).count();
             assert_eq!(opened, page.matches(&format!("</{element}>")).count(), "<{element}>");
@@ -84,9 +85,12 @@ fn the_built_script_can_stand_in_a_page() {
 fn runs_beside_each_other_say_that_they_were_not_measured_together() {
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
     let summaries = [support::valid(), support::valid(), support::valid()];
-    let reports = summaries
-        .each_ref()
-        .map(|summary| Report { summary, detail: &detail, environment: &environment, how: &how });
+    let reports = summaries.each_ref().map(|summary| Report {
+        summary,
+        detail: &detail,
+        environment: &environment,
+        how: &how,
+    });
     let comparisons = [
         Comparison::Refused("the runs share no baseline".into()),
         Comparison::Allowed(Box::new(support::valid())),

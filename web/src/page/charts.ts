@@ -26,12 +26,18 @@ const PART: Partial<Record<ChartKind, string>> = {
   capacity: "latency",
   resources: "resources",
 };
+/** Kinds that say again, otherwise, what tables or other charts say: they are there for who asks. */
+const ON_DEMAND: readonly ChartKind[] = ["radar", "density", "samples"];
 /** Points of which each has a chart of its own; of more, the first is drawn until another is chosen. */
 const POINTS_AT_ONCE = 3;
 /** How far below the window's edge charts are drawn already. */
 const AHEAD = "400px";
 /** Width of a chart on paper, in pixels. */
-const PAPER = 680;
+const PAPER = 690;
+/** Below such a width a kind cannot be read, and is scrolled in instead. */
+const LEAST: Partial<Record<ChartKind, number>> = { forest: 560, resources: 520, heatmap: 420 };
+/** Empty pixels at a chart's left edge, by which it is moved, so that its words stand below its title. */
+const EDGE = 16;
 
 /** A place for a chart: its kind and point are fixed, what it shows follows the view. */
 interface Slot {
@@ -79,16 +85,40 @@ export class Charts {
 
   #place(run: PageRun, article: Element): void {
     for (const kind of kinds) {
-      const holder = article.querySelector(`[data-part="${PART[kind] ?? "costs"}"] .charts`);
       const each = drawings(kind, run);
+      const holder = each.length === 0 ? null : this.#holder(article, kind);
       each.forEach(({ point }, at) => {
-        const slot = makeSlot(run, kind, point, at === 0 || each.length <= POINTS_AT_ONCE);
+        const slot = makeSlot(
+          run,
+          kind,
+          point,
+          at === 0 || (each.length <= POINTS_AT_ONCE && !ON_DEMAND.includes(kind)),
+        );
         slot.save.addEventListener("click", () => this.#save(slot));
         holder?.append(slot.figure);
         this.#slots.push(slot);
         this.#near.observe(slot.figure);
       });
     }
+  }
+
+  /** Where in the page a kind stands. */
+  #holder(article: Element, kind: ChartKind): Element | null {
+    const part = article.querySelector(`[data-part="${PART[kind] ?? "costs"}"]`);
+    const usual = part?.querySelector(".charts") ?? null;
+    if (!ON_DEMAND.includes(kind)) {
+      return usual;
+    }
+    const there = part?.querySelector("details > .charts");
+    if (there) {
+      return there;
+    }
+    const charts = element("div", { class: "charts" });
+    const more = element("details", { class: "more" }, element("summary", {}, "More charts"), charts);
+    // What is folded has no width: it is drawn when it is opened.
+    more.addEventListener("toggle", () => this.#view && this.show(this.#view));
+    part?.append(more);
+    return charts;
   }
 
   /** Follows what changes how charts must look: colours, paper, width. */
@@ -127,7 +157,8 @@ export class Charts {
     const chosen = view.point === undefined ? undefined : points(slot.run).get(view.point);
     const point = showsAll(slot.point) ? chosen : slot.point;
     const theme: ThemeName = this.#isPrinting ? "print" : themeOf(view);
-    const width = this.#isPrinting ? PAPER : slot.figure.parentElement?.clientWidth;
+    const room = slot.figure.parentElement?.clientWidth;
+    const width = this.#isPrinting ? PAPER : room && Math.max(room + EDGE, LEAST[slot.kind] ?? 0);
     return {
       theme,
       interactive: !this.#isPrinting,
@@ -170,7 +201,8 @@ export class Charts {
     chart.dispose();
     const link = element("a", { href: URL.createObjectURL(file), download: `${slot.kind}.svg` });
     link.click();
-    URL.revokeObjectURL(link.href);
+    // The browser may still be reading it.
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
 
   #draw(slot: Slot): void {

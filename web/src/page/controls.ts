@@ -10,6 +10,9 @@ export type Change = Partial<Pick<View, "variants">> & {
   theme?: Theme | undefined;
 };
 
+/** Variants that are shown in the bar itself; of more there is a list to be opened. */
+const AT_ONCE = 6;
+
 /** Builds the bar; returns how to show a view in it. */
 export function controls(
   root: HTMLElement,
@@ -61,8 +64,10 @@ function variantChips(names: readonly string[], changed: (change: Change) => voi
   const chips = boxes.map((box) =>
     element("label", { class: "chip", title: box.value }, box, element("span", {}, box.value)),
   );
-  const root = element("fieldset", {}, element("legend", {}, "Variants"), ...chips);
-  root.addEventListener("change", () => {
+  const set = element("fieldset", {}, element("legend", {}, "Variants"), ...chips);
+  const count = element("summary");
+  const root = names.length <= AT_ONCE ? set : element("details", { class: "menu" }, count, set);
+  set.addEventListener("change", () => {
     const chosen = boxes.filter((box) => box.checked).map((box) => box.value);
     // None at all is of no use to anybody, and is what the last box that is cleared means: all again.
     changed({ variants: chosen.length === boxes.length ? [] : chosen });
@@ -71,6 +76,7 @@ function variantChips(names: readonly string[], changed: (change: Change) => voi
     for (const box of boxes) {
       box.checked = chosen.length === 0 || chosen.includes(box.value);
     }
+    count.textContent = `Variants: ${chosen.length === 0 ? "all" : `${chosen.length} of ${names.length}`}`;
   };
   return { root, show };
 }

@@ -17,7 +17,8 @@ export function applyFilter(view: View): { shown: number; of: number } {
       continue;
     }
     const left = rows.filter((row) => !row.hidden);
-    const frame = table.closest<HTMLElement>(".scroll");
+    const folded = table.closest<HTMLElement>("details[data-variant]");
+    const frame = folded ?? table.closest<HTMLElement>(".scroll");
     if (frame) {
       // A table of which nothing is left says nothing.
       frame.hidden = left.length === 0 || !shows(view, placeOf(frame));

@@ -20,7 +20,6 @@ function start(): void {
   document.documentElement.classList.add("scripted");
   let view = read(location.hash);
   const { runs } = data();
-  const parts = all<HTMLDetailsElement>("main details");
   const change = (to: View) => {
     view = to;
     show();
@@ -35,6 +34,7 @@ function start(): void {
     () => change({ ...UNTOUCHED, ...kept(view) }),
   );
   const charts = new Charts(runs);
+  const parts = all<HTMLDetailsElement>("main details");
 
   function show(): void {
     const { theme } = view;

@@ -2,6 +2,7 @@
 // --example pages -- FOLDER`; PAGES names the folder, CHROMIUM the browser if it is not the system's.
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
@@ -44,7 +45,8 @@ async function reading(
     page.on("pageerror", (error) => complaints.push(`error: ${error.stack}`));
     page.on("dialog", (dialog) => complaints.push(`dialog: ${dialog.message()}`));
     page.on("request", (request) => {
-      if (request.url().split("#")[0] !== address.split("#")[0]) {
+      const to = request.url().split("#")[0] ?? "";
+      if (to !== address.split("#")[0] && !to.startsWith("blob:")) {
         complaints.push(`request: ${request.url()}`);
       }
     });
@@ -56,9 +58,12 @@ async function reading(
   assert.deepEqual(complaints, [], name);
 }
 
-/** Scrolls through the page, so that every chart is drawn. */
+/** Scrolls through the page, what is on demand too, so that every chart is drawn. */
 async function scrolledThrough(page: Page): Promise<void> {
   await page.evaluate(async () => {
+    for (const more of document.querySelectorAll<HTMLDetailsElement>("details.more")) {
+      more.open = true;
+    }
     for (const figure of document.querySelectorAll("figure.chart:not([hidden])")) {
       figure.scrollIntoView({ behavior: "instant" });
       await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)));
@@ -218,6 +223,19 @@ test("tables sort by a click on a heading, and by a second the other way", async
   });
 });
 
+test("a chart is saved as a file, with its title in it", async () => {
+  await reading("pair", async (page) => {
+    const figure = page.locator("figure.chart:not([hidden])").first();
+    const title = await figure.locator("h3").innerText();
+    await figure.hover();
+    const save = figure.getByRole("button", { name: "Save as SVG" });
+    const [file] = await Promise.all([page.waitForEvent("download"), save.click()]);
+    assert.equal(file.suggestedFilename(), "forest.svg");
+    const text = await readFile(await file.path(), "utf8");
+    assert.ok(text.startsWith("<svg") && text.includes(title.slice(0, 20)), text.slice(0, 200));
+  });
+});
+
 test("everything is reached by keyboard, and where one is can be seen", async () => {
   await reading("pair", async (page) => {
     await page.keyboard.press("Tab");
@@ -227,10 +245,11 @@ test("everything is reached by keyboard, and where one is can be seen", async ()
       await page.keyboard.press("Tab");
       const at = await page.evaluate(() => {
         const here = document.activeElement as HTMLElement;
-        const frame = here.matches(".chip input") ? (here.nextElementSibling as HTMLElement) : here;
+        const is = (selector: string) => here.matches(selector);
+        const frame = is(".chip input") ? (here.nextElementSibling as HTMLElement) : here;
         const isSeen = getComputedStyle(frame).outlineStyle !== "none" && here.checkVisibility();
         return {
-          kind: here.matches("figure") ? "chart" : here.matches("th button") ? "heading" : here.tagName,
+          kind: is("figure") ? "chart" : is("th button") ? "heading" : here.tagName,
           isSeen,
         };
       });

@@ -4,7 +4,7 @@
 use weighbridge_model::summary::{Cost, PointLabel, Quantity, Summary};
 
 use super::escape::{attributes, escape, figure};
-use super::verdict::glyph;
+use super::verdict::{glyph, signs};
 use super::{label, tone_class};
 use crate::{Report, view, words};
 
@@ -44,9 +44,8 @@ pub(super) fn name(at: usize) -> String {
 }
 
 fn run(at: usize, summary: &Summary) -> String {
-    let doubt = words::validity(summary.validity).map_or_else(String::new, |words| {
-        format!(" <b class=\"{}\">{words}</b>", summary.validity.name())
-    });
+    let doubt = words::validity(summary.validity)
+        .map_or_else(String::new, |words| format!(" <b class=\"{}\">{words}</b>", summary.validity.name()));
     format!(
         "<li><a href=\"#run-{}\">{}</a> <span class=\"quiet\">{} · {} · {} blocks</span>{doubt}</li>\n",
         at + 1,
@@ -63,7 +62,7 @@ fn said(at: usize, comparison: Option<&Comparison>) -> String {
     match comparison {
         Some(Comparison::Allowed(summary)) => {
             let sentences: String = words::headlines(summary)
-                .map(|cost| format!("<li>{}</li>", figure(&words::sentence(summary, cost))))
+                .map(|cost| format!("<li>{}</li>", signs(&words::sentence(summary, cost))))
                 .collect();
             format!("<p>{who} may be compared, as <code>weigh compare</code> does:</p><ul>{sentences}</ul>\n")
         }
@@ -85,11 +84,8 @@ fn table(reports: &[Report<'_>]) -> String {
     if lines.is_empty() {
         return super::quiet("None of the runs compared anything.");
     }
-    let heads: String = reports
-        .iter()
-        .enumerate()
-        .map(|(at, _)| format!("<th scope=\"col\">{}</th>", name(at)))
-        .collect();
+    let heads: String =
+        reports.iter().enumerate().map(|(at, _)| format!("<th scope=\"col\">{}</th>", name(at))).collect();
     let rows: String = lines.iter().map(|line| row(line, reports)).collect();
     format!(
         "<div class=\"scroll\"><table class=\"sortable besides\"><caption>Costs of each run: the variant against the baseline of \
@@ -134,14 +130,23 @@ fn row(of: &Line<'_>, reports: &[Report<'_>]) -> String {
 }
 
 fn cell(cost: &Cost) -> String {
-    let says = format!("<span class=\"says {}\">{} {}</span>", tone_class(words::tone(cost)), glyph(cost), words::verdict(cost));
+    let says = format!(
+        "<span class=\"says {}\">{} {}</span>",
+        tone_class(words::tone(cost)),
+        glyph(cost),
+        words::verdict(cost)
+    );
     match cost.ratio.as_ref().filter(|_| words::has_figures(cost)) {
         Some(ratio) => {
             let shown = words::change(ratio);
             let interval = shown.interval.map_or_else(String::new, |ends| {
                 format!(" <span class=\"interval\">{}</span>", figure(&ends))
             });
-            format!("<td{}>{}{interval} {says}</td>", super::tables::number(Some(ratio.point)), figure(&shown.point))
+            format!(
+                "<td{}>{}{interval} {says}</td>",
+                super::tables::number(Some(ratio.point)),
+                figure(&shown.point)
+            )
         }
         None => format!("<td>{says}</td>"),
     }

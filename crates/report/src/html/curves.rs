@@ -8,7 +8,6 @@ use super::quiet;
 use super::tables::number;
 use crate::words;
 
-
 /// Percentiles in the order of columns, as shares.
 const COLUMNS: [(&str, f64); 6] =
     [("least", 0.0), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("p99.999", 0.99999)];
@@ -37,7 +36,8 @@ fn row(curve: &Curve) -> String {
         TimeKind::Service => "service",
     };
     let cells = COLUMNS.map(|(_, share)| {
-        let time = curve.points.iter().find(|(quantile, _)| (quantile - share).abs() < SAME).map(|(_, time)| *time);
+        let time =
+            curve.points.iter().find(|(quantile, _)| (quantile - share).abs() < SAME).map(|(_, time)| *time);
         let shown = time.map_or_else(|| "–".to_owned(), |time| Unit::Ns.display(time));
         format!("<td class=\"n\"{}>{}</td>", number(time), figure(&shown))
     });

@@ -7,8 +7,8 @@ use weighbridge_model::summary::{Cost, Estimate};
 use super::escape::figure;
 use crate::words;
 
-/// The widest change that a gauge shows; what lies beyond ends at its edge. A factor of three either way.
-const WIDEST: f64 = 3.0;
+/// The widest change that a gauge shows; what lies beyond ends at its edge. A factor of ten either way.
+const WIDEST: f64 = 10.0;
 /// The narrowest scale: ten times the margin would be empty.
 const NARROWEST: f64 = 1.05;
 
@@ -20,9 +20,12 @@ pub(crate) struct Gauge {
 }
 
 impl Gauge {
-    /// A scale on which all `costs` that have figures fit, up to a factor of three.
+    /// A scale on which all `costs` that have figures fit, up to a factor of ten.
     pub(crate) fn of<'a>(costs: impl Iterator<Item = &'a Cost>, margin: f64) -> Self {
-        let ends = costs.filter(|cost| words::has_figures(cost)).filter_map(|cost| cost.ratio.as_ref()).flat_map(ends);
+        let ends = costs
+            .filter(|cost| words::has_figures(cost))
+            .filter_map(|cost| cost.ratio.as_ref())
+            .flat_map(ends);
         let logarithms = ends.filter(|ratio| *ratio > 0.0).map(|ratio| ratio.ln().abs());
         let largest = logarithms.fold(NARROWEST.ln(), f64::max).max(margin.ln_1p() * 1.5);
         Self { reach: largest.min(WIDEST.ln()), margin }

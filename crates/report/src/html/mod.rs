@@ -50,7 +50,8 @@ pub fn page(reports: &[Report<'_>], comparisons: &[Comparison]) -> String {
     let summaries: Vec<&Summary> = reports.iter().map(|report| report.summary).collect();
     let title = escape(&verdict::page_title(&summaries));
     let beside = if reports.len() > 1 { beside::section(reports, comparisons) } else { String::new() };
-    let runs: String = reports.iter().enumerate().map(|(at, report)| run(at, reports.len(), report)).collect();
+    let runs: String =
+        reports.iter().enumerate().map(|(at, report)| run(at, reports.len(), report)).collect();
     let names = summaries.iter().map(|summary| escape(&summary.run)).collect::<Vec<_>>().join(", ");
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -89,7 +90,8 @@ fn run(at: usize, runs: usize, report: &Report<'_>) -> String {
             format!("<section id=\"{id}{suffix}\" data-part=\"{id}\"{hidden}>\n<h2>{name}</h2>\n{content}</section>\n")
         })
         .collect();
-    let which = if runs > 1 { format!("<p class=\"which\">{}</p>\n", beside::name(at)) } else { String::new() };
+    let which =
+        if runs > 1 { format!("<p class=\"which\">{}</p>\n", beside::name(at)) } else { String::new() };
     format!(
         "<article class=\"run\" id=\"run-{0}\" data-run=\"{at}\">\n{which}{1}<nav aria-label=\"parts of run {0}\">{links}</nav>\n\
          {body}</article>\n",
@@ -100,7 +102,8 @@ fn run(at: usize, runs: usize, report: &Report<'_>) -> String {
 
 fn sections(report: &Report<'_>) -> Vec<Section> {
     let summary = report.summary;
-    let details = |of: &str, content: String| format!("<details><summary>{of}</summary>\n{content}</details>\n");
+    let details =
+        |of: &str, content: String| format!("<details><summary>{of}</summary>\n{content}</details>\n");
     let costs = format!("{}{}", tables::verdicts(summary), spread::table(summary));
     let all = [
         ("verdict", "Verdict", verdict::section(summary)),
@@ -109,16 +112,26 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
         (
             "latency",
             "Latency",
-            format!("<div class=\"charts\"></div>\n{}", details("Percentiles as a table", curves::table(report.detail))),
+            format!(
+                "<div class=\"charts\"></div>\n{}",
+                details("Percentiles as a table", curves::table(report.detail))
+            ),
         ),
         ("legs", "Where the time went", legs::section(summary)),
         (
             "resources",
             "Resources",
-            format!("<div class=\"charts\"></div>\n{}", details("Resources as a table", resources::section(summary))),
+            format!(
+                "<div class=\"charts\"></div>\n{}",
+                details("Resources as a table", resources::section(summary))
+            ),
         ),
         ("warnings", "Warnings", trust::warnings(summary)),
-        ("figures", "All figures", details("Absolute figures with their intervals", tables::figures(summary))),
+        (
+            "figures",
+            "All figures",
+            details("Absolute figures with their intervals", tables::figures(summary)),
+        ),
         (
             "environment",
             "Environment",
@@ -149,11 +162,16 @@ fn header(summary: &Summary) -> String {
         summary.margin
     );
     // Where there is one text per point, it stands above that point's tables too.
-    let conditions: String = if view::points(summary).len() > 1 && view::points(summary).len() == summary.conditions.len() {
-        String::new()
-    } else {
-        summary.conditions.iter().map(|text| format!("<p class=\"condition\">{}</p>\n", escape(text))).collect()
-    };
+    let conditions: String =
+        if view::points(summary).len() > 1 && view::points(summary).len() == summary.conditions.len() {
+            String::new()
+        } else {
+            summary
+                .conditions
+                .iter()
+                .map(|text| format!("<p class=\"condition\">{}</p>\n", escape(text)))
+                .collect()
+        };
     format!(
         "<header>\n{alarms}<h1>{}</h1>\n{conditions}<p class=\"quiet\">{facts}</p>\n</header>\n",
         escape(&summary.title)

@@ -87,7 +87,11 @@ fn row(variant: &VariantSummary) -> String {
     let counts = counts.map(|(count, shown)| {
         format!("<td class=\"n\"{}>{}</td>", number(Some(count as f64)), figure(&shown))
     });
-    format!("<tr{filter}><th scope=\"row\">{}</th>{estimates}{}</tr>\n", escape(&variant.name), counts.concat())
+    format!(
+        "<tr{filter}><th scope=\"row\">{}</th>{estimates}{}</tr>\n",
+        escape(&variant.name),
+        counts.concat()
+    )
 }
 
 /// A count of segments, where there are any: bytes without one went through Unix sockets, which have none.

@@ -11,20 +11,49 @@ use super::{label, tone_class};
 use crate::view::{self, Pair, Point};
 use crate::words;
 
+/// From so many tables on, each is folded under a line that says its headline.
+const FOLDED_FROM: usize = 4;
+
 /// The verdict tables: one per point and variant.
 pub(crate) fn verdicts(summary: &Summary) -> String {
     let mut text = String::new();
-    for point in view::points(summary) {
+    let points = view::points(summary);
+    let is_folded = points.iter().map(|point| point.pairs.len()).sum::<usize>() >= FOLDED_FROM;
+    for point in points {
         if let Some(condition) = point.condition {
             let heading = words::point_heading(point.label, Some(condition));
             let of = attributes(&[("point", &words::point(point.label))]);
             text.push_str(&format!("<p class=\"condition\"{of}>{}</p>\n", escape(&heading)));
         }
         for pair in &point.pairs {
-            text.push_str(&table(summary, &point, pair));
+            let table = table(summary, &point, pair);
+            text.push_str(&if is_folded { folded(&point, pair, &table) } else { table });
         }
     }
     text
+}
+
+/// A table under a line that says what it is of, and its headline.
+fn folded(point: &Point<'_>, pair: &Pair<'_>, table: &str) -> String {
+    let of = words::point(point.label);
+    let filter = attributes(&[("variant", pair.variant), ("point", &of)]);
+    let headline = pair.costs.iter().find(|cost| cost.headline).map_or_else(String::new, |cost| {
+        let change =
+            cost.ratio.as_ref().filter(|_| words::has_figures(cost)).map(|ratio| words::change(ratio).point);
+        format!(
+            " <span class=\"says {}\">{} {} {}</span>",
+            tone_class(words::tone(cost)),
+            glyph(cost),
+            figure(&change.unwrap_or_default()),
+            words::verdict(cost)
+        )
+    });
+    let point = if of.is_empty() { of } else { format!(", {}", escape(&of)) };
+    format!(
+        "<details{filter}><summary>{} against {}{point}{headline}</summary>\n{table}</details>\n",
+        escape(pair.variant),
+        escape(pair.baseline)
+    )
 }
 
 fn table(summary: &Summary, point: &Point<'_>, pair: &Pair<'_>) -> String {

@@ -50,9 +50,10 @@ fn facts(summary: &Summary) -> Vec<Fact> {
         doubt: false,
     });
     if let Some(quote) = &summary.calibration {
-        let value = quote.detectable.as_ref().map_or_else(|| "calibrated".to_owned(), |found| {
-            format!("finds +{}", found.change)
-        });
+        let value = quote
+            .detectable
+            .as_ref()
+            .map_or_else(|| "calibrated".to_owned(), |found| format!("finds +{}", found.change));
         let says = format!("{}.", capital(&reliability::quote(quote)));
         facts.push(Fact { name: "This host", value, says, doubt: !quote.changed.is_empty() });
     }
@@ -67,7 +68,11 @@ fn comparison(summary: &Summary) -> Option<Fact> {
         [way] => format!("Variants were put side by side {}.", way.words()),
         _ => {
             let each = summary.pairings.iter().map(|point| {
-                format!("Variants were put side by side at {} {}.", words::point(&point.point), point.pairing.words())
+                format!(
+                    "Variants were put side by side at {} {}.",
+                    words::point(&point.point),
+                    point.pairing.words()
+                )
             });
             each.collect::<Vec<_>>().join(" ")
         }
@@ -94,7 +99,12 @@ fn self_check(summary: &Summary) -> Fact {
         (Validity::Valid, _) => counted(problems + warnings, "remark"),
         (validity, _) => validity.name().to_owned(),
     };
-    Fact { name: "Self-check", value, says, doubt: problems + warnings > 0 || summary.validity != Validity::Valid }
+    Fact {
+        name: "Self-check",
+        value,
+        says,
+        doubt: problems + warnings > 0 || summary.validity != Validity::Valid,
+    }
 }
 
 fn precision(summary: &Summary) -> Fact {

@@ -47,7 +47,9 @@ fn card(summary: &Summary, cost: &Cost, gauge: Gauge) -> String {
     let interval = interval.map(|ends| format!("<span class=\"interval\">{}</span>", figure(&ends)));
     let [least, most] = gauge.edges();
     let bar = gauge.bar(cost).map_or_else(String::new, |bar| {
-        format!("<div class=\"gauge\" aria-hidden=\"true\"><span>{least}</span>{bar}<span>{most}</span></div>")
+        format!(
+            "<div class=\"gauge\" aria-hidden=\"true\"><span>{least}</span>{bar}<span>{most}</span></div>"
+        )
     });
     let reason = match (&cost.reason, words::has_figures(cost)) {
         (Some(reason), true) => format!(" <span class=\"reason\">{}</span>", escape(reason)),
@@ -86,12 +88,13 @@ fn sentence(summary: &Summary, cost: &Cost) -> String {
     pieces.iter().map(text).collect()
 }
 
-/// Words with figures in them: a minus before a digit is a true one, a hyphen stays.
-fn signs(text: &str) -> String {
+/// Words with figures in them, escaped: a minus before a digit is a true one, a hyphen stays.
+pub(crate) fn signs(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {
-        let is_minus = c == '-' && out.ends_with([' ', '[']) && characters.peek().is_some_and(char::is_ascii_digit);
+        let is_minus =
+            c == '-' && out.ends_with([' ', '[']) && characters.peek().is_some_and(char::is_ascii_digit);
         out.push(if is_minus { '−' } else { c });
     }
     escape(&out)
