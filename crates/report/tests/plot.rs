@@ -274,3 +274,14 @@ fn kinds_are_those_of_the_library() {
     let error = "pie".parse::<Kind>().unwrap_err().to_string();
     assert!(error.contains("`pie`") && error.contains("heatmap"), "{error}");
 }
+
+/// A page holds its text as text, in the shipped font.
+#[cfg(feature = "pdf")]
+#[test]
+fn a_chart_as_a_page_has_its_font_inside() {
+    let svg = plotter(&case("layers")).svg(Kind::Waterfall, &options(Theme::Print)).unwrap();
+    let page = weighbridge_report::plot::pdf(&svg).unwrap();
+    assert!(page.starts_with(b"%PDF-"));
+    let holds = |text: &[u8]| page.windows(text.len()).any(|window| window == text);
+    assert!(holds(b"Inter-Regular") && holds(b"Inter-SemiBold") && holds(b"/ToUnicode"));
+}

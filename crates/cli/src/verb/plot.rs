@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use weighbridge_model::summary::{PointLabel, Summary};
-use weighbridge_report::plot::{self, Drawing, Kind, Options, Plotter, Theme};
+use weighbridge_report::plot::{self, Drawing, Kind, Options, PlotError, Plotter, Theme};
 use weighbridge_store::RunFolder;
 
 use super::support::{Stored, open_run};
@@ -34,8 +34,11 @@ pub fn run(arguments: &Plot, printer: &Printer) -> anyhow::Result<Exit> {
     let format = format(arguments);
     let place = Place::of(arguments, &folder, &chosen)?;
     for drawing in &chosen {
-        let options = options(arguments, drawing);
-        let svg = plotter.svg(drawing.kind, &options).with_context(|| drawing.kind.name())?;
+        let svg = match plotter.svg(drawing.kind, &options(arguments, drawing)) {
+            // Nobody named it, and of what was chosen it has nothing.
+            Err(PlotError::Nothing(_)) if kinds.is_empty() => continue,
+            drawn => drawn?,
+        };
         let path = place.path(drawing, &all, format);
         place.write(&path, &bytes(&svg, format, arguments.scale)?, printer)?;
     }
@@ -112,12 +115,15 @@ fn choose(all: &[Drawing], kinds: &[Kind], arguments: &Plot) -> anyhow::Result<(
         bail!("this run has nothing to draw; `weigh report` shows why");
     }
     let wanted = |drawing: &&Drawing| {
-        let fits = |(key, value): &(String, String)| drawing.point.get(key).is_none_or(|own| own == value);
+        // Where a drawing shows one point, it is that one; where it shows all, the drawing looks for itself.
+        let fits = |(key, value): &(String, String)| {
+            drawing.point.get(key).map_or(drawing.point.is_empty(), |own| own == value)
+        };
         (kinds.is_empty() || kinds.contains(&drawing.kind)) && arguments.point.iter().all(fits)
     };
     let chosen: Vec<&Drawing> = all.iter().filter(wanted).collect();
     if let Some(kind) = kinds.iter().find(|kind| !chosen.iter().any(|drawing| drawing.kind == **kind)) {
-        bail!("{}", plot::PlotError::Nothing(*kind));
+        return Err(PlotError::Nothing(*kind).into());
     }
     let is_early = |drawing: &&&Drawing| {
         let before = chosen.iter().take_while(|other| !std::ptr::eq(**other, **drawing));
