@@ -36,6 +36,7 @@ fn run(verb: Verb, printer: &Printer) -> anyhow::Result<Exit> {
         Verb::Compare(arguments) => verb::compare::run(&arguments, printer),
         Verb::Report(arguments) => verb::report::run(&arguments, printer),
         Verb::Export(arguments) => verb::export::run(&arguments, printer),
+        Verb::Schema(arguments) => verb::schema::run(&arguments, printer),
         Verb::History(arguments) => verb::history::run(&arguments, printer),
         Verb::Calibrate(arguments) => verb::calibrate::run(&arguments, printer),
         Verb::Doctor(arguments) => verb::doctor::run(&arguments, printer),

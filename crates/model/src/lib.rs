@@ -5,6 +5,7 @@
 
 pub mod calibration;
 pub mod event;
+pub mod evidence;
 pub mod experiment;
 pub mod gate;
 pub mod legs;

@@ -14,6 +14,7 @@ pub mod plan;
 pub mod probe;
 pub mod report;
 pub mod run;
+pub mod schema;
 pub mod services;
 mod shape;
 mod support;

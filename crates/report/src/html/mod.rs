@@ -170,7 +170,7 @@ fn label(quantity: Quantity) -> String {
 }
 
 /// `text` with its first letter large, for the head of a sentence or a chart.
-fn capital(text: &str) -> String {
+pub(crate) fn capital(text: &str) -> String {
     let mut characters = text.chars();
     let first = characters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}", characters.as_str())
