@@ -61,6 +61,8 @@ pub enum Verb {
     Schema(SchemaOf),
     /// List the runs in a folder, newest first.
     History(History),
+    /// Show the runs of a folder in a browser: reports, a live run, comparisons, downloads. Loopback only, read-only.
+    Serve(Serve),
     /// Say how good measurements on this host are: false alarms, the smallest difference found, spread from run to run.
     Calibrate(Calibrate),
     /// Say what spoils measurements on this host; `--clean` removes what dead runs left behind.
@@ -445,6 +447,23 @@ pub struct History {
     /// Format: text or json.
     #[arg(long, default_value = "text", value_name = "FORMAT")]
     pub format: weighbridge_report::Format,
+}
+
+/// Arguments of `weigh serve`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh serve
+  weigh serve --out runs --port 0 --open")]
+pub struct Serve {
+    /// Folder of run folders.
+    #[arg(long, default_value = "runs", value_name = "DIR")]
+    pub out: PathBuf,
+    /// Port on 127.0.0.1; 0 for any free one.
+    #[arg(long, default_value_t = 7878)]
+    pub port: u16,
+    /// Open it in the browser.
+    #[arg(long)]
+    pub open: bool,
 }
 
 /// Arguments of `weigh doctor`.

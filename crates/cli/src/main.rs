@@ -38,6 +38,7 @@ fn run(verb: Verb, printer: &Printer) -> anyhow::Result<Exit> {
         Verb::Export(arguments) => verb::export::run(&arguments, printer),
         Verb::Schema(arguments) => verb::schema::run(&arguments, printer),
         Verb::History(arguments) => verb::history::run(&arguments, printer),
+        Verb::Serve(arguments) => verb::serve::run(&arguments, printer),
         Verb::Calibrate(arguments) => verb::calibrate::run(&arguments, printer),
         Verb::Doctor(arguments) => verb::doctor::run(&arguments, printer),
         Verb::Services(arguments) => verb::services::run(&arguments, printer),

@@ -3,6 +3,7 @@
 //! Everything here is a function of values: it writes no file, reads no clock and computes no statistic. A figure
 //! that is not in a [`Summary`] or a [`Detail`] cannot be shown, and one that was withheld is shown as withheld.
 
+pub mod browse;
 pub mod calibration;
 pub mod columns;
 pub mod csv;

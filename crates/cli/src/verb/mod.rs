@@ -15,6 +15,7 @@ pub mod probe;
 pub mod report;
 pub mod run;
 pub mod schema;
+pub mod serve;
 pub mod services;
 mod shape;
 mod support;

@@ -6,7 +6,7 @@
 mod axis;
 mod curves;
 mod environment;
-mod escape;
+pub(crate) mod escape;
 mod forest;
 mod legs;
 mod resources;
@@ -36,7 +36,7 @@ pub struct HowToRepeat {
     pub experiment_toml: String,
 }
 
-const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("style.css");
 /// Colours of variants; later ones begin again.
 const SERIES: usize = 7;
 
@@ -154,7 +154,7 @@ fn legend(summary: &Summary, names: &[&str]) -> String {
 }
 
 /// The class that colours a meaning.
-const fn tone_class(tone: Tone) -> &'static str {
+pub(crate) const fn tone_class(tone: Tone) -> &'static str {
     match tone {
         Tone::Plain | Tone::Strong => "same",
         Tone::Better => "better",

@@ -13,13 +13,13 @@ use weighbridge_model::summary::{Summary, VariantSummary};
 /// Evidence of every variant of a summary, its last block void.
 pub fn evidence(summary: &Summary) -> Evidence {
     let operations = summary.variants.iter().map(of_variant).collect();
-    let window = |at: (usize, &VariantSummary)| {
-        (0..3_u32).map(move |round| {
-            let kind = if round == 0 { WindowKind::WarmUp } else { WindowKind::Measured };
-            window(at, round, kind)
-        })
-    };
-    Evidence { operations, windows: summary.variants.iter().enumerate().flat_map(window).collect() }
+    let mut windows = Vec::new();
+    for (at, variant) in summary.variants.iter().enumerate() {
+        for (round, kind) in (0..).zip([WindowKind::WarmUp, WindowKind::Measured, WindowKind::Measured]) {
+            windows.push(window((at, variant), round, kind));
+        }
+    }
+    Evidence { operations, windows }
 }
 
 fn of_variant(variant: &VariantSummary) -> OperationEvidence {
