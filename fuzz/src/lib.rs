@@ -31,12 +31,13 @@ pub mod service_toml;
 pub mod shape;
 pub mod trace;
 pub mod url;
+pub mod view_path;
 
 /// A check by the name of its fuzz target and corpus.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 18] = [
+pub const TARGETS: [Target; 19] = [
     ("control_messages", control_messages::check),
     ("experiment", experiment::check),
     ("gate", gate::check),
@@ -55,4 +56,5 @@ pub const TARGETS: [Target; 18] = [
     ("shape", shape::check),
     ("trace", trace::check),
     ("url", url::check),
+    ("view_path", view_path::check),
 ];

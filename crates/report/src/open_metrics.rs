@@ -12,6 +12,7 @@ use weighbridge_model::summary::{
 };
 
 use crate::columns::point_text;
+use crate::text::clean;
 use crate::words::{baseline, has_figures};
 
 /// Every verdict, for the state set.
@@ -66,9 +67,9 @@ fn sample(text: &mut String, name: &str, labels: &[(&'static str, &str)], value:
     let _ = writeln!(text, "{name}{{{}}} {value}", labels.join(","));
 }
 
-/// A label's value between quotes.
+/// A label's value between quotes. Control characters are shown by their codes.
 fn escape(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    clean(value).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 fn run(text: &mut String, summary: &Summary) {
@@ -227,6 +228,6 @@ mod tests {
     fn labels_are_escaped_as_the_format_wants_it() {
         let mut text = String::new();
         sample(&mut text, "x", &[("name", "a\"b\\c\nd")], 0.5);
-        assert_eq!(text, "x{name=\"a\\\"b\\\\c\\nd\"} 0.5\n");
+        assert_eq!(text, "x{name=\"a\\\"b\\\\c\\\\u{a}d\"} 0.5\n");
     }
 }

@@ -87,7 +87,7 @@ fn is_digits(text: &str) -> bool {
 }
 
 /// Path and query, decoded once.
-fn place(uri: &Uri) -> Result<Place, Refusal> {
+pub(crate) fn place(uri: &Uri) -> Result<Place, Refusal> {
     let wrong = refusal(StatusCode::BAD_REQUEST, "this is no path of this view\n");
     let (path, query) = (uri.path(), uri.query().unwrap_or_default());
     if path.len() + query.len() > LONGEST {
@@ -137,18 +137,18 @@ mod tests {
 
     #[test]
     fn a_path_is_decoded_once_and_holds_plain_names() {
-        let place = |text: &str| super::place(&text.parse().unwrap());
-        let segments = |text: &str| place(text).unwrap().segments;
+        let read = |text: &str| place(&text.parse().unwrap());
+        let segments = |text: &str| read(text).unwrap().segments;
         assert_eq!(segments("/"), [""]);
         assert_eq!(segments("/run/a%20b/"), ["run", "a b", ""]);
         assert_eq!(segments("/run/%252e%252e"), ["run", "%2e%2e"]);
         for bad in ["/..", "/run/../x", "/run/%2e%2e/x", "/run/a%2fb", "/run/a%5Cb", "/run/a%00", "/%ff", "/./"] {
-            assert_eq!(place(bad).unwrap_err().status, StatusCode::BAD_REQUEST, "{bad}");
+            assert_eq!(read(bad).unwrap_err().status, StatusCode::BAD_REQUEST, "{bad}");
         }
-        let query = place("/compare?run=a+b&against=%26&x").unwrap();
+        let query = read("/compare?run=a+b&against=%26&x").unwrap();
         assert_eq!(query.value("run"), Some("a b"));
         assert_eq!((query.value("against"), query.value("x"), query.value("y")), (Some("&"), Some(""), None));
         let long = format!("/{}", "a".repeat(LONGEST));
-        assert_eq!(place(&long).unwrap_err().status, StatusCode::URI_TOO_LONG);
+        assert_eq!(read(&long).unwrap_err().status, StatusCode::URI_TOO_LONG);
     }
 }

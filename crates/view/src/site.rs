@@ -13,6 +13,12 @@ pub struct Place {
 }
 
 impl Place {
+    /// The place that a request's target names, decoded once; `None` where it is longer than 4 KiB or holds anything but
+    /// plain names.
+    pub fn parse(target: &str) -> Option<Self> {
+        crate::guard::place(&target.parse().ok()?).ok()
+    }
+
     /// The first value of a name in the query.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
