@@ -35,12 +35,13 @@ pub mod service_toml;
 pub mod shape;
 pub mod trace;
 pub mod url;
+pub mod view_path;
 
 /// A check by the name of its fuzz target and corpus.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 21] = [
+pub const TARGETS: [Target; 22] = [
     ("control_messages", control_messages::check),
     ("curl_line", curl_line::check),
     ("experiment", experiment::check),
@@ -62,4 +63,5 @@ pub const TARGETS: [Target; 21] = [
     ("shape", shape::check),
     ("trace", trace::check),
     ("url", url::check),
+    ("view_path", view_path::check),
 ];

@@ -72,8 +72,12 @@ pub enum Verb {
     Plot(Plot),
     /// Print a run in another format.
     Export(Export),
+    /// Print the JSON schema of something that is printed or stored as JSON; all names without one.
+    Schema(SchemaOf),
     /// List the runs in a folder, newest first.
     History(History),
+    /// Show the runs of a folder in a browser: reports, a live run, comparisons, downloads. Loopback only, read-only.
+    Serve(Serve),
     /// Say how good measurements on this host are: false alarms, the smallest difference found, spread from run to run.
     Calibrate(Calibrate),
     /// Say what spoils measurements on this host; `--clean` removes what dead runs left behind.
@@ -424,15 +428,37 @@ pub struct Report {
 /// Arguments of `weigh export`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  weigh export --format markdown
-  weigh export runs/20260101-120000-pong --format csv -o costs.csv")]
+  weigh export runs/20260101-120000-pong --format json
+  weigh export --format csv --table windows -o windows.csv
+  weigh export --format junit --fail-if 'p50 > +2%' -o weigh.xml
+  weigh export --format hdr-log -o weigh.hlog")]
 pub struct Export {
     /// Run folder; the newest in `runs` without one.
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
-    /// Where and how to print.
-    #[command(flatten)]
-    pub output: Output,
+    /// Format: text, json, detail, csv, parquet, markdown, html, hdr-log, jmh, openmetrics, junit.
+    #[arg(long, default_value = "text", value_name = "FORMAT")]
+    pub format: weighbridge_report::ExportFormat,
+    /// Which table, of csv and parquet: costs, figures, blocks, windows [default: costs].
+    #[arg(long, value_name = "TABLE")]
+    pub table: Option<weighbridge_report::TableName>,
+    /// A gate beside the experiment's own, as a test case of junit: fails when this is shown to hold.
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_if: Vec<String>,
+    /// A gate likewise: passes only when this is shown to hold.
+    #[arg(long, value_name = "CONDITION")]
+    pub require: Vec<String>,
+    /// Write it to this file instead of stdout.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `weigh schema`.
+#[derive(Debug, Args)]
+pub struct SchemaOf {
+    /// summary, detail, event, load or calibration.
+    #[arg(value_name = "NAME")]
+    pub name: Option<weighbridge_report::Schema>,
 }
 
 /// Arguments of `weigh history`.
@@ -447,6 +473,23 @@ pub struct History {
     /// Format: text or json.
     #[arg(long, default_value = "text", value_name = "FORMAT")]
     pub format: weighbridge_report::Format,
+}
+
+/// Arguments of `weigh serve`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh serve
+  weigh serve --out runs --port 0 --open")]
+pub struct Serve {
+    /// Folder of run folders.
+    #[arg(long, default_value = "runs", value_name = "DIR")]
+    pub out: PathBuf,
+    /// Port on 127.0.0.1; 0 for any free one.
+    #[arg(long, default_value_t = 7878)]
+    pub port: u16,
+    /// Open it in the browser.
+    #[arg(long)]
+    pub open: bool,
 }
 
 /// Arguments of `weigh doctor`.

@@ -72,9 +72,18 @@ impl Printer {
     /// Data, with a line feed at the end if it has none. A reader that has gone is no error: it has what it wanted,
     /// and gates are still to be judged.
     pub fn data(&self, text: &str) -> anyhow::Result<()> {
+        let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
+        Self::out(&[text.as_bytes(), end])
+    }
+
+    /// Data that is no text, as it is.
+    pub fn bytes(&self, bytes: &[u8]) -> anyhow::Result<()> {
+        Self::out(&[bytes])
+    }
+
+    fn out(parts: &[&[u8]]) -> anyhow::Result<()> {
         let mut out = io::stdout().lock();
-        let end = if text.ends_with('\n') { "" } else { "\n" };
-        let written = out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes()));
+        let written = parts.iter().try_for_each(|part| out.write_all(part));
         match written.and_then(|()| out.flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(anyhow::Error::new(error).context("could not write to stdout"))

@@ -75,6 +75,7 @@ replays!(
     shape,
     trace,
     url,
+    view_path,
 );
 
 /// The check of run records must not pass for lack of anything that is accepted.

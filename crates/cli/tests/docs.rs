@@ -26,6 +26,7 @@ use weighbridge_model::record::{
     TrialRecord, VariantId, Void, WindowEnd, WindowFigures, WindowKind, WindowRecord,
 };
 use weighbridge_model::summary::Quantity;
+use weighbridge_report::Schema;
 use weighbridge_store::{Participant, RunWriter, UtcTime};
 
 // --- Reading pages -----------------------------------------------------------------------------------------------
@@ -471,17 +472,14 @@ fn every_event_is_documented() {
 
 #[test]
 fn the_published_schemas_are_those_of_the_types() {
-    for (name, schema) in [
-        ("docs/schema/summary.json", weighbridge_report::summary_schema()),
-        ("docs/schema/calibration.json", weighbridge_report::calibration_schema()),
-        ("docs/schema/detail.json", weighbridge_report::detail_schema()),
-        ("docs/schema/page.json", weighbridge_report::page_schema()),
-    ] {
+    for schema in Schema::ALL {
+        let (name, text) = (format!("docs/schema/{schema}.json"), schema.text());
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            fs::write(root().join(name), &schema).expect("the schema can be written");
+            fs::write(root().join(&name), &text).expect("the schema can be written");
         }
-        assert!(read(name) == schema, "`{name}` is stale; set UPDATE_GOLDEN=1 to write it");
+        assert!(read(&name) == text, "`{name}` is stale; set UPDATE_GOLDEN=1 to write it");
     }
+    assert_eq!(files("docs/schema", ".json").len(), Schema::ALL.len());
 }
 
 /// A measured window whose p50 is `p50` nanoseconds.

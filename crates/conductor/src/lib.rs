@@ -16,6 +16,7 @@ mod course;
 pub mod described;
 mod division;
 mod environment;
+pub mod evidence;
 pub mod failures;
 pub mod ground;
 mod hook;

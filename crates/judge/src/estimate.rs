@@ -219,19 +219,23 @@ impl<'a> Side<'a> {
         Self { scope, load, first_stage: question.blocks.min as usize, cells, lives, throughput }
     }
 
-    /// The variant's own figure over blocks: the mean of block values. A block's typical is the median of its
-    /// windows' p50.
+    /// The variant's own figure over blocks: the mean of block values.
     pub fn figure(&self, quantity: Quantity) -> Result<Estimate, Absence> {
+        let values: Vec<f64> = self.values(quantity)?.into_iter().map(|(_, value)| value).collect();
+        Ok(estimate(&values, self.first_stage))
+    }
+
+    /// What single blocks say of a quantity: block and value, never none. A block's typical is the median of its
+    /// windows' p50.
+    pub fn values(&self, quantity: Quantity) -> Result<Vec<(u32, f64)>, Absence> {
         self.enough_per_block(self.cells.iter(), quantity)?;
         let value = |(cell, totals): &(Cell<'_>, Totals)| match is_typical(quantity, self.load) {
             true => cell.middle_p50(self.scope, quantity),
             false => totals.get(quantity),
         };
-        let values: Vec<f64> = self.cells.iter().filter_map(value).collect();
-        if values.is_empty() {
-            return Err(Absence::NotMeasured);
-        }
-        Ok(estimate(&values, self.first_stage))
+        let of = |cell: &(Cell<'_>, Totals)| Some((cell.0.block, value(cell)?));
+        let values: Vec<_> = self.cells.iter().filter_map(of).collect();
+        if values.is_empty() { Err(Absence::NotMeasured) } else { Ok(values) }
     }
 
     /// This variant against `baseline`, block by block.

@@ -340,7 +340,7 @@ impl<'a> Cell<'a> {
         let recorded =
             self.lens == Lens::Measured && self.trials.iter().any(|trial| !trial.tallies.is_empty());
         let times = recorded.then(|| self.times(scope));
-        let timeouts = (recorded && self.errors().timeout > 0).then(|| self.timeouts(scope));
+        let timeouts = (recorded && self.errors().timeout > 0).then(|| self.times_of(scope, Outcome::Error(ErrorKind::Timeout)));
         let count = times.as_ref().map_or(0, |times| times.response.len());
         let mut totals = Totals { values: [None; Quantity::ALL.len()], recorded: count };
         for quantity in Quantity::ALL {
@@ -367,10 +367,11 @@ impl<'a> Cell<'a> {
         (self.good(scope) > 0).then(|| (good + bounds) / count as f64)
     }
 
-    fn timeouts(&self, scope: Scope) -> Times {
+    /// Merged histograms of the requests of a scope that ended so.
+    pub fn times_of(&self, scope: Scope, outcome: Outcome) -> Times {
         let mut times = Times { response: time_histogram(), service: time_histogram() };
         for trial in &self.trials {
-            times.add(trial, self.point, scope, Outcome::Error(ErrorKind::Timeout));
+            times.add(trial, self.point, scope, outcome);
         }
         times
     }

@@ -12,6 +12,7 @@ pub mod calibration;
 pub mod detail;
 pub mod diagnose;
 pub mod estimate;
+pub mod evidence;
 pub mod gate;
 pub mod gather;
 pub mod legs;
@@ -33,5 +34,6 @@ pub mod thresholds;
 pub mod verdict;
 
 pub use detail::detail;
+pub use evidence::evidence;
 pub use question::{Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant};
 pub use summary::{Bridge, summarise, summarise_through};

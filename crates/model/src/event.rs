@@ -1,12 +1,13 @@
 //! What happens during a run, as it happens: `events.jsonl`, which terminal, browser and CI logs follow.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::Nanoseconds;
 use crate::summary::{PointLabel, Quantity};
 
 /// One line of `events.jsonl`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimedEvent {
     /// Time since the run began.
     #[serde(rename = "at_ns")]
@@ -17,7 +18,7 @@ pub struct TimedEvent {
 }
 
 /// The headline so far, for one variant and point.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interim {
     /// The variant's name.
     pub variant: String,
@@ -80,7 +81,7 @@ pub struct Recent {
 }
 
 /// Something that happened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "event")]
 pub enum Event {
     /// The run began.

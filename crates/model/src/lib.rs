@@ -6,6 +6,7 @@
 pub mod calibration;
 pub mod detail;
 pub mod event;
+pub mod evidence;
 pub mod experiment;
 pub mod gate;
 pub mod legs;

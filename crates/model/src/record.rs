@@ -360,7 +360,7 @@ impl HandshakeKind {
 }
 
 /// What the times of a stream's messages are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MessageBasis {
     /// Of messages that the server streams: from the one before to this one, of the first since the call was sent.

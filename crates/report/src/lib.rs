@@ -1,19 +1,29 @@
-//! Summaries in, bytes out: terminal tables, charts, HTML, JSON, CSV, Markdown.
+//! Summaries in, bytes out: terminal tables, charts, HTML, JSON, CSV, Markdown, and the formats of other programs.
 //!
 //! Everything here is a function of values: it writes no file, reads no clock and computes no statistic. A figure
 //! that is not in a [`Summary`] or a [`Detail`] cannot be shown, and one that was withheld is shown as withheld.
 
+pub mod browse;
 pub mod calibration;
+pub mod columns;
 pub mod csv;
+pub mod export;
+mod hdr_log;
 pub mod html;
+mod jmh;
 pub mod json;
+mod junit;
 mod legs;
 pub mod load;
 pub mod markdown;
 mod names;
+mod open_metrics;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod plain;
 pub mod plot;
 pub mod reliability;
+mod schema;
 mod style;
 pub mod table;
 pub mod terminal;
@@ -25,10 +35,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde_json::Value;
-use weighbridge_model::reliability::HostCalibration;
 use weighbridge_model::summary::{Detail, Summary};
 
+pub use columns::TableName;
+pub use export::{ExportError, ExportFormat, Exported, export};
 pub use html::{Comparison, HowToRepeat, page};
+pub use junit::GateCase;
+pub use schema::Schema;
 pub use style::{Style, Tone};
 pub use words::{Shown, change_of as change, headline_sentences, sentence};
 
@@ -174,26 +187,6 @@ pub fn render_suite(
             });
         }
     })
-}
-
-/// The JSON schema of [`Summary`], generated from the type, pretty-printed with a final newline.
-pub fn summary_schema() -> String {
-    json::pretty(&schemars::schema_for!(Summary))
-}
-
-/// The JSON schema of [`Detail`], likewise.
-pub fn detail_schema() -> String {
-    json::pretty(&schemars::schema_for!(Detail))
-}
-
-/// The JSON schema of [`HostCalibration`], likewise.
-pub fn calibration_schema() -> String {
-    json::pretty(&schemars::schema_for!(HostCalibration))
-}
-
-/// The JSON schema of the data inside a page, likewise: [`Summary`] and [`Detail`] of each run.
-pub fn page_schema() -> String {
-    json::pretty(&schemars::schema_for!(html::PageData<'_>))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use weighbridge_model::legs::StampSummary;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
@@ -21,7 +22,7 @@ pub const MIN_BEYOND: u64 = 20;
 
 /// Statistics of one kind of time over good replies. `None` is withheld (see `withheld`) or, where nothing was
 /// answered, not there.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Times {
     /// Median.
     #[serde(rename = "p50_ns")]
@@ -46,7 +47,7 @@ pub struct Times {
 }
 
 /// TLS handshakes of one kind.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Handshakes {
     /// Full or resumed.
     pub kind: HandshakeKind,
@@ -61,7 +62,7 @@ pub struct Handshakes {
 }
 
 /// How requests were issued.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase", tag = "model")]
 pub enum LoadModel {
     /// The next request when a reply came.
@@ -100,7 +101,7 @@ pub enum LoadModel {
 }
 
 /// Figures of one of several operations.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Operation {
     /// Its name.
     pub name: String,
@@ -118,7 +119,7 @@ pub struct Operation {
 }
 
 /// What the server said of failed requests.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Failure {
     /// Its words, escaped and cut.
     pub text: String,
@@ -127,7 +128,7 @@ pub struct Failure {
 }
 
 /// Messages of one call that streams.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Messages {
     /// The call's name with `message` behind it; where the client alone streams, `message sent`.
     pub name: String,
@@ -143,7 +144,7 @@ pub struct Messages {
 }
 
 /// One URL, measured.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LoadSummary {
     /// Version of this JSON.
     pub schema: u32,

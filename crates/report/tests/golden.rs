@@ -6,7 +6,7 @@ mod support;
 use std::path::PathBuf;
 
 use weighbridge_model::summary::Summary;
-use weighbridge_report::{Format, Report, Style, TextOptions, load, render, render_suite, summary_schema};
+use weighbridge_report::{Format, Report, Style, TextOptions, load, render, render_suite};
 
 fn golden(name: &str, made: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
@@ -150,11 +150,6 @@ fn a_suite_is_a_list_of_experiments() {
     assert_eq!(csv.matches("run,point,").count(), 1);
     assert_eq!(csv.lines().count(), 1 + first.costs.len() + second.costs.len());
     assert!(render_suite(Format::Html, &[&first], &TextOptions::default()).is_err());
-}
-
-#[test]
-fn the_schema_is_the_one_of_the_types() {
-    golden("summary.schema.json", &summary_schema());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! the evidence, so a line torn by a kill is dropped without complaint.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use weighbridge_model::event::TimedEvent;
@@ -65,6 +65,69 @@ pub(crate) fn read_events(path: &Path) -> Result<Vec<TimedEvent>, ReadError> {
         .map_err(|problem| problem.at(path))
 }
 
+/// Reads a log on while it is written: whole lines only, each once.
+#[derive(Debug)]
+pub struct EventFollower {
+    path: PathBuf,
+    /// Bytes of the whole lines that were read.
+    offset: u64,
+    /// Lines that were read.
+    lines: u64,
+}
+
+/// What a look at a log found.
+#[derive(Debug, Default)]
+pub struct Followed {
+    /// Whether the log was cut, so that everything before is to be forgotten: these are the events from its beginning.
+    pub begun_anew: bool,
+    /// New events, in order; of a line that is none, why.
+    pub events: Vec<Result<TimedEvent, ReadError>>,
+}
+
+/// Most bytes of one look; a longer line is passed over piece by piece.
+const LOOK: u64 = 1 << 20;
+
+impl EventFollower {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self { path, offset: 0, lines: 0 }
+    }
+
+    /// What was added since the last look, as far as its lines are whole; at most 1 MiB of it, so look again where
+    /// something came. A log that is not there yet is empty.
+    ///
+    /// # Errors
+    /// [`ReadError::Io`] where the file cannot be read.
+    pub fn look(&mut self) -> Result<Followed, ReadError> {
+        let mut followed = Followed::default();
+        let bytes = match self.read(&mut followed) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(followed),
+            read => read.map_err(|source| ReadError::Io { path: self.path.clone(), source })?,
+        };
+        let whole = whole_lines(&bytes);
+        for line in whole.split_inclusive(|byte| *byte == b'\n') {
+            self.lines += 1;
+            let number = self.lines;
+            followed.events.push(serde_json::from_slice(line).map_err(|error| {
+                Problem { line: Some(number), ..Problem::of_json(&error) }.at(&self.path)
+            }));
+        }
+        let is_endless = whole.is_empty() && bytes.len() as u64 == LOOK;
+        self.offset += if is_endless { LOOK } else { whole.len() as u64 };
+        Ok(followed)
+    }
+
+    fn read(&mut self, followed: &mut Followed) -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(&self.path)?;
+        if file.metadata()?.len() < self.offset {
+            (self.offset, self.lines, followed.begun_anew) = (0, 0, true);
+        }
+        file.seek(SeekFrom::Start(self.offset))?;
+        let mut bytes = Vec::new();
+        file.take(LOOK).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
 fn whole_lines(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     &bytes[..end]
@@ -100,6 +163,30 @@ mod tests {
         let mut log = EventLog::open(path.clone(), &durable).unwrap();
         log.append(&warning(3), &durable).unwrap();
         assert_eq!(read_events(&path).unwrap(), (0..4).map(warning).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_follower_sees_every_whole_line_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("events.jsonl");
+        let mut follower = EventFollower::new(path.clone());
+        let seen = |follower: &mut EventFollower| -> Vec<TimedEvent> {
+            follower.look().unwrap().events.into_iter().map(Result::unwrap).collect()
+        };
+        assert_eq!(seen(&mut follower), []);
+        let line = |number| format!("{}\n", serde_json::to_string(&warning(number)).unwrap());
+        std::fs::write(&path, format!("{}{}", line(0), &line(1)[..9])).unwrap();
+        assert_eq!(seen(&mut follower), [warning(0)], "a torn line is not there yet");
+        std::fs::write(&path, [line(0), line(1), line(2)].concat()).unwrap();
+        assert_eq!(seen(&mut follower), [warning(1), warning(2)]);
+        assert_eq!(seen(&mut follower), []);
+        std::fs::write(&path, format!("{}{}{}not an event\n{}", line(0), line(1), line(2), line(3))).unwrap();
+        let events = follower.look().unwrap().events;
+        assert!(events[0].as_ref().unwrap_err().to_string().contains("line 4"), "{events:?}");
+        assert_eq!(events[1].as_ref().unwrap(), &warning(3));
+        std::fs::write(&path, line(7)).unwrap();
+        let anew = follower.look().unwrap();
+        assert!(anew.begun_anew && anew.events.len() == 1, "a log that was cut is read from its beginning");
     }
 
     #[test]

@@ -131,6 +131,19 @@ impl RunFolder {
         events::read_events(&self.path.join(EVENTS))
     }
 
+    /// `events.jsonl`, to be read on while it is written.
+    pub fn follow(&self) -> events::EventFollower {
+        events::EventFollower::new(self.path.join(EVENTS))
+    }
+
+    /// The process that writes the run: the one that noted itself in the lock's file, while it lives. Of a run that has
+    /// ended it may still be named for a moment.
+    pub fn writer(&self) -> Option<u32> {
+        let noted = std::fs::read_to_string(self.path.join(LOCK)).ok()?;
+        let process: u32 = noted.trim().parse().ok()?;
+        Path::new(&format!("/proc/{process}")).exists().then_some(process)
+    }
+
     /// Numbers of the whole blocks, ascending.
     pub fn blocks(&self) -> Result<Vec<u32>, ReadError> {
         Ok(self.markers()?.into_iter().map(|(_, marker)| marker.block).collect())

@@ -214,6 +214,7 @@ mod writer;
 
 pub use calibrations::Calibrations;
 pub use error::{NextStep, ReadError, WriteError};
+pub use events::{EventFollower, Followed};
 pub use folder::{RunFolder, slug};
 pub use utc::UtcTime;
 pub use writer::{Participant, RunWriter};

@@ -1,19 +1,80 @@
 //! `weigh export`: a stored run in another format.
 
-use weighbridge_report::{TextOptions, render};
+use std::io::IsTerminal;
+use std::path::Path;
 
-use super::support::{Destination, Stored, open_run};
+use anyhow::bail;
+use weighbridge_conductor::evidence::evidence;
+use weighbridge_judge::gate::{GateOutcome, judge};
+use weighbridge_model::evidence::Evidence;
+use weighbridge_model::experiment::Experiment;
+use weighbridge_model::gate::{Gate, GateKind};
+use weighbridge_model::summary::Summary;
+use weighbridge_report::{
+    ExportError, ExportFormat, Exported, GateCase, TableName, TextOptions, export,
+};
+use weighbridge_store::RunFolder;
+
+use super::support::{Destination, Stored, gates, open_run};
 use crate::args::Export;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
 /// Prints the run.
 pub fn run(arguments: &Export, printer: &Printer) -> anyhow::Result<Exit> {
+    let format = arguments.format;
+    if !format.is_built() {
+        return Err(ExportError::NotBuilt(format).into());
+    }
+    if arguments.table.is_some() && !format.has_tables() {
+        bail!("`--table` is for `csv` and `parquet`; `{format}` has no tables");
+    }
+    let to_stdout = arguments.output.as_deref().is_none_or(|path| path == Path::new("-"));
+    if !format.is_text() && to_stdout && std::io::stdout().is_terminal() {
+        bail!("`{format}` is not text; name a file with `--output`, or pipe it");
+    }
+    let extra = gates(&arguments.fail_if, &arguments.require)?;
     let folder = open_run(arguments.run.as_deref())?;
     let stored = Stored::read(&folder)?;
     let place = folder.path().display().to_string();
     let options = TextOptions { style: printer.style(), columns: printer.columns(), place: Some(&place) };
-    let text = render(arguments.output.format, &stored.report(), &options);
-    Destination::open(&arguments.output)?.write(&text, printer)?;
+    let bytes = exported(&folder, &stored, (format, arguments.table.unwrap_or_default()), &extra, &options)?;
+    Destination::at(arguments.output.as_deref())?.write_bytes(&bytes, printer)?;
     Ok(Exit::Fine)
+}
+
+/// A stored run in a format; the records are read only where it needs them.
+pub fn exported(
+    folder: &RunFolder,
+    stored: &Stored,
+    (format, table): (ExportFormat, TableName),
+    extra: &[Gate],
+    options: &TextOptions<'_>,
+) -> anyhow::Result<Vec<u8>> {
+    let records: Option<Evidence> = match format.needs_evidence(table) {
+        true => Some(evidence(folder)?),
+        false => None,
+    };
+    let gates = match format {
+        ExportFormat::Junit => cases(folder, stored.summary(), extra)?,
+        _ => Vec::new(),
+    };
+    let run = Exported { report: stored.report(), evidence: records.as_ref(), gates: &gates };
+    Ok(export(format, table, &run, options)?)
+}
+
+/// The gates of the experiment and those of flags, judged.
+fn cases(folder: &RunFolder, summary: &Summary, extra: &[Gate]) -> anyhow::Result<Vec<GateCase>> {
+    let own = Experiment::parse("experiment.toml", &folder.experiment()?)?.gates;
+    let case = |gate: &Gate| GateCase {
+        condition: match gate.kind {
+            GateKind::FailIf => format!("fail_if {gate}"),
+            GateKind::Require => format!("require {gate}"),
+        },
+        failed: match judge(gate, summary) {
+            GateOutcome::Passed => None,
+            GateOutcome::Failed(why) => Some(why),
+        },
+    };
+    Ok(own.iter().chain(extra).map(case).collect())
 }

@@ -17,6 +17,8 @@ pub mod probe;
 pub mod report;
 mod revisions;
 pub mod run;
+pub mod schema;
+pub mod serve;
 pub mod services;
 mod shape;
 mod support;

@@ -100,24 +100,37 @@ pub enum Destination {
 impl Destination {
     /// Opens the destination that was asked for.
     pub fn open(output: &Output) -> anyhow::Result<Self> {
-        match &output.output {
+        Self::at(output.output.as_deref())
+    }
+
+    /// Opens a file, or standard output where there is none or it is `-`.
+    pub fn at(output: Option<&Path>) -> anyhow::Result<Self> {
+        match output {
             None => Ok(Self::Stdout),
             Some(path) if path == Path::new("-") => Ok(Self::Stdout),
             Some(path) => {
                 let file =
                     File::create(path).with_context(|| format!("could not write `{}`", path.display()))?;
-                Ok(Self::File(file, path.clone()))
+                Ok(Self::File(file, path.to_owned()))
             }
         }
     }
 
     /// Writes the result.
     pub fn write(self, text: &str, printer: &Printer) -> anyhow::Result<()> {
+        self.write_bytes(text.as_bytes(), printer)
+    }
+
+    /// Writes a result that need not be text.
+    pub fn write_bytes(self, bytes: &[u8], printer: &Printer) -> anyhow::Result<()> {
         match self {
-            Self::Stdout => printer.data(text),
-            Self::File(mut file, path) => file
-                .write_all(text.as_bytes())
-                .with_context(|| format!("could not write `{}`", path.display())),
+            Self::Stdout => match std::str::from_utf8(bytes) {
+                Ok(text) => printer.data(text),
+                Err(_) => printer.bytes(bytes),
+            },
+            Self::File(mut file, path) => {
+                file.write_all(bytes).with_context(|| format!("could not write `{}`", path.display()))
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ mod beside;
 mod curves;
 mod data;
 mod environment;
-mod escape;
+pub(crate) mod escape;
 mod gauge;
 mod legs;
 mod resources;
@@ -40,7 +40,7 @@ pub struct HowToRepeat {
     pub experiment_toml: String,
 }
 
-const STYLE: &str = include_str!("../../../../web/dist/page.css");
+pub(crate) const STYLE: &str = include_str!("../../../../web/dist/page.css");
 const SCRIPT: &str = include_str!("../../../../web/dist/page.js");
 /// `sha256-…` of the script: what the policy lets run.
 const SCRIPT_DIGEST: &str = include_str!("../../../../web/dist/page.js.digest");
@@ -195,7 +195,7 @@ fn quiet(text: &str) -> String {
 }
 
 /// The class that colours a meaning.
-const fn tone_class(tone: Tone) -> &'static str {
+pub(crate) const fn tone_class(tone: Tone) -> &'static str {
     match tone {
         Tone::Plain | Tone::Secondary | Tone::Strong => "same",
         Tone::Better => "better",
@@ -211,7 +211,7 @@ fn label(quantity: Quantity) -> String {
 }
 
 /// `text` with its first letter large, for the head of a sentence.
-fn capital(text: &str) -> String {
+pub(crate) fn capital(text: &str) -> String {
     let mut characters = text.chars();
     let first = characters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}", characters.as_str())

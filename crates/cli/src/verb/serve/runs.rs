@@ -1,0 +1,258 @@
+//! What `weigh serve` shows: the runs of one folder, and nothing outside it.
+//!
+//! It reads what other verbs read and renders with what they render with. No link is followed, neither to a run nor
+//! within one, so that no name and no file leads out of the folder.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use anyhow::{Context, bail};
+use weighbridge_conductor::across::compare_runs;
+use weighbridge_conductor::compare::compare_variants;
+use weighbridge_model::summary::Summary;
+use weighbridge_report::browse::{self, Live, RunRow, RunState};
+use weighbridge_report::{ExportFormat, Format, TableName, TextOptions, headline_sentences, render};
+use weighbridge_store::{ReadError, RunFolder};
+use weighbridge_view::{Answer, Download, Place, Policy, Site};
+
+use super::feed::RunFeed;
+use crate::verb::export::exported;
+use crate::verb::support::{Stored, calibrations};
+
+/// What makes a folder a run.
+const MANIFEST: &str = "run.json";
+/// What makes a run one that has ended.
+const SUMMARY: &str = "summary.json";
+/// Folders within folders of a run: `trials/000/`.
+const DEPTH: u32 = 3;
+
+/// The runs of one folder.
+pub struct Runs {
+    root: PathBuf,
+    /// As it was named.
+    place: String,
+    /// Rows of runs that have ended, by folder, with their summary's length and time of change.
+    rows: Mutex<HashMap<String, (u64, SystemTime, RunRow)>>,
+}
+
+/// Why something is not shown.
+enum Wrong {
+    /// It is not there.
+    Missing,
+    /// It is, and cannot be shown.
+    Failed(anyhow::Error),
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Wrong {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl Runs {
+    /// The runs in a folder.
+    ///
+    /// # Errors
+    /// Where there is no such folder, or it is a run itself.
+    pub fn new(folder: &Path) -> anyhow::Result<Self> {
+        let place = folder.display().to_string();
+        let root = folder.canonicalize().with_context(|| {
+            format!("could not open the folder `{place}`; name one that holds runs with `--out`, or make a run first")
+        })?;
+        if root.join(MANIFEST).exists() {
+            bail!("`{place}` is a run; name the folder that it lies in with `--out`");
+        }
+        if !root.is_dir() {
+            bail!("`{place}` is not a folder; name one that holds runs with `--out`");
+        }
+        Ok(Self { root, place, rows: Mutex::default() })
+    }
+
+    fn found(&self, place: &Place) -> Result<Answer, Wrong> {
+        let segments: Vec<&str> = place.segments.iter().map(String::as_str).collect();
+        match segments[..] {
+            [""] => Ok(page(browse::list(&self.place, &self.rows()?))),
+            ["compare"] => self.comparison(place),
+            ["run", name] => self.open(name).map(|_| Answer::Redirect(browse::address(name, ""))),
+            ["run", name, ""] => self.overview(&self.open(name)?, name),
+            ["run", name, "report"] => {
+                let stored = Stored::read(&self.open(name)?)?;
+                let html = render(Format::Html, &stored.report(), &TextOptions::default());
+                Ok(Answer::Page { policy: Policy::stated_in(&html), html })
+            }
+            ["run", name, "events"] => Ok(Answer::Follow(Box::new(RunFeed::new(self.open(name)?)))),
+            ["run", name, "export", format] => self.export(name, format, None),
+            ["run", name, "export", format, table] => self.export(name, format, Some(table)),
+            _ => Err(Wrong::Missing),
+        }
+    }
+
+    /// Opens a run of this folder by its folder's name.
+    fn open(&self, name: &str) -> Result<RunFolder, Wrong> {
+        let path = self.root.join(name);
+        // The name is one plain segment already; here it must be a folder, and not a link to one.
+        let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        if name.is_empty() || name.starts_with('.') || !is_folder || path.parent() != Some(&*self.root) {
+            return Err(Wrong::Missing);
+        }
+        without_links(&path, DEPTH)?;
+        match RunFolder::open(&path) {
+            Err(ReadError::NotARun { .. }) => Err(Wrong::Missing),
+            opened => Ok(opened?),
+        }
+    }
+
+    /// All runs, newest first; those that cannot be read at the end.
+    fn rows(&self) -> anyhow::Result<Vec<RunRow>> {
+        let entries = std::fs::read_dir(&self.root)
+            .with_context(|| format!("could not list `{}`; make it readable", self.place))?;
+        let mut rows = Vec::new();
+        for entry in entries.filter_map(Result::ok) {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let is_run = entry.file_type().is_ok_and(|kind| kind.is_dir()) && entry.path().join(MANIFEST).exists();
+            if is_run && !name.starts_with('.') {
+                rows.push(self.row(&name));
+            }
+        }
+        rows.sort_by(|a, b| (&b.started, &b.folder).cmp(&(&a.started, &a.folder)));
+        Ok(rows)
+    }
+
+    fn row(&self, name: &str) -> RunRow {
+        let row = |title: String, started: String, state: RunState| RunRow {
+            folder: name.to_owned(),
+            title,
+            started,
+            state,
+            headlines: Vec::new(),
+        };
+        let damaged = |error: &anyhow::Error| {
+            row(name.to_owned(), String::new(), RunState::Damaged(format!("{error:#}")))
+        };
+        let folder = match self.open(name) {
+            Ok(folder) => folder,
+            Err(Wrong::Missing) => return damaged(&anyhow::anyhow!("it is not a run folder")),
+            Err(Wrong::Failed(error)) => return damaged(&error),
+        };
+        match self.ended(name, &folder) {
+            Ok(Some(row)) => row,
+            Ok(None) => row(folder.name().to_owned(), folder.started().rfc3339(), unended(&folder)),
+            Err(error) => damaged(&error),
+        }
+    }
+
+    /// The row of a run that has ended; read again only where its summary changed.
+    fn ended(&self, name: &str, folder: &RunFolder) -> anyhow::Result<Option<RunRow>> {
+        let Ok(metadata) = folder.path().join(SUMMARY).metadata() else { return Ok(None) };
+        let (length, changed) = (metadata.len(), metadata.modified()?);
+        let rows = || self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known_length, known, row)) = rows().get(name)
+            && (*known_length, *known) == (length, changed)
+        {
+            return Ok(Some(row.clone()));
+        }
+        let summary = folder.summary()?;
+        let row = RunRow {
+            folder: name.to_owned(),
+            title: summary.title.clone(),
+            started: folder.started().rfc3339(),
+            state: RunState::Ended(summary.validity),
+            headlines: headline_sentences(&summary),
+        };
+        rows().insert(name.to_owned(), (length, changed, row.clone()));
+        Ok(Some(row))
+    }
+
+    fn overview(&self, folder: &RunFolder, name: &str) -> Result<Answer, Wrong> {
+        match folder.summary() {
+            Ok(summary) => {
+                let rows = self.rows()?;
+                let is_other =
+                    |row: &&RunRow| row.folder != name && matches!(row.state, RunState::Ended(_));
+                let others: Vec<&str> = rows.iter().filter(is_other).map(|row| row.folder.as_str()).collect();
+                Ok(page(browse::overview(name, &summary, &others)))
+            }
+            Err(ReadError::Missing { .. }) => {
+                let mut feed = RunFeed::new(folder.clone());
+                let live: &Live = feed.now();
+                let html = browse::following(name, &unended(folder), live);
+                Ok(Answer::Page { html, policy: Policy::of(&[&browse::style()], &[browse::SCRIPT]) })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn export(&self, name: &str, format: &str, table: Option<&str>) -> Result<Answer, Wrong> {
+        let format: ExportFormat = format.parse().map_err(|_| Wrong::Missing)?;
+        let table: Option<TableName> = table.map(str::parse).transpose().map_err(|_| Wrong::Missing)?;
+        if table.is_some() != format.has_tables() {
+            return Err(Wrong::Missing);
+        }
+        let folder = self.open(name)?;
+        let stored = Stored::read(&folder)?;
+        let table_name = table.unwrap_or_default();
+        let bytes = exported(&folder, &stored, (format, table_name), &[], &TextOptions::default())?;
+        let what = table.map_or(format.name(), TableName::name);
+        let name = format!("{name}.{what}.{}", format.ending());
+        Ok(Answer::Download(Download { name, media_type: format.media_type(), bytes }))
+    }
+
+    /// What `weigh compare` says of two variants of a run, or of a variant in two runs.
+    fn comparison(&self, place: &Place) -> Result<Answer, Wrong> {
+        let run = self.open(place.value("run").ok_or(Wrong::Missing)?)?;
+        let variant = place.value("variant").ok_or(Wrong::Missing)?;
+        let summary: Summary = match (place.value("against"), place.value("baseline")) {
+            (Some(against), _) => {
+                let against = self.open(against)?;
+                compare_runs((&against, &run), &[variant.to_owned()], calibrations().as_deref())?
+            }
+            (None, Some(baseline)) => compare_variants(&run, baseline, variant)?,
+            (None, None) => return Err(Wrong::Missing),
+        };
+        Ok(page(browse::comparison(&summary)))
+    }
+}
+
+impl Site for Runs {
+    fn answer(&self, place: &Place) -> Answer {
+        let policy = || Policy::of(&[&browse::style()], &[]);
+        match self.found(place) {
+            Ok(answer) => answer,
+            Err(Wrong::Missing) => {
+                let html = browse::problem("Not here", "There is no such page; the list of runs has them all.");
+                Answer::Missing { html, policy: policy() }
+            }
+            Err(Wrong::Failed(error)) => {
+                let html = browse::problem("This cannot be shown", &format!("{error:#}"));
+                Answer::Failed { html, policy: policy() }
+            }
+        }
+    }
+}
+
+fn page(html: String) -> Answer {
+    Answer::Page { html, policy: Policy::of(&[&browse::style()], &[]) }
+}
+
+/// How a run without a summary stands.
+fn unended(folder: &RunFolder) -> RunState {
+    if folder.writer().is_some() { RunState::Running } else { RunState::Stopped }
+}
+
+/// Refuses a run that holds a link: what it points to may lie anywhere.
+fn without_links(folder: &Path, depth: u32) -> anyhow::Result<()> {
+    let unreadable = || format!("`{}` cannot be listed; make it readable and try again", folder.display());
+    for entry in std::fs::read_dir(folder).with_context(unreadable)? {
+        let entry = entry.with_context(unreadable)?;
+        let kind = entry.file_type().with_context(unreadable)?;
+        if kind.is_symlink() {
+            bail!("`{}` is a link, which this view does not follow; copy what it points to", entry.path().display());
+        }
+        if kind.is_dir() && depth > 1 {
+            without_links(&entry.path(), depth - 1)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! What exports show beyond the summary: which windows count, what single blocks say, merged histograms. Values of blocks
+//! are those that estimates are made of; nothing here is an estimate of its own.
+
+use std::collections::BTreeMap;
+
+use weighbridge_model::evidence::{
+    BlockValue, Evidence, Extent, OperationEvidence, OutcomeTimes, Percentile, WindowEvidence,
+};
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::{
+    ErrorKind, Outcome, PointId, TimeHistogram, TrialRecord, VariantId, time_histogram,
+};
+use weighbridge_model::summary::Quantity;
+
+use crate::estimate::{Side, beyond};
+use crate::gather::{Cell, Gathered, Lens, add, quantile};
+use crate::question::{Point, Question, Scope};
+use crate::thresholds::BEYOND_PER_BLOCK;
+
+/// The percentiles of a distribution, in percent.
+const PERCENTS: [f64; 10] = [0.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999, 99.9999, 100.0];
+
+/// The evidence of a run.
+pub fn evidence(question: &Question, trials: &[TrialRecord]) -> Evidence {
+    let gathered = Gathered::new(trials);
+    let mut operations = Vec::new();
+    for (point, facts) in question.points() {
+        for (variant, of) in question.variants() {
+            for scope in facts.scopes() {
+                let side = Side::new(question, &gathered, (point, variant), scope, Lens::Measured);
+                operations.push(operation((facts, &of.name), scope, &side));
+            }
+        }
+    }
+    Evidence { operations, windows: windows(question, &gathered, trials) }
+}
+
+fn operation((point, variant): (&Point, &str), scope: Scope, side: &Side<'_>) -> OperationEvidence {
+    let cells: Vec<&Cell<'_>> = side.cells().iter().map(|(cell, _)| cell).collect();
+    let mut blocks = Vec::new();
+    for quantity in Quantity::ALL.into_iter().filter(|quantity| scope.has(*quantity)) {
+        let values = side.values(quantity).unwrap_or_default().into_iter();
+        blocks.extend(values.map(|(block, value)| BlockValue { quantity, block, value }));
+    }
+    OperationEvidence {
+        variant: variant.to_owned(),
+        point: point.label.clone(),
+        operation: point.name(scope).to_owned(),
+        extent: if scope == Scope::All { Extent::Sum } else { Extent::Single },
+        outcomes: outcomes(&cells, scope),
+        percentiles: percentiles(&cells, scope),
+        blocks,
+        measured: cells.iter().map(|cell| cell.time()).sum(),
+    }
+}
+
+/// Histograms by outcome, merged over blocks; those of outcomes that did not occur are left out.
+fn outcomes(cells: &[&Cell<'_>], scope: Scope) -> Vec<OutcomeTimes> {
+    let all = std::iter::once(Outcome::Ok).chain(ErrorKind::ALL.into_iter().map(Outcome::Error));
+    let merged = |outcome| {
+        let mut merged = OutcomeTimes { outcome, response: time_histogram(), service: time_histogram() };
+        for cell in cells {
+            let times = cell.times_of(scope, outcome);
+            add(&mut merged.response, &times.response);
+            add(&mut merged.service, &times.service);
+        }
+        (!merged.response.is_empty()).then_some(merged)
+    };
+    all.filter_map(merged).collect()
+}
+
+/// Percentiles of response times as quantiles are taken of them: of good replies and timeouts, from 20 requests beyond
+/// on. The least and the greatest are there wherever anything is.
+fn percentiles(cells: &[&Cell<'_>], scope: Scope) -> Vec<Percentile> {
+    let mut merged: TimeHistogram = time_histogram();
+    cells.iter().for_each(|cell| add(&mut merged, &cell.times(scope).response));
+    let at = |percent: f64| {
+        let q = percent / 100.0;
+        let is_end = percent == 0.0 || percent == 100.0;
+        let enough = is_end || beyond(merged.len(), q) >= BEYOND_PER_BLOCK;
+        let time = quantile(&merged, q).filter(|_| enough);
+        Percentile { percent, time: time.map(|nanos| Nanoseconds::from_nanos(nanos as u64)) }
+    };
+    PERCENTS.map(at).into()
+}
+
+fn windows(question: &Question, gathered: &Gathered<'_>, trials: &[TrialRecord]) -> Vec<WindowEvidence> {
+    let void: BTreeMap<u32, &String> =
+        gathered.void.iter().map(|(block, reason)| (*block, reason)).collect();
+    let name = |variant: VariantId| Some(question.variants.get(variant.index())?.name.clone());
+    let label = |point: PointId| Some(question.points.get(point.index())?.label.clone());
+    let each = trials.iter().flat_map(|trial| {
+        trial.windows.iter().filter_map(|window| {
+            Some(WindowEvidence {
+                variant: name(window.variant)?,
+                point: label(window.point)?,
+                batch: trial.batch,
+                void: void.get(&trial.block).map(|reason| (*reason).clone()),
+                record: window.clone(),
+            })
+        })
+    });
+    each.collect()
+}

@@ -1,0 +1,210 @@
+//! A run as its events tell it, for a page that follows it. A fold over events: the same events give the same view, so a
+//! client that comes late or loses its connection is shown what every other one is.
+
+use serde::Serialize;
+use weighbridge_model::event::{Event, Interim, TimedEvent};
+use weighbridge_model::quantity::Nanoseconds;
+
+use crate::words;
+
+/// The most notes that are kept; the newest ones are.
+const NOTES: usize = 50;
+
+/// What a page shows of a run that goes on. Text is foreign and unescaped.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Live {
+    /// The experiment's title.
+    pub title: String,
+    /// What is being done: `block 3 of 6: round 5 of about 40`.
+    pub step: String,
+    /// Share of the planned blocks that is measured, 0 to 1.
+    pub progress: f64,
+    /// Time since the run began, and the most it may take.
+    pub clock: String,
+    /// The headline of every variant so far, with its interval.
+    pub costs: Vec<String>,
+    /// Warnings, void blocks, variants left out; the newest first.
+    pub notes: Vec<String>,
+    /// How it stands.
+    pub state: LiveState,
+    #[serde(skip)]
+    budget: Nanoseconds,
+    #[serde(skip)]
+    block: (u32, u32),
+}
+
+/// How a run that is followed stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LiveState {
+    /// Its last event is not an end.
+    #[default]
+    Running,
+    /// Its summary is written.
+    Ended,
+    /// It was stopped by its user.
+    Interrupted,
+}
+
+impl Live {
+    /// Takes one event in.
+    pub fn apply(&mut self, timed: &TimedEvent) {
+        self.state = LiveState::Running;
+        self.event(&timed.event);
+        let of = match self.budget {
+            Nanoseconds::ZERO => String::new(),
+            budget => format!(" of about {}", whole_seconds(budget)),
+        };
+        self.clock = format!("{}{of}", whole_seconds(timed.at));
+    }
+
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::RunStarted { title, blocks, budget, .. } => {
+                *self = Self { title: title.clone(), budget: *budget, ..Self::default() };
+                self.block = (0, blocks.0);
+                self.step = "starting".to_owned();
+            }
+            Event::Divided { blocks, run } => {
+                self.note(format!("the budget is divided into {blocks} blocks, as run `{run}` advises"));
+            }
+            Event::Building { service } => self.step = format!("building `{service}`"),
+            Event::Unavailable { variant, reason } => {
+                self.note(format!("`{variant}` is left out: {reason}"));
+            }
+            Event::BlockStarted { block, of } => {
+                self.block = (*block, *of);
+                self.within("starting");
+                self.at(0.0);
+            }
+            Event::Batches { reason, .. } => self.note(format!("measured in batches: {reason}")),
+            Event::BatchStarted { batch, of, variants, .. } => {
+                self.within(&format!("batch {} of {of}: starting {}", batch + 1, variants.join(", ")));
+            }
+            Event::Started { variant, .. } => self.within(&format!("{variant} is ready")),
+            Event::Verified { requests } => self.within(&format!("{requests} answers compared")),
+            Event::Warm { variant, .. } => self.within(&format!("{variant} is warm")),
+            Event::Round { block, round, of, .. } => {
+                self.block.0 = *block;
+                self.within(&format!("round {} of about {of}", round + 1));
+                self.at(f64::from(round + 1) / f64::from((*of).max(round + 1)));
+            }
+            Event::BlockEnded { block, interim, of } => {
+                self.block = (*block, *of);
+                self.within("measured");
+                self.at(1.0);
+                self.costs = interim.iter().map(headline).collect();
+            }
+            Event::BlockVoid { block, reason } => {
+                self.note(format!("block {} is void and measured again: {reason}", block + 1));
+            }
+            Event::Warning { text } => self.note(format!("warning: {text}")),
+            Event::RunEnded { .. } => {
+                (self.step, self.progress, self.state) = ("ended".to_owned(), 1.0, LiveState::Ended);
+            }
+            Event::Interrupted { blocks, .. } => {
+                self.step = format!("interrupted; whole blocks kept: {blocks}");
+                self.state = LiveState::Interrupted;
+            }
+        }
+    }
+
+    fn within(&mut self, what: &str) {
+        self.step = format!("block {} of {}: {what}", self.block.0 + 1, self.block.1);
+    }
+
+    /// `share` of the present block is done.
+    fn at(&mut self, share: f64) {
+        let of = self.block.1.max(self.block.0 + 1);
+        self.progress = ((f64::from(self.block.0) + share.clamp(0.0, 1.0)) / f64::from(of)).clamp(0.0, 1.0);
+    }
+
+    /// Says something beside the run itself.
+    pub fn note(&mut self, text: String) {
+        self.notes.insert(0, text);
+        self.notes.truncate(NOTES);
+    }
+}
+
+fn headline(interim: &Interim) -> String {
+    let who = words::subject(&interim.variant, &interim.point);
+    let change = interim.change * 100.0;
+    match interim.half_width {
+        Some(width) => format!("{who}: {change:+.2} % ± {:.2} %", width * 100.0),
+        None => format!("{who}: {change:+.2} %, no interval yet"),
+    }
+}
+
+/// Without parts of a second, which nobody reads while they change.
+fn whole_seconds(time: Nanoseconds) -> String {
+    let seconds = time.as_nanos() / 1_000_000_000;
+    match (seconds / 60, seconds % 60) {
+        (0, seconds) => format!("{seconds} s"),
+        (minutes, 0) => format!("{minutes} min"),
+        (minutes, seconds) => format!("{minutes} min {seconds} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weighbridge_model::summary::PointLabel;
+
+    fn after(events: &[Event]) -> Live {
+        let mut live = Live::default();
+        for (event, second) in events.iter().zip(0..) {
+            live.apply(&TimedEvent { at: Nanoseconds::from_secs(second), event: event.clone() });
+        }
+        live
+    }
+
+    fn started() -> Event {
+        Event::RunStarted {
+            title: "a against b".into(),
+            folder: "runs/x".into(),
+            variants: vec!["a".into(), "b".into()],
+            points: 1,
+            blocks: (6, 30),
+            budget: Nanoseconds::from_secs(60),
+        }
+    }
+
+    #[test]
+    fn events_move_the_bar_and_the_last_block_gives_the_headline() {
+        let round = Event::Round { block: 2, point: PointLabel::new(), round: 9, of: 20 };
+        let interim = Interim {
+            variant: "b".into(),
+            point: PointLabel::new(),
+            change: 0.0123,
+            half_width: Some(0.004),
+        };
+        let ended = Event::BlockEnded { block: 1, interim: vec![interim], of: 6 };
+        let live = after(&[started(), ended, Event::BlockStarted { block: 2, of: 6 }, round]);
+        assert_eq!(live.title, "a against b");
+        assert_eq!(live.step, "block 3 of 6: round 10 of about 20");
+        assert!((live.progress - 2.5 / 6.0).abs() < 1e-12, "{}", live.progress);
+        assert_eq!(live.costs, ["b: +1.23 % ± 0.40 %"]);
+        assert_eq!(live.clock, "3 s of about 1 min");
+        assert_eq!(live.state, LiveState::Running);
+    }
+
+    #[test]
+    fn a_run_that_was_interrupted_and_taken_up_again_is_running() {
+        let interrupted = Event::Interrupted { folder: "runs/x".into(), blocks: 2 };
+        let live = after(&[started(), interrupted.clone()]);
+        assert_eq!(live.state, LiveState::Interrupted);
+        assert!(live.step.contains("kept: 2"));
+        let live = after(&[started(), interrupted, Event::BlockStarted { block: 2, of: 6 }]);
+        assert_eq!(live.state, LiveState::Running);
+        let live = after(&[started(), Event::RunEnded { folder: "runs/x".into() }]);
+        assert_eq!((live.state, live.progress), (LiveState::Ended, 1.0));
+    }
+
+    #[test]
+    fn notes_are_bounded() {
+        let warning = |number: u32| Event::Warning { text: format!("number {number}") };
+        let events: Vec<_> = std::iter::once(started()).chain((0..200).map(warning)).collect();
+        let live = after(&events);
+        assert_eq!((live.notes.len(), live.notes[0].as_str()), (NOTES, "warning: number 199"));
+    }
+}

@@ -1,0 +1,353 @@
+//! Typed tables for other programs: which columns a table has and how each is read from a row. CSV and Parquet write the
+//! same tables. Names end in the unit, as in the record; a figure stands beside both ends of its interval.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use weighbridge_model::evidence::{BlockValue, Evidence, OperationEvidence, WindowEvidence};
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::{OperationFigures, WindowEnd, WindowFigures, WindowKind};
+use weighbridge_model::summary::{
+    Cost, Effect, Estimate, Figure, PointLabel, Summary, Unit, VariantSummary,
+};
+
+use crate::words::baseline;
+
+/// A table that can be exported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TableName {
+    /// Variant against baseline: one cost a row.
+    #[default]
+    Costs,
+    /// Absolute figures: one figure a row.
+    Figures,
+    /// What single blocks say: one value a row.
+    Blocks,
+    /// Every window, one a row.
+    Windows,
+}
+
+impl TableName {
+    /// Every table, in the order of help texts.
+    pub const ALL: [Self; 4] = [Self::Costs, Self::Figures, Self::Blocks, Self::Windows];
+
+    /// The name by which it is asked for.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Costs => "costs",
+            Self::Figures => "figures",
+            Self::Blocks => "blocks",
+            Self::Windows => "windows",
+        }
+    }
+
+    /// Whether the summary alone does not hold it.
+    pub const fn needs_evidence(self) -> bool {
+        matches!(self, Self::Blocks | Self::Windows)
+    }
+}
+
+impl fmt::Display for TableName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A name that is no table.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a table; allowed: {list}", list = TableName::ALL.map(TableName::name).join(", "))]
+pub struct UnknownTable(pub String);
+
+impl FromStr for TableName {
+    type Err = UnknownTable;
+    fn from_str(text: &str) -> Result<Self, UnknownTable> {
+        let name = text.trim().to_lowercase();
+        Self::ALL.into_iter().find(|table| table.name() == name).ok_or_else(|| UnknownTable(text.to_owned()))
+    }
+}
+
+/// One column of a table of `R`.
+pub(crate) struct Column<R> {
+    pub(crate) name: &'static str,
+    pub(crate) read: Read<R>,
+}
+
+/// How a column is read from a row; `None` is an empty field.
+pub(crate) enum Read<R> {
+    Text(fn(&R) -> Option<Cow<'_, str>>),
+    Count(fn(&R) -> Option<u64>),
+    Number(fn(&R) -> Option<f64>),
+    Flag(fn(&R) -> bool),
+}
+
+/// What a table is written by: CSV, Parquet.
+pub(crate) trait TableSink {
+    /// What comes of a table.
+    type Output;
+    /// Writes a whole table.
+    fn write<R>(self, columns: &[Column<R>], rows: &[R]) -> Self::Output;
+}
+
+/// One of the tables of a run, into `sink`. Blocks and windows of a run without evidence are empty.
+pub(crate) fn write<S: TableSink>(
+    table: TableName,
+    summary: &Summary,
+    evidence: Option<&Evidence>,
+    sink: S,
+) -> S::Output {
+    match table {
+        TableName::Costs => sink.write(&cost_columns(), &cost_rows(&[summary])),
+        TableName::Figures => {
+            let of = |variant| move |figure| FigureRow { summary, variant, figure };
+            let rows = summary.variants.iter().flat_map(|v| v.figures.iter().map(of(v)));
+            sink.write(&figure_columns(), &rows.collect::<Vec<_>>())
+        }
+        TableName::Blocks => {
+            let operations = evidence.into_iter().flat_map(|evidence| &evidence.operations);
+            let of = |of| move |value| BlockRow { summary, of, value };
+            let rows = operations.flat_map(|operation| operation.blocks.iter().map(of(operation)));
+            sink.write(&block_columns(), &rows.collect::<Vec<_>>())
+        }
+        TableName::Windows => {
+            let windows = evidence.into_iter().flat_map(|evidence| &evidence.windows);
+            let rows = windows.map(|window| WindowRow { summary, window });
+            sink.write(&window_columns(), &rows.collect::<Vec<_>>())
+        }
+    }
+}
+
+/// A cost and the run it is of.
+pub(crate) struct CostRow<'a> {
+    summary: &'a Summary,
+    cost: &'a Cost,
+}
+
+/// The costs of several runs.
+pub(crate) fn cost_rows<'a>(summaries: &[&'a Summary]) -> Vec<CostRow<'a>> {
+    let of = |summary: &'a Summary| summary.costs.iter().map(move |cost| CostRow { summary, cost });
+    summaries.iter().flat_map(|summary| of(summary)).collect()
+}
+
+impl CostRow<'_> {
+    /// The estimate whose level and blocks are told; both have the same.
+    fn any(&self) -> Option<&Estimate> {
+        self.cost.difference.as_ref().or(self.cost.ratio.as_ref())
+    }
+}
+
+const fn column<R>(name: &'static str, read: Read<R>) -> Column<R> {
+    Column { name, read }
+}
+
+/// Text that is there.
+fn some(text: &str) -> Option<Cow<'_, str>> {
+    Some(Cow::Borrowed(text))
+}
+
+pub(crate) fn cost_columns<'a>() -> Vec<Column<CostRow<'a>>> {
+    use Read::{Count, Flag, Number, Text};
+    vec![
+        column("run", Text(|row| some(&row.summary.run))),
+        column("point", Text(|row| Some(point(&row.cost.point)))),
+        column("variant", Text(|row| some(&row.cost.variant))),
+        column("baseline", Text(|row| some(baseline(row.summary, &row.cost.point)))),
+        column("operation", Text(|row| some(&row.cost.operation))),
+        column("quantity", Text(|row| some(row.cost.quantity.name()))),
+        column("unit", Text(|row| some(unit(row.cost.unit)))),
+        column("difference", Number(|row| row.cost.difference.map(|estimate| estimate.point))),
+        column("difference_lower", Number(|row| row.cost.difference?.lower)),
+        column("difference_upper", Number(|row| row.cost.difference?.upper)),
+        column("ratio", Number(|row| row.cost.ratio.map(|estimate| estimate.point))),
+        column("ratio_lower", Number(|row| row.cost.ratio?.lower)),
+        column("ratio_upper", Number(|row| row.cost.ratio?.upper)),
+        column("level", Number(|row| row.any().map(|estimate| estimate.level))),
+        column("blocks", Count(|row| row.any().map(|estimate| u64::from(estimate.blocks)))),
+        column("verdict", Text(|row| some(row.cost.verdict.name()))),
+        column("effect", Text(|row| row.cost.effect.map(|effect| Cow::Borrowed(effect_name(effect))))),
+        column("reason", Text(|row| row.cost.reason.as_deref().and_then(some))),
+        column("p", Number(|row| row.cost.p)),
+        column("headline", Flag(|row| row.cost.headline)),
+    ]
+}
+
+struct FigureRow<'a> {
+    summary: &'a Summary,
+    variant: &'a VariantSummary,
+    figure: &'a Figure,
+}
+
+fn figure_columns<'a>() -> Vec<Column<FigureRow<'a>>> {
+    use Read::{Count, Flag, Number, Text};
+    vec![
+        column("run", Text(|row| some(&row.summary.run))),
+        column("point", Text(|row| Some(point(&row.variant.point)))),
+        column("variant", Text(|row| some(&row.variant.name))),
+        column("baseline", Flag(|row| row.variant.baseline)),
+        column("operation", Text(|row| some(&row.figure.operation))),
+        column("quantity", Text(|row| some(row.figure.quantity.name()))),
+        column("unit", Text(|row| some(unit(row.figure.unit)))),
+        column("figure", Number(|row| row.figure.estimate.map(|estimate| estimate.point))),
+        column("figure_lower", Number(|row| row.figure.estimate?.lower)),
+        column("figure_upper", Number(|row| row.figure.estimate?.upper)),
+        column("level", Number(|row| row.figure.estimate.map(|estimate| estimate.level))),
+        column("blocks", Count(|row| row.figure.estimate.map(|estimate| u64::from(estimate.blocks)))),
+        column("reason", Text(|row| row.figure.reason.as_deref().and_then(some))),
+        column("validity", Text(|row| some(row.variant.validity.name()))),
+    ]
+}
+
+struct BlockRow<'a> {
+    summary: &'a Summary,
+    of: &'a OperationEvidence,
+    value: &'a BlockValue,
+}
+
+fn block_columns<'a>() -> Vec<Column<BlockRow<'a>>> {
+    use Read::{Count, Number, Text};
+    vec![
+        column("run", Text(|row| some(&row.summary.run))),
+        column("point", Text(|row| Some(point(&row.of.point)))),
+        column("variant", Text(|row| some(&row.of.variant))),
+        column("operation", Text(|row| some(&row.of.operation))),
+        column("quantity", Text(|row| some(row.value.quantity.name()))),
+        column("unit", Text(|row| some(unit(row.value.quantity.unit())))),
+        column("block", Count(|row| Some(u64::from(row.value.block)))),
+        column("value", Number(|row| Some(row.value.value))),
+    ]
+}
+
+struct WindowRow<'a> {
+    summary: &'a Summary,
+    window: &'a WindowEvidence,
+}
+
+impl WindowRow<'_> {
+    fn figures(&self) -> &WindowFigures {
+        &self.window.record.figures
+    }
+
+    /// Of all operations together.
+    fn all(&self, read: fn(&OperationFigures) -> Nanoseconds) -> Option<u64> {
+        self.figures().all.as_ref().map(|figures| read(figures).as_nanos())
+    }
+}
+
+/// The columns of `windows.csv` in the record, names instead of positions.
+fn window_columns<'a>() -> Vec<Column<WindowRow<'a>>> {
+    let mut columns = window_places();
+    columns.extend(window_counts());
+    columns.extend(window_times());
+    columns.extend(window_health());
+    columns
+}
+
+fn window_places<'a>() -> Vec<Column<WindowRow<'a>>> {
+    use Read::{Count, Text};
+    vec![
+        column("run", Text(|row| some(&row.summary.run))),
+        column("point", Text(|row| Some(point(&row.window.point)))),
+        column("variant", Text(|row| some(&row.window.variant))),
+        column("kind", Text(|row| some(kind(row.window.record.kind)))),
+        column("void", Text(|row| row.window.void.as_deref().and_then(some))),
+        column("block", Count(|row| Some(u64::from(row.window.record.block)))),
+        column("batch", Count(|row| Some(u64::from(row.window.batch)))),
+        column("round", Count(|row| Some(u64::from(row.window.record.round)))),
+        column("position", Count(|row| Some(u64::from(row.window.record.position)))),
+        column("started_ns", Count(|row| Some(row.figures().started.as_nanos()))),
+        column("ended_ns", Count(|row| Some(row.figures().ended.as_nanos()))),
+        column("end", Text(|row| some(end(row.figures().end)))),
+    ]
+}
+
+fn window_counts<'a>() -> Vec<Column<WindowRow<'a>>> {
+    use Read::Count;
+    vec![
+        column("offered", Count(|row| Some(row.figures().offered))),
+        column("requests", Count(|row| Some(row.figures().requests))),
+        column("not_sent", Count(|row| Some(row.figures().not_sent))),
+        column("errors_connect", Count(|row| Some(row.figures().errors.connect))),
+        column("errors_tls", Count(|row| Some(row.figures().errors.tls))),
+        column("errors_reset", Count(|row| Some(row.figures().errors.reset))),
+        column("errors_timeout", Count(|row| Some(row.figures().errors.timeout))),
+        column("errors_protocol", Count(|row| Some(row.figures().errors.protocol))),
+        column("errors_status", Count(|row| Some(row.figures().errors.status))),
+        column("errors_check", Count(|row| Some(row.figures().errors.check))),
+        column("connects", Count(|row| Some(row.figures().connects))),
+        column("handshakes", Count(|row| Some(row.figures().handshakes))),
+        column("resumed", Count(|row| Some(row.figures().resumed))),
+    ]
+}
+
+fn window_times<'a>() -> Vec<Column<WindowRow<'a>>> {
+    use Read::Count;
+    vec![
+        column("all_ok", Count(|row| row.figures().all.as_ref().map(|figures| figures.ok))),
+        column("all_response_sum_ns", Count(|row| row.all(|figures| figures.response_sum))),
+        column("all_service_sum_ns", Count(|row| row.all(|figures| figures.service_sum))),
+        column("all_response_p50_ns", Count(|row| row.all(|figures| figures.response_p50))),
+        column("all_service_p50_ns", Count(|row| row.all(|figures| figures.service_p50))),
+        column("all_response_p90_ns", Count(|row| row.all(|figures| figures.response_p90))),
+        column("all_service_p90_ns", Count(|row| row.all(|figures| figures.service_p90))),
+        column("all_response_max_ns", Count(|row| row.all(|figures| figures.response_max))),
+    ]
+}
+
+fn window_health<'a>() -> Vec<Column<WindowRow<'a>>> {
+    use Read::Count;
+    vec![
+        column("sent_bytes", Count(|row| Some(row.figures().traffic.sent.get()))),
+        column("received_bytes", Count(|row| Some(row.figures().traffic.received.get()))),
+        column("segments_out", Count(|row| Some(row.figures().traffic.segments_out))),
+        column("segments_in", Count(|row| Some(row.figures().traffic.segments_in))),
+        column("retransmits", Count(|row| Some(row.figures().traffic.retransmits))),
+        column("loop_busy_ns", Count(|row| Some(row.figures().health.busy.as_nanos()))),
+        column("loop_wall_ns", Count(|row| Some(row.figures().health.wall.as_nanos()))),
+        column("loop_cpu_ns", Count(|row| Some(row.figures().health.cpu.as_nanos()))),
+        column("loop_delay_p50_ns", Count(|row| Some(row.figures().health.loop_delay_p50.as_nanos()))),
+        column("lag_p99_ns", Count(|row| Some(row.figures().health.lag_p99.as_nanos()))),
+    ]
+}
+
+/// A point in one field: `key=value;key=value`.
+fn point(label: &PointLabel) -> Cow<'_, str> {
+    label.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(";").into()
+}
+
+/// The unit as in JSON.
+pub(crate) const fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Ns => "ns",
+        Unit::Bytes => "bytes",
+        Unit::PerSecond => "per_second",
+    }
+}
+
+const fn effect_name(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Better => "better",
+        Effect::Worse => "worse",
+    }
+}
+
+const fn kind(kind: WindowKind) -> &'static str {
+    match kind {
+        WindowKind::WarmUp => "warm-up",
+        WindowKind::LeadIn => "lead-in",
+        WindowKind::Measured => "measured",
+        WindowKind::Check => "check",
+    }
+}
+
+const fn end(end: WindowEnd) -> &'static str {
+    match end {
+        WindowEnd::Complete => "complete",
+        WindowEnd::Saturated => "saturated",
+        WindowEnd::Aborted => "aborted",
+    }
+}
+
+/// A point as other formats label it; empty where the experiment has one.
+pub(crate) fn point_text(label: &PointLabel) -> String {
+    point(label).into_owned()
+}

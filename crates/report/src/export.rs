@@ -1,0 +1,227 @@
+//! A stored run in the formats of other programs, one file a format. Which format holds what, and what it leaves out, is
+//! told in `docs/RECORD.md`; nothing is computed for any of them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use weighbridge_model::evidence::Evidence;
+
+use crate::columns::TableName;
+use crate::junit::GateCase;
+use crate::{Report, TextOptions, csv, hdr_log, html, jmh, json, junit, markdown, open_metrics, terminal};
+
+/// How a stored run is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// For people, at a terminal.
+    Text,
+    /// The summary, under the published schema.
+    Json,
+    /// What charts draw, under its own schema.
+    Detail,
+    /// One table, for spreadsheets.
+    Csv,
+    /// One table, for data frames; needs the cargo feature `parquet`.
+    Parquet,
+    /// The verdict table, for a pull request.
+    Markdown,
+    /// One self-contained page.
+    Html,
+    /// Histograms of requests, as HdrHistogram's log readers take them.
+    HdrLog,
+    /// What the Java microbenchmark harness writes, for its visualisers.
+    Jmh,
+    /// What Prometheus and its kin scrape.
+    OpenMetrics,
+    /// Verdicts and gates as test cases, for CI.
+    Junit,
+}
+
+impl ExportFormat {
+    /// Every format, in the order of help texts.
+    pub const ALL: [Self; 11] = [
+        Self::Text,
+        Self::Json,
+        Self::Detail,
+        Self::Csv,
+        Self::Parquet,
+        Self::Markdown,
+        Self::Html,
+        Self::HdrLog,
+        Self::Jmh,
+        Self::OpenMetrics,
+        Self::Junit,
+    ];
+
+    /// The name by which it is asked for.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+            Self::Detail => "detail",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+            Self::Markdown => "markdown",
+            Self::Html => "html",
+            Self::HdrLog => "hdr-log",
+            Self::Jmh => "jmh",
+            Self::OpenMetrics => "openmetrics",
+            Self::Junit => "junit",
+        }
+    }
+
+    /// The ending of a file in this format, without the dot.
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::Text | Self::OpenMetrics => "txt",
+            Self::Json | Self::Detail | Self::Jmh => "json",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+            Self::Markdown => "md",
+            Self::Html => "html",
+            Self::HdrLog => "hlog",
+            Self::Junit => "xml",
+        }
+    }
+
+    /// The media type, as HTTP names it.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Text | Self::HdrLog => "text/plain; charset=utf-8",
+            Self::Json | Self::Detail | Self::Jmh => "application/json",
+            Self::Csv => "text/csv; charset=utf-8",
+            Self::Parquet => "application/vnd.apache.parquet",
+            Self::Markdown => "text/markdown; charset=utf-8",
+            Self::Html => "text/html; charset=utf-8",
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Self::Junit => "application/xml",
+        }
+    }
+
+    /// Whether it is one of several tables.
+    pub const fn has_tables(self) -> bool {
+        matches!(self, Self::Csv | Self::Parquet)
+    }
+
+    /// Whether the records are needed, not the summary alone.
+    pub const fn needs_evidence(self, table: TableName) -> bool {
+        matches!(self, Self::HdrLog | Self::Jmh) || (self.has_tables() && table.needs_evidence())
+    }
+
+    /// Whether this build can write it.
+    pub const fn is_built(self) -> bool {
+        cfg!(feature = "parquet") || !matches!(self, Self::Parquet)
+    }
+
+    /// Whether it is text, fit for a terminal.
+    pub const fn is_text(self) -> bool {
+        !matches!(self, Self::Parquet)
+    }
+}
+
+impl fmt::Display for ExportFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Why a run cannot be exported.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExportError {
+    /// A name that is no format; use one of those listed.
+    #[error("`{0}` is not an export format; allowed: {list}", list = ExportFormat::ALL.map(ExportFormat::name).join(", "))]
+    Unknown(String),
+    /// The format is left out of this build; build it with the feature, or use CSV.
+    #[error(
+        "`{0}` is not built into this `weigh`; build it with `cargo build --release --features {0}`, or use `csv`"
+    )]
+    NotBuilt(ExportFormat),
+    /// The library that writes the format refused.
+    #[error("`{format}` could not be written: {problem}; use `csv`, and report this")]
+    Encoding {
+        /// The format.
+        format: ExportFormat,
+        /// What it says.
+        problem: String,
+    },
+}
+
+impl FromStr for ExportFormat {
+    type Err = ExportError;
+    fn from_str(text: &str) -> Result<Self, ExportError> {
+        let name = text.trim().to_lowercase();
+        Self::ALL
+            .into_iter()
+            .find(|format| format.name() == name)
+            .ok_or_else(|| ExportError::Unknown(text.to_owned()))
+    }
+}
+
+/// All that formats show of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Exported<'a> {
+    /// Verdicts, figures, findings, charts.
+    pub report: Report<'a>,
+    /// Windows, blocks and histograms; needed where [`ExportFormat::needs_evidence`] says so, else ignored.
+    pub evidence: Option<&'a Evidence>,
+    /// What became of its gates, for test cases.
+    pub gates: &'a [GateCase],
+}
+
+/// A run in the format asked for; `table` is which of the tables, where there are several.
+///
+/// # Errors
+/// [`ExportError::NotBuilt`] for a format that this build leaves out, [`ExportError::Encoding`] where a library refuses.
+pub fn export(
+    format: ExportFormat,
+    table: TableName,
+    run: &Exported<'_>,
+    options: &TextOptions<'_>,
+) -> Result<Vec<u8>, ExportError> {
+    let report @ Report { summary, detail, .. } = run.report;
+    let nothing = Evidence::default();
+    let evidence = run.evidence.unwrap_or(&nothing);
+    let text = match format {
+        ExportFormat::Text => terminal::verdicts(summary, options),
+        ExportFormat::Json => json::run(summary),
+        ExportFormat::Detail => json::pretty(detail),
+        ExportFormat::Csv => csv::table(table, summary, run.evidence),
+        ExportFormat::Parquet => return parquet(table, run),
+        ExportFormat::Markdown => markdown::verdicts(summary),
+        ExportFormat::Html => html::page(&[report], &[]),
+        ExportFormat::HdrLog => return hdr_log::log(summary, evidence),
+        ExportFormat::Jmh => jmh::results(summary, evidence),
+        ExportFormat::OpenMetrics => open_metrics::exposition(summary),
+        ExportFormat::Junit => junit::cases(summary, run.gates),
+    };
+    Ok(text.into_bytes())
+}
+
+#[cfg(feature = "parquet")]
+fn parquet(table: TableName, run: &Exported<'_>) -> Result<Vec<u8>, ExportError> {
+    crate::parquet::table(table, run.report.summary, run.evidence)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(_table: TableName, _run: &Exported<'_>) -> Result<Vec<u8>, ExportError> {
+    Err(ExportError::NotBuilt(ExportFormat::Parquet))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_format_or_table_names_the_allowed_ones() {
+        for format in ExportFormat::ALL {
+            assert_eq!(format.name().parse(), Ok(format));
+        }
+        for table in TableName::ALL {
+            assert_eq!(table.name().parse(), Ok(table));
+        }
+        let error = "xml".parse::<ExportFormat>().unwrap_err().to_string();
+        assert!(error.starts_with("`xml` is not an export format; allowed: text, json, detail, csv"), "{error}");
+        let error = "rows".parse::<TableName>().unwrap_err().to_string();
+        assert_eq!(error, "`rows` is not a table; allowed: costs, figures, blocks, windows");
+    }
+}

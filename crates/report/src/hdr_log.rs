@@ -1,0 +1,92 @@
+//! Histograms of requests as an HdrHistogram interval log, format 1.3: one line for every variant, point, operation,
+//! outcome and kind of time, all blocks that count merged. Values are nanoseconds.
+//!
+//! The tag says what a line is: `variant=go;operation=pong;outcome=ok;time=response`, with `point=` before the operation
+//! where there are several. Tags of the format hold neither commas nor spaces, so whatever is not a letter, a digit or
+//! one of `-._~/:` is percent-encoded, as in a URL.
+
+use std::time::Duration;
+
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use weighbridge_model::evidence::{Evidence, Extent, OperationEvidence};
+use weighbridge_model::record::TimeHistogram;
+use weighbridge_model::summary::Summary;
+
+use crate::columns::point_text;
+use crate::export::{ExportError, ExportFormat};
+use crate::text::clean;
+
+/// Lines that every reader of the format expects before the first histogram.
+const FORMAT: &str = "[Histogram log format version 1.3]";
+const LEGEND: &str =
+    "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
+
+/// The log. Sums over operations are left out: readers that add lines up would count twice.
+pub(crate) fn log(summary: &Summary, evidence: &Evidence) -> Result<Vec<u8>, ExportError> {
+    let mut bytes = Vec::new();
+    IntervalLogWriterBuilder::new()
+        .add_comment(FORMAT)
+        .add_comment(&clean(&format!("run {}: {}", summary.run, summary.title)))
+        .add_comment("values are nanoseconds")
+        .begin_log_with(&mut bytes, &mut V2DeflateSerializer::new())
+        .map_err(|error| refused(&error))?;
+    bytes.extend_from_slice(LEGEND.as_bytes());
+    let mut serializer = V2DeflateSerializer::new();
+    let mut log = IntervalLogWriterBuilder::new()
+        .begin_log_with(&mut bytes, &mut serializer)
+        .map_err(|error| refused(&error))?;
+    for of in evidence.operations.iter().filter(|of| of.extent == Extent::Single) {
+        let length = of.measured.as_duration();
+        for (text, histogram) in lines(of) {
+            let tag = Tag::new(&text);
+            log.write_histogram(histogram, Duration::ZERO, length, tag).map_err(|error| refused(&error))?;
+        }
+    }
+    drop(log);
+    Ok(bytes)
+}
+
+fn refused(problem: &dyn std::fmt::Debug) -> ExportError {
+    ExportError::Encoding { format: ExportFormat::HdrLog, problem: format!("{problem:?}") }
+}
+
+/// Tag and histogram of every line.
+fn lines(of: &OperationEvidence) -> Vec<(String, &TimeHistogram)> {
+    let point = match of.point.is_empty() {
+        true => String::new(),
+        false => format!("point={};", encoded(&point_text(&of.point))),
+    };
+    let subject = format!("variant={};{point}operation={}", encoded(&of.variant), encoded(&of.operation));
+    let both = of.outcomes.iter().flat_map(|times| {
+        let tag = |time| format!("{subject};outcome={};time={time}", times.outcome.name());
+        [(tag("response"), &times.response), (tag("service"), &times.service)]
+    });
+    both.collect()
+}
+
+/// Percent-encoded, as far as the format needs it.
+fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b':' => {
+                out.push(char::from(byte));
+            }
+            other => out.push_str(&format!("%{other:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_tags_are_encoded_as_in_a_url() {
+        assert_eq!(encoded("go 1.26, 64 B"), "go%201.26%2C%2064%20B");
+        assert_eq!(encoded("a=b;c%\n"), "a%3Db%3Bc%25%0A");
+        assert_eq!(encoded("µs"), "%C2%B5s");
+    }
+}

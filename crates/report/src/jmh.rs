@@ -1,0 +1,208 @@
+//! What the Java microbenchmark harness (JMH) writes as JSON, so that its visualisers and the CI plug-ins that read it
+//! show a run.
+//!
+//! A benchmark is an operation, a parameter is the variant or a factor of the point, a fork is a block, an iteration all
+//! of a block's windows. Response times are of mode `sample`: the score is their mean with its interval over blocks, the
+//! percentiles are those of requests; other quantities are secondary metrics. Throughput is of mode `thrpt` and a class
+//! of its own, since charts mix what stands in one class. The format has no place for doubt: what is invalid or withheld
+//! is left out, and what is suspect says so in the member `weighbridge`, which readers of the format pass over.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::iterators::IterationValue;
+use serde::Serialize;
+use serde_json::{Value, json};
+use weighbridge_model::evidence::{Evidence, OperationEvidence, Percentile};
+use weighbridge_model::record::TimeHistogram;
+use weighbridge_model::summary::{Estimate, Figure, Quantity, Summary, Unit, Validity, VariantSummary};
+
+use crate::json;
+
+/// One benchmark with one set of parameters.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Benchmark<'a> {
+    benchmark: String,
+    mode: &'static str,
+    threads: u32,
+    forks: u32,
+    warmup_iterations: u32,
+    warmup_time: &'static str,
+    warmup_batch_size: u32,
+    measurement_iterations: u32,
+    measurement_time: String,
+    measurement_batch_size: u32,
+    params: BTreeMap<&'a str, &'a str>,
+    primary_metric: Metric,
+    secondary_metrics: BTreeMap<String, Metric>,
+    weighbridge: Remarks<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Metric {
+    score: Value,
+    score_error: Value,
+    score_confidence: [Value; 2],
+    score_percentiles: Value,
+    score_unit: &'static str,
+    raw_data: Vec<[f64; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    raw_data_histogram: Option<Value>,
+}
+
+/// What the format has no place for.
+#[derive(Serialize)]
+struct Remarks<'a> {
+    run: &'a str,
+    operation: &'a str,
+    validity: Validity,
+    reasons: &'a [String],
+    requests: u64,
+    errors: u64,
+}
+
+/// All benchmarks of a run.
+pub(crate) fn results(summary: &Summary, evidence: &Evidence) -> String {
+    let usable = summary.variants.iter().filter(|variant| variant.validity != Validity::Invalid);
+    let all: Vec<Benchmark<'_>> = usable
+        .flat_map(|variant| {
+            let of = |operation: &&OperationEvidence| {
+                operation.variant == variant.name && operation.point == variant.point
+            };
+            evidence.operations.iter().filter(of).map(move |operation| (variant, operation))
+        })
+        .flat_map(|(variant, operation)| {
+            [sample(summary, variant, operation), throughput(summary, variant, operation)]
+        })
+        .flatten()
+        .collect();
+    json::pretty(&all)
+}
+
+/// Response times, with the other quantities beside them.
+fn sample<'a>(
+    summary: &'a Summary,
+    variant: &'a VariantSummary,
+    of: &'a OperationEvidence,
+) -> Option<Benchmark<'a>> {
+    let figure = figure_of(variant, of, Quantity::ResponseMean)?;
+    let primary = Metric {
+        score_percentiles: percentiles(of, |percentile| percentile.time.map(|time| time.as_nanos() as f64)),
+        raw_data_histogram: of.outcomes.first().map(|good| histogram(&good.response)),
+        ..metric(of, Quantity::ResponseMean, figure)
+    };
+    let is_other = |quantity: &Quantity| {
+        !matches!(quantity, Quantity::ResponseMean | Quantity::Throughput)
+    };
+    let secondary = Quantity::ALL.into_iter().filter(is_other).filter_map(|quantity| {
+        let figure = figure_of(variant, of, quantity)?;
+        Some((format!("·{}", quantity.name()), metric(of, quantity, figure)))
+    });
+    Some(Benchmark {
+        secondary_metrics: secondary.collect(),
+        ..benchmark(summary, variant, of, ("response", "sample"), primary)
+    })
+}
+
+/// Value and count of every bucket that is not empty: one fork, one iteration.
+fn histogram(times: &TimeHistogram) -> Value {
+    let bucket = |step: IterationValue<u64>| (step.value_iterated_to() as f64, step.count_at_value());
+    json!([[times.iter_recorded().map(bucket).collect::<Vec<_>>()]])
+}
+
+/// Throughput, in a class of its own.
+fn throughput<'a>(
+    summary: &'a Summary,
+    variant: &'a VariantSummary,
+    of: &'a OperationEvidence,
+) -> Option<Benchmark<'a>> {
+    let figure = figure_of(variant, of, Quantity::Throughput)?;
+    let metric = metric(of, Quantity::Throughput, figure);
+    Some(benchmark(summary, variant, of, ("throughput", "thrpt"), metric))
+}
+
+fn benchmark<'a>(
+    summary: &'a Summary,
+    variant: &'a VariantSummary,
+    of: &'a OperationEvidence,
+    (class, mode): (&str, &'static str),
+    metric: Metric,
+) -> Benchmark<'a> {
+    let mut params: BTreeMap<&str, &str> =
+        variant.point.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    params.insert("variant", &variant.name);
+    let blocks = u64::from(variant.blocks.max(1));
+    let each = of.measured.as_nanos() / blocks / 1_000_000;
+    Benchmark {
+        benchmark: format!("{}.{class}.{}", name(&summary.title), name(&of.operation)),
+        mode,
+        threads: 1,
+        forks: variant.blocks,
+        warmup_iterations: 0,
+        warmup_time: "0 ms",
+        warmup_batch_size: 1,
+        measurement_iterations: 1,
+        measurement_time: format!("{each} ms"),
+        measurement_batch_size: 1,
+        params,
+        primary_metric: metric,
+        secondary_metrics: BTreeMap::new(),
+        weighbridge: Remarks {
+            run: &summary.run,
+            operation: &of.operation,
+            validity: variant.validity,
+            reasons: &variant.reasons,
+            requests: variant.requests,
+            errors: variant.errors,
+        },
+    }
+}
+
+/// The variant's figure of a quantity; `None` where it was withheld.
+fn figure_of(variant: &VariantSummary, of: &OperationEvidence, quantity: Quantity) -> Option<Estimate> {
+    let is_it = |figure: &&Figure| figure.quantity == quantity && figure.operation == of.operation;
+    variant.figures.iter().find(is_it)?.estimate
+}
+
+/// A metric without percentiles, as those of a few blocks would be.
+fn metric(of: &OperationEvidence, quantity: Quantity, figure: Estimate) -> Metric {
+    let mine = of.blocks.iter().filter(|value| value.quantity == quantity);
+    Metric {
+        score: json!(figure.point),
+        score_error: number(figure.upper.map(|upper| upper - figure.point)),
+        score_confidence: [number(figure.lower), number(figure.upper)],
+        score_percentiles: percentiles(of, |_| None),
+        score_unit: unit(quantity),
+        raw_data: mine.map(|value| [value.value]).collect(),
+        raw_data_histogram: None,
+    }
+}
+
+/// Every percentile that the harness names, keys spelled as it does: with at least one decimal.
+fn percentiles(of: &OperationEvidence, value: fn(&Percentile) -> Option<f64>) -> Value {
+    let each = of.percentiles.iter().map(|one| (format!("{:?}", one.percent), number(value(one))));
+    Value::Object(each.collect())
+}
+
+/// A number, or what the harness writes where there is none.
+fn number(value: Option<f64>) -> Value {
+    value.map_or_else(|| json!("NaN"), |value| json!(value))
+}
+
+const fn unit(quantity: Quantity) -> &'static str {
+    match (quantity, quantity.unit()) {
+        (_, Unit::Ns) => "ns/op",
+        (_, Unit::PerSecond) => "ops/s",
+        (Quantity::MemoryPeak, Unit::Bytes) => "B",
+        (_, Unit::Bytes) => "B/op",
+    }
+}
+
+/// Text as a part of a Java name, in which dots part packages, classes and methods.
+fn name(text: &str) -> String {
+    let kept = |c: char| if c.is_alphanumeric() || c == '-' { c } else { '_' };
+    let name: String = text.chars().map(kept).collect();
+    let name = name.trim_matches('_');
+    if name.is_empty() { "run".to_owned() } else { name.to_owned() }
+}

@@ -1,0 +1,91 @@
+//! JSON schemas of everything that is printed or stored as JSON for programs, generated from the types.
+
+use std::fmt;
+use std::str::FromStr;
+
+use weighbridge_model::event::TimedEvent;
+use weighbridge_model::reliability::HostCalibration;
+use weighbridge_model::summary::{Detail, Summary};
+
+use crate::html::PageData;
+use crate::json;
+use crate::load::LoadSummary;
+
+/// A kind of JSON with a published schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schema {
+    /// `summary.json`, and what `run`, `compare` and `export` print.
+    Summary,
+    /// `detail.json`: what charts draw.
+    Detail,
+    /// One line of `events.jsonl`.
+    Event,
+    /// What `load` prints of one URL.
+    Load,
+    /// What `calibrate` prints.
+    Calibration,
+    /// The data inside a page.
+    Page,
+}
+
+impl Schema {
+    /// Every schema, in the order of lists.
+    pub const ALL: [Self; 6] =
+        [Self::Summary, Self::Detail, Self::Event, Self::Load, Self::Calibration, Self::Page];
+
+    /// The name by which it is asked for, and of its file in `docs/schema`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Summary => "summary",
+            Self::Detail => "detail",
+            Self::Event => "event",
+            Self::Load => "load",
+            Self::Calibration => "calibration",
+            Self::Page => "page",
+        }
+    }
+
+    /// What JSON it is of, in a line.
+    pub const fn of(self) -> &'static str {
+        match self {
+            Self::Summary => "summary.json, and what run, compare and export print as JSON",
+            Self::Detail => "detail.json: what charts draw",
+            Self::Event => "one line of events.jsonl",
+            Self::Load => "what load prints of one URL as JSON",
+            Self::Calibration => "what calibrate prints as JSON",
+            Self::Page => "the data inside a page: summary.json and detail.json of each run",
+        }
+    }
+
+    /// The schema itself, pretty-printed with a final newline.
+    pub fn text(self) -> String {
+        json::pretty(&match self {
+            Self::Summary => schemars::schema_for!(Summary),
+            Self::Detail => schemars::schema_for!(Detail),
+            Self::Event => schemars::schema_for!(TimedEvent),
+            Self::Load => schemars::schema_for!(LoadSummary),
+            Self::Calibration => schemars::schema_for!(HostCalibration),
+            Self::Page => schemars::schema_for!(PageData<'_>),
+        })
+    }
+}
+
+impl fmt::Display for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A name that is no schema.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` has no schema; allowed: {list}", list = Schema::ALL.map(Schema::name).join(", "))]
+pub struct UnknownSchema(pub String);
+
+impl FromStr for Schema {
+    type Err = UnknownSchema;
+    fn from_str(text: &str) -> Result<Self, UnknownSchema> {
+        let name = text.trim().to_lowercase();
+        let found = Self::ALL.into_iter().find(|schema| schema.name() == name);
+        found.ok_or_else(|| UnknownSchema(text.to_owned()))
+    }
+}

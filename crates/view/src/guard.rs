@@ -1,0 +1,154 @@
+//! Who is answered: requests that read, to a loopback name and this port, from nobody else's page.
+//!
+//! A page of another site can make a browser send requests here, and with a name of its own that it lets point to
+//! loopback it could even read the answers (DNS rebinding). Its name then stands in `Host`, and the address of its page in
+//! `Origin`; neither can be forged from a page.
+
+use hyper::header::{HOST, HeaderMap, ORIGIN};
+use hyper::{Method, StatusCode, Uri};
+use percent_encoding::percent_decode_str;
+
+use crate::site::Place;
+
+/// Names under which loopback is asked for.
+const NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
+/// The port that is not written down.
+const UNWRITTEN_PORT: u16 = 80;
+/// Longest path and query, in bytes.
+const LONGEST: usize = 4096;
+
+/// Why a request is not answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    pub(crate) text: &'static str,
+}
+
+const fn refusal(status: StatusCode, text: &'static str) -> Refusal {
+    Refusal { status, text }
+}
+
+/// The place that a request asks for, if it may.
+pub(crate) fn check(
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
+    port: u16,
+) -> Result<Place, Refusal> {
+    check_host(uri, headers, port)?;
+    check_origin(headers, port)?;
+    if method != Method::GET && method != Method::HEAD {
+        return Err(refusal(StatusCode::METHOD_NOT_ALLOWED, "this view is read-only: GET and HEAD\n"));
+    }
+    place(uri)
+}
+
+/// Every name by which the request calls this server must be one of loopback, with this port.
+fn check_host(uri: &Uri, headers: &HeaderMap, port: u16) -> Result<(), Refusal> {
+    let wrong = refusal(
+        StatusCode::MISDIRECTED_REQUEST,
+        "this view answers to 127.0.0.1, localhost and [::1] with its own port\n",
+    );
+    let mut hosts = headers.get_all(HOST).iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else {
+        return Err(refusal(StatusCode::BAD_REQUEST, "a request names one host\n"));
+    };
+    let host = host.to_str().map_err(|_| wrong)?;
+    let authority = uri.authority().map(|authority| authority.as_str());
+    let fits = std::iter::once(host).chain(authority).all(|name| is_ours(name, port));
+    if fits { Ok(()) } else { Err(wrong) }
+}
+
+/// A browser says whose page asks wherever it is not a plain visit.
+fn check_origin(headers: &HeaderMap, port: u16) -> Result<(), Refusal> {
+    let is_own = |origin: &hyper::header::HeaderValue| {
+        let origin = origin.to_str().unwrap_or_default();
+        origin.strip_prefix("http://").is_some_and(|authority| is_ours(authority, port))
+    };
+    if headers.get_all(ORIGIN).iter().all(is_own) {
+        return Ok(());
+    }
+    Err(refusal(StatusCode::FORBIDDEN, "this view is not for pages of other origins\n"))
+}
+
+/// Whether an authority is a name of loopback and this port.
+fn is_ours(authority: &str, port: u16) -> bool {
+    let name_and_port = match authority.rsplit_once(':') {
+        // The colons of `[::1]` part no port.
+        Some((name, text)) if !text.ends_with(']') => (name, text.parse().ok().filter(|_| is_digits(text))),
+        _ => (authority, Some(UNWRITTEN_PORT)),
+    };
+    let (name, given) = name_and_port;
+    given == Some(port) && NAMES.iter().any(|ours| name.eq_ignore_ascii_case(ours))
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Path and query, decoded once.
+pub(crate) fn place(uri: &Uri) -> Result<Place, Refusal> {
+    let wrong = refusal(StatusCode::BAD_REQUEST, "this is no path of this view\n");
+    let (path, query) = (uri.path(), uri.query().unwrap_or_default());
+    if path.len() + query.len() > LONGEST {
+        return Err(refusal(StatusCode::URI_TOO_LONG, "this path is longer than any of this view\n"));
+    }
+    let path = path.strip_prefix('/').ok_or(wrong)?;
+    let segments = path.split('/').map(|segment| segment_of(segment).ok_or(wrong)).collect::<Result<_, _>>()?;
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    let pair = |pair: &str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        Some((text_of(name)?, text_of(value)?))
+    };
+    let query = pairs.map(|text| pair(text).ok_or(wrong)).collect::<Result<_, _>>()?;
+    Ok(Place { segments, query })
+}
+
+/// One segment, decoded; `None` where it could be more than a name.
+fn segment_of(segment: &str) -> Option<String> {
+    let text = percent_decode_str(segment).decode_utf8().ok()?.into_owned();
+    let plain = !text.contains(['/', '\\']) && !text.chars().any(char::is_control) && text != "." && text != "..";
+    plain.then_some(text)
+}
+
+/// A name or value of a form, in which a plus is a space.
+fn text_of(text: &str) -> Option<String> {
+    Some(percent_decode_str(&text.replace('+', " ")).decode_utf8().ok()?.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_loopback_with_this_port_are_ours() {
+        for good in ["127.0.0.1:7878", "localhost:7878", "LocalHost:7878", "[::1]:7878"] {
+            assert!(is_ours(good, 7878), "{good}");
+        }
+        for bad in [
+            "", "127.0.0.1", "localhost", "[::1]", "127.0.0.1:7879", "127.0.0.1:+7878", "127.0.0.1:", "evil.example:7878",
+            "localhost.evil.example:7878", "evil.example#localhost:7878", "127.0.0.1.evil.example:7878", "user@localhost:7878",
+            "0.0.0.0:7878", "127.0.0.2:7878", "localhost:7878:7878", "::1:7878",
+        ] {
+            assert!(!is_ours(bad, 7878), "{bad}");
+        }
+        assert!(is_ours("localhost", 80) && is_ours("[::1]", 80));
+    }
+
+    #[test]
+    fn a_path_is_decoded_once_and_holds_plain_names() {
+        let read = |text: &str| place(&text.parse().unwrap());
+        let segments = |text: &str| read(text).unwrap().segments;
+        assert_eq!(segments("/"), [""]);
+        assert_eq!(segments("/run/a%20b/"), ["run", "a b", ""]);
+        assert_eq!(segments("/run/%252e%252e"), ["run", "%2e%2e"]);
+        for bad in ["/..", "/run/../x", "/run/%2e%2e/x", "/run/a%2fb", "/run/a%5Cb", "/run/a%00", "/%ff", "/./"] {
+            assert_eq!(read(bad).unwrap_err().status, StatusCode::BAD_REQUEST, "{bad}");
+        }
+        let query = read("/compare?run=a+b&against=%26&x").unwrap();
+        assert_eq!(query.value("run"), Some("a b"));
+        assert_eq!((query.value("against"), query.value("x"), query.value("y")), (Some("&"), Some(""), None));
+        let long = format!("/{}", "a".repeat(LONGEST));
+        assert_eq!(read(&long).unwrap_err().status, StatusCode::URI_TOO_LONG);
+    }
+}

@@ -1,0 +1,15 @@
+//! The web view's server: it listens on loopback, answers GET and HEAD, and asks a [`Site`] what to say.
+//!
+//! Everything that guards a page stands here and holds for all of them: whose `Host` and `Origin` are answered, headers
+//! that keep a browser from running or loading what the page does not hold, what a path may look like, how many clients
+//! there may be and how long one may take. The crate knows nothing of runs and reads no file; it is the only one of the
+//! product with an async runtime.
+
+mod guard;
+mod policy;
+mod server;
+mod site;
+
+pub use policy::{Policy, hash};
+pub use server::{Limits, Problem, Server};
+pub use site::{Answer, Download, Feed, Message, Place, Site, Update};

@@ -1,0 +1,331 @@
+//! The server itself: connections, their limits, and answers as HTTP/1.1.
+//!
+//! No client can hold up another: each has a task of its own, there are at most [`Limits::clients`] of them, heads must
+//! come within a time, and a connection ends at an age. What may block runs on a few threads of its own.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::guard::{Refusal, check};
+use crate::policy::Policy;
+use crate::site::{Answer, Download, Feed, Site, Update};
+
+/// Threads on which a site may block.
+const THREADS: usize = 4;
+/// Largest head of a request, in bytes.
+const HEAD_BYTES: usize = 16 * 1024;
+/// Most lines of a head.
+const HEADERS: usize = 64;
+/// Events that wait for a slow client before its feed waits too.
+const EVENTS_AHEAD: usize = 4;
+
+type Body = BoxBody<Bytes, Infallible>;
+
+/// How much clients may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at once; further ones wait to be accepted.
+    pub clients: usize,
+    /// For the head of a request, and between two requests on a connection.
+    pub head: Duration,
+    /// Age at which a connection is asked to end; a browser opens another.
+    pub age: Duration,
+    /// For what is under way then; after it the connection is cut.
+    pub grace: Duration,
+    /// Between two looks at a feed.
+    pub feed: Duration,
+    /// After so long without a message a feed sends a comment, so that a client that is gone is noticed.
+    pub alive: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            clients: 64,
+            head: Duration::from_secs(10),
+            age: Duration::from_secs(300),
+            grace: Duration::from_secs(30),
+            feed: Duration::from_millis(250),
+            alive: Duration::from_secs(15),
+        }
+    }
+}
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// The port is taken or not allowed; choose another, or 0 for any free one.
+    #[error("could not listen on 127.0.0.1:{port}: {source}; choose another port, 0 is any free one")]
+    Listen {
+        /// The port asked for.
+        port: u16,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The run-time of the server could not be made.
+    #[error("could not start the server: {0}; look at the limits of threads and open files")]
+    Start(std::io::Error),
+}
+
+/// A server that listens and does not answer yet.
+#[derive(Debug)]
+pub struct Server {
+    listener: std::net::TcpListener,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Listens on loopback; port 0 is any free one.
+    ///
+    /// # Errors
+    /// [`Problem::Listen`] where the port cannot be had.
+    pub fn listen(port: u16) -> Result<Self, Problem> {
+        let listen = || {
+            let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+            listener.set_nonblocking(true)?;
+            let address = listener.local_addr()?;
+            Ok(Self { listener, address })
+        };
+        listen().map_err(|source| Problem::Listen { port, source })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers until `stop` says so, looked at every 50 ms; what is under way then has a second to end.
+    ///
+    /// # Errors
+    /// [`Problem::Start`] where the run-time cannot be made.
+    pub fn run(self, site: Arc<dyn Site>, limits: Limits, stop: impl Fn() -> bool) -> Result<(), Problem> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .max_blocking_threads(THREADS)
+            .build()
+            .map_err(Problem::Start)?;
+        let served = runtime.block_on(async {
+            let listener = TcpListener::from_std(self.listener).map_err(Problem::Start)?;
+            let stopped = async {
+                while !stop() {
+                    sleep(Duration::from_millis(50)).await;
+                }
+            };
+            accept(listener, (site, self.address.port(), limits), stopped).await;
+            Ok(())
+        });
+        // A page that is being made is not waited for.
+        runtime.shutdown_background();
+        served
+    }
+}
+
+/// The site, the port, the limits.
+type Context = (Arc<dyn Site>, u16, Limits);
+
+async fn accept(listener: TcpListener, context: Context, stopped: impl Future<Output = ()>) {
+    let room = Arc::new(Semaphore::new(context.2.clients));
+    let mut clients = JoinSet::new();
+    let mut stopped = pin!(stopped);
+    loop {
+        let next = async {
+            let place = Arc::clone(&room).acquire_owned().await;
+            (place, listener.accept().await)
+        };
+        tokio::select! {
+            () = &mut stopped => break,
+            (place, accepted) = next => match (place, accepted) {
+                (Ok(place), Ok((stream, _))) => {
+                    let context = context.clone();
+                    clients.spawn(async move {
+                        serve(stream, context).await;
+                        drop(place);
+                    });
+                }
+                // No descriptor is free, or the client was gone at once: others may end first.
+                _ => sleep(Duration::from_millis(50)).await,
+            },
+        }
+        while clients.try_join_next().is_some() {}
+    }
+    drop(listener);
+    clients.shutdown().await;
+}
+
+/// One connection from its first request to its end.
+async fn serve(stream: TcpStream, (site, port, limits): Context) {
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request| {
+        let site = Arc::clone(&site);
+        async move { Ok::<_, Infallible>(respond(request, site, port, limits).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head)
+        .max_buf_size(HEAD_BYTES)
+        .max_headers(HEADERS)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    // How a client left is its own business.
+    if timeout(limits.age, connection.as_mut()).await.is_err() {
+        connection.as_mut().graceful_shutdown();
+        let _ = timeout(limits.grace, connection).await;
+    }
+}
+
+async fn respond(request: Request<Incoming>, site: Arc<dyn Site>, port: u16, limits: Limits) -> Response<Body> {
+    let place = match check(request.method(), request.uri(), request.headers(), port) {
+        Ok(place) => place,
+        Err(refusal) => return refused(refusal),
+    };
+    let is_head = request.method() == Method::HEAD;
+    let answer = tokio::task::spawn_blocking(move || site.answer(&place)).await;
+    match answer {
+        Ok(Answer::Follow(feed)) if !is_head => followed(feed, limits),
+        Ok(answer) => whole(answer),
+        // The site panicked over this page; the others are still there.
+        Err(_) => refused(Refusal {
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            text: "this page could not be made; that is a mistake of `weigh`\n",
+        }),
+    }
+}
+
+/// A response with the headers that every one has.
+fn response(status: StatusCode, media_type: &'static str, policy: &Policy, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    let policy = HeaderValue::from_str(policy.text()).unwrap_or(HeaderValue::from_static("default-src 'none'"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    let fixed: [(HeaderName, &'static str); 6] = [
+        (header::CONTENT_TYPE, media_type),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+fn full(bytes: impl Into<Bytes>) -> Body {
+    BoxBody::new(Full::new(bytes.into()))
+}
+
+fn refused(refusal: Refusal) -> Response<Body> {
+    let mut response =
+        response(refusal.status, "text/plain; charset=utf-8", &Policy::nothing(), full(refusal.text));
+    if refusal.status == StatusCode::METHOD_NOT_ALLOWED {
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+    }
+    response
+}
+
+fn whole(answer: Answer) -> Response<Body> {
+    const HTML: &str = "text/html; charset=utf-8";
+    match answer {
+        Answer::Page { html, policy } => response(StatusCode::OK, HTML, &policy, full(html)),
+        Answer::Missing { html, policy } => response(StatusCode::NOT_FOUND, HTML, &policy, full(html)),
+        Answer::Failed { html, policy } => {
+            response(StatusCode::INTERNAL_SERVER_ERROR, HTML, &policy, full(html))
+        }
+        Answer::Download(Download { name, media_type, bytes }) => {
+            let mut response = response(StatusCode::OK, media_type, &Policy::nothing(), full(bytes));
+            let kept = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
+            let name: String = name.chars().map(kept).collect();
+            if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{name}\"")) {
+                response.headers_mut().insert(header::CONTENT_DISPOSITION, value);
+            }
+            response
+        }
+        Answer::Redirect(to) => {
+            let mut response =
+                response(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", &Policy::nothing(), full(""));
+            // A second slash would lead to another host.
+            let own = to.starts_with('/') && !to.starts_with("//");
+            if let (true, Ok(to)) = (own, HeaderValue::from_str(&to)) {
+                response.headers_mut().insert(header::LOCATION, to);
+            }
+            response
+        }
+        Answer::Follow(_) => response(StatusCode::OK, "text/event-stream", &Policy::nothing(), full("")),
+    }
+}
+
+/// A feed as server-sent events.
+fn followed(feed: Box<dyn Feed>, limits: Limits) -> Response<Body> {
+    let (sender, receiver) = mpsc::channel::<Bytes>(EVENTS_AHEAD);
+    tokio::spawn(pump(feed, sender, limits));
+    let frames = Events(receiver);
+    let body = BodyExt::boxed(StreamBody::new(frames));
+    response(StatusCode::OK, "text/event-stream", &Policy::nothing(), body)
+}
+
+/// Carries what a feed has to its client until either ends.
+async fn pump(mut feed: Box<dyn Feed>, sender: mpsc::Sender<Bytes>, limits: Limits) {
+    let mut silent = Duration::ZERO;
+    loop {
+        let looked = tokio::task::spawn_blocking(move || {
+            let update = feed.next();
+            (feed, update)
+        });
+        let Ok((again, update)) = looked.await else { return };
+        feed = again;
+        let (bytes, is_last) = match update {
+            Update::Nothing if silent >= limits.alive => (Some(Bytes::from_static(b": alive\n\n")), false),
+            Update::Nothing => (None, false),
+            Update::Message(message) => (Some(Bytes::from(message.text())), false),
+            Update::Last(message) => (Some(Bytes::from(message.text())), true),
+        };
+        silent = if bytes.is_some() { Duration::ZERO } else { silent + limits.feed };
+        if let Some(bytes) = bytes
+            && sender.send(bytes).await.is_err()
+        {
+            return;
+        }
+        if is_last {
+            return;
+        }
+        tokio::select! {
+            () = sleep(limits.feed) => {}
+            () = sender.closed() => return,
+        }
+    }
+}
+
+/// Events as frames of a body.
+struct Events(mpsc::Receiver<Bytes>);
+
+impl futures_core::Stream for Events {
+    type Item = Result<Frame<Bytes>, Infallible>;
+
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Self::Item>> {
+        self.0.poll_recv(context).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+}

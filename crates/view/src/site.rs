@@ -1,0 +1,121 @@
+//! What a site is asked and what it answers.
+
+use crate::policy::Policy;
+
+/// What is asked for: a path whose segments are decoded and plain, and the query.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Place {
+    /// Segments of the path, decoded; none holds a slash, a backslash or a control character, or is `.` or `..`. A path
+    /// that ends in a slash has an empty last one.
+    pub segments: Vec<String>,
+    /// Names and values of the query, decoded, in order.
+    pub query: Vec<(String, String)>,
+}
+
+impl Place {
+    /// The place that a request's target names, decoded once; `None` where it is longer than 4 KiB or holds anything but
+    /// plain names.
+    pub fn parse(target: &str) -> Option<Self> {
+        crate::guard::place(&target.parse().ok()?).ok()
+    }
+
+    /// The first value of a name in the query.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// What answers. It is asked on threads that may block, by several clients at once.
+pub trait Site: Send + Sync + 'static {
+    /// What stands at a place.
+    fn answer(&self, place: &Place) -> Answer;
+}
+
+/// An answer.
+pub enum Answer {
+    /// A page of HTML.
+    Page {
+        /// The page.
+        html: String,
+        /// What it may run and load.
+        policy: Policy,
+    },
+    /// A file to keep.
+    Download(Download),
+    /// Another place on the same server, which begins with a slash.
+    Redirect(String),
+    /// Events until the feed or the client ends.
+    Follow(Box<dyn Feed>),
+    /// There is no such place; the page says so.
+    Missing {
+        /// The page.
+        html: String,
+        /// What it may run and load.
+        policy: Policy,
+    },
+    /// It is there and cannot be shown; the page says why.
+    Failed {
+        /// The page.
+        html: String,
+        /// What it may run and load.
+        policy: Policy,
+    },
+}
+
+/// A file that a browser keeps instead of showing it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Download {
+    /// What it is called; whatever a header cannot hold is replaced.
+    pub name: String,
+    /// Its media type.
+    pub media_type: &'static str,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// Something that goes on, asked again and again on threads that may block.
+pub trait Feed: Send + 'static {
+    /// What is new since it was asked last.
+    fn next(&mut self) -> Update;
+}
+
+/// What a feed has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Update {
+    /// Nothing new.
+    Nothing,
+    /// This.
+    Message(Message),
+    /// This, and nothing will follow.
+    Last(Message),
+}
+
+/// A server-sent event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Its name: letters.
+    pub event: &'static str,
+    /// Its data; line ends are allowed.
+    pub data: String,
+}
+
+impl Message {
+    /// As it goes over the wire.
+    pub(crate) fn text(&self) -> String {
+        let lines: String = self.data.lines().map(|line| format!("data: {line}\n")).collect();
+        let data = if lines.is_empty() { "data:\n".to_owned() } else { lines };
+        format!("event: {}\n{data}\n", self.event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_of_several_lines_stays_one_event() {
+        let message = Message { event: "state", data: "a\r\nb\n\nevent: forged".into() };
+        assert_eq!(message.text(), "event: state\ndata: a\ndata: b\ndata: \ndata: event: forged\n\n");
+        assert_eq!(Message { event: "ended", data: String::new() }.text(), "event: ended\ndata:\n\n");
+    }
+}
