@@ -14,5 +14,6 @@ pub mod plan;
 pub mod quantity;
 pub mod record;
 pub mod reliability;
+pub mod secret;
 pub mod summary;
 pub mod trace;
