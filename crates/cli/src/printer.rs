@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
+use weighbridge_model::secret::printable;
+
 use crate::args::Color;
 
 /// Where text goes and whether it may be coloured.
@@ -73,13 +75,13 @@ impl Printer {
     /// A warning.
     pub fn warning(&self, text: impl Display) {
         let word = if self.color_err { "\x1b[33mwarning\x1b[0m" } else { "warning" };
-        self.note(format_args!("{word}: {text}"));
+        self.note(format_args!("{word}: {}", printable(&text.to_string())));
     }
 
     /// An error with its causes, on one line.
     pub fn error(&self, error: &anyhow::Error) {
         let word = if self.color_err { "\x1b[31merror\x1b[0m" } else { "error" };
-        self.note(format_args!("{word}: {}", one_line(error)));
+        self.note(format_args!("{word}: {}", printable(&one_line(error))));
     }
 }
 

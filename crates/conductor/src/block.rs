@@ -9,12 +9,15 @@ mod notes;
 mod pairing;
 mod turn;
 
+use std::collections::BTreeMap;
+
 use weighbridge_judge::steer::{
     BlockHistory, BlockRule, FewRequests, Pace, WarmRule, WarmStep, WarmWindow, WindowRule,
 };
 use weighbridge_judge::thresholds::WARM_UP_LEAST;
 use weighbridge_lab::clock::{ClockWatch, monotonic_now};
 use weighbridge_lab::cputime::{CpuTimes, steal_share};
+use weighbridge_load::failures::Failures;
 use weighbridge_load::generator::{self, ConnectError};
 use weighbridge_load::window::Stop;
 use weighbridge_load::{KeepAlive, Settings, Stack};
@@ -140,6 +143,8 @@ struct Block<'a, 'b> {
     reported: weighbridge_model::quantity::Timestamp,
     /// Time in which this process was stopped.
     stood: Nanoseconds,
+    /// What variants said of failed requests, by their numbers.
+    failures: BTreeMap<usize, Failures>,
 }
 
 /// One variant, bound to a point.
@@ -242,6 +247,7 @@ impl<'a, 'b> Block<'a, 'b> {
             clocks: ClockWatch::start(bench.control.clocks()),
             reported: monotonic_now(),
             stood: Nanoseconds::ZERO,
+            failures: BTreeMap::new(),
         }
     }
 
@@ -316,7 +322,8 @@ impl<'a, 'b> Block<'a, 'b> {
         self.trials.sort_by_key(|trial| trial.variant);
         self.actors.sort_by_key(|actor| actor.variant);
         if let Some(command) = &experiment.hooks.reset {
-            hook::run("reset", command, self.bench.stage.logs, CallOff::On(self.bench.control))?;
+            let call_off = CallOff::On(self.bench.control);
+            hook::run("reset", command, (self.bench.stage.logs, self.bench.stage.secrets), call_off)?;
         }
         Ok(())
     }
@@ -356,6 +363,7 @@ impl<'a, 'b> Block<'a, 'b> {
             self.side_by_side(point, &bound, arrangement, measured / points)?;
             self.note_memory(point);
             self.note_processes();
+            self.tell_failures();
             for actor in &self.actors {
                 let variant = actor.variant;
                 self.bench.client.call(move |generator| generator.detach(variant));
@@ -377,7 +385,8 @@ impl<'a, 'b> Block<'a, 'b> {
             let spec = described(&point.workload, server, patience).map_err(|source| {
                 BlockError::Descriptors { variant: actor.name.clone(), source: Box::new(source) }
             })?;
-            let workload = Workload::new(&spec, &point.load, protocol, &actor.address, &environment)
+            let given = (&environment as &dyn Fn(&str) -> _, self.bench.shapes[id.index()].rows());
+            let workload = Workload::with_rows(&spec, &point.load, protocol, &actor.address, given)
                 .map_err(|source| BlockError::Workload { variant: actor.name.clone(), source })?;
             actor.forget_memory_peak();
             let variant = actor.variant;
@@ -413,6 +422,7 @@ impl<'a, 'b> Block<'a, 'b> {
                 addresses: &actor.addresses,
                 tls: actor.secured.client.as_ref(),
                 workload: &bound.workload,
+                secrets: self.bench.stage.secrets,
             };
             let given = answers::answers(&asked, (timeout, &self.bench.control.window));
             actor.freeze()?;
@@ -421,7 +431,7 @@ impl<'a, 'b> Block<'a, 'b> {
             match &first {
                 None => first = Some((actor.name.clone(), given)),
                 Some((name, ones)) => {
-                    answers::compare(&bound.workload, (name, ones), (&actor.name, &given))?;
+                    answers::compare(self.bench.stage.secrets, (name, ones), (&actor.name, &given))?;
                 }
             }
         }

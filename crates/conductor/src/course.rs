@@ -3,6 +3,7 @@
 //!
 //! It decides nothing about figures, and never how long or how often: those are the judge's steps.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,7 @@ use weighbridge_model::plan::{Batches, Plan};
 use weighbridge_model::quantity::Timestamp;
 use weighbridge_model::record::{TrialRecord, VariantId};
 use weighbridge_model::summary::{Detail, Summary};
+use weighbridge_store::scrub::Secrets;
 use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 
 use crate::actor::{ActorError, Recipe, Stage};
@@ -38,6 +40,9 @@ use crate::run::{Finished, Options, Prepared, RunError, first_block};
 use crate::shape::Shape;
 use crate::single::client_core;
 use crate::times::BlockTimes;
+
+/// Most different warnings of a run.
+const WARNINGS_MOST: usize = 100;
 
 type Place<'a> = (&'a mut RunWriter, UtcTime, Value);
 
@@ -66,9 +71,11 @@ pub(crate) fn measure(
     let mut course = Course {
         experiment,
         shapes: &prepared.shapes,
+        secrets: &prepared.secrets,
         batches: prepared.batches.clone(),
         question: question(experiment, Some(&cores), run),
         division: prepared.division.clone(),
+        warned: BTreeSet::new(),
         void_before: judge::gather::Gathered::new(&done).void.len() as u32,
         times: done.chunk_by(|a, b| a.block == b.block).map(BlockTimes::of).collect(),
         trials: done,
@@ -109,6 +116,7 @@ pub(crate) struct Shop<'a> {
     client: Client,
     cores: &'a CoreLayout,
     logs: &'a Path,
+    secrets: &'a Secrets,
 }
 
 impl<'a> Shop<'a> {
@@ -117,7 +125,7 @@ impl<'a> Shop<'a> {
         recipes: &[Recipe],
         options: &Options,
         cores: &'a CoreLayout,
-        logs: &'a Path,
+        (logs, secrets): (&'a Path, &'a Secrets),
     ) -> Result<Self, RunError> {
         let (program, verb) = &options.guardian;
         let ours = recipes.iter().any(Recipe::is_ours);
@@ -134,7 +142,7 @@ impl<'a> Shop<'a> {
         let core = if theirs.is_empty() { Some(cores.client()) } else { client_core(cores, &theirs) };
         let client = Client::start(core, cores, options.control.window.clone())?;
         std::fs::create_dir_all(logs).map_err(|source| RunError::Logs { path: logs.to_owned(), source })?;
-        Ok(Self { lab, client, cores, logs })
+        Ok(Self { lab, client, cores, logs, secrets })
     }
 
     pub fn bench<'b>(
@@ -154,6 +162,7 @@ impl<'a> Shop<'a> {
                 lab: &self.lab,
                 cores: self.cores,
                 logs: self.logs,
+                secrets: self.secrets,
                 freeze: plan.freeze,
                 party: None,
                 watch: None,
@@ -192,6 +201,17 @@ impl<'a> Shop<'a> {
     }
 }
 
+/// The event with secrets hidden in what others say in it. Names are the user's own and stay.
+fn without_secrets(mut event: Event, secrets: &Secrets) -> Event {
+    match &mut event {
+        Event::Warning { text: said }
+        | Event::BlockVoid { reason: said, .. }
+        | Event::Unavailable { reason: said, .. } => *said = secrets.hide(said).into_owned(),
+        _ => {}
+    }
+    event
+}
+
 /// A registry of this name, with a number behind it where a dead run left one: in containers every process may have
 /// the same number.
 fn own_registry(base: &Path, name: &str) -> Result<Registry, RegistryError> {
@@ -218,11 +238,14 @@ fn others() -> Vec<String> {
 struct Course<'a> {
     experiment: &'a Experiment,
     shapes: &'a [Shape],
+    secrets: &'a Secrets,
     batches: Batches,
     question: judge::Question,
     /// Blocks that an earlier run advises.
     division: Option<Division>,
     trials: Vec<TrialRecord>,
+    /// Warnings that were told.
+    warned: BTreeSet<String>,
     /// Void blocks of before this process.
     void_before: u32,
     times: Vec<BlockTimes>,
@@ -233,6 +256,14 @@ struct Course<'a> {
 
 impl Course<'_> {
     fn say(&mut self, event: Event) -> Result<(), RunError> {
+        let event = without_secrets(event, self.secrets);
+        if let Event::Warning { text } = &event {
+            // Told once; a server that thinks of another reason each time is not listened to for ever.
+            if self.warned.contains(text) || self.warned.len() == WARNINGS_MOST {
+                return Ok(());
+            }
+            self.warned.insert(text.clone());
+        }
         let timed = TimedEvent { at: monotonic_now().since(self.began), event };
         (self.sink)(&timed);
         Ok(self.writer.append_event(&timed)?)
@@ -289,10 +320,10 @@ impl Course<'_> {
         }
         let name = folder_name(self.writer.folder());
         let logs = self.logs();
-        let shop = Shop::open(&name, recipes, options, cores, &logs)?;
+        let shop = Shop::open(&name, recipes, options, cores, (&logs, self.secrets))?;
         let plan = &self.experiment.plan;
         if let Some(command) = &self.experiment.hooks.prepare {
-            hook::run("prepare", command, &logs, CallOff::On(&options.control))
+            hook::run("prepare", command, (&logs, self.secrets), CallOff::On(&options.control))
                 .map_err(|error| interrupted_or(&options.control, error.into()))?;
         }
         let budget =
@@ -444,7 +475,7 @@ impl Course<'_> {
     /// Runs the hook that puts in order what the others left, however the run ended.
     fn clean_up(&mut self) {
         let Some(command) = &self.experiment.hooks.cleanup else { return };
-        if let Err(error) = hook::run("cleanup", command, &self.logs(), CallOff::Never) {
+        if let Err(error) = hook::run("cleanup", command, (&self.logs(), self.secrets), CallOff::Never) {
             // Should the folder not be writable, the terminal still shows it.
             let _ = self.say(Event::Warning { text: error.to_string() });
         }
@@ -453,7 +484,7 @@ impl Course<'_> {
     /// The error as the user meets it: with the blocks that are kept and how to go on. The log of events keeps it too;
     /// the terminal shows it as the command's own error.
     fn failed(&mut self, error: RunError) -> RunError {
-        let event = Event::Warning { text: error.to_string() };
+        let event = Event::Warning { text: self.secrets.hide(&error.to_string()).into_owned() };
         let _ = self.writer.append_event(&TimedEvent { at: monotonic_now().since(self.began), event });
         let blocks = self.counts().0 as usize;
         if blocks == 0 || matches!(error, RunError::Write(_)) {

@@ -22,6 +22,7 @@ mod question;
 pub mod quoted;
 pub mod reliability;
 mod room;
+mod rows;
 pub mod run;
 pub mod shape;
 pub mod single;

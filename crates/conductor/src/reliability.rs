@@ -372,6 +372,7 @@ impl Bench<'_> {
             experiment,
             shapes,
             recipes: vec![recipe, copy],
+            secrets: self.prepared.secrets.clone(),
             unavailable: Vec::new(),
             division: None,
         })

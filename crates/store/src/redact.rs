@@ -9,28 +9,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Parts of a key, lower case and without separators, that make its value a secret.
-const SECRET_PARTS: [&str; 11] = [
-    "authorization",
-    "cookie",
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "credential",
-    "apikey",
-    "privatekey",
-    "accesskey",
-];
-
-/// Whether a key (a header's, a variable's, a setting's) names a secret: Authorization, Cookie, X-Api-Key, and
-/// anything like a password, secret, token, credential or private key. Case, `-` and `_` do not matter.
-pub fn is_secret(key: &str) -> bool {
-    let plain: String =
-        key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    SECRET_PARTS.iter().any(|part| plain.contains(part))
-}
+pub use weighbridge_model::secret::is_secret;
 
 /// The value as it may be stored under this key: itself, or [`redacted`] where the key [names a secret](is_secret).
 pub fn redact<'a>(key: &str, value: &'a str) -> Cow<'a, str> {
