@@ -15,6 +15,7 @@
 mod commands;
 pub mod control_messages;
 pub mod experiment;
+pub mod extract;
 pub mod gate;
 pub mod grpc_reply;
 pub mod h2_reply;
@@ -29,6 +30,7 @@ pub mod resp_reply;
 pub mod run_record;
 pub mod service_toml;
 pub mod shape;
+pub mod template;
 pub mod trace;
 pub mod url;
 
@@ -36,9 +38,10 @@ pub mod url;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 18] = [
+pub const TARGETS: [Target; 20] = [
     ("control_messages", control_messages::check),
     ("experiment", experiment::check),
+    ("extract", extract::check),
     ("gate", gate::check),
     ("grpc_reply", grpc_reply::check),
     ("h2_reply", h2_reply::check),
@@ -53,6 +56,7 @@ pub const TARGETS: [Target; 18] = [
     ("run_record", run_record::check),
     ("service_toml", service_toml::check),
     ("shape", shape::check),
+    ("template", template::check),
     ("trace", trace::check),
     ("url", url::check),
 ];

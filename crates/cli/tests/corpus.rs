@@ -56,6 +56,7 @@ macro_rules! replays {
 replays!(
     control_messages,
     experiment,
+    extract,
     gate,
     grpc_reply,
     h2_reply,
@@ -70,6 +71,7 @@ replays!(
     run_record,
     service_toml,
     shape,
+    template,
     trace,
     url,
 );
