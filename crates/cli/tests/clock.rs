@@ -47,6 +47,7 @@ fn a_wall_clock_that_is_set_in_the_middle_of_a_block_voids_it_and_the_run_measur
             experiment_folder: None,
             connect_to: None,
             hold_back: None,
+            lanes: None,
             calibrations: None,
             control: Control { clocks: Some(clocks), ..Control::default() },
         };

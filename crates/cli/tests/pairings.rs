@@ -197,13 +197,17 @@ fn windows_that_cannot_hold_enough_requests_are_refused_with_the_way_out() {
 #[test]
 fn pairings_that_there_are_not_are_refused_before_anything_is_done() {
     let world = World::idle();
-    for (value, words) in [
-        ("duet", ["`plan.pairing`", "`duet` is not supported yet"]),
-        ("request", ["`plan.pairing`", "did you mean `requests`"]),
+    let variants = [probe("one", "null"), probe("two", "null"), probe("three", "null")];
+    for (value, count, words) in [
+        ("request", 2, ["`plan.pairing`", "did you mean `requests`"]),
+        (
+            "duet",
+            3,
+            ["`plan.pairing`", "exactly 2 variants, and there are 3; write one experiment for each pair"],
+        ),
     ] {
-        let variants = [probe("one", "null"), probe("two", "null")];
-        let text = experiment(&low(&format!("pairing = \"{value}\"")), &[&variants[0], &variants[1]]);
-        world.write("experiment.toml", &text);
+        let variants: Vec<&str> = variants[..count].iter().map(String::as_str).collect();
+        world.write("experiment.toml", &experiment(&low(&format!("pairing = \"{value}\"")), &variants));
         world.run(&[]).end().assert_error(&words);
     }
     assert!(world.run_folders().is_empty(), "nothing was begun");

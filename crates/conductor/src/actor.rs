@@ -8,8 +8,9 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use weighbridge_lab::catalog::Catalog;
 use weighbridge_lab::clock::monotonic_now;
-use weighbridge_lab::cores::{CoreId, CoreLayout};
+use weighbridge_lab::cores::{CoreError, CoreId};
 use weighbridge_lab::host::memory_available;
+use weighbridge_lab::lanes::Lane;
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
 use weighbridge_lab::logs::{excerpt, last_lines};
 use weighbridge_lab::process::{GRACE, Running};
@@ -26,6 +27,7 @@ use weighbridge_workload::Address;
 
 use crate::batch::{Party, Watch};
 use crate::hook::LINES;
+use crate::seating::Seating;
 use crate::tls::{Secured, TlsError, scheme};
 
 /// A service that says nothing for so long will say nothing.
@@ -96,6 +98,14 @@ pub enum ActorError {
         largest: Bytes,
         /// What could still be had.
         available: Bytes,
+    },
+    /// The process cannot be moved to other cores.
+    #[error("variant `{variant}`: {source}")]
+    Move {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: CoreError,
     },
     /// The process refuses to stop or to go on.
     #[error("variant `{variant}`: {source}")]
@@ -191,6 +201,8 @@ pub(crate) struct Actor {
     pub period: Option<Nanoseconds>,
     running: Option<Running>,
     may_freeze: bool,
+    /// Whose cores it is on, where there are two sets.
+    lane: Lane,
     /// Where its output goes, stderr first.
     logs: Vec<PathBuf>,
     /// Where a service writes what its run-time saw.
@@ -201,7 +213,7 @@ pub(crate) struct Actor {
 /// What every start needs.
 pub(crate) struct Stage<'a> {
     pub lab: &'a Lab,
-    pub cores: &'a CoreLayout,
+    pub seating: &'a Seating,
     pub logs: &'a Path,
     /// What is hidden in whatever is kept or said of a service.
     pub secrets: &'a Secrets,
@@ -216,23 +228,21 @@ impl Stage<'_> {
     /// Whether a quota can hold a variant up. One of somebody else's may hold the generator too, so that only one that
     /// leaves every core free does nothing.
     fn binds(&self, facts: &QuotaFacts) -> bool {
-        let cores = self.cores.service().len() + 1;
+        let cores = self.seating.usual().service().len() + 1;
         facts.origin == QuotaOrigin::Experiment || facts.quota.cores().get() < cores as f64
     }
 
-    /// Starts a variant and waits until it is ready.
+    /// Starts a variant on the cores of a lane and waits until it is ready.
     pub fn start(
         &self,
-        block: u32,
+        (block, lane): (u32, Lane),
         id: VariantId,
         variant: &Variant,
         recipe: &Recipe,
         workload: &WorkloadSpec,
     ) -> Result<Actor, ActorError> {
         let logs = ["err", "out"].map(|stream| self.log(block, id, stream));
-        let said = self.log(block, id, "runtime").with_extension("txt");
-        // A service runs in its own folder. A path that cannot be made absolute is one that nothing is said at.
-        let said = std::path::absolute(&said).unwrap_or(said);
+        let said = self.said(block, id);
         let secured = secured(variant)?;
         let (mut launch, may_freeze) = match recipe {
             Recipe::Url { address, addresses } => {
@@ -245,7 +255,7 @@ impl Stage<'_> {
             Recipe::Command { argv, ready, .. } => (command_launch(argv, *ready, variant, &logs), true),
         };
         launch.name.clone_from(&variant.name);
-        launch.cores = Some(self.cores.service().to_vec());
+        launch.cores = Some(self.seating.at(lane).service().to_vec());
         launch.environment.extend(secured.environment());
         if matches!(recipe, Recipe::Service { .. }) {
             launch.environment.push((runtime::VARIABLE.to_owned(), said.display().to_string()));
@@ -277,6 +287,7 @@ impl Stage<'_> {
             period: self.period(recipe, variant, quota),
             running: Some(running),
             may_freeze: may_freeze && self.freeze,
+            lane,
             logs: logs.to_vec(),
             runtime: said,
             secrets: self.secrets.clone(),
@@ -304,6 +315,13 @@ impl Stage<'_> {
         }
         logs.iter().for_each(|log| keep_without(self.secrets, log));
         ActorError::Launch { variant: variant.name.clone(), source }
+    }
+
+    /// Where a service says what its run-time saw.
+    fn said(&self, block: u32, id: VariantId) -> PathBuf {
+        let said = self.log(block, id, "runtime").with_extension("txt");
+        // A service runs in its own folder. A path that cannot be made absolute is one that nothing is said at.
+        std::path::absolute(&said).unwrap_or(said)
     }
 
     /// Where a stream of a variant's output goes, by its number in the run.
@@ -418,6 +436,7 @@ impl Actor {
             period: None,
             running: None,
             may_freeze: false,
+            lane: Lane::First,
             logs: Vec::new(),
             runtime: PathBuf::new(),
             secrets: Secrets::default(),
@@ -444,6 +463,15 @@ impl Actor {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Moves it to the cores of another lane, where it is ours and not there already.
+    pub fn take_lane(&mut self, lane: Lane, cores: &[CoreId]) -> Result<(), ActorError> {
+        if let Some(running) = self.running.as_mut().filter(|_| self.lane != lane) {
+            running.pin(cores).map_err(|source| ActorError::Move { variant: self.name.clone(), source })?;
+            self.lane = lane;
+        }
+        Ok(())
     }
 
     /// CPU time so far, where the process is ours.

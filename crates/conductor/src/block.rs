@@ -1,9 +1,11 @@
 //! One block: every variant started afresh, verified, warmed, and measured in rounds of short windows.
 //!
-//! Only the variant whose turn it is runs; the others are frozen, unless variants are sent to in turn, request by request.
+//! Only the variant whose turn it is runs; the others are frozen, unless variants are sent to in turn, request by request,
+//! or at the same time.
 //! Decisions (how long, how many, warm or not) are the judge's; this module carries them out and writes down what
 //! happened. It estimates nothing.
 
+mod duet;
 mod interleaved;
 mod notes;
 mod pairing;
@@ -17,6 +19,7 @@ use weighbridge_judge::steer::{
 use weighbridge_judge::thresholds::WARM_UP_LEAST;
 use weighbridge_lab::clock::{ClockWatch, monotonic_now};
 use weighbridge_lab::cputime::{CpuTimes, steal_share};
+use weighbridge_lab::lanes::Lane;
 use weighbridge_load::failures::Failures;
 use weighbridge_load::generator::{self, ConnectError};
 use weighbridge_load::window::Stop;
@@ -32,7 +35,7 @@ use weighbridge_workload::{Workload, WorkloadError};
 
 use crate::actor::{Actor, ActorError, Recipe, Stage};
 use crate::answers::{self, AnswerError, Asked};
-use crate::client::Client;
+use crate::client::Clients;
 use crate::control::{Ask, Control};
 use crate::described::described;
 use crate::hook::{self, CallOff, HookError};
@@ -124,7 +127,7 @@ pub(crate) struct Bench<'a> {
     pub plan: Plan,
     pub recipes: &'a [Recipe],
     pub stage: Stage<'a>,
-    pub client: &'a Client,
+    pub clients: &'a Clients,
     pub control: &'a Control,
     pub rule: BlockRule,
     /// The variant whose replies are held back, and by how much.
@@ -257,7 +260,7 @@ impl<'a, 'b> Block<'a, 'b> {
         let actors = std::mem::take(&mut self.actors);
         for actor in &actors {
             let variant = actor.variant;
-            self.bench.client.call(move |generator| generator.detach(variant));
+            self.bench.clients.of(variant).call(move |generator| generator.detach(variant));
         }
         std::thread::scope(|scope| {
             for actor in actors {
@@ -297,13 +300,13 @@ impl<'a, 'b> Block<'a, 'b> {
     fn start(&mut self, order: &[VariantId]) -> Result<(), Cut> {
         let experiment = self.bench.experiment;
         let workload = &experiment.points[0].workload;
-        for &id in order {
+        for (&id, lane) in order.iter().zip(Lane::BOTH.into_iter().cycle()) {
             self.obey()?;
             let (variant, recipe) = (&experiment.variants[id.index()], &self.bench.recipes[id.index()]);
-            let mut actor = self.bench.stage.start(self.number, id, variant, recipe, workload)?;
+            let mut actor = self.bench.stage.start((self.number, lane), id, variant, recipe, workload)?;
             actor.freeze()?;
             (self.emit)(Event::Started { variant: actor.name.clone(), took: actor.facts.start });
-            self.bench.client.direct(id, actor.addresses.clone());
+            self.bench.clients.of(id).direct(id, actor.addresses.clone());
             self.trials.push(TrialRecord {
                 block: self.number,
                 batch: 0,
@@ -366,7 +369,7 @@ impl<'a, 'b> Block<'a, 'b> {
             self.tell_failures();
             for actor in &self.actors {
                 let variant = actor.variant;
-                self.bench.client.call(move |generator| generator.detach(variant));
+                self.bench.clients.of(variant).call(move |generator| generator.detach(variant));
             }
         }
         Ok(())
@@ -394,7 +397,7 @@ impl<'a, 'b> Block<'a, 'b> {
             let settings = Settings { hold_back, ..settings(&point.load) };
             let stack = Stack { framing: workload.framing(), tls: actor.secured.client.clone() };
             let sessions = workload.sessions();
-            let connected = self.bench.client.call(move |generator| {
+            let connected = self.bench.clients.of(variant).call(move |generator| {
                 generator.attach(variant, settings, stack, sessions);
                 generator.connect(variant)
             });
@@ -474,7 +477,7 @@ impl<'a, 'b> Block<'a, 'b> {
             };
             let used = self.actors[index].cpu().zip(cpu).map(|(after, before)| after.saturating_sub(before));
             let spent: Nanoseconds = history.iter().map(|window| window.time).sum();
-            let cores = self.bench.stage.cores.service().len() as f64;
+            let cores = self.bench.stage.seating.usual().service().len() as f64;
             let busy = used.map(|used| Ratio::new(used.share_of(spent).get() / cores));
             bound.pace = Pace { busy, ..pace };
             self.actors[index].freeze()?;

@@ -1,13 +1,15 @@
-//! The client: one thread on the client's core that owns the generator. Everyone else asks it and sleeps meanwhile.
+//! The client: one thread on the client's core that owns the generator. Everyone else asks it and sleeps meanwhile. Two
+//! variants that run at the same time have a client each.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use weighbridge_lab::cores::{CoreId, CoreLayout, Sharing, pin_current_thread};
+use weighbridge_lab::lanes::{Lane, Lanes};
 use weighbridge_load::dial::{AfterFailure, Dial, Endpoint, SocketDial};
 use weighbridge_load::generator::{Generator, Options, Waiting};
 use weighbridge_model::record::VariantId;
@@ -76,11 +78,62 @@ impl Client {
     /// # Panics
     /// Where the generator's thread has panicked.
     pub fn call<R: Send + 'static>(&self, job: impl FnOnce(&mut Generator) -> R + Send + 'static) -> R {
+        self.ask(job).wait()
+    }
+
+    /// Has the generator do something, and does not wait for it.
+    ///
+    /// # Panics
+    /// Where the generator's thread has panicked.
+    pub fn ask<R: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut Generator) -> R + Send + 'static,
+    ) -> Answer<R> {
         let (answer, result) = channel();
         let boxed: Job = Box::new(move |generator| drop(answer.send(job(generator))));
         let jobs = self.jobs.as_ref().expect("present until dropped");
         jobs.send(boxed).expect("the generator's thread lives as long as its handle");
-        result.recv().expect("the generator answers every job")
+        Answer(result)
+    }
+}
+
+/// What a generator was asked, and will answer.
+#[derive(Debug)]
+#[must_use = "the generator is at it until it is waited for"]
+pub(crate) struct Answer<R>(Receiver<R>);
+
+impl<R> Answer<R> {
+    /// Waits for it, asleep.
+    ///
+    /// # Panics
+    /// Where the generator's thread has panicked.
+    pub fn wait(self) -> R {
+        self.0.recv().expect("the generator answers every job")
+    }
+}
+
+/// The clients of a run: one for all variants, or one for each.
+#[derive(Debug)]
+pub(crate) struct Clients(Vec<Client>);
+
+impl Clients {
+    /// One for all variants, pinned to `core` where one is given.
+    pub fn one(core: Option<CoreId>, cores: &CoreLayout, cut: Arc<AtomicBool>) -> Result<Self, ClientError> {
+        Ok(Self(vec![Client::start(core, cores, cut)?]))
+    }
+
+    /// One for each of two, in lanes of their own.
+    pub fn in_lanes(lanes: &Lanes, cut: &Arc<AtomicBool>) -> Result<Self, ClientError> {
+        let client = |lane: Lane| {
+            let cores = lanes.get(lane);
+            Client::start(Some(cores.client()), cores, Arc::clone(cut))
+        };
+        Lane::BOTH.into_iter().map(client).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The client of a variant.
+    pub fn of(&self, variant: VariantId) -> &Client {
+        &self.0[variant.index() % self.0.len()]
     }
 }
 

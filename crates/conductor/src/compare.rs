@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use weighbridge_judge as judge;
 use weighbridge_judge::Bridge;
-use weighbridge_lab::cores::CoreLayout;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::record::{TrialRecord, VariantId};
 use weighbridge_model::summary::Summary;
 use weighbridge_store::{ReadError, RunFolder};
 
 use crate::question::question;
+use crate::seating::layout;
 
 /// Why stored runs cannot be compared.
 #[derive(Debug, thiserror::Error)]
@@ -146,5 +146,5 @@ pub(crate) fn question_of(stored: Summary, experiment: &Experiment) -> judge::Qu
         conditions: Vec::new(),
         unavailable: stored.unavailable,
     };
-    question(experiment, CoreLayout::detect().ok().as_ref(), run)
+    question(experiment, layout(experiment).as_ref(), run)
 }

@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use weighbridge_judge as judge;
 use weighbridge_judge::steer::{BlockHistory, BlockRule, BlockStep, Budget, Stop};
 use weighbridge_lab::clock::monotonic_now;
-use weighbridge_lab::cores::{CoreLayout, Pinned};
+use weighbridge_lab::cores::Pinned;
 use weighbridge_lab::custody::CustodyError;
 use weighbridge_lab::guardian::Guardian;
 use weighbridge_lab::launch::Lab;
 use weighbridge_lab::registry::{self, Registry, RegistryError};
 use weighbridge_model::event::{Event, Interim, TimedEvent};
 use weighbridge_model::experiment::{Experiment, Variant};
-use weighbridge_model::pairing::Pairing;
+use weighbridge_model::pairing::{Pairing, PairingChoice};
 use weighbridge_model::plan::{Batches, Plan};
 use weighbridge_model::quantity::Timestamp;
 use weighbridge_model::record::{TrialRecord, VariantId};
@@ -29,7 +29,7 @@ use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 use crate::actor::{ActorError, Recipe, Stage};
 use crate::batch::{Crew, Party, Watch, rule_of_batch, whole_plan};
 use crate::block::{Bench, BlockError, BlockResult};
-use crate::client::Client;
+use crate::client::Clients;
 use crate::control::Control;
 use crate::division::Division;
 use crate::hook::{self, CallOff};
@@ -37,6 +37,7 @@ use crate::question::question;
 use crate::quoted::quoted;
 use crate::room;
 use crate::run::{Finished, Options, Prepared, RunError, first_block};
+use crate::seating::Seating;
 use crate::shape::Shape;
 use crate::single::client_core;
 use crate::times::BlockTimes;
@@ -57,9 +58,9 @@ pub(crate) fn measure(
     let began = monotonic_now();
     let experiment = &prepared.experiment;
     room::make(experiment)?;
-    let cores = CoreLayout::detect()?;
+    let seating = Seating::detect(experiment, options)?;
     // Services are pinned when they start; everything of ours stays off their cores.
-    let _pinned = Pinned::current_thread(cores.client())?;
+    let _pinned = Pinned::current_thread(seating.own())?;
     let run = judge::Run {
         title: experiment.title.clone(),
         name: folder_name(writer.folder()),
@@ -73,7 +74,7 @@ pub(crate) fn measure(
         shapes: &prepared.shapes,
         secrets: &prepared.secrets,
         batches: prepared.batches.clone(),
-        question: question(experiment, Some(&cores), run),
+        question: question(experiment, Some(seating.usual()), run),
         division: prepared.division.clone(),
         warned: BTreeSet::new(),
         void_before: judge::gather::Gathered::new(&done).void.len() as u32,
@@ -84,11 +85,11 @@ pub(crate) fn measure(
         sink,
     };
     let theirs: Vec<_> = prepared.recipes.iter().flat_map(Recipe::addresses).cloned().collect();
-    if client_core(&cores, &theirs).is_none() {
+    if client_core(seating.usual(), &theirs).is_none() {
         course.question.cores.placement = judge::Placement::Shared;
     }
     course.announce();
-    let outcome = course.carry_out(&prepared.recipes, options, &cores);
+    let outcome = course.carry_out(&prepared.recipes, options, &seating);
     course.clean_up();
     match outcome {
         Err(RunError::Block(BlockError::Interrupted)) => Err(course.interrupted()),
@@ -110,11 +111,11 @@ fn folder_name(folder: &RunFolder) -> String {
     folder.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The lab and the generator, open for business.
+/// The lab and the generators, open for business.
 pub(crate) struct Shop<'a> {
     lab: Lab,
-    client: Client,
-    cores: &'a CoreLayout,
+    clients: Clients,
+    seating: &'a Seating,
     logs: &'a Path,
     secrets: &'a Secrets,
 }
@@ -124,7 +125,7 @@ impl<'a> Shop<'a> {
         name: &str,
         recipes: &[Recipe],
         options: &Options,
-        cores: &'a CoreLayout,
+        seating: &'a Seating,
         (logs, secrets): (&'a Path, &'a Secrets),
     ) -> Result<Self, RunError> {
         let (program, verb) = &options.guardian;
@@ -137,12 +138,18 @@ impl<'a> Shop<'a> {
             None => None,
         };
         let lab = Lab::new(&name, guardian, registry).called_off_by(options.control.window.clone());
-        // A server of somebody else's may be bound to the core that would be ours.
-        let theirs: Vec<_> = recipes.iter().flat_map(Recipe::addresses).cloned().collect();
-        let core = if theirs.is_empty() { Some(cores.client()) } else { client_core(cores, &theirs) };
-        let client = Client::start(core, cores, options.control.window.clone())?;
+        let cut = options.control.window.clone();
+        let clients = match seating {
+            Seating::Duet(lanes) => Clients::in_lanes(lanes, &cut)?,
+            Seating::One(cores) => {
+                // A server of somebody else's may be bound to the core that would be ours.
+                let theirs: Vec<_> = recipes.iter().flat_map(Recipe::addresses).cloned().collect();
+                let core = if theirs.is_empty() { Some(cores.client()) } else { client_core(cores, &theirs) };
+                Clients::one(core, cores, cut)?
+            }
+        };
         std::fs::create_dir_all(logs).map_err(|source| RunError::Logs { path: logs.to_owned(), source })?;
-        Ok(Self { lab, client, cores, logs, secrets })
+        Ok(Self { lab, clients, seating, logs, secrets })
     }
 
     pub fn bench<'b>(
@@ -160,14 +167,14 @@ impl<'a> Shop<'a> {
             recipes,
             stage: Stage {
                 lab: &self.lab,
-                cores: self.cores,
+                seating: self.seating,
                 logs: self.logs,
                 secrets: self.secrets,
-                freeze: plan.freeze,
+                freeze: plan.freeze && plan.pairing != PairingChoice::Duet,
                 party: None,
                 watch: None,
             },
-            client: &self.client,
+            clients: &self.clients,
             control: &options.control,
             rule,
             hold_back: options.hold_back,
@@ -196,7 +203,7 @@ impl<'a> Shop<'a> {
     }
 
     pub fn close(self) -> Result<(), CustodyError> {
-        drop(self.client);
+        drop(self.clients);
         self.lab.close().map(drop)
     }
 }
@@ -312,7 +319,7 @@ impl Course<'_> {
         &mut self,
         recipes: &[Recipe],
         options: &Options,
-        cores: &CoreLayout,
+        seating: &Seating,
     ) -> Result<(), RunError> {
         for other in others() {
             let text = format!("run `{other}` is under way too: each disturbs the other's figures");
@@ -320,7 +327,7 @@ impl Course<'_> {
         }
         let name = folder_name(self.writer.folder());
         let logs = self.logs();
-        let shop = Shop::open(&name, recipes, options, cores, (&logs, self.secrets))?;
+        let shop = Shop::open(&name, recipes, options, seating, (&logs, self.secrets))?;
         let plan = &self.experiment.plan;
         if let Some(command) = &self.experiment.hooks.prepare {
             hook::run("prepare", command, (&logs, self.secrets), CallOff::On(&options.control))

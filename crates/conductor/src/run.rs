@@ -11,12 +11,14 @@ use weighbridge_lab::catalog::{Catalog, CatalogError};
 use weighbridge_lab::cores::{CoreError, CoreLayout};
 use weighbridge_lab::custody::CustodyError;
 use weighbridge_lab::guardian::GuardianError;
+use weighbridge_lab::lanes::Lanes;
 use weighbridge_lab::quota::Controller;
 use weighbridge_lab::registry::RegistryError;
 use weighbridge_lab::room::RoomError;
 use weighbridge_lab::service::Service;
 use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::experiment::{CpuLimit, Experiment, Target, Variant};
+use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::plan::Batches;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PointId, TrialRecord, VariantId};
@@ -36,6 +38,7 @@ use crate::environment;
 use crate::failures;
 use crate::hook::HookError;
 use crate::room;
+use crate::seating::Seating;
 use crate::shape::{self, Shape, ShapeError};
 
 /// Open load above this against an address that is neither loopback nor private must be allowed explicitly.
@@ -60,6 +63,8 @@ pub struct Options {
     pub connect_to: Option<(String, u16)>,
     /// For calibration only: the variant whose replies the generator holds back, and by how much.
     pub hold_back: Option<(VariantId, Nanoseconds)>,
+    /// For tests only: the cores of a duet, instead of those that the machine has for one.
+    pub lanes: Option<Lanes>,
     /// Folder of the calibrations of hosts, which summaries quote; `None` where there is none.
     pub calibrations: Option<PathBuf>,
     /// What the user asks meanwhile.
@@ -148,6 +153,19 @@ pub enum RunError {
         /// Cores of services, in words.
         cores: String,
     },
+    /// Two variants cannot run at the same time here.
+    #[error(
+        "`plan.pairing`: `duet` needs 4 cores, two for services and two for their clients, and `weigh` may use {cores} here; use `windows`, which shares the host's drift too, or a host with more cores"
+    )]
+    FewCores {
+        /// Cores that there are.
+        cores: usize,
+    },
+    /// One of two that were to run at the same time cannot run here.
+    #[error(
+        "`plan.pairing`: `duet` is of two variants, and not both can run here: {0}; use `windows` for those that can"
+    )]
+    Alone(String),
     /// This host has no room for so many connections.
     #[error(transparent)]
     Room(#[from] RoomError),
@@ -236,7 +254,7 @@ pub fn check(experiment: &Experiment, options: &Options) -> Result<(), RunError>
     shape::check_windows(experiment, &shapes)?;
     check_remote(experiment, &shapes, options.allow_remote)?;
     room::check(experiment, options.connect_to.as_ref())?;
-    check_limits(experiment)?;
+    check_limits(experiment, &Seating::detect(experiment, options)?)?;
     let services = |variant: &Variant| match &variant.target {
         Target::Service { name } => Some(name.clone()),
         _ => None,
@@ -402,9 +420,10 @@ fn verified(
     check(&experiment, options)?;
     let prepared = prepare(experiment, options, sink)?;
     room::make(&prepared.experiment)?;
-    let cores = CoreLayout::detect()?;
+    // Nothing is measured, so that it makes no difference who sits where.
+    let seating = Seating::One(CoreLayout::detect()?);
     let logs = std::env::temp_dir().join(format!("weigh-verify-{}", std::process::id()));
-    let shop = Shop::open("verify", &prepared.recipes, options, &cores, (&logs, &prepared.secrets))?;
+    let shop = Shop::open("verify", &prepared.recipes, options, &seating, (&logs, &prepared.secrets))?;
     let plan = &prepared.experiment.plan;
     let rule = BlockRule {
         blocks: judge::Blocks { min: 1, max: 1 },
@@ -487,9 +506,10 @@ pub(crate) fn prepare(
         return Err(RunError::InterruptedEarly);
     }
     if kept.is_empty() {
-        let reasons: Vec<_> =
-            unavailable.iter().map(|(name, reason)| format!("`{name}`: {reason}")).collect();
-        return Err(RunError::NothingLeft(reasons.join("; ")));
+        return Err(RunError::NothingLeft(reasons(&unavailable)));
+    }
+    if experiment.plan.pairing == PairingChoice::Duet && !unavailable.is_empty() {
+        return Err(RunError::Alone(reasons(&unavailable)));
     }
     experiment.variants = kept;
     let batches = batches(&experiment);
@@ -499,6 +519,12 @@ pub(crate) fn prepare(
 /// What an experiment was given that must not be shown.
 fn secrets_of(experiment: &Experiment) -> Secrets {
     Secrets::new(failures::secrets_of(experiment, &|name| std::env::var(name).ok()))
+}
+
+/// Why each of these is left out.
+fn reasons(unavailable: &[(String, String)]) -> String {
+    let reasons: Vec<_> = unavailable.iter().map(|(name, reason)| format!("`{name}`: {reason}")).collect();
+    reasons.join("; ")
 }
 
 /// The variant with its URL's host and port replaced where `--connect-to` says so; the path stays.
@@ -541,13 +567,9 @@ fn build(
 }
 
 /// A limit above what services may use would be kept by the cores, and not be what the experiment says.
-fn check_limits(experiment: &Experiment) -> Result<(), RunError> {
-    let mut limited =
-        experiment.variants.iter().filter_map(|variant| Some((variant, variant.cpu?))).peekable();
-    if limited.peek().is_none() {
-        return Ok(());
-    }
-    let cores = CoreLayout::detect()?.service().len();
+fn check_limits(experiment: &Experiment, seating: &Seating) -> Result<(), RunError> {
+    let limited = experiment.variants.iter().filter_map(|variant| Some((variant, variant.cpu?)));
+    let cores = seating.usual().service().len();
     for (variant, limit) in limited {
         if limit.cores().get() > cores as f64 {
             let cores = if cores == 1 { "one core".to_owned() } else { format!("{cores} cores") };

@@ -12,6 +12,7 @@ use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_model::experiment::{
     Experiment, Flow as FlowSpec, LoadModel, LoadSpec, SessionLength, Think, TraceSpec, WorkloadSpec,
 };
+use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::plan::{Batches, Plan};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
 use weighbridge_model::record::PointId;
@@ -288,7 +289,11 @@ pub(crate) fn check_windows(experiment: &Experiment, shapes: &[Shape]) -> Result
     let mut needed = Nanoseconds::ZERO;
     let mut longest = Nanoseconds::ZERO;
     for (id, shape) in (0..).map(PointId).zip(shapes) {
-        let windows: u64 = plans.iter().map(|plan| plan.round(0, id, 0).len() as u64).sum();
+        let windows: u64 = match rules.pairing {
+            // Both go through it at the same time.
+            PairingChoice::Duet => 1,
+            _ => plans.iter().map(|plan| plan.round(0, id, 0).len() as u64).sum(),
+        };
         let passage = shape.passage().unwrap_or_default();
         needed += passage * windows * u64::from(rules.blocks_min);
         longest = longest.max(passage);

@@ -1,8 +1,7 @@
 //! One server under one load, without blocks or variants: what `weigh load URL` measures.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Barrier, Mutex};
+use std::sync::Mutex;
 
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::{CoreId, CoreLayout, parse_core_list, pin_current_thread};
@@ -26,6 +25,7 @@ use crate::control::{Ask, Control};
 use crate::failures::{self, FailureText};
 use crate::room;
 use crate::shape::{Shape, Slice};
+use crate::start::Start;
 use crate::tls::{self, TlsError, scheme};
 
 /// What is wrong where servers leave the client no core.
@@ -239,7 +239,7 @@ fn attempt(
             progress(sum);
         }
     };
-    let start = Start { ready: Barrier::new(single.threads as usize), at: AtomicU64::new(0) };
+    let start = Start::of(single.threads as usize, HEAD_START);
     std::thread::scope(|scope| {
         let spawn = |thread: u32| {
             let (report, start) = (&report, &start);
@@ -273,25 +273,8 @@ fn add_progress(a: Progress, b: Progress) -> Progress {
 struct Share<'a> {
     single: &'a Single,
     thread: u32,
+    /// The common beginning of all threads, so that their parts of a flow fit together.
     start: &'a Start,
-}
-
-/// The common beginning of all threads, so that their parts of a flow fit together.
-struct Start {
-    ready: Barrier,
-    /// Nanoseconds on the monotonic clock.
-    at: AtomicU64,
-}
-
-impl Start {
-    /// Waits until every thread came here, and returns the same moment to each. A thread that failed comes here too.
-    fn meet(&self) -> Timestamp {
-        if self.ready.wait().is_leader() {
-            self.at.store((monotonic_now() + HEAD_START).as_nanos(), Ordering::SeqCst);
-        }
-        self.ready.wait();
-        Timestamp::from_nanos(self.at.load(Ordering::SeqCst))
-    }
 }
 
 /// What one thread measured.

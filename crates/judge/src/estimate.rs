@@ -1,7 +1,8 @@
 //! Block estimates, and the estimates made of them: the only place where two variants meet.
 //!
 //! Two estimands, never mixed. The *typical* (p50 in closed load) is the median over a block's rounds of the
-//! log-ratio, and of the difference, of the windows' p50. A *total* (everything else) pools all measured windows of a
+//! log-ratio, and of the difference, of the windows' p50 (in a duet over every two rounds, between which cores were
+//! swapped). A *total* (everything else) pools all measured windows of a
 //! variant in a block, nothing trimmed, and gives one log-ratio and one difference per block. Ratios are exp of the
 //! mean of block log-ratios; intervals are Student's t over blocks. No robust location is ever taken of a total.
 //!
@@ -12,7 +13,7 @@ use weighbridge_model::pairing::Pairing;
 use weighbridge_model::record::{PointId, VariantId};
 use weighbridge_model::summary::{Bounds, Estimate, Quantity, Statistic};
 
-use crate::gather::{Cell, Gathered, Lens, Totals};
+use crate::gather::{Cell, Gathered, Lens, Totals, means_of_swapped};
 use crate::question::{Load, Question, Scope};
 use crate::stats::bootstrap::studentised;
 use crate::stats::interval::{Interval, Mean};
@@ -179,7 +180,9 @@ pub(crate) fn estimate(values: &[f64], first_stage: usize) -> Estimate {
 /// How p50 is estimated at a point: as in open load, pooled, wherever windows are not paired by round.
 pub(crate) fn pooling(question: &Question, gathered: &Gathered<'_>, point: PointId) -> Load {
     match gathered.pairing(point) {
-        Pairing::Windows => question.points.get(point.index()).map_or(Load::Closed, |point| point.load),
+        Pairing::Duet | Pairing::Windows => {
+            question.points.get(point.index()).map_or(Load::Closed, |point| point.load)
+        }
         Pairing::Requests | Pairing::Sequential => Load::Open,
     }
 }
@@ -221,9 +224,7 @@ impl<'a> Side<'a> {
     pub fn figure(&self, quantity: Quantity) -> Result<Estimate, Absence> {
         self.enough_per_block(self.cells.iter(), quantity)?;
         let value = |(cell, totals): &(Cell<'_>, Totals)| match is_typical(quantity, self.load) {
-            true => median(
-                &cell.medians_by_round(self.scope, quantity).into_values().flatten().collect::<Vec<_>>(),
-            ),
+            true => cell.middle_p50(self.scope, quantity),
             false => totals.get(quantity),
         };
         let values: Vec<f64> = self.cells.iter().filter_map(value).collect();
@@ -348,18 +349,29 @@ pub(crate) fn of_block(
 
 /// The typical of one block: medians over rounds. Where a variant has several windows in a round (the baseline, from
 /// five variants on), the median of their p50 stands for the round.
+///
+/// In a duet a round also says by how much its cores differ, once added and once taken away in every two rounds. Their mean
+/// is free of it, so it is these means of which the median is taken: of the rounds themselves it would lie anywhere between
+/// two clusters.
 fn typical(mine: &Cell<'_>, theirs: &Cell<'_>, scope: Scope, quantity: Quantity) -> Option<BlockEstimate> {
     let rounds = round_pairs(mine, theirs, scope, quantity);
-    let logs: Vec<f64> = rounds.iter().map(|(a, b)| (a / b).ln()).collect();
-    let differences: Vec<f64> = rounds.iter().map(|(a, b)| a - b).collect();
-    Some(BlockEstimate { block: mine.block, log_ratio: median(&logs)?, difference: median(&differences)? })
+    let middle = |of: fn(f64, f64) -> f64| {
+        let values = rounds.iter().map(|(round, a, b)| (*round, of(*a, *b)));
+        match mine.pairing() {
+            Pairing::Duet => median(&means_of_swapped(values)),
+            _ => median(&values.map(|(_, value)| value).collect::<Vec<_>>()),
+        }
+    };
+    let (log_ratio, difference) = (middle(|a, b| (a / b).ln())?, middle(|a, b| a - b)?);
+    Some(BlockEstimate { block: mine.block, log_ratio, difference })
 }
 
-/// The p50 of variant and baseline in every round in which both had a good reply.
-fn round_pairs(mine: &Cell<'_>, theirs: &Cell<'_>, scope: Scope, quantity: Quantity) -> Vec<(f64, f64)> {
+/// The p50 of variant and baseline in every round in which both had a good reply, rising by round.
+fn round_pairs(mine: &Cell<'_>, theirs: &Cell<'_>, scope: Scope, quantity: Quantity) -> Vec<(u32, f64, f64)> {
     let theirs = theirs.medians_by_round(scope, quantity);
-    let pair = |(round, windows): (u32, Vec<f64>)| Some((median(&windows)?, median(theirs.get(&round)?)?));
-    let positive = |(a, b): &(f64, f64)| *a > 0.0 && *b > 0.0;
+    let pair =
+        |(round, windows): (u32, Vec<f64>)| Some((round, median(&windows)?, median(theirs.get(&round)?)?));
+    let positive = |(_, a, b): &(u32, f64, f64)| *a > 0.0 && *b > 0.0;
     mine.medians_by_round(scope, quantity).into_iter().filter_map(pair).filter(positive).collect()
 }
 

@@ -14,6 +14,7 @@ use weighbridge_model::record::{
 use weighbridge_model::summary::{Quantity, Statistic};
 
 use crate::question::Scope;
+use crate::stats::sample::median;
 use crate::thresholds::STEAL_SHARE;
 
 /// The role under which CPU time that belongs to no process is booked; it is no variant's own.
@@ -219,6 +220,11 @@ pub fn figures_of(window: &WindowRecord, scope: Scope) -> Option<&OperationFigur
 }
 
 impl<'a> Cell<'a> {
+    /// How its variant was put beside the others.
+    pub fn pairing(&self) -> Pairing {
+        self.pairing
+    }
+
     /// The batches that its trials were in.
     pub fn batches(&self) -> impl Iterator<Item = u32> {
         self.trials.iter().map(|trial| trial.batch)
@@ -271,7 +277,9 @@ impl<'a> Cell<'a> {
     pub fn time(&self) -> Nanoseconds {
         let time = |w: &WindowRecord| match self.pairing {
             Pairing::Requests => w.figures.health.wall,
-            Pairing::Windows | Pairing::Sequential => w.figures.ended.since(w.figures.started),
+            Pairing::Duet | Pairing::Windows | Pairing::Sequential => {
+                w.figures.ended.since(w.figures.started)
+            }
         };
         self.windows.iter().map(|window| time(window)).sum()
     }
@@ -379,6 +387,17 @@ impl<'a> Cell<'a> {
         }
     }
 
+    /// A middling window's p50 in nanoseconds; in a duet of the means of every two rounds, between which cores were swapped.
+    /// `None` where no window has a good reply.
+    pub fn middle_p50(&self, scope: Scope, quantity: Quantity) -> Option<f64> {
+        let windows = self.medians_by_round(scope, quantity).into_iter();
+        let p50s = windows.flat_map(|(round, p50s)| p50s.into_iter().map(move |p50| (round, p50)));
+        match self.pairing {
+            Pairing::Duet => median(&means_of_swapped(p50s)),
+            _ => median(&p50s.map(|(_, p50)| p50).collect::<Vec<_>>()),
+        }
+    }
+
     /// The windows by round: the p50s of a scope in nanoseconds.
     pub fn medians_by_round(&self, scope: Scope, quantity: Quantity) -> BTreeMap<u32, Vec<f64>> {
         let mut rounds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
@@ -390,6 +409,14 @@ impl<'a> Cell<'a> {
         }
         rounds
     }
+}
+
+/// The mean of every two rounds between which cores were swapped, in their order; a round whose other half has no figure
+/// stands for both.
+pub(crate) fn means_of_swapped(rounds: impl Iterator<Item = (u32, f64)>) -> Vec<f64> {
+    let rounds: Vec<_> = rounds.collect();
+    let pairs = rounds.chunk_by(|a, b| a.0 / 2 == b.0 / 2);
+    pairs.map(|pair| pair.iter().map(|(_, value)| value).sum::<f64>() / pair.len() as f64).collect()
 }
 
 /// Every total of a cell, by quantity.

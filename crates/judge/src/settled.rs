@@ -4,6 +4,7 @@
 //! Warm-up windows follow one another without a freeze, so they show a variant as it runs undisturbed; measured windows
 //! begin after one. Both are in the records, and comparing them costs no time. Nothing here moves an estimate.
 
+use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Ratio;
 use weighbridge_model::record::{OperationFigures, PointId, VariantId, WindowKind, WindowRecord};
 use weighbridge_model::summary::Validity;
@@ -19,6 +20,9 @@ use crate::thresholds::{BLOCKS_FOR_INTERVAL, TURN_CHANGE, TURN_P};
 
 /// The name of the alarm that flags a cost which is another one where variants run without a break.
 pub const DEPENDS_ON_TURNS: &str = "depends on turns";
+
+/// The name of the alarm that flags a cost which is another one where only one of the two runs.
+pub const DEPENDS_ON_COMPANY: &str = "depends on company";
 
 /// Fewest windows of a warm-up's later half, and of a block, that are compared.
 const WINDOWS: usize = 5;
@@ -55,7 +59,8 @@ pub fn not_warm(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> 
 }
 
 /// Whether a variant's cost is another one in measured windows, each of which follows a freeze, than in the later half of the
-/// warm-up, which has none: over blocks, the p50 or the mean moves by more than 5 %, p below 1 %.
+/// warm-up, which has none (in a duet: in windows beside the other than in the warm-up, alone): over blocks, the p50 or the
+/// mean moves by more than 5 %, p below 1 %.
 ///
 /// `None` in open load, whose warm-up is another load.
 pub fn depends_on_turns(
@@ -78,6 +83,17 @@ pub fn depends_on_turns(
     };
     let kinds: [(&str, Figure); 2] = [("response p50", p50), ("response mean", mean)];
     let (name, change) = kinds.into_iter().find_map(|(name, figure)| Some((name, found(figure)?)))?;
+    if gathered.pairing(point) == Pairing::Duet {
+        return Some(Alarm {
+            validity: Validity::Suspect,
+            name: DEPENDS_ON_COMPANY,
+            evidence: format!(
+                "{name} against the baseline is {} from what it is where only one of them runs, in the warm-up",
+                Ratio::new(change.exp_m1())
+            ),
+            remedy: "set `pairing = \"windows\"`: at the same time they contend for what they share (caches, memory, the kernel)",
+        });
+    }
     Some(Alarm {
         validity: Validity::Suspect,
         name: DEPENDS_ON_TURNS,

@@ -169,10 +169,7 @@ pub(crate) fn level(
     quantity: Quantity,
 ) -> Option<f64> {
     let figure = match is_typical(quantity, load) {
-        true => {
-            let p50s: Vec<f64> = cell.medians_by_round(scope, quantity).into_values().flatten().collect();
-            crate::stats::sample::median(&p50s)
-        }
+        true => cell.middle_p50(scope, quantity),
         false => totals.get(quantity),
     };
     figure.filter(|figure| *figure > 0.0).map(f64::ln)

@@ -5,13 +5,14 @@
 
 use std::collections::BTreeMap;
 
+use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Ratio;
 use weighbridge_model::record::{OperationFigures, PointId, VariantId};
 use weighbridge_model::summary::{Quantity, Validity};
 
 use crate::diagnose::Alarm;
 use crate::estimate::{Contrast, contrast};
-use crate::gather::{Cell, Gathered, Lens, Longer, figures_of};
+use crate::gather::{Cell, Gathered, Lens, Longer, figures_of, means_of_swapped};
 use crate::question::{Question, Scope};
 use crate::spread::{Parts, levels_in_words};
 use crate::stats::interval::Mean;
@@ -115,7 +116,16 @@ fn log_ratios(mine: &Cell<'_>, theirs: &Cell<'_>) -> Vec<f64> {
 /// Whether a variant's windows lie on two levels, block by block.
 pub fn on_two_levels(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<Alarm> {
     let cells = gathered.lives(point, variant, Lens::Measured);
-    let found: Vec<_> = cells.iter().filter_map(|cell| two_levels(&log_medians(cell))).collect();
+    let logs = |cell: &Cell<'_>| match cell.pairing() {
+        // Two sets of cores make two levels; the mean of every two rounds has both in it.
+        Pairing::Duet => means_of_swapped(
+            cell.windows
+                .iter()
+                .filter_map(|window| Some((window.round, p50(window.figures.all.as_ref()?).max(1.0).ln()))),
+        ),
+        _ => log_medians(cell),
+    };
+    let found: Vec<_> = cells.iter().filter_map(|cell| two_levels(&logs(cell))).collect();
     let first = found.first().filter(|_| 2 * found.len() > cells.len())?;
     let times = |log: f64| weighbridge_model::quantity::display_nanos(log.exp());
     Some(Alarm {
@@ -133,7 +143,8 @@ pub fn on_two_levels(gathered: &Gathered<'_>, point: PointId, variant: VariantId
     })
 }
 
-/// How a variant's cost differs between rounds in which it ran after the baseline and before it, over blocks.
+/// How a variant's cost differs between rounds in which it ran after the baseline and before it, over blocks; in a duet
+/// between those in which it had the second set of cores and the first.
 pub fn order_effect(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<CarryOver> {
     let pairs = gathered.pairs(point, variant, Lens::Measured);
     let orders: Vec<_> = pairs.iter().filter_map(|(mine, theirs)| by_order(mine, theirs)).collect();
@@ -141,9 +152,20 @@ pub fn order_effect(gathered: &Gathered<'_>, point: PointId, variant: VariantId)
     carry_over(&after, &before)
 }
 
-/// Whether a variant's cost depends on whether it ran before or after the baseline in a round.
+/// Whether a variant's cost depends on whether it ran before or after the baseline in a round; in a duet, on its cores.
 pub fn carried_over(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<Alarm> {
     let found = order_effect(gathered, point, variant).filter(|found| found.p < CARRY_OVER_P)?;
+    if gathered.pairing(point) == Pairing::Duet {
+        return Some(Alarm {
+            validity: Validity::Valid,
+            name: "cores differ",
+            evidence: format!(
+                "response p50 against the baseline differs by {} between the two sets of cores",
+                Ratio::new(found.difference.point.exp_m1())
+            ),
+            remedy: "none is needed: every two rounds swap them, so that the cost holds nothing of it",
+        });
+    }
     Some(Alarm {
         validity: Validity::Suspect,
         name: "carry-over",

@@ -19,7 +19,7 @@ use crate::legs::stamps;
 use crate::machine;
 use crate::pauses::pauses;
 use crate::question::{Life, Point, Question, Scope, Variant};
-use crate::settled::{DEPENDS_ON_TURNS, depends_on_turns, not_warm};
+use crate::settled::{DEPENDS_ON_COMPANY, DEPENDS_ON_TURNS, depends_on_turns, not_warm};
 use crate::spread::{in_words, spread};
 use crate::steadiness::{
     DEPENDS_ON_WINDOW, carried_over, depends_on_window, drifting, on_two_levels, on_two_starts, run_drifting,
@@ -160,7 +160,7 @@ fn limits(question: &Question) -> Vec<Finding> {
         .collect();
     if question.cores.service == Some(1) {
         let evidence = "costs are CPU costs, no parallelism";
-        notes.push(note("one service core", "", evidence, "use a host with more than two cores"));
+        notes.push(note("one service core", "", evidence, "use a host with more cores"));
     }
     notes
 }
@@ -369,7 +369,8 @@ impl<'a> Table<'a> {
             cost.reason = Some(format!("`{}`: {}: {}", name(v), alarm.name, alarm.evidence));
             return;
         }
-        let doubts = [DEPENDS_ON_WINDOW, DEPENDS_ON_TURNS].map(|name| both[1].1.alarm(name));
+        let doubts =
+            [DEPENDS_ON_WINDOW, DEPENDS_ON_TURNS, DEPENDS_ON_COMPANY].map(|name| both[1].1.alarm(name));
         for alarm in doubts.into_iter().flatten().filter(|_| cost.headline) {
             append(&mut cost.reason, format!("{}: {}", alarm.name, alarm.evidence));
         }

@@ -3,11 +3,12 @@
 
 mod common;
 
-use common::{cost, good, noisy, question, random, ratio, run};
+use common::{Place, add_window, cost, failed, good, noisy, question, random, ratio, run};
+use rand::Rng;
 use weighbridge_judge::{Load, summarise};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::TrialRecord;
+use weighbridge_model::record::{ErrorKind, TrialRecord, WindowKind};
 use weighbridge_model::summary::{Quantity, Severity, Summary, Validity, Verdict};
 
 /// The same records, measured in another way.
@@ -75,7 +76,7 @@ fn throughput_is_of_whole_windows_in_open_load_and_withheld_in_closed() {
 
 #[test]
 fn a_run_says_how_its_variants_were_put_side_by_side() {
-    for pairing in [Pairing::Windows, Pairing::Requests, Pairing::Sequential] {
+    for pairing in [Pairing::Duet, Pairing::Windows, Pairing::Requests, Pairing::Sequential] {
         let summary = summarise(&question(&["a", "b"]), &plain(pairing));
         assert_eq!(summary.pairings.iter().map(|point| point.pairing).collect::<Vec<_>>(), [pairing]);
         let found = finding(&summary, "not paired");
@@ -115,4 +116,85 @@ fn variants_that_share_windows_and_are_busy_are_suspect() {
     assert_eq!(finding(&idle, "variants disturb each other"), None);
     let apart = with(Pairing::Windows, Nanoseconds::from_millis(10));
     assert_eq!(finding(&apart, "variants disturb each other"), None);
+}
+
+/// Twelve blocks of a duet whose second set of cores is 10 % slower, on a host that takes 0 to 50 % more time in a round, the
+/// same for both; the variant takes 3 % more than the baseline's 100 µs.
+fn duet(pairing: Pairing) -> Vec<TrialRecord> {
+    let (mut host, mut times) = (random(41), random(43));
+    let mut shared = 1.0;
+    let trials = run(12, 20, |variant, _, round| {
+        let second = (u32::from(variant) + round) % 2 == 1;
+        if !second {
+            // The window at position 0 comes first in `run`.
+            shared = 1.0 + 0.5 * host.random::<f64>();
+        }
+        let middle = 1e5 * (1.0 + 0.03 * f64::from(variant)) * if second { 1.1 } else { 1.0 } * shared;
+        noisy(&mut times, middle, 0.01, 200)
+    });
+    paired(trials, pairing)
+}
+
+#[test]
+fn in_a_duet_neither_the_host_nor_the_cores_are_in_the_cost() {
+    let summary = summarise(&question(&["a", "b"]), &duet(Pairing::Duet));
+    let row = cost(&summary, "get", Quantity::ResponseP50);
+    let found = row.ratio.expect("a ratio");
+    assert!((found.point - 1.03).abs() < 1e-3, "{found:?}");
+    let (lower, upper) = (found.lower.expect("twelve blocks"), found.upper.expect("twelve blocks"));
+    assert!(lower < 1.03 && 1.03 < upper && upper - lower < 3e-3, "{found:?}");
+    assert!(cost(&summary, "get", Quantity::Throughput).ratio.is_some(), "each has its own time");
+    // 1.1 up in one round and down in the other.
+    let told = finding(&summary, "cores differ").expect("they do");
+    assert_eq!(told.severity, Severity::Note);
+    assert!(told.evidence.contains("by 21"), "{told:?}");
+    for name in ["carry-over", "two levels", "not paired", "depends on company"] {
+        assert_eq!(finding(&summary, name), None);
+    }
+    // The same windows, had they come by turns: the order would be in the way.
+    let turns = summarise(&question(&["a", "b"]), &duet(Pairing::Windows));
+    assert!(finding(&turns, "carry-over").is_some() && finding(&turns, "cores differ").is_none());
+}
+
+#[test]
+fn both_sets_of_cores_weigh_alike_also_where_a_round_is_missing() {
+    let trials = run(6, 10, |variant, _, round| {
+        if (variant, round) == (1, 9) {
+            return vec![failed(ErrorKind::Status, 1_000)];
+        }
+        vec![good(if (u32::from(variant) + round) % 2 == 1 { 120_000 } else { 100_000 }); 50]
+    });
+    let summary = summarise(&question(&["a", "b"]), &paired(trials, Pairing::Duet));
+    for variant in &summary.variants {
+        let figure = variant.figures.iter().find(|figure| figure.quantity == Quantity::ResponseP50);
+        let point = figure.and_then(|figure| figure.estimate.as_ref()).expect("a figure").point;
+        assert!((point - 110_000.0).abs() < 1.0, "{point}");
+    }
+    assert!((ratio(&summary, Quantity::ResponseP50) - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_cost_that_is_another_one_beside_the_other_variant_is_told() {
+    let with = |pairing, beside: f64| {
+        let mut times = random(47);
+        let mut trials = plain(pairing);
+        for trial in &mut trials {
+            let measured = std::mem::take(&mut trial.windows);
+            let factor = if trial.variant.0 == 1 { 2.0 / beside } else { 1.0 };
+            for round in 0..20 {
+                let place = Place { kind: WindowKind::WarmUp, ..Place::measured(round, 0) };
+                add_window(trial, place, &noisy(&mut times, 1e5 * factor, 0.01, 200));
+            }
+            trial.windows.extend(measured);
+        }
+        summarise(&question(&["a", "b"]), &trials)
+    };
+    let told = with(Pairing::Duet, 1.2);
+    let found = finding(&told, "depends on company").expect("20 % more than alone");
+    assert!(found.severity == Severity::Warning && found.evidence.contains("p50"), "{found:?}");
+    assert_eq!(finding(&told, "depends on turns"), None, "nothing was frozen");
+    let reason = cost(&told, "get", Quantity::ResponseP50).reason.clone();
+    assert!(reason.is_some_and(|reason| reason.contains("depends on company")), "the headline says so");
+    assert_eq!(finding(&with(Pairing::Duet, 1.0), "depends on company"), None);
+    assert_eq!(finding(&with(Pairing::Windows, 1.2), "depends on company"), None);
 }

@@ -40,7 +40,7 @@ impl fmt::Display for CoreId {
 pub enum Sharing {
     /// The client's core is the client's alone.
     Apart,
-    /// There is one core, and every measurement on it is suspect.
+    /// Clients and services have not a core each, and every measurement on them is suspect.
     Shared,
 }
 
@@ -99,6 +99,11 @@ impl CoreLayout {
             return Ok(Self { client, service: vec![client], sharing: Sharing::Shared });
         }
         Ok(Self { client, service, sharing: Sharing::Apart })
+    }
+
+    /// Cores that are shared with somebody.
+    pub(crate) const fn shared(client: CoreId, service: Vec<CoreId>) -> Self {
+        Self { client, service, sharing: Sharing::Shared }
     }
 
     /// The generator's core.

@@ -327,7 +327,8 @@ fn parse_cgroups(mountinfo: &str, own: &str) -> Option<CgroupFacts> {
     Some(CgroupFacts { version, mount })
 }
 
-fn siblings(cores: &[CoreId], read: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Vec<CoreId>>> {
+/// Cores by physical core, as far as the kernel tells it of every one of these.
+pub(crate) fn siblings(cores: &[CoreId], read: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Vec<CoreId>>> {
     let mut groups = Vec::new();
     for core in cores {
         let path = format!("/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list");

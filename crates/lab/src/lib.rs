@@ -20,6 +20,7 @@ pub mod gaps;
 pub mod guardian;
 pub mod host;
 pub mod identity;
+pub mod lanes;
 pub mod launch;
 pub mod logs;
 pub mod machine;

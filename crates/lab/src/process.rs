@@ -14,7 +14,7 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{QuotaFacts, QuotaOrigin};
 
 use crate::account::{CpuAccount, CpuReading};
-use crate::cores::CoreId;
+use crate::cores::{CoreError, CoreId, pin_process};
 use crate::custody::{Custody, Thing};
 use crate::freeze::{FreezeError, FreezeMethod, Unit};
 use crate::procfs::{self, Pid, ProcessIdentity};
@@ -195,6 +195,14 @@ impl Running {
     /// The cores that its first process may run on, ascending; `None` where it has ended.
     pub fn cores(&self) -> Option<Vec<CoreId>> {
         sys::affinity(Some(self.identity.pid)).ok()
+    }
+
+    /// Lets all its processes run on `cores` only, from now on; what they start later inherits it.
+    ///
+    /// # Errors
+    /// [`CoreError::Pin`] where a core is offline or not allowed, or a process ended meanwhile.
+    pub fn pin(&mut self, cores: &[CoreId]) -> Result<(), CoreError> {
+        self.members().into_iter().try_for_each(|pid| pin_process(pid, cores))
     }
 
     /// The tightest quota of CPU time that any of its processes is under, whoever set it, and what it did so far.

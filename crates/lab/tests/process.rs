@@ -127,6 +127,25 @@ fn freezing_by_signals_stops_every_cpu_clock_and_thawing_lets_it_go_on() {
 }
 
 #[test]
+fn a_role_is_moved_whole_from_core_to_core() {
+    let bench = Bench::new();
+    let mut role = bench.start("(while :; do :; done)& echo ready 1; while :; do :; done");
+    let allowed = role.cores().expect("it runs");
+    for core in [allowed[0], allowed[allowed.len() - 1], allowed[0]] {
+        role.pin(&[core]).expect("an allowed core");
+        assert_eq!(role.cores(), Some(vec![core]));
+        let members = role.members();
+        assert_eq!(members.len(), 2, "parent and child");
+        for member in members {
+            assert_eq!(status_line(member, "Cpus_allowed_list:"), core.to_string());
+        }
+    }
+    let error = role.pin(&[CoreId::new(u32::from(u16::MAX))]).expect_err("there is no such core");
+    assert!(error.to_string().contains("could not pin process"), "{error}");
+    role.stop(GRACE);
+}
+
+#[test]
 fn freezing_by_signals_catches_a_role_that_forks_all_the_time() {
     let bench = Bench::with_method(FreezeMethod::Stop);
     let mut role = bench.start("echo ready 1; while :; do (:); done");

@@ -14,6 +14,8 @@ pub enum PairingChoice {
     Auto,
     /// [`Pairing::Windows`] or nothing.
     Windows,
+    /// [`Pairing::Duet`] or nothing.
+    Duet,
     /// [`Pairing::Requests`].
     Requests,
     /// [`Pairing::Sequential`].
@@ -22,13 +24,14 @@ pub enum PairingChoice {
 
 impl PairingChoice {
     /// Every choice.
-    pub const ALL: [Self; 4] = [Self::Auto, Self::Windows, Self::Requests, Self::Sequential];
+    pub const ALL: [Self; 5] = [Self::Auto, Self::Windows, Self::Duet, Self::Requests, Self::Sequential];
 
     /// Its name in TOML.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
             Self::Windows => "windows",
+            Self::Duet => "duet",
             Self::Requests => "requests",
             Self::Sequential => "sequential",
         }
@@ -44,6 +47,8 @@ impl PairingChoice {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Pairing {
+    /// Two variants at the same time, each on cores of its own, swapped by round; nothing frozen: paired by round.
+    Duet,
     /// Short windows in turn, the others frozen: paired by round.
     #[default]
     Windows,
@@ -57,6 +62,7 @@ impl Pairing {
     /// Its name in JSON.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Duet => "duet",
             Self::Windows => "windows",
             Self::Requests => "requests",
             Self::Sequential => "sequential",
@@ -66,6 +72,9 @@ impl Pairing {
     /// The pairing in words, for a reader of reports.
     pub const fn words(self) -> &'static str {
         match self {
+            Self::Duet => {
+                "at the same time, each on cores of its own, which they swap from round to round, paired by round"
+            }
             Self::Windows => "in windows by turns, paired by round",
             Self::Requests => "request by request in common windows, nothing frozen",
             Self::Sequential => "one after another, not paired: drift of the host is not shared",
@@ -83,9 +92,9 @@ mod tests {
             assert_eq!(PairingChoice::named(choice.name()), Some(choice));
             assert_eq!(serde_json::to_value(choice).expect("serialises"), choice.name());
         }
-        for pairing in [Pairing::Windows, Pairing::Requests, Pairing::Sequential] {
+        for pairing in [Pairing::Duet, Pairing::Windows, Pairing::Requests, Pairing::Sequential] {
             assert_eq!(serde_json::to_value(pairing).expect("serialises"), pairing.name());
         }
-        assert_eq!(PairingChoice::named("duet"), None);
+        assert_eq!(PairingChoice::named("trio"), None);
     }
 }

@@ -289,7 +289,12 @@ fn any_tallies() -> impl Strategy<Value = Tallies> {
 }
 
 fn any_pairings() -> impl Strategy<Value = Vec<Pairing>> {
-    let one = prop_oneof![Just(Pairing::Windows), Just(Pairing::Requests), Just(Pairing::Sequential)];
+    let one = prop_oneof![
+        Just(Pairing::Duet),
+        Just(Pairing::Windows),
+        Just(Pairing::Requests),
+        Just(Pairing::Sequential)
+    ];
     prop::collection::vec(one, 0..3)
 }
 

@@ -70,7 +70,7 @@ blocks   = { min = 6, max = 30 }
 until    = "1 %"          # stop when the headline's interval is this narrow
 budget   = "2 min"
 margin   = "2 %"          # differences within this are not relevant
-# pairing = "auto"        # or "windows", "requests", "sequential": how variants are put side by side
+# pairing = "auto"        # or "windows", "duet", "requests", "sequential": how variants are put side by side
 
 # The first variant is the baseline. A server given by `url` is not started by `weigh`; with
 #   command = "./my-server --port {port}"
@@ -105,7 +105,7 @@ blocks   = { min = 6, max = 30 }
 until    = "1 %"          # stop when the headline's interval is this narrow
 budget   = "2 min"
 margin   = "2 %"          # differences within this are not relevant
-# pairing = "auto"        # or "windows", "requests", "sequential": how variants are put side by side
+# pairing = "auto"        # or "windows", "duet", "requests", "sequential": how variants are put side by side
 
 # The first variant is the baseline; `weigh services list` names what can stand here.
 [[variant]]

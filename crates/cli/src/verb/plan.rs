@@ -68,11 +68,11 @@ fn describe(experiment: &Experiment) -> String {
             let _ = writeln!(text, "stop     after {} blocks, which share the budget", rules.blocks_min);
         }
     }
-    let _ = writeln!(
-        text,
-        "window   {}; the same number of requests for every variant of a round",
-        window(experiment)
-    );
+    let same = match rules.pairing {
+        PairingChoice::Duet => "the same time for both variants",
+        _ => "the same number of requests for every variant of a round",
+    };
+    let _ = writeln!(text, "window   {}; {same}", window(experiment));
     let _ = writeln!(text, "pairing  {}", pairing(rules.pairing));
     let _ = writeln!(text, "margin   {}; seed {}", rules.margin, rules.seed);
     describe_batches(&mut text, experiment);
@@ -108,7 +108,13 @@ fn describe_batches(text: &mut String, experiment: &Experiment) {
                 continue;
             }
             for (round, turns) in (1..).zip(&first_rounds_of_each_point[point.index()]) {
-                let _ = writeln!(text, "         round {round}{label}: {}", names(turns));
+                let places = match (rules.pairing, &turns[..]) {
+                    (PairingChoice::Duet, [first, second]) => {
+                        format!("{} on the first cores, {} on the second", name(first), name(second))
+                    }
+                    _ => names(turns),
+                };
+                let _ = writeln!(text, "         round {round}{label}: {places}");
             }
         }
         let _ =
@@ -122,6 +128,9 @@ fn pairing(choice: PairingChoice) -> &'static str {
             "auto: windows where they hold 200 requests within 1 s, else requests where all are almost idle, else sequential"
         }
         PairingChoice::Windows => "windows by turns, or the run ends where they cannot hold 200 requests",
+        PairingChoice::Duet => {
+            "duet: both variants at the same time, each on cores of its own, swapped from round to round"
+        }
         PairingChoice::Requests => {
             "requests: all variants in common windows, request by request; nothing is frozen"
         }

@@ -83,6 +83,7 @@ pub fn options(out: PathBuf) -> anyhow::Result<Options> {
         experiment_folder: None,
         connect_to: None,
         hold_back: None,
+        lanes: None,
         calibrations: calibrations(),
         control: signals::install().control(),
     })

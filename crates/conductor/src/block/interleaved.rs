@@ -53,7 +53,8 @@ impl Block<'_, '_> {
             false => vec![Tallies::default(); variants.len()],
         };
         let before = self.cpu_times();
-        let (reports, tallies) = self.bench.client.call(move |generator| {
+        // Variants that share windows share a client.
+        let (reports, tallies) = self.bench.clients.of(VariantId(0)).call(move |generator| {
             let mut tallies = tallies;
             let spec = WindowSpec { substream, load, recording: Recording::Exact };
             let share = |(variant, tallies)| Share { variant, tallies, samples: None };
@@ -86,7 +87,7 @@ impl Block<'_, '_> {
         Ok(())
     }
 
-    fn cpu_times(&mut self) -> Vec<Option<Nanoseconds>> {
+    pub(super) fn cpu_times(&mut self) -> Vec<Option<Nanoseconds>> {
         self.actors.iter_mut().map(super::Actor::cpu).collect()
     }
 }

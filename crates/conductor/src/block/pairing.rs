@@ -1,5 +1,5 @@
-//! How the variants of a block are put side by side at a point: in windows by turns, request by request, or one after
-//! another.
+//! How the variants of a block are put side by side at a point: in windows by turns, at the same time, request by request,
+//! or one after another.
 //!
 //! The judge decides, by what was asked for, the warm-up's paces and what earlier blocks did; this module asks it and
 //! carries it out.
@@ -68,8 +68,12 @@ impl Block<'_, '_> {
                 let rounds = self.rounds(point, rule, &mut |block, round| {
                     block.round(WindowKind::Measured, point, bound, extent, round)
                 })?;
-                self.check_windows(point, bound, extent, rounds)
+                let windows = self.bench.plan.round(self.number, point, 0).len();
+                self.check_windows(windows, extent, rounds, &mut |block, longer, round| {
+                    block.round(WindowKind::Check, point, bound, longer, round)
+                })
             }
+            Pairing::Duet => self.at_once(point, bound, extent, rule),
             Pairing::Requests => self.interleaved(point, bound, extent, rule),
             Pairing::Sequential => {
                 let each = Arrangement { extent, ..arrangement }.round_time(&paces(bound));

@@ -131,7 +131,7 @@ impl Block<'_, '_> {
         let variant = self.actors[index].variant;
         let substream = self.substream(place);
         let keep = tallies.is_some();
-        let (report, tallies) = self.bench.client.call(move |generator| {
+        let (report, tallies) = self.bench.clients.of(variant).call(move |generator| {
             let mut tallies = tallies.unwrap_or_default();
             let spec = WindowSpec { substream, load, recording: Recording::Exact };
             (generator.run(variant, &spec, &mut tallies, None, None), tallies)
@@ -204,23 +204,24 @@ impl Block<'_, '_> {
         self.bench.plan.substream(self.number, place.point, round)
     }
 
-    /// Some windows ten and a hundred times as long, as far as a tenth of the measured time allows.
+    /// Some rounds of `windows` windows ten and a hundred times as long, each by `one`, as far as a tenth of the measured
+    /// time allows.
     pub(super) fn check_windows(
         &mut self,
-        point: PointId,
-        bound: &[Bound],
+        windows: usize,
         extent: Extent,
         rounds: RoundHistory,
+        one: &mut dyn FnMut(&mut Self, Extent, u32) -> Result<(), Cut>,
     ) -> Result<(), Cut> {
         let rule = CheckRule {
             round: rounds.spent / u64::from(rounds.rounds.max(1)),
-            windows: self.bench.plan.round(self.number, point, 0).len() as u64,
+            windows: windows as u64,
             measured: rounds.spent,
             block: self.number,
         };
         for (at, factor) in (0..).zip(rule.factors()) {
             let began = monotonic_now();
-            self.round(WindowKind::Check, point, bound, longer(extent, factor), at)?;
+            one(self, longer(extent, factor), at)?;
             self.times.measured += monotonic_now().since(began);
         }
         Ok(())

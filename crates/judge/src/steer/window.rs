@@ -42,7 +42,8 @@ pub struct Pace {
 pub enum Extent {
     /// So many requests, the same for every variant (closed load).
     Requests(u64),
-    /// So long a schedule, and then until it is empty (open load).
+    /// For so long: a schedule, and then until it is empty (open load); or whatever is answered in it (closed load of
+    /// variants that run at the same time).
     Time(Nanoseconds),
 }
 
@@ -67,7 +68,7 @@ pub enum Wanted {
 /// How variants are put side by side in a block, at one point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrangement {
-    /// In windows by turns, request by request, or one after another.
+    /// In windows by turns, at the same time, request by request, or one after another.
     pub pairing: Pairing,
     /// How far each window goes; of [`Pairing::Requests`] the count is of rounds of requests, one to each variant.
     pub extent: Extent,
@@ -77,12 +78,14 @@ pub struct Arrangement {
     pub periods: Periods,
 }
 
-/// Windows were asked for and cannot hold enough requests.
+/// Windows that are paired by round were asked for and cannot hold enough requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`pairing = \"windows\"` needs windows of at least {least} requests, and within {longest} there are only {held}; leave `pairing` out, raise the load, or set `window` to {needed}"
+    "`pairing = \"{}\"` needs windows of at least {least} requests, and within {longest} there are only {held}; leave `pairing` out, raise the load, or set `window` to {needed}", pairing.name()
 )]
 pub struct FewRequests {
+    /// What was asked for.
+    pub pairing: Pairing,
     /// Requests that a window must hold.
     pub least: u64,
     /// What a window may take.
@@ -135,7 +138,8 @@ impl WindowRule {
 
     /// Closed load. Windows: the count with which the *fastest* variant takes the nominal length and the slowest at most
     /// 1 s (20 periods), and at least 200 requests. Otherwise what the slowest (one after another) or all of them (request
-    /// by request) answer in that time. `paces` holds every variant's pace at the end of its warm-up.
+    /// by request) answer in that time. Variants that run at the same time do so for the same time: the nominal length, or as
+    /// long as 200 requests of the slowest take. `paces` holds every variant's pace at the end of its warm-up.
     ///
     /// A variant that answered nothing is left out: it must not stop the others, and is found by the diagnosis.
     ///
@@ -155,6 +159,7 @@ impl WindowRule {
         // Throughput cannot be told where variants share their time.
         let idle = self.headline != Quantity::Throughput && all_idle(paces, None);
         let few = || FewRequests {
+            pairing: wanted.paired(),
             least: self.least(),
             longest: self.longest(),
             held: within_cap as u64,
@@ -162,6 +167,7 @@ impl WindowRule {
         };
         let pairing = wanted.decide(fits, idle).ok_or_else(few)?;
         let requests = match pairing {
+            Pairing::Duet => return Ok(self.at_once(slowest)),
             Pairing::Windows => {
                 let count = (fastest * self.nominal().as_secs_f64()).min(within_cap);
                 (count.round() as u64).max(self.least())
@@ -175,14 +181,21 @@ impl WindowRule {
         let held = requests as f64 / fastest >= self.periods().as_secs_f64() * 0.99;
         let periods = if held { Periods::Whole } else { Periods::Cut };
         let least = match pairing {
-            Pairing::Windows => requests,
+            Pairing::Windows | Pairing::Duet => requests,
             Pairing::Requests | Pairing::Sequential => each.max(POOLED_LEAST).min(requests),
         };
         let [extent, least] = [requests, least].map(Extent::Requests);
         Ok(Arrangement { pairing, extent, least, periods })
     }
 
-    /// Open load at `rate`. Windows: the nominal length, or as long as 200 requests are due in. Otherwise the longest
+    /// Windows of variants that run at the same time, the slowest at `rate`.
+    fn at_once(&self, rate: f64) -> Arrangement {
+        let length = self.nominal().max(Nanoseconds::from_secs_f64(self.least() as f64 / rate));
+        let extent = Extent::Time(length);
+        Arrangement { pairing: Pairing::Duet, extent, least: extent, periods: Periods::Whole }
+    }
+
+    /// Open load at `rate`. Windows, by turns or at the same time: the nominal length, or as long as 200 requests are due in. Otherwise the longest
     /// length allowed, or as long as one request is due in.
     ///
     /// # Errors
@@ -193,6 +206,7 @@ impl WindowRule {
         let length = self.nominal().max(gap * WINDOW_REQUESTS);
         let idle = all_idle(paces, Some(rate));
         let few = || FewRequests {
+            pairing: wanted.paired(),
             least: WINDOW_REQUESTS,
             longest,
             held: (rate.get() * longest.as_secs_f64()) as u64,
@@ -200,7 +214,7 @@ impl WindowRule {
         };
         let pairing = wanted.decide(length <= longest, idle).ok_or_else(few)?;
         let times = match pairing {
-            Pairing::Windows => [length, length],
+            Pairing::Windows | Pairing::Duet => [length, length],
             Pairing::Requests | Pairing::Sequential => {
                 let extent = longest.max(gap);
                 [extent, self.nominal().max(gap * POOLED_LEAST).min(extent)]
@@ -216,17 +230,23 @@ impl Wanted {
         match self {
             Self::Settled(pairing) => Some(pairing),
             Self::Asked(PairingChoice::Windows) => Some(Pairing::Windows),
+            Self::Asked(PairingChoice::Duet) => Some(Pairing::Duet),
             Self::Asked(PairingChoice::Requests) => Some(Pairing::Requests),
             Self::Asked(PairingChoice::Sequential) => Some(Pairing::Sequential),
             Self::Asked(PairingChoice::Auto) => None,
         }
     }
 
+    /// Which windows that are paired by round could be meant.
+    fn paired(self) -> Pairing {
+        self.settled().filter(|pairing| *pairing == Pairing::Duet).unwrap_or(Pairing::Windows)
+    }
+
     /// The pairing, with windows that hold enough requests or not, of variants that are almost idle or not; `None` where
     /// what was asked for cannot be.
     fn decide(self, fits: bool, idle: bool) -> Option<Pairing> {
         match (self, self.settled()) {
-            (Self::Asked(_), Some(Pairing::Windows)) => fits.then_some(Pairing::Windows),
+            (Self::Asked(_), Some(paired @ (Pairing::Windows | Pairing::Duet))) => fits.then_some(paired),
             (_, Some(pairing)) => Some(pairing),
             (_, None) if fits => Some(Pairing::Windows),
             (_, None) if idle => Some(Pairing::Requests),
@@ -258,7 +278,7 @@ impl Arrangement {
     /// About what one window of every variant takes, by their paces.
     pub fn round_time(&self, paces: &[Pace]) -> Nanoseconds {
         match self.extent {
-            Extent::Time(time) if self.pairing == Pairing::Requests => time,
+            Extent::Time(time) if matches!(self.pairing, Pairing::Requests | Pairing::Duet) => time,
             Extent::Time(time) => time * paces.len() as u64,
             Extent::Requests(count) => {
                 let rates = paces.iter().map(Pace::rate).filter(|rate| *rate > 0.0);
@@ -339,6 +359,31 @@ mod tests {
         assert_eq!(closed(RULE, &[unknown]).pairing, Pairing::Sequential);
         let throughput = WindowRule { headline: Quantity::Throughput, ..RULE };
         assert_eq!(closed(throughput, &idle).pairing, Pairing::Sequential);
+    }
+
+    #[test]
+    fn a_duet_lasts_as_long_for_both_and_holds_two_hundred_requests_of_the_slower() {
+        let duet = |rule: WindowRule, paces: &[Pace]| rule.closed(paces, Wanted::Asked(PairingChoice::Duet));
+        let millis = |n| Ok(time(Pairing::Duet, n, n));
+        assert_eq!(duet(RULE, &[pace(66_000, 1.0), pace(33_000, 1.0)]), millis(20));
+        assert_eq!(duet(RULE, &[pace(66_000, 1.0), pace(1_000, 1.0)]), millis(200), "200 of the slower");
+        assert_eq!(
+            duet(WindowRule { slots: 512, ..RULE }, &[pace(2_048, 1.0)]),
+            millis(250),
+            "every connection"
+        );
+        let limited = WindowRule { period: Some(Nanoseconds::from_millis(100)), ..RULE };
+        assert_eq!(duet(limited, &[pace(66_000, 1.0); 2]), millis(2_000), "20 periods");
+        let few = duet(RULE, &[pace(66_000, 1.0), pace(100, 0.01)]).expect_err("100 within 1 s");
+        assert_eq!((few.pairing, few.held), (Pairing::Duet, 100));
+        assert!(few.to_string().contains("`pairing = \"duet\"`"), "{few}");
+        let settled = RULE.closed(&[pace(199, 1.0); 2], Wanted::Settled(Pairing::Duet)).expect("it stays");
+        assert_eq!(settled.pairing, Pairing::Duet);
+        // Of open load as by turns, and a round takes the time of one window.
+        let open = RULE.open(rate(1000.0), &[], Wanted::Asked(PairingChoice::Duet));
+        assert_eq!(open, millis(200));
+        let both = [pace(66_000, 1.0), pace(33_000, 1.0)];
+        assert_eq!(time(Pairing::Duet, 200, 200).round_time(&both), Nanoseconds::from_millis(200));
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
         reader.node(key);
     }
     let title = reader.name("title")?.unwrap_or_else(|| "untitled experiment".to_owned());
-    let plan = plan(reader.table("plan")?)?;
+    let (plan, asked) = (plan(reader.table("plan")?)?, reader.table("plan")?);
     let gates = gates(reader.table("gates")?)?;
     let hooks = hooks(reader.table("hooks")?)?;
     reader.finish()?;
@@ -80,6 +80,9 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
         points.push(Point { label: point.label, workload, load });
     }
     let variants = variants(file, &expanded.variants)?;
+    if let Some(asked) = asked {
+        duet(&asked, &variants)?;
+    }
     Ok(Experiment { title, points, variants, plan, gates, hooks })
 }
 
@@ -154,11 +157,31 @@ fn pairing(reader: &Reader<'_>) -> Read<Option<PairingChoice>> {
     reader.value("pairing", |node| {
         let text = node.show();
         let names = PairingChoice::ALL.map(PairingChoice::name);
-        PairingChoice::named(&text).ok_or_else(|| match text.as_str() {
-            "duet" => "`duet` is not supported yet; `windows` shares the host's drift too".to_owned(),
-            _ => format!("`{text}` is not known{}", suggestion(&text, &names)),
-        })
+        PairingChoice::named(&text)
+            .ok_or_else(|| format!("`{text}` is not known{}", suggestion(&text, &names)))
     })
+}
+
+/// A duet is of two variants, both started here: a server that somebody else runs stays on the cores that it has.
+fn duet(plan: &Reader<'_>, variants: &[Variant]) -> Read<()> {
+    let Some(node) = plan.node("pairing").filter(|node| node.show() == PairingChoice::Duet.name()) else {
+        return Ok(());
+    };
+    let refuse = |message: String| Err(plan.error(node.line, format!("`plan.pairing`: {message}")));
+    if variants.len() != 2 {
+        return refuse(format!(
+            "`duet` is of exactly 2 variants, and there {} {}; write one experiment for each pair, or use `windows`",
+            if variants.len() == 1 { "is" } else { "are" },
+            variants.len()
+        ));
+    }
+    match variants.iter().find(|variant| matches!(variant.target, Target::Url(_))) {
+        Some(variant) => refuse(format!(
+            "`duet` moves variants from core to core, and `{}` is a `url`, which is not started here; let it be started as `service` or `command`, or use `windows`",
+            variant.name
+        )),
+        None => Ok(()),
+    }
 }
 
 fn share(reader: &Reader<'_>, key: &'static str) -> Read<Option<Ratio>> {

@@ -472,3 +472,29 @@ fn wrong_calls_are_refused() {
     let message = error("[workload]\nname='grpc'\nreflection=true\n[[variant]]\nservice='a'");
     assert!(message.contains("`[[workload.call]]`"), "{message}");
 }
+
+#[test]
+fn a_duet_is_of_two_variants_that_are_started_here() {
+    let text = |variants: &str, more: &str| {
+        format!("[workload]\nname = 'pingpong'\n[plan]\nseed = 2\npairing = 'duet'\n{more}\n{variants}")
+    };
+    let of = |count: usize| -> String {
+        (0..count).map(|n| format!("[[variant]]\nname = '{n}'\ncommand = 'x'\n")).collect()
+    };
+    let two = Experiment::parse("x.toml", &text(&of(2), "")).unwrap();
+    assert_eq!(two.plan.pairing, PairingChoice::Duet);
+    assert_eq!(Experiment::parse("x.toml", &two.to_toml()).unwrap(), two);
+    for (count, words) in [(1, "there is 1;"), (3, "there are 3;")] {
+        let error = error(&text(&of(count), ""));
+        assert!(error.starts_with("x.toml:5: `plan.pairing`: `duet` is of exactly 2 variants"), "{error}");
+        assert!(error.contains(words) && error.contains("use `windows`"), "{error}");
+    }
+    // Every point of a matrix has both; three values make three variants.
+    let matrix = |services: &str| format!("[matrix]\nworkload.size = [64, 128]\nservice = {services}\n");
+    let points = Experiment::parse("x.toml", &text("", &matrix("['rust', 'go']"))).unwrap();
+    assert_eq!((points.points.len(), points.variants.len()), (2, 2));
+    assert!(error(&text("", &matrix("['rust', 'go', 'java']"))).contains("there are 3;"));
+    let url = "[[variant]]\nname = 'far'\nurl = 'http://localhost:1/'\n";
+    let error = error(&text(&format!("{}{url}", of(1)), ""));
+    assert!(error.starts_with("x.toml:5: `plan.pairing`") && error.contains("`far` is a `url`"), "{error}");
+}

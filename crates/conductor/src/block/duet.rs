@@ -1,0 +1,137 @@
+//! Two variants at the same time, each on cores of its own with a client of its own; nothing is frozen.
+//!
+//! Whatever the host does in a window falls on both. Every two rounds each variant has had either set of cores, so that no
+//! cost holds a difference between these. A variant's client goes with it: its connections stay, and thread and service are
+//! pinned anew before the lead-in. Who sits where in a round is the plan's to say; this module moves them, starts both
+//! windows at one moment, and books what either did.
+
+use std::sync::Arc;
+
+use weighbridge_judge::steer::{Extent, RoundRule};
+use weighbridge_lab::cores::pin_current_thread;
+use weighbridge_lab::lanes::Lane;
+use weighbridge_load::Recording;
+use weighbridge_load::generator::{RunError, WindowReport, WindowSpec};
+use weighbridge_load::window::Load;
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::{PointId, RoleCpu, Tallies, VariantId, Void, WindowKind};
+
+use super::turn::{Place, measured_load};
+use super::{Block, BlockError, Bound, Cut, SERVICE_ROLE};
+use crate::client::Answer;
+use crate::start::Start;
+
+/// Both windows begin this long after the later client is ready: as long as it takes to be told so.
+const HEAD_START: Nanoseconds = Nanoseconds::from_micros(200);
+
+impl Block<'_, '_> {
+    /// Rounds in which both variants have their window at the same time, then a few longer ones.
+    pub(super) fn at_once(
+        &mut self,
+        point: PointId,
+        bound: &[Bound],
+        extent: Extent,
+        rule: RoundRule,
+    ) -> Result<(), Cut> {
+        let round = |block: &mut Self, kind, extent, round| {
+            let place = Place { kind, point, round, position: 0 };
+            block.round_at_once(place, bound, extent)
+        };
+        let rounds =
+            self.rounds(point, rule, &mut |block, at| round(block, WindowKind::Measured, extent, at))?;
+        self.check_windows(1, extent, rounds, &mut |block, longer, at| {
+            round(block, WindowKind::Check, longer, at)
+        })
+    }
+
+    /// One round: to their cores, lead-in, windows. CPU time is from before the lead-in to after the window.
+    fn round_at_once(&mut self, place: Place, bound: &[Bound], extent: Extent) -> Result<(), Cut> {
+        let order = self.bench.plan.round(self.number, place.point, place.round);
+        self.take_lanes(&order)?;
+        let lead_in = |index: usize| {
+            // Nothing stood still, so a quota's period goes on from one round to the next.
+            let period = self.actors[index].period.filter(|_| place.round == 0);
+            self.lead_in(place.point, period, bound[index].pace)
+        };
+        let lead_ins: Vec<Load> = (0..order.len()).map(lead_in).collect();
+        let before = self.cpu_times();
+        let leads = self.both(Place { kind: WindowKind::LeadIn, ..place }, &order, &lead_ins)?;
+        let load = measured_load(&self.bench.shapes[place.point.index()], extent, place);
+        let windows = self.both(place, &order, &vec![load; order.len()])?;
+        let after = self.cpu_times();
+        for (index, trial) in self.trials.iter_mut().enumerate() {
+            let used = after[index].zip(before[index]).map(|(after, before)| after.saturating_sub(before));
+            let requests = leads[index] + windows[index];
+            let role = |cpu| RoleCpu { role: SERVICE_ROLE.to_owned(), cpu, requests };
+            let record = trial.windows.last_mut().expect("the window was just recorded");
+            record.cpu.extend(used.map(role));
+        }
+        Ok(())
+    }
+
+    /// Moves every service to its cores: the first of `order` to the first lane's.
+    fn take_lanes(&mut self, order: &[VariantId]) -> Result<(), Cut> {
+        let seating = self.bench.stage.seating;
+        for (variant, lane) in order.iter().zip(Lane::BOTH) {
+            let actor = &mut self.actors[variant.index()];
+            if let Err(error) = actor.take_lane(lane, seating.at(lane).service()) {
+                return Err(match actor.death_soon() {
+                    Some(how) => Cut::Void(Void::ServiceDied(how)),
+                    None => error.into(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Has both clients run one window each, begun at one moment, and records them. Returns the requests of each, by the
+    /// variants' numbers, which are also those of `loads`.
+    fn both(&mut self, place: Place, order: &[VariantId], loads: &[Load]) -> Result<Vec<u64>, Cut> {
+        self.obey()?;
+        let substream = self.substream(place);
+        let measured = place.kind == WindowKind::Measured;
+        let start = Arc::new(Start::of(order.len(), HEAD_START));
+        let mut asked: Vec<Asked> = Vec::with_capacity(order.len());
+        for (&variant, lane) in order.iter().zip(Lane::BOTH) {
+            let index = variant.index();
+            let load = loads[index].clone();
+            let mut tallies =
+                if measured { self.take_tallies(index, place.point) } else { Tallies::default() };
+            let (start, core) = (Arc::clone(&start), self.bench.stage.seating.at(lane).client());
+            let answer = self.bench.clients.of(variant).ask(move |generator| {
+                // A thread that cannot be pinned still measures; the self-check sees what that does.
+                let _ = pin_current_thread(core);
+                let spec = WindowSpec { substream, load, recording: Recording::Exact };
+                start.begin();
+                (generator.run(variant, &spec, &mut tallies, None, None), tallies)
+            });
+            asked.push(Asked { index, lane, answer });
+        }
+        // Both are waited for before anything is made of either.
+        let done: Vec<_> = asked.into_iter().map(|one| (one.index, one.lane, one.answer.wait())).collect();
+        let mut reports: Vec<Option<WindowReport>> = vec![None; order.len()];
+        for (index, lane, (report, tallies)) in done {
+            let report = report.map_err(BlockError::Generator)?;
+            if measured {
+                self.trials[index].tallies[place.point.index()] = tallies;
+            }
+            let place = Place { position: lane.index() as u32, ..place };
+            self.record(index, place, &report.figures, Vec::new());
+            reports[index] = Some(report);
+        }
+        self.obey()?;
+        let reports: Vec<WindowReport> = reports.into_iter().flatten().collect();
+        for (index, WindowReport { figures, trouble, failures }) in reports.iter().enumerate() {
+            self.note_failures(index, failures);
+            self.see_life(index, place.kind, figures, trouble.clone())?;
+        }
+        Ok(reports.iter().map(|report| report.figures.requests).collect())
+    }
+}
+
+/// What one client was asked.
+struct Asked {
+    index: usize,
+    lane: Lane,
+    answer: Answer<(Result<WindowReport, RunError>, Tallies)>,
+}
