@@ -41,19 +41,19 @@ pub enum AnswerError {
     )]
     Differ {
         /// The operation.
-        request: String,
+        request: Box<str>,
         /// A variant.
-        first: String,
+        first: Box<str>,
         /// Its answer.
-        one: String,
+        one: Box<str>,
         /// Where in the answer, to follow the words.
-        place: String,
+        place: Box<str>,
         /// What can be done, to follow the message.
         advice: &'static str,
         /// Another variant.
-        second: String,
+        second: Box<str>,
         /// Its answer.
-        two: String,
+        two: Box<str>,
     },
 }
 
@@ -137,12 +137,12 @@ pub(crate) fn compare(
     };
     let (place, said, other) = one.canonical.difference(&two.canonical, &hide);
     Err(AnswerError::Differ {
-        request: one.request.clone(),
-        first: first.to_owned(),
-        one: said,
+        request: one.request.as_str().into(),
+        first: first.into(),
+        one: said.into(),
         advice: if place.is_empty() { "" } else { "; where it may differ, name it in `workload.ignore`" },
-        place,
-        second: second.to_owned(),
-        two: other,
+        place: place.into(),
+        second: second.into(),
+        two: other.into(),
     })
 }

@@ -74,7 +74,7 @@ pub enum BlockError {
     },
     /// Answers are wrong or differ.
     #[error(transparent)]
-    Answers(#[from] AnswerError),
+    Answers(Box<AnswerError>),
     /// The generator got no connection.
     #[error("variant `{variant}`: {source}")]
     Connect {
@@ -224,6 +224,12 @@ impl Bench<'_> {
                 Err(Cut::Void(_)) => {}
             }
         }
+    }
+}
+
+impl From<AnswerError> for BlockError {
+    fn from(error: AnswerError) -> Self {
+        Self::Answers(Box::new(error))
     }
 }
 

@@ -375,10 +375,8 @@ impl<'a> Building<'a, '_> {
             match within {
                 "path" => filled = filled.replace(&format!("{{{name}}}"), &form(&joined(&value, ","))),
                 "query" => query.extend(in_query(parameter, name, &value)),
-                "header" => {
-                    if !add_header(&mut headers, name, &joined(&value, ",")) && required {
-                        return Ok(Err(format!("its header `{name}` cannot be sent")));
-                    }
+                "header" if !add_header(&mut headers, name, &joined(&value, ",")) && required => {
+                    return Ok(Err(format!("its header `{name}` cannot be sent")));
                 }
                 "cookie" => cookies.push(format!("{name}={}", joined(&value, ","))),
                 _ => {}

@@ -9,9 +9,10 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use support::*;
+use weighbridge_model::detail::{Curve, TimeKind};
 use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::summary::{Curve, Detail, PointLabel};
+use weighbridge_model::summary::{Detail, PointLabel};
 use weighbridge_store::{RunFolder, RunWriter, WriteError};
 
 /// Pages that a block of two trials may need, and some more.
@@ -122,8 +123,14 @@ fn a_file_that_cannot_be_replaced_stays_as_it_was() {
     let run = RunWriter::create(disk.path(), "replaced", STARTED).unwrap();
     let detail = |curves: usize| {
         let point = PointLabel::new();
-        let curve =
-            Curve { variant: "grpc".to_owned(), point, time: "response".to_owned(), points: Vec::new() };
+        let curve = Curve {
+            variant: "grpc".to_owned(),
+            point,
+            operation: "all".to_owned(),
+            time: TimeKind::Response,
+            points: Vec::new(),
+            band: Vec::new(),
+        };
         Detail { curves: vec![curve; curves], ..Detail::default() }
     };
     run.write_detail(&detail(1)).unwrap();

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use support::*;
+use weighbridge_model::detail::{Curve, TimeKind};
 use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{VariantId, Void};
 use weighbridge_model::summary::{
-    BlockCounts, Cost, Curve, Detail, Estimate, PointLabel, Quantity, SCHEMA_VERSION, Summary, Unit,
-    Validity, Verdict,
+    BlockCounts, Cost, Detail, Estimate, PointLabel, Quantity, SCHEMA_VERSION, Summary, Unit, Validity,
+    Verdict,
 };
 use weighbridge_store::{ReadError, RunFolder, RunWriter, UtcTime, WriteError};
 
@@ -149,8 +150,10 @@ fn summary_and_detail_come_back_to_the_last_bit() {
     let curve = Curve {
         variant: "grpc".to_owned(),
         point: PointLabel::new(),
-        time: "response".to_owned(),
-        points: vec![(0.5, 15_300), (1.0 / 3.0, 7)],
+        operation: "all".to_owned(),
+        time: TimeKind::Response,
+        points: vec![(0.5, 15_300.0), (1.0 / 3.0, 1.0 / 7.0)],
+        band: vec![(0.1 + 0.2, 0.4)],
     };
     let detail = Detail { curves: vec![curve], ..Detail::default() };
     run.write_detail(&detail).unwrap();

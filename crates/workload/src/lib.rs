@@ -173,6 +173,9 @@ enum Expect {
     Grpc(Arc<CallExpect>),
 }
 
+/// What a variable of the environment holds, by its name.
+pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// A specification bound to one variant.
 #[derive(Debug, Clone)]
 pub struct Workload {
@@ -197,7 +200,7 @@ impl Workload {
         load: &LoadSpec,
         protocol: Protocol,
         address: &Address,
-        environment: &dyn Fn(&str) -> Option<String>,
+        environment: Variables<'_>,
     ) -> Result<Self, WorkloadError> {
         Self::with_rows(spec, load, protocol, address, (environment, &[]))
     }
@@ -211,7 +214,7 @@ impl Workload {
         load: &LoadSpec,
         protocol: Protocol,
         address: &Address,
-        (environment, rows): (&dyn Fn(&str) -> Option<String>, &[Arc<Rows>]),
+        (environment, rows): (Variables<'_>, &[Arc<Rows>]),
     ) -> Result<Self, WorkloadError> {
         let unbound = || WorkloadError::Unbound { workload: spec.name(), protocol };
         let framing = framing(protocol, address.scheme);
@@ -329,7 +332,7 @@ struct Binding<'a> {
     framing: Framing,
     load: &'a LoadSpec,
     address: &'a Address,
-    environment: &'a dyn Fn(&str) -> Option<String>,
+    environment: Variables<'a>,
 }
 
 impl Binding<'_> {
