@@ -9,7 +9,7 @@ pub fn check(data: &[u8]) {
     let Some(place) = Place::parse(text) else { return };
     assert!(!place.segments.is_empty());
     for segment in &place.segments {
-        assert!(!["." , ".."].contains(&segment.as_str()), "{text:?}");
+        assert!(![".", ".."].contains(&segment.as_str()), "{text:?}");
         assert!(!segment.contains(['/', '\\']) && !segment.chars().any(char::is_control), "{text:?}");
         // Joined to a folder it stays in it.
         let joined = std::path::Path::new("/runs").join(segment);

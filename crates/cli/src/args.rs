@@ -5,10 +5,10 @@
 mod grpc;
 #[path = "args/init.rs"]
 mod init;
-#[path = "args/revisions.rs"]
-mod revisions;
 #[path = "args/plot.rs"]
 mod plot;
+#[path = "args/revisions.rs"]
+mod revisions;
 
 use std::path::PathBuf;
 
@@ -19,8 +19,8 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 pub use grpc::Grpc;
 #[allow(unused_imports)] // the test of the documents parses command lines and looks into none
 pub use init::{Curl, Init};
-pub use revisions::Revisions;
 pub use plot::{Plot, PlotFormat, PlotTheme};
+pub use revisions::Revisions;
 
 /// Measures what a design decision costs a networked service: runs the alternatives side by side under the same
 /// load, interleaved, and answers with the difference, its confidence interval and a verdict.

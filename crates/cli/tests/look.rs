@@ -45,7 +45,8 @@ impl<'a> Served<'a> {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         // Only so that a story that would hang fails.
         stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n{headers}Connection: close\r\n\r\n", self.address);
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: {}\r\n{headers}Connection: close\r\n\r\n", self.address);
         stream.write_all(request.as_bytes()).expect("it reads");
         stream
     }
@@ -129,9 +130,14 @@ fn a_run_is_followed_to_its_report_and_exported() {
         let told = events(followed);
         let states = told.iter().filter(|(name, _)| name == "state");
         let steps: Vec<Value> = states.map(|(_, data)| serde_json::from_str(data).expect("JSON")).collect();
-        assert!(steps.iter().any(|state| state["step"].as_str().is_some_and(|step| step.starts_with("block "))));
+        assert!(
+            steps.iter().any(|state| state["step"].as_str().is_some_and(|step| step.starts_with("block ")))
+        );
         let progress: Vec<f64> = steps.iter().filter_map(|state| state["progress"].as_f64()).collect();
-        assert!(progress.is_sorted() && progress.iter().all(|share| (0.0..=1.0).contains(share)), "{progress:?}");
+        assert!(
+            progress.is_sorted() && progress.iter().all(|share| (0.0..=1.0).contains(share)),
+            "{progress:?}"
+        );
         assert_eq!(told.last().map(|(name, _)| name.as_str()), Some("ended"), "{told:?}");
 
         look_at_the_end(&world, &served, &folder, &name);
@@ -145,7 +151,10 @@ fn a_run_is_followed_to_its_report_and_exported() {
 fn look_at_the_end(world: &World, served: &Served<'_>, folder: &Path, name: &str) {
     let summary = world.json("summary.json");
     let list = served.page("/");
-    assert!(list.contains(&format!("href=\"/run/{name}/\"")) && list.contains(summary["validity"].as_str().unwrap()));
+    assert!(
+        list.contains(&format!("href=\"/run/{name}/\""))
+            && list.contains(summary["validity"].as_str().unwrap())
+    );
     let overview = served.page(&format!("/run/{name}/"));
     assert!(overview.contains("Open the report") && overview.contains("export/csv/windows"), "{overview}");
     assert!(!overview.contains("<script"), "only a run that goes on needs a script");
@@ -159,10 +168,13 @@ fn look_at_the_end(world: &World, served: &Served<'_>, folder: &Path, name: &str
     let own = report.body.split_once(own).and_then(|(_, rest)| rest.split_once('"')).expect("a policy").0;
     assert!(report.head.contains(&format!("content-security-policy: {own};")), "{}", report.head);
 
-    let names: Vec<String> =
-        summary["variants"].as_array().unwrap().iter().map(|v| encoded(v["name"].as_str().unwrap())).collect();
-    let compared =
-        served.page(&format!("/compare?run={name}&baseline={}&variant={}", names[0], names[1]));
+    let names: Vec<String> = summary["variants"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| encoded(v["name"].as_str().unwrap()))
+        .collect();
+    let compared = served.page(&format!("/compare?run={name}&baseline={}&variant={}", names[0], names[1]));
     assert!(compared.contains("response p50") && compared.contains("against"), "{compared}");
     let missing = served.get(&format!("/compare?run={name}&baseline=nobody&variant={}", names[1]));
     assert_eq!(missing.status, 500);
@@ -205,7 +217,10 @@ fn exports_are_what_is_served(world: &World, served: &Served<'_>, folder: &Path,
     let point = figure["estimate"]["point"].as_f64().unwrap();
     assert!((mean / point - 1.0).abs() < 1e-9, "{values:?}: {point}");
     let junit = export(&["junit", "--require", "p50 < 1ns"]);
-    assert!(junit.contains("<testcase") && junit.contains("<failure") && junit.contains("require p50"), "{junit}");
+    assert!(
+        junit.contains("<testcase") && junit.contains("<failure") && junit.contains("require p50"),
+        "{junit}"
+    );
     let path = folder.to_str().unwrap();
     let wrong = world.weigh(&["export", path, "--format", "json", "--table", "costs"]).end();
     wrong.assert_error(&["`--table`", "`json` has no tables"]);
@@ -286,7 +301,15 @@ fn runs_that_are_torn_damaged_or_hostile_are_listed_with_their_reasons() {
         assert!(list.contains(text), "`{text}`: {list}");
     }
     assert!(!list.contains("a secret") && !list.contains("no run") && !list.contains("outside"), "{list}");
-    for missing in ["/run/link/", "/run/link/report", "/run/no%20run/", "/run/nobody/", "/run//", "/run/.hidden/", "/elsewhere"] {
+    for missing in [
+        "/run/link/",
+        "/run/link/report",
+        "/run/no%20run/",
+        "/run/nobody/",
+        "/run//",
+        "/run/.hidden/",
+        "/elsewhere",
+    ] {
         assert_eq!(served.get(missing).status, 404, "{missing}");
     }
     for failing in [folder(&newer), folder(&broken), folder(&linked)] {
@@ -323,7 +346,8 @@ fn a_torn_line_is_waited_for(served: &Served<'_>, name: &str, (file, rest): (&mu
     let state = until("+1.23 % ± 0.40 %");
     assert!(state.contains("block 3 of 6") && state.contains("alert(1)"), "{state}");
     let interrupted = Event::Interrupted { folder: "runs/x".into(), blocks: 3 };
-    let line = serde_json::to_string(&TimedEvent { at: Nanoseconds::from_secs(10), event: interrupted }).unwrap();
+    let line =
+        serde_json::to_string(&TimedEvent { at: Nanoseconds::from_secs(10), event: interrupted }).unwrap();
     file.write_all(format!("{line}\n").as_bytes()).unwrap();
     assert!(until("whole blocks kept: 3").contains("line 3"), "a line that is no event is named");
     until("event: stopped");

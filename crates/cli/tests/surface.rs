@@ -141,7 +141,10 @@ fn a_run_is_exported_reported_listed_and_compared() {
         assert!(page.assert_code(0).stdout.starts_with("<!DOCTYPE html>"), "{}", &page.stdout[..200]);
 
         let list = weigh(&["plot", &run, "--list"]);
-        assert!(["forest ", "percentiles ", "time "].map(|kind| list.stdout.contains(kind)) == [true; 3], "{list}");
+        assert!(
+            ["forest ", "percentiles ", "time "].map(|kind| list.stdout.contains(kind)) == [true; 3],
+            "{list}"
+        );
         let drawn = weigh(&["plot", &run]);
         assert!(drawn.assert_code(0).says("forest.svg`") && drawn.stdout.is_empty(), "{drawn}");
         let one = weigh(&["plot", "percentiles", "--variant", "a", "--theme", "dark", "-o", "-"]);
@@ -323,7 +326,8 @@ fn every_verb_explains_itself_and_completions_can_be_had() {
     help.assert_code(0);
     assert!(help.stdout.contains("Exit codes: 0 fine, 1 a gate failed, 2 could not do it, 3"), "{help}");
     assert!(!help.stdout.contains("guardian"), "the hidden verb stays hidden: {help}");
-    for verb in ["load", "run", "plan", "verify", "init", "compare", "report", "plot", "export", "history", "doctor"]
+    for verb in
+        ["load", "run", "plan", "verify", "init", "compare", "report", "plot", "export", "history", "doctor"]
     {
         assert!(help.stdout.contains(&format!("  {verb} ")), "{verb}: {help}");
         let own = world.weigh(&[verb, "--help"]).end();

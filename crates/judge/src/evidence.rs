@@ -85,8 +85,7 @@ fn percentiles(cells: &[&Cell<'_>], scope: Scope) -> Vec<Percentile> {
 }
 
 fn windows(question: &Question, gathered: &Gathered<'_>, trials: &[TrialRecord]) -> Vec<WindowEvidence> {
-    let void: BTreeMap<u32, &String> =
-        gathered.void.iter().map(|(block, reason)| (*block, reason)).collect();
+    let void: BTreeMap<u32, &String> = gathered.void.iter().map(|(block, reason)| (*block, reason)).collect();
     let name = |variant: VariantId| Some(question.variants.get(variant.index())?.name.clone());
     let label = |point: PointId| Some(question.points.get(point.index())?.label.clone());
     let each = trials.iter().flat_map(|trial| {

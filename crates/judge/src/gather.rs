@@ -340,7 +340,8 @@ impl<'a> Cell<'a> {
         let recorded =
             self.lens == Lens::Measured && self.trials.iter().any(|trial| !trial.tallies.is_empty());
         let times = recorded.then(|| self.times(scope));
-        let timeouts = (recorded && self.errors().timeout > 0).then(|| self.times_of(scope, Outcome::Error(ErrorKind::Timeout)));
+        let timeouts = (recorded && self.errors().timeout > 0)
+            .then(|| self.times_of(scope, Outcome::Error(ErrorKind::Timeout)));
         let count = times.as_ref().map_or(0, |times| times.response.len());
         let mut totals = Totals { values: [None; Quantity::ALL.len()], recorded: count };
         for quantity in Quantity::ALL {

@@ -37,7 +37,7 @@ pub struct Interim {
 }
 
 /// What a block is busy with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// A variant is started.
@@ -64,7 +64,7 @@ impl Phase {
 
 /// What one variant's measured windows showed since the last such event. It is for watching, and rests on no estimate:
 /// the figures of the result are made of all windows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recent {
     /// The variant's name.
     pub variant: String,

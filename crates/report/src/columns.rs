@@ -8,9 +8,7 @@ use std::str::FromStr;
 use weighbridge_model::evidence::{BlockValue, Evidence, OperationEvidence, WindowEvidence};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{OperationFigures, WindowEnd, WindowFigures, WindowKind};
-use weighbridge_model::summary::{
-    Cost, Effect, Estimate, Figure, PointLabel, Summary, Unit, VariantSummary,
-};
+use weighbridge_model::summary::{Cost, Effect, Estimate, Figure, PointLabel, Summary, Unit, VariantSummary};
 
 use crate::words::baseline;
 

@@ -220,7 +220,10 @@ mod tests {
             assert_eq!(table.name().parse(), Ok(table));
         }
         let error = "xml".parse::<ExportFormat>().unwrap_err().to_string();
-        assert!(error.starts_with("`xml` is not an export format; allowed: text, json, detail, csv"), "{error}");
+        assert!(
+            error.starts_with("`xml` is not an export format; allowed: text, json, detail, csv"),
+            "{error}"
+        );
         let error = "rows".parse::<TableName>().unwrap_err().to_string();
         assert_eq!(error, "`rows` is not a table; allowed: costs, figures, blocks, windows");
     }

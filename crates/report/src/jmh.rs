@@ -92,9 +92,7 @@ fn sample<'a>(
         raw_data_histogram: of.outcomes.first().map(|good| histogram(&good.response)),
         ..metric(of, Quantity::ResponseMean, figure)
     };
-    let is_other = |quantity: &Quantity| {
-        !matches!(quantity, Quantity::ResponseMean | Quantity::Throughput)
-    };
+    let is_other = |quantity: &Quantity| !matches!(quantity, Quantity::ResponseMean | Quantity::Throughput);
     let secondary = Quantity::ALL.into_iter().filter(is_other).filter_map(|quantity| {
         let figure = figure_of(variant, of, quantity)?;
         Some((format!("·{}", quantity.name()), metric(of, quantity, figure)))

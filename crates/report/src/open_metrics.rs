@@ -87,7 +87,12 @@ fn run(text: &mut String, summary: &Summary) {
         family(text, name, "gauge", unit, help);
         sample(text, name, &[("run", &summary.run)], value);
     };
-    gauge("weighbridge_took_seconds", Some("seconds"), "From first start to last stop.", summary.took.as_secs_f64());
+    gauge(
+        "weighbridge_took_seconds",
+        Some("seconds"),
+        "From first start to last stop.",
+        summary.took.as_secs_f64(),
+    );
     gauge("weighbridge_margin_ratio", Some("ratio"), "Margin of relevance.", summary.margin.get());
     gauge("weighbridge_blocks", None, "Blocks that count.", f64::from(summary.blocks.used));
 }
@@ -218,7 +223,6 @@ fn verdicts(text: &mut String, summary: &Summary) {
         }
     }
 }
-
 
 #[cfg(test)]
 mod tests {

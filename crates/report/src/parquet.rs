@@ -33,7 +33,8 @@ impl TableSink for Parquet {
     type Output = Result<Vec<u8>, ParquetError>;
 
     fn write<R>(self, columns: &[Column<R>], rows: &[R]) -> Self::Output {
-        let fields = columns.iter().map(|column| Ok(field(column)?.into())).collect::<Result<_, ParquetError>>()?;
+        let fields =
+            columns.iter().map(|column| Ok(field(column)?.into())).collect::<Result<_, ParquetError>>()?;
         let schema = Type::group_type_builder("weighbridge").with_fields(fields).build()?;
         let properties = WriterProperties::builder().set_created_by("weighbridge".to_owned()).build();
         let mut writer = SerializedFileWriter::new(Vec::new(), schema.into(), properties.into())?;

@@ -20,9 +20,7 @@ use weighbridge_model::event::{Event, Interim, TimedEvent};
 use weighbridge_model::evidence::Evidence;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::summary::{PointLabel, Quantity, Summary, Verdict};
-use weighbridge_report::{
-    ExportFormat, Exported, GateCase, Report, Schema, TableName, TextOptions, export,
-};
+use weighbridge_report::{ExportFormat, Exported, GateCase, Report, Schema, TableName, TextOptions, export};
 
 fn gates() -> Vec<GateCase> {
     vec![
@@ -185,7 +183,9 @@ fn families(text: &str) -> Vec<String> {
             continue;
         }
         let (name, rest) = line.split_once('{').expect("labels");
-        assert!([family.clone(), format!("{family}_total"), format!("{family}_info")].contains(&name.to_owned()));
+        assert!(
+            [family.clone(), format!("{family}_total"), format!("{family}_info")].contains(&name.to_owned())
+        );
         let value = after_labels(rest).strip_prefix(' ').expect("a value");
         assert!(value.parse::<f64>().is_ok_and(f64::is_finite), "{line}");
         assert!(seen.insert(line.rsplit_once(' ').expect("a value").0), "twice: {line}");
@@ -350,12 +350,8 @@ fn what_is_printed_is_what_the_schemas_say() {
     for load in [support::load(), support::load_valid()] {
         assert_valid(Schema::Load, &serde_json::to_value(load).unwrap());
     }
-    let interim = Interim {
-        variant: "go".into(),
-        point: support::point("64 B"),
-        change: 0.2,
-        half_width: Some(0.01),
-    };
+    let interim =
+        Interim { variant: "go".into(), point: support::point("64 B"), change: 0.2, half_width: Some(0.01) };
     for event in [
         Event::RunStarted {
             title: "t".into(),

@@ -107,9 +107,11 @@ impl EventFollower {
         for line in whole.split_inclusive(|byte| *byte == b'\n') {
             self.lines += 1;
             let number = self.lines;
-            followed.events.push(serde_json::from_slice(line).map_err(|error| {
-                Problem { line: Some(number), ..Problem::of_json(&error) }.at(&self.path)
-            }));
+            followed.events.push(
+                serde_json::from_slice(line).map_err(|error| {
+                    Problem { line: Some(number), ..Problem::of_json(&error) }.at(&self.path)
+                }),
+            );
         }
         let is_endless = whole.is_empty() && bytes.len() as u64 == LOOK;
         self.offset += if is_endless { LOOK } else { whole.len() as u64 };

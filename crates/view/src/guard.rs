@@ -29,12 +29,7 @@ const fn refusal(status: StatusCode, text: &'static str) -> Refusal {
 }
 
 /// The place that a request asks for, if it may.
-pub(crate) fn check(
-    method: &Method,
-    uri: &Uri,
-    headers: &HeaderMap,
-    port: u16,
-) -> Result<Place, Refusal> {
+pub(crate) fn check(method: &Method, uri: &Uri, headers: &HeaderMap, port: u16) -> Result<Place, Refusal> {
     check_host(uri, headers, port)?;
     check_origin(headers, port)?;
     if method != Method::GET && method != Method::HEAD {
@@ -94,7 +89,8 @@ pub(crate) fn place(uri: &Uri) -> Result<Place, Refusal> {
         return Err(refusal(StatusCode::URI_TOO_LONG, "this path is longer than any of this view\n"));
     }
     let path = path.strip_prefix('/').ok_or(wrong)?;
-    let segments = path.split('/').map(|segment| segment_of(segment).ok_or(wrong)).collect::<Result<_, _>>()?;
+    let segments =
+        path.split('/').map(|segment| segment_of(segment).ok_or(wrong)).collect::<Result<_, _>>()?;
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     let pair = |pair: &str| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -107,7 +103,8 @@ pub(crate) fn place(uri: &Uri) -> Result<Place, Refusal> {
 /// One segment, decoded; `None` where it could be more than a name.
 fn segment_of(segment: &str) -> Option<String> {
     let text = percent_decode_str(segment).decode_utf8().ok()?.into_owned();
-    let plain = !text.contains(['/', '\\']) && !text.chars().any(char::is_control) && text != "." && text != "..";
+    let plain =
+        !text.contains(['/', '\\']) && !text.chars().any(char::is_control) && text != "." && text != "..";
     plain.then_some(text)
 }
 
@@ -126,9 +123,22 @@ mod tests {
             assert!(is_ours(good, 7878), "{good}");
         }
         for bad in [
-            "", "127.0.0.1", "localhost", "[::1]", "127.0.0.1:7879", "127.0.0.1:+7878", "127.0.0.1:", "evil.example:7878",
-            "localhost.evil.example:7878", "evil.example#localhost:7878", "127.0.0.1.evil.example:7878", "user@localhost:7878",
-            "0.0.0.0:7878", "127.0.0.2:7878", "localhost:7878:7878", "::1:7878",
+            "",
+            "127.0.0.1",
+            "localhost",
+            "[::1]",
+            "127.0.0.1:7879",
+            "127.0.0.1:+7878",
+            "127.0.0.1:",
+            "evil.example:7878",
+            "localhost.evil.example:7878",
+            "evil.example#localhost:7878",
+            "127.0.0.1.evil.example:7878",
+            "user@localhost:7878",
+            "0.0.0.0:7878",
+            "127.0.0.2:7878",
+            "localhost:7878:7878",
+            "::1:7878",
         ] {
             assert!(!is_ours(bad, 7878), "{bad}");
         }
@@ -142,7 +152,9 @@ mod tests {
         assert_eq!(segments("/"), [""]);
         assert_eq!(segments("/run/a%20b/"), ["run", "a b", ""]);
         assert_eq!(segments("/run/%252e%252e"), ["run", "%2e%2e"]);
-        for bad in ["/..", "/run/../x", "/run/%2e%2e/x", "/run/a%2fb", "/run/a%5Cb", "/run/a%00", "/%ff", "/./"] {
+        for bad in
+            ["/..", "/run/../x", "/run/%2e%2e/x", "/run/a%2fb", "/run/a%5Cb", "/run/a%00", "/%ff", "/./"]
+        {
             assert_eq!(read(bad).unwrap_err().status, StatusCode::BAD_REQUEST, "{bad}");
         }
         let query = read("/compare?run=a+b&against=%26&x").unwrap();

@@ -69,10 +69,7 @@ mod tests {
     #[test]
     fn a_hash_is_the_one_that_browsers_make() {
         // The example of the specification (CSP level 3).
-        assert_eq!(
-            hash("doSomething();"),
-            "'sha256-RFWPLDbv2BY+rCkDzsE+0fr8ylGr2R2faWMhq4lfEQc='"
-        );
+        assert_eq!(hash("doSomething();"), "'sha256-RFWPLDbv2BY+rCkDzsE+0fr8ylGr2R2faWMhq4lfEQc='");
     }
 
     #[test]
@@ -82,8 +79,14 @@ mod tests {
             Policy::stated_in(page).text(),
             format!("default-src 'none'; script-src 'sha256-x='; form-action 'none'; {ALWAYS}")
         );
-        for odd in ["", "<head></head>", "<head><meta http-equiv=\"Content-Security-Policy\" content=\"a\r\nb\"></head>"] {
-            assert!(Policy::stated_in(odd).text().starts_with("default-src 'none'; style-src 'unsafe-inline'"));
+        for odd in [
+            "",
+            "<head></head>",
+            "<head><meta http-equiv=\"Content-Security-Policy\" content=\"a\r\nb\"></head>",
+        ] {
+            assert!(
+                Policy::stated_in(odd).text().starts_with("default-src 'none'; style-src 'unsafe-inline'")
+            );
         }
     }
 }

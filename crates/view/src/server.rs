@@ -192,7 +192,12 @@ async fn serve(stream: TcpStream, (site, port, limits): Context) {
     }
 }
 
-async fn respond(request: Request<Incoming>, site: Arc<dyn Site>, port: u16, limits: Limits) -> Response<Body> {
+async fn respond(
+    request: Request<Incoming>,
+    site: Arc<dyn Site>,
+    port: u16,
+    limits: Limits,
+) -> Response<Body> {
     let place = match check(request.method(), request.uri(), request.headers(), port) {
         Ok(place) => place,
         Err(refusal) => return refused(refusal),
@@ -215,7 +220,8 @@ fn response(status: StatusCode, media_type: &'static str, policy: &Policy, body:
     let mut response = Response::new(body);
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    let policy = HeaderValue::from_str(policy.text()).unwrap_or(HeaderValue::from_static("default-src 'none'"));
+    let policy =
+        HeaderValue::from_str(policy.text()).unwrap_or(HeaderValue::from_static("default-src 'none'"));
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     let fixed: [(HeaderName, &'static str); 6] = [
         (header::CONTENT_TYPE, media_type),

@@ -82,7 +82,9 @@ impl Running {
 
     fn ask(&self, method: &str, path: &str, headers: &str) -> String {
         let port = self.address.port();
-        self.raw(&format!("{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{headers}Connection: close\r\n\r\n"))
+        self.raw(&format!(
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{headers}Connection: close\r\n\r\n"
+        ))
     }
 
     fn get(&self, path: &str) -> String {
@@ -147,7 +149,8 @@ fn nothing_but_reading_is_allowed() {
         assert!(reply.contains("allow: GET, HEAD\r\n"), "{reply}");
     }
     let (head, get) = (server.ask("HEAD", "/a", ""), server.get("/a"));
-    let length = |reply: &str| reply.lines().find(|line| line.starts_with("content-length")).map(str::to_owned);
+    let length =
+        |reply: &str| reply.lines().find(|line| line.starts_with("content-length")).map(str::to_owned);
     assert!(head.ends_with("\r\n\r\n") && get.ends_with("asked for a"));
     assert_eq!(length(&head), length(&get));
     assert_eq!(status(&server.ask("HEAD", "/events", "")), 200);
@@ -178,7 +181,15 @@ fn every_answer_forbids_what_the_page_does_not_hold() {
 #[test]
 fn a_path_is_plain_names_and_nothing_in_it_becomes_a_header() {
     let server = Running::start(Limits::default());
-    for path in ["/../etc/passwd", "/run/%2e%2e/x", "/a%2f..%2fb", "/a%5c..%5cb", "/a%00b", "/%0d%0aX-Forged:1", "/%ff"] {
+    for path in [
+        "/../etc/passwd",
+        "/run/%2e%2e/x",
+        "/a%2f..%2fb",
+        "/a%5c..%5cb",
+        "/a%00b",
+        "/%0d%0aX-Forged:1",
+        "/%ff",
+    ] {
         assert_eq!(status(&server.get(path)), 400, "{path}");
     }
     let reply = server.get("/file");
@@ -234,7 +245,8 @@ fn a_connection_ends_at_its_age_also_where_events_would_go_on() {
         ..Limits::default()
     };
     let server = Running::start(limits);
-    let reply = server.raw(&format!("GET /events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", server.address.port()));
+    let reply =
+        server.raw(&format!("GET /events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", server.address.port()));
     assert!(reply.contains("data: 0"), "{reply}");
     assert!(!reply.contains("data: 1"));
 }

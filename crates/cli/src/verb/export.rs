@@ -10,9 +10,7 @@ use weighbridge_model::evidence::Evidence;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::gate::{Gate, GateKind};
 use weighbridge_model::summary::Summary;
-use weighbridge_report::{
-    ExportError, ExportFormat, Exported, GateCase, TableName, TextOptions, export,
-};
+use weighbridge_report::{ExportError, ExportFormat, Exported, GateCase, TableName, TextOptions, export};
 use weighbridge_store::RunFolder;
 
 use super::support::{Destination, Stored, gates, open_run};

@@ -39,6 +39,8 @@ fn open(address: &str, printer: &Printer) {
             // It hands the address on and ends; somebody has to ask for its status.
             std::thread::spawn(move || child.wait());
         }
-        Err(error) => printer.warning(format_args!("`xdg-open` cannot be started ({error}); open the address yourself")),
+        Err(error) => {
+            printer.warning(format_args!("`xdg-open` cannot be started ({error}); open the address yourself"))
+        }
     }
 }

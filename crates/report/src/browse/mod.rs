@@ -66,7 +66,8 @@ pub fn list(place: &str, runs: &[RunRow]) -> String {
              <tbody>\n{rows}</tbody>\n</table></div>\n"
         )
     };
-    let heading = format!("<h1>Runs</h1>\n<p class=\"quiet\">in <code>{}</code>, newest first</p>\n", escape(place));
+    let heading =
+        format!("<h1>Runs</h1>\n<p class=\"quiet\">in <code>{}</code>, newest first</p>\n", escape(place));
     page("Runs", &format!("<header>\n{heading}</header>\n<main>\n{body}</main>\n"), Script::None)
 }
 
@@ -75,7 +76,9 @@ fn row(run: &RunRow) -> String {
     let (class, said, more) = match &run.state {
         RunState::Ended(validity) => (validity.name(), validity.name(), format!("<ul>{headlines}</ul>")),
         RunState::Running => ("same", "running", "<p class=\"quiet\">not ended yet</p>".to_owned()),
-        RunState::Stopped => ("suspect", "not ended", "<p class=\"quiet\">may be gone on with</p>".to_owned()),
+        RunState::Stopped => {
+            ("suspect", "not ended", "<p class=\"quiet\">may be gone on with</p>".to_owned())
+        }
         RunState::Damaged(reason) => ("invalid", "cannot be read", format!("<p>{}</p>", escape(reason))),
     };
     let title = match run.state {
@@ -160,7 +163,9 @@ fn downloads(folder: &str) -> String {
     let mut links = Vec::new();
     for format in ExportFormat::ALL.into_iter().filter(|format| format.is_built()) {
         if format.has_tables() {
-            links.extend(TableName::ALL.map(|table| (format!("{format}/{table}"), format!("{format}: {table}"))));
+            links.extend(
+                TableName::ALL.map(|table| (format!("{format}/{table}"), format!("{format}: {table}"))),
+            );
         } else {
             links.push((format.to_string(), format.to_string()));
         }
@@ -169,7 +174,9 @@ fn downloads(folder: &str) -> String {
         format!("<li><a href=\"{}\" download>{text}</a></li>\n", address(folder, &format!("export/{path}")))
     };
     let items: String = links.iter().map(item).collect();
-    format!("<section id=\"downloads\">\n<h2>Download</h2>\n<ul class=\"downloads\">\n{items}</ul>\n</section>\n")
+    format!(
+        "<section id=\"downloads\">\n<h2>Download</h2>\n<ul class=\"downloads\">\n{items}</ul>\n</section>\n"
+    )
 }
 
 /// A run that goes on, or that was stopped before it ended (`state` says which), followed by [`SCRIPT`].
@@ -206,7 +213,8 @@ pub fn following(folder: &str, state: &RunState, live: &Live) -> String {
         items(&live.costs),
         items(&live.notes),
     );
-    let refresh = if refresh.is_empty() { String::new() } else { format!("<noscript>{refresh}</noscript>\n") };
+    let refresh =
+        if refresh.is_empty() { String::new() } else { format!("<noscript>{refresh}</noscript>\n") };
     framed(title, &body, script, &refresh)
 }
 
@@ -218,7 +226,9 @@ pub fn comparison(summary: &Summary) -> String {
     let findings: String = summary.findings.iter().map(finding).collect();
     let findings = match findings.is_empty() {
         true => findings,
-        false => format!("<section id=\"findings\">\n<h2>Findings</h2>\n<ul class=\"facts\">\n{findings}</ul>\n</section>\n"),
+        false => format!(
+            "<section id=\"findings\">\n<h2>Findings</h2>\n<ul class=\"facts\">\n{findings}</ul>\n</section>\n"
+        ),
     };
     let body = format!(
         "<header>\n{}<h1>{}</h1>\n<p class=\"quiet\">{} · {} blocks · margin ±{}</p>\n</header>\n{}<main>\n\
@@ -259,7 +269,8 @@ fn cost_row(cost: &Cost, several: bool) -> String {
     let (point, interval) = shown.map_or_else(Default::default, |shown| (shown.point, shown.interval));
     let change = cost.ratio.as_ref().filter(|_| figures).map(words::change);
     let operation = if several { format!("{} ", cost.operation) } else { String::new() };
-    let reason = cost.reason.as_deref().map(|reason| format!("<span class=\"reason\">{}</span>", escape(reason)));
+    let reason =
+        cost.reason.as_deref().map(|reason| format!("<span class=\"reason\">{}</span>", escape(reason)));
     let class = if cost.headline { " class=\"headline\"" } else { "" };
     format!(
         "<tr{class}><th scope=\"row\">{}{}</th><td class=\"n\">{}</td><td class=\"n\">{}</td>\
@@ -339,7 +350,9 @@ pub fn address(folder: &str, what: &str) -> String {
     let mut segment = String::new();
     for byte in folder.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => segment.push(char::from(byte)),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                segment.push(char::from(byte))
+            }
             other => segment.push_str(&format!("%{other:02X}")),
         }
     }

@@ -100,7 +100,11 @@ fn window((at, variant): (usize, &VariantSummary), round: u32, kind: WindowKind)
                 resumed: 0,
                 operations: vec![all],
                 all: (round != 1).then_some(all),
-                traffic: Traffic { sent: Bytes::new(70_000), received: Bytes::new(144_000), ..Traffic::default() },
+                traffic: Traffic {
+                    sent: Bytes::new(70_000),
+                    received: Bytes::new(144_000),
+                    ..Traffic::default()
+                },
                 health: LoopHealth {
                     busy: nanos(9_000_000),
                     wall: nanos(16_100_000),

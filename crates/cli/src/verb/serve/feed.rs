@@ -1,8 +1,8 @@
 //! A run that goes on, as a feed: reads its events on, and says how it stands whenever that changed.
 
 use weighbridge_report::browse::{Live, LiveState};
-use weighbridge_store::{Followed, RunFolder};
 use weighbridge_store::EventFollower;
+use weighbridge_store::{Followed, RunFolder};
 use weighbridge_view::{Feed, Message, Update};
 
 /// Looks in a row with nobody writing after which a run is called stopped: a run that ends leaves its last events first.
@@ -61,7 +61,8 @@ impl Feed for RunFeed {
             return Update::Last(message("ended", String::new()));
         }
         self.without_writer = if self.folder.writer().is_some() { 0 } else { self.without_writer + 1 };
-        let is_stopped = self.live.state == LiveState::Interrupted || self.without_writer > LOOKS_WITHOUT_WRITER;
+        let is_stopped =
+            self.live.state == LiveState::Interrupted || self.without_writer > LOOKS_WITHOUT_WRITER;
         if self.told.as_ref() != Some(&self.live) {
             self.told = Some(self.live.clone());
             // A value of texts and numbers: the ways in which this can fail cannot occur.

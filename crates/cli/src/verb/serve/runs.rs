@@ -111,7 +111,8 @@ impl Runs {
         let mut rows = Vec::new();
         for entry in entries.filter_map(Result::ok) {
             let Ok(name) = entry.file_name().into_string() else { continue };
-            let is_run = entry.file_type().is_ok_and(|kind| kind.is_dir()) && entry.path().join(MANIFEST).exists();
+            let is_run =
+                entry.file_type().is_ok_and(|kind| kind.is_dir()) && entry.path().join(MANIFEST).exists();
             if is_run && !name.starts_with('.') {
                 rows.push(self.row(&name));
             }
@@ -169,8 +170,7 @@ impl Runs {
         match folder.summary() {
             Ok(summary) => {
                 let rows = self.rows()?;
-                let is_other =
-                    |row: &&RunRow| row.folder != name && matches!(row.state, RunState::Ended(_));
+                let is_other = |row: &&RunRow| row.folder != name && matches!(row.state, RunState::Ended(_));
                 let others: Vec<&str> = rows.iter().filter(is_other).map(|row| row.folder.as_str()).collect();
                 Ok(page(browse::overview(name, &summary, &others)))
             }
@@ -221,7 +221,8 @@ impl Site for Runs {
         match self.found(place) {
             Ok(answer) => answer,
             Err(Wrong::Missing) => {
-                let html = browse::problem("Not here", "There is no such page; the list of runs has them all.");
+                let html =
+                    browse::problem("Not here", "There is no such page; the list of runs has them all.");
                 Answer::Missing { html, policy: policy() }
             }
             Err(Wrong::Failed(error)) => {
@@ -248,7 +249,10 @@ fn without_links(folder: &Path, depth: u32) -> anyhow::Result<()> {
         let entry = entry.with_context(unreadable)?;
         let kind = entry.file_type().with_context(unreadable)?;
         if kind.is_symlink() {
-            bail!("`{}` is a link, which this view does not follow; copy what it points to", entry.path().display());
+            bail!(
+                "`{}` is a link, which this view does not follow; copy what it points to",
+                entry.path().display()
+            );
         }
         if kind.is_dir() && depth > 1 {
             without_links(&entry.path(), depth - 1)?;
