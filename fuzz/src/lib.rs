@@ -17,6 +17,7 @@ pub mod control_messages;
 pub mod curl_line;
 mod draft;
 pub mod experiment;
+pub mod extract;
 pub mod gate;
 pub mod grpc_reply;
 pub mod h2_reply;
@@ -33,6 +34,7 @@ pub mod resp_reply;
 pub mod run_record;
 pub mod service_toml;
 pub mod shape;
+pub mod template;
 pub mod trace;
 pub mod url;
 pub mod view_path;
@@ -41,10 +43,11 @@ pub mod view_path;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 22] = [
+pub const TARGETS: [Target; 24] = [
     ("control_messages", control_messages::check),
     ("curl_line", curl_line::check),
     ("experiment", experiment::check),
+    ("extract", extract::check),
     ("gate", gate::check),
     ("grpc_reply", grpc_reply::check),
     ("h2_reply", h2_reply::check),
@@ -61,6 +64,7 @@ pub const TARGETS: [Target; 22] = [
     ("run_record", run_record::check),
     ("service_toml", service_toml::check),
     ("shape", shape::check),
+    ("template", template::check),
     ("trace", trace::check),
     ("url", url::check),
     ("view_path", view_path::check),

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
+use weighbridge_model::secret::printable;
 use weighbridge_report::{Style, Tone};
 
 use crate::args::Color;
@@ -92,17 +93,6 @@ impl Printer {
         }
     }
 
-    /// Data that is no text, as it is. A reader that has gone is no error.
-    pub fn bytes(&self, bytes: &[u8]) -> anyhow::Result<()> {
-        let mut out = io::stdout().lock();
-        match out.write_all(bytes).and_then(|()| out.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(anyhow::Error::new(error).context("could not write to stdout"))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// A line for the person at the terminal.
     pub fn note(&self, text: impl Display) {
         // Nobody is left to tell when stderr is gone.
@@ -119,13 +109,13 @@ impl Printer {
     /// A warning.
     pub fn warning(&self, text: impl Display) {
         let word = self.style_of_notes().paint(Tone::Undecided, "warning");
-        self.note(format_args!("{word}: {text}"));
+        self.note(format_args!("{word}: {}", printable(&text.to_string())));
     }
 
     /// An error with its causes, on one line.
     pub fn error(&self, error: &anyhow::Error) {
         let word = self.style_of_notes().paint(Tone::Problem, "error");
-        self.note(format_args!("{word}: {}", one_line(error)));
+        self.note(format_args!("{word}: {}", printable(&one_line(error))));
     }
 }
 

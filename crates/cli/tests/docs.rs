@@ -337,7 +337,8 @@ fn wrong_experiments_are_refused_in_the_documented_words() {
 
 #[test]
 fn every_word_that_is_read_is_documented() {
-    let readers = ["read.rs", "load.rs", "spell.rs", "commands/file.rs", "grpc.rs", "program.rs"];
+    let readers =
+        ["read.rs", "load.rs", "spell.rs", "commands/file.rs", "grpc.rs", "program.rs", "scenario.rs"];
     let source = readers.map(|file| {
         let text = read(&format!("crates/model/src/experiment/{file}"));
         let text = text.split("#[cfg(test)]").next().unwrap_or_default().to_owned();

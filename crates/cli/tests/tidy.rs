@@ -31,11 +31,12 @@ const EXITS: [(&str, &str); 1] =
     [("crates/cli/src/verb/probe.rs", "the contract's exit code of a port in use")];
 
 /// Where `unsafe` may stand besides files named `sys.rs`.
-const UNSAFE: [(&str, &str); 4] = [
+const UNSAFE: [(&str, &str); 5] = [
     ("crates/cli/src/signals.rs", "signal handlers"),
     ("crates/load/tests/allocation.rs", "a counting allocator"),
     ("crates/load/tests/memory.rs", "a counting allocator"),
     ("crates/probe/tests/allocation.rs", "a counting allocator"),
+    ("crates/workload/tests/allocation.rs", "a counting allocator"),
 ];
 
 /// Lock files, what stands before an origin in them, and the only origin allowed, in halves (see

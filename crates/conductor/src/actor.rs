@@ -1,5 +1,6 @@
 //! A variant come to life for one block: its process where it is ours, its addresses, what it says of itself.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,9 +17,12 @@ use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_lab::runtime;
 use weighbridge_lab::service::Service;
 use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
-use weighbridge_model::experiment::{CpuLimit, Program, Target, Url, Variant, WorkloadSpec};
+use weighbridge_model::experiment::{
+    CpuLimit, Program, Target, Url, Variant, WorkloadSpec, expand_environment,
+};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{QuotaFacts, QuotaOrigin, RuntimeFacts, ServiceFacts, VariantId};
+use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::Address;
 
 use crate::batch::{Party, Watch};
@@ -207,6 +211,7 @@ pub(crate) struct Actor {
     logs: Vec<PathBuf>,
     /// Where a service writes what its run-time saw.
     runtime: PathBuf,
+    secrets: Secrets,
 }
 
 /// What every start needs.
@@ -214,6 +219,8 @@ pub(crate) struct Stage<'a> {
     pub lab: &'a Lab,
     pub seating: &'a Seating,
     pub logs: &'a Path,
+    /// What is hidden in whatever is kept or said of a service.
+    pub secrets: &'a Secrets,
     pub freeze: bool,
     /// The batch that is started, where there are several.
     pub party: Option<&'a Party>,
@@ -264,11 +271,9 @@ impl Stage<'_> {
         let mut running = self
             .lab
             .launch_within(&launch, variant.cpu.map(CpuLimit::quota))
-            .map_err(|source| ActorError::Launch { variant: variant.name.clone(), source })?;
+            .map_err(|source| self.launch_failed(variant, source, &logs))?;
         let (version, hash) = recipe.identity();
         let quota = running.quota();
-        let found = quota.filter(|facts| self.binds(facts)).map(|facts| facts.quota.period);
-        let periods = [recipe.period(), variant.cpu.map(|_| CpuLimit::PERIOD), found];
         let actor = Actor {
             variant: id,
             name: variant.name.clone(),
@@ -286,12 +291,13 @@ impl Stage<'_> {
                 runtime: None,
             },
             secured,
-            period: periods.into_iter().flatten().max(),
+            period: self.period(recipe, variant, quota),
             running: Some(running),
             may_freeze: may_freeze && self.freeze,
             lane,
             logs: logs.to_vec(),
             runtime: said,
+            secrets: self.secrets.clone(),
         };
         self.admitted(block, actor)
     }
@@ -306,6 +312,21 @@ impl Stage<'_> {
             }
         }
         Ok(actor)
+    }
+
+    /// The longest time constant of a variant: its service's own, or that of a quota.
+    fn period(&self, recipe: &Recipe, variant: &Variant, quota: Option<QuotaFacts>) -> Option<Nanoseconds> {
+        let found = quota.filter(|facts| self.binds(facts)).map(|facts| facts.quota.period);
+        [recipe.period(), variant.cpu.map(|_| CpuLimit::PERIOD), found].into_iter().flatten().max()
+    }
+
+    /// The error as it may be told, and the logs as they may be kept.
+    fn launch_failed(&self, variant: &Variant, mut source: LaunchError, logs: &[PathBuf]) -> ActorError {
+        for text in source.foreign_mut() {
+            *text = self.secrets.hide(text).into_owned();
+        }
+        logs.iter().for_each(|log| keep_without(self.secrets, log));
+        ActorError::Launch { variant: variant.name.clone(), source }
     }
 
     /// Where a service says what its run-time saw.
@@ -398,11 +419,10 @@ fn digest(path: &Path) -> Option<[u8; 32]> {
 
 /// The variant's environment with `env:` values looked up.
 pub(crate) fn environment(variant: &Variant) -> Result<Vec<(String, String)>, ActorError> {
-    let resolve = |(key, value): &(String, String)| match value.strip_prefix("env:") {
-        None => Ok((key.clone(), value.clone())),
-        Some(name) => std::env::var(name).map(|value| (key.clone(), value)).map_err(|_| {
-            ActorError::Environment { variant: variant.name.clone(), key: key.clone(), name: name.to_owned() }
-        }),
+    let lookup = |name: &str| std::env::var(name).ok();
+    let resolve = |(key, value): &(String, String)| match expand_environment(value, &lookup) {
+        Ok(value) => Ok((key.clone(), value)),
+        Err(name) => Err(ActorError::Environment { variant: variant.name.clone(), key: key.clone(), name }),
     };
     variant.env.iter().map(resolve).collect()
 }
@@ -433,6 +453,7 @@ impl Actor {
             lane: Lane::First,
             logs: Vec::new(),
             runtime: PathBuf::new(),
+            secrets: Secrets::default(),
         }
     }
 
@@ -485,8 +506,17 @@ impl Actor {
         self.facts.runtime = Some(RuntimeFacts {
             threads: running.threads(),
             cores: cores.into_iter().map(CoreId::get).collect(),
-            said: runtime::said(&self.runtime),
+            said: self.said(),
         });
+    }
+
+    /// What the run-time says of itself.
+    fn said(&self) -> BTreeMap<String, String> {
+        let mut said = runtime::said(&self.runtime);
+        for value in said.values_mut() {
+            *value = self.secrets.hide(value).into_owned();
+        }
+        said
     }
 
     /// Starts the measure of peak memory anew.
@@ -513,7 +543,8 @@ impl Actor {
     pub fn death(&mut self) -> Option<String> {
         let exit = self.running.as_mut()?.exit()?;
         let last = self.logs.iter().map(|log| last_lines(log, LINES)).find(|lines| !lines.is_empty());
-        Some(format!("`{}` ended with {exit}{}", self.name, excerpt(&last.unwrap_or_default())))
+        let said = excerpt(&last.unwrap_or_default());
+        Some(format!("`{}` ended with {exit}{}", self.name, self.secrets.hide(&said)))
     }
 
     /// Ends the process as the contract says.
@@ -521,6 +552,15 @@ impl Actor {
         if let Some(running) = self.running {
             running.stop(GRACE);
         }
+        let written = self.logs.iter().chain(self.runtime.exists().then_some(&self.runtime));
+        written.for_each(|log| keep_without(&self.secrets, log));
+    }
+}
+
+/// Hides secrets in a file that a service wrote. One that cannot be written anew is not kept.
+fn keep_without(secrets: &Secrets, log: &Path) {
+    if secrets.hide_file(log).is_err() {
+        let _ = std::fs::remove_file(log);
     }
 }
 

@@ -6,7 +6,8 @@ use weighbridge_load::dial::Endpoint;
 use weighbridge_load::exchange::{ExchangeError, Limits, exchange};
 use weighbridge_load::{Stack, TlsClient};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_workload::{Received, Workload};
+use weighbridge_store::scrub::Secrets;
+use weighbridge_workload::{Canonical, Conversation, Received, Workload};
 
 /// Longest body that is fetched for comparison.
 const BODY_LIMIT: Bytes = Bytes::new(128 << 20);
@@ -36,7 +37,7 @@ pub enum AnswerError {
     },
     /// Two variants answer differently.
     #[error(
-        "answers to `{request}` differ: `{first}` says {one}, `{second}` says {two}; costs of different work cannot be compared"
+        "answers to `{request}` differ{place}: `{first}` says {one}, `{second}` says {two}; costs of different work cannot be compared{advice}"
     )]
     Differ {
         /// The operation.
@@ -45,6 +46,10 @@ pub enum AnswerError {
         first: String,
         /// Its answer.
         one: String,
+        /// Where in the answer, to follow the words.
+        place: String,
+        /// What can be done, to follow the message.
+        advice: &'static str,
         /// Another variant.
         second: String,
         /// Its answer.
@@ -58,66 +63,86 @@ pub(crate) struct Asked<'a> {
     pub addresses: &'a [Endpoint],
     pub tls: Option<&'a TlsClient>,
     pub workload: &'a Workload,
+    pub secrets: &'a Secrets,
+}
+
+/// What one question was and what its answer amounts to.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    request: String,
+    canonical: Canonical,
+    /// What was taken from the session's replies by then.
+    hidden: Vec<String>,
 }
 
 /// How long one question may take, and the flag that ends it.
 pub(crate) type Patience<'a> = (Nanoseconds, &'a AtomicBool);
 
-/// Asks every kind of request of one variant; returns what the answers amount to.
-pub(crate) fn answers(
-    asked: &Asked<'_>,
-    patience: Patience<'_>,
-) -> Result<Vec<weighbridge_workload::Canonical>, AnswerError> {
-    (0..asked.workload.len()).map(|kind| answer(asked, kind, patience)).collect()
+/// Asks every kind of session of one variant, request by request; returns what the answers amount to.
+pub(crate) fn answers(asked: &Asked<'_>, patience: Patience<'_>) -> Result<Vec<Answered>, AnswerError> {
+    let mut all = Vec::new();
+    for number in 0..asked.workload.conversations() {
+        let mut conversation = asked.workload.conversation(number);
+        while let Some(answered) = answer(asked, &mut conversation, patience)? {
+            all.push(answered);
+        }
+    }
+    Ok(all)
 }
 
+/// Asks what comes next, if anything does.
 fn answer(
     asked: &Asked<'_>,
-    kind: usize,
+    conversation: &mut Conversation<'_>,
     (timeout, stop): Patience<'_>,
-) -> Result<weighbridge_workload::Canonical, AnswerError> {
-    let workload = asked.workload;
-    let request = || workload.title(kind).to_owned();
+) -> Result<Option<Answered>, AnswerError> {
+    let Some(question) = conversation.question() else { return Ok(None) };
+    let (variant, request) = (asked.name.to_owned(), question.title.to_owned());
     let collected = exchange(
         asked.addresses,
-        Stack { framing: workload.framing(), tls: asked.tls.cloned() },
-        workload.rendered(kind),
+        Stack { framing: asked.workload.framing(), tls: asked.tls.cloned() },
+        question.rendered,
         Limits { timeout, body: BODY_LIMIT, stop: Some(stop) },
-    )
-    .map_err(|source| AnswerError::Exchange {
-        variant: asked.name.to_owned(),
-        request: request(),
-        source,
-    })?;
+    );
+    let collected = match collected {
+        Ok(collected) => collected,
+        Err(source) => return Err(AnswerError::Exchange { variant, request, source }),
+    };
     let received = Received {
         status: collected.status,
         headers: &collected.headers,
         body: &collected.body,
         messages: &collected.messages,
     };
-    workload.canonical(kind, &received).map_err(|why| AnswerError::Wrong {
-        variant: asked.name.to_owned(),
-        request: request(),
-        why,
-    })
+    let hide = |text: &str| asked.secrets.hide(text).into_owned();
+    match conversation.answer(&received, &hide) {
+        Ok(canonical) => Ok(Some(Answered { request, canonical, hidden: conversation.hidden().to_vec() })),
+        Err(why) => Err(AnswerError::Wrong { variant, request, why }),
+    }
 }
 
 /// Compares a variant's answers with the first variant's.
 pub(crate) fn compare(
-    workload: &Workload,
-    (first, ones): (&str, &[weighbridge_workload::Canonical]),
-    (second, twos): (&str, &[weighbridge_workload::Canonical]),
+    secrets: &Secrets,
+    (first, ones): (&str, &[Answered]),
+    (second, twos): (&str, &[Answered]),
 ) -> Result<(), AnswerError> {
-    for (kind, (one, two)) in ones.iter().zip(twos).enumerate() {
-        if one != two {
-            return Err(AnswerError::Differ {
-                request: workload.title(kind).to_owned(),
-                first: first.to_owned(),
-                one: one.to_string(),
-                second: second.to_owned(),
-                two: two.to_string(),
-            });
-        }
-    }
-    Ok(())
+    let Some((one, two)) = ones.iter().zip(twos).find(|(one, two)| one.canonical != two.canonical) else {
+        return Ok(());
+    };
+    let hide = |text: &str| {
+        let taken = one.hidden.iter().chain(&two.hidden);
+        let text = taken.fold(text.to_owned(), |text, value| text.replace(value.as_str(), "<extracted>"));
+        secrets.hide(&text).into_owned()
+    };
+    let (place, said, other) = one.canonical.difference(&two.canonical, &hide);
+    Err(AnswerError::Differ {
+        request: one.request.clone(),
+        first: first.to_owned(),
+        one: said,
+        advice: if place.is_empty() { "" } else { "; where it may differ, name it in `workload.ignore`" },
+        place,
+        second: second.to_owned(),
+        two: other,
+    })
 }

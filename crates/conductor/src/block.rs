@@ -11,6 +11,8 @@ mod notes;
 mod pairing;
 mod turn;
 
+use std::collections::BTreeMap;
+
 use weighbridge_judge::steer::{
     BlockHistory, BlockRule, FewRequests, Pace, WarmRule, WarmStep, WarmWindow, WindowRule,
 };
@@ -18,6 +20,7 @@ use weighbridge_judge::thresholds::WARM_UP_LEAST;
 use weighbridge_lab::clock::{ClockWatch, monotonic_now};
 use weighbridge_lab::cputime::{CpuTimes, steal_share};
 use weighbridge_lab::lanes::Lane;
+use weighbridge_load::failures::Failures;
 use weighbridge_load::generator::{self, ConnectError};
 use weighbridge_load::window::Stop;
 use weighbridge_load::{KeepAlive, Settings, Stack};
@@ -146,6 +149,8 @@ struct Block<'a, 'b> {
     told: Vec<usize>,
     /// Time in which this process was stopped.
     stood: Nanoseconds,
+    /// What variants said of failed requests, by their numbers.
+    failures: BTreeMap<usize, Failures>,
 }
 
 /// One variant, bound to a point.
@@ -249,6 +254,7 @@ impl<'a, 'b> Block<'a, 'b> {
             reported: monotonic_now(),
             told: Vec::new(),
             stood: Nanoseconds::ZERO,
+            failures: BTreeMap::new(),
         }
     }
 
@@ -324,7 +330,8 @@ impl<'a, 'b> Block<'a, 'b> {
         self.trials.sort_by_key(|trial| trial.variant);
         self.actors.sort_by_key(|actor| actor.variant);
         if let Some(command) = &experiment.hooks.reset {
-            hook::run("reset", command, self.bench.stage.logs, CallOff::On(self.bench.control))?;
+            let call_off = CallOff::On(self.bench.control);
+            hook::run("reset", command, (self.bench.stage.logs, self.bench.stage.secrets), call_off)?;
         }
         Ok(())
     }
@@ -365,6 +372,7 @@ impl<'a, 'b> Block<'a, 'b> {
             self.side_by_side(point, &bound, arrangement, measured / points)?;
             self.note_memory(point);
             self.note_processes();
+            self.tell_failures();
             for actor in &self.actors {
                 let variant = actor.variant;
                 self.bench.clients.of(variant).call(move |generator| generator.detach(variant));
@@ -386,7 +394,8 @@ impl<'a, 'b> Block<'a, 'b> {
             let spec = described(&point.workload, server, patience).map_err(|source| {
                 BlockError::Descriptors { variant: actor.name.clone(), source: Box::new(source) }
             })?;
-            let workload = Workload::new(&spec, &point.load, protocol, &actor.address, &environment)
+            let given = (&environment as &dyn Fn(&str) -> _, self.bench.shapes[id.index()].rows());
+            let workload = Workload::with_rows(&spec, &point.load, protocol, &actor.address, given)
                 .map_err(|source| BlockError::Workload { variant: actor.name.clone(), source })?;
             actor.forget_memory_peak();
             let variant = actor.variant;
@@ -424,6 +433,7 @@ impl<'a, 'b> Block<'a, 'b> {
                 addresses: &actor.addresses,
                 tls: actor.secured.client.as_ref(),
                 workload: &bound.workload,
+                secrets: self.bench.stage.secrets,
             };
             let given = answers::answers(&asked, (timeout, &self.bench.control.window));
             actor.freeze()?;
@@ -432,7 +442,7 @@ impl<'a, 'b> Block<'a, 'b> {
             match &first {
                 None => first = Some((actor.name.clone(), given)),
                 Some((name, ones)) => {
-                    answers::compare(&bound.workload, (name, ones), (&actor.name, &given))?;
+                    answers::compare(self.bench.stage.secrets, (name, ones), (&actor.name, &given))?;
                 }
             }
         }

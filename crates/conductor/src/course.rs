@@ -3,6 +3,7 @@
 //!
 //! It decides nothing about figures, and never how long or how often: those are the judge's steps.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,7 @@ use weighbridge_model::plan::{Batches, Plan};
 use weighbridge_model::quantity::Timestamp;
 use weighbridge_model::record::{TrialRecord, VariantId};
 use weighbridge_model::summary::{Detail, Summary};
+use weighbridge_store::scrub::Secrets;
 use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 
 use crate::actor::{ActorError, Recipe, Stage};
@@ -40,6 +42,9 @@ use crate::seating::Seating;
 use crate::shape::Shape;
 use crate::single::client_core;
 use crate::times::BlockTimes;
+
+/// Most different warnings of a run.
+const WARNINGS_MOST: usize = 100;
 
 type Place<'a> = (&'a mut RunWriter, UtcTime, Value);
 
@@ -68,9 +73,11 @@ pub(crate) fn measure(
     let mut course = Course {
         experiment,
         shapes: &prepared.shapes,
+        secrets: &prepared.secrets,
         batches: prepared.batches.clone(),
         question: question(experiment, Some(seating.usual()), run),
         division: prepared.division.clone(),
+        warned: BTreeSet::new(),
         void_before: judge::gather::Gathered::new(&done).void.len() as u32,
         times: done.chunk_by(|a, b| a.block == b.block).map(BlockTimes::of).collect(),
         trials: done,
@@ -111,6 +118,7 @@ pub(crate) struct Shop<'a> {
     clients: Clients,
     seating: &'a Seating,
     logs: &'a Path,
+    secrets: &'a Secrets,
 }
 
 impl<'a> Shop<'a> {
@@ -119,7 +127,7 @@ impl<'a> Shop<'a> {
         recipes: &[Recipe],
         options: &Options,
         seating: &'a Seating,
-        logs: &'a Path,
+        (logs, secrets): (&'a Path, &'a Secrets),
     ) -> Result<Self, RunError> {
         let (program, verb) = &options.guardian;
         let ours = recipes.iter().any(Recipe::is_ours);
@@ -142,7 +150,7 @@ impl<'a> Shop<'a> {
             }
         };
         std::fs::create_dir_all(logs).map_err(|source| RunError::Logs { path: logs.to_owned(), source })?;
-        Ok(Self { lab, clients, seating, logs })
+        Ok(Self { lab, clients, seating, logs, secrets })
     }
 
     pub fn bench<'b>(
@@ -162,6 +170,7 @@ impl<'a> Shop<'a> {
                 lab: &self.lab,
                 seating: self.seating,
                 logs: self.logs,
+                secrets: self.secrets,
                 freeze: plan.freeze && plan.pairing != PairingChoice::Duet,
                 party: None,
                 watch: None,
@@ -200,6 +209,17 @@ impl<'a> Shop<'a> {
     }
 }
 
+/// The event with secrets hidden in what others say in it. Names are the user's own and stay.
+fn without_secrets(mut event: Event, secrets: &Secrets) -> Event {
+    match &mut event {
+        Event::Warning { text: said }
+        | Event::BlockVoid { reason: said, .. }
+        | Event::Unavailable { reason: said, .. } => *said = secrets.hide(said).into_owned(),
+        _ => {}
+    }
+    event
+}
+
 /// A registry of this name, with a number behind it where a dead run left one: in containers every process may have
 /// the same number.
 pub(crate) fn own_registry(base: &Path, name: &str) -> Result<Registry, RegistryError> {
@@ -228,11 +248,14 @@ fn others() -> Vec<String> {
 struct Course<'a> {
     experiment: &'a Experiment,
     shapes: &'a [Shape],
+    secrets: &'a Secrets,
     batches: Batches,
     question: judge::Question,
     /// Blocks that an earlier run advises.
     division: Option<Division>,
     trials: Vec<TrialRecord>,
+    /// Warnings that were told.
+    warned: BTreeSet<String>,
     /// Void blocks of before this process.
     void_before: u32,
     times: Vec<BlockTimes>,
@@ -243,6 +266,14 @@ struct Course<'a> {
 
 impl Course<'_> {
     fn say(&mut self, event: Event) -> Result<(), RunError> {
+        let event = without_secrets(event, self.secrets);
+        if let Event::Warning { text } = &event {
+            // Told once; a server that thinks of another reason each time is not listened to for ever.
+            if self.warned.contains(text) || self.warned.len() == WARNINGS_MOST {
+                return Ok(());
+            }
+            self.warned.insert(text.clone());
+        }
         let timed = TimedEvent { at: monotonic_now().since(self.began), event };
         (self.sink)(&timed);
         Ok(self.writer.append_event(&timed)?)
@@ -300,10 +331,10 @@ impl Course<'_> {
         }
         let name = folder_name(self.writer.folder());
         let logs = self.logs();
-        let shop = Shop::open(&name, recipes, options, seating, &logs)?;
+        let shop = Shop::open(&name, recipes, options, seating, (&logs, self.secrets))?;
         let plan = &self.experiment.plan;
         if let Some(command) = &self.experiment.hooks.prepare {
-            hook::run("prepare", command, &logs, CallOff::On(&options.control))
+            hook::run("prepare", command, (&logs, self.secrets), CallOff::On(&options.control))
                 .map_err(|error| interrupted_or(&options.control, error.into()))?;
         }
         let budget =
@@ -458,7 +489,7 @@ impl Course<'_> {
     /// Runs the hook that puts in order what the others left, however the run ended.
     fn clean_up(&mut self) {
         let Some(command) = &self.experiment.hooks.cleanup else { return };
-        if let Err(error) = hook::run("cleanup", command, &self.logs(), CallOff::Never) {
+        if let Err(error) = hook::run("cleanup", command, (&self.logs(), self.secrets), CallOff::Never) {
             // Should the folder not be writable, the terminal still shows it.
             let _ = self.say(Event::Warning { text: error.to_string() });
         }
@@ -467,7 +498,7 @@ impl Course<'_> {
     /// The error as the user meets it: with the blocks that are kept and how to go on. The log of events keeps it too;
     /// the terminal shows it as the command's own error.
     fn failed(&mut self, error: RunError) -> RunError {
-        let event = Event::Warning { text: error.to_string() };
+        let event = Event::Warning { text: self.secrets.hide(&error.to_string()).into_owned() };
         let _ = self.writer.append_event(&TimedEvent { at: monotonic_now().since(self.began), event });
         let blocks = self.counts().0 as usize;
         if blocks == 0 || matches!(error, RunError::Write(_)) {

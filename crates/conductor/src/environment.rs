@@ -6,11 +6,13 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use weighbridge_lab::host::HostFacts;
 use weighbridge_lab::identity::identity;
-use weighbridge_model::experiment::{Experiment, WorkloadSpec};
+use weighbridge_model::experiment::{Experiment, Hooks, Target, WorkloadSpec};
 use weighbridge_model::reliability::HostIdentity;
 use weighbridge_store::redact::{is_secret, redacted as redacted_value};
+use weighbridge_store::scrub::redact_named;
 
 use crate::actor::Recipe;
+use crate::failures::names_secret;
 
 /// `environment.json`: host, toolchains, this program, and every variant's service.
 pub(crate) fn environment(experiment: &Experiment, recipes: &[Recipe], folder: Option<&Path>) -> Value {
@@ -64,15 +66,24 @@ pub(crate) fn redacted(experiment: &Experiment) -> Experiment {
     let mut experiment = experiment.clone();
     let hide = |pairs: &mut Vec<(String, String)>| {
         for (key, value) in pairs {
-            if is_secret(key) && !value.starts_with("env:") {
+            // Where a value has places, the secret part is not in it.
+            if is_secret(key) && !value.starts_with("env:") && !value.contains("${") {
                 *value = redacted_value(value).into_owned();
+            } else {
+                hide_named(value);
             }
         }
     };
     for point in &mut experiment.points {
         match &mut point.workload {
             WorkloadSpec::Http { requests, .. } => {
-                requests.iter_mut().for_each(|request| hide(&mut request.headers));
+                for request in requests {
+                    hide(&mut request.headers);
+                    hide_named(&mut request.path);
+                    if let Some(body) = redact_named(&request.body) {
+                        request.body = body;
+                    }
+                }
             }
             WorkloadSpec::Commands { setup, .. } => {
                 let given = setup.password.as_mut().filter(|password| !password.starts_with("env:"));
@@ -84,6 +95,32 @@ pub(crate) fn redacted(experiment: &Experiment) -> Experiment {
             WorkloadSpec::Pingpong { .. } => {}
         }
     }
-    experiment.variants.iter_mut().for_each(|variant| hide(&mut variant.env));
+    for variant in &mut experiment.variants {
+        hide(&mut variant.env);
+        match &mut variant.target {
+            Target::Command { argv, .. } => hide_arguments(argv),
+            Target::Url(url) => hide_named(&mut url.path),
+            Target::Service { .. } => {}
+        }
+    }
+    let Hooks { prepare, reset, cleanup } = &mut experiment.hooks;
+    [prepare, reset, cleanup].into_iter().flatten().for_each(hide_named);
     experiment
+}
+
+/// Redacts what stands behind names of secrets in a text.
+fn hide_named(text: &mut String) {
+    if let Some(hidden) = redact_named(text.as_bytes()) {
+        *text = String::from_utf8_lossy(&hidden).into_owned();
+    }
+}
+
+/// The same of a command line, where a value may be the next word.
+fn hide_arguments(argv: &mut [String]) {
+    argv.iter_mut().for_each(hide_named);
+    for at in 1..argv.len() {
+        if names_secret(&argv[at - 1]) {
+            argv[at] = redacted_value(&argv[at]).into_owned();
+        }
+    }
 }

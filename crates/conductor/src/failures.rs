@@ -4,8 +4,9 @@
 //! and so is the value in a peer's own `name=value` or `name:value`. Nothing else is guessed.
 
 use weighbridge_load::failures::{Failures, LONGEST};
-use weighbridge_model::experiment::WorkloadSpec;
+use weighbridge_model::experiment::{Experiment, Hooks, Target, WorkloadSpec, environment_names};
 use weighbridge_store::redact::{is_secret, redacted};
+use weighbridge_store::scrub::named_values;
 
 /// Longest text that is shown, in bytes.
 pub const SHOWN: usize = 120;
@@ -39,14 +40,15 @@ pub fn shown(failures: &Failures, secrets: &[String]) -> Vec<FailureText> {
 /// What the workload was given under secret names or from the environment, in whole and word by word.
 pub fn secrets(workload: &WorkloadSpec, environment: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
     let mut found = Vec::new();
-    let mut add = |name: &str, value: &str| match value.strip_prefix("env:") {
-        Some(variable) => found.extend(environment(variable)),
-        None if is_secret(name) => found.push(value.to_owned()),
-        None => {}
-    };
+    let mut add = |name: &str, value: &str| add(name, value, environment, &mut found);
     match workload {
         WorkloadSpec::Http { requests, .. } => {
-            requests.iter().flat_map(|request| &request.headers).for_each(|(name, value)| add(name, value));
+            for request in requests {
+                request.headers.iter().for_each(|(name, value)| add(name, value));
+                // Under the name of nothing: only what is behind names in it counts, and what is read from the environment.
+                add("", &request.path);
+                add("", &String::from_utf8_lossy(&request.body));
+            }
         }
         WorkloadSpec::Grpc { calls, .. } => {
             calls.iter().flat_map(|call| &call.metadata).for_each(|(name, value)| add(name, value));
@@ -65,6 +67,48 @@ pub fn secrets(workload: &WorkloadSpec, environment: &dyn Fn(&str) -> Option<Str
     found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     found.dedup();
     found
+}
+
+/// Notes what a value holds that must not be shown: what is read from the environment, the whole of it under a secret name
+/// (unless it has places for values, which then are the secret part), and what stands behind secret names in it.
+fn add(name: &str, value: &str, environment: &dyn Fn(&str) -> Option<String>, found: &mut Vec<String>) {
+    let variables = environment_names(value);
+    found.extend(variables.iter().filter_map(|variable| environment(variable)));
+    if is_secret(name) && variables.is_empty() && !value.contains("${") {
+        found.push(value.to_owned());
+    }
+    found.extend(named_values(value));
+}
+
+/// The same of a whole experiment: its workloads, its variants' environments, commands and addresses, its hooks.
+pub(crate) fn secrets_of(
+    experiment: &Experiment,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Vec<String> {
+    let mut found: Vec<String> =
+        experiment.points.iter().flat_map(|point| secrets(&point.workload, environment)).collect();
+    for variant in &experiment.variants {
+        variant.env.iter().for_each(|(name, value)| add(name, value, environment, &mut found));
+        match &variant.target {
+            Target::Command { argv, .. } => found.extend(argument_secrets(argv)),
+            Target::Url(url) => found.extend(named_values(&url.path)),
+            Target::Service { .. } => {}
+        }
+    }
+    let Hooks { prepare, reset, cleanup } = &experiment.hooks;
+    [prepare, reset, cleanup].into_iter().flatten().for_each(|hook| found.extend(named_values(hook)));
+    found
+}
+
+/// Values in a command line: `--password=abc`, `--password abc`, `password:abc`.
+fn argument_secrets(argv: &[String]) -> Vec<String> {
+    let behind = argv.windows(2).filter(|two| names_secret(&two[0])).map(|two| two[1].clone());
+    argv.iter().flat_map(|word| named_values(word)).chain(behind).collect()
+}
+
+/// Whether a word is a flag whose value, a secret, is the next word.
+pub(crate) fn names_secret(word: &str) -> bool {
+    word.starts_with('-') && !word.contains('=') && is_secret(word)
 }
 
 /// A peer's bytes as text that can be shown.

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use weighbridge_lab::errand::{self, Errand};
 use weighbridge_lab::logs::{excerpt, last_lines};
+use weighbridge_store::scrub::{Secrets, redact_named};
 
 use crate::control::{Ask, Control};
 
@@ -60,11 +61,16 @@ pub(crate) enum CallOff<'a> {
 pub(crate) fn run(
     name: &'static str,
     command: &str,
-    logs: &Path,
+    (logs, secrets): (&Path, &Secrets),
     call_off: CallOff<'_>,
 ) -> Result<(), HookError> {
     let log = logs.join(format!("hook-{name}.log"));
-    let not_run = |source| HookError::NotRun { name, command: command.to_owned(), log: log.clone(), source };
+    // A password may stand in the command itself.
+    let shown = redact_named(command.as_bytes());
+    let shown =
+        shown.map_or_else(|| command.to_owned(), |shown| String::from_utf8_lossy(&shown).into_owned());
+    let shown = secrets.hide(&shown).into_owned();
+    let not_run = |source| HookError::NotRun { name, command: shown.clone(), log: log.clone(), source };
     let output = OpenOptions::new().create(true).append(true).open(&log).map_err(not_run)?;
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).stdin(Stdio::null());
@@ -73,12 +79,14 @@ pub(crate) fn run(
         CallOff::On(control) => control.ask() != Ask::GoOn,
         CallOff::Never => false,
     };
-    match errand::run(shell, &asked).map_err(not_run)? {
+    let ended = errand::run(shell, &asked).map_err(not_run)?;
+    secrets.hide_file(&log).map_err(not_run)?;
+    match ended {
         Errand::CalledOff => Err(HookError::CalledOff(name)),
         Errand::Ended(status) if status.success() => Ok(()),
         Errand::Ended(status) => {
             let said = excerpt(&last_lines(&log, LINES));
-            Err(HookError::Failed { name, command: command.to_owned(), status, said })
+            Err(HookError::Failed { name, command: shown, status, said })
         }
     }
 }
@@ -90,9 +98,10 @@ mod tests {
     #[test]
     fn a_hook_that_fails_is_quoted_and_what_it_prints_goes_into_a_log() {
         let logs = tempfile::tempdir().expect("a folder");
-        run("reset", "echo well", logs.path(), CallOff::Never).expect("exit status 0");
+        run("reset", "echo well", (logs.path(), &Secrets::default()), CallOff::Never).expect("exit status 0");
         let error =
-            run("reset", "echo no table >&2; exit 4", logs.path(), CallOff::Never).expect_err("exit 4");
+            run("reset", "echo no table >&2; exit 4", (logs.path(), &Secrets::default()), CallOff::Never)
+                .expect_err("exit 4");
         let text = error.to_string();
         assert!(text.starts_with("hook `reset` (`echo no table >&2; exit 4`) ended with exit status: 4"));
         assert!(text.contains("no table;"), "{text}");
@@ -105,8 +114,10 @@ mod tests {
         let logs = tempfile::tempdir().expect("a folder");
         let control = Control::default();
         control.interrupted.store(true, std::sync::atomic::Ordering::SeqCst);
-        let error = run("reset", "sleep 600", logs.path(), CallOff::On(&control)).expect_err("asked to stop");
+        let error = run("reset", "sleep 600", (logs.path(), &Secrets::default()), CallOff::On(&control))
+            .expect_err("asked to stop");
         assert!(matches!(error, HookError::CalledOff("reset")), "{error}");
-        run("cleanup", "sleep 0.05", logs.path(), CallOff::Never).expect("it runs to its end");
+        run("cleanup", "sleep 0.05", (logs.path(), &Secrets::default()), CallOff::Never)
+            .expect("it runs to its end");
     }
 }

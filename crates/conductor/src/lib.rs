@@ -25,6 +25,7 @@ pub mod quoted;
 mod ready;
 pub mod reliability;
 mod room;
+mod rows;
 pub mod run;
 mod seating;
 pub mod shape;

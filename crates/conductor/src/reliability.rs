@@ -398,6 +398,7 @@ impl Bench<'_> {
             experiment,
             shapes,
             recipes: vec![recipe, copy],
+            secrets: self.prepared.secrets.clone(),
             unavailable: Vec::new(),
             division: None,
             grounds: Grounds::default(),

@@ -1,5 +1,6 @@
 //! A whole run: what it needs is checked and prepared, then it is carried out; or an interrupted one is gone on with.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -22,6 +23,7 @@ use weighbridge_model::plan::Batches;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PointId, TrialRecord, VariantId};
 use weighbridge_model::summary::{Detail, Summary};
+use weighbridge_store::scrub::Secrets;
 use weighbridge_store::{ReadError, RunFolder, RunWriter, UtcTime, WriteError};
 use weighbridge_workload::{Address, GrpcError, UrlScheme, Workload, WorkloadError};
 
@@ -33,6 +35,7 @@ use crate::control::Control;
 use crate::course::{Shop, measure};
 use crate::division::Division;
 use crate::environment;
+use crate::failures;
 use crate::ground::{self, GroundError, Grounds};
 use crate::hook::HookError;
 use crate::room;
@@ -211,6 +214,9 @@ pub enum RunError {
         /// Why the last one was.
         reason: String,
     },
+    /// The error said a secret: its words without it.
+    #[error("{0}")]
+    Hidden(String),
     /// The run cannot be continued as it was.
     #[error("run `{run}` cannot go on: {why}; start it anew")]
     NotResumable {
@@ -226,6 +232,19 @@ impl From<GroundError> for RunError {
         match error {
             GroundError::Interrupted => Self::InterruptedEarly,
             error => Self::Ground(error),
+        }
+    }
+}
+
+impl RunError {
+    /// The error as it may be told.
+    fn without(self, secrets: &Secrets) -> Self {
+        if let Self::Interrupted { .. } | Self::InterruptedEarly = self {
+            return self;
+        }
+        match secrets.hide(&self.to_string()) {
+            Cow::Borrowed(_) => self,
+            Cow::Owned(text) => Self::Hidden(text),
         }
     }
 }
@@ -266,8 +285,9 @@ pub fn check(experiment: &Experiment, options: &Options) -> Result<(), RunError>
     for variant in &experiment.variants {
         crate::actor::environment(variant)?;
         crate::actor::secured(variant)?;
-        for point in &experiment.points {
-            match Workload::new(&point.workload, &point.load, variant.protocol, &anywhere, &set) {
+        for (point, shape) in experiment.points.iter().zip(&shapes) {
+            let (protocol, given) = (variant.protocol, (&set as &dyn Fn(&str) -> _, shape.rows()));
+            match Workload::with_rows(&point.workload, &point.load, protocol, &anywhere, given) {
                 // A server that has not been started cannot have been asked for its descriptors.
                 Err(WorkloadError::Grpc(error)) if *error == GrpcError::Unreflected => {}
                 bound => drop(bound?),
@@ -286,15 +306,25 @@ pub fn run(
     options: &Options,
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<Finished, RunError> {
+    let secrets = secrets_of(&experiment);
+    carried_out(experiment, options, sink).map_err(|error| error.without(&secrets))
+}
+
+fn carried_out(
+    experiment: Experiment,
+    options: &Options,
+    sink: &mut dyn FnMut(&TimedEvent),
+) -> Result<Finished, RunError> {
     check(&experiment, options)?;
     let mut prepared = prepare(experiment, options, sink)?;
     let started = utc_now();
     let text = environment::redacted(&prepared.experiment).to_toml();
-    let facts = environment::environment(
+    let mut facts = environment::environment(
         &prepared.experiment,
         &prepared.recipes,
         options.experiment_folder.as_deref(),
     );
+    prepared.secrets.hide_json(&mut facts);
     prepared.division = Division::of(&options.out, &text, &facts, &prepared.experiment.plan);
     let mut plan = plan_value(&prepared.experiment, options, &prepared.batches);
     plan["division"] = json!(prepared.division);
@@ -316,7 +346,19 @@ pub fn resume(
     options: &Options,
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<Finished, RunError> {
+    let known = RunFolder::open(folder).ok().and_then(|folder| folder.experiment().ok());
+    let known = known.and_then(|text| Experiment::parse("experiment.toml", &text).ok());
+    let secrets = known.map(|experiment| secrets_of(&experiment)).unwrap_or_default();
+    taken_up(folder, options, (sink, &secrets)).map_err(|error| error.without(&secrets))
+}
+
+fn taken_up(
+    folder: &Path,
+    options: &Options,
+    (sink, secrets): (&mut dyn FnMut(&TimedEvent), &Secrets),
+) -> Result<Finished, RunError> {
     let mut writer = RunWriter::resume(folder)?;
+    hide_in_logs(&folder.join("logs"), secrets);
     let refused = |why: String| RunError::NotResumable { run: folder.display().to_string(), why };
     let text = writer.folder().experiment()?;
     if text.contains("<redacted sha256:") {
@@ -335,11 +377,12 @@ pub fn resume(
     }
     prepared.batches = batch::stored(&plan, names.len())
         .ok_or_else(|| refused("the batches of its plan are not those of its variants".to_owned()))?;
-    let facts = environment::environment(
+    let mut facts = environment::environment(
         &prepared.experiment,
         &prepared.recipes,
         options.experiment_folder.as_deref(),
     );
+    prepared.secrets.hide_json(&mut facts);
     if let Some(why) = environment::changed(&stored, &facts) {
         return Err(refused(why));
     }
@@ -347,6 +390,16 @@ pub fn resume(
     let done: Vec<TrialRecord> = writer.folder().load_blocks()?.into_iter().flatten().collect();
     let started = writer.folder().started();
     measure(prepared, &options, (&mut writer, started, facts), done, sink)
+}
+
+/// Hides secrets in logs that a run which was killed left as they were written.
+fn hide_in_logs(logs: &Path, secrets: &Secrets) {
+    let Ok(entries) = std::fs::read_dir(logs) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.is_file() && secrets.hide_file(&path).is_err() {
+            let _ = std::fs::remove_file(&path);
+        }
+    }
 }
 
 /// The options under which the run was begun.
@@ -371,13 +424,22 @@ pub fn verify(
     options: &Options,
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<usize, RunError> {
+    let secrets = secrets_of(&experiment);
+    verified(experiment, options, sink).map_err(|error| error.without(&secrets))
+}
+
+fn verified(
+    experiment: Experiment,
+    options: &Options,
+    sink: &mut dyn FnMut(&TimedEvent),
+) -> Result<usize, RunError> {
     check(&experiment, options)?;
     let prepared = prepare(experiment, options, sink)?;
     room::make(&prepared.experiment)?;
     // Nothing is measured, so that it makes no difference who sits where.
     let seating = Seating::One(CoreLayout::detect()?);
     let logs = std::env::temp_dir().join(format!("weigh-verify-{}", std::process::id()));
-    let shop = Shop::open("verify", &prepared.recipes, options, &seating, &logs)?;
+    let shop = Shop::open("verify", &prepared.recipes, options, &seating, (&logs, &prepared.secrets))?;
     let plan = &prepared.experiment.plan;
     let rule = BlockRule {
         blocks: judge::Blocks { min: 1, max: 1 },
@@ -403,6 +465,8 @@ pub(crate) struct Prepared {
     pub experiment: Experiment,
     pub shapes: Vec<Shape>,
     pub recipes: Vec<Recipe>,
+    /// What is hidden in whatever is kept or said.
+    pub secrets: Secrets,
     /// Which variants live at once.
     pub batches: Batches,
     pub unavailable: Vec<(String, String)>,
@@ -420,6 +484,7 @@ pub(crate) fn prepare(
 ) -> Result<Prepared, RunError> {
     let mut say = |event: Event| sink(&TimedEvent { at: Nanoseconds::ZERO, event });
     let shapes = shape::shapes(&mut experiment, options.experiment_folder.as_deref())?;
+    let secrets = secrets_of(&experiment);
     let wants_catalog = experiment.variants.iter().any(|v| matches!(v.target, Target::Service { .. }));
     let catalog =
         if wants_catalog { Some(find_catalog(options.experiment_folder.as_deref())?) } else { None };
@@ -471,7 +536,12 @@ pub(crate) fn prepare(
     }
     experiment.variants = kept;
     let batches = batches(&experiment);
-    Ok(Prepared { experiment, shapes, recipes, batches, unavailable, division: None, grounds })
+    Ok(Prepared { experiment, shapes, recipes, secrets, batches, unavailable, division: None, grounds })
+}
+
+/// What an experiment was given that must not be shown.
+fn secrets_of(experiment: &Experiment) -> Secrets {
+    Secrets::new(failures::secrets_of(experiment, &|name| std::env::var(name).ok()))
 }
 
 /// Why each of these is left out.

@@ -17,6 +17,9 @@ use weighbridge_model::plan::{Batches, Plan};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
 use weighbridge_model::record::PointId;
 use weighbridge_model::trace::{Trace, TraceError};
+use weighbridge_workload::Rows;
+
+use crate::rows::{self, RowsFileError};
 
 /// Longest mean time, in seconds, between moments at which no session is in the system, as far as think times alone
 /// decide it. A window ends at such a moment.
@@ -57,6 +60,9 @@ pub enum ShapeError {
         /// What it is.
         found: String,
     },
+    /// A data file of the workload cannot be used.
+    #[error(transparent)]
+    Rows(#[from] RowsFileError),
     /// One passage through the profile takes longer than the budget allows.
     #[error(
         "the profile lasts {length}, and one passage of every variant in each of {blocks} blocks takes {needed} in all; raise the budget (now {budget}) or shorten the profile"
@@ -89,8 +95,12 @@ pub struct Shape {
     /// Operations of a session; `None` where requests arrive and not sessions.
     length: Option<SessionLength>,
     think: Think,
+    /// Mean requests of the workload's own sessions.
+    own_length: f64,
     /// The hash of the trace's file.
     sha256: Option<String>,
+    /// The rows of the workload's data files, in their order.
+    rows: Vec<Arc<Rows>>,
 }
 
 /// Where a window of open load lies in its flow, and how much of it is carried.
@@ -130,10 +140,10 @@ impl Shape {
             LoadModel::PartlyOpen { length, .. } => Some(length),
             LoadModel::Closed | LoadModel::Open { .. } => None,
         };
-        Ok(Self { source, length, think: load.think, sha256 })
+        Ok(Self { source, length, think: load.think, own_length: 1.0, sha256, rows: Vec::new() })
     }
 
-    /// Finds out which operations of the workload the lines of a trace name.
+    /// Finds out which operations of the workload the lines of a trace name, and how long the workload's sessions are.
     ///
     /// # Errors
     /// [`ShapeError::Trace`] with the first line that names none of them.
@@ -143,12 +153,27 @@ impl Shape {
         {
             Arc::make_mut(trace).resolve(&spec.file, &workload.requested())?;
         }
+        self.own_length = workload.session_length();
         Ok(())
     }
 
     /// Mean requests due per second, sessions taken at their mean length; `None` in closed load.
     pub fn request_rate(&self) -> Option<PerSecond> {
-        PerSecond::new(self.arrival_rate()? * self.length.map_or(1.0, SessionLength::mean))
+        PerSecond::new(self.arrival_rate()? * self.mean_length())
+    }
+
+    /// Mean requests of what arrives.
+    fn mean_length(&self) -> f64 {
+        match self.length {
+            None => 1.0,
+            Some(SessionLength::Workload) => self.own_length,
+            Some(length) => length.mean(),
+        }
+    }
+
+    /// The rows of the workload's data files, in their order.
+    pub(crate) fn rows(&self) -> &[Arc<Rows>] {
+        &self.rows
     }
 
     /// Mean arrivals per second.
@@ -162,7 +187,7 @@ impl Shape {
             Source::Law { profile, .. } => profile.peak().get(),
             Source::Trace { .. } => self.arrival_rate()?,
         };
-        PerSecond::new(arrivals * self.length.map_or(1.0, SessionLength::mean))
+        PerSecond::new(arrivals * self.mean_length())
     }
 
     /// How long one passage through its profile or trace takes.
@@ -230,7 +255,7 @@ fn read_trace(spec: &TraceSpec, folder: Option<&Path>) -> Result<(Trace, String)
     Ok((Trace::parse(&spec.file, &text)?, found))
 }
 
-/// Reads the shapes of all points, and writes the hashes of their traces into the experiment.
+/// Reads the shapes of all points, and writes the hashes of their traces and data files into the experiment.
 ///
 /// # Errors
 /// [`ShapeError`], naming the first trace that cannot be used.
@@ -243,6 +268,9 @@ pub(crate) fn shapes(experiment: &mut Experiment, folder: Option<&Path>) -> Resu
         | LoadModel::PartlyOpen { flow: FlowSpec::Trace(spec), .. } = &mut point.load.model
         {
             spec.sha256.clone_from(&shape.sha256);
+        }
+        if let WorkloadSpec::Http { scenario, .. } = &mut point.workload {
+            shape.rows = rows::read(&mut scenario.data, folder)?;
         }
         shapes.push(shape);
     }
@@ -284,8 +312,8 @@ impl Shape {
     /// How many sessions think at any moment, where that is so many that windows would not end. Sessions that only
     /// think are an M/G/∞ queue: with ρ of them on average its busy period lasts (e^ρ − 1)/λ (Takács 1962).
     fn never_deserted(&self) -> Option<f64> {
-        let (length, rate) = (self.length?, self.arrival_rate()?);
-        let present = rate * (length.mean() - 1.0) * self.think.mean().as_secs_f64();
+        let (_, rate) = (self.length?, self.arrival_rate()?);
+        let present = rate * (self.mean_length() - 1.0) * self.think.mean().as_secs_f64();
         (present.exp_m1() / rate > DESERTED_WITHIN).then_some(present)
     }
 }

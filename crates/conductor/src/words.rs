@@ -5,6 +5,7 @@ use weighbridge_model::experiment::{
 };
 use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::Bytes;
+use weighbridge_model::secret::shown_path;
 use weighbridge_model::summary::PointLabel;
 
 /// What is asked and how, in a line: `pingpong 64 B; closed load, 4 connections`.
@@ -25,13 +26,17 @@ fn workload(spec: &WorkloadSpec) -> String {
             format!("pingpong {}", sizes.join(", "))
         }
         WorkloadSpec::Http { requests, .. } if requests.len() == 1 => {
-            format!(
-                "http, {} {}",
-                requests[0].method,
-                if requests[0].path.is_empty() { "URL" } else { &requests[0].path }
-            )
+            let path = shown_path(&requests[0].path);
+            format!("http, {} {}", requests[0].method, if path.is_empty() { "URL" } else { &path })
         }
-        WorkloadSpec::Http { requests, .. } => format!("http, {} kinds of request", requests.len()),
+        WorkloadSpec::Http { requests, scenario, .. } => {
+            let kinds = format!("http, {} kinds of request", requests.len());
+            match &scenario.sessions[..] {
+                [] => kinds,
+                [one] => format!("{kinds}, sessions of {}", one.requests.len()),
+                several => format!("{kinds}, {} kinds of session", several.len()),
+            }
+        }
         WorkloadSpec::Commands { commands, .. } => match &commands[..] {
             [one] => format!("commands, {}", one.name),
             several => format!("commands, {} kinds", several.len()),

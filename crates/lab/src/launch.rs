@@ -193,6 +193,18 @@ fn held(holder: &Option<Pid>) -> String {
 }
 
 impl LaunchError {
+    /// Texts of the role's own in it, to be made fit to be told.
+    pub fn foreign_mut(&mut self) -> &mut [String] {
+        match self {
+            Self::PortInUse { output, .. }
+            | Self::BadConfiguration { output, .. }
+            | Self::Exited { output, .. }
+            | Self::NeverReady { output, .. } => output,
+            Self::BadReadyLine { line, .. } => std::slice::from_mut(line),
+            _ => &mut [],
+        }
+    }
+
     /// The last lines that the role wrote, oldest first, at most 20.
     pub fn output(&self) -> &[String] {
         match self {

@@ -3,7 +3,7 @@
 //! One event loop per thread carries out one window of load after another. Four parts know nothing of each other:
 //! *when to send and when to stop* ([`window`], [`pace`], [`turns`], [`interleave`]: state machines
 //! with time as an argument), *how to talk*
-//! ([`codec`], [`http1`], [`h2`], [`memcached`], [`resp`], [`request`]: bytes in, events out), *what to say and what to
+//! ([`codec`], [`http1`], [`h2`], [`memcached`], [`resp`], [`request`], [`outline`]: bytes in, events out), *what to say and what to
 //! expect* ([`session`]: traits that workloads implement) and *what to record*; [`stamps`] adds the kernel's view where it is asked for. [`generator`] joins them to sockets that a
 //! [`dial`] begins.
 //!
@@ -23,6 +23,7 @@ mod line;
 pub mod live;
 pub mod memcached;
 mod ordered;
+pub mod outline;
 pub mod pace;
 mod pool;
 pub mod profile;

@@ -91,7 +91,7 @@ pub struct Call<'a> {
 pub struct Rendered {
     operation: OperationId,
     reply: ReplyShape,
-    bytes: Box<[u8]>,
+    bytes: Vec<u8>,
     key: Range<usize>,
     body: Range<usize>,
     opening: Option<Arc<Opening>>,
@@ -124,7 +124,27 @@ impl Rendered {
         bytes: Vec<u8>,
         (key, body): (Range<usize>, Range<usize>),
     ) -> Self {
-        Self { operation, reply, bytes: bytes.into_boxed_slice(), key, body, opening: None, messages: None }
+        Self { operation, reply, bytes, key, body, opening: None, messages: None }
+    }
+
+    /// Nothing yet, to be [filled](Self::refill).
+    pub(crate) fn empty() -> Self {
+        Self::assembled(OperationId(0), ReplyShape::Normal, Vec::new(), (0..0, 0..0))
+    }
+
+    /// Becomes a plain request of the head that `head` appends and of `body`, in the memory that it has.
+    pub(crate) fn refill(
+        &mut self,
+        operation: OperationId,
+        reply: ReplyShape,
+        body: &[u8],
+        head: impl FnOnce(&mut Vec<u8>),
+    ) {
+        self.bytes.clear();
+        head(&mut self.bytes);
+        let begin = self.bytes.len();
+        self.bytes.extend_from_slice(body);
+        (self.operation, self.reply, self.body) = (operation, reply, begin..self.bytes.len());
     }
 
     /// The same, to be sent only on connections that were told `opening` before.
@@ -335,7 +355,7 @@ fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
-fn check(request: &Request) -> Result<(), RenderError> {
+pub(crate) fn check(request: &Request) -> Result<(), RenderError> {
     if !is_token(&request.method) {
         return Err(RenderError::Method(request.method.clone()));
     }
@@ -382,7 +402,7 @@ fn check_header(name: &str, value: &str, body: usize) -> Result<(), RenderError>
 }
 
 /// What the reply to a request looks like.
-fn reply_to(request: &Request) -> ReplyShape {
+pub(crate) fn reply_to(request: &Request) -> ReplyShape {
     if request.method == "HEAD" { ReplyShape::NoBody } else { ReplyShape::Normal }
 }
 

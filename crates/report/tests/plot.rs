@@ -91,7 +91,8 @@ fn every_kind_as_svg_and_png() {
         let svg = plotter.svg(kind, &options(theme)).unwrap_or_else(|error| panic!("{name} {kind}: {error}"));
         let theme = format!("{theme:?}").to_lowercase();
         let file = format!("{name}-{kind}-{theme}");
-        let picture = (drawn.insert(kind.name()) || name == "pair").then(|| png(&svg, 1.0).expect("a picture"));
+        let picture =
+            (drawn.insert(kind.name()) || name == "pair").then(|| png(&svg, 1.0).expect("a picture"));
         if update {
             std::fs::write(golden(&format!("{file}.svg")), &svg).unwrap();
             if let Some(picture) = picture {

@@ -197,6 +197,7 @@
 
 pub mod error;
 pub mod redact;
+pub mod scrub;
 
 mod calibrations;
 mod durable;

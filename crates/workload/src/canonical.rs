@@ -8,10 +8,12 @@ use sha2::{Digest, Sha256};
 use weighbridge_load::codec::Head;
 use weighbridge_model::experiment::{Equality, GrpcStatus};
 use weighbridge_model::record::{ErrorKind, Outcome};
+use weighbridge_model::secret::is_unprintable;
 
 use crate::Expect;
 use crate::explain::FailureLog;
 use crate::grpc::message_text;
+use crate::scenario::json::Pointer;
 
 /// A whole reply.
 #[derive(Debug, Clone, Copy)]
@@ -59,12 +61,102 @@ impl fmt::Display for Canonical {
     }
 }
 
+impl Canonical {
+    /// Where two answers differ, and what each says there. `hide` makes a text fit to be shown.
+    pub fn difference(&self, other: &Self, hide: &dyn Fn(&str) -> String) -> (String, String, String) {
+        if let (Self::Json(one, a), Self::Json(two, b)) = (self, other)
+            && one == two
+        {
+            let mut pointer = String::new();
+            let (a, b) = first_difference(Some(a), Some(b), &mut pointer);
+            let shown = |value: Option<&Value>| match value {
+                Some(value) => format!("`{}`", cut(&plain(&hide(&value.to_string())))),
+                None => "nothing".to_owned(),
+            };
+            let place =
+                if pointer.is_empty() { String::new() } else { format!(" at `{}`", plain(&hide(&pointer))) };
+            return (place, shown(a), shown(b));
+        }
+        let shown = |answer: &Self| match answer {
+            Self::Json(status, value) => {
+                format!("status {status}, JSON `{}`", cut(&plain(&hide(&value.to_string()))))
+            }
+            other => other.to_string(),
+        };
+        (String::new(), shown(self), shown(other))
+    }
+}
+
+/// The values at the first place where two JSON values differ; its pointer is appended.
+fn first_difference<'a>(
+    a: Option<&'a Value>,
+    b: Option<&'a Value>,
+    pointer: &mut String,
+) -> (Option<&'a Value>, Option<&'a Value>) {
+    let keys: Vec<String> = match (a, b) {
+        (Some(Value::Object(a)), Some(Value::Object(b))) => a.keys().chain(b.keys()).cloned().collect(),
+        (Some(Value::Array(a)), Some(Value::Array(b))) => {
+            (0..a.len().max(b.len())).map(|at| at.to_string()).collect()
+        }
+        _ => return (a, b),
+    };
+    let inside = |value: Option<&'a Value>, key: &str| match value? {
+        Value::Object(map) => map.get(key),
+        Value::Array(list) => list.get(key.parse::<usize>().ok()?),
+        _ => None,
+    };
+    for key in keys {
+        let (a, b) = (inside(a, &key), inside(b, &key));
+        if a != b {
+            pointer.push('/');
+            pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+            return first_difference(a, b, pointer);
+        }
+    }
+    (a, b)
+}
+
+/// Takes out of a value what may differ; `*` stands for every key and every place.
+fn forget(value: &mut Value, tokens: &[&str]) {
+    let Some((first, rest)) = tokens.split_first() else { return };
+    let key = first.replace("~1", "/").replace("~0", "~");
+    match value {
+        Value::Object(map) if rest.is_empty() && key == "*" => map.clear(),
+        Value::Object(map) if rest.is_empty() => drop(map.remove(&key)),
+        Value::Object(map) if key == "*" => map.values_mut().for_each(|inner| forget(inner, rest)),
+        Value::Object(map) => {
+            if let Some(inner) = map.get_mut(&key) {
+                forget(inner, rest);
+            }
+        }
+        Value::Array(list) => {
+            let place = key.parse::<usize>().ok();
+            for (_, inner) in list.iter_mut().enumerate().filter(|(at, _)| key == "*" || place == Some(*at)) {
+                // A place stays, or all behind it would be compared with others.
+                if rest.is_empty() { *inner = Value::Null } else { forget(inner, rest) }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The beginning of a text.
+fn cut(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+/// The text without characters that a terminal would obey.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if is_unprintable(c) { '.' } else { c }).collect()
+}
+
 pub(crate) fn canonical(
-    equality: Equality,
+    (equality, ignored): (Equality, &[Pointer]),
     expect: &Expect,
     received: &Received<'_>,
+    hide: &dyn Fn(&str) -> String,
 ) -> Result<Canonical, String> {
-    judge(expect, received)?;
+    judge(expect, received, hide)?;
     let body = content(expect, received);
     // Over gRPC the status that says something is gRPC's.
     let status = match expect {
@@ -76,8 +168,11 @@ pub(crate) fn canonical(
         (Equality::Length, _) => Canonical::Length(status, body.len()),
         (Equality::Json, Expect::Grpc(call)) => Canonical::Json(status, call.json(body, received.messages)?),
         (Equality::Json, _) => {
-            let value = serde_json::from_slice(body)
-                .map_err(|e| format!("the body is not JSON ({e}): {}", excerpt(body)))?;
+            let mut value = serde_json::from_slice(body)
+                .map_err(|e| format!("the body is not JSON ({e}): {}", excerpt(body, hide)))?;
+            for pointer in ignored {
+                forget(&mut value, &pointer.text().split('/').skip(1).collect::<Vec<_>>());
+            }
             Canonical::Json(status, value)
         }
         (Equality::Bytes, _) => Canonical::Bytes(status, body.len(), Sha256::digest(body).into()),
@@ -94,7 +189,7 @@ fn content<'a>(expect: &Expect, received: &Received<'a>) -> &'a [u8] {
 }
 
 /// Runs the check over a whole reply; says why it does not hold.
-fn judge(expect: &Expect, received: &Received<'_>) -> Result<(), String> {
+fn judge(expect: &Expect, received: &Received<'_>, hide: &dyn Fn(&str) -> String) -> Result<(), String> {
     let Received { status, headers, body, messages } = *received;
     let fields: Vec<_> =
         headers.iter().map(|(name, value)| Header { name, value: value.as_bytes() }).collect();
@@ -109,32 +204,41 @@ fn judge(expect: &Expect, received: &Received<'_>) -> Result<(), String> {
     check.data(&body[start..]);
     match check.done() {
         Outcome::Ok => Ok(()),
-        Outcome::Error(ErrorKind::Status) => Err(wrong_status(received)),
+        Outcome::Error(ErrorKind::Status) => Err(wrong_status(received, hide)),
         Outcome::Error(ErrorKind::Protocol) => {
             Err("the reply is not of gRPC: its `content-type` or its `grpc-status` is missing".to_owned())
         }
-        Outcome::Error(_) => Err(format!("the reply is not what the workload expects: {}", excerpt(body))),
+        Outcome::Error(_) => {
+            Err(format!("the reply is not what the workload expects: {}", excerpt(body, hide)))
+        }
     }
 }
 
 /// The status of a reply in words, gRPC's with its message where it has one.
-fn wrong_status(received: &Received<'_>) -> String {
+fn wrong_status(received: &Received<'_>, hide: &dyn Fn(&str) -> String) -> String {
     let field =
         |name: &str| received.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str());
     let Some(number) = field("grpc-status") else {
         let status = format!("it answered status {}", received.status);
-        let said =
-            if received.body.is_empty() { String::new() } else { format!(": {}", excerpt(received.body)) };
+        let said = if received.body.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", excerpt(received.body, hide))
+        };
         return status + &said;
     };
     let name = GrpcStatus::parse(number).map_or_else(|_| number.to_owned(), |status| status.to_string());
     let message = message_text(field("grpc-message").unwrap_or("no message"));
-    format!("it answered gRPC status {name}: {message}")
+    format!("it answered gRPC status {}: {}", plain(&hide(&name)), plain(&hide(&message)))
 }
 
+/// How much of a body is looked at for its beginning.
+const LOOKED_AT: usize = 64 * 1024;
+
 /// Length and beginning of a body, for a message.
-fn excerpt(body: &[u8]) -> String {
-    let start = String::from_utf8_lossy(&body[..body.len().min(40)]);
-    let start: String = start.chars().map(|c| if c.is_control() { '.' } else { c }).collect();
+fn excerpt(body: &[u8], hide: &dyn Fn(&str) -> String) -> String {
+    // Hidden before it is cut: the beginning of a secret is not known for one.
+    let start = hide(&String::from_utf8_lossy(&body[..body.len().min(LOOKED_AT)]));
+    let start: String = plain(&start).chars().take(40).collect();
     format!("{} bytes, beginning `{start}`", body.len())
 }

@@ -121,12 +121,25 @@ pub(crate) struct HttpCheck {
     status_right: bool,
     headers_right: bool,
     seen: u64,
+    /// Whether the body is kept to be looked at as a whole.
+    keeps: bool,
     body: Vec<u8>,
 }
 
 impl HttpCheck {
     pub fn new(want: ReplyCheck) -> Self {
-        Self { want, status: 0, status_right: false, headers_right: false, seen: 0, body: Vec::new() }
+        Self::keeping(want, false)
+    }
+
+    /// The same, which also keeps the body where somebody else `wants` it.
+    pub fn keeping(want: ReplyCheck, wants: bool) -> Self {
+        let keeps = wants || !want.json.is_empty();
+        Self { want, status: 0, status_right: false, headers_right: false, seen: 0, keeps, body: Vec::new() }
+    }
+
+    /// The body, where it was kept and is not too long for that.
+    pub fn body(&self) -> Option<&[u8]> {
+        (self.seen <= JSON_LIMIT as u64).then_some(&self.body)
     }
 
     fn json_is_right(&self) -> bool {
@@ -172,7 +185,7 @@ impl Check for HttpCheck {
 
     fn data(&mut self, bytes: &[u8]) {
         self.seen += bytes.len() as u64;
-        if !self.want.json.is_empty() && self.body.len() + bytes.len() <= JSON_LIMIT {
+        if self.keeps && self.body.len() + bytes.len() <= JSON_LIMIT {
             self.body.extend_from_slice(bytes);
         }
     }

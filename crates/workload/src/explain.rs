@@ -44,6 +44,11 @@ impl<C: Explain> Noted<C> {
     pub fn new(check: C, log: &FailureLog) -> Self {
         Self { check, log: log.clone() }
     }
+
+    /// The check itself.
+    pub fn inner(&mut self) -> &mut C {
+        &mut self.check
+    }
 }
 
 impl<C: Explain> Reset for Noted<C> {

@@ -11,6 +11,7 @@ mod explain;
 mod grpc;
 pub mod proto;
 pub mod reflection;
+mod scenario;
 mod stream;
 
 use std::sync::Arc;
@@ -22,10 +23,11 @@ use weighbridge_load::session::Sessions;
 use weighbridge_load::{memcached, resp};
 use weighbridge_model::experiment::{
     CallSpec, CommandCheck, DescriptorSource, Equality, LoadSpec, Protocol, ReplyCheck, RequestSpec,
-    WorkloadSpec,
+    TemplateError, ValueError, WorkloadSpec, expand_environment,
 };
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::OperationId;
+use weighbridge_model::secret::shown_path;
 
 pub use canonical::{Canonical, Received};
 use checks::{HttpCheck, PongCheck, Reset};
@@ -33,6 +35,10 @@ use commands::ValueCheck;
 use explain::{FailureLog, Noted};
 pub use grpc::GrpcError;
 use grpc::{CallExpect, GrpcCheck, PongMessageCheck};
+use scenario::json::Pointer;
+pub use scenario::rows::{Rows, RowsError};
+pub use scenario::{Conversation, Question};
+use scenario::{Scene, Scenes};
 use stream::{Mix, Stream};
 
 /// Where a variant is reached, as its requests name it.
@@ -91,16 +97,53 @@ pub enum WorkloadError {
     #[error(transparent)]
     Grpc(Box<GrpcError>),
     /// A value says `env:NAME` and the environment has no such name.
-    #[error(
-        "request `{name}`: header `{header}` asks for `env:{variable}`, which is not set; export it and run again"
-    )]
+    #[error("request `{name}`: {place} asks for `env:{variable}`, which is not set; export it and run again")]
     Environment {
         /// The operation.
         name: String,
-        /// The header.
-        header: String,
+        /// The part of it, in words.
+        place: String,
         /// The missing variable.
         variable: String,
+    },
+    /// A text has places that name nothing.
+    #[error("request `{name}`: {place}: {source}")]
+    Template {
+        /// The operation.
+        name: String,
+        /// The part of it, in words.
+        place: String,
+        /// What is wrong.
+        source: TemplateError,
+    },
+    /// Files of rows are named and were not read.
+    #[error("the workload's data files were not read; run it from an experiment file")]
+    NoRows,
+    /// A file of rows is none, or holds values that do not fit.
+    #[error(transparent)]
+    Rows(RowsError),
+    /// Two columns have the same name.
+    #[error("{0}")]
+    Columns(String),
+    /// A value would be missing.
+    #[error("request `{name}`: {source}")]
+    Value {
+        /// The operation.
+        name: String,
+        /// Which value.
+        source: ValueError,
+    },
+    /// A regular expression is none.
+    #[error(
+        "request `{name}`: extract `{extract}`: `regex` {why}; see https://docs.rs/regex for what can be written"
+    )]
+    Regex {
+        /// The operation.
+        name: String,
+        /// The value.
+        extract: String,
+        /// What is wrong.
+        why: String,
     },
 }
 
@@ -137,6 +180,10 @@ pub struct Workload {
     entries: Vec<Entry>,
     mix: Mix,
     equality: Equality,
+    /// Where JSON answers may differ.
+    ignored: Vec<Pointer>,
+    /// Sessions with values; `None` where every request stands for itself and is rendered once.
+    scene: Option<Arc<Scene>>,
 }
 
 impl Workload {
@@ -152,9 +199,24 @@ impl Workload {
         address: &Address,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, WorkloadError> {
+        Self::with_rows(spec, load, protocol, address, (environment, &[]))
+    }
+
+    /// The same with the rows of the workload's data files, in their order.
+    ///
+    /// # Errors
+    /// Also where rows, values or expressions cannot be used.
+    pub fn with_rows(
+        spec: &WorkloadSpec,
+        load: &LoadSpec,
+        protocol: Protocol,
+        address: &Address,
+        (environment, rows): (&dyn Fn(&str) -> Option<String>, &[Arc<Rows>]),
+    ) -> Result<Self, WorkloadError> {
         let unbound = || WorkloadError::Unbound { workload: spec.name(), protocol };
         let framing = framing(protocol, address.scheme);
         let binding = Binding { framing, load, address, environment };
+        let (mut ignored, mut scene) = (Vec::new(), None);
         let (entries, mix, equality) = match (spec, protocol) {
             (WorkloadSpec::Pingpong { sizes }, Protocol::Http1Json | Protocol::Http2Json) => {
                 (binding.pongs(sizes)?, Mix::even(sizes.len()), Equality::Bytes)
@@ -162,9 +224,13 @@ impl Workload {
             (WorkloadSpec::Pingpong { sizes }, Protocol::Grpc) => {
                 (binding.pong_calls(sizes)?, Mix::even(sizes.len()), Equality::Bytes)
             }
-            (WorkloadSpec::Http { requests, equal }, Protocol::Http1Json | Protocol::Http2Json) => {
+            (WorkloadSpec::Http { requests, equal, scenario }, Protocol::Http1Json | Protocol::Http2Json) => {
                 let mix = Mix::weighted(requests.iter().map(|request| request.weight));
-                (binding.requests(requests)?, mix, *equal)
+                ignored = scenario.ignore.iter().map(|pointer| Pointer::new(pointer)).collect();
+                if scenario::is_needed(requests, scenario) {
+                    scene = Some(Arc::new(Scene::bind(requests, scenario, rows, &binding)?));
+                }
+                (binding.requests(requests, scene.as_deref())?, mix, *equal)
             }
             (WorkloadSpec::Commands { commands, equal, setup }, Protocol::Memcached | Protocol::Resp) => {
                 let entries = commands::entries(commands, setup, framing, address, environment)?;
@@ -176,7 +242,7 @@ impl Workload {
             }
             _ => return Err(unbound()),
         };
-        Ok(Self { framing, entries, mix, equality })
+        Ok(Self { framing, entries, mix, equality, ignored, scene })
     }
 
     /// How its bytes are laid out on a connection.
@@ -204,18 +270,30 @@ impl Workload {
         &self.entries[kind].title
     }
 
-    /// A kind of request as it goes on the wire.
+    /// A kind of request as it goes on the wire; where it has values, with the first rows and nothing taken from replies.
     pub fn rendered(&self, kind: usize) -> &Rendered {
         &self.entries[kind].rendered
     }
 
     /// What a whole reply to a kind of request amounts to, for comparison between variants; or why it is wrong.
     pub fn canonical(&self, kind: usize, received: &Received<'_>) -> Result<Canonical, String> {
-        canonical::canonical(self.equality, &self.entries[kind].expect, received)
+        self.canonical_of(&self.entries[kind], received, &|text: &str| text.to_owned())
+    }
+
+    fn canonical_of(
+        &self,
+        entry: &Entry,
+        received: &Received<'_>,
+        hide: &dyn Fn(&str) -> String,
+    ) -> Result<Canonical, String> {
+        canonical::canonical((self.equality, &self.ignored), &entry.expect, received, hide)
     }
 
     /// Its sessions, for the generator.
     pub fn sessions(&self) -> Box<dyn Sessions> {
+        if let Some(scene) = &self.scene {
+            return Box::new(Scenes::new(Arc::clone(scene)));
+        }
         let checks = self.entries.iter().map(|entry| entry.expect.clone()).collect();
         let rendered = self.entries.iter().map(|entry| entry.rendered.clone()).collect();
         Box::new(Stream::new(rendered, checks, self.mix.clone()))
@@ -276,10 +354,20 @@ impl Binding<'_> {
         sizes.iter().map(pong).collect()
     }
 
-    fn requests(&self, requests: &[RequestSpec]) -> Result<Vec<Entry>, WorkloadError> {
+    fn requests(&self, requests: &[RequestSpec], scene: Option<&Scene>) -> Result<Vec<Entry>, WorkloadError> {
         let bind = |(index, spec): (usize, &RequestSpec)| {
-            let request = self.http_request(spec)?;
-            self.entry(OperationId(index as u16), &spec.name, &request, Expect::Http(spec.check.clone()))
+            let expect = Expect::Http(spec.check.clone());
+            // What values it has is nobody's business who reads the title.
+            let title = format!("{} {}", spec.method, shown_path(&join(&self.address.base, &spec.path)));
+            let rendered = match scene {
+                Some(scene) => scene.sample(index),
+                None => {
+                    let request = scenario::plain_request(spec, self)?;
+                    let rendered = self.framing.render(OperationId(index as u16), &request);
+                    rendered.map_err(|source| render_error(&spec.name, source))?
+                }
+            };
+            Ok(Entry { name: spec.name.clone(), title, rendered, expect })
         };
         requests.iter().enumerate().map(bind).collect()
     }
@@ -333,29 +421,13 @@ impl Binding<'_> {
         }
     }
 
-    fn http_request(&self, spec: &RequestSpec) -> Result<Request, WorkloadError> {
-        let mut headers = self.values(&spec.name, &spec.headers)?;
-        headers.extend(self.connection_header());
-        Ok(Request {
-            method: spec.method.clone(),
-            target: join(&self.address.base, &spec.path),
-            authority: self.address.authority.clone(),
-            headers,
-            body: spec.body.clone(),
-        })
-    }
-
-    /// Header fields with each `env:NAME` replaced.
+    /// Header fields with what they say of the environment put in.
     fn values(&self, name: &str, pairs: &[(String, String)]) -> Result<Vec<(String, String)>, WorkloadError> {
         let resolve = |(header, value): &(String, String)| {
-            let value = match value.strip_prefix("env:") {
-                None => value.clone(),
-                Some(variable) => (self.environment)(variable).ok_or_else(|| WorkloadError::Environment {
-                    name: name.to_owned(),
-                    header: header.clone(),
-                    variable: variable.to_owned(),
-                })?,
-            };
+            let value = expand_environment(value, self.environment).map_err(|variable| {
+                let (name, place) = (name.to_owned(), format!("header `{header}`"));
+                WorkloadError::Environment { name, place, variable }
+            })?;
             Ok((header.clone(), value))
         };
         pairs.iter().map(resolve).collect()
@@ -370,6 +442,12 @@ fn render_error(name: &str, source: RenderError) -> WorkloadError {
 #[doc(hidden)]
 pub fn pong_message_check(size: Bytes) -> impl weighbridge_load::session::Check {
     PongMessageCheck::new(size)
+}
+
+/// Where `pointer` leads in a JSON text, as replies are read under load: for fuzzing.
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use crate::scenario::json::{NotJson, Pointer, append, find};
 }
 
 /// The base with the request's own path after it: `/a/` and `/b` make `/a/b`, `/a` and nothing make `/a`.

@@ -21,6 +21,7 @@ use weighbridge_model::gate::{Bound, Gate, Subject};
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::MessageBasis;
+use weighbridge_model::secret::shown_path;
 use weighbridge_model::summary::{PointLabel, Quantity, Validity};
 use weighbridge_report::TextOptions;
 use weighbridge_report::load::{
@@ -222,7 +223,7 @@ fn summary_of(single: &Single, record: &SingleRecord, figures: &judged::Single) 
     };
     LoadSummary {
         schema: LoadSummary::SCHEMA,
-        url: single.url.to_string(),
+        url: shown_path(&single.url.to_string()),
         requests: figures.requests,
         errors: figures.errors.total(),
         errors_by_kind: figures.errors,
@@ -397,11 +398,12 @@ fn experiment(
 
 /// URLs as names; the same URL twice gets a number, so that a server can be weighed against itself.
 fn names(urls: &[Url]) -> Vec<String> {
-    let name = |(index, url): (usize, &Url)| {
-        let before = urls[..index].iter().filter(|other| *other == url).count();
-        if before == 0 { url.to_string() } else { format!("{url} #{}", before + 1) }
+    let shown: Vec<String> = urls.iter().map(|url| shown_path(&url.to_string())).collect();
+    let name = |(index, url): (usize, &String)| {
+        let before = shown[..index].iter().filter(|other| *other == url).count();
+        if before == 0 { url.clone() } else { format!("{url} #{}", before + 1) }
     };
-    urls.iter().enumerate().map(name).collect()
+    shown.iter().enumerate().map(name).collect()
 }
 
 #[cfg(test)]

@@ -121,7 +121,8 @@ impl Block<'_, '_> {
         }
         self.obey()?;
         let reports: Vec<WindowReport> = reports.into_iter().flatten().collect();
-        for (index, WindowReport { figures, trouble, .. }) in reports.iter().enumerate() {
+        for (index, WindowReport { figures, trouble, failures }) in reports.iter().enumerate() {
+            self.note_failures(index, failures);
             self.see_life(index, place.kind, figures, trouble.clone())?;
         }
         Ok(reports.iter().map(|report| report.figures.requests).collect())

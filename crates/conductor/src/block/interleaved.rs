@@ -80,6 +80,7 @@ impl Block<'_, '_> {
         let mut order: Vec<usize> = (0..reports.len()).collect();
         order.sort_by_key(|index| reports[*index].trouble.is_none());
         for index in order {
+            self.note_failures(index, &reports[index].failures);
             let WindowReport { figures, trouble, .. } = &reports[index];
             self.see_life(index, place.kind, figures, trouble.clone())?;
         }

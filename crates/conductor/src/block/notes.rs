@@ -3,11 +3,13 @@
 
 use weighbridge_judge::steer::{Extent, WindowRule};
 use weighbridge_judge::thresholds::WINDOW_PERIODS;
+use weighbridge_load::failures::Failures;
 use weighbridge_model::event::Event;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PointId, RoleMemory};
 
 use super::{Block, Bound, SERVICE_ROLE};
+use crate::failures;
 
 impl Block<'_, '_> {
     /// The longest time constant of any variant that is up.
@@ -33,6 +35,23 @@ impl Block<'_, '_> {
             let wanted = actor.period.unwrap_or_default() * WINDOW_PERIODS;
             each * requests as f64 >= wanted.as_secs_f64() * 0.99
         })
+    }
+
+    /// Keeps what was said of a variant's failed requests.
+    pub(super) fn note_failures(&mut self, index: usize, failures: &Failures) {
+        if *failures != Failures::default() {
+            self.failures.entry(index).or_default().merge(failures);
+        }
+    }
+
+    /// Tells what requests failed of, the most frequent reason first.
+    pub(super) fn tell_failures(&mut self) {
+        for (index, failures) in std::mem::take(&mut self.failures) {
+            let name = &self.actors[index].name;
+            for said in failures::shown(&failures, self.bench.stage.secrets.values()) {
+                (self.emit)(Event::Warning { text: format!("requests to `{name}` failed: {}", said.text) });
+            }
+        }
     }
 
     pub(super) fn note_memory(&mut self, point: PointId) {

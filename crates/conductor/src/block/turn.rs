@@ -170,7 +170,9 @@ impl Block<'_, '_> {
             let spec = WindowSpec { substream, load, recording: Recording::Exact };
             (generator.run(variant, &spec, &mut tallies, None, None), tallies)
         });
-        let generator::WindowReport { figures, trouble, .. } = report.map_err(BlockError::Generator)?;
+        let report = report.map_err(BlockError::Generator)?;
+        self.note_failures(index, &report.failures);
+        let generator::WindowReport { figures, trouble, .. } = report;
         if keep {
             self.trials[index].tallies[place.point.index()] = tallies;
         }

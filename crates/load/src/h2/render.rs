@@ -64,11 +64,16 @@ fn pseudo(block: &mut Vec<u8>, method: &str, scheme: Scheme, authority: &str, pa
 fn fields(block: &mut Vec<u8>, fields: &[(String, String)]) {
     for (name, value) in fields {
         let (name, value) = (name.to_ascii_lowercase(), value.trim());
-        let foreign_te = name == "te" && !value.eq_ignore_ascii_case("trailers");
-        if !LEFT_OUT.contains(&name.as_str()) && !foreign_te {
+        if is_sent(&name, value) {
             hpack::field(&name, value.as_bytes(), block);
         }
     }
+}
+
+/// Whether a field, its name in lower case, has a place in HTTP/2.
+pub(crate) fn is_sent(name: &str, value: &str) -> bool {
+    let foreign_te = name == "te" && !value.eq_ignore_ascii_case("trailers");
+    !LEFT_OUT.contains(&name) && !foreign_te
 }
 
 #[cfg(test)]

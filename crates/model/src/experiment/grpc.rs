@@ -351,7 +351,7 @@ fn call(reader: Reader<'_>) -> Read<CallSpec> {
     let kinds = CallKind::ALL.map(|kind| (kind.name(), kind));
     let sendings = [("together", MessageSending::Together), ("alternating", MessageSending::Alternating)];
     let call = CallSpec {
-        name: reader.text("name")?.unwrap_or_else(|| short_name(&method)),
+        name: reader.name("name")?.unwrap_or_else(|| short_name(&method)),
         kind: reader.choice("kind", &kinds)?,
         messages: messages(&reader)?,
         metadata: metadata(&reader)?,

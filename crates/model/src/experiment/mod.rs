@@ -12,8 +12,10 @@ mod matrix;
 mod node;
 mod program;
 mod read;
+mod scenario;
 mod shape;
 mod spell;
+mod template;
 mod tls;
 mod typed;
 mod write;
@@ -39,11 +41,19 @@ pub use limit::CpuLimit;
 pub use load::speed;
 pub use node::{ExperimentError, suggestion};
 pub use program::{Program, Readiness, ReadyAddress, ReadyPattern, WORKING_TREE};
+pub use scenario::{
+    DataSpec, Extract, ExtractFrom, RowOrder, SESSION_LONGEST, Scenario, SessionPlan, SessionSpec,
+    VALUE_LONGEST, ValueError, check_columns,
+};
 pub use shape::{
     Arrivals, Flow, LoadModel, PROFILE_LONGEST, Profile, RateStep, STEPS_MOST, SessionLength, Think,
     TraceSpec,
 };
 pub use spell::ShapeError;
+pub use template::{
+    NAME_LONGEST, Template, TemplateError, TemplatePiece, URL_ESCAPED, ValueForm, environment_names,
+    expand_environment, is_value_name, whole_environment,
+};
 pub use tls::{TlsSpec, TlsVersion};
 pub use typed::{TypedUrl, typed_schemes};
 
@@ -90,6 +100,9 @@ pub enum WorkloadSpec {
         requests: Vec<RequestSpec>,
         /// What must agree between variants before timing.
         equal: Equality,
+        /// Sessions of several requests, rows of data, and what may differ.
+        #[serde(default)]
+        scenario: Scenario,
     },
     /// Commands of memcached or Redis.
     Commands {
@@ -118,7 +131,7 @@ pub struct RequestSpec {
     pub name: String,
     /// `GET`, `POST` …
     pub method: String,
-    /// Appended to the variant's URL path; may be empty.
+    /// Appended to the variant's URL path; may be empty. Like fields and body a [`Template`].
     pub path: String,
     /// Name and value, in order; a value `env:NAME` is read from the environment when the run starts.
     pub headers: Vec<(String, String)>,
@@ -128,6 +141,9 @@ pub struct RequestSpec {
     pub weight: f64,
     /// What a good reply looks like.
     pub check: ReplyCheck,
+    /// Values that later requests of the session may need.
+    #[serde(default)]
+    pub extract: Vec<Extract>,
 }
 
 /// What a good reply looks like. Without `status`, any 2xx is good.
@@ -432,14 +448,29 @@ impl WorkloadSpec {
         }
     }
 
-    /// The operations that a request can be of, with their numbers: all but those that hold times between messages.
+    /// The operations that a session can begin with, with their numbers: none that hold times between messages.
     pub fn requested(&self) -> Vec<(OperationId, String)> {
         let messages: Vec<String> = match self {
             Self::Grpc { calls, .. } => calls.iter().filter_map(CallSpec::message_operation).collect(),
             Self::Pingpong { .. } | Self::Http { .. } | Self::Commands { .. } => Vec::new(),
         };
         let numbered = (0..).map(OperationId).zip(self.operations());
-        numbered.filter(|(_, name)| !messages.contains(name)).collect()
+        let asked = numbered.filter(|(_, name)| !messages.contains(name));
+        match self {
+            Self::Http { requests, scenario, .. } => {
+                let first: Vec<_> = scenario.plans(requests).iter().map(|plan| plan.requests[0]).collect();
+                asked.filter(|(operation, _)| first.contains(&operation.index())).collect()
+            }
+            Self::Pingpong { .. } | Self::Commands { .. } | Self::Grpc { .. } => asked.collect(),
+        }
+    }
+
+    /// Mean number of requests of the workload's own sessions.
+    pub fn session_length(&self) -> f64 {
+        match self {
+            Self::Http { requests, scenario, .. } => scenario.mean_length(requests),
+            Self::Pingpong { .. } | Self::Commands { .. } | Self::Grpc { .. } => 1.0,
+        }
     }
 
     /// The calls with a stream in either direction, in order; none before their kinds are known.
@@ -487,6 +518,11 @@ impl Url {
         let path = path.split('#').next().unwrap_or_default();
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         let (host, port) = split_authority(authority, scheme.port()).ok_or_else(|| {
+            // Whoever gives a user and a password finds out without showing them around.
+            let text = match authority.rsplit_once('@') {
+                Some((user, _)) => text.replacen(&format!("{user}@"), "…@", 1),
+                None => text.to_owned(),
+            };
             format!("`{text}` is not an address; expected `http://host[:port][/path]`, such as `http://127.0.0.1:8080/`")
         })?;
         if path.bytes().any(|b| b <= b' ' || b == 0x7f) {

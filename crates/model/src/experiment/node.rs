@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 use toml::de::{DeTable, DeValue};
 
+use crate::secret::is_unprintable;
+
 /// Why a file is not an experiment: where, what, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ExperimentError {
@@ -201,6 +203,11 @@ impl<'a> Reader<'a> {
         items.iter().map(|item| Reader::new(self.file, &self.full(key), item)).collect()
     }
 
+    /// The table of an entry whose key is the user's own.
+    pub fn under(&self, name: &str, node: &'a Node) -> Result<Reader<'a>, ExperimentError> {
+        Reader::new(self.file, &self.full(name), node)
+    }
+
     /// All entries of a table whose keys are the user's own.
     pub fn free_entries(&self) -> &'a [(String, Node)] {
         self.entries
@@ -224,6 +231,25 @@ impl<'a> Reader<'a> {
             Value::Text(text) => Ok(text.clone()),
             _ => Err(format!("`{}` must be text in quotes", node.show())),
         })
+    }
+
+    /// Text that is shown in tables and messages: it holds nothing that a terminal would obey.
+    pub fn name(&self, key: &'static str) -> Result<Option<String>, ExperimentError> {
+        let name = self.text(key)?;
+        match name.as_deref().and_then(|name| name.chars().find(|c| is_unprintable(*c))) {
+            None => Ok(name),
+            Some(c) => {
+                let line = self.node(key).map_or(self.line, |node| node.line);
+                let shown = c.escape_unicode();
+                Err(self.error(
+                    line,
+                    format!(
+                        "`{}` holds the character `{shown}`, which cannot be shown; leave it out",
+                        self.full(key)
+                    ),
+                ))
+            }
+        }
     }
 
     /// A quantity, or a plain number where its type reads one.

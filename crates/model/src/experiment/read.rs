@@ -6,12 +6,14 @@ use std::path::PathBuf;
 use super::load::load;
 use super::node::{ExperimentError, Node, Reader, Value, suggestion};
 use super::{
-    Equality, Experiment, Hooks, LoadSpec, PlanRules, Point, Program, Protocol, ReplyCheck, RequestSpec,
-    Scheme, Target, TlsSpec, Url, Variant, WorkloadSpec, commands, grpc, matrix, program,
+    Equality, Experiment, Hooks, LoadModel, LoadSpec, PlanRules, Point, Program, Protocol, ReplyCheck,
+    RequestSpec, Scheme, Target, Template, TemplateError, TemplatePiece, TlsSpec, Url, Variant, WorkloadSpec,
+    commands, grpc, matrix, program, scenario,
 };
 use crate::gate::{Gate, GateKind};
 use crate::pairing::PairingChoice;
 use crate::quantity::{Bytes, Nanoseconds, Ratio};
+use crate::secret::shown_path;
 use crate::summary::Quantity;
 
 /// Every default of the experiment file, with its reason.
@@ -54,7 +56,7 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     for key in ["workload", "load", "variant", "matrix"] {
         reader.node(key);
     }
-    let title = reader.text("title")?.unwrap_or_else(|| "untitled experiment".to_owned());
+    let title = reader.name("title")?.unwrap_or_else(|| "untitled experiment".to_owned());
     let (plan, asked) = (plan(reader.table("plan")?)?, reader.table("plan")?);
     let gates = gates(reader.table("gates")?)?;
     let hooks = hooks(reader.table("hooks")?)?;
@@ -74,6 +76,7 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
             Some(tree) => load(Reader::new(file, "load", tree)?)?,
             None => LoadSpec::default(),
         };
+        check_arrivals(file, &workload, &load)?;
         points.push(Point { label: point.label, workload, load });
     }
     let variants = variants(file, &expanded.variants)?;
@@ -81,6 +84,22 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
         duet(&asked, &variants)?;
     }
     Ok(Experiment { title, points, variants, plan, gates, hooks })
+}
+
+/// Refuses sessions of several requests where single requests arrive: which of them a session would have got on to
+/// depended on how fast its server replies.
+fn check_arrivals(file: &str, workload: &WorkloadSpec, load: &LoadSpec) -> Read<()> {
+    let several = match workload {
+        WorkloadSpec::Http { scenario, .. } => {
+            scenario.sessions.iter().any(|session| session.requests.len() > 1)
+        }
+        WorkloadSpec::Pingpong { .. } | WorkloadSpec::Commands { .. } | WorkloadSpec::Grpc { .. } => false,
+    };
+    if !several || !matches!(load.model, LoadModel::Open { .. }) {
+        return Ok(());
+    }
+    let message = "`load.model`: in `open` load single requests arrive, and the workload has sessions of several; write `model = \"partly-open\"` with `sessions` and `length = \"workload\"`";
+    Err(ExperimentError { file: file.to_owned(), line: 0, message: message.to_owned() })
 }
 
 pub(super) fn above_zero(reader: &Reader<'_>, key: &'static str) -> Read<Option<Nanoseconds>> {
@@ -276,8 +295,9 @@ pub(super) fn weight(reader: &Reader<'_>) -> Read<f64> {
 
 fn http(reader: &Reader<'_>) -> Read<WorkloadSpec> {
     let equal = equality(reader)?;
-    let mut requests = Vec::new();
+    let (mut requests, mut places) = (Vec::new(), Vec::new());
     for table in reader.tables("request")? {
+        places.push((table.line(), table.node("weight").is_some()));
         requests.push(request(table)?);
     }
     if requests.is_empty() {
@@ -289,7 +309,9 @@ fn http(reader: &Reader<'_>) -> Read<WorkloadSpec> {
             body: Vec::new(),
             weight: 1.0,
             check: ReplyCheck::default(),
+            extract: Vec::new(),
         });
+        places.push((reader.line(), false));
     }
     let mut names = BTreeSet::new();
     for request in &requests {
@@ -298,7 +320,8 @@ fn http(reader: &Reader<'_>) -> Read<WorkloadSpec> {
             return Err(reader.error(reader.line(), message));
         }
     }
-    Ok(WorkloadSpec::Http { requests, equal })
+    let scenario = scenario::read(reader, &requests, &places, equal)?;
+    Ok(WorkloadSpec::Http { requests, equal, scenario })
 }
 
 fn request(reader: Reader<'_>) -> Read<RequestSpec> {
@@ -310,22 +333,46 @@ fn request(reader: Reader<'_>) -> Read<RequestSpec> {
         );
     }
     let path = reader.text("path")?.unwrap_or_default();
-    if !path.is_empty() && !(token(&path) && (path.starts_with('/') || path.starts_with('?'))) {
+    let plain = plain_text(&template(&reader, "path", Template::parse(&path))?);
+    let begins = path.starts_with('/') || path.starts_with('?') || path.starts_with("${");
+    if !path.is_empty() && !(begins && (plain.is_empty() || token(&plain))) {
         let message = format!("path `{path}` must start with `/` and hold no blanks; percent-encode them");
         return Err(reader.error(reader.line(), message));
     }
-    let name = reader
-        .text("name")?
-        .unwrap_or_else(|| format!("{method} {}", if path.is_empty() { "/" } else { &path }));
+    let name = reader.name("name")?.unwrap_or_else(|| {
+        format!("{method} {}", if path.is_empty() { "/".to_owned() } else { shown_path(&path) })
+    });
     let headers = pairs(&reader, "headers")?;
-    let body = reader.text("body")?.unwrap_or_default().into_bytes();
+    for (_, value) in &headers {
+        template(&reader, "headers", Template::of_value(value))?;
+    }
+    let body = reader.text("body")?.unwrap_or_default();
+    template(&reader, "body", Template::of_value(&body))?;
     let weight = weight(&reader)?;
     let check = match reader.table("check")? {
         Some(table) => reply_check(table)?,
         None => ReplyCheck::default(),
     };
+    let extract = scenario::extracts(&reader)?;
     reader.finish()?;
-    Ok(RequestSpec { name, method, path, headers, body, weight, check })
+    Ok(RequestSpec { name, method, path, headers, body: body.into_bytes(), weight, check, extract })
+}
+
+/// A template, or its error with the line of the key.
+fn template(reader: &Reader<'_>, key: &'static str, read: Result<Template, TemplateError>) -> Read<Template> {
+    read.map_err(|error| {
+        let line = reader.node(key).map_or(reader.line(), |node| node.line);
+        reader.error(line, format!("`{}`: {error}", reader.full(key)))
+    })
+}
+
+/// What of a template is plain text.
+fn plain_text(template: &Template) -> String {
+    let text = template.pieces().iter().filter_map(|piece| match piece {
+        TemplatePiece::Text(text) => Some(text.as_str()),
+        TemplatePiece::Value { .. } | TemplatePiece::Environment { .. } => None,
+    });
+    text.collect()
 }
 
 /// A table of the user's own names, each with text.
@@ -423,7 +470,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let command = reader.value("command", command_words)?;
     let url = reader.value("url", |node| Url::parse(&node.show()))?;
     let program = program::read(&reader)?.program(&reader, command)?;
-    let name = reader.text("name")?;
+    let name = reader.name("name")?;
     let protocols: Vec<_> = Protocol::ALL.iter().map(|p| (p.name(), *p)).collect();
     let by_url = url.as_ref().map_or_else(Protocol::default, |url| url.scheme.protocol());
     let protocol = reader.choice("protocol", &protocols)?.unwrap_or(by_url);
@@ -467,7 +514,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let name = name.unwrap_or_else(|| match &target {
         Target::Service { name } => name.clone(),
         Target::Command(program) => program_name(program),
-        Target::Url(url) => url.to_string(),
+        Target::Url(url) => shown_path(&url.to_string()),
     });
     reader.finish()?;
     Ok(Variant { name, target, protocol, tls, unix, env, cpu })

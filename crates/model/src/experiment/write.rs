@@ -1,6 +1,6 @@
 //! The way back: a checked experiment as a file, every default written out.
 
-use super::{Equality, Experiment, Point, RequestSpec, Target, WorkloadSpec, grpc, load};
+use super::{Equality, Experiment, Point, RequestSpec, Target, WorkloadSpec, grpc, load, scenario};
 use crate::gate::GateKind;
 use crate::quantity::{Nanoseconds, Ratio};
 use toml::{Table, Value};
@@ -61,10 +61,18 @@ fn workload(spec: &WorkloadSpec) -> Table {
                 _ => table.insert("sizes".into(), sizes.into()),
             };
         }
-        WorkloadSpec::Http { requests, equal } => {
+        WorkloadSpec::Http { requests, equal, scenario } => {
             table.insert("name".into(), "http".into());
             table.insert("equal".into(), equality(*equal).into());
-            table.insert("request".into(), requests.iter().map(request).collect::<Vec<Value>>().into());
+            table.insert(
+                "request".into(),
+                requests
+                    .iter()
+                    .map(|one| request(one, scenario.holds(&one.name)))
+                    .collect::<Vec<Value>>()
+                    .into(),
+            );
+            scenario::write(&mut table, scenario);
         }
         WorkloadSpec::Commands { commands, equal, setup } => {
             super::commands::file::write(&mut table, commands, *equal, setup);
@@ -96,14 +104,20 @@ pub(super) fn pairs(pairs: &[(String, String)]) -> Table {
     pairs.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect()
 }
 
-fn request(request: &RequestSpec) -> Value {
+/// A request; where it stands in a session, its weight means nothing and may not be written.
+fn request(request: &RequestSpec, in_session: bool) -> Value {
     let mut table = Table::new();
     table.insert("name".into(), request.name.clone().into());
     table.insert("method".into(), request.method.clone().into());
     table.insert("path".into(), request.path.clone().into());
     table.insert("headers".into(), pairs(&request.headers).into());
     table.insert("body".into(), String::from_utf8_lossy(&request.body).into_owned().into());
-    table.insert("weight".into(), request.weight.into());
+    if !in_session {
+        table.insert("weight".into(), request.weight.into());
+    }
+    if !request.extract.is_empty() {
+        table.insert("extract".into(), scenario::write_extracts(&request.extract).into());
+    }
     let mut check = Table::new();
     if let Some(status) = request.check.status {
         check.insert("status".into(), i64::from(status).into());

@@ -9,9 +9,11 @@ use serde_json::Value;
 use weighbridge_conductor::described::describe;
 use weighbridge_model::experiment::{
     CallSpec, CommandSpec, DescriptorSource, Equality, MessageSending, Protocol, ReplyCheck, RequestSpec,
-    RespSetup, RespVersion, Scheme, TypedUrl, Url, WorkloadSpec, parse_method, typed_schemes,
+    RespSetup, RespVersion, Scenario, Scheme, Template, TypedUrl, Url, WorkloadSpec, parse_method,
+    typed_schemes,
 };
 use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::secret::shown_path;
 use weighbridge_workload::proto;
 
 use crate::args::Load;
@@ -233,8 +235,12 @@ fn commands(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
 
 fn http(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
     let body = match (&arguments.body, &arguments.body_file) {
-        (Some(text), _) => text.clone().into_bytes(),
-        (None, Some(path)) => read_body(path)?,
+        (Some(text), _) => Template::escaped(text).into_bytes(),
+        (None, Some(path)) => match String::from_utf8(read_body(path)?) {
+            Ok(text) => Template::escaped(&text).into_bytes(),
+            // Bytes that are no text are no template either.
+            Err(bytes) => bytes.into_bytes(),
+        },
         (None, None) => Vec::new(),
     };
     let method =
@@ -248,6 +254,7 @@ fn http(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
         body,
         weight: 1.0,
         check: ReplyCheck::default(),
+        extract: Vec::new(),
     };
     let requests = match &arguments.mix[..] {
         [] => vec![request],
@@ -258,7 +265,7 @@ fn http(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
     {
         bail!("`--mix` names `{}` twice; give it once, with the sum of its weights", requests[at].name);
     }
-    Ok(WorkloadSpec::Http { requests, equal: Equality::Status })
+    Ok(WorkloadSpec::Http { requests, equal: Equality::Status, scenario: Scenario::default() })
 }
 
 /// `[WEIGHT] METHOD PATH` as a request with the headers and, where its method means one, the body of `like`.
@@ -279,7 +286,7 @@ fn mixed(text: &str, like: &RequestSpec) -> anyhow::Result<RequestSpec> {
     let method = method.to_uppercase();
     let body =
         if matches!(method.as_str(), "POST" | "PUT" | "PATCH") { like.body.clone() } else { Vec::new() };
-    let (name, path) = (format!("{method} {path}"), path.to_owned());
+    let (name, path) = (format!("{method} {}", shown_path(path)), Template::escaped(path));
     Ok(RequestSpec { name, method, path, weight, body, ..like.clone() })
 }
 

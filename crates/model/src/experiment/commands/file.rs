@@ -72,7 +72,7 @@ fn command(reader: Reader<'_>) -> Read<CommandSpec> {
             return Err(reader.error(line, message));
         }
     };
-    let name = reader.text("name")?.unwrap_or_else(|| short_name(&arguments));
+    let name = reader.name("name")?.unwrap_or_else(|| short_name(&arguments));
     let size = |node: &Node| match node.show().parse::<Bytes>() {
         Ok(size) if size.get() <= VALUE_LIMIT => Ok(size),
         Ok(size) => Err(format!("`{size}` must be at most 512 MiB")),

@@ -1,0 +1,69 @@
+//! Data files of the user's: read once, before anything is started, and known by their hash.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use weighbridge_model::experiment::DataSpec;
+use weighbridge_workload::{Rows, RowsError};
+
+/// Largest data file, in bytes.
+const LARGEST: u64 = 256 << 20;
+
+/// Why a data file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RowsFileError {
+    /// It cannot be read.
+    #[error("data file `{}`: {source}; name a CSV file, relative to the experiment's folder", file.display())]
+    Unreadable {
+        /// Where it was sought.
+        file: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// It is too large.
+    #[error("data file `{}` has {bytes} bytes; at most {LARGEST} are read, cut it", file.display())]
+    Large {
+        /// The file.
+        file: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// Another file than the experiment was written for.
+    #[error("data file `{}` is another file: its SHA-256 is {found}, the experiment names {wanted}; bring the file back, or remove `sha256`", file.display())]
+    Changed {
+        /// The file.
+        file: PathBuf,
+        /// What the experiment names.
+        wanted: String,
+        /// What it is.
+        found: String,
+    },
+    /// It is no table.
+    #[error("data file {0}")]
+    Rows(#[from] RowsError),
+}
+
+/// Reads all files, relative to `folder` (or the current folder without one), and writes their hashes into `data`.
+///
+/// # Errors
+/// [`RowsFileError`], naming the first file that cannot be used.
+pub(crate) fn read(data: &mut [DataSpec], folder: Option<&Path>) -> Result<Vec<Arc<Rows>>, RowsFileError> {
+    let mut all = Vec::new();
+    for spec in data {
+        let file = folder.unwrap_or(Path::new("")).join(&spec.file);
+        let unreadable = |source| RowsFileError::Unreadable { file: file.clone(), source };
+        let bytes = std::fs::metadata(&file).map_err(unreadable)?.len();
+        if bytes > LARGEST {
+            return Err(RowsFileError::Large { file, bytes });
+        }
+        let text = std::fs::read(&file).map_err(unreadable)?;
+        let found: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
+        if let Some(wanted) = spec.sha256.clone().filter(|wanted| *wanted != found) {
+            return Err(RowsFileError::Changed { file, wanted, found });
+        }
+        all.push(Arc::new(Rows::parse(spec, &text)?));
+        spec.sha256 = Some(found);
+    }
+    Ok(all)
+}

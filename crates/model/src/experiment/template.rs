@@ -1,0 +1,365 @@
+//! Text with places for values: `${name}` for a session's value, `${env:NAME}` for one of the environment.
+//!
+//! It reads and names places; it refuses to know any value. A dollar sign alone, braces alone and `$name` are plain text,
+//! so JSON, GraphQL and shell snippets stay what they are.
+
+use std::fmt;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// Longest name of a value, in bytes.
+pub const NAME_LONGEST: usize = 64;
+
+/// What [`ValueForm::Url`] encodes: all but the unreserved characters of RFC 3986, section 2.3.
+pub const URL_ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Text and places, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Template {
+    pieces: Vec<TemplatePiece>,
+}
+
+/// A part of a [`Template`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TemplatePiece {
+    /// Plain text; never empty.
+    Text(String),
+    /// A value of the session: a column of its row, or what was extracted from a reply.
+    Value {
+        /// Its name.
+        name: String,
+        /// How it is written.
+        form: ValueForm,
+    },
+    /// A variable of the environment, read when the run starts.
+    Environment {
+        /// The variable.
+        name: String,
+        /// How it is written.
+        form: ValueForm,
+    },
+}
+
+/// How a value is written into the text around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ValueForm {
+    /// As it is; in a path, what cannot stand in a request target is percent-encoded.
+    #[default]
+    Plain,
+    /// As the inside of a JSON string, quotes and control characters escaped.
+    Json,
+    /// Percent-encoded, all but letters, digits, `-`, `.`, `_` and `~`.
+    Url,
+}
+
+impl ValueForm {
+    const NAMED: [(&str, Self); 2] = [("json", Self::Json), ("url", Self::Url)];
+}
+
+/// Why a text is no template.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateError {
+    /// A place is not closed.
+    #[error("`{0}` is not closed by `}}`; write `${{$}}` for a dollar sign that stands for itself")]
+    Open(String),
+    /// What stands in the braces names nothing.
+    #[error(
+        "`${{{0}}}` names no value; write `${{name}}`, `${{name:json}}`, `${{name:url}}` or `${{env:NAME}}`, and `${{$}}` for a dollar sign that stands for itself"
+    )]
+    Name(String),
+}
+
+impl Template {
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// [`TemplateError`] where a `${` is not closed or has no name in it.
+    pub fn parse(text: &str) -> Result<Self, TemplateError> {
+        let mut template = Self::default();
+        let mut rest = text;
+        while let Some(at) = rest.find("${") {
+            template.text(&rest[..at]);
+            let inside = &rest[at + 2..];
+            let end = inside.find('}').ok_or_else(|| TemplateError::Open(beginning(&rest[at..])))?;
+            template.place(&inside[..end])?;
+            rest = &inside[end + 1..];
+        }
+        template.text(rest);
+        Ok(template)
+    }
+
+    /// The same where the whole text may also be `env:NAME`: of header fields and whole bodies.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn of_value(text: &str) -> Result<Self, TemplateError> {
+        match whole_environment(text) {
+            Some(name) => {
+                let name = name.to_owned();
+                Ok(Self { pieces: vec![TemplatePiece::Environment { name, form: ValueForm::Plain }] })
+            }
+            None => Self::parse(text),
+        }
+    }
+
+    /// `text` so that it is read as itself: what nobody meant as a template.
+    pub fn escaped(text: &str) -> String {
+        text.replace("${", "${$}{")
+    }
+
+    /// Its parts in order.
+    pub fn pieces(&self) -> &[TemplatePiece] {
+        &self.pieces
+    }
+
+    /// The session's values that it names.
+    pub fn values(&self) -> impl Iterator<Item = &str> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            TemplatePiece::Value { name, .. } => Some(name.as_str()),
+            TemplatePiece::Text(_) | TemplatePiece::Environment { .. } => None,
+        })
+    }
+
+    /// The variables of the environment that it names.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            TemplatePiece::Environment { name, .. } => Some(name.as_str()),
+            TemplatePiece::Text(_) | TemplatePiece::Value { .. } => None,
+        })
+    }
+
+    fn text(&mut self, text: &str) {
+        match self.pieces.last_mut() {
+            _ if text.is_empty() => {}
+            Some(TemplatePiece::Text(before)) => before.push_str(text),
+            _ => self.pieces.push(TemplatePiece::Text(text.to_owned())),
+        }
+    }
+
+    fn place(&mut self, inside: &str) -> Result<(), TemplateError> {
+        if inside == "$" {
+            self.text("$");
+            return Ok(());
+        }
+        let unknown = || TemplateError::Name(inside.to_owned());
+        let (of_environment, named) = match inside.strip_prefix("env:") {
+            Some(named) => (true, named),
+            None => (false, inside),
+        };
+        let (name, form) = match named.split_once(':') {
+            None => (named, ValueForm::Plain),
+            Some((name, form)) => {
+                let known = ValueForm::NAMED.into_iter().find(|(word, _)| *word == form);
+                (name, known.ok_or_else(unknown)?.1)
+            }
+        };
+        let good = if of_environment { is_variable(name) } else { is_value_name(name) };
+        if !good {
+            return Err(unknown());
+        }
+        let name = name.to_owned();
+        self.pieces.push(match of_environment {
+            true => TemplatePiece::Environment { name, form },
+            false => TemplatePiece::Value { name, form },
+        });
+        Ok(())
+    }
+}
+
+/// The text that is read as this template again.
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let suffix = |form: &ValueForm| match form {
+            ValueForm::Plain => "",
+            ValueForm::Json => ":json",
+            ValueForm::Url => ":url",
+        };
+        for piece in &self.pieces {
+            match piece {
+                TemplatePiece::Text(text) => f.write_str(&Self::escaped(text))?,
+                TemplatePiece::Value { name, form } => write!(f, "${{{name}{}}}", suffix(form))?,
+                TemplatePiece::Environment { name, form } => write!(f, "${{env:{name}{}}}", suffix(form))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The variable that a whole value names as `env:NAME`.
+pub fn whole_environment(text: &str) -> Option<&str> {
+    text.strip_prefix("env:").filter(|name| is_variable(name))
+}
+
+/// Whether a session's value can have this name: letters, digits, `_`, `-`, `.` and blanks between them.
+pub fn is_value_name(name: &str) -> bool {
+    let good = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ');
+    !name.is_empty() && name.len() <= NAME_LONGEST && name.trim() == name && name.chars().all(good)
+}
+
+/// Whether a variable of the environment can have this name.
+fn is_variable(name: &str) -> bool {
+    let good = |b: u8| b.is_ascii_graphic() && !b"=:{}$".contains(&b);
+    !name.is_empty() && name.bytes().all(good)
+}
+
+/// `text` with what it says of the environment put in, where no values of a session can stand: `env:NAME` as a whole, and
+/// `${env:NAME}` within it. Any other `${` stays as it is, but for `${$}`, which is a dollar sign.
+///
+/// # Errors
+/// The variable that `lookup` does not know.
+pub fn expand_environment(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+    if let Some(name) = whole_environment(text) {
+        return lookup(name).ok_or_else(|| name.to_owned());
+    }
+    let mut out = String::with_capacity(text.len());
+    for part in environment_parts(text) {
+        match part {
+            Part::Text(text) => out.push_str(text),
+            Part::Variable(name, form) => {
+                let value = lookup(name).ok_or_else(|| name.to_owned())?;
+                write_form(&value, form, &mut out);
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// The variables of the environment that `text` names where no values of a session can stand, or anywhere.
+pub fn environment_names(text: &str) -> Vec<&str> {
+    if let Some(name) = whole_environment(text) {
+        return vec![name];
+    }
+    let names = environment_parts(text).into_iter().filter_map(|part| match part {
+        Part::Variable(name, _) => Some(name),
+        Part::Text(_) => None,
+    });
+    names.collect()
+}
+
+enum Part<'a> {
+    Text(&'a str),
+    Variable(&'a str, ValueForm),
+}
+
+fn environment_parts(text: &str) -> Vec<Part<'_>> {
+    let (mut parts, mut rest) = (Vec::new(), text);
+    while let Some(at) = rest.find("${") {
+        let inside = &rest[at + 2..];
+        let Some(end) = inside.find('}') else { break };
+        let mut read = Template::default();
+        let variable = match (inside[..end].strip_prefix("env:"), read.place(&inside[..end])) {
+            (Some(named), Ok(())) => Some(named.split(':').next().unwrap_or(named)),
+            _ => None,
+        };
+        match (variable, read.pieces.first()) {
+            (Some(name), Some(TemplatePiece::Environment { form, .. })) => {
+                parts.push(Part::Text(&rest[..at]));
+                parts.push(Part::Variable(name, *form));
+                rest = &inside[end + 1..];
+            }
+            _ if &inside[..end] == "$" => {
+                parts.push(Part::Text(&rest[..=at]));
+                rest = &inside[end + 1..];
+            }
+            _ => {
+                parts.push(Part::Text(&rest[..at + 2]));
+                rest = inside;
+            }
+        }
+    }
+    parts.push(Part::Text(rest));
+    parts
+}
+
+fn write_form(value: &str, form: ValueForm, out: &mut String) {
+    match form {
+        ValueForm::Plain => out.push_str(value),
+        ValueForm::Json => {
+            let quoted = serde_json::Value::from(value).to_string();
+            out.push_str(&quoted[1..quoted.len() - 1]);
+        }
+        ValueForm::Url => out.extend(utf8_percent_encode(value, URL_ESCAPED)),
+    }
+}
+
+/// The first characters of a text, for a message.
+fn beginning(text: &str) -> String {
+    text.chars().take(20).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> TemplatePiece {
+        TemplatePiece::Text(text.to_owned())
+    }
+
+    fn value(name: &str, form: ValueForm) -> TemplatePiece {
+        TemplatePiece::Value { name: name.to_owned(), form }
+    }
+
+    fn variable(name: &str, form: ValueForm) -> TemplatePiece {
+        TemplatePiece::Environment { name: name.to_owned(), form }
+    }
+
+    #[test]
+    fn places_are_told_from_text() {
+        use ValueForm::{Json, Plain, Url};
+        let all = [
+            ("", vec![]),
+            ("/items/1", vec![text("/items/1")]),
+            ("/items/${id}/x", vec![text("/items/"), value("id", Plain), text("/x")]),
+            ("${a}${b:json}", vec![value("a", Plain), value("b", Json)]),
+            ("${user name:url}", vec![value("user name", Url)]),
+            ("Bearer ${env:TOKEN}", vec![text("Bearer "), variable("TOKEN", Plain)]),
+            ("${env:A:json}", vec![variable("A", Json)]),
+            (r#"{"a": {"$b": 1}}"#, vec![text(r#"{"a": {"$b": 1}}"#)]),
+            ("query($id: ID!) { x }", vec![text("query($id: ID!) { x }")]),
+            ("$${price}", vec![text("$"), value("price", Plain)]),
+            ("${$}{a} and ${$}", vec![text("${a} and $")]),
+        ];
+        for (written, pieces) in all {
+            let template = Template::parse(written).expect(written);
+            assert_eq!(template.pieces(), pieces, "{written}");
+            assert_eq!(Template::parse(&template.to_string()), Ok(template), "{written}");
+        }
+        assert_eq!(Template::of_value("env:A").expect("whole").pieces(), [variable("A", Plain)]);
+        assert_eq!(Template::of_value("env: A").expect("text").pieces(), [text("env: A")]);
+    }
+
+    #[test]
+    fn what_names_nothing_is_refused() {
+        for (written, says) in [
+            ("/${id", "`${id` is not closed"),
+            ("${}", "`${}` names no value"),
+            ("${ id}", "`${ id}` names no value"),
+            ("${id:xml}", "`${id:xml}` names no value"),
+            ("${env:}", "`${env:}` names no value"),
+            ("${a/b}", "`${a/b}` names no value"),
+            ("${env:A B}", "`${env:A B}` names no value"),
+        ] {
+            let message = Template::parse(written).expect_err(written).to_string();
+            assert!(message.contains(says) && message.contains("`${$}`"), "{written}: {message}");
+        }
+        assert!(Template::parse(&format!("${{{}}}", "x".repeat(65))).is_err());
+    }
+
+    #[test]
+    fn the_environment_is_put_in_where_there_are_no_values() {
+        let lookup = |name: &str| (name == "A").then(|| "s\"w d".to_owned());
+        for (written, expanded) in [
+            ("env:A", "s\"w d"),
+            ("x ${env:A} y ${env:A:url}", "x s\"w d y s%22w%20d"),
+            ("${env:A:json}", "s\\\"w d"),
+            ("${HOME}/${x:-y} $A ${", "${HOME}/${x:-y} $A ${"),
+            ("${$}{env:A}", "${env:A}"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(expand_environment(written, &lookup).as_deref(), Ok(expanded), "{written}");
+        }
+        assert_eq!(expand_environment("a ${env:B}", &lookup), Err("B".to_owned()));
+        assert_eq!(environment_names("a ${env:B} ${c} ${env:D:json}"), ["B", "D"]);
+        assert_eq!(environment_names("env:B"), ["B"]);
+    }
+}

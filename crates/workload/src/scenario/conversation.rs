@@ -1,0 +1,160 @@
+//! One session asked once, outside every timed part, to see whether variants answer alike.
+//!
+//! It says what to ask next and what an answer amounts to; it refuses to send anything. What is taken from replies never
+//! stands in what it says.
+
+use std::sync::Arc;
+
+use httparse::Header;
+use weighbridge_load::codec::Head;
+use weighbridge_load::request::Rendered;
+use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
+use weighbridge_model::record::Outcome;
+
+use super::scenes::Scenes;
+use crate::canonical::{Canonical, Received};
+use crate::explain::Explain;
+use crate::{Entry, Workload};
+
+/// What is asked next.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// The request, in a line.
+    pub title: &'a str,
+    /// The request as it goes on the wire.
+    pub rendered: &'a Rendered,
+}
+
+/// A session of a workload, asked request by request.
+pub struct Conversation<'a> {
+    workload: &'a Workload,
+    state: State,
+    /// What is not to be shown: taken from replies so far.
+    hidden: Vec<String>,
+}
+
+enum State {
+    /// One request, to be asked yet.
+    Single(usize),
+    /// A session that is at this request.
+    Session {
+        scenes: Box<Scenes>,
+        request: RequestId,
+        plan: usize,
+        at: usize,
+    },
+    Over,
+}
+
+impl std::fmt::Debug for Conversation<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Conversation").finish_non_exhaustive()
+    }
+}
+
+impl Workload {
+    /// How many kinds of session there are; where nothing else is said, one for each kind of request.
+    pub fn conversations(&self) -> usize {
+        self.scene.as_ref().map_or(self.entries.len(), |scene| scene.plans.len())
+    }
+
+    /// The session of kind `number`, from its beginning, with the first row of each file.
+    pub fn conversation(&self, number: usize) -> Conversation<'_> {
+        let state = match &self.scene {
+            None => State::Single(number),
+            Some(scene) => {
+                let mut scenes = Box::new(Scenes::new(Arc::clone(scene)));
+                scenes.prepare(1);
+                let request = scenes.begin_first(number);
+                State::Session { scenes, request, plan: number, at: 0 }
+            }
+        };
+        Conversation { workload: self, state, hidden: Vec::new() }
+    }
+}
+
+impl Conversation<'_> {
+    /// What is asked next; nothing where it is over.
+    pub fn question(&self) -> Option<Question<'_>> {
+        let entry = self.entry()?;
+        let rendered = match &self.state {
+            State::Single(_) => &entry.rendered,
+            State::Session { scenes, request, .. } => scenes.request(*request),
+            State::Over => return None,
+        };
+        Some(Question { title: &entry.title, rendered })
+    }
+
+    fn entry(&self) -> Option<&Entry> {
+        let kind = match &self.state {
+            State::Single(kind) => *kind,
+            State::Session { plan, at, .. } => self.workload.scene.as_ref()?.plans[*plan].requests[*at],
+            State::Over => return None,
+        };
+        self.workload.entries.get(kind)
+    }
+
+    /// Takes the answer to the last question and goes on to the next. `hide` makes a text fit to be shown.
+    ///
+    /// # Errors
+    /// Why the answer is wrong, in words.
+    pub fn answer(
+        &mut self,
+        received: &Received<'_>,
+        hide: &dyn Fn(&str) -> String,
+    ) -> Result<Canonical, String> {
+        let step = self.listen(received);
+        let hidden = &self.hidden;
+        let hide = |text: &str| {
+            hide(
+                &hidden
+                    .iter()
+                    .fold(text.to_owned(), |text, value| text.replace(value.as_str(), "<extracted>")),
+            )
+        };
+        let Some(entry) = self.entry() else { return Err("nothing was asked".to_owned()) };
+        let canonical = self.workload.canonical_of(entry, received, &hide)?;
+        let step = step?;
+        self.state = match (std::mem::replace(&mut self.state, State::Over), step) {
+            (State::Session { scenes, plan, at, .. }, Step::Send(request)) => {
+                State::Session { scenes, request, plan, at: at + 1 }
+            }
+            _ => State::Over,
+        };
+        Ok(canonical)
+    }
+
+    /// Values that were taken from replies: to be hidden wherever an answer is shown.
+    pub fn hidden(&self) -> &[String] {
+        &self.hidden
+    }
+
+    /// Has the session take its values from the answer.
+    fn listen(&mut self, received: &Received<'_>) -> Result<Step, String> {
+        let State::Session { scenes, request, .. } = &mut self.state else { return Ok(Step::End) };
+        let fields: Vec<_> =
+            received.headers.iter().map(|(name, value)| Header { name, value: value.as_bytes() }).collect();
+        let check = scenes.scene_check(0);
+        check.head(&Head { status: received.status, fields: &fields });
+        check.data(received.body);
+        let outcome = check.done();
+        let why = check.explain();
+        let why = why.map(|why| String::from_utf8_lossy(&why).into_owned());
+        if outcome != Outcome::Ok {
+            check.glean();
+        }
+        let taken = check.taken().values().map(|value| String::from_utf8_lossy(value).into_owned());
+        self.hidden.extend(taken.filter(|value| value.len() >= SHORTEST));
+        // What holds another one goes first.
+        self.hidden.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        match outcome {
+            Outcome::Ok => Ok(scenes.next(0, &Reply { request: *request, outcome })),
+            Outcome::Error(_) => {
+                Err(why.unwrap_or_else(|| "the reply is not what the workload expects".to_owned()))
+            }
+        }
+    }
+}
+
+/// Shortest value that is hidden: a digit is no secret, and hiding it everywhere would leave nothing to read.
+const SHORTEST: usize = 4;

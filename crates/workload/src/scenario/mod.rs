@@ -1,0 +1,351 @@
+//! The user's own requests with values in them: sessions, rows of data, values taken from replies.
+//!
+//! A [`Scene`] is all of that bound to one variant: what can be resolved is, the rest are gaps that each session fills. It
+//! refuses, before anything is sent, values that would be missing or would not fit.
+
+mod conversation;
+mod extract;
+pub mod json;
+pub mod rows;
+mod scenes;
+pub(crate) mod values;
+
+use std::sync::Arc;
+
+use weighbridge_load::outline::{Gaps, Outline, Outlined, Piece, Slate};
+use weighbridge_load::request::{Rendered, Request};
+use weighbridge_model::experiment::{
+    ReplyCheck, RequestSpec, RowOrder, Scenario, SessionPlan, Template, TemplateError, TemplatePiece,
+    ValueError, ValueForm, check_columns,
+};
+use weighbridge_model::record::OperationId;
+
+pub use conversation::{Conversation, Question};
+pub(crate) use scenes::Scenes;
+
+use crate::stream::Mix;
+use crate::{Binding, WorkloadError, join, render_error};
+use extract::Extractor;
+use rows::Rows;
+use values::{Fitness, Place};
+
+/// Where a value of a session comes from.
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    /// A column of the session's row of a file.
+    Column { file: usize, column: usize },
+    /// What was taken from a reply of the session.
+    Extracted(usize),
+}
+
+/// A place for a value in a request.
+#[derive(Debug, Clone, Copy)]
+struct Gap {
+    source: Source,
+    form: ValueForm,
+    place: Place,
+}
+
+/// One request, bound.
+#[derive(Debug, Clone)]
+struct SceneRequest {
+    outline: Outline,
+    gaps: Vec<Gap>,
+    /// What is sent where there is no gap.
+    fixed: Option<Rendered>,
+    check: ReplyCheck,
+    extractors: Arc<[Extractor]>,
+}
+
+/// Requests, sessions and data bound to one variant.
+#[derive(Debug)]
+pub(crate) struct Scene {
+    requests: Vec<SceneRequest>,
+    plans: Vec<SessionPlan>,
+    mix: Mix,
+    rows: Vec<(RowOrder, Arc<Rows>)>,
+    /// How many values sessions take from replies.
+    extracted: usize,
+}
+
+/// What a session has to fill gaps with.
+struct Filling<'a> {
+    gaps: &'a [Gap],
+    rows: &'a [(RowOrder, Arc<Rows>)],
+    own: &'a [usize],
+    extracted: &'a [Vec<u8>],
+}
+
+impl Gaps for Filling<'_> {
+    fn write(&self, number: usize, into: &mut Vec<u8>) {
+        let Gap { source, form, place } = self.gaps[number];
+        let value = match source {
+            Source::Column { file, column } => self.rows[file].1.value(self.own[file], column),
+            Source::Extracted(at) => &self.extracted[at],
+        };
+        values::write(value, (form, place), into);
+    }
+}
+
+/// Whether sessions have anything to fill in, to take or to keep to; where not, requests are rendered once.
+pub(crate) fn is_needed(requests: &[RequestSpec], scenario: &Scenario) -> bool {
+    let single = scenario.plans(requests).iter().all(|plan| plan.requests.len() == 1);
+    let plain = requests.iter().all(|request| request.extract.is_empty() && request.values().is_empty());
+    !(single && plain && scenario.data.is_empty())
+}
+
+/// A request whose values are all from the environment, with them in it.
+pub(crate) fn plain_request(spec: &RequestSpec, binding: &Binding<'_>) -> Result<Request, WorkloadError> {
+    let outlined = Outliner { spec, binding, names: &Names::default(), gaps: Vec::new() }.outlined()?;
+    let text = |pieces: Vec<Piece>| {
+        let texts = pieces.into_iter().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(text),
+            Piece::Gap(_) => None,
+        });
+        texts.collect::<String>()
+    };
+    Ok(Request {
+        method: outlined.method,
+        target: text(outlined.target),
+        authority: outlined.authority,
+        headers: outlined.headers.into_iter().map(|(name, value)| (name, text(value))).collect(),
+        body: match std::str::from_utf8(&spec.body) {
+            Ok(_) => text(outlined.body).into_bytes(),
+            // Bytes that are no text hold no places for values.
+            Err(_) => spec.body.clone(),
+        },
+    })
+}
+
+/// The values that sessions have, by name.
+#[derive(Debug, Default)]
+struct Names(Vec<(String, Source)>);
+
+impl Names {
+    fn new(requests: &[RequestSpec], rows: &[(RowOrder, Arc<Rows>)]) -> Self {
+        let mut names = Vec::new();
+        for (file, (_, rows)) in rows.iter().enumerate() {
+            let columns = rows.columns().iter().enumerate();
+            names.extend(columns.map(|(column, name)| (name.clone(), Source::Column { file, column })));
+        }
+        let mut extracted = 0;
+        for extract in requests.iter().flat_map(|request| &request.extract) {
+            if !names.iter().any(|(name, _)| *name == extract.name) {
+                names.push((extract.name.clone(), Source::Extracted(extracted)));
+                extracted += 1;
+            }
+        }
+        Self(names)
+    }
+
+    fn find(&self, name: &str) -> Option<Source> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, source)| *source)
+    }
+
+    /// How many values are taken from replies.
+    fn extracted(&self) -> usize {
+        self.0.iter().filter(|(_, source)| matches!(source, Source::Extracted(_))).count()
+    }
+}
+
+impl Scene {
+    /// Binds requests, sessions and data to a variant.
+    pub fn bind(
+        requests: &[RequestSpec],
+        scenario: &Scenario,
+        rows: &[Arc<Rows>],
+        binding: &Binding<'_>,
+    ) -> Result<Self, WorkloadError> {
+        if rows.len() != scenario.data.len() {
+            return Err(WorkloadError::NoRows);
+        }
+        let columns: Vec<String> = rows.iter().flat_map(|rows| rows.columns()).cloned().collect();
+        check_columns(&columns).map_err(WorkloadError::Columns)?;
+        let unknown = |(at, source): (usize, ValueError)| WorkloadError::Value {
+            name: requests[at].name.clone(),
+            source,
+        };
+        scenario.check_values(requests, &columns).map_err(unknown)?;
+        let rows: Vec<_> =
+            scenario.data.iter().zip(rows).map(|(data, rows)| (data.order, Arc::clone(rows))).collect();
+        let names = Names::new(requests, &rows);
+        let mut outlined = Vec::new();
+        for spec in requests {
+            let mut outliner = Outliner { spec, binding, names: &names, gaps: Vec::new() };
+            outlined.push((outliner.outlined()?, outliner.gaps));
+        }
+        let gaps: Vec<Gap> = outlined.iter().flat_map(|(_, gaps)| gaps).copied().collect();
+        check_rows(&rows, &gaps)?;
+        let mut bound = Vec::new();
+        for ((at, spec), (outlined, own)) in (0..).zip(requests).zip(outlined) {
+            let outline = Outline::new(&binding.framing, OperationId(at), &outlined)
+                .map_err(|source| render_error(&spec.name, source))?;
+            let extractors = extractors(spec, &names, &gaps)?.into();
+            bound.push(SceneRequest {
+                outline,
+                gaps: own,
+                fixed: None,
+                check: spec.check.clone(),
+                extractors,
+            });
+        }
+        for request in bound.iter_mut().filter(|request| request.gaps.is_empty()) {
+            let (mut slate, none) =
+                (Slate::new(), Filling { gaps: &[], rows: &[], own: &[], extracted: &[] });
+            request.outline.fill(&none, &mut slate);
+            request.fixed = Some(slate.rendered().clone());
+        }
+        let plans = scenario.plans(requests);
+        let mix = Mix::weighted(plans.iter().map(|plan| plan.weight));
+        Ok(Self { requests: bound, plans, mix, rows, extracted: names.extracted() })
+    }
+
+    /// A request as it is with the first rows and nothing taken from replies.
+    pub fn sample(&self, at: usize) -> Rendered {
+        let mut slate = Slate::new();
+        let own = vec![0; self.rows.len()];
+        let extracted = vec![Vec::new(); self.extracted];
+        self.fill(at, (&own, &extracted), &mut slate);
+        slate.rendered().clone()
+    }
+
+    /// Fills a request's gaps.
+    fn fill(&self, at: usize, (own, extracted): (&[usize], &[Vec<u8>]), slate: &mut Slate) {
+        let request = &self.requests[at];
+        let filling = Filling { gaps: &request.gaps, rows: &self.rows, own, extracted };
+        request.outline.fill(&filling, slate);
+    }
+}
+
+/// What a value must be to fit all its places.
+fn fitness(gaps: &[Gap], is: impl Fn(Source) -> bool) -> Fitness {
+    let mut fitness = Fitness::default();
+    gaps.iter().filter(|gap| is(gap.source)).for_each(|gap| fitness.note(gap.place, gap.form));
+    fitness
+}
+
+/// Refuses rows with values that do not fit where they are to be put.
+fn check_rows(rows: &[(RowOrder, Arc<Rows>)], gaps: &[Gap]) -> Result<(), WorkloadError> {
+    for (at, (_, rows)) in rows.iter().enumerate() {
+        for number in 0..rows.columns().len() {
+            let is =
+                |source| matches!(source, Source::Column { file, column } if (file, column) == (at, number));
+            let fitness = fitness(gaps, is);
+            if fitness != Fitness::default() {
+                rows.check(number, &|value| fitness.check(value)).map_err(WorkloadError::Rows)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn extractors(spec: &RequestSpec, names: &Names, gaps: &[Gap]) -> Result<Vec<Extractor>, WorkloadError> {
+    let mut extractors = Vec::new();
+    for extract in &spec.extract {
+        let Some(Source::Extracted(value)) = names.find(&extract.name) else { continue };
+        let fitness = fitness(gaps, |source| matches!(source, Source::Extracted(at) if at == value));
+        let extractor = Extractor::new(extract, value, fitness).map_err(|source| WorkloadError::Regex {
+            name: spec.name.clone(),
+            extract: extract.name.clone(),
+            // The parser draws a picture of several lines; its last says what is wrong.
+            why: source.to_string().lines().last().unwrap_or_default().trim().to_owned(),
+        })?;
+        extractors.push(extractor);
+    }
+    Ok(extractors)
+}
+
+/// Turns a specification into a request with gaps.
+struct Outliner<'a> {
+    spec: &'a RequestSpec,
+    binding: &'a Binding<'a>,
+    names: &'a Names,
+    gaps: Vec<Gap>,
+}
+
+impl Outliner<'_> {
+    fn outlined(&mut self) -> Result<Outlined, WorkloadError> {
+        let path = self.pieces(&self.spec.path, Template::parse, ("its path", Place::Path))?;
+        let mut headers = Vec::new();
+        for (name, value) in &self.spec.headers {
+            let place = format!("header `{name}`");
+            headers.push((name.clone(), self.pieces(value, Template::of_value, (&place, Place::Field))?));
+        }
+        headers
+            .extend(self.binding.connection_header().map(|(name, value)| (name, vec![Piece::Text(value)])));
+        let body = std::str::from_utf8(&self.spec.body).unwrap_or_default();
+        let body = self.pieces(body, Template::of_value, ("its body", Place::Body))?;
+        Ok(Outlined {
+            method: self.spec.method.clone(),
+            target: self.target(path),
+            authority: self.binding.address.authority.clone(),
+            headers,
+            body,
+        })
+    }
+
+    /// The base with the request's own path after it.
+    fn target(&mut self, path: Vec<Piece>) -> Vec<Piece> {
+        let base = &self.binding.address.base;
+        let mut path = path.into_iter();
+        let first = match path.next() {
+            Some(Piece::Text(first)) => vec![Piece::Text(join(base, &first))],
+            Some(Piece::Gap(number)) => {
+                self.gaps[number].place = Place::PathBegin;
+                vec![Piece::Text(base.trim_end_matches('/').to_owned()), Piece::Gap(number)]
+            }
+            None => vec![Piece::Text(join(base, ""))],
+        };
+        first.into_iter().chain(path).filter(|piece| *piece != Piece::Text(String::new())).collect()
+    }
+
+    fn pieces(
+        &mut self,
+        text: &str,
+        read: impl Fn(&str) -> Result<Template, TemplateError>,
+        (what, place): (&str, Place),
+    ) -> Result<Vec<Piece>, WorkloadError> {
+        let template = read(text).map_err(|source| WorkloadError::Template {
+            name: self.spec.name.clone(),
+            place: what.to_owned(),
+            source,
+        })?;
+        let mut pieces: Vec<Piece> = Vec::new();
+        for piece in template.pieces() {
+            let next = match piece {
+                TemplatePiece::Text(text) => Piece::Text(text.clone()),
+                TemplatePiece::Environment { name, form } => {
+                    Piece::Text(self.variable(name, *form, (what, place))?)
+                }
+                TemplatePiece::Value { name, form } => {
+                    let Some(source) = self.names.find(name) else { continue };
+                    self.gaps.push(Gap { source, form: *form, place });
+                    Piece::Gap(self.gaps.len() - 1)
+                }
+            };
+            match (pieces.last_mut(), next) {
+                (Some(Piece::Text(before)), Piece::Text(text)) => before.push_str(&text),
+                (_, next) => pieces.push(next),
+            }
+        }
+        Ok(pieces)
+    }
+
+    /// What a variable of the environment says, written for its place.
+    fn variable(
+        &self,
+        name: &str,
+        form: ValueForm,
+        (what, place): (&str, Place),
+    ) -> Result<String, WorkloadError> {
+        let value = (self.binding.environment)(name).ok_or_else(|| WorkloadError::Environment {
+            name: self.spec.name.clone(),
+            place: what.to_owned(),
+            variable: name.to_owned(),
+        })?;
+        let mut written = Vec::new();
+        values::write(value.as_bytes(), (form, place), &mut written);
+        // Text stays text in every form.
+        Ok(String::from_utf8_lossy(&written).into_owned())
+    }
+}

@@ -1,0 +1,121 @@
+//! Sessions that take values from replies and put them into requests allocate nothing in the steady state: a window of ten
+//! thousand requests takes as many allocations as one of a thousand.
+
+#[path = "support/shop.rs"]
+#[allow(dead_code)] // other stories' parts
+mod shop;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+
+use shop::Shop;
+use weighbridge_load::dial::SocketDial;
+use weighbridge_load::generator::{Generator, Options, WindowSpec};
+use weighbridge_load::window::{Load, Stop};
+use weighbridge_load::{Recording, Settings};
+use weighbridge_model::experiment::{Experiment, LoadSpec, Protocol, WorkloadSpec};
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::{Tallies, VariantId};
+use weighbridge_workload::{Address, Rows, UrlScheme, Workload};
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The system's allocator, counting per thread.
+struct Counting;
+
+fn count() {
+    // A thread that is being torn down has no counter any more, and none is wanted.
+    let _ = ALLOCATIONS.try_with(|allocations| allocations.set(allocations.get() + 1));
+}
+
+// SAFETY: every call is passed on unchanged to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps `alloc`'s contract.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps `dealloc`'s contract.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps `realloc`'s contract.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const SHOP: &str = r#"
+[[variant]]
+url = "h:1"
+[workload]
+name = "http"
+[[workload.data]]
+file = "users.csv"
+order = "shuffled"
+[[workload.request]]
+name = "login"
+method = "POST"
+path = "/login"
+body = '{"user": "${user:json}", "password": "${password:json}"}'
+extract.token = { json = "/token" }
+extract.sid = { header = "Set-Cookie", regex = "sid=([^;]+)" }
+extract.raw = { regex = '"token": ?"([^"]+)"' }
+[[workload.request]]
+name = "item"
+path = "/items/${item:url}"
+headers = { Authorization = "Bearer ${token}", Cookie = "sid=${sid}", X-Raw = "${raw}" }
+[[workload.session]]
+requests = ["login", "item", "item"]
+"#;
+
+#[test]
+fn sessions_that_take_values_allocate_nothing_in_the_steady_state() {
+    let customers: Vec<(String, String)> =
+        (0..50).map(|n| (format!("user{n:03}"), format!("{n:02}"))).collect();
+    let rows: String = customers.iter().map(|(user, item)| format!("{user},pw,{item}\n")).collect();
+    let spec = Experiment::parse("x", SHOP).expect("an experiment").points[0].workload.clone();
+    let WorkloadSpec::Http { scenario, .. } = &spec else { panic!("http") };
+    let rows =
+        Rows::parse(&scenario.data[0], format!("user,password,item\n{rows}").as_bytes()).expect("rows");
+    let rows = [Arc::new(rows)];
+    for protocol in [Protocol::Http1Json, Protocol::Http2Json] {
+        let known: Vec<(&str, &str, &str)> =
+            customers.iter().map(|(user, item)| (user.as_str(), "pw", item.as_str())).collect();
+        let shop = Shop::new(&known);
+        let server = if protocol == Protocol::Http1Json { shop.open() } else { shop.open_http2() };
+        let address =
+            Address { authority: server.to_string(), base: "/".to_owned(), scheme: UrlScheme::default() };
+        let workload =
+            Workload::with_rows(&spec, &LoadSpec::default(), protocol, &address, (&|_| None, &rows))
+                .expect("binds");
+        let dial = Box::new(SocketDial::to(VariantId(0), [server]));
+        let mut generator = Generator::new(dial, Options::default()).expect("a generator");
+        let settings =
+            Settings { connections: 2, timeout: Nanoseconds::from_secs(30), ..Settings::default() };
+        generator.attach(VariantId(0), settings, workload.framing(), workload.sessions());
+        generator.connect(VariantId(0)).expect("connects");
+        let mut tallies = Tallies::default();
+        let mut window = |count| {
+            let load = Load::Closed(Stop::Count(count));
+            let spec = WindowSpec { substream: 1, load, recording: Recording::Exact };
+            let before = ALLOCATIONS.get();
+            let report = generator.run(VariantId(0), &spec, &mut tallies, None, None).expect("runs");
+            let after = ALLOCATIONS.get();
+            assert_eq!(report.figures.errors.total(), 0, "{protocol:?}");
+            after - before
+        };
+        window(6_000);
+        let short = window(600);
+        let long = window(6_000);
+        // The list of figures per operation; buffers may still grow once for a read that ended inside a reply.
+        assert!(long <= short + 2, "{protocol:?}: {short} of 600, {long} of 6,000");
+    }
+}
