@@ -250,6 +250,7 @@ fn started(title: &str) -> TimedEvent {
         points: 1,
         blocks: (6, 30),
         budget: Nanoseconds::from_secs(60),
+        headline: None,
     };
     TimedEvent { at: Nanoseconds::from_millis(1), event }
 }
@@ -260,6 +261,8 @@ fn block_ended(block: u32) -> TimedEvent {
         point: Default::default(),
         change: 0.0123,
         half_width: Some(0.004),
+        lower: Some(0.0083),
+        upper: Some(0.0163),
     };
     let event = Event::BlockEnded { block, interim: vec![interim], of: 6 };
     TimedEvent { at: Nanoseconds::from_secs(9), event }

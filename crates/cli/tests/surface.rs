@@ -150,7 +150,7 @@ fn a_run_is_exported_reported_listed_and_compared() {
         let one = weigh(&["plot", "percentiles", "--variant", "a", "--theme", "dark", "-o", "-"]);
         assert!(one.assert_code(0).stdout.starts_with("<svg"), "{}", one.stderr);
         weigh(&["plot", &run, "time", "-o", "time.png", "--scale", "1"]).assert_code(0);
-        let picture = std::fs::read(world.path("time.png")).expect("a file");
+        let picture = fs::read(world.path("time.png")).expect("a file");
         assert!(picture.starts_with(b"\x89PNG"), "its name says the format");
         weigh(&["plot", &run, "pie"]).assert_error(&["`pie`", "heatmap"]);
         weigh(&["plot", &run, "waterfall"]).assert_error(&["`waterfall`", "weigh plot --list"]);

@@ -98,7 +98,10 @@ pub(crate) fn redacted(experiment: &Experiment) -> Experiment {
     for variant in &mut experiment.variants {
         hide(&mut variant.env);
         match &mut variant.target {
-            Target::Command { argv, .. } => hide_arguments(argv),
+            Target::Command(program) => {
+                hide_arguments(&mut program.argv);
+                program.build.iter_mut().for_each(hide_named);
+            }
             Target::Url(url) => hide_named(&mut url.path),
             Target::Service { .. } => {}
         }

@@ -90,7 +90,10 @@ pub(crate) fn secrets_of(
     for variant in &experiment.variants {
         variant.env.iter().for_each(|(name, value)| add(name, value, environment, &mut found));
         match &variant.target {
-            Target::Command { argv, .. } => found.extend(argument_secrets(argv)),
+            Target::Command(program) => {
+                found.extend(argument_secrets(&program.argv));
+                program.build.iter().for_each(|build| found.extend(named_values(build)));
+            }
             Target::Url(url) => found.extend(named_values(&url.path)),
             Target::Service { .. } => {}
         }

@@ -350,8 +350,14 @@ fn what_is_printed_is_what_the_schemas_say() {
     for load in [support::load(), support::load_valid()] {
         assert_valid(Schema::Load, &serde_json::to_value(load).unwrap());
     }
-    let interim =
-        Interim { variant: "go".into(), point: support::point("64 B"), change: 0.2, half_width: Some(0.01) };
+    let interim = Interim {
+        variant: "go".into(),
+        point: support::point("64 B"),
+        change: 0.2,
+        half_width: Some(0.01),
+        lower: Some(0.19),
+        upper: Some(0.21),
+    };
     for event in [
         Event::RunStarted {
             title: "t".into(),
@@ -360,6 +366,7 @@ fn what_is_printed_is_what_the_schemas_say() {
             points: 1,
             blocks: (6, 30),
             budget: Nanoseconds::from_secs(300),
+            headline: Some(Quantity::ResponseP50),
         },
         Event::Started { variant: "a".into(), took: None },
         Event::BlockEnded { block: 0, interim: vec![interim], of: 6 },

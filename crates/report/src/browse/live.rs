@@ -81,6 +81,10 @@ impl Live {
             Event::BatchStarted { batch, of, variants, .. } => {
                 self.within(&format!("batch {} of {of}: starting {}", batch + 1, variants.join(", ")));
             }
+            Event::Phase { phase, variant, .. } => {
+                let variant = variant.as_ref().map(|variant| format!(" {variant}")).unwrap_or_default();
+                self.within(&format!("{}{variant}", phase.name()));
+            }
             Event::Started { variant, .. } => self.within(&format!("{variant} is ready")),
             Event::Verified { requests } => self.within(&format!("{requests} answers compared")),
             Event::Warm { variant, .. } => self.within(&format!("{variant} is warm")),
@@ -166,17 +170,20 @@ mod tests {
             points: 1,
             blocks: (6, 30),
             budget: Nanoseconds::from_secs(60),
+            headline: None,
         }
     }
 
     #[test]
     fn events_move_the_bar_and_the_last_block_gives_the_headline() {
-        let round = Event::Round { block: 2, point: PointLabel::new(), round: 9, of: 20 };
+        let round = Event::Round { block: 2, point: PointLabel::new(), round: 9, of: 20, recent: Vec::new() };
         let interim = Interim {
             variant: "b".into(),
             point: PointLabel::new(),
             change: 0.0123,
             half_width: Some(0.004),
+            lower: Some(0.0083),
+            upper: Some(0.0163),
         };
         let ended = Event::BlockEnded { block: 1, interim: vec![interim], of: 6 };
         let live = after(&[started(), ended, Event::BlockStarted { block: 2, of: 6 }, round]);

@@ -132,7 +132,7 @@ fn up() -> &'static str {
 }
 
 fn comparisons(folder: &str, summary: &Summary, others: &[&str]) -> String {
-    let names = view::variant_names(summary);
+    let names = view::distinct(summary.variants.iter().map(|variant| variant.name.as_str()));
     let of = |name: &str, options: &[&str], chosen: Option<usize>| {
         let option = |(at, text): (usize, &&str)| {
             let mark = if Some(at) == chosen { " selected" } else { "" };
