@@ -157,7 +157,7 @@ fn names_units_and_intervals_stand_in_each_drawing() {
             Kind::Waterfall,
             &["sidecar:envoy", "+61.3 µs [+59.9, +62.7]", "bare", "all layers", "response p50"],
         ),
-        ("capacity", Kind::Capacity, &["response p99 ≤ 1 ms", "requests offered", "50k/s", "go"]),
+        ("capacity", Kind::Capacity, &["response p99 ≤ 1.00 ms", "requests offered", "50k/s", "go"]),
     ];
     for (name, kind, parts) in wanted {
         let svg = plotter(&case(name)).svg(kind, &options(Theme::Light)).unwrap();
