@@ -11,6 +11,12 @@ export function barScale(unit: Unit, estimates: readonly (Estimate | null | unde
 }
 
 /** Room for the longest of some texts. */
-export function room(texts: readonly string[], size: number, least: number, most: number): number {
-  return Math.min(most, Math.max(least, ...texts.map((text) => textWidth(text, size) + 16)));
+export function room(
+  texts: readonly string[],
+  size: number,
+  least: number,
+  most: number,
+  bold = false,
+): number {
+  return Math.min(most, Math.max(least, ...texts.map((text) => textWidth(text, size, bold) + 16)));
 }

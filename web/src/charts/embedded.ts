@@ -53,6 +53,15 @@ export function draw(kind: ChartKind, options: string): string {
   chart.setOption(description.option);
   const svg = chart.renderToSVGString();
   chart.dispose();
-  // Identifiers count the charts that were drawn before; a drawing must not depend on them.
-  return svg.replace(/\bzr\d+-/g, `${kind}-`);
+  return numbered(svg, kind);
+}
+
+/** Identifiers count what was drawn before; a drawing must not depend on that, so they are counted anew. */
+function numbered(svg: string, kind: ChartKind): string {
+  const seen = new Map<string, string>();
+  return svg.replace(/\bzr\d+-([a-z]+-?)\d+/g, (name, part: string) => {
+    const own = seen.get(name) ?? `${kind}-${part}${seen.size}`;
+    seen.set(name, own);
+    return own;
+  });
 }

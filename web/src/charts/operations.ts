@@ -66,10 +66,11 @@ export function operations(data: PageData, options: ChartOptions): Description |
   const rows = rowOf(groups.length - 1, variants.length) + 0.2;
   const left =
     room(
-      groups.map((group) => clean(group.operation)),
+      groups.map((group) => (group.operation === "all" ? "all operations" : clean(group.operation))),
       12,
       60,
       220,
+      true,
     ) + 12;
   const all = groups.flatMap((group) => group.bars.map((bar) => bar.estimate));
   const numbers =

@@ -73,6 +73,7 @@ export function waterfall(data: PageData, options: ChartOptions): Description | 
       12,
       60,
       240,
+      true,
     ) + 12;
   const numbers = all.map((bar) => text(of.unit, bar));
   const right = room(numbers, 11.5, 40, 200) + 8;
