@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use toml::Value;
 use weighbridge_model::experiment::{TlsSpec, TlsVersion, Url};
+use weighbridge_model::secret::printable;
 
 use crate::{Address, Draft, Request, Server};
 
@@ -13,7 +14,7 @@ pub(crate) fn file(draft: &Draft) -> String {
         "# An experiment: the alternatives (`[[variant]]`), the same load on each, and how much to measure.\n\
          # `weigh plan` shows what will happen, `weigh run` does it.\n",
     );
-    line(&mut text, format_args!("title = {}\n", quoted(&draft.title)));
+    line(&mut text, format_args!("title = {}\n", quoted(&printable(&draft.title))));
     notes(&mut text, &draft.notes);
     workload(&mut text, draft);
     load(&mut text, draft);
@@ -77,7 +78,7 @@ fn workload(text: &mut String, draft: &Draft) {
 /// One request; the first shows what more could be said.
 fn request(text: &mut String, request: &Request, first: bool) {
     text.push_str("[[workload.request]]\n");
-    line(text, format_args!("name = {}", quoted(&request.name)));
+    line(text, format_args!("name = {}", quoted(&printable(&request.name))));
     line(text, format_args!("method = {}", quoted(&request.method)));
     line(text, format_args!("path = {}", quoted(&request.path)));
     if first && request.headers.is_empty() {
@@ -239,13 +240,14 @@ mod tests {
         draft.requests[0].body = Some(nasty.to_owned());
         draft.requests[0].headers.push(("X-a.b\"".to_owned(), nasty.to_owned()));
         let experiment = read(&draft);
-        assert_eq!(experiment.title, nasty);
+        // A name that cannot be shown would be refused.
+        assert_eq!(experiment.title, printable(nasty));
         let weighbridge_model::experiment::WorkloadSpec::Http { requests, .. } =
             &experiment.points[0].workload
         else {
             panic!("it is http")
         };
-        assert_eq!(requests[0].name, nasty);
+        assert_eq!(requests[0].name, printable(nasty));
         assert_eq!(requests[0].body, nasty.as_bytes());
         assert_eq!(requests[0].headers, [("X-a.b\"".to_owned(), nasty.to_owned())]);
     }
