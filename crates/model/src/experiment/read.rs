@@ -170,9 +170,11 @@ fn duet(plan: &Reader<'_>, variants: &[Variant]) -> Read<()> {
     let refuse = |message: String| Err(plan.error(node.line, format!("`plan.pairing`: {message}")));
     if variants.len() != 2 {
         return refuse(format!(
-            "`duet` is of exactly 2 variants, and there {} {}; write one experiment for each pair, or use `windows`",
-            if variants.len() == 1 { "is" } else { "are" },
-            variants.len()
+            "`duet` is of exactly 2 variants, and {}; write one experiment for each pair, or use `windows`",
+            match variants.len() {
+                1 => "there is 1".to_owned(),
+                count => format!("there are {count}"),
+            }
         ));
     }
     match variants.iter().find(|variant| matches!(variant.target, Target::Url(_))) {
