@@ -456,6 +456,9 @@ pub struct Export {
 
 /// Arguments of `weigh schema`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weigh schema
+  weigh schema summary > summary.schema.json")]
 pub struct SchemaOf {
     /// summary, detail, event, load or calibration.
     #[arg(value_name = "NAME")]

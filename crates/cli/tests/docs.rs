@@ -342,7 +342,9 @@ fn every_word_that_is_read_is_documented() {
         ["read.rs", "load.rs", "spell.rs", "commands/file.rs", "grpc.rs", "program.rs", "scenario.rs"];
     let source = readers.map(|file| {
         let text = read(&format!("crates/model/src/experiment/{file}"));
-        let text = text.split("#[cfg(test)]").next().unwrap_or_default().to_owned();
+        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let is_code = |line: &&str| !line.trim_start().starts_with("#[");
+        let text = text.lines().filter(is_code).collect::<Vec<_>>().join("\n");
         // What stands before the readers are attributes of types.
         text[text.find("type Read<T>").unwrap_or(0)..].to_owned()
     });

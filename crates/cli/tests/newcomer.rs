@@ -108,7 +108,7 @@ fn the_file_that_the_page_writes_is_planned_and_verified_for_two_revisions() {
             "[[variant]]\nrevision = '{name}'\nbuild = \"{build}\"\ncommand = './serve {{port}}'\nready = '/items/1'\n"
         )
     };
-    let head = file.split("[[variant]]").next().expect("a beginning").replace("# A program", "#");
+    let head = file.split("\n[[variant]]").next().expect("a beginning");
     world.write("untracked", "");
     world.write("two.toml", &format!("{head}\n{}{}", revision("main"), revision("compare")));
     let ended = world.weigh(&["verify", "two.toml"]).end();
@@ -192,13 +192,16 @@ fn worktrees_are_gone_after_ctrl_c_and_after_a_kill() {
         let world = World::idle();
         shop(&world);
         let mut running = world.weigh(&revisions("main,compare", &["--build", "sleep 613"])).start();
-        running.until("the build runs", |world| !world.processes("sleep 613").is_empty());
-        assert_eq!(shell(&world, "git worktree list").lines().count(), 2);
+        running.until("the build runs in a worktree", |world| {
+            let worktrees = shell(world, "git worktree list").lines().count();
+            !world.processes("sleep 613").is_empty() && worktrees == 2
+        });
         let ended = running.end_by(signal);
         match signal {
             "INT" => drop(ended.assert_error(&["interrupted before anything was measured"])),
             _ => assert_eq!(ended.code, None, "{ended}"),
         }
+        eventually("nothing is built any more", || world.processes("sleep 613").is_empty());
         eventually("no worktree is left", || world.worktrees().is_empty());
         // What the guardian of a killed run leaves is its registry, which `doctor` strikes out.
         world.weigh(&["doctor", "--clean"]).end().assert_code(0);
