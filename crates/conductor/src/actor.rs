@@ -532,6 +532,8 @@ impl Actor {
 
     /// [`Actor::death`] of a process that has ended or is just about to.
     pub fn death_soon(&mut self) -> Option<String> {
+        // One that stands still in the middle of its end would seem alive.
+        let _ = self.thaw();
         let start = monotonic_now();
         while self.running.as_mut()?.is_alive() && monotonic_now().since(start) < DEATH_SHOWS {
             std::thread::sleep(Duration::from_millis(1));

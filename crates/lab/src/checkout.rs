@@ -433,9 +433,9 @@ mod tests {
     fn an_unknown_revision_is_told_what_could_be_meant() {
         let home = repository(&["one"]);
         let repository = Repository::around(&home.path().join("mine")).expect("a repository");
-        let error = repository.commit("mian").expect_err("unknown").to_string();
+        let error = repository.commit("mainn").expect_err("unknown").to_string();
         assert!(
-            error.contains("`mian` is no revision of") && error.contains("did you mean `main`?"),
+            error.contains("`mainn` is no revision of") && error.contains("did you mean `main`?"),
             "{error}"
         );
         let error = repository.commit("main..HEAD").expect_err("a range").to_string();
