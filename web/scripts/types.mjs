@@ -1,5 +1,6 @@
-// Makes src/data/schema.ts from docs/schema/*.json, which are made from the Rust types: no type is written twice.
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+// Makes src/data/schema.ts from the schemas of what the page reads, which are made from the Rust types: no type is written
+// twice.
+import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { compile } from "json-schema-to-typescript";
@@ -7,12 +8,13 @@ import { compile } from "json-schema-to-typescript";
 const folder = fileURLToPath(new URL("../../docs/schema/", import.meta.url));
 const target = fileURLToPath(new URL("../src/data/schema.ts", import.meta.url));
 
+/** Schemas of what is inside a page. */
+const OF_THE_PAGE = ["detail.json", "page.json", "summary.json"];
+
 /** All definitions of all schemas under one roof; a name that two schemas give to different things is an error. */
 function definitions() {
   const all = {};
-  for (const file of readdirSync(folder)
-    .filter((name) => name.endsWith(".json"))
-    .sort()) {
+  for (const file of OF_THE_PAGE) {
     const { $schema, $defs = {}, ...root } = JSON.parse(readFileSync(folder + file, "utf8"));
     for (const [name, definition] of Object.entries({ ...$defs, [root.title]: root })) {
       if (name in all && !isDeepStrictEqual(bare(all[name]), bare(definition))) {

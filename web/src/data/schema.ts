@@ -63,63 +63,6 @@ export type DotKind = "window" | "warm-up" | "check" | "request";
  */
 export type Severity = "note" | "warning" | "problem";
 /**
- * Whether a TLS handshake agreed on everything anew or took up an earlier session.
- */
-export type HandshakeKind = "full" | "resumed";
-/**
- * How a copy was made slower.
- */
-export type Planting = "probe" | "hold-back";
-/**
- * How requests were issued.
- */
-export type LoadModel =
-  | {
-      model: "closed";
-    }
-  | {
-      /**
-       * The law of arrivals: `poisson`, `constant` …
-       */
-      arrivals: string;
-      model: "open";
-      offered_per_s: PerSecond;
-      /**
-       * The rate over time in words, where it changes.
-       */
-      profile?: string | null;
-      rate_per_s: PerSecond;
-    }
-  | {
-      /**
-       * The law of arrivals.
-       */
-      arrivals: string;
-      /**
-       * Operations of a session: `10`, `geometric:mean=10`.
-       */
-      length: string;
-      model: "partly-open";
-      offered_per_s: PerSecond;
-      /**
-       * The rate over time in words, where it changes.
-       */
-      profile?: string | null;
-      sessions_per_s: PerSecond;
-    };
-/**
- * Events per second; finite and never negative.
- */
-export type PerSecond = number;
-/**
- * What the times of a stream's messages are.
- */
-export type MessageBasis = "between-replies" | "share-of-call";
-/**
- * Whether figures may be used.
- */
-export type Validity = "valid" | "suspect" | "invalid";
-/**
  * How the variants of a block were put side by side at one point.
  */
 export type Pairing = "duet" | "windows" | "requests" | "sequential";
@@ -128,214 +71,9 @@ export type Pairing = "duet" | "windows" | "requests" | "sequential";
  */
 export type Source = "starts" | "rounds" | "neither";
 /**
- * One line of `events.jsonl`.
+ * Whether figures may be used.
  */
-export type TimedEvent = TimedEvent1 & TimedEvent2;
-export type TimedEvent1 =
-  | {
-      /**
-       * Fewest and most blocks.
-       *
-       * @minItems 2
-       * @maxItems 2
-       */
-      blocks: [number, number];
-      budget_ns: Nanoseconds;
-      event: "run-started";
-      /**
-       * The run folder.
-       */
-      folder: string;
-      /**
-       * Points.
-       */
-      points: number;
-      /**
-       * The experiment's title.
-       */
-      title: string;
-      /**
-       * Variants that take part.
-       */
-      variants: string[];
-    }
-  | {
-      /**
-       * Blocks.
-       */
-      blocks: number;
-      event: "divided";
-      /**
-       * The earlier run of the same experiment that advises it.
-       */
-      run: string;
-    }
-  | {
-      event: "building";
-      /**
-       * The service.
-       */
-      service: string;
-    }
-  | {
-      event: "unavailable";
-      /**
-       * Why and what to do.
-       */
-      reason: string;
-      /**
-       * The variant.
-       */
-      variant: string;
-    }
-  | {
-      event: "verified";
-      /**
-       * Requests compared.
-       */
-      requests: number;
-    }
-  | {
-      /**
-       * From 0.
-       */
-      block: number;
-      event: "block-started";
-      /**
-       * Blocks planned by now.
-       */
-      of: number;
-    }
-  | {
-      /**
-       * The variants of each batch, the baseline first.
-       */
-      batches: string[][];
-      event: "batches";
-      /**
-       * Why so many at once.
-       */
-      reason: string;
-    }
-  | {
-      /**
-       * Batch, from 0.
-       */
-      batch: number;
-      /**
-       * Block, from 0.
-       */
-      block: number;
-      event: "batch-started";
-      /**
-       * Batches of the block.
-       */
-      of: number;
-      /**
-       * Its variants, the baseline first.
-       */
-      variants: string[];
-    }
-  | {
-      event: "started";
-      /**
-       * Start to ready.
-       */
-      took_ns?: Nanoseconds | null;
-      /**
-       * The variant.
-       */
-      variant: string;
-    }
-  | {
-      event: "warm";
-      /**
-       * The point.
-       */
-      point: {
-        [k: string]: string;
-      };
-      /**
-       * The variant.
-       */
-      variant: string;
-      /**
-       * Windows it took.
-       */
-      windows: number;
-    }
-  | {
-      /**
-       * Block, from 0.
-       */
-      block: number;
-      event: "round";
-      /**
-       * Rounds planned in this block and point.
-       */
-      of: number;
-      /**
-       * The point.
-       */
-      point: {
-        [k: string]: string;
-      };
-      /**
-       * From 0.
-       */
-      round: number;
-    }
-  | {
-      /**
-       * From 0.
-       */
-      block: number;
-      event: "block-ended";
-      /**
-       * The headline so far.
-       */
-      interim: Interim[];
-      /**
-       * Blocks planned by now.
-       */
-      of: number;
-    }
-  | {
-      /**
-       * From 0.
-       */
-      block: number;
-      event: "block-void";
-      /**
-       * Why.
-       */
-      reason: string;
-    }
-  | {
-      event: "warning";
-      /**
-       * What.
-       */
-      text: string;
-    }
-  | {
-      event: "run-ended";
-      /**
-       * The run folder.
-       */
-      folder: string;
-    }
-  | {
-      /**
-       * Whole blocks kept.
-       */
-      blocks: number;
-      event: "interrupted";
-      /**
-       * The run folder.
-       */
-      folder: string;
-    };
+export type Validity = "valid" | "suspect" | "invalid";
 
 /**
  * Every type of the schemas by its name; only there so that none is left out.
@@ -359,35 +97,18 @@ export interface Everything {
   Effect?: Effect;
   ErrorCounts?: ErrorCounts;
   Estimate?: Estimate;
-  Failure?: Failure;
   Figure?: Figure;
   Finding?: Finding;
   Goal?: Goal;
-  HandshakeKind?: HandshakeKind;
-  Handshakes?: Handshakes;
-  HostCalibration?: HostCalibration;
-  HostIdentity?: HostIdentity;
-  Interim?: Interim;
   Kept?: Kept;
   LegTimes?: LegTimes;
   Level?: Level;
-  LoadModel?: LoadModel;
-  LoadSummary?: LoadSummary;
-  MessageBasis?: MessageBasis;
-  Messages?: Messages;
   Nanoseconds?: Nanoseconds;
-  NoiseSource?: NoiseSource;
-  Operation?: Operation;
   PageData?: PageData;
   PageRun?: PageRun;
   Pairing?: Pairing;
-  PerSecond?: PerSecond;
-  Planted?: Planted;
-  PlantedRun?: PlantedRun;
-  Planting?: Planting;
   PointPairing?: PointPairing;
   Quantity?: Quantity;
-  QuantitySpread?: QuantitySpread;
   Ratio?: Ratio;
   RoleUse?: RoleUse;
   RunToRun?: RunToRun;
@@ -402,12 +123,9 @@ export interface Everything {
   Step?: Step;
   Summary?: Summary;
   TimeKind?: TimeKind;
-  TimedEvent?: TimedEvent;
-  Times?: Times;
   Traffic?: Traffic;
   Unit?: Unit;
   Validity?: Validity;
-  VariantReliability?: VariantReliability;
   VariantSummary?: VariantSummary;
   Verdict?: Verdict;
   Waterfall?: Waterfall;
@@ -958,19 +676,6 @@ export interface ErrorCounts {
   tls?: number;
 }
 /**
- * What the server said of failed requests.
- */
-export interface Failure {
-  /**
-   * How often.
-   */
-  count: number;
-  /**
-   * Its words, escaped and cut.
-   */
-  text: string;
-}
-/**
  * One absolute figure of a variant.
  */
 export interface Figure {
@@ -1026,226 +731,6 @@ export interface Goal {
   until: Ratio;
 }
 /**
- * TLS handshakes of one kind.
- */
-export interface Handshakes {
-  /**
-   * How many.
-   */
-  count: number;
-  kind: HandshakeKind;
-  max_ns: Nanoseconds;
-  mean_ns: Nanoseconds;
-}
-/**
- * What `weigh calibrate` found.
- */
-export interface HostCalibration {
-  /**
-   * Workload, load model and connections in words.
-   */
-  conditions: string;
-  /**
-   * Of which experiment.
-   */
-  experiment: string;
-  headline: Quantity;
-  host: HostIdentity;
-  /**
-   * What disturbs measurements here.
-   */
-  noise: NoiseSource[];
-  /**
-   * Version of this JSON.
-   */
-  schema: number;
-  /**
-   * When it began, RFC 3339 in UTC.
-   */
-  started: string;
-  /**
-   * The same in seconds since 1970.
-   */
-  started_unix_s: number;
-  took_ns: Nanoseconds;
-  /**
-   * Variant by variant.
-   */
-  variants: VariantReliability[];
-}
-/**
- * Facts of a host that make figures of another one incomparable, and a few that merely may change.
- */
-export interface HostIdentity {
-  /**
-   * 16 hexadecimal digits, from `lasting`.
-   */
-  key: string;
-  /**
-   * Processor, cores, kernel, hypervisor …: hosts that differ here are different hosts.
-   */
-  lasting: {
-    [k: string]: string;
-  };
-  /**
-   * Boot, name, governor, clock source …: told where they have changed.
-   */
-  passing: {
-    [k: string]: string;
-  };
-}
-/**
- * Something on the host that gets into figures.
- */
-export interface NoiseSource {
-  /**
-   * What it does to figures.
-   */
-  effect: string;
-  /**
-   * The figure in words, or why it cannot be had.
-   */
-  evidence: string;
-  /**
-   * What it is, in a few words.
-   */
-  source: string;
-  /**
-   * The figure's unit.
-   */
-  unit: string;
-  /**
-   * The figure; absent where it cannot be had here.
-   */
-  value?: number | null;
-}
-/**
- * One variant beside copies of itself.
- */
-export interface VariantReliability {
-  /**
-   * Blocks of a run.
-   */
-  blocks: number;
-  /**
-   * Runs of two copies whose headline's interval excludes 0. Absent where no run gave an interval.
-   */
-  false_alarms?: Share | null;
-  /**
-   * Runs that gave no interval or whose figures were invalid, by themselves in no other count.
-   */
-  lost: number;
-  measured_ns: Nanoseconds;
-  /**
-   * Runs with a copy that was slower; absent where there was none.
-   */
-  planted?: Planted | null;
-  /**
-   * Quantity by quantity; the headline first.
-   */
-  quantities: QuantitySpread[];
-  /**
-   * Rounds of a block, on average.
-   */
-  rounds: number;
-  /**
-   * From run to run, the variant alone.
-   */
-  run_to_run: RunToRun[];
-  spread_over_ns: Nanoseconds;
-  /**
-   * Its name.
-   */
-  variant: string;
-}
-/**
- * What became of a copy that was really slower.
- */
-export interface Planted {
-  asked_ns: Nanoseconds;
-  /**
-   * Runs whose interval of the difference holds the truth; absent where the headline does not show it one to one.
-   */
-  covered?: Share | null;
-  /**
-   * The difference over runs, in the headline's unit.
-   */
-  difference?: Estimate | null;
-  found: Share;
-  planting: Planting;
-  /**
-   * Run by run.
-   */
-  runs: PlantedRun[];
-  /**
-   * What was really planted, on average over the runs, in nanoseconds; absent as above.
-   */
-  truth_ns?: number | null;
-}
-/**
- * One run with a planted difference.
- */
-export interface PlantedRun {
-  difference: Estimate;
-  ratio: Estimate;
-  /**
-   * What was really planted, in nanoseconds a request; absent where the headline does not show it one to one.
-   */
-  truth_ns?: number | null;
-}
-/**
- * What two copies of a variant differ by in one quantity.
- */
-export interface QuantitySpread {
-  /**
-   * Blocks that the deviations rest on, of all runs of copies.
-   */
-  blocks: number;
-  /**
-   * The smallest detectable difference for given measured times; where the components are absent, for the time of the
-   * calibration's own runs only.
-   */
-  detectable: Detectable[];
-  deviation: Ratio;
-  /**
-   * The variant's own figure, over all runs.
-   */
-  figure: number;
-  quantity: Quantity;
-  /**
-   * Standard deviation of one round; absent likewise.
-   */
-  round?: Ratio | null;
-  /**
-   * What of it each start decides; absent where the quantity cannot be had from a part of a block.
-   */
-  start?: Ratio | null;
-  unit: Unit;
-}
-/**
- * The headline so far, for one variant and point.
- */
-export interface Interim {
-  /**
-   * Ratio minus 1, in parts of 1.
-   */
-  change: number;
-  /**
-   * Half-width of its interval; absent below 4 blocks.
-   */
-  half_width?: number | null;
-  /**
-   * The point.
-   */
-  point: {
-    [k: string]: string;
-  };
-  /**
-   * The variant's name.
-   */
-  variant: string;
-}
-/**
  * Statistics of one part of the service time. A quantile is absent where fewer than 20 requests lie beyond it.
  */
 export interface LegTimes {
@@ -1262,206 +747,6 @@ export interface LegTimes {
    * 99th percentile.
    */
   p99_ns?: Nanoseconds | null;
-}
-/**
- * One URL, measured.
- */
-export interface LoadSummary {
-  bytes_received: Bytes;
-  bytes_sent: Bytes;
-  /**
-   * Requests that each connection served, where that was bounded.
-   */
-  churn?: number | null;
-  /**
-   * Connections kept open.
-   */
-  connections: number;
-  /**
-   * Connections opened in all; more than `connections` where the server or the user closed some.
-   */
-  connects: number;
-  /**
-   * Failures among them.
-   */
-  errors: number;
-  errors_by_kind: ErrorCounts;
-  /**
-   * What the server said of them, the most frequent first: a few distinct texts. Not every failure has one.
-   */
-  failures: Failure[];
-  /**
-   * Failures with other words than those.
-   */
-  failures_unlisted: number;
-  /**
-   * TLS handshakes by kind, of the connections opened before and while measuring; empty without TLS.
-   */
-  handshakes: Handshakes[];
-  /**
-   * Where service times went, by the kernel's time stamps; only where asked for.
-   */
-  kernel_timestamps?: StampSummary | null;
-  /**
-   * The generator's own lateness, 99th percentile; absent where nothing was sent.
-   */
-  lag_p99_ns?: Nanoseconds | null;
-  load: LoadModel;
-  /**
-   * The messages of each call that streams, where there are any.
-   */
-  messages: Messages[];
-  /**
-   * Requests due but never sent.
-   */
-  not_sent: number;
-  /**
-   * Each operation by itself, where there are several.
-   */
-  operations: Operation[];
-  /**
-   * What speaks against them.
-   */
-  reasons: string[];
-  /**
-   * Requests sent, however they ended.
-   */
-  requests: number;
-  response: Times;
-  /**
-   * Version of this JSON.
-   */
-  schema: number;
-  service: Times;
-  /**
-   * How long users think, in words, where they do.
-   */
-  think?: string | null;
-  /**
-   * Threads of the generator.
-   */
-  threads: number;
-  throughput_per_s: PerSecond;
-  took_ns: Nanoseconds;
-  /**
-   * The URL, credentials removed.
-   */
-  url: string;
-  validity: Validity;
-  /**
-   * How they waited: `asleep`, `brief` or `awake`.
-   */
-  wait: string;
-}
-/**
- * Where the time went: the legs of all good replies of a load, or of a variant at a point.
- */
-export interface StampSummary {
-  /**
-   * From the driver to `done`; absent without stamps.
-   */
-  client_receive?: LegTimes | null;
-  /**
-   * From `sent` to the driver; absent without stamps.
-   */
-  client_send?: LegTimes | null;
-  clock_error_ns: Nanoseconds;
-  /**
-   * Wire and server; absent without stamps.
-   */
-  outside?: LegTimes | null;
-  /**
-   * Good replies with both stamps.
-   */
-  requests: number;
-  /**
-   * The shortest round trip that TCP saw: wire and both kernels, no server process.
-   */
-  round_trip_ns?: Nanoseconds | null;
-  /**
-   * The same less the shortest round trip: the server took at most this.
-   */
-  server_at_most?: LegTimes | null;
-  /**
-   * Why there are no stamps, in all windows or in some.
-   */
-  unavailable?: string | null;
-  /**
-   * Good replies without.
-   */
-  unmatched: number;
-}
-/**
- * Messages of one call that streams.
- */
-export interface Messages {
-  basis: MessageBasis;
-  /**
-   * Messages.
-   */
-  count: number;
-  /**
-   * The call's name with `message` behind it; where the client alone streams, `message sent`.
-   */
-  name: string;
-  throughput_per_s: PerSecond;
-  time: Times;
-}
-/**
- * Statistics of one kind of time over good replies. `None` is withheld (see `withheld`) or, where nothing was
- * answered, not there.
- */
-export interface Times {
-  /**
-   * The longest.
-   */
-  max_ns?: Nanoseconds | null;
-  /**
-   * Arithmetic mean.
-   */
-  mean_ns?: Nanoseconds | null;
-  /**
-   * Median.
-   */
-  p50_ns?: Nanoseconds | null;
-  /**
-   * 90th percentile.
-   */
-  p90_ns?: Nanoseconds | null;
-  /**
-   * 99.9th percentile.
-   */
-  p99_9_ns?: Nanoseconds | null;
-  /**
-   * 99th percentile.
-   */
-  p99_ns?: Nanoseconds | null;
-  /**
-   * Why a quantile is absent, by its name (`p99.9`): see [`withheld`].
-   */
-  withheld: {
-    [k: string]: string;
-  };
-}
-/**
- * Figures of one of several operations.
- */
-export interface Operation {
-  /**
-   * Failures.
-   */
-  errors: number;
-  /**
-   * Good replies.
-   */
-  good: number;
-  /**
-   * Its name.
-   */
-  name: string;
-  response: Times;
-  service: Times;
-  throughput_per_s: PerSecond;
 }
 /**
  * What the page's script reads.
@@ -1666,6 +951,44 @@ export interface VariantSummary {
   windows: number;
 }
 /**
+ * Where the time went: the legs of all good replies of a load, or of a variant at a point.
+ */
+export interface StampSummary {
+  /**
+   * From the driver to `done`; absent without stamps.
+   */
+  client_receive?: LegTimes | null;
+  /**
+   * From `sent` to the driver; absent without stamps.
+   */
+  client_send?: LegTimes | null;
+  clock_error_ns: Nanoseconds;
+  /**
+   * Wire and server; absent without stamps.
+   */
+  outside?: LegTimes | null;
+  /**
+   * Good replies with both stamps.
+   */
+  requests: number;
+  /**
+   * The shortest round trip that TCP saw: wire and both kernels, no server process.
+   */
+  round_trip_ns?: Nanoseconds | null;
+  /**
+   * The same less the shortest round trip: the server took at most this.
+   */
+  server_at_most?: LegTimes | null;
+  /**
+   * Why there are no stamps, in all windows or in some.
+   */
+  unavailable?: string | null;
+  /**
+   * Good replies without.
+   */
+  unmatched: number;
+}
+/**
  * What the kernel counted on the generator's sockets (`TCP_INFO`): payload bytes and segments both ways. On Unix
  * sockets the generator counts the bytes itself, and there are no segments: their counts are 0 then.
  */
@@ -1684,7 +1007,4 @@ export interface Traffic {
    */
   segments_out: number;
   sent: Bytes;
-}
-export interface TimedEvent2 {
-  at_ns: Nanoseconds;
 }
