@@ -1,7 +1,7 @@
 //! The ground that programs of the user's own stand on: the revision that is checked out, the build, the folder.
 //!
 //! Revisions are looked up before anything is made, so that a wrong name costs nothing. Worktrees last as long as the
-//! [`Grounds`] do. The user's own working tree is built in where the experiment says so, and never changed otherwise.
+//! `Grounds` do. The user's own working tree is built in where the experiment says so, and never changed otherwise.
 
 use std::collections::HashMap;
 use std::fs::{self, File};

@@ -1,7 +1,7 @@
 //! The pages of `weigh serve` beside the report itself: the list of runs, what a run offers, a run that goes on, a
 //! comparison. Pure like all of this crate; who may ask, and over which socket, is not known here.
 //!
-//! Foreign text passes [`escape`] everywhere. Pages hold the style of the report; the one that follows a run holds a
+//! Foreign text passes `escape` everywhere. Pages hold the style of the report; the one that follows a run holds a
 //! script that sets text. Both are constants, so that a policy can name their hashes.
 
 mod live;
