@@ -3,7 +3,7 @@
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weighbridge/target
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: quickstart build setup check test accuracy peers clean
+.PHONY: quickstart build setup setup-tests check test accuracy peers clean
 
 quickstart: build
 	./weigh run suites/quickstart.toml
@@ -15,15 +15,18 @@ build: setup
 setup:
 	@scripts/setup
 
+setup-tests:
+	@scripts/setup --tests
+
 check: setup
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked --lib --bins
 
-test: setup
+test: setup-tests
 	@scripts/test
 
-accuracy: setup
+accuracy: setup-tests
 	cargo test --release --locked -p weighbridge --test accuracy -- --ignored --test-threads=1
 
 # PEERS='--case http1-16 --rounds 7': see peers/README.md.
