@@ -62,7 +62,7 @@ pub fn list(place: &str, runs: &[RunRow]) -> String {
             .to_owned()
     } else {
         format!(
-            "<div class=\"scroll\"><table class=\"runs\">\n<thead><tr><th>run</th><th>headline</th><th>figures</th></tr></thead>\n\
+            "<div class=\"scroll\"><table class=\"listed\">\n<thead><tr><th>run</th><th>headline</th><th>figures</th></tr></thead>\n\
              <tbody>\n{rows}</tbody>\n</table></div>\n"
         )
     };
@@ -357,4 +357,18 @@ pub fn address(folder: &str, what: &str) -> String {
         }
     }
     format!("/run/{segment}/{what}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_style_uses_no_variable_that_the_page_does_not_define() {
+        let defined = |name: &str| REPORT_STYLE.contains(&format!("{name}:"));
+        let used: Vec<&str> =
+            OWN_STYLE.split("var(").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+        assert!(!used.is_empty());
+        assert_eq!(used.into_iter().filter(|name| !defined(name)).collect::<Vec<_>>(), Vec::<&str>::new());
+    }
 }
