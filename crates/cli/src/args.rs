@@ -18,7 +18,7 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 
 pub use grpc::Grpc;
 #[allow(unused_imports)] // the test of the documents parses command lines and looks into none
-pub use init::{Curl, Init};
+pub use init::{Curl, Init, TakenAs};
 #[allow(unused_imports)] // likewise
 pub use plot::{Plot, PlotFormat, PlotTheme};
 pub use revisions::Revisions;
