@@ -121,10 +121,10 @@ export function radar(data: PageData, options: ChartOptions): Description | null
   const most = Math.max(0.1, ...logs.map(Math.abs));
   const reach = Math.log(REACHES.find((ratio) => Math.log(ratio) >= most * 0.98) ?? Math.exp(most));
   const low = Math.min(...logs) < -0.05 * reach ? -reach : -0.5 * reach;
-  const height = on.options.height ?? top + 440;
   const labels = all.map((spoke) => (isNarrow(on) ? spokeLines : spokeText)(spoke, names));
   // Beside a narrow figure words need what the figure would take.
   const room = isNarrow(on) ? on.width / 2 - GAP - 4 - widest(labels) : Number.POSITIVE_INFINITY;
+  const height = on.options.height ?? top + Math.min(440, 2 * room + 150);
   return described(
     on,
     words,
