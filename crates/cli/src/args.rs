@@ -323,7 +323,7 @@ pub struct Output {
   weigh run experiment.toml --revisions main,worktree --build make")]
 pub struct Run {
     /// Experiment file, `-` for stdin, or a folder of experiments.
-    #[arg(value_name = "EXPERIMENT", required_unless_present_any = ["resume", "command"])]
+    #[arg(value_name = "EXPERIMENT", required_unless_present_any = ["resume", "command", "revisions"])]
     pub experiment: Option<PathBuf>,
     /// Revisions of one program, each checked out and built.
     #[command(flatten)]

@@ -39,7 +39,7 @@ use crate::answers::{self, AnswerError, Asked};
 use crate::client::Clients;
 use crate::control::{Ask, Control};
 use crate::described::described;
-use crate::hook::{self, CallOff, HookError};
+use crate::hook::{self, CallOff, HookError, Scene};
 use crate::shape::Shape;
 use crate::stretch::Stretch;
 use crate::times::BlockTimes;
@@ -337,7 +337,10 @@ impl<'a, 'b> Block<'a, 'b> {
         self.actors.sort_by_key(|actor| actor.variant);
         if let Some(command) = &experiment.hooks.reset {
             let call_off = CallOff::On(self.bench.control);
-            hook::run("reset", command, (self.bench.stage.logs, self.bench.stage.secrets), call_off)?;
+            let stage = &self.bench.stage;
+            let scene =
+                Scene { logs: stage.logs, secrets: stage.secrets, custody: Some(stage.lab.custody()) };
+            hook::run("reset", command, scene, call_off)?;
         }
         Ok(())
     }

@@ -20,6 +20,7 @@ pub mod evidence;
 pub mod failures;
 pub mod ground;
 mod hook;
+mod printed;
 mod question;
 pub mod quoted;
 mod ready;

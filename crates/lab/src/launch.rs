@@ -282,6 +282,11 @@ impl Lab {
         if self.hierarchy.is_some() { FreezeMethod::Cgroup } else { FreezeMethod::Stop }
     }
 
+    /// Who answers for what is started.
+    pub fn custody(&self) -> &Custody {
+        &self.custody
+    }
+
     /// Ends the lab: everything was stopped, so the guardian goes and the registry is removed. What is left is
     /// returned, the guardian ends it and the registry stays.
     ///

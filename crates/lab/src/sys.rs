@@ -227,14 +227,16 @@ pub(crate) fn set_affinity(thread: Option<Pid>, cores: &[CoreId]) -> io::Result<
     check(unsafe { libc::sched_setaffinity(thread, size_of_val(&set), &set) })
 }
 
-/// Adds to `command` that its child gets SIGTERM when the thread that starts it ends, even by SIGKILL.
+/// Adds to `command` that its child leads a session of its own, and gets SIGTERM when the thread that starts it ends, even
+/// by SIGKILL.
 pub(crate) fn terminate_with_us(command: &mut Command) {
     let child = || {
+        new_session()?;
         // SAFETY: prctl with these arguments takes plain numbers and touches no memory.
         check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) })
     };
-    // SAFETY: between fork and exec the closure makes one async-signal-safe system call and never allocates (its
-    // error is made from a plain number).
+    // SAFETY: between fork and exec the closure makes two async-signal-safe system calls and never allocates (their
+    // errors are made from plain numbers).
     unsafe { command.pre_exec(child) };
 }
 
