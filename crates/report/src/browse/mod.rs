@@ -113,7 +113,7 @@ pub fn overview(folder: &str, summary: &Summary, others: &[&str]) -> String {
         address(folder, "report")
     );
     let sections = [report, comparisons(folder, summary, others), downloads(folder)].concat();
-    let body = format!("<header>\n{header}</header>\n{}<main>\n{sections}</main>\n", up());
+    let body = format!("<header>\n{header}{}</header>\n<main>\n{sections}</main>\n", up());
     page(&summary.title, &body, Script::None)
 }
 
@@ -198,7 +198,7 @@ pub fn following(folder: &str, state: &RunState, live: &Live) -> String {
         ),
     };
     let body = format!(
-        "<header>\n{stopped}<h1>{}</h1>\n<p class=\"quiet\">{} · <span id=\"connection\">{connection}</span></p>\n</header>\n{}\
+        "<header>\n{stopped}<h1>{}</h1>\n<p class=\"quiet\">{} · <span id=\"connection\">{connection}</span></p>\n{}</header>\n\
          <main>\n<section id=\"progress\">\n<h2>Progress</h2>\n<p id=\"step\" aria-live=\"polite\">{}</p>\n\
          <progress id=\"bar\" max=\"1\" value=\"{}\" aria-label=\"share of the planned blocks\"></progress>\n\
          <p class=\"quiet\" id=\"clock\">{}</p>\n<h3>Headline so far</h3>\n<ul class=\"plain\" id=\"costs\">{}</ul>\n\
@@ -231,7 +231,7 @@ pub fn comparison(summary: &Summary) -> String {
         ),
     };
     let body = format!(
-        "<header>\n{}<h1>{}</h1>\n<p class=\"quiet\">{} · {} blocks · margin ±{}</p>\n</header>\n{}<main>\n\
+        "<header>\n{}<h1>{}</h1>\n<p class=\"quiet\">{} · {} blocks · margin ±{}</p>\n{}</header>\n<main>\n\
          <section id=\"verdict\">\n<h2>Headline</h2>\n<ul class=\"plain\">\n{sentences}</ul>\n</section>\n\
          <section id=\"costs\">\n<h2>Verdicts</h2>\n{tables}</section>\n{findings}</main>\n",
         alarms(summary),
@@ -310,7 +310,7 @@ fn finding(finding: &weighbridge_model::summary::Finding) -> String {
 /// Something that went wrong, with what to do.
 pub fn problem(title: &str, text: &str) -> String {
     let body = format!(
-        "<header>\n<h1>{}</h1>\n</header>\n{}<main>\n<p>{}</p>\n</main>\n",
+        "<header>\n<h1>{}</h1>\n{}</header>\n<main>\n<p>{}</p>\n</main>\n",
         escape(title),
         up(),
         escape(text)
