@@ -6,12 +6,12 @@
 
 mod live;
 
-use weighbridge_model::summary::{Cost, Severity, Summary, Validity};
+use weighbridge_model::summary::{Cost, Summary, Validity};
 
 use crate::columns::TableName;
 use crate::export::ExportFormat;
 use crate::html::escape::escape;
-use crate::html::{STYLE as REPORT_STYLE, tone_class};
+use crate::html::{STYLE as REPORT_STYLE, tone_class, warnings};
 use crate::{view, words};
 
 pub use live::{Live, LiveState};
@@ -223,12 +223,9 @@ pub fn comparison(summary: &Summary) -> String {
     let sentences = crate::headline_sentences(summary);
     let sentences: String = sentences.iter().map(|text| format!("<li>{}</li>\n", escape(text))).collect();
     let tables: String = view::points(summary).iter().map(|point| point_tables(summary, point)).collect();
-    let findings: String = summary.findings.iter().map(finding).collect();
-    let findings = match findings.is_empty() {
-        true => findings,
-        false => format!(
-            "<section id=\"findings\">\n<h2>Findings</h2>\n<ul class=\"facts\">\n{findings}</ul>\n</section>\n"
-        ),
+    let findings = match summary.findings.is_empty() {
+        true => String::new(),
+        false => format!("<section id=\"findings\">\n<h2>Findings</h2>\n{}</section>\n", warnings(summary)),
     };
     let body = format!(
         "<header>\n{}<h1>{}</h1>\n<p class=\"quiet\">{} · {} blocks · margin ±{}</p>\n{}</header>\n<main>\n\
@@ -283,27 +280,6 @@ fn cost_row(cost: &Cost, several: bool) -> String {
         tone_class(words::tone(cost)),
         words::verdict(cost),
         reason.unwrap_or_default()
-    )
-}
-
-fn finding(finding: &weighbridge_model::summary::Finding) -> String {
-    let (class, word) = match finding.severity {
-        Severity::Note => ("same", "note"),
-        Severity::Warning => ("undecided", "warning"),
-        Severity::Problem => ("problem", "problem"),
-    };
-    let subject = match finding.subject.as_str() {
-        "" => String::new(),
-        subject => format!(" ({})", escape(subject)),
-    };
-    let remedy = match finding.remedy.as_str() {
-        "" => String::new(),
-        remedy => format!(" <span class=\"remedy\">→ {}</span>", escape(remedy)),
-    };
-    format!(
-        "<li class=\"{class}\"><span class=\"says\">{word}</span> <b>{}</b>{subject}: {}{remedy}</li>\n",
-        escape(&finding.name),
-        escape(&finding.evidence)
     )
 }
 
