@@ -347,6 +347,8 @@ impl Stage<'_> {
     fn printed(&self, block: u32, id: VariantId, variant: &Variant) -> Result<[Printed; 2], ActorError> {
         let make = |stream| {
             let path = self.log(block, id, stream);
+            // Of a block that was begun before.
+            let _ = std::fs::remove_file(&path);
             Printed::new(path.clone(), self.secrets).map_err(|source| ActorError::Launch {
                 variant: variant.name.clone(),
                 source: LaunchError::Log { name: variant.name.clone(), path, source },
