@@ -14,6 +14,7 @@
 
 mod commands;
 pub mod control_messages;
+pub mod direct_answer;
 pub mod experiment;
 pub mod gate;
 pub mod grpc_reply;
@@ -36,8 +37,9 @@ pub mod url;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 18] = [
+pub const TARGETS: [Target; 19] = [
     ("control_messages", control_messages::check),
+    ("direct_answer", direct_answer::check),
     ("experiment", experiment::check),
     ("gate", gate::check),
     ("grpc_reply", grpc_reply::check),

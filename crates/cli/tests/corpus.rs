@@ -55,6 +55,7 @@ macro_rules! replays {
 
 replays!(
     control_messages,
+    direct_answer,
     experiment,
     gate,
     grpc_reply,

@@ -21,6 +21,7 @@ use weighbridge_model::record::{QuotaFacts, QuotaOrigin, RuntimeFacts, ServiceFa
 use weighbridge_workload::Address;
 
 use crate::batch::{Party, Watch};
+use crate::direct::Direct;
 use crate::hook::LINES;
 use crate::tls::{Secured, TlsError, scheme};
 
@@ -185,6 +186,8 @@ pub(crate) struct Actor {
     pub secured: Secured,
     /// The longest time constant of its behaviour: what its service declares, or the period of a quota of CPU time.
     pub period: Option<Nanoseconds>,
+    /// Where its operations run in its own process.
+    pub direct: Option<Direct>,
     running: Option<Running>,
     may_freeze: bool,
     /// Where its output goes, stderr first.
@@ -252,7 +255,7 @@ impl Stage<'_> {
         let quota = running.quota();
         let found = quota.filter(|facts| self.binds(facts)).map(|facts| facts.quota.period);
         let periods = [recipe.period(), variant.cpu.map(|_| CpuLimit::PERIOD), found];
-        let mut actor = Actor {
+        let actor = Actor {
             variant: id,
             name: variant.name.clone(),
             address: Address {
@@ -270,11 +273,17 @@ impl Stage<'_> {
             },
             secured,
             period: periods.into_iter().flatten().max(),
+            direct: running.take_talk().map(Direct::new),
             running: Some(running),
             may_freeze: may_freeze && self.freeze,
             logs: logs.to_vec(),
             runtime: said,
         };
+        self.watched(block, actor)
+    }
+
+    /// The variant, unless memory does not hold all that are to be started beside it: then it is stopped.
+    fn watched(&self, block: u32, mut actor: Actor) -> Result<Actor, ActorError> {
         if let (0, Some(watch), Some(available)) = (block, &self.watch, memory_available()) {
             let crowded = watch.started(actor.memory_peak().unwrap_or(Bytes::new(0)), available);
             if let Err(crowded) = crowded {
@@ -396,6 +405,7 @@ impl Actor {
             facts: ServiceFacts::default(),
             secured,
             period: None,
+            direct: None,
             running: None,
             may_freeze: false,
             logs: Vec::new(),
@@ -425,8 +435,17 @@ impl Actor {
         }
     }
 
-    /// CPU time so far, where the process is ours.
+    /// CPU time so far that its operations took, where the process is ours: that of the process, or, where they run in it, of
+    /// the windows by its own account.
     pub fn cpu(&mut self) -> Option<Nanoseconds> {
+        match &self.direct {
+            Some(direct) => Some(direct.cpu()),
+            None => self.process_cpu(),
+        }
+    }
+
+    /// CPU time of its processes so far, where they are ours.
+    pub fn process_cpu(&mut self) -> Option<Nanoseconds> {
         self.running.as_mut().map(|running| running.cpu_time().time)
     }
 

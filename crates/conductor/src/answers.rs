@@ -8,6 +8,8 @@ use weighbridge_load::{Stack, TlsClient};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_workload::{Received, Workload};
 
+use crate::direct::DirectError;
+
 /// Longest body that is fetched for comparison.
 const BODY_LIMIT: Bytes = Bytes::new(128 << 20);
 
@@ -23,6 +25,16 @@ pub enum AnswerError {
         request: String,
         /// What went wrong.
         source: ExchangeError,
+    },
+    /// A service that runs operations in its own process gave none.
+    #[error("`{variant}` does not answer `{request}`: {source}")]
+    Direct {
+        /// The variant.
+        variant: String,
+        /// The operation.
+        request: String,
+        /// What went wrong.
+        source: DirectError,
     },
     /// A reply is wrong in itself.
     #[error("`{variant}` answers `{request}` wrongly: {why}; mend the service or the `check`")]

@@ -32,6 +32,7 @@ use crate::answers::{self, AnswerError, Asked};
 use crate::client::Client;
 use crate::control::{Ask, Control};
 use crate::described::described;
+use crate::direct::DirectError;
 use crate::hook::{self, CallOff, HookError};
 use crate::shape::Shape;
 use crate::stretch::Stretch;
@@ -83,6 +84,14 @@ pub enum BlockError {
         variant: String,
         /// What the generator saw.
         trouble: String,
+    },
+    /// A service did not carry out a window in its own process as the contract says.
+    #[error("variant `{variant}`: {source}")]
+    Direct {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: DirectError,
     },
     /// A system call of the loop failed.
     #[error("the generator failed: {0}")]
@@ -277,7 +286,10 @@ impl<'a, 'b> Block<'a, 'b> {
             }
             Ask::GoOn => match cut {
                 Cut::Error(
-                    BlockError::Connect { .. } | BlockError::Answers(_) | BlockError::Silent { .. },
+                    BlockError::Connect { .. }
+                    | BlockError::Answers(_)
+                    | BlockError::Silent { .. }
+                    | BlockError::Direct { .. },
                 ) => match self.actors.iter_mut().find_map(Actor::death_soon) {
                     Some(how) => BlockError::Died { how }.into(),
                     None => cut,
@@ -380,6 +392,13 @@ impl<'a, 'b> Block<'a, 'b> {
             let workload = Workload::new(&spec, &point.load, protocol, &actor.address, &environment)
                 .map_err(|source| BlockError::Workload { variant: actor.name.clone(), source })?;
             actor.forget_memory_peak();
+            let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
+            if actor.direct.is_some() {
+                // Nothing to connect to.
+                actor.freeze()?;
+                bound.push(Bound { workload, pace });
+                continue;
+            }
             let variant = actor.variant;
             let hold_back = self.bench.hold_back.filter(|(held, _)| *held == variant).map(|(_, by)| by);
             let settings = Settings { hold_back, ..settings(&point.load) };
@@ -395,7 +414,6 @@ impl<'a, 'b> Block<'a, 'b> {
             if let Some(trial) = self.trials.iter_mut().find(|trial| trial.variant == variant) {
                 trial.tallies[id.index()].handshakes.merge(&connected.handshakes);
             }
-            let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
             bound.push(Bound { workload, pace });
         }
         Ok(bound)
@@ -403,18 +421,24 @@ impl<'a, 'b> Block<'a, 'b> {
 
     /// Asks every variant everything once and compares the answers.
     fn verify(&mut self, id: PointId, bound: &[Bound]) -> Result<(), Cut> {
-        let timeout = self.bench.experiment.points[id.index()].load.timeout;
+        let point = &self.bench.experiment.points[id.index()];
+        let (timeout, control) = (point.load.timeout, self.bench.control);
         let mut first: Option<(String, Vec<_>)> = None;
         let mut requests = 0;
         for (actor, bound) in self.actors.iter_mut().zip(bound) {
             actor.thaw()?;
-            let asked = Asked {
-                name: &actor.name,
-                addresses: &actor.addresses,
-                tls: actor.secured.client.as_ref(),
-                workload: &bound.workload,
+            let given = match &mut actor.direct {
+                Some(direct) => direct.answers(&actor.name, (&bound.workload, &point.workload), control),
+                None => {
+                    let asked = Asked {
+                        name: &actor.name,
+                        addresses: &actor.addresses,
+                        tls: actor.secured.client.as_ref(),
+                        workload: &bound.workload,
+                    };
+                    answers::answers(&asked, (timeout, &control.window))
+                }
             };
-            let given = answers::answers(&asked, (timeout, &self.bench.control.window));
             actor.freeze()?;
             let given = given?;
             requests += given.len();
@@ -467,6 +491,8 @@ impl<'a, 'b> Block<'a, 'b> {
             let spent: Nanoseconds = history.iter().map(|window| window.time).sum();
             let cores = self.bench.stage.cores.service().len() as f64;
             let busy = match used {
+                // Its loop is never idle, and cannot take turns with others request by request.
+                Some(_) if self.actors[index].direct.is_some() => None,
                 Some(used) => Some(Ratio::new(used.share_of(spent).get() / cores)),
                 // Somebody else's server: what the client knows.
                 None => in_service.and_then(|in_service| Pace::most_busy(in_service, spent)),

@@ -41,6 +41,8 @@ const LINES: usize = 20;
 const LOG_ROOM: i64 = 4096;
 /// Pause between two looks at a role that is starting: the resolution of its start time.
 const PAUSE: Duration = Duration::from_millis(1);
+/// How long a role that is starting is listened to at once.
+const LOOK: Nanoseconds = Nanoseconds::from_millis(1);
 
 /// How a role tells that it accepts connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +53,9 @@ pub enum Ready {
     Port(u16),
     /// The same on a free port that is chosen for it.
     AnyPort,
+    /// It prints `ready direct` on its standard output and listens nowhere: it is [talked to](Running::talk) over its standard
+    /// input and output.
+    Direct,
 }
 
 /// What to start, and how. In the command and the environment `{port}` stands for the port, unless `ready` is
@@ -182,6 +187,14 @@ pub enum LaunchError {
     CalledOff {
         /// The role.
         name: String,
+    },
+    /// It says something else than that it can be talked to.
+    #[error("`{name}` said `{line}`; with `DIRECT=1` it must say `ready direct`")]
+    NotDirect {
+        /// The role.
+        name: String,
+        /// The line.
+        line: String,
     },
     /// Its ready line names no port.
     #[error("`{name}` said `{line}`; it must say `ready <port>` with a port from 1 to 65535")]
@@ -322,7 +335,11 @@ impl Lab {
         let unit = Unit::new(identity.pid, groups.own).limited_by(groups.limit);
         let mut running = Running::new(child, identity, unit, started, Arc::clone(&self.custody));
         // An error drops `running`, which kills the role and strikes it out.
-        let (port, ready) = await_ready(&mut running, launch, port, (started, &self.called_off))?;
+        let since = (started, &*self.called_off);
+        let (port, ready) = match launch.ready {
+            Ready::Direct => (0, await_talk(&mut running, launch, since)?),
+            _ => await_ready(&mut running, launch, port, since)?,
+        };
         running.set_ready(port, ready);
         Ok(running)
     }
@@ -481,7 +498,7 @@ fn read_report(report: &mut io::PipeReader) -> Result<Pid, Option<SetupStep>> {
 fn choose_port(launch: &Launch) -> Result<Option<u16>, LaunchError> {
     let name = || launch.name.clone();
     match launch.ready {
-        Ready::Line => Ok(None),
+        Ready::Line | Ready::Direct => Ok(None),
         Ready::Port(port) => match ports::listener_of(port) {
             Listener::Nobody => Ok(Some(port)),
             listener => Err(LaunchError::PortInUse {
@@ -520,6 +537,10 @@ fn prepare(launch: &Launch, port: Option<u16>) -> Result<Command, LaunchError> {
     command.env("PORT", port.unwrap_or(0).to_string());
     command.envs(launch.environment.iter().map(|(key, value)| (key, fill(value))));
     command.stdin(Stdio::null()).stdout(log(&launch.stdout)?).stderr(log(&launch.stderr)?);
+    if launch.ready == Ready::Direct {
+        // Answers are for us and not for a log; the empty file stays.
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    }
     if let Some(folder) = &launch.folder {
         command.current_dir(folder);
     }
@@ -560,6 +581,45 @@ fn await_ready(
                 waited: launch.ready_timeout,
                 wanted,
                 output: last_words(launch),
+            });
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Waits until it says `ready direct`; returns the time from start to there.
+fn await_talk(
+    running: &mut Running,
+    launch: &Launch,
+    (started, called_off): (Timestamp, &AtomicBool),
+) -> Result<Nanoseconds, LaunchError> {
+    const LINE: &str = "ready direct";
+    let name = || launch.name.clone();
+    loop {
+        let line = match running.talk().map(|talk| talk.line(LOOK)) {
+            Some(Ok(line)) => line,
+            // Nothing more will come: whether it has ended, the next lines ask.
+            Some(Err(_)) | None => None,
+        };
+        let waited = sys::monotonic().since(started);
+        if let Some(exit) = running.exit() {
+            return Err(explain(launch, None, exit));
+        }
+        match line.map(|line| String::from_utf8_lossy(&line).into_owned()) {
+            Some(line) if line == LINE => return Ok(waited),
+            Some(line) => return Err(LaunchError::NotDirect { name: name(), line }),
+            None => {}
+        }
+        if called_off.load(Ordering::SeqCst) {
+            return Err(LaunchError::CalledOff { name: name() });
+        }
+        if waited > launch.ready_timeout {
+            let (wanted, output) = (format!("it did not print `{LINE}`"), last_words(launch));
+            return Err(LaunchError::NeverReady {
+                name: name(),
+                waited: launch.ready_timeout,
+                wanted,
+                output,
             });
         }
         std::thread::sleep(PAUSE);

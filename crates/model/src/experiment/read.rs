@@ -77,6 +77,9 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
         points.push(Point { label: point.label, workload, load });
     }
     let variants = variants(file, &expanded.variants)?;
+    for (variant, node) in variants.iter().zip(&expanded.variants) {
+        super::direct::check(file, (variant, node.line), &points, &plan)?;
+    }
     Ok(Experiment { title, points, variants, plan, gates, hooks })
 }
 
