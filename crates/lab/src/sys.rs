@@ -9,6 +9,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::time::Duration;
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
@@ -203,6 +204,22 @@ pub(crate) fn set_open_file_limit((soft, hard): (u64, u64)) -> io::Result<()> {
     let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
     // SAFETY: the pointer is to one rlimit that lives through the call, which only reads it.
     check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) })
+}
+
+/// Whether something can be read, or the other side is gone, within `patience`.
+pub(crate) fn readable(file: BorrowedFd<'_>, patience: Duration) -> io::Result<bool> {
+    let mut wanted = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // Rounded up, so that a wait of less than a millisecond is none without any.
+    let millis = patience.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as libc::c_int;
+    // SAFETY: the pointer is valid for one pollfd.
+    match unsafe { libc::poll(&mut wanted, 1, millis) } {
+        0 => Ok(false),
+        1.. => Ok(true),
+        _ => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+            error => Err(error),
+        },
+    }
 }
 
 fn core_set(cores: &[CoreId]) -> io::Result<libc::cpu_set_t> {
