@@ -56,7 +56,11 @@ fn a_direct_call_costs_less_than_http_over_the_same_service() {
         assert!(direct["version"].as_str().is_some_and(|version| version.starts_with("Rust ")), "{direct}");
         let figures = direct["figures"].as_array().expect("figures");
         let bytes = figures.iter().find(|figure| figure["quantity"] == "bytes_per_operation").expect("bytes");
-        assert_eq!(bytes["estimate"]["point"], 0.0, "{bytes}");
+        assert!(bytes["estimate"].is_null(), "{bytes}");
+        assert!(
+            bytes["reason"].as_str().is_some_and(|why| why.contains("the service's own process")),
+            "{bytes}"
+        );
         let findings = summary["findings"].as_array().expect("findings");
         assert!(findings.iter().all(|finding| finding["name"] != "not what it says"), "{findings:?}");
         let trials = RunFolder::open(world.run_folder()).expect("a run").load_blocks().expect("its record");
@@ -147,6 +151,9 @@ fn what_a_process_without_connections_cannot_do_is_refused_in_one_line() {
         let ended = world.weigh(&["plan", "experiment.toml"]).end();
         ended.assert_error(&["experiment.toml:", "`d`", "`protocol = \"direct\"`", word]);
     }
+    world.experiment_with("[plan]\npairing = \"duet\"\n", &["name = \"h\"\nservice = \"rust\"", direct]);
+    let duet = world.weigh(&["plan", "experiment.toml"]).end();
+    duet.assert_error(&["experiment.toml:", "`d`", "`protocol = \"direct\"`", "`plan.pairing`"]);
     world.experiment(&[direct]);
     let calibrate = world.weigh(&["calibrate", "--experiment", "experiment.toml", "--no-keep"]).end();
     calibrate.assert_error(&["`d` has no protocol", "`--only`"]);

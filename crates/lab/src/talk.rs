@@ -13,6 +13,8 @@ use crate::sys;
 
 /// The longest line that is taken in: a body of 100 MB in one line, and some more.
 const LONGEST: usize = 128 << 20;
+/// So many bytes at least go into a pipe that has room, without waiting: Linux' `PIPE_BUF`.
+const ROOM: usize = 4096;
 /// Bytes read at once.
 const PIECE: usize = 64 << 10;
 
@@ -35,6 +37,8 @@ pub enum TalkError {
 pub struct Talk {
     input: ChildStdin,
     output: ChildStdout,
+    /// What was said and is not in the pipe yet.
+    unsaid: Vec<u8>,
     /// What was read and belongs to no line that was returned.
     rest: Vec<u8>,
     /// How much of it holds no line feed.
@@ -43,16 +47,24 @@ pub struct Talk {
 
 impl Talk {
     pub(crate) const fn new(input: ChildStdin, output: ChildStdout) -> Self {
-        Self { input, output, rest: Vec::new(), searched: 0 }
+        Self { input, output, unsaid: Vec::new(), rest: Vec::new(), searched: 0 }
     }
 
-    /// Says a line, which holds no line feed.
+    /// Says a line, which holds no line feed. What does not go into the pipe at once goes while an answer is waited for.
     ///
     /// # Errors
     /// [`TalkError::Broken`] where nobody reads it.
     pub fn say(&mut self, line: &str) -> Result<(), TalkError> {
-        self.input.write_all(format!("{line}\n").as_bytes())?;
-        Ok(self.input.flush()?)
+        self.unsaid.extend_from_slice(line.as_bytes());
+        self.unsaid.push(b'\n');
+        while !self.unsaid.is_empty() {
+            let room = sys::wait_for(self.output.as_fd(), Some(self.input.as_fd()), Duration::ZERO)?;
+            if !room.writable {
+                break;
+            }
+            self.push()?;
+        }
+        Ok(())
     }
 
     /// The next line without its line feed, or `None` where it has not ended within `patience`; asked again, it goes on
@@ -74,17 +86,39 @@ impl Talk {
                 return Err(TalkError::Endless);
             }
             let left = patience.saturating_sub(sys::monotonic().since(since));
-            if !sys::readable(self.output.as_fd(), Duration::from_nanos(left.as_nanos()))? {
+            let to = (!self.unsaid.is_empty()).then(|| self.input.as_fd());
+            let open = sys::wait_for(self.output.as_fd(), to, Duration::from_nanos(left.as_nanos()))?;
+            if open.readable {
+                self.pull()?;
+            } else if open.writable {
+                self.push()?;
+            } else if sys::monotonic().since(since) >= patience {
                 return Ok(None);
             }
-            self.rest.resize(self.searched + PIECE, 0);
-            let read = self.output.read(&mut self.rest[self.searched..]);
-            self.rest.truncate(self.searched + *read.as_ref().unwrap_or(&0));
-            match read {
-                Ok(0) => return Err(TalkError::Closed),
-                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error.into()),
-                _ => {}
-            }
+        }
+    }
+
+    /// Writes some of what is unsaid into a pipe that has room.
+    fn push(&mut self) -> Result<(), TalkError> {
+        let piece = self.unsaid.len().min(ROOM);
+        match self.input.write(&self.unsaid[..piece]) {
+            Ok(written) => drop(self.unsaid.drain(..written)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Reads what is there.
+    fn pull(&mut self) -> Result<(), TalkError> {
+        let held = self.rest.len();
+        self.rest.resize(held + PIECE, 0);
+        let read = self.output.read(&mut self.rest[held..]);
+        self.rest.truncate(held + *read.as_ref().unwrap_or(&0));
+        match read {
+            Ok(0) => Err(TalkError::Closed),
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error.into()),
+            _ => Ok(()),
         }
     }
 }
@@ -135,5 +169,24 @@ mod tests {
         assert!(matches!(talk.line(SECOND * 60), Err(TalkError::Closed)));
         child.wait().expect("it is ours");
         assert!(matches!(talk.say("anybody"), Err(TalkError::Broken(_))));
+    }
+
+    #[test]
+    fn a_line_longer_than_a_pipe_holds_is_said_while_the_answer_is_waited_for() {
+        let (mut talk, mut child) = talker("head -n 1 | wc -c; cat > /dev/null");
+        talk.say(&"x".repeat(1_000_000)).expect("it reads");
+        assert_eq!(text(&mut talk).trim(), "1000001");
+        drop(talk);
+        child.wait().expect("it is ours");
+    }
+
+    #[test]
+    fn nobody_who_does_not_read_keeps_the_caller() {
+        let (mut talk, mut child) = talker("exec sleep 600");
+        talk.say(&"x".repeat(1_000_000)).expect("its input is open");
+        assert!(talk.line(Nanoseconds::from_millis(20)).expect("an open pipe").is_none());
+        child.kill().expect("it is ours");
+        child.wait().expect("it is ours");
+        assert!(talk.line(SECOND * 60).is_err());
     }
 }

@@ -55,7 +55,9 @@ fn beside(point: &Point, plan: &PlanRules) -> Option<&'static str> {
         return Some("there is nothing that `load.kernel_timestamps` could stamp; leave it out");
     }
     match plan.pairing {
-        PairingChoice::Requests => Some("requests cannot be sent to variants in turn; leave `plan.pairing` out"),
+        PairingChoice::Requests => {
+            Some("requests cannot be sent to variants in turn; leave `plan.pairing` out")
+        }
         PairingChoice::Duet => {
             Some("it has no client that could run beside another variant's; leave `plan.pairing` out")
         }
