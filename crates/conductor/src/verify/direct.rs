@@ -73,7 +73,7 @@ fn started(bench: &Bench) -> Result<Running, Shortfall> {
 /// Asks for a line and returns what comes.
 fn asked(bench: &Bench, running: &mut Running, line: &str) -> Result<Vec<u8>, Shortfall> {
     running.say(line)?;
-    running.line(line, bench.limits().for_reply(0))
+    running.line(&format!("`{line}`"), bench.limits().for_reply(0))
 }
 
 /// Waits for exit code 0 without a word.
@@ -105,7 +105,11 @@ fn reply(bench: &Bench, running: &mut Running, size: usize) -> Verdict {
         return Ok(());
     }
     let length = came.len();
-    Err(differs(&line, format_args!("pong({size})"), format_args!("{length} bytes, {}", quoted(&came))))
+    Err(differs(
+        format_args!("`{line}`"),
+        format_args!("pong({size})"),
+        format_args!("{length} bytes, {}", quoted(&came)),
+    ))
 }
 
 /// Each of these windows (number, requests, seed) is answered rightly.
@@ -117,7 +121,7 @@ fn windows(bench: &mut Bench, sizes: &[u64], windows: &[(u64, u64, u64)]) -> Ver
         let came = asked(bench, &mut running, &ask.to_string())?;
         ask.answered_by(&String::from_utf8_lossy(&came))
             .map(drop)
-            .map_err(|error| differs(ask, "an answer of services/README.md", error))
+            .map_err(|error| differs(format_args!("`{ask}`"), "an answer of services/README.md", error))
     })
 }
 
@@ -134,8 +138,8 @@ fn wrong_lines(bench: &mut Bench) -> Verdict {
         "reply",
     ] {
         let came = asked(bench, &mut running, line)?;
-        if !came.strip_prefix(b"error ").is_some_and(|text| !text.is_empty()) {
-            return Err(differs(line, "`error <text>`", quoted(&came)));
+        if came.strip_prefix(b"error ").is_none_or(<[u8]>::is_empty) {
+            return Err(differs(format_args!("`{line}`"), "`error <text>`", quoted(&came)));
         }
     }
     reply(bench, &mut running, 5)

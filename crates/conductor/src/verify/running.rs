@@ -148,7 +148,7 @@ impl Running {
     pub(super) fn say(&mut self, line: &str) -> Result<(), Shortfall> {
         let said = self.input.as_mut().map(|input| input.write_all(format!("{line}\n").as_bytes()));
         match said {
-            Some(Err(error)) => Err(differs(line, "a process that reads it", error)),
+            Some(Err(error)) => Err(differs(format_args!("`{line}`"), "a process that reads it", error)),
             _ => Ok(()),
         }
     }
