@@ -26,6 +26,7 @@ use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::Address;
 
 use crate::batch::{Party, Watch};
+use crate::direct::Direct;
 use crate::ground::{Ground, Revision};
 use crate::hook::LINES;
 use crate::printed::Printed;
@@ -204,6 +205,8 @@ pub(crate) struct Actor {
     pub secured: Secured,
     /// The longest time constant of its behaviour: what its service declares, or the period of a quota of CPU time.
     pub period: Option<Nanoseconds>,
+    /// Where its operations run in its own process.
+    pub direct: Option<Direct>,
     running: Option<Running>,
     may_freeze: bool,
     /// Whose cores it is on, where there are two sets.
@@ -296,6 +299,7 @@ impl Stage<'_> {
             },
             secured,
             period: self.period(recipe, variant, quota),
+            direct: running.take_talk().map(Direct::new),
             running: Some(running),
             may_freeze: may_freeze && self.freeze,
             lane,
@@ -469,6 +473,7 @@ impl Actor {
             facts: ServiceFacts::default(),
             secured,
             period: None,
+            direct: None,
             running: None,
             may_freeze: false,
             lane: Lane::First,
@@ -509,8 +514,17 @@ impl Actor {
         Ok(())
     }
 
-    /// CPU time so far, where the process is ours.
+    /// CPU time so far that its operations took, where the process is ours: that of the process, or, where they run in it, of
+    /// the windows by its own account.
     pub fn cpu(&mut self) -> Option<Nanoseconds> {
+        match &self.direct {
+            Some(direct) => Some(direct.cpu()),
+            None => self.process_cpu(),
+        }
+    }
+
+    /// CPU time of its processes so far, where they are ours.
+    pub fn process_cpu(&mut self) -> Option<Nanoseconds> {
         self.running.as_mut().map(|running| running.cpu_time().time)
     }
 

@@ -39,6 +39,7 @@ use crate::answers::{self, AnswerError, Asked};
 use crate::client::Clients;
 use crate::control::{Ask, Control};
 use crate::described::described;
+use crate::direct::DirectError;
 use crate::hook::{self, CallOff, HookError, Scene};
 use crate::shape::Shape;
 use crate::stretch::Stretch;
@@ -90,6 +91,14 @@ pub enum BlockError {
         variant: String,
         /// What the generator saw.
         trouble: String,
+    },
+    /// A service did not carry out a window in its own process as the contract says.
+    #[error("variant `{variant}`: {source}")]
+    Direct {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: DirectError,
     },
     /// A system call of the loop failed.
     #[error("the generator failed: {0}")]
@@ -296,7 +305,10 @@ impl<'a, 'b> Block<'a, 'b> {
             }
             Ask::GoOn => match cut {
                 Cut::Error(
-                    BlockError::Connect { .. } | BlockError::Answers(_) | BlockError::Silent { .. },
+                    BlockError::Connect { .. }
+                    | BlockError::Answers(_)
+                    | BlockError::Silent { .. }
+                    | BlockError::Direct { .. },
                 ) => match self.actors.iter_mut().find_map(Actor::death_soon) {
                     Some(how) => BlockError::Died { how }.into(),
                     None => cut,
@@ -407,6 +419,13 @@ impl<'a, 'b> Block<'a, 'b> {
             let workload = Workload::with_rows(&spec, &point.load, protocol, &actor.address, given)
                 .map_err(|source| BlockError::Workload { variant: actor.name.clone(), source })?;
             actor.forget_memory_peak();
+            let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
+            if actor.direct.is_some() {
+                // Nothing to connect to.
+                actor.freeze()?;
+                bound.push(Bound { workload, pace });
+                continue;
+            }
             let variant = actor.variant;
             let hold_back = self.bench.hold_back.filter(|(held, _)| *held == variant).map(|(_, by)| by);
             let settings = Settings { hold_back, ..settings(&point.load) };
@@ -422,7 +441,6 @@ impl<'a, 'b> Block<'a, 'b> {
             if let Some(trial) = self.trials.iter_mut().find(|trial| trial.variant == variant) {
                 trial.tallies[id.index()].handshakes.merge(&connected.handshakes);
             }
-            let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
             bound.push(Bound { workload, pace });
         }
         Ok(bound)
@@ -431,20 +449,25 @@ impl<'a, 'b> Block<'a, 'b> {
     /// Asks every variant everything once and compares the answers.
     fn verify(&mut self, id: PointId, bound: &[Bound]) -> Result<(), Cut> {
         let point = &self.bench.experiment.points[id.index()];
-        let timeout = point.load.timeout;
+        let (timeout, control) = (point.load.timeout, self.bench.control);
         self.phase(Phase::Verifying, None, Some(&point.label));
         let mut first: Option<(String, Vec<_>)> = None;
         let mut requests = 0;
         for (actor, bound) in self.actors.iter_mut().zip(bound) {
             actor.thaw()?;
-            let asked = Asked {
-                name: &actor.name,
-                addresses: &actor.addresses,
-                tls: actor.secured.client.as_ref(),
-                workload: &bound.workload,
-                secrets: self.bench.stage.secrets,
+            let given = match &mut actor.direct {
+                Some(direct) => direct.answers(&actor.name, (&bound.workload, &point.workload), control),
+                None => {
+                    let asked = Asked {
+                        name: &actor.name,
+                        addresses: &actor.addresses,
+                        tls: actor.secured.client.as_ref(),
+                        workload: &bound.workload,
+                        secrets: self.bench.stage.secrets,
+                    };
+                    answers::answers(&asked, (timeout, &control.window))
+                }
             };
-            let given = answers::answers(&asked, (timeout, &self.bench.control.window));
             actor.freeze()?;
             let given = given?;
             requests += given.len();
@@ -504,6 +527,8 @@ impl<'a, 'b> Block<'a, 'b> {
             let spent: Nanoseconds = history.iter().map(|window| window.time).sum();
             let cores = self.bench.stage.seating.usual().service().len() as f64;
             let busy = match used {
+                // Its loop is never idle, and cannot take turns with others request by request.
+                Some(_) if self.actors[index].direct.is_some() => None,
                 Some(used) => Some(Ratio::new(used.share_of(spent).get() / cores)),
                 // Somebody else's server: what the client knows.
                 None => in_service.and_then(|in_service| Pace::most_busy(in_service, spent)),

@@ -14,6 +14,7 @@ pub mod compare;
 pub mod control;
 mod course;
 pub mod described;
+mod direct;
 mod division;
 mod environment;
 pub mod evidence;
