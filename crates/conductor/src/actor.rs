@@ -26,8 +26,10 @@ use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::Address;
 
 use crate::batch::{Party, Watch};
+use crate::direct::Direct;
 use crate::ground::{Ground, Revision};
 use crate::hook::LINES;
+use crate::printed::Printed;
 use crate::ready::ready;
 use crate::seating::Seating;
 use crate::tls::{Secured, TlsError, scheme};
@@ -203,12 +205,14 @@ pub(crate) struct Actor {
     pub secured: Secured,
     /// The longest time constant of its behaviour: what its service declares, or the period of a quota of CPU time.
     pub period: Option<Nanoseconds>,
+    /// Where its operations run in its own process.
+    pub direct: Option<Direct>,
     running: Option<Running>,
     may_freeze: bool,
     /// Whose cores it is on, where there are two sets.
     lane: Lane,
     /// Where its output goes, stderr first.
-    logs: Vec<PathBuf>,
+    logs: Vec<Printed>,
     /// Where a service writes what its run-time saw.
     runtime: PathBuf,
     secrets: Secrets,
@@ -245,20 +249,23 @@ impl Stage<'_> {
         recipe: &Recipe,
         workload: &WorkloadSpec,
     ) -> Result<Actor, ActorError> {
-        let logs = ["err", "out"].map(|stream| self.log(block, id, stream));
         let said = self.said(block, id);
         let secured = secured(variant)?;
-        let (mut launch, may_freeze) = match recipe {
+        let (mut launch, may_freeze, logs) = match recipe {
             Recipe::Url { address, addresses } => {
                 return Ok(Actor::elsewhere(id, variant, (address.clone(), addresses.clone()), secured));
             }
             Recipe::Service { service, .. } => {
                 let safe = service.freezing() == weighbridge_lab::service::Freezing::Safe;
-                (service_launch(service, variant, workload, &logs), safe)
+                let logs = self.printed(block, id, variant)?;
+                let paths = logs.each_ref().map(Printed::path);
+                (service_launch(service, variant, workload, &paths), safe, logs)
             }
             Recipe::Command { program, ground, .. } => {
                 let ready = ready(program, variant, &secured)?;
-                (command_launch((program, ground), ready, variant, &logs), true)
+                let logs = self.printed(block, id, variant)?;
+                let paths = logs.each_ref().map(Printed::path);
+                (command_launch((program, ground), ready, variant, &paths), true, logs)
             }
         };
         launch.name.clone_from(&variant.name);
@@ -292,10 +299,11 @@ impl Stage<'_> {
             },
             secured,
             period: self.period(recipe, variant, quota),
+            direct: running.take_talk().map(Direct::new),
             running: Some(running),
             may_freeze: may_freeze && self.freeze,
             lane,
-            logs: logs.to_vec(),
+            logs: logs.into(),
             runtime: said,
             secrets: self.secrets.clone(),
         };
@@ -321,11 +329,14 @@ impl Stage<'_> {
     }
 
     /// The error as it may be told, and the logs as they may be kept.
-    fn launch_failed(&self, variant: &Variant, mut source: LaunchError, logs: &[PathBuf]) -> ActorError {
+    fn launch_failed(&self, variant: &Variant, mut source: LaunchError, logs: &[Printed]) -> ActorError {
         for text in source.foreign_mut() {
             *text = self.secrets.hide(text).into_owned();
         }
-        logs.iter().for_each(|log| keep_without(self.secrets, log));
+        for log in logs {
+            // What cannot be written anew is not kept.
+            let _ = log.keep(self.secrets);
+        }
         ActorError::Launch { variant: variant.name.clone(), source }
     }
 
@@ -336,7 +347,21 @@ impl Stage<'_> {
         std::path::absolute(&said).unwrap_or(said)
     }
 
-    /// Where a stream of a variant's output goes, by its number in the run.
+    /// Where a variant's output goes, stderr first.
+    fn printed(&self, block: u32, id: VariantId, variant: &Variant) -> Result<[Printed; 2], ActorError> {
+        let make = |stream| {
+            let path = self.log(block, id, stream);
+            // Of a block that was begun before.
+            let _ = std::fs::remove_file(&path);
+            Printed::new(path.clone(), self.secrets).map_err(|source| ActorError::Launch {
+                variant: variant.name.clone(),
+                source: LaunchError::Log { name: variant.name.clone(), path, source },
+            })
+        };
+        Ok([make("err")?, make("out")?])
+    }
+
+    /// Where a stream of a variant's output is kept, by its number in the run.
     fn log(&self, block: u32, id: VariantId, stream: &str) -> PathBuf {
         let name = match self.party {
             None => format!("{block:03}-{}-{stream}.log", id.0),
@@ -448,6 +473,7 @@ impl Actor {
             facts: ServiceFacts::default(),
             secured,
             period: None,
+            direct: None,
             running: None,
             may_freeze: false,
             lane: Lane::First,
@@ -488,8 +514,17 @@ impl Actor {
         Ok(())
     }
 
-    /// CPU time so far, where the process is ours.
+    /// CPU time so far that its operations took, where the process is ours: that of the process, or, where they run in it, of
+    /// the windows by its own account.
     pub fn cpu(&mut self) -> Option<Nanoseconds> {
+        match &self.direct {
+            Some(direct) => Some(direct.cpu()),
+            None => self.process_cpu(),
+        }
+    }
+
+    /// CPU time of its processes so far, where they are ours.
+    pub fn process_cpu(&mut self) -> Option<Nanoseconds> {
         self.running.as_mut().map(|running| running.cpu_time().time)
     }
 
@@ -544,7 +579,7 @@ impl Actor {
     /// How the process ended and what it said last, where it is ours and has ended.
     pub fn death(&mut self) -> Option<String> {
         let exit = self.running.as_mut()?.exit()?;
-        let last = self.logs.iter().map(|log| last_lines(log, LINES)).find(|lines| !lines.is_empty());
+        let last = self.logs.iter().map(|log| last_lines(&log.path(), LINES)).find(|lines| !lines.is_empty());
         let said = excerpt(&last.unwrap_or_default());
         Some(format!("`{}` ended with {exit}{}", self.name, self.secrets.hide(&said)))
     }
@@ -554,15 +589,13 @@ impl Actor {
         if let Some(running) = self.running {
             running.stop(GRACE);
         }
-        let written = self.logs.iter().chain(self.runtime.exists().then_some(&self.runtime));
-        written.for_each(|log| keep_without(&self.secrets, log));
-    }
-}
-
-/// Hides secrets in a file that a service wrote. One that cannot be written anew is not kept.
-fn keep_without(secrets: &Secrets, log: &Path) {
-    if secrets.hide_file(log).is_err() {
-        let _ = std::fs::remove_file(log);
+        for log in &self.logs {
+            // What cannot be written anew is not kept.
+            let _ = log.keep(&self.secrets);
+        }
+        if self.runtime.exists() && self.secrets.hide_file(&self.runtime).is_err() {
+            let _ = std::fs::remove_file(&self.runtime);
+        }
     }
 }
 

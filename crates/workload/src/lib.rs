@@ -7,6 +7,7 @@
 mod canonical;
 mod checks;
 mod commands;
+pub mod direct;
 mod explain;
 mod grpc;
 pub mod proto;
@@ -221,9 +222,10 @@ impl Workload {
         let binding = Binding { framing, load, address, environment };
         let (mut ignored, mut scene) = (Vec::new(), None);
         let (entries, mix, equality) = match (spec, protocol) {
-            (WorkloadSpec::Pingpong { sizes }, Protocol::Http1Json | Protocol::Http2Json) => {
-                (binding.pongs(sizes)?, Mix::even(sizes.len()), Equality::Bytes)
-            }
+            (
+                WorkloadSpec::Pingpong { sizes },
+                Protocol::Http1Json | Protocol::Http2Json | Protocol::Direct,
+            ) => (binding.pongs(sizes)?, Mix::even(sizes.len()), Equality::Bytes),
             (WorkloadSpec::Pingpong { sizes }, Protocol::Grpc) => {
                 (binding.pong_calls(sizes)?, Mix::even(sizes.len()), Equality::Bytes)
             }
@@ -318,7 +320,8 @@ impl Expect {
 /// How a protocol's bytes are laid out.
 fn framing(protocol: Protocol, scheme: UrlScheme) -> Framing {
     match protocol {
-        Protocol::Http1Json => Framing::Http1,
+        // Without a protocol nothing is framed: its requests stand for what is asked, and are never sent.
+        Protocol::Http1Json | Protocol::Direct => Framing::Http1,
         Protocol::Http2Json | Protocol::Grpc => {
             Framing::Http2(Http2Settings { scheme, ..Http2Settings::default() })
         }

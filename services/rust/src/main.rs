@@ -1,8 +1,9 @@
-//! The Rust service: the workload `pingpong` over `http1-json`, `http2-json` and `grpc`, with axum and tonic on tokio.
+//! The Rust service: the workload `pingpong` over `http1-json`, `http2-json` and `grpc` and without a protocol, with axum and tonic on tokio.
 //!
 //! It keeps the contract of `services/README.md` and holds nothing that the contract does not ask for: no
 //! cache of bodies, no log line per request, no tuning. What was decided and why is in `README.md`.
 
+mod direct;
 mod grpc;
 
 use std::env;
@@ -60,6 +61,8 @@ struct Configuration {
     port: u16,
     protocol: Protocol,
     tls: Option<TlsAcceptor>,
+    /// Whether there is no listener, and operations are asked for on stdin.
+    direct: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -88,10 +91,7 @@ fn read_configuration() -> Result<Configuration, String> {
         Some(text) => return Err(refusal("PROTOCOL", text, "`http1-json`, `http2-json`, `grpc`")),
     };
     let tls = read_tls(protocol)?;
-    if let Some(text) = variable("DIRECT") {
-        return Err(refusal("DIRECT", &text, "nothing (not supported by this service)"));
-    }
-    Ok(Configuration { host, port, protocol, tls })
+    Ok(Configuration { host, port, protocol, tls, direct: direct::asked()? })
 }
 
 /// TLS 1.3 and 1.2 with the certificate and key that the environment names, or `None` where it names none.
@@ -256,7 +256,7 @@ async fn main() -> ExitCode {
 
 /// Configures, listens, says so, serves.
 async fn run() -> ExitCode {
-    let Configuration { host, port, protocol, tls } = match read_configuration() {
+    let Configuration { host, port, protocol, tls, direct } = match read_configuration() {
         Ok(configuration) => configuration,
         Err(line) => return fail(EXIT_CONFIGURATION, line),
     };
@@ -264,6 +264,9 @@ async fn run() -> ExitCode {
     let Ok(stop) = signal(SignalKind::terminate()) else {
         return fail(EXIT_BROKEN, "SIGTERM cannot be caught");
     };
+    if direct {
+        return direct::serve(stop).await;
+    }
     let bound = TcpListener::bind((host, port)).await.and_then(|listener| {
         let port = listener.local_addr()?.port();
         Ok((listener, port))
