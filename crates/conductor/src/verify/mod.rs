@@ -13,6 +13,8 @@ mod http;
 mod http2;
 mod limits;
 mod outcome;
+mod peer;
+mod ping;
 mod pingpong;
 mod process;
 mod reply;
@@ -156,6 +158,8 @@ enum Needs {
     Service,
     /// The same, and so much time that a quick verification does without.
     ServiceAndTime,
+    /// A service that becomes ready and speaks `ping` over `http1-json`.
+    Relay,
     /// A service that speaks `pingpong` over this protocol.
     Speaks(Protocol),
     /// A service that speaks `pingpong` over this protocol with TLS.
@@ -188,7 +192,7 @@ impl Needs {
     const fn protocol(self) -> Option<Protocol> {
         match self {
             Self::Program => None,
-            Self::Service | Self::ServiceAndTime => Some(Protocol::Http1Json),
+            Self::Service | Self::ServiceAndTime | Self::Relay => Some(Protocol::Http1Json),
             Self::Speaks(protocol) | Self::SpeaksTls(protocol) => Some(protocol),
         }
     }
@@ -199,6 +203,7 @@ impl Needs {
             Self::SpeaksTls(Protocol::Http1Json) => Some("http1-json over TLS"),
             Self::SpeaksTls(Protocol::Http2Json) => Some("http2-json over TLS"),
             Self::SpeaksTls(Protocol::Grpc) => Some("grpc over TLS"),
+            Self::Relay => Some("ping over http1-json"),
             _ => match self.protocol() {
                 Some(protocol) => Some(protocol.name()),
                 None => None,
@@ -209,9 +214,8 @@ impl Needs {
 
 /// The table, in its order.
 fn table() -> impl Iterator<Item = &'static Test> {
-    let groups =
-        [process::ROWS, http::ROWS, pingpong::ROWS, stopping::ROWS, http2::ROWS, grpc::ROWS, tls::ROWS];
-    groups.into_iter().flatten()
+    let plain = [process::ROWS, http::ROWS, pingpong::ROWS, ping::ROWS, stopping::ROWS];
+    plain.into_iter().chain([http2::ROWS, grpc::ROWS, tls::ROWS]).flatten()
 }
 
 /// The longest that the rows of a full and of a quick verification may take together; about ten times what a slow
@@ -269,8 +273,8 @@ fn obstacle(bench: &Bench, test: &Test, depth: Depth) -> Option<String> {
         return Some("takes long, and this verification is a quick one".to_owned());
     }
     let Subject { name, workloads, protocols, tls, .. } = bench.subject;
-    for (word, offered, kind) in
-        [("pingpong", workloads, "workload"), (protocol.name(), protocols, "protocol")]
+    let workload = if test.needs == Needs::Relay { "ping" } else { "pingpong" };
+    for (word, offered, kind) in [(workload, workloads, "workload"), (protocol.name(), protocols, "protocol")]
     {
         if !offered.iter().any(|offer| offer == word) {
             return Some(format!("`{name}` does not offer the {kind} `{word}`"));
@@ -292,6 +296,7 @@ mod tests {
         let expected: Vec<_> = group('C', 15)
             .chain(group('H', 20))
             .chain(group('P', 15))
+            .chain(group('R', 16))
             .chain(group('S', 9))
             .chain(group('F', 16))
             .chain(group('G', 17))
