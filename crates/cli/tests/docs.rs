@@ -545,6 +545,7 @@ fn small_run() -> Vec<Vec<TrialRecord>> {
             service: ServiceFacts::default(),
             windows: (0..12).map(|round| window((block, variant, round), p50(round))).collect(),
             tallies: vec![Tallies::default()],
+            samples: Vec::new(),
             pairings: vec![Pairing::Windows],
             memory: Vec::new(),
             steal: 0.0,

@@ -325,6 +325,7 @@ impl<'a, 'b> Block<'a, 'b> {
                 service: actor.facts.clone(),
                 windows: Vec::new(),
                 tallies: vec![Tallies::default(); experiment.points.len()],
+                samples: Vec::new(),
                 pairings: vec![Pairing::default(); experiment.points.len()],
                 memory: Vec::new(),
                 steal: 0.0,

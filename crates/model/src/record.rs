@@ -12,6 +12,7 @@ use crate::legs::{KernelStamps, Legs};
 use crate::machine::MachineCpu;
 use crate::pairing::Pairing;
 use crate::quantity::{Bytes, Nanoseconds, Ratio, Timestamp};
+use crate::samples::Sample;
 
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
@@ -663,6 +664,9 @@ pub struct TrialRecord {
     pub windows: Vec<WindowRecord>,
     /// Histograms of the measured windows, one per point.
     pub tallies: Vec<Tallies>,
+    /// Requests of the measured windows one by one, in the order in which they ended, of workloads whose sizes vary;
+    /// empty for others.
+    pub samples: Vec<Sample>,
     /// How it was put beside the others, one per point; [`Pairing::Windows`] where nothing is said.
     pub pairings: Vec<Pairing>,
     /// Memory by role.

@@ -180,6 +180,7 @@
 //!     service: ServiceFacts::default(),
 //!     windows: Vec::new(),
 //!     tallies: Vec::new(),
+//!     samples: Vec::new(),
 //!     pairings: Vec::new(),
 //!     memory: Vec::new(),
 //!     steal: 0.0,

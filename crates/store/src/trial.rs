@@ -181,6 +181,7 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
         },
         windows,
         tallies,
+        samples: Vec::new(),
         pairings: wire.pairings,
         memory,
         steal: wire.steal,

@@ -65,6 +65,7 @@ pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
         service: service(nanos(&mut random)),
         windows,
         tallies: vec![tallies(&mut random, 2), tallies(&mut random, 0)],
+        samples: Vec::new(),
         pairings: vec![Pairing::Requests, Pairing::Windows],
         memory: vec![RoleMemory {
             role: "service".to_owned(),
