@@ -408,7 +408,8 @@ fn documented_defaults_of_the_plan_are_those_of_the_code() {
     assert_eq!((plan.until, plan.window), (None, None));
     let variant = &experiment.variants[0];
     assert_eq!(default("## Variant", "protocol"), variant.protocol.name());
-    let WorkloadSpec::Pingpong { sizes } = &experiment.points[0].workload else { panic!("pingpong") };
+    let WorkloadSpec::Pingpong(spec) = &experiment.points[0].workload else { panic!("pingpong") };
+    let sizes = &spec.sizes;
     assert_eq!(default("### pingpong", "size").parse(), Ok(sizes[0]));
 }
 

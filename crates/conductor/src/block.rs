@@ -47,8 +47,6 @@ use turn::Place;
 
 /// Longest warm-up, as a multiple of the asked one.
 const WARM_UP_MOST: u64 = 10;
-/// The role of the processes under test.
-const SERVICE_ROLE: &str = "service";
 
 /// Why a block could not be measured. Nothing that was started for it runs any more.
 #[derive(Debug, thiserror::Error)]
@@ -393,16 +391,18 @@ impl<'a, 'b> Block<'a, 'b> {
         let point = &self.bench.experiment.points[id.index()];
         let mut bound = Vec::new();
         for actor in &mut self.actors {
-            let protocol = self.bench.experiment.variants[actor.variant.index()].protocol;
+            let of = &self.bench.experiment.variants[actor.variant.index()];
+            let asked = point.workload.asked_of(of);
             let environment = |name: &str| std::env::var(name).ok();
             actor.thaw()?;
             let server = (&*actor.address.authority, &*actor.addresses, actor.secured.client.as_ref());
             let patience = (point.load.timeout, &*self.bench.control.window);
-            let spec = described(&point.workload, server, patience).map_err(|source| {
-                BlockError::Descriptors { variant: actor.name.clone(), source: Box::new(source) }
+            let spec = described(&asked, server, patience).map_err(|source| BlockError::Descriptors {
+                variant: actor.name.clone(),
+                source: Box::new(source),
             })?;
             let given = (&environment as &dyn Fn(&str) -> _, self.bench.shapes[id.index()].rows());
-            let workload = Workload::with_rows(&spec, &point.load, protocol, &actor.address, given)
+            let workload = Workload::with_rows(&spec, &point.load, of.protocol, &actor.address, given)
                 .map_err(|source| BlockError::Workload { variant: actor.name.clone(), source })?;
             actor.forget_memory_peak();
             let variant = actor.variant;

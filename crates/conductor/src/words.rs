@@ -1,7 +1,8 @@
 //! Workload and load in words, for tables and reports.
 
 use weighbridge_model::experiment::{
-    Arrivals, Flow, LoadModel, LoadSpec, Point, SessionLength, Think, WorkloadSpec,
+    Arrivals, Flow, LoadModel, LoadSpec, PingpongOperation, PingpongSpec, Point, SessionLength, Think,
+    WorkloadSpec,
 };
 use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::Bytes;
@@ -21,9 +22,13 @@ pub fn factors(label: &PointLabel) -> String {
 
 fn workload(spec: &WorkloadSpec) -> String {
     match spec {
-        WorkloadSpec::Pingpong { sizes } => {
+        WorkloadSpec::Pingpong(PingpongSpec { sizes, operation }) => {
             let sizes: Vec<_> = sizes.iter().map(Bytes::to_string).collect();
-            format!("pingpong {}", sizes.join(", "))
+            let asked = match operation {
+                PingpongOperation::Pong => String::new(),
+                other => format!(" {}", other.name()),
+            };
+            format!("pingpong{asked} {}", sizes.join(", "))
         }
         WorkloadSpec::Http { requests, .. } if requests.len() == 1 => {
             let path = shown_path(&requests[0].path);

@@ -632,6 +632,25 @@ pub struct ServiceFacts {
     /// What its run-time saw; `None` for URLs, and where it had ended before it was looked at.
     #[serde(default)]
     pub runtime: Option<RuntimeFacts>,
+    /// The service to which it passed requests on; `None` where it answered them itself.
+    #[serde(default)]
+    pub peer: Option<Box<PeerFacts>>,
+}
+
+/// The same of a variant's peer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PeerFacts {
+    /// Its name in the catalogue.
+    pub service: String,
+    /// Its answer to `--version`.
+    pub version: Option<String>,
+    /// SHA-256 of the executable, hexadecimal.
+    pub binary_sha256: Option<String>,
+    /// Time from start to ready.
+    #[serde(rename = "start_ns")]
+    pub start: Nanoseconds,
+    /// What its run-time saw; `None` where it had ended before it was looked at.
+    pub runtime: Option<RuntimeFacts>,
 }
 
 /// Why a trial, and with it its block, counts for nothing.

@@ -9,7 +9,7 @@ use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{
-    QuotaFacts, RoleMemory, RuntimeFacts, ServiceFacts, TrialRecord, VariantId, Void,
+    PeerFacts, QuotaFacts, RoleMemory, RuntimeFacts, ServiceFacts, TrialRecord, VariantId, Void,
 };
 
 use crate::durable::read_file;
@@ -60,6 +60,9 @@ struct WireService {
     quota: Option<QuotaFacts>,
     #[serde(default)]
     runtime: Option<RuntimeFacts>,
+    /// Not there where the service passed nothing on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    peer: Option<Box<PeerFacts>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -120,6 +123,7 @@ pub(crate) fn encode(
             start_ns: trial.service.start.map(Nanoseconds::as_nanos),
             quota: trial.service.quota,
             runtime: trial.service.runtime.clone(),
+            peer: trial.service.peer.clone(),
         },
         pairings: trial.pairings.clone(),
         memory: trial.memory.iter().map(WireMemory::from).collect(),
@@ -178,6 +182,7 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
             start: wire.service.start_ns.map(Nanoseconds::from_nanos),
             quota: wire.service.quota,
             runtime: wire.service.runtime,
+            peer: wire.service.peer,
         },
         windows,
         tallies,

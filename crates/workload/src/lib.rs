@@ -9,6 +9,7 @@ mod checks;
 mod commands;
 mod explain;
 mod grpc;
+mod mping;
 pub mod proto;
 pub mod reflection;
 mod scenario;
@@ -22,8 +23,8 @@ use weighbridge_load::request::{Framing, RenderError, Rendered, Request};
 use weighbridge_load::session::Sessions;
 use weighbridge_load::{memcached, resp};
 use weighbridge_model::experiment::{
-    CallSpec, CommandCheck, DescriptorSource, Equality, LoadSpec, Protocol, ReplyCheck, RequestSpec,
-    TemplateError, ValueError, WorkloadSpec, expand_environment,
+    CallSpec, CommandCheck, DescriptorSource, Equality, LoadSpec, PingpongOperation, PingpongSpec, Protocol,
+    ReplyCheck, RequestSpec, TemplateError, ValueError, WorkloadSpec, expand_environment,
 };
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::OperationId;
@@ -35,6 +36,7 @@ use commands::ValueCheck;
 use explain::{FailureLog, Noted};
 pub use grpc::GrpcError;
 use grpc::{CallExpect, GrpcCheck, PongMessageCheck};
+use mping::MpingCheck;
 use scenario::json::Pointer;
 pub use scenario::rows::{Rows, RowsError};
 pub use scenario::{Conversation, Question};
@@ -167,6 +169,8 @@ struct Entry {
 #[derive(Debug, Clone)]
 enum Expect {
     Pong(Bytes),
+    /// What a relay says of its peer's pong of that size.
+    Mping(Bytes),
     PongMessage(Bytes),
     Http(ReplyCheck),
     Command(CommandCheck),
@@ -221,12 +225,13 @@ impl Workload {
         let binding = Binding { framing, load, address, environment };
         let (mut ignored, mut scene) = (Vec::new(), None);
         let (entries, mix, equality) = match (spec, protocol) {
-            (WorkloadSpec::Pingpong { sizes }, Protocol::Http1Json | Protocol::Http2Json) => {
-                (binding.pongs(sizes)?, Mix::even(sizes.len()), Equality::Bytes)
+            (WorkloadSpec::Pingpong(spec), Protocol::Http1Json | Protocol::Http2Json) => {
+                (binding.pongs(spec)?, Mix::even(spec.sizes.len()), Equality::Bytes)
             }
-            (WorkloadSpec::Pingpong { sizes }, Protocol::Grpc) => {
-                (binding.pong_calls(sizes)?, Mix::even(sizes.len()), Equality::Bytes)
-            }
+            (
+                WorkloadSpec::Pingpong(PingpongSpec { sizes, operation: PingpongOperation::Pong }),
+                Protocol::Grpc,
+            ) => (binding.pong_calls(sizes)?, Mix::even(sizes.len()), Equality::Bytes),
             (WorkloadSpec::Http { requests, equal, scenario }, Protocol::Http1Json | Protocol::Http2Json) => {
                 let mix = Mix::weighted(requests.iter().map(|request| request.weight));
                 ignored = scenario.ignore.iter().map(|pointer| Pointer::new(pointer)).collect();
@@ -307,6 +312,7 @@ impl Expect {
     fn check(&self, log: &FailureLog) -> Box<dyn Reset + Send> {
         match self {
             Self::Pong(size) => Box::new(Noted::new(PongCheck::new(*size), log)),
+            Self::Mping(size) => Box::new(Noted::new(MpingCheck::new(*size), log)),
             Self::PongMessage(size) => Box::new(Noted::new(PongMessageCheck::new(*size), log)),
             Self::Http(check) => Box::new(Noted::new(HttpCheck::new(check.clone()), log)),
             Self::Command(check) => Box::new(Noted::new(ValueCheck::new(check.clone()), log)),
@@ -336,10 +342,15 @@ struct Binding<'a> {
 }
 
 impl Binding<'_> {
-    fn pongs(&self, sizes: &[Bytes]) -> Result<Vec<Entry>, WorkloadError> {
+    fn pongs(&self, spec: &PingpongSpec) -> Result<Vec<Entry>, WorkloadError> {
+        let PingpongSpec { sizes, operation } = spec;
         let pong = |size: &Bytes| {
-            let request = self.pong_request(*size);
-            self.entry(OperationId(0), "pong", &request, Expect::Pong(*size))
+            let request = self.pong_request(*operation, *size);
+            let expect = match operation {
+                PingpongOperation::Pong | PingpongOperation::Ping => Expect::Pong(*size),
+                PingpongOperation::Mping => Expect::Mping(*size),
+            };
+            self.entry(OperationId(0), operation.operation(), &request, expect)
         };
         sizes.iter().map(pong).collect()
     }
@@ -414,10 +425,10 @@ impl Binding<'_> {
         told.then(|| ("Connection".to_owned(), "close".to_owned()))
     }
 
-    fn pong_request(&self, size: Bytes) -> Request {
+    fn pong_request(&self, operation: PingpongOperation, size: Bytes) -> Request {
         Request {
             method: "GET".to_owned(),
-            target: join(&self.address.base, &format!("/pong/{}", size.get())),
+            target: join(&self.address.base, &format!("/{}/{}", operation.path(), size.get())),
             authority: self.address.authority.clone(),
             headers: self.connection_header().into_iter().collect(),
             body: Vec::new(),

@@ -14,10 +14,10 @@ use weighbridge_load::Recording;
 use weighbridge_load::generator::{RunError, WindowReport, WindowSpec};
 use weighbridge_load::window::Load;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{PointId, RoleCpu, Tallies, VariantId, Void, WindowKind};
+use weighbridge_model::record::{PointId, Tallies, VariantId, Void, WindowKind};
 
 use super::turn::{Place, measured_load};
-use super::{Block, BlockError, Bound, Cut, SERVICE_ROLE};
+use super::{Block, BlockError, Bound, Cut};
 use crate::client::Answer;
 use crate::start::Start;
 
@@ -60,11 +60,8 @@ impl Block<'_, '_> {
         let windows = self.both(place, &order, &vec![load; order.len()])?;
         let after = self.cpu_times();
         for (index, trial) in self.trials.iter_mut().enumerate() {
-            let used = after[index].zip(before[index]).map(|(after, before)| after.saturating_sub(before));
-            let requests = leads[index] + windows[index];
-            let role = |cpu| RoleCpu { role: SERVICE_ROLE.to_owned(), cpu, requests };
             let record = trial.windows.last_mut().expect("the window was just recorded");
-            record.cpu.extend(used.map(role));
+            record.cpu.extend(after[index].since(before[index], leads[index] + windows[index]));
         }
         Ok(())
     }

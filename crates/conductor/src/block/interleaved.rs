@@ -6,11 +6,11 @@ use weighbridge_judge::steer::{Extent, RoundRule};
 use weighbridge_load::Recording;
 use weighbridge_load::generator::{Share, WindowReport, WindowSpec};
 use weighbridge_load::window::Load;
-use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{PointId, RoleCpu, Tallies, VariantId, WindowKind};
+use weighbridge_model::record::{PointId, Tallies, VariantId, WindowKind};
 
 use super::turn::{Place, measured_load};
-use super::{Block, BlockError, Bound, Cut, SERVICE_ROLE};
+use super::{Block, BlockError, Bound, Cut};
+use crate::roles::Clocks;
 
 impl Block<'_, '_> {
     /// Rounds of windows that all variants share, after one lead-in. CPU time is that of the whole window, what a
@@ -70,10 +70,8 @@ impl Block<'_, '_> {
             }
         }
         for (index, report) in reports.iter().enumerate() {
-            let used = after[index].zip(before[index]).map(|(after, before)| after.saturating_sub(before));
-            let requests = report.figures.requests;
-            let role = |cpu| RoleCpu { role: SERVICE_ROLE.to_owned(), cpu, requests };
-            self.record(index, place, &report.figures, used.map(role).into_iter().collect());
+            let used = after[index].since(before[index], report.figures.requests);
+            self.record(index, place, &report.figures, used.collect());
         }
         self.obey()?;
         // Whoever the window was given up for comes first: the others were only cut with it.
@@ -87,7 +85,7 @@ impl Block<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn cpu_times(&mut self) -> Vec<Option<Nanoseconds>> {
-        self.actors.iter_mut().map(super::Actor::cpu).collect()
+    pub(super) fn cpu_times(&mut self) -> Vec<Clocks> {
+        self.actors.iter_mut().map(super::Actor::clocks).collect()
     }
 }

@@ -16,7 +16,7 @@ use weighbridge_model::record::{
     WindowRecord,
 };
 
-use super::{Block, BlockError, Bound, Cut, SERVICE_ROLE, slots};
+use super::{Block, BlockError, Bound, Cut, slots};
 use crate::shape::{Shape, Slice};
 
 /// Shortest lead-in after a switch, as time at the variant's own pace.
@@ -113,7 +113,7 @@ impl Block<'_, '_> {
     ) -> Result<(), Cut> {
         let index = variant.index();
         self.actors[index].thaw()?;
-        let mut before = self.actors[index].cpu();
+        let mut before = self.actors[index].clocks();
         let lead_in = self.lead_in(place.point, self.actors[index].period, bound[index].pace);
         let lead_place = Place { kind: WindowKind::LeadIn, ..place };
         let lead = self.window(index, lead_place, lead_in, None, Vec::new())?;
@@ -124,12 +124,9 @@ impl Block<'_, '_> {
             let tallies = (place.kind == WindowKind::Measured).then(|| self.take_tallies(index, place.point));
             let window = measured_load(&self.bench.shapes[place.point.index()], extent, place);
             let figures = self.window(index, place, window, tallies, Vec::new())?;
-            let after = self.actors[index].cpu();
-            if let Some(cpu) = after.zip(before).map(|(after, before)| after.saturating_sub(before)) {
-                let requests = before_it + figures.requests;
-                let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
-                record.cpu.push(RoleCpu { role: SERVICE_ROLE.to_owned(), cpu, requests });
-            }
+            let after = self.actors[index].clocks();
+            let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
+            record.cpu.extend(after.since(before, before_it + figures.requests));
             (before, before_it) = (after, 0);
             // A turn of many windows, one variant after another, would else be silent for long.
             if of - place.round > 1 && place.kind == WindowKind::Measured {

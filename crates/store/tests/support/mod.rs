@@ -103,6 +103,7 @@ fn service(start: Nanoseconds) -> ServiceFacts {
             cores: vec![0],
             said: [("gc".to_owned(), "Copy".to_owned())].into(),
         }),
+        peer: None,
     }
 }
 
