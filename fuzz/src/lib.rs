@@ -26,6 +26,7 @@ pub mod hpack_decode;
 pub mod http1_reply;
 pub mod law;
 pub mod memcached_reply;
+pub mod mping;
 pub mod openapi;
 pub mod probe_request;
 pub mod proc_parsers;
@@ -43,7 +44,7 @@ pub mod view_path;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 24] = [
+pub const TARGETS: [Target; 25] = [
     ("control_messages", control_messages::check),
     ("curl_line", curl_line::check),
     ("experiment", experiment::check),
@@ -56,6 +57,7 @@ pub const TARGETS: [Target; 24] = [
     ("http1_reply", http1_reply::check),
     ("law", law::check),
     ("memcached_reply", memcached_reply::check),
+    ("mping", mping::check),
     ("openapi", openapi::check),
     ("probe_request", probe_request::check),
     ("proc_parsers", proc_parsers::check),

@@ -66,6 +66,7 @@ replays!(
     http1_reply,
     law,
     memcached_reply,
+    mping,
     openapi,
     probe_request,
     proc_parsers,

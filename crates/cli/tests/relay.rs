@@ -31,6 +31,51 @@ fn trials(run: &Path) -> Vec<(Value, String)> {
     folders.map(|entry| read(entry.expect("an entry").path())).collect()
 }
 
+/// Columns of `samples.csv` as numbers; text and empty cells are `None`.
+fn samples(folder: &Path) -> Vec<Vec<Option<u64>>> {
+    let text = fs::read_to_string(folder.join("samples.csv")).expect("samples");
+    text.lines().skip(1).map(|line| line.split(',').map(|cell| cell.parse().ok()).collect()).collect()
+}
+
+#[test]
+fn single_requests_of_a_relay_are_kept_with_their_sizes() {
+    told(|| {
+        let world = World::new();
+        let services = catalogue(&world);
+        world.experiment_with(
+            "[workload]\nname = \"pingpong\"\noperation = \"mping\"\n\
+             sizes = { min = \"4 B\", max = \"20 kB\", number = 40 }\n",
+            &["service = \"go\"\npeer = \"go\"", "name = \"other\"\nservice = \"go\"\npeer = \"go\""],
+        );
+        let home = std::env::var("HOME").expect("a home");
+        let run = world.run(&[]).env("WEIGH_SERVICES", services.to_str().expect("a plain path"));
+        run.env("HOME", &home).end().assert_measured();
+        let folder = weighbridge_store::RunFolder::open(world.run_folder()).expect("a run");
+        let blocks = folder.load_blocks().expect("its record");
+        let folders = world.run_folder().join("trials");
+        let files: usize = (0..8).map(|at| samples(&folders.join(format!("{at:03}"))).len()).sum();
+        assert_eq!(files, blocks.iter().flatten().map(|trial| trial.samples.len()).sum::<usize>());
+        for block in &blocks {
+            let [one, other] = &block[..] else { panic!("two variants") };
+            let sizes = |trial: &weighbridge_model::record::TrialRecord| -> Vec<(u32, u64)> {
+                trial.samples.iter().map(|sample| (sample.round, sample.size.get())).collect()
+            };
+            // One request in flight: they end in the order in which they are asked for.
+            assert_eq!(sizes(one), sizes(other), "the same sizes in the same rounds");
+            assert_eq!((one.samples_left_out(), other.samples_left_out()), (0, 0));
+            let mut first: Vec<u64> = sizes(one).iter().take(40).map(|(_, size)| *size).collect();
+            first.sort_unstable();
+            first.dedup();
+            assert_eq!(first.len(), 40, "none twice before all are through");
+            for sample in one.samples.iter().chain(&other.samples) {
+                let relayed = sample.relayed.expect("a relay was asked");
+                assert_eq!((sample.status, relayed.status, relayed.length), (Some(200), 200, sample.size));
+                assert!(relayed.duration <= sample.service(), "{sample:?}");
+            }
+        }
+    });
+}
+
 #[test]
 fn a_relay_and_its_peer_are_one_variant() {
     told(|| {

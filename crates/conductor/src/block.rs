@@ -9,6 +9,7 @@ mod duet;
 mod interleaved;
 mod notes;
 mod pairing;
+mod samples;
 mod turn;
 
 use std::collections::BTreeMap;
@@ -376,6 +377,7 @@ impl<'a, 'b> Block<'a, 'b> {
             self.phase(Phase::Measuring, None, Some(&self.bench.experiment.points[point.index()].label));
             self.side_by_side(point, &bound, arrangement, measured / points)?;
             self.note_memory(point);
+            self.tell_samples(point);
             self.note_processes();
             self.tell_failures();
             for actor in &self.actors {

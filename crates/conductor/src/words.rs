@@ -1,7 +1,7 @@
 //! Workload and load in words, for tables and reports.
 
 use weighbridge_model::experiment::{
-    Arrivals, Flow, LoadModel, LoadSpec, PingpongOperation, PingpongSpec, Point, SessionLength, Think,
+    Arrivals, Flow, LoadModel, LoadSpec, PingpongOperation, PingpongSpec, Point, SessionLength, Sizes, Think,
     WorkloadSpec,
 };
 use weighbridge_model::legs::Stamps;
@@ -23,12 +23,17 @@ pub fn factors(label: &PointLabel) -> String {
 fn workload(spec: &WorkloadSpec) -> String {
     match spec {
         WorkloadSpec::Pingpong(PingpongSpec { sizes, operation }) => {
-            let sizes: Vec<_> = sizes.iter().map(Bytes::to_string).collect();
             let asked = match operation {
                 PingpongOperation::Pong => String::new(),
                 other => format!(" {}", other.name()),
             };
-            format!("pingpong{asked} {}", sizes.join(", "))
+            let sizes = match sizes {
+                Sizes::List(sizes) => sizes.iter().map(Bytes::to_string).collect::<Vec<_>>().join(", "),
+                Sizes::Spread(spread) => {
+                    format!("{} sizes from {} to {}", spread.number(), spread.min, spread.max)
+                }
+            };
+            format!("pingpong{asked} {sizes}")
         }
         WorkloadSpec::Http { requests, .. } if requests.len() == 1 => {
             let path = shown_path(&requests[0].path);

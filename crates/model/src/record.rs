@@ -698,3 +698,18 @@ pub struct TrialRecord {
     /// Set where the trial must not be used.
     pub void: Option<Void>,
 }
+
+impl TrialRecord {
+    /// Requests of measured windows that are not among the samples, though others of their point are.
+    pub fn samples_left_out(&self) -> u64 {
+        let sampled = |point| self.samples.iter().filter(|sample| sample.point == point).count() as u64;
+        let measured = self.windows.iter().filter(|window| window.kind == WindowKind::Measured);
+        let mut asked: BTreeMap<PointId, u64> = BTreeMap::new();
+        measured.for_each(|window| *asked.entry(window.point).or_default() += window.figures.requests);
+        let left_out = |(point, requests): (PointId, u64)| match sampled(point) {
+            0 => 0,
+            kept => requests.saturating_sub(kept),
+        };
+        asked.into_iter().map(left_out).sum()
+    }
+}

@@ -13,8 +13,10 @@ mod mping;
 pub mod proto;
 pub mod reflection;
 mod scenario;
+mod spread;
 mod stream;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use weighbridge_load::h2::Http2Settings;
@@ -24,7 +26,7 @@ use weighbridge_load::session::Sessions;
 use weighbridge_load::{memcached, resp};
 use weighbridge_model::experiment::{
     CallSpec, CommandCheck, DescriptorSource, Equality, LoadSpec, PingpongOperation, PingpongSpec, Protocol,
-    ReplyCheck, RequestSpec, TemplateError, ValueError, WorkloadSpec, expand_environment,
+    ReplyCheck, RequestSpec, Sizes, TemplateError, ValueError, WorkloadSpec, expand_environment,
 };
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::OperationId;
@@ -37,10 +39,12 @@ use explain::{FailureLog, Noted};
 pub use grpc::GrpcError;
 use grpc::{CallExpect, GrpcCheck, PongMessageCheck};
 use mping::MpingCheck;
+pub use mping::read_mping;
 use scenario::json::Pointer;
 pub use scenario::rows::{Rows, RowsError};
 pub use scenario::{Conversation, Question};
 use scenario::{Scene, Scenes};
+use spread::{SizedReply, Spread, SpreadSessions};
 use stream::{Mix, Stream};
 
 /// Where a variant is reached, as its requests name it.
@@ -191,6 +195,8 @@ pub struct Workload {
     ignored: Vec<Pointer>,
     /// Sessions with values; `None` where every request stands for itself and is rendered once.
     scene: Option<Arc<Scene>>,
+    /// Sizes over a range, of which `entries` are only those that are compared; `None` where sizes are a list.
+    spread: Option<Arc<Spread>>,
 }
 
 impl Workload {
@@ -223,15 +229,20 @@ impl Workload {
         let unbound = || WorkloadError::Unbound { workload: spec.name(), protocol };
         let framing = framing(protocol, address.scheme);
         let binding = Binding { framing, load, address, environment };
-        let (mut ignored, mut scene) = (Vec::new(), None);
+        let (mut ignored, mut scene, mut spread) = (Vec::new(), None, None);
         let (entries, mix, equality) = match (spec, protocol) {
             (WorkloadSpec::Pingpong(spec), Protocol::Http1Json | Protocol::Http2Json) => {
-                (binding.pongs(spec)?, Mix::even(spec.sizes.len()), Equality::Bytes)
+                spread = binding.spread(spec, protocol)?;
+                let entries = binding.pongs(spec)?;
+                let mix = Mix::even(entries.len());
+                (entries, mix, Equality::Bytes)
             }
-            (
-                WorkloadSpec::Pingpong(PingpongSpec { sizes, operation: PingpongOperation::Pong }),
-                Protocol::Grpc,
-            ) => (binding.pong_calls(sizes)?, Mix::even(sizes.len()), Equality::Bytes),
+            (WorkloadSpec::Pingpong(spec), Protocol::Grpc) if spec.operation == PingpongOperation::Pong => {
+                spread = binding.spread(spec, protocol)?;
+                let entries = binding.pong_calls(&compared(&spec.sizes))?;
+                let mix = Mix::even(entries.len());
+                (entries, mix, Equality::Bytes)
+            }
             (WorkloadSpec::Http { requests, equal, scenario }, Protocol::Http1Json | Protocol::Http2Json) => {
                 let mix = Mix::weighted(requests.iter().map(|request| request.weight));
                 ignored = scenario.ignore.iter().map(|pointer| Pointer::new(pointer)).collect();
@@ -250,7 +261,7 @@ impl Workload {
             }
             _ => return Err(unbound()),
         };
-        Ok(Self { framing, entries, mix, equality, ignored, scene })
+        Ok(Self { framing, entries, mix, equality, ignored, scene, spread })
     }
 
     /// How its bytes are laid out on a connection.
@@ -302,6 +313,9 @@ impl Workload {
         if let Some(scene) = &self.scene {
             return Box::new(Scenes::new(Arc::clone(scene)));
         }
+        if let Some(spread) = &self.spread {
+            return Box::new(SpreadSessions::new(Arc::clone(spread)));
+        }
         let checks = self.entries.iter().map(|entry| entry.expect.clone()).collect();
         let rendered = self.entries.iter().map(|entry| entry.rendered.clone()).collect();
         Box::new(Stream::new(rendered, checks, self.mix.clone()))
@@ -343,16 +357,37 @@ struct Binding<'a> {
 
 impl Binding<'_> {
     fn pongs(&self, spec: &PingpongSpec) -> Result<Vec<Entry>, WorkloadError> {
-        let PingpongSpec { sizes, operation } = spec;
+        let operation = spec.operation;
         let pong = |size: &Bytes| {
-            let request = self.pong_request(*operation, *size);
+            let request = self.pong_request(operation, *size);
             let expect = match operation {
                 PingpongOperation::Pong | PingpongOperation::Ping => Expect::Pong(*size),
                 PingpongOperation::Mping => Expect::Mping(*size),
             };
             self.entry(OperationId(0), operation.operation(), &request, expect)
         };
-        sizes.iter().map(pong).collect()
+        compared(&spec.sizes).iter().map(pong).collect()
+    }
+
+    /// All sizes of a range with their requests, where sizes are spread over one.
+    fn spread(&self, spec: &PingpongSpec, protocol: Protocol) -> Result<Option<Arc<Spread>>, WorkloadError> {
+        let Some(range) = spec.spread() else { return Ok(None) };
+        let operation = OperationId(0);
+        let reply = match (protocol, spec.operation) {
+            (Protocol::Grpc, _) => SizedReply::PongMessage,
+            (_, PingpongOperation::Mping) => SizedReply::Mping,
+            (_, PingpongOperation::Pong | PingpongOperation::Ping) => SizedReply::Pong,
+        };
+        let render = |size: Bytes| match reply {
+            SizedReply::PongMessage => {
+                grpc::render_pong(self.framing, &self.address.authority, size, operation)
+            }
+            _ => self.framing.render(operation, &self.pong_request(spec.operation, size)),
+        };
+        let spread = Spread::new(*range, reply, render);
+        spread
+            .map(|spread| Some(Arc::new(spread)))
+            .map_err(|source| render_error(spec.operation.operation(), source))
     }
 
     fn pong_calls(&self, sizes: &[Bytes]) -> Result<Vec<Entry>, WorkloadError> {
@@ -445,6 +480,14 @@ impl Binding<'_> {
             Ok((header.clone(), value))
         };
         pairs.iter().map(resolve).collect()
+    }
+}
+
+/// Sizes that are asked for and compared before anything is timed.
+fn compared(sizes: &Sizes) -> Cow<'_, [Bytes]> {
+    match sizes {
+        Sizes::List(sizes) => Cow::Borrowed(sizes),
+        Sizes::Spread(spread) => Cow::Owned(Spread::compared(spread)),
     }
 }
 

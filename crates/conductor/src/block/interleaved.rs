@@ -45,7 +45,7 @@ impl Block<'_, '_> {
     /// Has the generator run one window on all variants and records it for each.
     fn common_window(&mut self, place: Place, load: Load) -> Result<(), Cut> {
         self.obey()?;
-        let substream = self.substream(place);
+        let substream = self.substream(place, &load);
         let measured = place.kind == WindowKind::Measured;
         let variants: Vec<VariantId> = self.actors.iter().map(|actor| actor.variant).collect();
         let tallies: Vec<Tallies> = match measured {
@@ -54,13 +54,16 @@ impl Block<'_, '_> {
         };
         let before = self.cpu_times();
         // Variants that share windows share a client.
-        let (reports, tallies) = self.bench.clients.of(VariantId(0)).call(move |generator| {
-            let mut tallies = tallies;
+        let sheets: Vec<_> = variants.iter().map(|_| self.sheet(place, &load)).collect();
+        let (reports, tallies, sheets) = self.bench.clients.of(VariantId(0)).call(move |generator| {
+            let (mut tallies, mut sheets) = (tallies, sheets);
             let spec = WindowSpec { substream, load, recording: Recording::Exact };
-            let share = |(variant, tallies)| Share { variant, tallies, samples: None };
-            let mut shares: Vec<_> = variants.into_iter().zip(&mut tallies).map(share).collect();
+            let shares = variants.into_iter().zip(&mut tallies).zip(&mut sheets);
+            let mut shares: Vec<_> = shares
+                .map(|((variant, tallies), sheet)| Share { variant, tallies, samples: sheet.as_mut() })
+                .collect();
             let reports = generator.run_interleaved(&mut shares, &spec);
-            (reports, tallies)
+            (reports, tallies, sheets)
         });
         let reports = reports.map_err(BlockError::Generator)?;
         let after = self.cpu_times();
@@ -69,9 +72,10 @@ impl Block<'_, '_> {
                 trial.tallies[place.point.index()] = tallies;
             }
         }
-        for (index, report) in reports.iter().enumerate() {
+        for (index, (report, sheet)) in reports.iter().zip(sheets).enumerate() {
             let used = after[index].since(before[index], report.figures.requests);
             self.record(index, place, &report.figures, used.collect());
+            self.keep(index, place, (sheet.unwrap_or_default(), report.seen.clone()));
         }
         self.obey()?;
         // Whoever the window was given up for comes first: the others were only cut with it.

@@ -160,20 +160,23 @@ impl Block<'_, '_> {
     ) -> Result<WindowFigures, Cut> {
         self.obey()?;
         let variant = self.actors[index].variant;
-        let substream = self.substream(place);
+        let substream = self.substream(place, &load);
         let keep = tallies.is_some();
-        let (report, tallies) = self.bench.clients.of(variant).call(move |generator| {
-            let mut tallies = tallies.unwrap_or_default();
+        let sheet = self.sheet(place, &load);
+        let (report, tallies, sheet) = self.bench.clients.of(variant).call(move |generator| {
+            let (mut tallies, mut sheet) = (tallies.unwrap_or_default(), sheet);
             let spec = WindowSpec { substream, load, recording: Recording::Exact };
-            (generator.run(variant, &spec, &mut tallies, None, None), tallies)
+            let report = generator.run(variant, &spec, &mut tallies, sheet.as_mut(), None);
+            (report, tallies, sheet)
         });
         let report = report.map_err(BlockError::Generator)?;
         self.note_failures(index, &report.failures);
-        let generator::WindowReport { figures, trouble, .. } = report;
+        let generator::WindowReport { figures, trouble, seen, .. } = report;
         if keep {
             self.trials[index].tallies[place.point.index()] = tallies;
         }
         self.record(index, place, &figures, cpu);
+        self.keep(index, place, (sheet.unwrap_or_default(), seen));
         self.obey()?;
         self.see_life(index, place.kind, &figures, trouble)?;
         Ok(figures)
@@ -222,17 +225,6 @@ impl Block<'_, '_> {
             None => return Ok(()),
         };
         Err(BlockError::Silent { variant: self.actors[index].name.clone(), trouble }.into())
-    }
-
-    /// The stream of requests that a window reads: shared by all windows of a round, apart for each kind.
-    pub(super) fn substream(&self, place: Place) -> u64 {
-        let round = match place.kind {
-            WindowKind::Measured => place.round,
-            WindowKind::LeadIn => place.round | 1 << 31,
-            WindowKind::WarmUp => place.round | 1 << 30,
-            WindowKind::Check => place.round | 1 << 29,
-        };
-        self.bench.plan.substream(self.number, place.point, round)
     }
 
     /// Some rounds of `windows` windows ten and a hundred times as long, each by `one`, as far as a tenth of the measured

@@ -16,6 +16,7 @@ mod program;
 mod read;
 mod scenario;
 mod shape;
+mod sizes;
 mod spell;
 mod template;
 mod tls;
@@ -54,6 +55,7 @@ pub use shape::{
     Arrivals, Flow, LoadModel, PROFILE_LONGEST, Profile, RateStep, STEPS_MOST, SessionLength, Think,
     TraceSpec,
 };
+pub use sizes::{SizeCount, SizeSpread, Sizes, Spacing};
 pub use spell::ShapeError;
 pub use template::{
     NAME_LONGEST, Template, TemplateError, TemplatePiece, URL_ESCAPED, ValueForm, environment_names,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value as Toml};
 
 use super::node::{ExperimentError, Node, Reader, Value};
+use super::sizes::{self, SizeSpread, Sizes};
 use super::{Target, Variant, WorkloadSpec};
 use crate::quantity::Bytes;
 
@@ -11,10 +12,10 @@ use crate::quantity::Bytes;
 const SIZE: Bytes = Bytes::new(64);
 
 /// `GET /pong/{n}`, or the same through a relay.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PingpongSpec {
-    /// Sizes, drawn uniformly from the list: at least one, 4 bytes to 100 MB each.
-    pub sizes: Vec<Bytes>,
+    /// How many bytes.
+    pub sizes: Sizes,
     /// What is asked.
     #[serde(default)]
     pub operation: PingpongOperation,
@@ -63,7 +64,15 @@ impl PingpongOperation {
 impl PingpongSpec {
     /// Bodies of these sizes.
     pub const fn of(sizes: Vec<Bytes>) -> Self {
-        Self { sizes, operation: PingpongOperation::Pong }
+        Self { sizes: Sizes::List(sizes), operation: PingpongOperation::Pong }
+    }
+
+    /// The range over which sizes are spread, where they are: then single requests are kept.
+    pub const fn spread(&self) -> Option<&SizeSpread> {
+        match &self.sizes {
+            Sizes::Spread(spread) => Some(spread),
+            Sizes::List(_) => None,
+        }
     }
 
     /// The same as it is asked of a variant: one with a peer passes bodies on.
@@ -83,7 +92,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<PingpongSpec, ExperimentError>
     Ok(PingpongSpec { sizes: sizes(reader)?, operation })
 }
 
-fn size(node: &Node) -> Result<Bytes, String> {
+pub(super) fn size(node: &Node) -> Result<Bytes, String> {
     match node.show().parse::<Bytes>() {
         Ok(size) if (4..=100_000_000).contains(&size.get()) => Ok(size),
         Ok(size) => Err(format!("`{size}` must be from 4 B to 100 MB")),
@@ -91,30 +100,56 @@ fn size(node: &Node) -> Result<Bytes, String> {
     }
 }
 
-fn sizes(reader: &Reader<'_>) -> Result<Vec<Bytes>, ExperimentError> {
+fn sizes(reader: &Reader<'_>) -> Result<Sizes, ExperimentError> {
     let one = reader.value("size", size)?;
+    if let Some(Node { value: Value::Table(_), .. }) = reader.node("sizes")
+        && let Some(table) = reader.table("sizes")?
+    {
+        return match one {
+            Some(_) => Err(both(reader)),
+            None => Ok(Sizes::Spread(sizes::read(reader, table)?)),
+        };
+    }
+    if let Some(node) = reader.node("repetitions") {
+        let message = "`repetitions` belongs to `sizes = { min = …, max = … }`; leave it out";
+        return Err(reader.error(node.line, message));
+    }
     let many = reader.value("sizes", |node| match &node.value {
         Value::List(items) if !items.is_empty() => items.iter().map(size).collect(),
         _ => Err("must be a list of at least one size".to_owned()),
     })?;
     match (one, many) {
-        (Some(_), Some(_)) => {
-            Err(reader.error(reader.line(), "`workload.size` and `workload.sizes` cannot stand together"))
-        }
-        (Some(size), None) => Ok(vec![size]),
-        (None, Some(sizes)) => Ok(sizes),
-        (None, None) => Ok(vec![SIZE]),
+        (Some(_), Some(_)) => Err(both(reader)),
+        (Some(size), None) => Ok(Sizes::List(vec![size])),
+        (None, Some(sizes)) => Ok(Sizes::List(sizes)),
+        (None, None) => Ok(Sizes::List(vec![SIZE])),
     }
+}
+
+fn both(reader: &Reader<'_>) -> ExperimentError {
+    reader.error(reader.line(), "`workload.size` and `workload.sizes` cannot stand together")
 }
 
 pub(super) fn write(table: &mut Table, spec: &PingpongSpec) {
     table.insert("name".into(), "pingpong".into());
     table.insert("operation".into(), spec.operation.name().into());
-    let sizes: Vec<Toml> = spec.sizes.iter().map(|size| size.get().to_string().into()).collect();
-    match &sizes[..] {
-        [one] => table.insert("size".into(), one.clone()),
-        _ => table.insert("sizes".into(), sizes.into()),
-    };
+    match &spec.sizes {
+        Sizes::Spread(spread) => sizes::write(table, spread),
+        Sizes::List(sizes) => {
+            let sizes: Vec<Toml> = sizes.iter().map(|size| size.get().to_string().into()).collect();
+            match &sizes[..] {
+                [one] => table.insert("size".into(), one.clone()),
+                _ => table.insert("sizes".into(), sizes.into()),
+            };
+        }
+    }
+}
+
+/// Gives the sizes the seed of the plan.
+pub(super) fn seed(workload: &mut WorkloadSpec, seed: u64) {
+    if let WorkloadSpec::Pingpong(PingpongSpec { sizes: Sizes::Spread(spread), .. }) = workload {
+        spread.seed = seed;
+    }
 }
 
 /// Refuses what is asked of a relay where a variant is none. What a `command` or a `url` is, its owner knows.

@@ -68,7 +68,8 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
             let message = "no `[workload]`; write one with `name = \"pingpong\"` or `name = \"http\"`";
             return Err(ExperimentError { file: file.to_owned(), line: 0, message: message.to_owned() });
         };
-        let workload = workload(Reader::new(file, "workload", tree)?)?;
+        let mut workload = workload(Reader::new(file, "workload", tree)?)?;
+        pingpong::seed(&mut workload, plan.seed);
         if let WorkloadSpec::Grpc { .. } = workload {
             grpc::check_label(file, &point.label)?;
         }
