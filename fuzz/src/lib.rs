@@ -15,6 +15,7 @@
 mod commands;
 pub mod control_messages;
 pub mod curl_line;
+pub mod direct_answer;
 mod draft;
 pub mod experiment;
 pub mod extract;
@@ -47,6 +48,7 @@ pub type Target = (&'static str, fn(&[u8]));
 pub const TARGETS: [Target; 25] = [
     ("control_messages", control_messages::check),
     ("curl_line", curl_line::check),
+    ("direct_answer", direct_answer::check),
     ("experiment", experiment::check),
     ("extract", extract::check),
     ("gate", gate::check),

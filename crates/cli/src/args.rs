@@ -18,7 +18,7 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 
 pub use grpc::Grpc;
 #[allow(unused_imports)] // the test of the documents parses command lines and looks into none
-pub use init::{Curl, Init};
+pub use init::{Curl, Init, TakenAs};
 #[allow(unused_imports)] // likewise
 pub use plot::{Plot, PlotFormat, PlotTheme};
 pub use revisions::Revisions;
@@ -323,7 +323,7 @@ pub struct Output {
   weigh run experiment.toml --revisions main,worktree --build make")]
 pub struct Run {
     /// Experiment file, `-` for stdin, or a folder of experiments.
-    #[arg(value_name = "EXPERIMENT", required_unless_present_any = ["resume", "command"])]
+    #[arg(value_name = "EXPERIMENT", required_unless_present_any = ["resume", "command", "revisions"])]
     pub experiment: Option<PathBuf>,
     /// Revisions of one program, each checked out and built.
     #[command(flatten)]

@@ -56,6 +56,7 @@ macro_rules! replays {
 replays!(
     control_messages,
     curl_line,
+    direct_answer,
     experiment,
     extract,
     gate,

@@ -25,9 +25,11 @@ use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::Address;
 
 use crate::batch::{Party, Watch};
+use crate::direct::Direct;
 use crate::ground::{Ground, Revision};
 use crate::hook::LINES;
 use crate::peer::{self, PeerRecipe};
+use crate::printed::Printed;
 use crate::ready::ready;
 use crate::roles::{Clocks, Role, Roles};
 use crate::seating::Seating;
@@ -224,12 +226,14 @@ pub(crate) struct Actor {
     pub secured: Secured,
     /// The longest time constant of its behaviour: what its service declares, or the period of a quota of CPU time.
     pub period: Option<Nanoseconds>,
+    /// Where its operations run in its own process.
+    pub direct: Option<Direct>,
     running: Option<Roles>,
     may_freeze: bool,
     /// Whose cores it is on, where there are two sets.
     lane: Lane,
     /// Where its output goes, stderr first.
-    logs: Vec<PathBuf>,
+    logs: Vec<Printed>,
     /// Where a service writes what its run-time saw, and where its peer does.
     runtime: PathBuf,
     peer_runtime: PathBuf,
@@ -267,21 +271,24 @@ impl Stage<'_> {
         recipe: &Recipe,
         workload: &WorkloadSpec,
     ) -> Result<Actor, ActorError> {
-        let logs = ["err", "out"].map(|stream| self.log(block, id, stream));
         let said = self.said(block, id, "runtime");
         let secured = secured(variant)?;
-        let (mut launch, may_freeze) = match recipe {
+        let (mut launch, may_freeze, logs) = match recipe {
             Recipe::Url { address, addresses } => {
                 return Ok(Actor::elsewhere(id, variant, (address.clone(), addresses.clone()), secured));
             }
             Recipe::Service { service, peer, .. } => {
                 let safe = service.freezing() == weighbridge_lab::service::Freezing::Safe
                     && peer.as_deref().is_none_or(PeerRecipe::is_freezable);
-                (service_launch(service, variant, workload, &logs), safe)
+                let logs = self.printed(block, id, variant, ["err", "out"])?;
+                let paths = logs.each_ref().map(Printed::path);
+                (service_launch(service, variant, workload, &paths), safe, logs)
             }
             Recipe::Command { program, ground, .. } => {
                 let ready = ready(program, variant, &secured)?;
-                (command_launch((program, ground), ready, variant, &logs), true)
+                let logs = self.printed(block, id, variant, ["err", "out"])?;
+                let paths = logs.each_ref().map(Printed::path);
+                (command_launch((program, ground), ready, variant, &paths), true, logs)
             }
         };
         launch.name.clone_from(&variant.name);
@@ -302,7 +309,7 @@ impl Stage<'_> {
             .map_err(|source| self.launch_failed(variant, source, &logs))?;
         let (version, hash) = recipe.identity();
         let quota = running.quota();
-        let mut written = logs.to_vec();
+        let mut written = Vec::from(logs);
         let mut peer_runtime = PathBuf::new();
         let (peer, peer_facts) = match peer {
             Some(peer) => {
@@ -331,6 +338,7 @@ impl Stage<'_> {
             },
             secured,
             period: self.period(recipe, variant, quota),
+            direct: running.take_talk().map(Direct::new),
             running: Some(Roles { service: running, peer }),
             may_freeze: may_freeze && self.freeze,
             lane,
@@ -366,12 +374,15 @@ impl Stage<'_> {
         &self,
         variant: &Variant,
         mut source: LaunchError,
-        logs: &[PathBuf],
+        logs: &[Printed],
     ) -> ActorError {
         for text in source.foreign_mut() {
             *text = self.secrets.hide(text).into_owned();
         }
-        logs.iter().for_each(|log| keep_without(self.secrets, log));
+        for log in logs {
+            // What cannot be written anew is not kept.
+            let _ = log.keep(self.secrets);
+        }
         ActorError::Launch { variant: variant.name.clone(), source }
     }
 
@@ -382,8 +393,29 @@ impl Stage<'_> {
         std::path::absolute(&said).unwrap_or(said)
     }
 
-    /// Where a stream of a variant's output goes, by its number in the run.
-    pub(crate) fn log(&self, block: u32, id: VariantId, stream: &str) -> PathBuf {
+    /// Where a variant's output goes, by its streams, stderr first.
+    pub(crate) fn printed(
+        &self,
+        block: u32,
+        id: VariantId,
+        variant: &Variant,
+        streams: [&str; 2],
+    ) -> Result<[Printed; 2], ActorError> {
+        let make = |stream| {
+            let path = self.log(block, id, stream);
+            // Of a block that was begun before.
+            let _ = std::fs::remove_file(&path);
+            Printed::new(path.clone(), self.secrets).map_err(|source| ActorError::Launch {
+                variant: variant.name.clone(),
+                source: LaunchError::Log { name: variant.name.clone(), path, source },
+            })
+        };
+        let [stderr, stdout] = streams;
+        Ok([make(stderr)?, make(stdout)?])
+    }
+
+    /// Where a stream of a variant's output is kept, by its number in the run.
+    fn log(&self, block: u32, id: VariantId, stream: &str) -> PathBuf {
         let name = match self.party {
             None => format!("{block:03}-{}-{stream}.log", id.0),
             Some(party) => {
@@ -503,6 +535,7 @@ impl Actor {
             facts: ServiceFacts::default(),
             secured,
             period: None,
+            direct: None,
             running: None,
             may_freeze: false,
             lane: Lane::First,
@@ -544,14 +577,23 @@ impl Actor {
         Ok(())
     }
 
-    /// CPU time so far of all its processes, where they are ours.
+    /// CPU time so far that its operations took, where the process is ours: that of all its processes, or, where they run in
+    /// it, of the windows by its own account.
     pub fn cpu(&mut self) -> Option<Nanoseconds> {
         self.clocks().total()
     }
 
-    /// The same by role.
+    /// CPU time of its processes so far, where they are ours.
+    pub fn process_cpu(&mut self) -> Option<Nanoseconds> {
+        self.running.as_mut().and_then(|running| running.clocks().total())
+    }
+
+    /// [`Actor::cpu`] by role.
     pub fn clocks(&mut self) -> Clocks {
-        self.running.as_mut().map(Roles::clocks).unwrap_or_default()
+        match &self.direct {
+            Some(direct) => Clocks::of_service(direct.cpu()),
+            None => self.running.as_mut().map(Roles::clocks).unwrap_or_default(),
+        }
     }
 
     /// Peaks of resident memory by role since the last call of [`Actor::forget_memory_peak`], or since the start; none
@@ -605,7 +647,7 @@ impl Actor {
             Role::Service => (own, ""),
             Role::Peer => (peers, "the peer of "),
         };
-        let last = logs.iter().map(|log| last_lines(log, LINES)).find(|lines| !lines.is_empty());
+        let last = logs.iter().map(|log| last_lines(&log.path(), LINES)).find(|lines| !lines.is_empty());
         let said = excerpt(&last.unwrap_or_default());
         Some(format!("{whose}`{}` ended with {exit}{}", self.name, self.secrets.hide(&said)))
     }
@@ -615,16 +657,15 @@ impl Actor {
         if let Some(running) = self.running {
             running.stop();
         }
-        let said = [&self.runtime, &self.peer_runtime].into_iter().filter(|said| said.exists());
-        let written = self.logs.iter().chain(said);
-        written.for_each(|log| keep_without(&self.secrets, log));
-    }
-}
-
-/// Hides secrets in a file that a service wrote. One that cannot be written anew is not kept.
-fn keep_without(secrets: &Secrets, log: &Path) {
-    if secrets.hide_file(log).is_err() {
-        let _ = std::fs::remove_file(log);
+        for log in &self.logs {
+            // What cannot be written anew is not kept.
+            let _ = log.keep(&self.secrets);
+        }
+        for said in [&self.runtime, &self.peer_runtime] {
+            if said.exists() && self.secrets.hide_file(said).is_err() {
+                let _ = std::fs::remove_file(said);
+            }
+        }
     }
 }
 

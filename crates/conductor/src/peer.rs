@@ -16,6 +16,7 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PeerFacts, RuntimeFacts, VariantId};
 
 use crate::actor::{ActorError, Stage, lookup};
+use crate::printed::Printed;
 
 /// How a variant's peer is started in every block.
 #[derive(Debug, Clone)]
@@ -54,7 +55,7 @@ pub(crate) struct Started {
     pub running: Running,
     pub facts: PeerFacts,
     /// Where its output goes, stderr first.
-    pub logs: [PathBuf; 2],
+    pub logs: [Printed; 2],
     /// Where it writes what its run-time saw.
     pub runtime: PathBuf,
 }
@@ -75,9 +76,10 @@ impl Stage<'_> {
         variant: &Variant,
         (peer, recipe): (&Peer, &PeerRecipe),
     ) -> Result<Started, ActorError> {
-        let logs = ["peer-err", "peer-out"].map(|stream| self.log(block, id, stream));
+        let logs = self.printed(block, id, variant, ["peer-err", "peer-out"])?;
+        let [stderr, stdout] = logs.each_ref().map(Printed::path);
         let said = self.said(block, id, "peer-runtime");
-        let mut launch = recipe.service.launch("pingpong", Protocol::Http1Json.name(), &logs[1], &logs[0]);
+        let mut launch = recipe.service.launch("pingpong", Protocol::Http1Json.name(), &stdout, &stderr);
         launch.name = format!("{} (peer of {})", peer.service, variant.name);
         launch.cores = Some(self.seating.at(lane).service().to_vec());
         launch.environment.push((runtime::VARIABLE.to_owned(), said.display().to_string()));

@@ -35,6 +35,11 @@ impl Role {
 pub(crate) struct Clocks([Option<Nanoseconds>; 2]);
 
 impl Clocks {
+    /// Of a service alone.
+    pub const fn of_service(time: Nanoseconds) -> Self {
+        Self([Some(time), None])
+    }
+
     /// All roles together.
     pub fn total(self) -> Option<Nanoseconds> {
         self.0[0].map(|service| service + self.0[1].unwrap_or_default())

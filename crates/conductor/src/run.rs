@@ -341,7 +341,10 @@ fn carried_out(
     writer.write_environment(&facts)?;
     writer.write_plan(&plan)?;
     let logs = writer.folder().path().join("logs");
-    prepared.grounds.keep_logs(&logs).map_err(|source| RunError::Logs { path: logs, source })?;
+    prepared
+        .grounds
+        .keep_logs(&logs, &prepared.secrets)
+        .map_err(|source| RunError::Logs { path: logs, source })?;
     measure(prepared, options, (&mut writer, started, facts), Vec::new(), sink)
 }
 

@@ -82,7 +82,7 @@ fn keeps_the_contract(name: &str, not_offered: &str) {
     let mut seen = Vec::new();
     let rows = verify::service(&subject, Depth::Full, &mut |row| seen.push(row.clone()));
     assert_eq!(rows, seen, "each row is told when it is done");
-    assert_eq!(rows.len(), 121);
+    assert_eq!(rows.len(), 128);
     // H20 is advice about a time, which a busy host may miss; `::1` is the host's.
     let allowed = |row: &Row| match row.id {
         id if id.starts_with(|letter| not_offered.contains(letter)) => row.result.word() == "skipped",
@@ -100,12 +100,12 @@ fn the_rust_service_keeps_the_contract() {
 
 #[test]
 fn the_go_service_keeps_the_contract() {
-    keeps_the_contract("go", "");
+    keeps_the_contract("go", "D");
 }
 
 #[test]
 fn the_java_service_keeps_the_contract() {
-    keeps_the_contract("java", "FGT");
+    keeps_the_contract("java", "DFGT");
 }
 
 /// The Go service with some of its text replaced, in a folder of its own.
@@ -417,4 +417,46 @@ fn protocols_and_tls_that_are_not_offered_are_skipped() {
         assert_eq!(row.result.word(), "skipped", "{}", row.id);
         assert!(row.stack.is_some(), "{}", row.id);
     }
+}
+
+/// Verifies nothing but `direct` of the Rust service as `script` starts it, arguments in `$@`; exactly these rows of its group
+/// must fail. The program is the started process where the script ends with `exec`.
+#[track_caller]
+fn direct_fails_exactly(script: &str, expected: &[&str]) -> Vec<Row> {
+    let mut subject = subject(&services().join("rust"));
+    subject.protocols = vec!["direct".to_owned()];
+    subject.start = ["bash", "-c", script, "bash"].map(str::to_owned).to_vec();
+    let mut rows = verify::service(&subject, Depth::Quick, &mut |_| {});
+    rows.retain(|row| row.id.starts_with('D'));
+    assert_eq!(failures(&rows), expected, "{}", remarks(&rows));
+    rows
+}
+
+/// A slip for each row: of one reply, of the time in all, of the seed, of what is refused.
+#[test]
+fn slips_in_direct_calls_are_found() {
+    let script = r#"
+        asked='s/^(window 2 500) 43 /\1 42 /'
+        said='s/^p(o{96})ng$/p\1nn/; s/^(window 8 1000) /\1 9/; s/^error .*/nonsense/'
+        exec target/release/weigh-rust "$@" < <(exec sed -uE "$asked") > >(exec sed -uE "$said")
+    "#;
+    let rows = direct_fails_exactly(script, &["D2", "D3", "D4", "D5"]);
+    says(&rows, "D2", "`reply 99`: expected pong(99), came 99 bytes");
+    says(&rows, "D3", "its times do not add up to the time in all");
+    says(&rows, "D4", "`window 2 500 43 4,5,1000,65536`");
+    says(&rows, "D4", "that of the right ones is");
+    says(&rows, "D5", "`frobnicate`: expected `error <text>`, came `nonsense`");
+}
+
+#[test]
+fn a_direct_service_that_says_something_else_first_takes_any_value_or_does_not_finish_is_found() {
+    let script = r#"
+        [ -z "$DIRECT" ] || export DIRECT=1
+        exec target/release/weigh-rust "$@" > >(exec sed -u 's/^ready direct$/ready 1/')
+    "#;
+    let rows = direct_fails_exactly(script, &["D1", "D2", "D3", "D4", "D5", "D6", "D7"]);
+    says(&rows, "D1", "`ready direct` and a line feed on stdout, came `ready 1`");
+    says(&rows, "D7", "start with `DIRECT=0`: expected exit code 2");
+    let rows = direct_fails_exactly(r#"target/release/weigh-rust "$@"; exit $?"#, &["D1", "D6"]);
+    says(&rows, "D1", "came signal: 15 (SIGTERM)");
 }

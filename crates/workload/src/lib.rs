@@ -7,6 +7,7 @@
 mod canonical;
 mod checks;
 mod commands;
+pub mod direct;
 mod explain;
 mod grpc;
 mod mping;
@@ -231,7 +232,7 @@ impl Workload {
         let binding = Binding { framing, load, address, environment };
         let (mut ignored, mut scene, mut spread) = (Vec::new(), None, None);
         let (entries, mix, equality) = match (spec, protocol) {
-            (WorkloadSpec::Pingpong(spec), Protocol::Http1Json | Protocol::Http2Json) => {
+            (WorkloadSpec::Pingpong(spec), Protocol::Http1Json | Protocol::Http2Json | Protocol::Direct) => {
                 spread = binding.spread(spec, protocol)?;
                 let entries = binding.pongs(spec)?;
                 let mix = Mix::even(entries.len());
@@ -338,7 +339,8 @@ impl Expect {
 /// How a protocol's bytes are laid out.
 fn framing(protocol: Protocol, scheme: UrlScheme) -> Framing {
     match protocol {
-        Protocol::Http1Json => Framing::Http1,
+        // Without a protocol nothing is framed: its requests stand for what is asked, and are never sent.
+        Protocol::Http1Json | Protocol::Direct => Framing::Http1,
         Protocol::Http2Json | Protocol::Grpc => {
             Framing::Http2(Http2Settings { scheme, ..Http2Settings::default() })
         }

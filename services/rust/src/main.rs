@@ -1,9 +1,10 @@
 //! The Rust service, with axum and tonic on tokio: the workload `pingpong` over `http1-json`, `http2-json` and `grpc`
-//! (`pong.rs`, `grpc.rs`), and the workload `ping` over `http1-json` (`ping.rs`).
+//! (`pong.rs`, `grpc.rs`) and without a protocol (`direct.rs`), and the workload `ping` over `http1-json` (`ping.rs`).
 //!
 //! It keeps the contract of `services/README.md` and holds nothing that the contract does not ask for: no
 //! cache of bodies, no log line per request, no tuning. What was decided and why is in `README.md`.
 
+mod direct;
 mod grpc;
 mod ping;
 mod pong;
@@ -60,6 +61,8 @@ struct Configuration {
     peer: Option<SocketAddr>,
     nagle: Nagle,
     tls: Option<TlsAcceptor>,
+    /// Whether there is no listener, and operations are asked for on stdin.
+    direct: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -104,11 +107,8 @@ fn read_configuration() -> Result<Configuration, String> {
         Some("default") => Nagle::Default,
         Some(text) => return Err(refusal("NAGLE", text, "`off`, `default`")),
     };
-    let tls = if relays { refuse_tls().map(|()| None)? } else { read_tls(protocol)? };
-    if let Some(text) = variable("DIRECT") {
-        return Err(refusal("DIRECT", &text, "nothing (not supported by this service)"));
-    }
-    Ok(Configuration { host, port, protocol, peer, nagle, tls })
+    let tls = if relays { ping::refuse_tls().map(|()| None)? } else { read_tls(protocol)? };
+    Ok(Configuration { host, port, protocol, peer, nagle, tls, direct: direct::asked()? })
 }
 
 /// TLS 1.3 and 1.2 with the certificate and key that the environment names, or `None` where it names none.
@@ -137,12 +137,6 @@ fn read_tls(protocol: Protocol) -> Result<Option<TlsAcceptor>, String> {
         Protocol::Http2Json | Protocol::Grpc => b"h2".to_vec(),
     }];
     Ok(Some(TlsAcceptor::from(Arc::new(config))))
-}
-
-/// A relay speaks clear text only.
-fn refuse_tls() -> Result<(), String> {
-    let set = ["TLS_CERT", "TLS_KEY"].into_iter().find_map(|name| Some((name, variable(name)?)));
-    set.map_or(Ok(()), |(name, path)| Err(refusal(name, &path, "nothing, since `WORKLOAD` is `ping`")))
 }
 
 /// The value of an environment variable; an empty one counts as unset.
@@ -263,11 +257,14 @@ async fn run() -> ExitCode {
         Ok(configuration) => configuration,
         Err(line) => return fail(EXIT_CONFIGURATION, line),
     };
-    let Configuration { host, port, .. } = configuration;
+    let Configuration { host, port, direct, .. } = configuration;
     // The signal is caught before `ready` is said: from then on it may come at any time.
     let Ok(stop) = signal(SignalKind::terminate()) else {
         return fail(EXIT_BROKEN, "SIGTERM cannot be caught");
     };
+    if direct {
+        return direct::serve(stop).await;
+    }
     let bound = TcpListener::bind((host, port)).await.and_then(|listener| {
         let port = listener.local_addr()?.port();
         Ok((listener, port))

@@ -17,6 +17,7 @@ use weighbridge_model::record::{
 };
 
 use super::{Block, BlockError, Bound, Cut, slots};
+use crate::direct;
 use crate::shape::{Shape, Slice};
 
 /// Shortest lead-in after a switch, as time at the variant's own pace.
@@ -159,9 +160,15 @@ impl Block<'_, '_> {
         cpu: Vec<RoleCpu>,
     ) -> Result<WindowFigures, Cut> {
         self.obey()?;
-        let variant = self.actors[index].variant;
         let substream = self.substream(place, &load);
         let keep = tallies.is_some();
+        if self.actors[index].direct.is_some() {
+            let figures = self.direct_window(index, place, (&load, substream), tallies)?;
+            self.record(index, place, &figures, cpu);
+            self.obey()?;
+            return Ok(figures);
+        }
+        let variant = self.actors[index].variant;
         let sheet = self.sheet(place, &load);
         let (report, tallies, sheet) = self.bench.clients.of(variant).call(move |generator| {
             let (mut tallies, mut sheet) = (tallies.unwrap_or_default(), sheet);
@@ -180,6 +187,37 @@ impl Block<'_, '_> {
         self.obey()?;
         self.see_life(index, place.kind, &figures, trouble)?;
         Ok(figures)
+    }
+
+    /// Has the variant carry out a window in its own process. Given tallies come back into the trial.
+    fn direct_window(
+        &mut self,
+        index: usize,
+        place: Place,
+        (load, substream): (&Load, u64),
+        tallies: Option<Tallies>,
+    ) -> Result<WindowFigures, Cut> {
+        let sizes = direct::sizes(&self.bench.experiment.points[place.point.index()].workload);
+        let actor = &mut self.actors[index];
+        let control = self.bench.control;
+        let asked = (direct::requests(load), substream);
+        let carried = actor.direct.as_mut().map(|direct| direct.window(asked, sizes, control));
+        match carried.expect("the caller asked for it") {
+            Ok((figures, answer)) => {
+                if let Some(mut tallies) = tallies {
+                    answer.add_to(&mut tallies);
+                    self.trials[index].tallies[place.point.index()] = tallies;
+                }
+                Ok(figures)
+            }
+            Err(source) => {
+                self.obey()?;
+                if let Some(how) = self.actors[index].death_soon() {
+                    return Err(Cut::Void(Void::ServiceDied(how)));
+                }
+                Err(BlockError::Direct { variant: self.actors[index].name.clone(), source }.into())
+            }
+        }
     }
 
     /// Writes a window down in its variant's trial.

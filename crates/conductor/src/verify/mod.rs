@@ -7,6 +7,7 @@
 mod bench;
 mod calls;
 mod client;
+mod direct;
 mod frames;
 mod grpc;
 mod http;
@@ -175,17 +176,21 @@ enum Protocol {
     Http1Json,
     Http2Json,
     Grpc,
+    /// None: operations run in the service's process.
+    Direct,
 }
 
 impl Protocol {
+    /// Those with a listener.
     const ALL: [Self; 3] = [Self::Http1Json, Self::Http2Json, Self::Grpc];
 
-    /// Its name in `PROTOCOL`.
+    /// Its name in `protocols`.
     const fn name(self) -> &'static str {
         match self {
             Self::Http1Json => "http1-json",
             Self::Http2Json => "http2-json",
             Self::Grpc => "grpc",
+            Self::Direct => "direct",
         }
     }
 }
@@ -218,7 +223,7 @@ impl Needs {
 /// The table, in its order.
 fn table() -> impl Iterator<Item = &'static Test> {
     let plain = [process::ROWS, http::ROWS, pingpong::ROWS, ping::ROWS, stopping::ROWS];
-    plain.into_iter().chain([http2::ROWS, grpc::ROWS, tls::ROWS]).flatten()
+    plain.into_iter().chain([http2::ROWS, grpc::ROWS, tls::ROWS, direct::ROWS]).flatten()
 }
 
 /// The longest that the rows of a full and of a quick verification may take together; about ten times what a slow
@@ -314,6 +319,7 @@ mod tests {
             .chain(group('F', 16))
             .chain(group('G', 17))
             .chain(group('T', 13))
+            .chain(group('D', 7))
             .collect();
         assert_eq!(table().map(|test| test.id.to_owned()).collect::<Vec<_>>(), expected);
     }

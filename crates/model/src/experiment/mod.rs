@@ -5,6 +5,7 @@
 //! names of services are checked by whoever knows the catalogue.
 
 mod commands;
+mod direct;
 mod grpc;
 mod limit;
 mod load;
@@ -398,6 +399,9 @@ pub enum Protocol {
     /// Redis' protocol, versions 2 and 3.
     #[serde(rename = "resp")]
     Resp,
+    /// None: operations run in the service's own process.
+    #[serde(rename = "direct")]
+    Direct,
 }
 
 /// Commands run around the measurement, by `sh -c`.
@@ -499,7 +503,8 @@ impl WorkloadSpec {
 
 impl Protocol {
     /// Every protocol.
-    pub const ALL: [Self; 5] = [Self::Http1Json, Self::Http2Json, Self::Grpc, Self::Memcached, Self::Resp];
+    pub const ALL: [Self; 6] =
+        [Self::Http1Json, Self::Http2Json, Self::Grpc, Self::Memcached, Self::Resp, Self::Direct];
 
     /// Its name in TOML and in a service's `PROTOCOL`.
     pub const fn name(self) -> &'static str {
@@ -509,6 +514,7 @@ impl Protocol {
             Self::Grpc => "grpc",
             Self::Memcached => "memcached",
             Self::Resp => "resp",
+            Self::Direct => "direct",
         }
     }
 }

@@ -87,6 +87,9 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     if let Some(asked) = asked {
         duet(&asked, &variants)?;
     }
+    for (variant, node) in variants.iter().zip(&expanded.variants) {
+        super::direct::check(file, (variant, node.line), &points, &plan)?;
+    }
     Ok(Experiment { title, points, variants, plan, gates, hooks })
 }
 
