@@ -27,6 +27,7 @@ pub mod hpack_decode;
 pub mod http1_reply;
 pub mod law;
 pub mod memcached_reply;
+pub mod mping;
 pub mod openapi;
 pub mod probe_request;
 pub mod proc_parsers;
@@ -58,6 +59,7 @@ pub const TARGETS: [Target; 25] = [
     ("http1_reply", http1_reply::check),
     ("law", law::check),
     ("memcached_reply", memcached_reply::check),
+    ("mping", mping::check),
     ("openapi", openapi::check),
     ("probe_request", probe_request::check),
     ("proc_parsers", proc_parsers::check),

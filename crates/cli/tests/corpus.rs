@@ -67,6 +67,7 @@ replays!(
     http1_reply,
     law,
     memcached_reply,
+    mping,
     openapi,
     probe_request,
     proc_parsers,

@@ -16,6 +16,7 @@ pub mod plan;
 pub mod quantity;
 pub mod record;
 pub mod reliability;
+pub mod samples;
 pub mod secret;
 pub mod summary;
 pub mod trace;

@@ -330,6 +330,7 @@ impl std::fmt::Debug for Quiet {
             service,
             windows,
             tallies,
+            samples: _,
             pairings,
             memory,
             steal,
@@ -367,11 +368,17 @@ fn any_runtime() -> impl Strategy<Value = RuntimeFacts> {
         .prop_map(|(threads, cores, said)| RuntimeFacts { threads, cores, said })
 }
 
+fn peer_of(version: Option<String>, start: Option<Nanoseconds>, runtime: Option<RuntimeFacts>) -> PeerFacts {
+    let start = start.unwrap_or_default();
+    PeerFacts { service: "go".to_owned(), binary_sha256: version.clone(), version, start, runtime }
+}
+
 fn any_trial() -> impl Strategy<Value = Quiet> {
     let texts = (prop::option::of(any::<String>()), prop::option::of(any::<String>()));
     let service =
         (texts, prop::option::of(time()), prop::option::of(any_quota()), prop::option::of(any_runtime()))
             .prop_map(|((version, binary_sha256), start, quota, runtime)| ServiceFacts {
+                peer: runtime.is_some().then(|| Box::new(peer_of(version.clone(), start, runtime.clone()))),
                 version,
                 binary_sha256,
                 start,
@@ -401,6 +408,7 @@ fn any_trial() -> impl Strategy<Value = Quiet> {
                     service,
                     windows,
                     tallies,
+                    samples: Vec::new(),
                     pairings,
                     memory,
                     steal,

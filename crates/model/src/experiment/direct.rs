@@ -2,7 +2,8 @@
 //! another: there is no listener, no connection and no schedule.
 
 use super::node::ExperimentError;
-use super::{LoadModel, PlanRules, Point, Protocol, Target, Think, Variant, WorkloadSpec};
+use super::sizes::Sizes;
+use super::{LoadModel, PingpongSpec, PlanRules, Point, Protocol, Target, Think, Variant, WorkloadSpec};
 use crate::legs::Stamps;
 use crate::pairing::PairingChoice;
 
@@ -39,8 +40,10 @@ fn of_variant(variant: &Variant) -> Option<&'static str> {
 
 fn beside(point: &Point, plan: &PlanRules) -> Option<&'static str> {
     let load = &point.load;
-    if !matches!(point.workload, WorkloadSpec::Pingpong { .. }) {
-        return Some("the only workload that it carries is `pingpong`");
+    match &point.workload {
+        WorkloadSpec::Pingpong(PingpongSpec { sizes: Sizes::List(_), .. }) => {}
+        WorkloadSpec::Pingpong(_) => return Some("`workload.sizes` must be a list, not a range"),
+        _ => return Some("the only workload that it carries is `pingpong`"),
     }
     if load.model != LoadModel::Closed {
         return Some("`load.model` must be `closed`");
