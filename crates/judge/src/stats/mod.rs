@@ -15,6 +15,7 @@ pub mod multiple;
 pub mod power;
 pub mod sample;
 pub mod scatter;
+pub mod smooth;
 pub mod special;
 pub mod steady;
 pub mod student;

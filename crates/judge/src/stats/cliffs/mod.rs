@@ -165,7 +165,8 @@ impl<'a> Search<'a> {
     fn places(&self, shape: Shape) -> std::ops::Range<usize> {
         let margin = match shape {
             Shape::Step | Shape::Ramp(_) => MARGIN,
-            Shape::Kink | Shape::Bend(_) => 2 * MARGIN,
+            Shape::Kink => (2 * MARGIN).max(self.bins.len() / 20),
+            Shape::Bend(_) => 2 * MARGIN,
         };
         margin - 1..(self.bins.len() - margin).max(margin)
     }
@@ -183,7 +184,7 @@ impl<'a> Search<'a> {
 
     /// The term that gains most, where that is enough.
     fn next(&self, fit: &Fit) -> Option<Term> {
-        let each = [Shape::Step, Shape::Kink, Shape::Bend(GENTLE)];
+        let each = [Shape::Step, Shape::Kink, Shape::Bend(BEND), Shape::Bend(GENTLE)];
         let tried = each.iter().filter_map(|shape| self.best(fit, *shape, 0..self.gaps.len()));
         let (term, gain) = tried.max_by(|a, b| a.1.total_cmp(&b.1))?;
         (gain >= self.gain && fit.terms.len() < TERMS).then_some(term)
