@@ -378,6 +378,7 @@ fn whole(
         variants,
         findings: Vec::new(),
         spread: Vec::new(),
+        over_size: Default::default(),
         unavailable: Vec::new(),
         ..stored
     }

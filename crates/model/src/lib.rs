@@ -18,5 +18,6 @@ pub mod record;
 pub mod reliability;
 pub mod samples;
 pub mod secret;
+pub mod sizes;
 pub mod summary;
 pub mod trace;
