@@ -29,7 +29,6 @@ MOST_THREADS = [Process.getrlimit(:NOFILE).first, 1_000_000].min
 # A time that does not come, in seconds: ten years.
 NEVER = 315_360_000
 
-EXIT_BROKEN = 1
 EXIT_CONFIGURATION = 2
 EXIT_PORT_IN_USE = 3
 

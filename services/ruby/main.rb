@@ -23,7 +23,6 @@ GRACE = 4
 # A time that does not come, in seconds: ten years.
 NEVER = 315_360_000
 
-EXIT_BROKEN = 1
 EXIT_CONFIGURATION = 2
 EXIT_PORT_IN_USE = 3
 
