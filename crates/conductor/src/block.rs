@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use weighbridge_judge::steer::{
     BlockHistory, BlockRule, FewRequests, Pace, WarmRule, WarmStep, WarmWindow, WindowRule,
 };
-use weighbridge_judge::thresholds::WARM_UP_LEAST;
+use weighbridge_judge::thresholds::{WARM_UP_LEAST, WINDOW_PERIODS};
 use weighbridge_lab::clock::{ClockWatch, monotonic_now};
 use weighbridge_lab::cputime::{CpuTimes, steal_share};
 use weighbridge_lab::lanes::Lane;
@@ -456,15 +456,20 @@ impl<'a, 'b> Block<'a, 'b> {
         Ok(())
     }
 
+    /// How long a variant is warmed: at least as long as a window with a period takes, since by the pace of less than a few
+    /// whole periods windows would come out too long or too short.
+    fn warm_rule(&self, point: &Point, variant: VariantId) -> WarmRule {
+        let periods = self.actors[variant.index()].period.unwrap_or_default() * WINDOW_PERIODS;
+        let least = point.load.warmup.max(WARM_UP_LEAST).max(periods);
+        let nominal = self.window_rule(point).nominal();
+        WarmRule { least, most: least * WARM_UP_MOST, nominal, slots: slots(&point.load) }
+    }
+
     /// Warms every variant at the point and notes its pace.
     fn warm(&mut self, id: PointId, bound: &mut [Bound]) -> Result<(), Cut> {
         let point = &self.bench.experiment.points[id.index()];
-        let slots = slots(&point.load);
-        let least = point.load.warmup.max(WARM_UP_LEAST);
-        let most = least * WARM_UP_MOST;
-        let nominal = self.window_rule(point).nominal();
-        let rule = WarmRule { least, most, nominal, slots };
         for variant in self.bench.plan.block(self.number).starts {
+            let rule = self.warm_rule(point, variant);
             let (index, bound) = (variant.index(), &mut bound[variant.index()]);
             let name = self.actors[index].name.clone();
             self.phase(Phase::Warming, Some(&name), Some(&point.label));

@@ -26,6 +26,7 @@ use crate::{Report, view, words};
 pub use beside::Comparison;
 pub(crate) use data::PageData;
 use escape::{escape, escape_lines};
+pub(crate) use trust::warnings;
 
 /// What a reader needs to do the run again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
