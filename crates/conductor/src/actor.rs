@@ -393,7 +393,7 @@ impl Stage<'_> {
         std::path::absolute(&said).unwrap_or(said)
     }
 
-    /// Where what a variant prints goes, by stream.
+    /// Where a variant's output goes, by its streams, stderr first.
     pub(crate) fn printed(
         &self,
         block: u32,
@@ -410,8 +410,8 @@ impl Stage<'_> {
                 source: LaunchError::Log { name: variant.name.clone(), path, source },
             })
         };
-        let [first, second] = streams;
-        Ok([make(first)?, make(second)?])
+        let [stderr, stdout] = streams;
+        Ok([make(stderr)?, make(stdout)?])
     }
 
     /// Where a stream of a variant's output is kept, by its number in the run.
@@ -578,12 +578,9 @@ impl Actor {
     }
 
     /// CPU time so far that its operations took, where the process is ours: that of all its processes, or, where they run in
-    /// its own, of the windows by its own account.
+    /// it, of the windows by its own account.
     pub fn cpu(&mut self) -> Option<Nanoseconds> {
-        match &self.direct {
-            Some(direct) => Some(direct.cpu()),
-            None => self.process_cpu(),
-        }
+        self.clocks().total()
     }
 
     /// CPU time of its processes so far, where they are ours.
@@ -591,11 +588,11 @@ impl Actor {
         self.running.as_mut().and_then(|running| running.clocks().total())
     }
 
-    /// CPU time so far that its operations took, by role.
+    /// [`Actor::cpu`] by role.
     pub fn clocks(&mut self) -> Clocks {
-        match (&self.direct, &mut self.running) {
-            (Some(direct), _) => Clocks::of_service(direct.cpu()),
-            (None, running) => running.as_mut().map(Roles::clocks).unwrap_or_default(),
+        match &self.direct {
+            Some(direct) => Clocks::of_service(direct.cpu()),
+            None => self.running.as_mut().map(Roles::clocks).unwrap_or_default(),
         }
     }
 
@@ -664,8 +661,8 @@ impl Actor {
             // What cannot be written anew is not kept.
             let _ = log.keep(&self.secrets);
         }
-        for said in [&self.runtime, &self.peer_runtime].into_iter().filter(|said| said.exists()) {
-            if self.secrets.hide_file(said).is_err() {
+        for said in [&self.runtime, &self.peer_runtime] {
+            if said.exists() && self.secrets.hide_file(said).is_err() {
                 let _ = std::fs::remove_file(said);
             }
         }

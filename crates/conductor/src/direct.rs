@@ -144,7 +144,7 @@ impl Direct {
 pub(crate) fn sizes(spec: &WorkloadSpec) -> &[Bytes] {
     match spec {
         WorkloadSpec::Pingpong(PingpongSpec { sizes: Sizes::List(sizes), .. }) => sizes,
-        // Refused before anything is started.
+        // Refused where the experiment is read.
         WorkloadSpec::Pingpong(_)
         | WorkloadSpec::Http { .. }
         | WorkloadSpec::Commands { .. }

@@ -77,9 +77,9 @@ impl Stage<'_> {
         (peer, recipe): (&Peer, &PeerRecipe),
     ) -> Result<Started, ActorError> {
         let logs = self.printed(block, id, variant, ["peer-err", "peer-out"])?;
+        let [stderr, stdout] = logs.each_ref().map(Printed::path);
         let said = self.said(block, id, "peer-runtime");
-        let [err, out] = logs.each_ref().map(Printed::path);
-        let mut launch = recipe.service.launch("pingpong", Protocol::Http1Json.name(), &out, &err);
+        let mut launch = recipe.service.launch("pingpong", Protocol::Http1Json.name(), &stdout, &stderr);
         launch.name = format!("{} (peer of {})", peer.service, variant.name);
         launch.cores = Some(self.seating.at(lane).service().to_vec());
         launch.environment.push((runtime::VARIABLE.to_owned(), said.display().to_string()));

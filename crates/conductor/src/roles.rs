@@ -35,9 +35,9 @@ impl Role {
 pub(crate) struct Clocks([Option<Nanoseconds>; 2]);
 
 impl Clocks {
-    /// Those of a service alone.
-    pub const fn of_service(cpu: Nanoseconds) -> Self {
-        Self([Some(cpu), None])
+    /// Of a service alone.
+    pub const fn of_service(time: Nanoseconds) -> Self {
+        Self([Some(time), None])
     }
 
     /// All roles together.

@@ -92,7 +92,8 @@ fn files_look_as_documented() {
     for name in ["run.json", "blocks/003.json"] {
         compare_with_golden(&folder.join(name), name);
     }
-    for name in ["trial.json", "windows.csv", "operations.csv", "resources.csv", "stamps.csv"] {
+    for name in ["trial.json", "windows.csv", "operations.csv", "resources.csv", "stamps.csv", "samples.csv"]
+    {
         compare_with_golden(&folder.join("trials/000").join(name), name);
     }
 }
@@ -117,7 +118,7 @@ fn without_hashes(text: &str) -> String {
 #[test]
 fn every_column_is_documented() {
     let documentation = include_str!("../src/lib.rs");
-    for file in ["windows.csv", "operations.csv", "resources.csv", "stamps.csv"] {
+    for file in ["windows.csv", "operations.csv", "resources.csv", "stamps.csv", "samples.csv"] {
         let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(file);
         let header = std::fs::read_to_string(golden).unwrap().lines().next().unwrap().to_owned();
         for column in header.split(',') {

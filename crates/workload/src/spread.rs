@@ -64,7 +64,7 @@ impl Spread {
         let sizes = spec.sizes();
         let last = sizes.len() - 1;
         let steps = COMPARED.min(sizes.len()) - 1;
-        (0..=steps).map(|step| sizes[if steps == 0 { 0 } else { last * step / steps }]).collect()
+        (0..=steps).map(|step| sizes[(last * step).checked_div(steps).unwrap_or(0)]).collect()
     }
 }
 

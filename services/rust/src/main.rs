@@ -108,7 +108,7 @@ fn read_configuration() -> Result<Configuration, String> {
         Some(text) => return Err(refusal("NAGLE", text, "`off`, `default`")),
     };
     let (tls, direct) = match relays {
-        true => refuse_for_a_relay().map(|()| (None, false))?,
+        true => ping::refuse_others().map(|()| (None, false))?,
         false => (read_tls(protocol)?, direct::asked()?),
     };
     Ok(Configuration { host, port, protocol, peer, nagle, tls, direct })
@@ -140,12 +140,6 @@ fn read_tls(protocol: Protocol) -> Result<Option<TlsAcceptor>, String> {
         Protocol::Http2Json | Protocol::Grpc => b"h2".to_vec(),
     }];
     Ok(Some(TlsAcceptor::from(Arc::new(config))))
-}
-
-/// A relay speaks clear text only.
-fn refuse_for_a_relay() -> Result<(), String> {
-    let set = ["TLS_CERT", "TLS_KEY", "DIRECT"].into_iter().find_map(|name| Some((name, variable(name)?)));
-    set.map_or(Ok(()), |(name, path)| Err(refusal(name, &path, "nothing, since `WORKLOAD` is `ping`")))
 }
 
 /// The value of an environment variable; an empty one counts as unset.

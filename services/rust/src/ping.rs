@@ -33,6 +33,12 @@ pub fn read_peer() -> Result<SocketAddr, String> {
     })
 }
 
+/// A relay listens, and speaks clear text only.
+pub fn refuse_others() -> Result<(), String> {
+    let set = ["TLS_CERT", "TLS_KEY", "DIRECT"].into_iter().find_map(|name| Some((name, variable(name)?)));
+    set.map_or(Ok(()), |(name, path)| Err(refusal(name, &path, "nothing, since `WORKLOAD` is `ping`")))
+}
+
 // Handlers
 
 /// The paths of the workload, with one client for all.

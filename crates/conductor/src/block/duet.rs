@@ -130,9 +130,12 @@ impl Block<'_, '_> {
     }
 }
 
+/// What a window gave, its histograms, and its requests one by one where they are kept.
+type Measured = (Result<WindowReport, RunError>, Tallies, Option<Vec<RequestRecord>>);
+
 /// What one client was asked.
 struct Asked {
     index: usize,
     lane: Lane,
-    answer: Answer<(Result<WindowReport, RunError>, Tallies, Option<Vec<RequestRecord>>)>,
+    answer: Answer<Measured>,
 }

@@ -2,8 +2,7 @@
 //! another: there is no listener, no connection and no schedule.
 
 use super::node::ExperimentError;
-use super::sizes::Sizes;
-use super::{LoadModel, PingpongSpec, PlanRules, Point, Protocol, Target, Think, Variant, WorkloadSpec};
+use super::{LoadModel, PingpongOperation, PlanRules, Point, Protocol, Target, Think, Variant, WorkloadSpec};
 use crate::legs::Stamps;
 use crate::pairing::PairingChoice;
 
@@ -41,8 +40,15 @@ fn of_variant(variant: &Variant) -> Option<&'static str> {
 fn beside(point: &Point, plan: &PlanRules) -> Option<&'static str> {
     let load = &point.load;
     match &point.workload {
-        WorkloadSpec::Pingpong(PingpongSpec { sizes: Sizes::List(_), .. }) => {}
-        WorkloadSpec::Pingpong(_) => return Some("`workload.sizes` must be a list, not a range"),
+        WorkloadSpec::Pingpong(spec) if spec.operation != PingpongOperation::Pong => {
+            return Some("the only operation that it carries is `pong`");
+        }
+        WorkloadSpec::Pingpong(spec) if spec.spread().is_some() => {
+            return Some(
+                "`workload.sizes` must be a list: single requests cannot be told apart in a process",
+            );
+        }
+        WorkloadSpec::Pingpong(_) => {}
         _ => return Some("the only workload that it carries is `pingpong`"),
     }
     if load.model != LoadModel::Closed {

@@ -110,14 +110,14 @@ fn sizes(reader: &Reader<'_>) -> Result<Sizes, ExperimentError> {
             None => Ok(Sizes::Spread(sizes::read(reader, table)?)),
         };
     }
-    if let Some(node) = reader.node("repetitions") {
-        let message = "`repetitions` belongs to `sizes = { min = …, max = … }`; leave it out";
-        return Err(reader.error(node.line, message));
-    }
     let many = reader.value("sizes", |node| match &node.value {
         Value::List(items) if !items.is_empty() => items.iter().map(size).collect(),
         _ => Err("must be a list of at least one size".to_owned()),
     })?;
+    if let Some(node) = reader.node("repetitions") {
+        let message = "`repetitions` belongs to `sizes = { min = …, max = … }`; leave it out";
+        return Err(reader.error(node.line, message));
+    }
     match (one, many) {
         (Some(_), Some(_)) => Err(both(reader)),
         (Some(size), None) => Ok(Sizes::List(vec![size])),
