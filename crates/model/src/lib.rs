@@ -13,6 +13,7 @@ pub mod legs;
 pub mod machine;
 pub mod pairing;
 pub mod plan;
+pub mod ppbench;
 pub mod quantity;
 pub mod record;
 pub mod reliability;
