@@ -384,6 +384,7 @@ fn whole(
         variants,
         findings: Vec::new(),
         spread: Vec::new(),
+        over_size: Default::default(),
         unavailable: Vec::new(),
         ..stored
     }

@@ -90,7 +90,7 @@ fn keeps_the_contract(name: &str, not_offered: &str) {
         "C15" => matches!(row.result.word(), "passed" | "skipped"),
         _ => row.result.word() == "passed",
     };
-    assert!(rows.iter().all(allowed), "{}", remarks(&rows));
+    assert!(rows.iter().all(allowed), "{name}: {}", remarks(&rows));
 }
 
 #[test]
@@ -106,6 +106,16 @@ fn the_go_service_keeps_the_contract() {
 #[test]
 fn the_java_service_keeps_the_contract() {
     keeps_the_contract("java", "DFGT");
+}
+
+/// Most of a table's time is waiting, so the services wait together.
+#[test]
+fn the_services_in_node_python_ruby_and_cpp_keep_the_contract() {
+    thread::scope(|scope| {
+        for name in ["node", "python", "ruby", "ruby-puma", "cpp"] {
+            scope.spawn(move || keeps_the_contract(name, "FGT"));
+        }
+    });
 }
 
 /// The Go service with some of its text replaced, in a folder of its own.

@@ -107,8 +107,11 @@ fn read_configuration() -> Result<Configuration, String> {
         Some("default") => Nagle::Default,
         Some(text) => return Err(refusal("NAGLE", text, "`off`, `default`")),
     };
-    let tls = if relays { ping::refuse_tls().map(|()| None)? } else { read_tls(protocol)? };
-    Ok(Configuration { host, port, protocol, peer, nagle, tls, direct: direct::asked()? })
+    let (tls, direct) = match relays {
+        true => ping::refuse_others().map(|()| (None, false))?,
+        false => (read_tls(protocol)?, direct::asked()?),
+    };
+    Ok(Configuration { host, port, protocol, peer, nagle, tls, direct })
 }
 
 /// TLS 1.3 and 1.2 with the certificate and key that the environment names, or `None` where it names none.
@@ -265,6 +268,7 @@ async fn run() -> ExitCode {
     if direct {
         return direct::serve(stop).await;
     }
+    let place = format!("`PORT` {port} on `HOST` {host}");
     let bound = TcpListener::bind((host, port)).await.and_then(|listener| {
         let port = listener.local_addr()?.port();
         Ok((listener, port))
@@ -272,17 +276,9 @@ async fn run() -> ExitCode {
     let (listener, port) = match bound {
         Ok(bound) => bound,
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
-            return fail(
-                EXIT_PORT_IN_USE,
-                format!("`PORT` {port} on `HOST` {host} is in use, choose another"),
-            );
+            return fail(EXIT_PORT_IN_USE, format!("{place} is in use, choose another"));
         }
-        Err(error) => {
-            return fail(
-                EXIT_CONFIGURATION,
-                format!("`PORT` {port} on `HOST` {host} cannot be used: {error}"),
-            );
-        }
+        Err(error) => return fail(EXIT_CONFIGURATION, format!("{place} cannot be used: {error}")),
     };
     println!("ready {port}");
     serve(listener, configuration, stop).await;

@@ -33,9 +33,9 @@ pub fn read_peer() -> Result<SocketAddr, String> {
     })
 }
 
-/// A relay speaks clear text only.
-pub fn refuse_tls() -> Result<(), String> {
-    let set = ["TLS_CERT", "TLS_KEY"].into_iter().find_map(|name| Some((name, variable(name)?)));
+/// A relay listens, and speaks clear text only.
+pub fn refuse_others() -> Result<(), String> {
+    let set = ["TLS_CERT", "TLS_KEY", "DIRECT"].into_iter().find_map(|name| Some((name, variable(name)?)));
     set.map_or(Ok(()), |(name, path)| Err(refusal(name, &path, "nothing, since `WORKLOAD` is `ping`")))
 }
 
@@ -80,7 +80,7 @@ async fn mping(State(client): State<Client>, n: Result<Path<String>, PathRejecti
 
 /// Asks the peer for the size that the path names. The error is the reply where there is no answer.
 async fn relay(client: &Client, n: Result<Path<String>, PathRejection>) -> Result<Answer, Response> {
-    let size = pong::size(n)?;
+    let size = pong::size(n).ok_or_else(|| problem(StatusCode::BAD_REQUEST, &pong::wrong_size()))?;
     let answer = client.ask(size).await;
     answer.map_err(|error| problem(StatusCode::BAD_GATEWAY, &format!("the peer did not answer: {error}")))
 }

@@ -23,15 +23,14 @@ pub fn router() -> Router {
 /// `GET /pong/{n}`. The body is made anew for each request.
 async fn pong(n: Result<Path<String>, PathRejection>) -> Response {
     match size(n) {
-        Ok(size) => ([(CONTENT_TYPE, "text/plain")], body(size)).into_response(),
-        Err(refusal) => refusal,
+        Some(size) => ([(CONTENT_TYPE, "text/plain")], body(size)).into_response(),
+        None => problem(StatusCode::BAD_REQUEST, &wrong_size()),
     }
 }
 
-/// The size that a path names, or the reply to one that names none.
-pub fn size(n: Result<Path<String>, PathRejection>) -> Result<usize, Response> {
-    let size = n.ok().and_then(|Path(text)| number(&text)).filter(|size| SIZES.contains(size));
-    size.ok_or_else(|| problem(StatusCode::BAD_REQUEST, &wrong_size()))
+/// The size that a path names.
+pub fn size(n: Result<Path<String>, PathRejection>) -> Option<usize> {
+    n.ok().and_then(|Path(text)| number(&text)).filter(|size| SIZES.contains(size))
 }
 
 /// `p`, `size` − 3 times `o`, `ng`.

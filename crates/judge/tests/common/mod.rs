@@ -191,6 +191,7 @@ pub fn question(variants: &[&str]) -> Question {
             operations: vec!["get".to_owned()],
         }],
         cores: Cores { service: Some(1), placement: Placement::Apart },
+        guides: Vec::new(),
     }
 }
 
