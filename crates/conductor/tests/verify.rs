@@ -113,7 +113,7 @@ fn the_java_service_keeps_the_contract() {
 fn the_services_in_node_python_ruby_and_cpp_keep_the_contract() {
     thread::scope(|scope| {
         for name in ["node", "python", "ruby", "ruby-puma", "cpp"] {
-            scope.spawn(move || keeps_the_contract(name, "FGT"));
+            scope.spawn(move || keeps_the_contract(name, "DFGT"));
         }
     });
 }
