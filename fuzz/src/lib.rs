@@ -27,6 +27,7 @@ pub mod http1_reply;
 pub mod law;
 pub mod memcached_reply;
 pub mod openapi;
+pub mod ppbench_csv;
 pub mod probe_request;
 pub mod proc_parsers;
 pub mod quantity;
@@ -43,7 +44,7 @@ pub mod view_path;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 24] = [
+pub const TARGETS: [Target; 25] = [
     ("control_messages", control_messages::check),
     ("curl_line", curl_line::check),
     ("experiment", experiment::check),
@@ -57,6 +58,7 @@ pub const TARGETS: [Target; 24] = [
     ("law", law::check),
     ("memcached_reply", memcached_reply::check),
     ("openapi", openapi::check),
+    ("ppbench_csv", ppbench_csv::check),
     ("probe_request", probe_request::check),
     ("proc_parsers", proc_parsers::check),
     ("quantity", quantity::check),

@@ -67,6 +67,7 @@ replays!(
     law,
     memcached_reply,
     openapi,
+    ppbench_csv,
     probe_request,
     proc_parsers,
     quantity,
