@@ -26,8 +26,10 @@ check: setup
 test: setup-tests
 	@scripts/test
 
-accuracy: setup-tests
-	cargo test --release --locked -p weighbridge --test accuracy -- --ignored --test-threads=1
+# The program as it is shipped; the tests around it are those that the other tests are built with.
+accuracy: setup-tests build
+	WEIGH_BINARY="$(CURDIR)/weigh" cargo test --workspace --locked --test accuracy --test traps -- \
+		--ignored --test-threads=1
 
 # PEERS='--case http1-16 --rounds 7': see peers/README.md.
 peers: build

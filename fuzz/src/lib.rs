@@ -15,6 +15,7 @@
 mod commands;
 pub mod control_messages;
 pub mod curl_line;
+pub mod direct_answer;
 mod draft;
 pub mod experiment;
 pub mod extract;
@@ -26,6 +27,7 @@ pub mod hpack_decode;
 pub mod http1_reply;
 pub mod law;
 pub mod memcached_reply;
+pub mod mping;
 pub mod openapi;
 pub mod ppbench_csv;
 pub mod probe_request;
@@ -44,9 +46,10 @@ pub mod view_path;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 25] = [
+pub const TARGETS: [Target; 27] = [
     ("control_messages", control_messages::check),
     ("curl_line", curl_line::check),
+    ("direct_answer", direct_answer::check),
     ("experiment", experiment::check),
     ("extract", extract::check),
     ("gate", gate::check),
@@ -57,6 +60,7 @@ pub const TARGETS: [Target; 25] = [
     ("http1_reply", http1_reply::check),
     ("law", law::check),
     ("memcached_reply", memcached_reply::check),
+    ("mping", mping::check),
     ("openapi", openapi::check),
     ("ppbench_csv", ppbench_csv::check),
     ("probe_request", probe_request::check),

@@ -12,20 +12,22 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 
 /**
- * The Java service: pingpong over http1-json with com.sun.net.httpserver. It keeps the contract of services/README.md
- * and holds nothing that it does not ask for; README.md has why.
+ * The Java service: pingpong, and ping (Ping.java), over http1-json with com.sun.net.httpserver, as the contract in
+ * services/README.md has it and no more. README.md has why.
  */
 final class Pong {
     /** Sizes of a body that the contract allows, in bytes. */
     private static final int SMALLEST_BODY = 4;
     private static final int LARGEST_BODY = 100_000_000;
-
     /** How long outstanding requests may take after SIGTERM, in ms; the contract allows 5 s in all. */
     private static final int GRACE = 4_000;
     /** How long of it the listener stays open, in ms: {@link #stop} has why. */
@@ -37,12 +39,12 @@ final class Pong {
 
     // Configuration
 
-    /** Where to listen; the host also as it was given, since the JDK spells ::1 as 0:0:0:0:0:0:0:1. */
-    private record Configuration(String hostText, InetAddress host, int port) {}
+    /** Where to listen, what to answer at which folder, and whether Nagle's algorithm stays on. */
+    private record Configuration(InetAddress host, int port, Map<String, SizedHandler> handlers, boolean nagle) {}
 
     /** What is wrong with the configuration. The message is the line for stderr. */
     @SuppressWarnings("serial")
-    private static final class Refusal extends Exception {
+    static final class Refusal extends Exception {
         private final int exitCode;
 
         Refusal(int exitCode, String message) {
@@ -56,33 +58,43 @@ final class Pong {
     }
 
     /** Four numbers from 0 to 255 without leading zeros. The JDK takes `127.1` and plain numbers too. */
-    private static final Pattern IPV4 =
-            Pattern.compile("((25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)(\\.(?!$)|$)){4}");
-
+    private static final Pattern IPV4 = Pattern.compile("((25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)(\\.(?!$)|$)){4}");
     /** What the JDK takes for an address, right or wrong, without asking the resolver for a name. */
     private static final Pattern IPV6 = Pattern.compile("(?=.*:)[0-9A-Fa-f:][0-9A-Fa-f:.]*(%\\w+)?");
 
     /** Reads the environment. */
     private static Configuration readConfiguration() throws Refusal {
         String hostText = variable("HOST", "127.0.0.1");
-        InetAddress host = addressOf(hostText);
+        String peer = variable("WORKLOAD", "").equals("ping") ? variable("PEER", "") : "";
+        if (IPV4.matcher(hostText).matches() && !peer.startsWith("[")) {
+            // Otherwise 0.0.0.0 would be a socket of IPv6 that takes both. It is read at the first use of the network.
+            System.setProperty("java.net.preferIPv4Stack", "true");
+        }
+        InetAddress host = addressOf(hostText).orElseThrow(() -> new Refusal("HOST", hostText, "an IP address"));
         String portText = variable("PORT", "8080");
         int port = portText.matches("\\d{1,9}") ? Integer.parseInt(portText) : -1;
         if (port < 0 || port > 65535) {
             throw new Refusal("PORT", portText, "0 to 65535");
         }
-        allowOnly("WORKLOAD", "pingpong", "`pingpong`");
-        allowOnly("PROTOCOL", "http1-json", "`http1-json`");
-        for (String name : new String[] {"TLS_CERT", "TLS_KEY", "DIRECT"}) {
-            allowOnly(name, "", "nothing (not supported by this service)");
+        boolean relays = oneOf("WORKLOAD", "pingpong", "ping").equals("ping");
+        oneOf("PROTOCOL", "http1-json");
+        Map<String, SizedHandler> handlers = relays ? Ping.handlers(peer) : Map.of("/pong/", Pong::pong);
+        boolean nagle = oneOf("NAGLE", "off", "default").equals("default");
+        for (String name : List.of("TLS_CERT", "TLS_KEY", "DIRECT")) {
+            if (!variable(name, "").isEmpty()) {
+                throw new Refusal(name, variable(name, ""), "nothing (not supported by this service)");
+            }
         }
-        return new Configuration(hostText, host, port);
+        return new Configuration(host, port, handlers, nagle);
     }
 
-    private static void allowOnly(String name, String value, String allowed) throws Refusal {
-        if (!variable(name, value).equals(value)) {
-            throw new Refusal(name, variable(name, ""), allowed);
+    /** A variable that takes one of these words, by default the first. */
+    private static String oneOf(String name, String... words) throws Refusal {
+        String word = variable(name, words[0]);
+        if (!List.of(words).contains(word)) {
+            throw new Refusal(name, word, "`" + String.join("`, `", words) + "`");
         }
+        return word;
     }
 
     /** A variable's value; set to the empty text counts as unset. */
@@ -92,24 +104,18 @@ final class Pong {
     }
 
     /** Reads an address, never a name. */
-    private static InetAddress addressOf(String text) throws Refusal {
-        boolean isIPv4 = IPV4.matcher(text).matches();
-        if (isIPv4) {
-            // Otherwise 0.0.0.0 would be a socket of IPv6 that takes both. It is read at the first use of the network.
-            System.setProperty("java.net.preferIPv4Stack", "true");
-        }
+    static Optional<InetAddress> addressOf(String text) {
         try {
-            if (isIPv4 || IPV6.matcher(text).matches()) {
-                return InetAddress.getByName(text);
-            }
-        } catch (UnknownHostException malformed) { // refused below
+            boolean isAddress = IPV4.matcher(text).matches() || IPV6.matcher(text).matches();
+            return isAddress ? Optional.of(InetAddress.getByName(text)) : Optional.empty();
+        } catch (UnknownHostException malformed) {
+            return Optional.empty();
         }
-        throw new Refusal("HOST", text, "an IP address");
     }
 
     /** The contract's policy for connections. The JDK's server reads these once, when the first one is made. */
-    private static void setConnectionPolicy() {
-        System.setProperty("sun.net.httpserver.nodelay", "true");
+    private static void setConnectionPolicy(boolean nagle) {
+        System.setProperty("sun.net.httpserver.nodelay", String.valueOf(!nagle));
         // No limit of idle connections, nor of their time (in s); with none, nothing looks for them either (every ms).
         System.setProperty("sun.net.httpserver.maxIdleConnections", String.valueOf(Integer.MAX_VALUE));
         System.setProperty("sun.net.httpserver.idleInterval", String.valueOf(Integer.MAX_VALUE));
@@ -120,25 +126,19 @@ final class Pong {
 
     // Handlers
 
-    /** Answers GET /pong/{n}. The body is made anew for each request. */
-    private static void pong(HttpExchange exchange) throws IOException {
-        String text = exchange.getRequestURI().getPath().substring("/pong/".length());
-        int size = text.matches("[1-9]\\d{0,8}") ? Integer.parseInt(text) : -1;
-        if (size >= SMALLEST_BODY && size <= LARGEST_BODY) {
-            reply(exchange, 200, "text/plain", bodyOf(size));
-        } else {
-            problem(exchange, 400, "the size must be a whole number from " + SMALLEST_BODY + " to " + LARGEST_BODY);
-        }
+    /** Answers a path that ends with a size, which is right. */
+    interface SizedHandler {
+        void handle(HttpExchange exchange, int size) throws IOException;
     }
 
-    /** The body of that many bytes: p, size - 3 times o, ng. */
-    private static byte[] bodyOf(int size) {
+    /** Answers GET /pong/{n} with p, size - 3 times o, ng. The body is made anew for each request. */
+    private static void pong(HttpExchange exchange, int size) throws IOException {
         byte[] body = new byte[size];
         Arrays.fill(body, (byte) 'o');
         body[0] = 'p';
         body[size - 2] = 'n';
         body[size - 1] = 'g';
-        return body;
+        reply(exchange, 200, "text/plain", body);
     }
 
     /** Answers GET /version. */
@@ -158,52 +158,55 @@ final class Pong {
     }
 
     /** Replies with what was wrong, in JSON; none of our texts needs escapes. */
-    private static void problem(HttpExchange exchange, int status, String text) throws IOException {
-        byte[] body = ("{\"error\": \"" + text + "\"}").getBytes(StandardCharsets.UTF_8);
-        reply(exchange, status, "application/json", body);
+    static void problem(HttpExchange exchange, int status, String text) throws IOException {
+        reply(exchange, status, "application/json", ("{\"error\": \"" + text + "\"}").getBytes(StandardCharsets.UTF_8));
     }
 
     /** Writes a whole reply with its length. */
-    private static void reply(HttpExchange exchange, int status, String type, byte[] body) throws IOException {
+    static void reply(HttpExchange exchange, int status, String type, byte[] body) throws IOException {
         exchange.getResponseHeaders().set("Content-Type", type);
-        if (exchange.getRequestMethod().equals("HEAD")) {
-            // The server takes no length for HEAD and sends none by itself.
-            exchange.getResponseHeaders().set("Content-Length", String.valueOf(body.length));
-            exchange.sendResponseHeaders(status, -1);
-            return;
-        }
-        exchange.sendResponseHeaders(status, body.length);
-        try (OutputStream out = exchange.getResponseBody()) {
-            out.write(body);
+        // By hand for HEAD, for which the server takes no length. Where no body follows, its word for that is -1.
+        exchange.getResponseHeaders().set("Content-Length", String.valueOf(body.length));
+        boolean isBare = exchange.getRequestMethod().equals("HEAD") || body.length == 0;
+        exchange.sendResponseHeaders(status, isBare ? -1 : body.length);
+        if (!isBare) {
+            try (OutputStream out = exchange.getResponseBody()) {
+                out.write(body);
+            }
         }
     }
 
     // Server
 
     /** Finds the handler. The server's own contexts match by prefix, the contract's paths exactly. */
-    private static void route(HttpExchange exchange) throws IOException {
+    private static void route(HttpExchange exchange, Map<String, SizedHandler> handlers) throws IOException {
         // Not decoded: what looks like a slash by percent-escapes is part of {n}.
         String path = exchange.getRequestURI().getRawPath();
-        boolean isPong = path.startsWith("/pong/") && path.lastIndexOf('/') == "/pong".length();
+        String folder = path.substring(0, path.lastIndexOf('/') + 1);
         String method = exchange.getRequestMethod();
-        if (!isPong && !path.equals("/version")) {
+        if (!handlers.containsKey(folder) && !path.equals("/version")) {
             notFound(exchange);
         } else if (!method.equals("GET") && !method.equals("HEAD")) {
             methodNotAllowed(exchange);
-        } else if (isPong) {
-            pong(exchange);
-        } else {
+        } else if (path.equals("/version")) {
             version(exchange);
+        } else {
+            String text = exchange.getRequestURI().getPath().substring(folder.length());
+            int size = text.matches("[1-9]\\d{0,8}") ? Integer.parseInt(text) : -1;
+            if (size >= SMALLEST_BODY && size <= LARGEST_BODY) {
+                handlers.get(folder).handle(exchange, size);
+            } else {
+                problem(exchange, 400, "the size must be a whole number from " + SMALLEST_BODY + " to " + LARGEST_BODY);
+            }
         }
     }
 
     /** Opens the listener. */
     private static HttpServer listen(Configuration configuration) throws Refusal {
-        setConnectionPolicy();
-        InetSocketAddress address = new InetSocketAddress(configuration.host, configuration.port);
+        setConnectionPolicy(configuration.nagle);
         try {
             // As many may wait to be accepted as the system lets; the JDK's default is 50.
-            return HttpServer.create(address, Integer.MAX_VALUE);
+            return HttpServer.create(new InetSocketAddress(configuration.host, configuration.port), Integer.MAX_VALUE);
         } catch (IOException e) {
             throw refusalOf(configuration, e);
         }
@@ -211,7 +214,7 @@ final class Pong {
 
     /** In use, without privileges, not ours: the JDK tells these apart by the system's text, in the user's language. */
     private static Refusal refusalOf(Configuration configuration, IOException cause) {
-        String where = "`PORT` " + configuration.port + " on `HOST` " + configuration.hostText;
+        String where = "`PORT` " + configuration.port + " on `HOST` " + configuration.host.getHostAddress();
         try (ServerSocket other = new ServerSocket(0, 1, configuration.host)) {
             // Below 1024 a port needs privileges, or somebody answers there.
             if (configuration.port < 1024) {
@@ -224,11 +227,9 @@ final class Pong {
     }
 
     /**
-     * Answers what was begun with and ends the process with 0. Whatever has sent its first byte is at work in the
-     * executor, which afterwards takes nothing new.
-     *
-     * <p>The server's own way of stopping is the only one to close its listener. But once no handler is at work it cuts
-     * off requests whose head is being read, and JDK 17 waits in vain where none was at work: so it comes second.
+     * Answers what was begun with and ends the process with 0. Only the server's own stop closes its listener, but once
+     * no handler is at work it cuts off heads half read, and JDK 17's waits in vain where none was: so it comes second.
+     * Whatever has sent its first byte is at work in the executor, which afterwards takes nothing new.
      */
     private static void stop(HttpServer server, ExecutorService executor) {
         executor.shutdown();
@@ -262,7 +263,7 @@ final class Pong {
             HttpServer server = listen(configuration);
             ExecutorService executor = Executors.newCachedThreadPool();
             server.setExecutor(executor);
-            server.createContext("/", Pong::route);
+            server.createContext("/", exchange -> route(exchange, configuration.handlers));
             Thread.setDefaultUncaughtExceptionHandler((thread, e) -> fail(EXIT_BROKEN, e.toString()));
             server.start();
             Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(server, executor)));
@@ -280,9 +281,8 @@ final class Pong {
         String file = variable("RUNTIME_FACTS", "");
         if (!file.isEmpty()) {
             String collector = ManagementFactory.getGarbageCollectorMXBeans().get(0).getName().replace(' ', '_');
-            Runtime machine = Runtime.getRuntime();
-            String facts = "cores=" + machine.availableProcessors() + " gc=" + collector;
-            Files.writeString(Path.of(file), facts + " heap_bytes=" + machine.maxMemory() + "\n");
+            String facts = "cores=" + Runtime.getRuntime().availableProcessors() + " gc=" + collector;
+            Files.writeString(Path.of(file), facts + " heap_bytes=" + Runtime.getRuntime().maxMemory() + "\n");
         }
     }
 

@@ -22,7 +22,7 @@ pub use grpc::Grpc;
 #[allow(unused_imports)] // the test of the documents looks into none
 pub use import::{Import, ImportFormat};
 #[allow(unused_imports)] // the test of the documents parses command lines and looks into none
-pub use init::{Curl, Init};
+pub use init::{Curl, Init, TakenAs};
 #[allow(unused_imports)] // likewise
 pub use plot::{Plot, PlotFormat, PlotTheme};
 pub use revisions::Revisions;
@@ -329,7 +329,7 @@ pub struct Output {
   weigh run experiment.toml --revisions main,worktree --build make")]
 pub struct Run {
     /// Experiment file, `-` for stdin, or a folder of experiments.
-    #[arg(value_name = "EXPERIMENT", required_unless_present_any = ["resume", "command"])]
+    #[arg(value_name = "EXPERIMENT", required_unless_present_any = ["resume", "command", "revisions"])]
     pub experiment: Option<PathBuf>,
     /// Revisions of one program, each checked out and built.
     #[command(flatten)]

@@ -2,6 +2,8 @@
 
 mod args;
 mod exit;
+#[cfg(test)]
+mod golden;
 mod live;
 mod printer;
 mod progress;

@@ -56,6 +56,7 @@ macro_rules! replays {
 replays!(
     control_messages,
     curl_line,
+    direct_answer,
     experiment,
     extract,
     gate,
@@ -66,6 +67,7 @@ replays!(
     http1_reply,
     law,
     memcached_reply,
+    mping,
     openapi,
     ppbench_csv,
     probe_request,

@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use clap::{CommandFactory, Parser};
 use weighbridge_judge::{Cores, Placement, Question, Run, summarise};
 use weighbridge_model::experiment::{
-    Arrivals, Experiment, Flow, LoadModel, Scheme, Think, WorkloadSpec, typed_schemes,
+    Arrivals, Experiment, Flow, LoadModel, Scheme, Sizes, Think, WorkloadSpec, typed_schemes,
 };
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Nanoseconds, Ratio, Timestamp};
@@ -410,7 +410,8 @@ fn documented_defaults_of_the_plan_are_those_of_the_code() {
     assert_eq!((plan.until, plan.window), (None, None));
     let variant = &experiment.variants[0];
     assert_eq!(default("## Variant", "protocol"), variant.protocol.name());
-    let WorkloadSpec::Pingpong { sizes } = &experiment.points[0].workload else { panic!("pingpong") };
+    let WorkloadSpec::Pingpong(spec) = &experiment.points[0].workload else { panic!("pingpong") };
+    let Sizes::List(sizes) = &spec.sizes else { panic!("a list") };
     assert_eq!(default("### pingpong", "size").parse(), Ok(sizes[0]));
 }
 
@@ -430,7 +431,7 @@ fn every_quantity_is_documented() {
 #[test]
 fn every_column_and_field_of_the_record_is_documented() {
     let page = read("docs/RECORD.md");
-    for table in ["windows.csv", "operations.csv", "resources.csv", "stamps.csv"] {
+    for table in ["windows.csv", "operations.csv", "resources.csv", "stamps.csv", "samples.csv"] {
         let text = read(&format!("crates/store/testdata/{table}"));
         let told = names(section(&page, &format!("## {table}")));
         for column in text.lines().next().expect("a header").split(',') {

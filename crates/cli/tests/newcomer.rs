@@ -153,6 +153,10 @@ fn revisions_that_cannot_be_weighed_are_told_and_leave_nothing() {
             fs::remove_dir_all(Path::new(log).parent().expect("a folder")).expect("it can be removed");
         }
     }
+    world
+        .weigh(&["run", "--revisions", "main,compare"])
+        .end()
+        .assert_error(&["`--revisions` wants a program", "`--command './server --port {port}'`"]);
     world.write("url.toml", "[workload]\nname = 'http'\n[[variant]]\nurl = 'http://127.0.0.1:1/'\n");
     world
         .weigh(&["run", "url.toml", "--revisions", "main,HEAD"])
@@ -191,24 +195,20 @@ fn worktrees_are_gone_after_ctrl_c_and_after_a_kill() {
     for signal in ["INT", "KILL"] {
         let world = World::idle();
         shop(&world);
-        let mut running = world.weigh(&revisions("main,compare", &["--build", "sleep 613"])).start();
+        let mut running = world.weigh(&revisions("main,compare", &["--build", "sleep 613; true"])).start();
         running.until("the build runs in a worktree", |world| {
             let worktrees = shell(world, "git worktree list").lines().count();
-            // The one is `weigh` itself, which was told so.
-            world.processes("sleep 613").len() > 1 && worktrees == 2
+            // Beside `weigh` itself, which was told so, the shell and what it started.
+            world.processes("sleep 613").len() > 2 && worktrees == 2
         });
         let ended = running.end_by(signal);
         match signal {
             "INT" => {
                 ended.assert_error(&["interrupted before anything was measured"]);
-                eventually("nothing is built any more", || world.processes("sleep 613").is_empty());
             }
-            _ => {
-                assert_eq!(ended.code, None, "{ended}");
-                // What a shell started is not ended with it when `weigh` itself is killed.
-                world.processes("sleep 613").into_iter().for_each(|pid| support::send("KILL", pid));
-            }
+            _ => assert_eq!(ended.code, None, "{ended}"),
         }
+        eventually("nothing is built any more", || world.processes("sleep 613").is_empty());
         eventually("no worktree is left", || world.worktrees().is_empty());
         // What the guardian of a killed run leaves is its registry, which `doctor` strikes out.
         world.weigh(&["doctor", "--clean"]).end().assert_code(0);
@@ -217,6 +217,25 @@ fn worktrees_are_gone_after_ctrl_c_and_after_a_kill() {
         });
         world.assert_nothing_left();
     }
+}
+
+#[test]
+fn a_run_of_revisions_that_was_interrupted_goes_on() {
+    told(|| {
+        let world = World::new();
+        shop(&world);
+        let build = ["--build", "touch built", "--url-path", "/items/1"];
+        let mut running = world.weigh(&revisions("main,compare", &build)).start();
+        running.until_event("block-ended", 1);
+        running.end_by("INT").assert_error(&["go on with `weigh run --resume"]);
+        assert!(world.worktrees().is_empty(), "they are made again");
+        let run = world.run_folder().display().to_string();
+        world.weigh(&["run", "--resume", &run]).end().assert_measured();
+        let names = world.json("summary.json")["variants"].clone();
+        assert!(names[0]["name"].as_str().is_some_and(|name| name.starts_with("main@")), "{names}");
+        assert_eq!(world.json("environment.json")["variants"].as_array().map(Vec::len), Some(2));
+        world.assert_nothing_left();
+    });
 }
 
 // --- Readiness ---------------------------------------------------------------------------------------------------

@@ -154,8 +154,28 @@ fn world(equal: &str, check: &str, other: &str) -> World {
     world
 }
 
+fn told_secrets(start: support::Start<'_>) -> support::Start<'_> {
+    VARIABLES.iter().fold(start, |start, (name, value)| start.env(name, value))
+}
+
 fn end(start: support::Start<'_>) -> support::Ended {
-    VARIABLES.iter().fold(start, |start, (name, value)| start.env(name, value)).end()
+    told_secrets(start).end()
+}
+
+#[test]
+fn tokens_are_nowhere_in_what_a_killed_run_leaves() {
+    let world = world("status", "{ status = 200 }", "");
+    let mut weigh = told_secrets(world.run(&[])).start();
+    // Both servers have printed their arguments and what they were asked.
+    weigh.until_event("warm", 1);
+    let ended = weigh.end_by("KILL");
+    assert_eq!(ended.code, None, "{ended}");
+    support::eventually("the guardian ends the servers", || world.processes("echo.py").is_empty());
+    let run = world.run_folder();
+    assert!(run.join("logs/hook-prepare.log").is_file(), "what had ended is kept");
+    assert!(assert_clean_folder(&run) > 3);
+    world.weigh(&["doctor", "--clean"]).end().assert_code(0);
+    world.assert_nothing_left();
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! What is asserted is what the run says and what its record holds, never how fast anything was. Effects are planted large,
 //! so that a machine that is busy with other things shows them too; such a machine can hide one all the same, so a story is
 //! told up to three times, and the traps that such a machine springs or hides by itself are told with the tests of
-//! accuracy: `cargo test --release -p weighbridge --test traps -- --ignored --test-threads=1`. One run without a trap is held against all the names that the others look for.
+//! accuracy, by `make accuracy`. One run without a trap is held against all the names that the others look for.
 
 mod support;
 

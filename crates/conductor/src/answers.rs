@@ -9,6 +9,8 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::{Canonical, Conversation, Received, Workload};
 
+use crate::direct::DirectError;
+
 /// Longest body that is fetched for comparison.
 const BODY_LIMIT: Bytes = Bytes::new(128 << 20);
 
@@ -24,6 +26,16 @@ pub enum AnswerError {
         request: String,
         /// What went wrong.
         source: ExchangeError,
+    },
+    /// A service that runs operations in its own process gave none.
+    #[error("`{variant}` does not answer `{request}`: {source}")]
+    Direct {
+        /// The variant.
+        variant: String,
+        /// The operation.
+        request: String,
+        /// What went wrong.
+        source: DirectError,
     },
     /// A reply is wrong in itself.
     #[error("`{variant}` answers `{request}` wrongly: {why}; mend the service or the `check`")]
@@ -73,6 +85,13 @@ pub(crate) struct Answered {
     canonical: Canonical,
     /// What was taken from the session's replies by then.
     hidden: Vec<String>,
+}
+
+impl Answered {
+    /// What a question whose session takes nothing from its replies came to.
+    pub const fn plainly(request: String, canonical: Canonical) -> Self {
+        Self { request, canonical, hidden: Vec::new() }
+    }
 }
 
 /// How long one question may take, and the flag that ends it.

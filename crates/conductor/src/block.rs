@@ -9,6 +9,7 @@ mod duet;
 mod interleaved;
 mod notes;
 mod pairing;
+mod samples;
 mod turn;
 
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 use weighbridge_judge::steer::{
     BlockHistory, BlockRule, FewRequests, Pace, WarmRule, WarmStep, WarmWindow, WindowRule,
 };
-use weighbridge_judge::thresholds::WARM_UP_LEAST;
+use weighbridge_judge::thresholds::{WARM_UP_LEAST, WINDOW_PERIODS};
 use weighbridge_lab::clock::{ClockWatch, monotonic_now};
 use weighbridge_lab::cputime::{CpuTimes, steal_share};
 use weighbridge_lab::lanes::Lane;
@@ -39,7 +40,8 @@ use crate::answers::{self, AnswerError, Asked};
 use crate::client::Clients;
 use crate::control::{Ask, Control};
 use crate::described::described;
-use crate::hook::{self, CallOff, HookError};
+use crate::direct::DirectError;
+use crate::hook::{self, CallOff, HookError, Scene};
 use crate::shape::Shape;
 use crate::stretch::Stretch;
 use crate::times::BlockTimes;
@@ -47,8 +49,6 @@ use turn::Place;
 
 /// Longest warm-up, as a multiple of the asked one.
 const WARM_UP_MOST: u64 = 10;
-/// The role of the processes under test.
-const SERVICE_ROLE: &str = "service";
 
 /// Why a block could not be measured. Nothing that was started for it runs any more.
 #[derive(Debug, thiserror::Error)]
@@ -90,6 +90,14 @@ pub enum BlockError {
         variant: String,
         /// What the generator saw.
         trouble: String,
+    },
+    /// A service did not carry out a window in its own process as the contract says.
+    #[error("variant `{variant}`: {source}")]
+    Direct {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: DirectError,
     },
     /// A system call of the loop failed.
     #[error("the generator failed: {0}")]
@@ -296,7 +304,10 @@ impl<'a, 'b> Block<'a, 'b> {
             }
             Ask::GoOn => match cut {
                 Cut::Error(
-                    BlockError::Connect { .. } | BlockError::Answers(_) | BlockError::Silent { .. },
+                    BlockError::Connect { .. }
+                    | BlockError::Answers(_)
+                    | BlockError::Silent { .. }
+                    | BlockError::Direct { .. },
                 ) => match self.actors.iter_mut().find_map(Actor::death_soon) {
                     Some(how) => BlockError::Died { how }.into(),
                     None => cut,
@@ -338,7 +349,10 @@ impl<'a, 'b> Block<'a, 'b> {
         self.actors.sort_by_key(|actor| actor.variant);
         if let Some(command) = &experiment.hooks.reset {
             let call_off = CallOff::On(self.bench.control);
-            hook::run("reset", command, (self.bench.stage.logs, self.bench.stage.secrets), call_off)?;
+            let stage = &self.bench.stage;
+            let scene =
+                Scene { logs: stage.logs, secrets: stage.secrets, custody: Some(stage.lab.custody()) };
+            hook::run("reset", command, scene, call_off)?;
         }
         Ok(())
     }
@@ -378,6 +392,7 @@ impl<'a, 'b> Block<'a, 'b> {
             self.phase(Phase::Measuring, None, Some(&self.bench.experiment.points[point.index()].label));
             self.side_by_side(point, &bound, arrangement, measured / points)?;
             self.note_memory(point);
+            self.tell_samples(point);
             self.note_processes();
             self.tell_failures();
             for actor in &self.actors {
@@ -393,18 +408,27 @@ impl<'a, 'b> Block<'a, 'b> {
         let point = &self.bench.experiment.points[id.index()];
         let mut bound = Vec::new();
         for actor in &mut self.actors {
-            let protocol = self.bench.experiment.variants[actor.variant.index()].protocol;
+            let of = &self.bench.experiment.variants[actor.variant.index()];
+            let asked = point.workload.asked_of(of);
             let environment = |name: &str| std::env::var(name).ok();
             actor.thaw()?;
             let server = (&*actor.address.authority, &*actor.addresses, actor.secured.client.as_ref());
             let patience = (point.load.timeout, &*self.bench.control.window);
-            let spec = described(&point.workload, server, patience).map_err(|source| {
-                BlockError::Descriptors { variant: actor.name.clone(), source: Box::new(source) }
+            let spec = described(&asked, server, patience).map_err(|source| BlockError::Descriptors {
+                variant: actor.name.clone(),
+                source: Box::new(source),
             })?;
             let given = (&environment as &dyn Fn(&str) -> _, self.bench.shapes[id.index()].rows());
-            let workload = Workload::with_rows(&spec, &point.load, protocol, &actor.address, given)
+            let workload = Workload::with_rows(&spec, &point.load, of.protocol, &actor.address, given)
                 .map_err(|source| BlockError::Workload { variant: actor.name.clone(), source })?;
             actor.forget_memory_peak();
+            let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
+            if actor.direct.is_some() {
+                // Nothing to connect to.
+                actor.freeze()?;
+                bound.push(Bound { workload, pace });
+                continue;
+            }
             let variant = actor.variant;
             let hold_back = self.bench.hold_back.filter(|(held, _)| *held == variant).map(|(_, by)| by);
             let settings = Settings { hold_back, ..settings(&point.load) };
@@ -420,7 +444,6 @@ impl<'a, 'b> Block<'a, 'b> {
             if let Some(trial) = self.trials.iter_mut().find(|trial| trial.variant == variant) {
                 trial.tallies[id.index()].handshakes.merge(&connected.handshakes);
             }
-            let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
             bound.push(Bound { workload, pace });
         }
         Ok(bound)
@@ -429,20 +452,25 @@ impl<'a, 'b> Block<'a, 'b> {
     /// Asks every variant everything once and compares the answers.
     fn verify(&mut self, id: PointId, bound: &[Bound]) -> Result<(), Cut> {
         let point = &self.bench.experiment.points[id.index()];
-        let timeout = point.load.timeout;
+        let (timeout, control) = (point.load.timeout, self.bench.control);
         self.phase(Phase::Verifying, None, Some(&point.label));
         let mut first: Option<(String, Vec<_>)> = None;
         let mut requests = 0;
         for (actor, bound) in self.actors.iter_mut().zip(bound) {
             actor.thaw()?;
-            let asked = Asked {
-                name: &actor.name,
-                addresses: &actor.addresses,
-                tls: actor.secured.client.as_ref(),
-                workload: &bound.workload,
-                secrets: self.bench.stage.secrets,
+            let given = match &mut actor.direct {
+                Some(direct) => direct.answers(&actor.name, (&bound.workload, &point.workload), control),
+                None => {
+                    let asked = Asked {
+                        name: &actor.name,
+                        addresses: &actor.addresses,
+                        tls: actor.secured.client.as_ref(),
+                        workload: &bound.workload,
+                        secrets: self.bench.stage.secrets,
+                    };
+                    answers::answers(&asked, (timeout, &control.window))
+                }
             };
-            let given = answers::answers(&asked, (timeout, &self.bench.control.window));
             actor.freeze()?;
             let given = given?;
             requests += given.len();
@@ -457,15 +485,20 @@ impl<'a, 'b> Block<'a, 'b> {
         Ok(())
     }
 
+    /// How long a variant is warmed: at least as long as a window with a period takes, since by the pace of less than a few
+    /// whole periods windows would come out too long or too short.
+    fn warm_rule(&self, point: &Point, variant: VariantId) -> WarmRule {
+        let periods = self.actors[variant.index()].period.unwrap_or_default() * WINDOW_PERIODS;
+        let least = point.load.warmup.max(WARM_UP_LEAST).max(periods);
+        let nominal = self.window_rule(point).nominal();
+        WarmRule { least, most: least * WARM_UP_MOST, nominal, slots: slots(&point.load) }
+    }
+
     /// Warms every variant at the point and notes its pace.
     fn warm(&mut self, id: PointId, bound: &mut [Bound]) -> Result<(), Cut> {
         let point = &self.bench.experiment.points[id.index()];
-        let slots = slots(&point.load);
-        let least = point.load.warmup.max(WARM_UP_LEAST);
-        let most = least * WARM_UP_MOST;
-        let nominal = self.window_rule(point).nominal();
-        let rule = WarmRule { least, most, nominal, slots };
         for variant in self.bench.plan.block(self.number).starts {
+            let rule = self.warm_rule(point, variant);
             let (index, bound) = (variant.index(), &mut bound[variant.index()]);
             let name = self.actors[index].name.clone();
             self.phase(Phase::Warming, Some(&name), Some(&point.label));
@@ -497,6 +530,8 @@ impl<'a, 'b> Block<'a, 'b> {
             let spent: Nanoseconds = history.iter().map(|window| window.time).sum();
             let cores = self.bench.stage.seating.usual().service().len() as f64;
             let busy = match used {
+                // Its loop is never idle, and cannot take turns with others request by request.
+                Some(_) if self.actors[index].direct.is_some() => None,
                 Some(used) => Some(Ratio::new(used.share_of(spent).get() / cores)),
                 // Somebody else's server: what the client knows.
                 None => in_service.and_then(|in_service| Pace::most_busy(in_service, spent)),

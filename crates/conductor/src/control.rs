@@ -51,6 +51,11 @@ impl Control {
         }
     }
 
+    /// Whether nobody wants what is waited for to end.
+    pub(crate) fn goes_on(&self) -> bool {
+        !self.window.load(Ordering::SeqCst)
+    }
+
     /// The host's clocks now.
     pub(crate) fn clocks(&self) -> ClockReading {
         self.clocks.unwrap_or(ClockReading::take)()

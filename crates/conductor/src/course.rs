@@ -33,7 +33,7 @@ use crate::block::{Bench, BlockError, BlockResult};
 use crate::client::Clients;
 use crate::control::Control;
 use crate::division::Division;
-use crate::hook::{self, CallOff};
+use crate::hook::{self, CallOff, Scene};
 use crate::question::{guides, question};
 use crate::quoted::quoted;
 use crate::room;
@@ -335,7 +335,8 @@ impl Course<'_> {
         let shop = Shop::open(&name, recipes, options, seating, (&logs, self.secrets))?;
         let plan = &self.experiment.plan;
         if let Some(command) = &self.experiment.hooks.prepare {
-            hook::run("prepare", command, (&logs, self.secrets), CallOff::On(&options.control))
+            let scene = Scene { logs: &logs, secrets: self.secrets, custody: Some(shop.lab.custody()) };
+            hook::run("prepare", command, scene, CallOff::On(&options.control))
                 .map_err(|error| interrupted_or(&options.control, error.into()))?;
         }
         let budget =
@@ -490,7 +491,8 @@ impl Course<'_> {
     /// Runs the hook that puts in order what the others left, however the run ended.
     fn clean_up(&mut self) {
         let Some(command) = &self.experiment.hooks.cleanup else { return };
-        if let Err(error) = hook::run("cleanup", command, (&self.logs(), self.secrets), CallOff::Never) {
+        let scene = Scene { logs: &self.logs(), secrets: self.secrets, custody: None };
+        if let Err(error) = hook::run("cleanup", command, scene, CallOff::Never) {
             // Should the folder not be writable, the terminal still shows it.
             let _ = self.say(Event::Warning { text: error.to_string() });
         }

@@ -8,17 +8,19 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use weighbridge_lab::checkout::{self, CheckoutError, Checkouts, Commit, Repository};
-use weighbridge_lab::custody::CustodyError;
+use weighbridge_lab::custody::{Custody, CustodyError};
 use weighbridge_lab::errand::{self, Errand};
 use weighbridge_lab::guardian::Guardian;
 use weighbridge_lab::logs::{excerpt, last_lines};
 use weighbridge_lab::registry;
 use weighbridge_model::event::Event;
 use weighbridge_model::experiment::{Experiment, Program, Target, WORKING_TREE};
+use weighbridge_store::scrub::Secrets;
 
 use crate::course::own_registry;
 use crate::hook::LINES;
@@ -137,7 +139,8 @@ impl Grounds {
             return Ok(Self::default());
         }
         let revisions = revisions(experiment)?;
-        let mut laying = Laying { options, say, checkouts: None, built: Vec::new(), logs: None };
+        let mut laying =
+            Laying { options, say, custody: None, checkouts: None, built: Vec::new(), logs: None };
         let mut of = HashMap::new();
         for (number, variant) in experiment.variants.iter_mut().enumerate() {
             let Target::Command(program) = &mut variant.target else { continue };
@@ -156,16 +159,21 @@ impl Grounds {
         self.of.get(variant).cloned().unwrap_or_default()
     }
 
-    /// Keeps the output of builds in the run's folder of logs.
+    /// Keeps the output of builds in the run's folder of logs, without secrets.
     ///
     /// # Errors
     /// Where that cannot be written.
-    pub fn keep_logs(&self, folder: &Path) -> io::Result<()> {
+    pub fn keep_logs(&self, folder: &Path, secrets: &Secrets) -> io::Result<()> {
         let Some(logs) = &self.logs else { return Ok(()) };
         fs::create_dir_all(folder)?;
         for entry in fs::read_dir(logs.path())? {
             let entry = entry?;
-            fs::copy(entry.path(), folder.join(entry.file_name()))?;
+            let kept = folder.join(entry.file_name());
+            if secrets.is_empty() {
+                fs::copy(entry.path(), kept)?;
+            } else {
+                secrets.add_hidden(File::open(entry.path())?, File::create(kept)?)?;
+            }
         }
         Ok(())
     }
@@ -243,10 +251,24 @@ pub fn look_up(revisions: &[String]) -> Result<Vec<NamedRevision>, CheckoutError
     revisions.iter().map(look).collect()
 }
 
+/// Who answers for worktrees and builds; from the first of them on.
+fn custody(known: &mut Option<Arc<Custody>>, options: &Options) -> Result<Arc<Custody>, CustodyError> {
+    if let Some(custody) = known {
+        return Ok(Arc::clone(custody));
+    }
+    let (program, verb) = &options.guardian;
+    let guardian = Guardian::start(program, verb)?;
+    let name = format!("revisions-{}", std::process::id());
+    let registry = registry::default_base().map(|base| own_registry(&base, &name)).transpose()?;
+    Ok(Arc::clone(known.insert(Arc::new(Custody::new(Some(guardian), registry)))))
+}
+
 /// Laying grounds one after another.
 struct Laying<'a> {
     options: &'a Options,
     say: &'a mut dyn FnMut(Event),
+    /// Of worktrees and of builds.
+    custody: Option<Arc<Custody>>,
     checkouts: Option<Checkouts>,
     /// Folder and command of each build that was done.
     built: Vec<(PathBuf, String)>,
@@ -295,12 +317,8 @@ impl Laying<'_> {
             Some(checkouts) => checkouts,
             None => {
                 let cache = checkout::cache_folder().ok_or(CheckoutError::NoCache).map_err(failed)?;
-                let (program, verb) = &self.options.guardian;
-                let guardian = Guardian::start(program, verb).map_err(CustodyError::from)?;
-                let name = format!("revisions-{}", std::process::id());
-                let registry = registry::default_base().map(|base| own_registry(&base, &name));
-                let registry = registry.transpose().map_err(CustodyError::from)?;
-                self.checkouts.insert(Checkouts::new(repository.clone(), &cache, Some(guardian), registry))
+                let custody = custody(&mut self.custody, self.options)?;
+                self.checkouts.insert(Checkouts::new(repository.clone(), &cache, custody))
             }
         };
         let control = &self.options.control;
@@ -338,8 +356,9 @@ impl Laying<'_> {
         shell.arg("-c").arg(command).current_dir(folder).stdin(Stdio::null());
         shell.stdout(output.try_clone().map_err(not_run)?).stderr(output);
         checkout::without_git_environment(&mut shell);
+        let custody = custody(&mut self.custody, self.options)?;
         let control = &self.options.control;
-        match errand::run(shell, &|| control.is_interrupted()).map_err(not_run)? {
+        match errand::run_in(&custody, shell, &|| control.is_interrupted()).map_err(not_run)? {
             Errand::CalledOff => Err(GroundError::Interrupted),
             Errand::Ended(status) if status.success() => {
                 self.built.push(done);

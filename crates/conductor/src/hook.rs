@@ -7,11 +7,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use weighbridge_lab::custody::Custody;
 use weighbridge_lab::errand::{self, Errand};
 use weighbridge_lab::logs::{excerpt, last_lines};
 use weighbridge_store::scrub::{Secrets, redact_named};
 
 use crate::control::{Ask, Control};
+use crate::printed::Printed;
 
 /// Lines of a log that a message is made of.
 pub(crate) const LINES: usize = 20;
@@ -57,11 +59,22 @@ pub(crate) enum CallOff<'a> {
     Never,
 }
 
+/// Where a hook works.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    /// The run's folder of logs.
+    pub logs: &'a Path,
+    /// What is hidden in its log and in messages.
+    pub secrets: &'a Secrets,
+    /// Who ends what it started where we are killed; nobody where there is none.
+    pub custody: Option<&'a Custody>,
+}
+
 /// Runs `command` by `sh -c` and waits for it; its output is added to `<logs>/hook-<name>.log`.
 pub(crate) fn run(
     name: &'static str,
     command: &str,
-    (logs, secrets): (&Path, &Secrets),
+    Scene { logs, secrets, custody }: Scene<'_>,
     call_off: CallOff<'_>,
 ) -> Result<(), HookError> {
     let log = logs.join(format!("hook-{name}.log"));
@@ -71,7 +84,8 @@ pub(crate) fn run(
         shown.map_or_else(|| command.to_owned(), |shown| String::from_utf8_lossy(&shown).into_owned());
     let shown = secrets.hide(&shown).into_owned();
     let not_run = |source| HookError::NotRun { name, command: shown.clone(), log: log.clone(), source };
-    let output = OpenOptions::new().create(true).append(true).open(&log).map_err(not_run)?;
+    let printed = Printed::new(log.clone(), secrets).map_err(not_run)?;
+    let output = OpenOptions::new().create(true).append(true).open(printed.path()).map_err(not_run)?;
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).stdin(Stdio::null());
     shell.stdout(output.try_clone().map_err(not_run)?).stderr(output);
@@ -79,8 +93,9 @@ pub(crate) fn run(
         CallOff::On(control) => control.ask() != Ask::GoOn,
         CallOff::Never => false,
     };
-    let ended = errand::run(shell, &asked).map_err(not_run)?;
-    secrets.hide_file(&log).map_err(not_run)?;
+    let nobody = Custody::default();
+    let ended = errand::run_in(custody.unwrap_or(&nobody), shell, &asked).map_err(not_run)?;
+    printed.keep(secrets).map_err(not_run)?;
     match ended {
         Errand::CalledOff => Err(HookError::CalledOff(name)),
         Errand::Ended(status) if status.success() => Ok(()),
@@ -95,13 +110,22 @@ pub(crate) fn run(
 mod tests {
     use super::*;
 
+    fn scene<'a>(logs: &'a Path, secrets: &'a Secrets) -> Scene<'a> {
+        Scene { logs, secrets, custody: None }
+    }
+
     #[test]
     fn a_hook_that_fails_is_quoted_and_what_it_prints_goes_into_a_log() {
         let logs = tempfile::tempdir().expect("a folder");
-        run("reset", "echo well", (logs.path(), &Secrets::default()), CallOff::Never).expect("exit status 0");
-        let error =
-            run("reset", "echo no table >&2; exit 4", (logs.path(), &Secrets::default()), CallOff::Never)
-                .expect_err("exit 4");
+        run("reset", "echo well", scene(logs.path(), &Secrets::default()), CallOff::Never)
+            .expect("exit status 0");
+        let error = run(
+            "reset",
+            "echo no table >&2; exit 4",
+            scene(logs.path(), &Secrets::default()),
+            CallOff::Never,
+        )
+        .expect_err("exit 4");
         let text = error.to_string();
         assert!(text.starts_with("hook `reset` (`echo no table >&2; exit 4`) ended with exit status: 4"));
         assert!(text.contains("no table;"), "{text}");
@@ -114,10 +138,10 @@ mod tests {
         let logs = tempfile::tempdir().expect("a folder");
         let control = Control::default();
         control.interrupted.store(true, std::sync::atomic::Ordering::SeqCst);
-        let error = run("reset", "sleep 600", (logs.path(), &Secrets::default()), CallOff::On(&control))
+        let error = run("reset", "sleep 600", scene(logs.path(), &Secrets::default()), CallOff::On(&control))
             .expect_err("asked to stop");
         assert!(matches!(error, HookError::CalledOff("reset")), "{error}");
-        run("cleanup", "sleep 0.05", (logs.path(), &Secrets::default()), CallOff::Never)
+        run("cleanup", "sleep 0.05", scene(logs.path(), &Secrets::default()), CallOff::Never)
             .expect("it runs to its end");
     }
 }

@@ -15,7 +15,9 @@ use weighbridge_lab::cores::{CoreError, CoreLayout, Pinned};
 use weighbridge_lab::noise::{NoiseWatch, Quiet, sources};
 use weighbridge_load::generator::Generator;
 use weighbridge_model::event::{Event, TimedEvent};
-use weighbridge_model::experiment::{Experiment, LoadModel, LoadSpec, Program, Readiness, Target, Variant};
+use weighbridge_model::experiment::{
+    Experiment, LoadModel, LoadSpec, Program, Protocol, Readiness, Target, Variant,
+};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{PointId, TrialRecord, VariantId};
 use weighbridge_model::reliability::{HostCalibration, Planting, RELIABILITY_VERSION};
@@ -101,6 +103,11 @@ pub enum ReliabilityError {
     /// The experiment's own key is unknown: `/proc` does not tell what host this is.
     #[error("this host does not tell what it is (no `/proc`?), so a calibration could not be found again")]
     NoHost,
+    /// No slower copy of it can be made.
+    #[error(
+        "`{0}` has no protocol, so its replies cannot be held back and no slower copy can be made; calibrate another variant with `--only`"
+    )]
+    Direct(String),
     /// The user asked to stop.
     #[error("interrupted; a calibration keeps nothing of its parts")]
     Interrupted,
@@ -129,6 +136,9 @@ pub fn calibrate(
         progress(&format!("{place}; `--point` takes another"));
     }
     let experiment = plain(experiment, order.budget);
+    if let Some(variant) = experiment.variants.iter().find(|variant| variant.protocol == Protocol::Direct) {
+        return Err(ReliabilityError::Direct(variant.name.clone()));
+    }
     let mut warn = Warnings::default();
     check(&experiment, &options)?;
     let prepared =
@@ -385,7 +395,10 @@ impl Bench<'_> {
             (Other::Slower(_), Subject::Experiment(_)) => ("slower", recipe.clone()),
             (Other::Slower(by), Subject::Probe(program)) => {
                 let target = probe(program, by, Some(record));
-                ("slower", Recipe::new(&Variant { target, ..variant.clone() }, None, Ground::default())?)
+                (
+                    "slower",
+                    Recipe::new(&Variant { target, ..variant.clone() }, (None, None), Ground::default())?,
+                )
             }
         };
         let name = format!("{} ({suffix})", variant.name);

@@ -34,5 +34,5 @@ impl Stretch {
 
 /// The clocks of all variants that were started here.
 fn service(actors: &mut [Actor]) -> Nanoseconds {
-    actors.iter_mut().filter_map(Actor::cpu).sum()
+    actors.iter_mut().filter_map(Actor::process_cpu).sum()
 }

@@ -432,7 +432,7 @@ impl Line {
         let address = self.server(url, &mut notes)?;
         notes.append(&mut self.notes);
         let server = Server::Address(Box::new(address));
-        Ok(Draft { title, server, requests, timeout: self.timeout, notes })
+        Ok(Draft { title, server, requests, session: None, timeout: self.timeout, notes })
     }
 
     /// Method and body; with `-G` the body goes into the query.

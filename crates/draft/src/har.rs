@@ -1,15 +1,20 @@
 //! A recording of a browser or proxy (HAR 1.2) as the requests of an experiment.
 //!
-//! It takes what was asked, in the order of the recording; equal requests become one with its frequency as weight.
-//! Cookies and times of the recording are not replayed, and nothing of replies is kept but their status.
+//! It takes what was asked, in the order of the recording: as a session, in which later requests take values from
+//! earlier replies, or as single requests, equal ones as one with its frequency as weight. Times of the recording are
+//! not replayed, and of replies nothing is kept but their status and where a value that was needed later stood.
+
+mod flow;
 
 use std::collections::HashMap;
 
 use serde::Deserialize;
-use weighbridge_model::experiment::{Protocol, Url};
+use weighbridge_model::experiment::{Protocol, SESSION_LONGEST, Url};
 
 use crate::requests::{add_header, form, is_method, is_of_the_connection, name_all, target};
-use crate::{Address, Draft, Request, Server, secret};
+use crate::secret::Vault;
+use crate::slots::rewrite;
+use crate::{Address, Draft, Request, Server};
 
 /// Most different requests of one experiment.
 pub const MOST_REQUESTS: usize = 1_000;
@@ -53,6 +58,18 @@ pub struct Wanted {
     pub origin: Option<String>,
     /// What a page is made of: pictures, scripts, style sheets, fonts.
     pub assets: Assets,
+    /// What the recording is a recording of.
+    pub taken_as: TakenAs,
+}
+
+/// What a recording is taken as.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TakenAs {
+    /// What one client did, in order.
+    #[default]
+    Session,
+    /// A sample of what clients ask, each request by itself.
+    Requests,
 }
 
 /// What becomes of what a page is made of.
@@ -109,6 +126,16 @@ pub enum HarError {
         origin: String,
         /// Those that there are.
         origins: Vec<String>,
+    },
+    /// More requests than a session can have.
+    #[error(
+        "{file}: {count} requests are more than the {SESSION_LONGEST} of a session; leave some out with `--skip-assets`, take them one by one with `--as requests`, or record less"
+    )]
+    TooLong {
+        /// The file.
+        file: String,
+        /// How many.
+        count: usize,
     },
     /// More requests than an experiment can show.
     #[error(
@@ -188,6 +215,8 @@ struct Answered {
     #[serde(default)]
     status: i64,
     #[serde(default)]
+    headers: Vec<Pair>,
+    #[serde(default)]
     content: Content,
 }
 
@@ -196,6 +225,30 @@ struct Answered {
 struct Content {
     #[serde(default)]
     mime_type: String,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    encoding: Option<String>,
+}
+
+impl Content {
+    fn is_json(&self) -> bool {
+        self.mime_type.to_ascii_lowercase().contains("json")
+    }
+
+    /// The body, where it is JSON and was recorded.
+    fn json(&self) -> Option<serde_json::Value> {
+        let text = self.text.as_deref().filter(|_| self.is_json())?;
+        match self.encoding.as_deref() {
+            Some("base64") => serde_json::from_slice(&base64_bytes(text)?).ok(),
+            _ => serde_json::from_str(text).ok(),
+        }
+    }
+}
+
+fn base64_bytes(text: &str) -> Option<Vec<u8>> {
+    use base64::Engine;
+    base64::engine::general_purpose::STANDARD.decode(text.trim()).ok()
 }
 
 /// Whether text is a recording rather than another JSON file.
@@ -231,12 +284,11 @@ pub fn parse(file: &str, text: &str, wanted: &Wanted) -> Result<Draft, HarError>
     taken.retain(|(at, ..)| *at == origin);
     let second = taken.iter().filter(|(_, entry, _)| is_http2(&entry.request.http_version)).count();
     let http2 = origin.scheme.is_secured() && second * 2 > taken.len();
-    let mut requests = merge(taken.into_iter().map(|(.., request)| request));
-    if requests.len() > MOST_REQUESTS {
-        return Err(HarError::TooMany { file: file.to_owned(), count: requests.len() });
-    }
-    name_all(&mut requests);
-    let mut notes = secret::hide(&mut requests);
+    let taken = taken.into_iter().map(|(_, entry, request)| (request, &entry.response)).collect();
+    let mut vault = Vault::default();
+    let (mut requests, session, told) = arrange(file, taken, wanted.taken_as, &mut vault)?;
+    let mut notes = vault.hide(&mut requests);
+    notes.extend(told);
     if elsewhere > 0 {
         notes.push(format!("left out: requests to other origins ({elsewhere})"));
     }
@@ -252,9 +304,53 @@ pub fn parse(file: &str, text: &str, wanted: &Wanted) -> Result<Draft, HarError>
         title: format!("a recording of {}{by}", origin.authority()),
         server: Server::Address(Box::new(address)),
         requests,
+        session,
         timeout: None,
         notes,
     })
+}
+
+/// Different requests, their order where they are a session, and what is to be known of it.
+type Arranged = (Vec<Request>, Option<Vec<usize>>, Vec<String>);
+
+fn arrange(
+    file: &str,
+    mut taken: Vec<(Request, &Answered)>,
+    taken_as: TakenAs,
+    vault: &mut Vault,
+) -> Result<Arranged, HarError> {
+    // One request is a session anyway.
+    let taken_as = if taken.len() > 1 { taken_as } else { TakenAs::Requests };
+    if taken_as == TakenAs::Session && taken.len() > SESSION_LONGEST {
+        return Err(HarError::TooLong { file: file.to_owned(), count: taken.len() });
+    }
+    let mut notes = Vec::new();
+    if taken_as == TakenAs::Session {
+        let values = flow::connect(&mut taken, vault);
+        if !values.is_empty() {
+            let values: Vec<String> = values.iter().map(|name| format!("`{name}`")).collect();
+            notes.push(format!(
+                "values that later requests take from earlier replies, by `extract`: {}",
+                values.join(", ")
+            ));
+        }
+        let unread = taken.iter().filter(|(_, to)| to.content.is_json() && to.content.text.is_none()).count();
+        if unread > 0 {
+            notes.push(format!(
+                "replies in JSON that were recorded without their text: {unread}; what later requests took from them stands as it was"
+            ));
+        }
+    } else {
+        for (request, _) in &mut taken {
+            rewrite(request, &mut |slot| vault.put(slot));
+        }
+    }
+    let (mut requests, order) = merge(taken.into_iter().map(|(request, _)| request), taken_as);
+    if requests.len() > MOST_REQUESTS {
+        return Err(HarError::TooMany { file: file.to_owned(), count: requests.len() });
+    }
+    name_all(&mut requests);
+    Ok((requests, (taken_as == TakenAs::Session).then_some(order), notes))
 }
 
 fn is_http2(version: &str) -> bool {
@@ -367,9 +463,7 @@ fn is_asset(entry: &Entry, path: &str) -> bool {
 fn body(posted: &Posted) -> Result<Option<String>, &'static str> {
     match (&posted.text, posted.encoding.as_deref()) {
         (Some(text), Some("base64")) => {
-            use base64::Engine;
-            let bytes = base64::engine::general_purpose::STANDARD.decode(text.trim());
-            let text = bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok());
+            let text = base64_bytes(text).and_then(|bytes| String::from_utf8(bytes).ok());
             text.map(Some).ok_or("requests whose body is no text in UTF-8")
         }
         (Some(text), _) if !text.is_empty() => Ok(Some(text.clone())),
@@ -413,31 +507,41 @@ fn choose(file: &str, taken: &[(Url, &Entry, Request)], wanted: Option<&str>) ->
     }
 }
 
-/// What makes two requests one.
-type Sameness = (String, String, Vec<(String, String)>, Option<String>);
+/// What makes two requests one; the last of a session only.
+type Sameness = (String, String, Vec<(String, String)>, Option<String>, Option<(Vec<String>, Option<u16>)>);
 
-/// Equal requests as one, by first appearance; one that was answered differently has no status to check.
-fn merge(all: impl Iterator<Item = Request>) -> Vec<Request> {
+/// Equal requests as one, by first appearance, and the place of each in the order of the recording. In a session each has
+/// the status that it got there, and a weight of 1; outside of one a request that was answered differently has no status
+/// to check.
+fn merge(all: impl Iterator<Item = Request>, taken_as: TakenAs) -> (Vec<Request>, Vec<usize>) {
     let mut merged: Vec<Request> = Vec::new();
+    let mut order = Vec::new();
     let mut places: HashMap<Sameness, usize> = HashMap::new();
     for request in all {
-        let key =
-            (request.method.clone(), request.path.clone(), request.headers.clone(), request.body.clone());
-        match places.get(&key) {
-            Some(place) => {
-                let known = &mut merged[*place];
+        // Names of values are unique.
+        let values = || request.extract.iter().map(|extract| extract.name.clone()).collect();
+        let given = (taken_as == TakenAs::Session).then(|| (values(), request.status));
+        let key = (
+            request.method.clone(),
+            request.path.clone(),
+            request.headers.clone(),
+            request.body.clone(),
+            given,
+        );
+        let place = *places.entry(key).or_insert(merged.len());
+        order.push(place);
+        match merged.get_mut(place) {
+            Some(_) if taken_as == TakenAs::Session => {}
+            Some(known) => {
                 known.weight += 1;
                 if known.status != request.status {
                     known.status = None;
                 }
             }
-            None => {
-                places.insert(key, merged.len());
-                merged.push(request);
-            }
+            None => merged.push(request),
         }
     }
-    merged
+    (merged, order)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub mod har;
 pub mod openapi;
 mod requests;
 mod secret;
+mod slots;
 mod write;
 
 use weighbridge_model::experiment::{Protocol, TlsSpec, Url};
@@ -26,6 +27,8 @@ pub struct Draft {
     pub server: Server,
     /// At least one, each with a name of its own.
     pub requests: Vec<Request>,
+    /// Places of the requests in the order in which one client sends them; without it each is sent by itself, by weight.
+    pub session: Option<Vec<usize>>,
     /// After this a request has failed, where the source says so.
     pub timeout: Option<Nanoseconds>,
     /// What was left out and what is to be done, each a sentence without full stop.
@@ -70,6 +73,7 @@ impl Draft {
             title: "my service against itself".to_owned(),
             server: Server::Address(Box::new(Address::plain(base))),
             requests: vec![Request { status: Some(200), ..request }],
+            session: None,
             timeout: None,
             notes: Vec::new(),
         }
@@ -82,6 +86,7 @@ impl Draft {
             title: "my service".to_owned(),
             server: Server::Command(command.to_owned()),
             requests: vec![Request { status: Some(200), ..request }],
+            session: None,
             timeout: None,
             notes: Vec::new(),
         }

@@ -110,7 +110,7 @@ pub fn parse(file: &str, text: &str, wanted: &Wanted) -> Read<Draft> {
     notes.extend(left.notes());
     let title = root.pointer("/info/title").and_then(Value::as_str).unwrap_or("an API").to_owned();
     let server = Server::Address(Box::new(Address::plain(Url { path: "/".to_owned(), ..base })));
-    Ok(Draft { title, server, requests, timeout: None, notes })
+    Ok(Draft { title, server, requests, session: None, timeout: None, notes })
 }
 
 /// Whether text describes an API rather than something else.

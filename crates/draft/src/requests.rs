@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
+use weighbridge_model::experiment::{Extract, Template, TemplatePiece};
 
 /// What may not stand in a request's target as it is; `%` stays, since targets come encoded.
 const TARGET: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\').add(b'^').add(b'`');
@@ -37,10 +38,12 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
     /// The body, where there is one.
     pub body: Option<String>,
-    /// Share of the mix.
+    /// Share of the mix; 1 where it stands in a session.
     pub weight: u64,
     /// The status of a good reply, where it is known.
     pub status: Option<u16>,
+    /// What later requests of the session take from its reply.
+    pub extract: Vec<Extract>,
 }
 
 impl Request {
@@ -54,6 +57,7 @@ impl Request {
             body: None,
             weight: 1,
             status: None,
+            extract: Vec::new(),
         }
     }
 }
@@ -107,11 +111,23 @@ pub(crate) fn is_of_the_connection(name: &str) -> bool {
 /// Longest name that a request is given.
 const LONGEST_NAME: usize = 60;
 
+/// A path with the names of its values in braces, as descriptions of APIs write them.
+fn shown(path: &str) -> String {
+    let Ok(template) = Template::parse(path) else { return path.to_owned() };
+    let piece = |piece: &TemplatePiece| match piece {
+        TemplatePiece::Text(text) => text.clone(),
+        TemplatePiece::Value { name, .. } => format!("{{{name}}}"),
+        TemplatePiece::Environment { .. } => "…".to_owned(),
+    };
+    template.pieces().iter().map(piece).collect()
+}
+
 /// Names requests that have none after method and path: without the query where that is clear, numbered where even the
 /// whole path is not.
 pub(crate) fn name_all(requests: &mut [Request]) {
     let plain = |request: &Request| {
-        let path = request.path.split('?').next().unwrap_or_default();
+        let whole = shown(&request.path);
+        let path = whole.split('?').next().unwrap_or_default();
         format!("{} {path}", request.method)
     };
     let mut count: HashMap<String, usize> = HashMap::new();
@@ -122,7 +138,7 @@ pub(crate) fn name_all(requests: &mut [Request]) {
     for request in requests {
         if request.name.is_empty() {
             let short = plain(request);
-            let whole = format!("{} {}", request.method, request.path);
+            let whole = format!("{} {}", request.method, shown(&request.path));
             request.name = if count.get(&short).is_some_and(|count| *count > 1) { whole } else { short };
         }
         let cut: String = request.name.chars().take(LONGEST_NAME).collect();

@@ -1,25 +1,25 @@
 //! Secrets on their way into a file: they do not get there. A header field whose name says that it holds one is
-//! written as `env:NAME`, and a note says what to set.
+//! written as `env:NAME`, of a recording also a value of a query or a body, and a note says what to set.
 //!
 //! It goes by names, as the record of a run does, and refuses to guess from values.
 
+use weighbridge_model::experiment::Template;
 use weighbridge_model::secret::is_secret;
 
 use crate::Request;
+use crate::slots::{Place, Put, Slot};
 
 /// The variables that stand for secrets, with what each holds, in the order of their finding.
 #[derive(Debug, Default)]
 pub(crate) struct Vault {
     held: Vec<(String, String)>,
+    /// What to set, and what is left to be looked at.
+    notes: Vec<String>,
 }
 
 impl Vault {
-    /// The value as the file has it: `env:NAME` where the name of the field names a secret. Equal values of one field
-    /// share a variable.
-    fn keep(&mut self, field: &str, value: &str) -> String {
-        if !is_secret(field) || value.starts_with("env:") {
-            return value.to_owned();
-        }
+    /// The variable that stands for the value of a field. Equal values of one field share it.
+    fn variable(&mut self, field: &str, value: &str) -> String {
         let base: String = field
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' })
@@ -29,47 +29,84 @@ impl Vault {
         let mut name = base.clone();
         for number in 2.. {
             match self.held.iter().find(|(taken, _)| *taken == name) {
-                Some((_, held)) if held == value => return format!("env:{name}"),
+                Some((_, held)) if held == value => return name,
                 Some(_) => name = format!("{base}_{number}"),
                 None => break,
             }
         }
         self.held.push((name.clone(), value.to_owned()));
-        format!("env:{name}")
+        name
+    }
+
+    fn note(&mut self, note: String) {
+        // One line a variable, though it may stand in several places.
+        let begin = note.split(" to the ").next().filter(|begin| begin.starts_with("set `"));
+        let is_told =
+            |told: &String| begin.is_some_and(|begin| told.starts_with(&format!("{begin} to the ")));
+        if !self.notes.contains(&note) && !self.notes.iter().any(is_told) {
+            self.notes.push(note);
+        }
+    }
+
+    /// What stands for a value of a query or a body whose name says that it is a secret, or for the cookies beside those
+    /// that the server gave. Whole header fields are [hidden](Self::hide) later.
+    pub fn put(&mut self, slot: &Slot<'_>) -> Option<Put> {
+        let what = match slot.place {
+            Place::Pair => "value of the query's or form's",
+            Place::JsonText | Place::JsonNumber => "value of the body's",
+            Place::Header if slot.key == "Cookie" => "remaining cookies of the header",
+            Place::Header | Place::Cookie | Place::Segment => return None,
+        };
+        if !is_secret(slot.key) || slot.value.is_empty() {
+            return None;
+        }
+        let variable = self.variable(slot.key, slot.value);
+        let shown: String = slot.key.chars().filter(|c| !c.is_control()).take(60).collect();
+        self.note(format!("set `{variable}` to the {what} `{shown}`: `export {variable}='…'`"));
+        Some(Put::Variable(variable))
+    }
+
+    /// Takes the secrets out of all header fields; what to set before the experiment can be run, and what is left to be
+    /// looked at.
+    pub fn hide(mut self, requests: &mut [Request]) -> Vec<String> {
+        for request in &mut *requests {
+            for (name, value) in &mut request.headers {
+                // The source may have named a variable itself.
+                let variable = match value.strip_prefix("env:") {
+                    Some(variable) => variable.to_owned(),
+                    None if !is_secret(name) || is_filled_in(value) => continue,
+                    None => self.variable(name, value),
+                };
+                self.note(format!(
+                    "set `{variable}` to the value of the header `{name}`: {}",
+                    how(name, &variable, value)
+                ));
+                *value = format!("env:{variable}");
+            }
+        }
+        for request in requests {
+            let query = request.path.split_once('?').map_or("", |(_, query)| query);
+            let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            let secret = pairs.filter(|(name, value)| is_secret(name) && !is_filled_in(value));
+            for (name, _) in secret {
+                self.note(format!(
+                    "the query's `{name}` looks like a secret and stands in the file as it is"
+                ));
+            }
+        }
+        self.notes
     }
 }
 
-/// Takes the secrets out of all header fields; what to set before the experiment can be run, and what is left to be
-/// looked at.
+/// Whether a text gets its values only when it is sent.
+fn is_filled_in(text: &str) -> bool {
+    Template::parse(text)
+        .is_ok_and(|template| template.values().next().is_some() || template.variables().next().is_some())
+}
+
+/// [`Vault::hide`] where nothing was taken out before.
 pub(crate) fn hide(requests: &mut [Request]) -> Vec<String> {
-    let mut vault = Vault::default();
-    let mut notes = Vec::new();
-    for request in &mut *requests {
-        for (name, value) in &mut request.headers {
-            let kept = vault.keep(name, value);
-            if let Some(variable) = kept.strip_prefix("env:") {
-                let note = format!(
-                    "set `{variable}` to the value of the header `{name}`: {}",
-                    how(name, variable, value)
-                );
-                if !notes.contains(&note) {
-                    notes.push(note);
-                }
-            }
-            *value = kept;
-        }
-    }
-    for request in requests {
-        let query = request.path.split_once('?').map_or("", |(_, query)| query);
-        let names = query.split('&').filter_map(|pair| pair.split_once('=')).map(|(name, _)| name);
-        for name in names.filter(|name| is_secret(name)) {
-            let note = format!("the query's `{name}` looks like a secret and stands in the file as it is");
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
-    }
-    notes
+    Vault::default().hide(requests)
 }
 
 /// The command that sets a variable, without what it is to hold.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use toml::Value;
-use weighbridge_model::experiment::{TlsSpec, TlsVersion, Url};
+use weighbridge_model::experiment::{Extract, ExtractFrom, TlsSpec, TlsVersion, Url};
 use weighbridge_model::secret::printable;
 
 use crate::{Address, Draft, Request, Server};
@@ -66,17 +66,51 @@ fn workload(text: &mut String, draft: &Draft) {
     text.push_str(
         "[workload]\nname = \"http\"\n\
          # What must agree between variants before anything is timed: \"status\", \"length\", \"json\" or \"bytes\".\n\
-         equal = \"status\"\n\n\
-         # One table for each kind of request; `weight` is its share of the mix.\n",
+         equal = \"status\"\n\n",
     );
+    text.push_str(match draft.session {
+        None => "# One table for each kind of request; `weight` is its share of the mix.\n",
+        Some(_) => {
+            "# One table for each request of the session, whose order stands below them. `extract` takes a value from the\n\
+             # reply, and `${name}` puts it into a later request.\n"
+        }
+    });
     for (number, request) in draft.requests.iter().enumerate() {
-        self::request(text, request, number == 0);
+        self::request(text, request, (draft, number));
         text.push('\n');
+    }
+    if let Some(order) = &draft.session {
+        session(text, &draft.requests, order);
     }
 }
 
+/// The order of the requests.
+fn session(text: &mut String, requests: &[Request], order: &[usize]) {
+    text.push_str(
+        "# What one client sends, one after the other; then it begins again. More of these tables make a mix of sessions, by\n\
+         # their `weight`.\n[[workload.session]]\nname = \"recording\"\nrequests = [\n",
+    );
+    for request in order.iter().filter_map(|place| requests.get(*place)) {
+        line(text, format_args!("    {},", quoted(&printable(&request.name))));
+    }
+    text.push_str("]\n\n");
+}
+
+/// A value taken from a reply.
+fn extract(text: &mut String, extract: &Extract) {
+    let source = match &extract.from {
+        ExtractFrom::Body => None,
+        ExtractFrom::Json(pointer) => Some(format!("json = {}", quoted(pointer))),
+        ExtractFrom::Header(name) => Some(format!("header = {}", quoted(name))),
+    };
+    let regex = extract.regex.as_ref().map(|regex| format!("regex = {}", quoted(regex)));
+    let parts: Vec<String> = source.into_iter().chain(regex).collect();
+    line(text, format_args!("extract.{} = {{ {} }}", key(&extract.name), parts.join(", ")));
+}
+
 /// One request; the first shows what more could be said.
-fn request(text: &mut String, request: &Request, first: bool) {
+fn request(text: &mut String, request: &Request, (draft, number): (&Draft, usize)) {
+    let first = number == 0;
     text.push_str("[[workload.request]]\n");
     line(text, format_args!("name = {}", quoted(&printable(&request.name))));
     line(text, format_args!("method = {}", quoted(&request.method)));
@@ -92,7 +126,7 @@ fn request(text: &mut String, request: &Request, first: bool) {
     }
     if request.weight != 1 {
         line(text, format_args!("weight = {}", request.weight));
-    } else if first {
+    } else if first && draft.session.is_none() {
         text.push_str("# weight = 1\n");
     }
     if first {
@@ -102,6 +136,9 @@ fn request(text: &mut String, request: &Request, first: bool) {
         Some(status) => line(text, format_args!("check = {{ status = {status} }}")),
         None if first => text.push_str("# check = { status = 200 }\n"),
         None => {}
+    }
+    for one in &request.extract {
+        extract(text, one);
     }
     if !request.headers.is_empty() {
         text.push_str("[workload.request.headers]\n");

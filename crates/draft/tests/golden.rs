@@ -58,12 +58,19 @@ fn a_line_of_curl() {
 
 #[test]
 fn a_recording() {
-    let wanted =
-        har::Wanted { origin: Some("https://shop.example.org".to_owned()), assets: har::Assets::Skipped };
-    assert_written(
-        "recording",
-        &har::parse("session.har", &data("session.har"), &wanted).expect("a recording"),
-    );
+    let read = |taken_as| {
+        let origin = Some("https://shop.example.org".to_owned());
+        let wanted = har::Wanted { origin, assets: har::Assets::Skipped, taken_as };
+        har::parse("session.har", &data("session.har"), &wanted).expect("a recording")
+    };
+    assert_written("recording", &read(har::TakenAs::Requests));
+    assert_written("recording-session", &read(har::TakenAs::Session));
+}
+
+#[test]
+fn a_recording_whose_requests_take_values_from_replies() {
+    let draft = har::parse("flow.har", &data("flow.har"), &har::Wanted::default()).expect("a recording");
+    assert_written("recording-flow", &draft);
 }
 
 #[test]

@@ -130,12 +130,15 @@ pub enum Placement {
 }
 
 impl Question {
-    /// The question that an experiment asks. Its variants are taken to travel over TCP, which is all that an experiment
-    /// can ask for today.
+    /// The question that an experiment asks. Its variants are taken to travel over TCP, but for those whose operations run
+    /// in the service's own process.
     pub fn of(experiment: &Experiment, run: Run, cores: Cores) -> Self {
         let variant = |v: &experiment::Variant| Variant {
             name: v.name.clone(),
-            transport: Transport::Tcp,
+            transport: match v.protocol {
+                experiment::Protocol::Direct => Transport::InProcess,
+                _ => Transport::Tcp,
+            },
             life: match v.target {
                 experiment::Target::Url(_) => Life::Instance,
                 experiment::Target::Service { .. } | experiment::Target::Command(_) => Life::Restarted,

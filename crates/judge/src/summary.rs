@@ -18,7 +18,7 @@ use crate::gather::{Cell, Gathered, Lens};
 use crate::legs::stamps;
 use crate::machine;
 use crate::pauses::pauses;
-use crate::question::{Life, Point, Question, Scope, Variant};
+use crate::question::{Life, Point, Question, Scope, Transport, Variant};
 use crate::settled::{DEPENDS_ON_COMPANY, DEPENDS_ON_TURNS, depends_on_turns, not_warm};
 use crate::sizes;
 use crate::spread::{in_words, spread};
@@ -338,12 +338,19 @@ impl<'a> Table<'a> {
             (Absence::NotMeasured, Quantity::MemoryPeak) if self.question.points.len() > 1 => {
                 "a trial that visits several points has one peak for all"
             }
+            (Absence::NotMeasured, Quantity::BytesPerOperation) if self.has_direct() => {
+                "nothing travels where operations run in the service's own process"
+            }
             (Absence::NotMeasured, Quantity::CpuPerOperation | Quantity::MemoryPeak) => {
                 "only processes that are started here, as `service` or `command`, are accounted"
             }
             _ => return absence.to_string(),
         };
         format!("{absence}: {why}")
+    }
+
+    fn has_direct(&self) -> bool {
+        self.question.variants.iter().any(|variant| variant.transport == Transport::InProcess)
     }
 
     /// Says of a cost that it hangs on few events, of the variant or of the baseline.

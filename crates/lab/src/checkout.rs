@@ -11,14 +11,13 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use weighbridge_model::experiment::suggestion;
 
 use crate::custody::{Custody, CustodyError, Thing};
 use crate::errand::{self, Errand};
-use crate::guardian::Guardian;
-use crate::registry::Registry;
 
 /// Below the cache folder: where worktrees lie.
 const PLACE: [&str; 2] = ["weighbridge", "revisions"];
@@ -195,23 +194,17 @@ impl Repository {
 pub struct Checkouts {
     repository: Repository,
     base: PathBuf,
-    custody: Custody,
+    custody: Arc<Custody>,
     made: Vec<(Commit, PathBuf)>,
 }
 
 impl Checkouts {
-    /// None yet. What is made is written into `registry` and told to `guardian`, and lies below `cache` (see
-    /// [`cache_folder`]).
-    pub fn new(
-        repository: Repository,
-        cache: &Path,
-        guardian: Option<Guardian>,
-        registry: Option<Registry>,
-    ) -> Self {
+    /// None yet. What is made is in `custody`, and lies below `cache` (see [`cache_folder`]).
+    pub fn new(repository: Repository, cache: &Path, custody: Arc<Custody>) -> Self {
         let digest = Sha256::digest(repository.root.as_os_str().as_encoded_bytes());
         let name: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         let base = PLACE.iter().fold(cache.to_owned(), |path, part| path.join(part)).join(name);
-        Self { repository, base, custody: Custody::new(guardian, registry), made: Vec::new() }
+        Self { repository, base, custody, made: Vec::new() }
     }
 
     /// The counterpart, in a worktree of `commit`, of the folder that the repository was sought from. A commit is checked
@@ -236,7 +229,8 @@ impl Checkouts {
         let failed = |source| CheckoutError::Folder { path: log.clone(), source };
         let output = fs::File::create(&log).map_err(failed)?;
         command.stdout(Stdio::null()).stderr(output);
-        let ended = errand::run(command, called_off).map_err(|source| CheckoutError::NoGit { source })?;
+        let ended = errand::run_in(&self.custody, command, called_off)
+            .map_err(|source| CheckoutError::NoGit { source })?;
         let words = crate::logs::last_lines(&log, 5).join(" | ");
         let _ = fs::remove_file(&log);
         match ended {
@@ -403,7 +397,7 @@ mod tests {
         let repository = Repository::around(&root.join("api")).expect("a repository");
         assert_eq!(repository.changes().expect("it says"), 1);
         let cache = home.path().join("cache");
-        let mut checkouts = Checkouts::new(repository.clone(), &cache, None, None);
+        let mut checkouts = Checkouts::new(repository.clone(), &cache, Arc::default());
         let never = || false;
         let (old, new) =
             (repository.commit("main~1").expect("known"), repository.commit("HEAD").expect("known"));

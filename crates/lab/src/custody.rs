@@ -33,6 +33,13 @@ pub enum Thing {
     },
 }
 
+impl Thing {
+    /// Whether it lies on a disk, and so outlives a boot; it goes after what runs, which may write there.
+    pub(crate) fn is_on_disk(&self) -> bool {
+        matches!(self, Self::Worktree { .. })
+    }
+}
+
 impl std::fmt::Display for Thing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -61,6 +68,12 @@ impl Change {
             Self::Released(thing) => things.retain(|held| *held != thing),
         }
     }
+}
+
+/// What runs first, each in the order of making (a control group takes its processes with it), then what lies on a disk.
+pub(crate) fn in_order_of_ending(things: &[Thing]) -> impl Iterator<Item = &Thing> {
+    let running = things.iter().filter(|thing| !thing.is_on_disk());
+    running.chain(things.iter().filter(|thing| thing.is_on_disk()))
 }
 
 /// Why a thing could not be taken into custody; it was then not made.

@@ -1,16 +1,17 @@
 //! A command of the user's that is waited for: a build, a hook. It may take minutes, so it can be called off.
 //!
-//! It leads a process group of its own, so that calling it off ends its children too, and it is told to end when we
-//! are killed. What it starts in the background and leaves there on purpose is its own business. Not for services.
+//! It leads a session of its own, so that calling it off ends its children too. When we are killed it is told to end,
+//! and in custody the guardian ends all of its session. What it starts in the background and leaves there on purpose is
+//! its own business. Not for services.
 
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::procfs::Pid;
+use crate::custody::{Custody, Thing};
+use crate::procfs::{Pid, ProcessIdentity};
 use crate::sys::{self, Signal, Target};
 
 /// Pause between two looks: what it adds to an errand.
@@ -31,16 +32,38 @@ pub enum Errand {
 ///
 /// # Errors
 /// Where it cannot be executed or waited for.
-pub fn run(mut command: Command, called_off: &dyn Fn() -> bool) -> io::Result<Errand> {
-    command.process_group(0);
+pub fn run(command: Command, called_off: &dyn Fn() -> bool) -> io::Result<Errand> {
+    run_in(&Custody::default(), command, called_off)
+}
+
+/// The same in custody: where we are killed meanwhile, the guardian ends its children too.
+///
+/// # Errors
+/// Where it cannot be executed, written down or waited for.
+pub fn run_in(custody: &Custody, mut command: Command, called_off: &dyn Fn() -> bool) -> io::Result<Errand> {
     sys::terminate_with_us(&mut command);
     let mut child = command.spawn()?;
+    // It has begun already: until it is written down, only its own death with ours holds.
+    let thing = ProcessIdentity::of(Pid::new(child.id() as i32)).map(Thing::Process);
+    let taken = thing.clone().map_or(Ok(()), |thing| custody.take(thing));
+    let ended = taken.map_err(io::Error::other).and_then(|()| wait(&mut child, called_off));
+    if ended.is_err() {
+        end(&mut child)?;
+    }
+    if let Some(thing) = thing {
+        // The guardian finds nothing there later, which is harmless.
+        let _ = custody.release(thing);
+    }
+    ended
+}
+
+fn wait(child: &mut Child, called_off: &dyn Fn() -> bool) -> io::Result<Errand> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Errand::Ended(status));
         }
         if called_off() {
-            end(&mut child)?;
+            end(child)?;
             return Ok(Errand::CalledOff);
         }
         std::thread::sleep(PAUSE);

@@ -16,7 +16,7 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::cgroup;
 use crate::checkout;
-use crate::custody::{Change, Thing};
+use crate::custody::{Change, Thing, in_order_of_ending};
 use crate::procfs::{self, ProcessIdentity};
 use crate::sys::{self, Signal, Target};
 
@@ -157,7 +157,7 @@ pub fn run(input: impl Read, mut output: impl Write) -> io::Result<Parting> {
     if dismissed {
         return Ok(Parting::Dismissed);
     }
-    for thing in &things {
+    for thing in in_order_of_ending(&things) {
         end(thing);
     }
     Ok(Parting::Ended(things))

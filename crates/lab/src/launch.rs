@@ -27,7 +27,7 @@ use crate::ports::{self, Listener};
 use crate::process::{Exit, Running};
 use crate::procfs::{Pid, ProcessIdentity};
 use crate::quota::{Controller, Limited, NoQuota, Version};
-use crate::ready::Watch;
+use crate::ready::{READY_DIRECT, Watch};
 use crate::registry::Registry;
 use crate::sys::{self, Gate, SetupStep};
 
@@ -39,6 +39,8 @@ const BAD_CONFIGURATION: i32 = 2;
 const PORT_IN_USE: i32 = 3;
 /// Lines of output that an error keeps.
 const LINES: usize = 20;
+/// Bytes of a wrong line that an error shows.
+const SHOWN: usize = 200;
 /// Bytes of a log that are made sure of before the start.
 const LOG_ROOM: i64 = 4096;
 
@@ -172,6 +174,14 @@ pub enum LaunchError {
         /// The role.
         name: String,
     },
+    /// It says something else than that it can be talked to.
+    #[error("`{name}` said `{line}`; with `DIRECT=1` it must say `ready direct`")]
+    NotDirect {
+        /// The role.
+        name: String,
+        /// The line.
+        line: String,
+    },
     /// Its ready line names no port.
     #[error("`{name}` said `{line}`; it must say {wanted} with a port from 1 to 65535")]
     BadReadyLine {
@@ -280,6 +290,11 @@ impl Lab {
     /// How this lab freezes.
     pub const fn freeze_method(&self) -> FreezeMethod {
         if self.hierarchy.is_some() { FreezeMethod::Cgroup } else { FreezeMethod::Stop }
+    }
+
+    /// Who answers for what is started.
+    pub fn custody(&self) -> &Custody {
+        &self.custody
     }
 
     /// Ends the lab: everything was stopped, so the guardian goes and the registry is removed. What is left is
@@ -523,6 +538,10 @@ fn prepare(launch: &Launch, port: Option<u16>) -> Result<Command, LaunchError> {
     command.env("PORT", port.unwrap_or(0).to_string());
     command.envs(launch.environment.iter().map(|(key, value)| (key, fill(value))));
     command.stdin(Stdio::null()).stdout(log(&launch.stdout)?).stderr(log(&launch.stderr)?);
+    if launch.ready == Ready::Direct {
+        // Answers are for us and not for a log; the empty file stays.
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    }
     if let Some(folder) = &launch.folder {
         command.current_dir(folder);
     }
@@ -538,7 +557,10 @@ fn await_ready(
 ) -> Result<(u16, Nanoseconds), LaunchError> {
     let mut watch = Watch::new(launch, port);
     loop {
-        let found = watch.look()?;
+        let found = match launch.ready {
+            Ready::Direct => look_direct(running, &launch.name)?,
+            _ => watch.look()?,
+        };
         let waited = sys::monotonic().since(started);
         // Who has ended is not ready, whatever it said before.
         if let Some(exit) = running.exit() {
@@ -561,6 +583,18 @@ fn await_ready(
         }
         std::thread::sleep(watch.pause());
     }
+}
+
+/// Port 0 once a role that is talked to has said that it can be.
+fn look_direct(running: &mut Running, name: &str) -> Result<Option<u16>, LaunchError> {
+    let said = running.talk().map(|talk| talk.line(Nanoseconds::ZERO));
+    // Where its output is closed nothing more will come; whether it has ended, the caller asks.
+    let Some(Ok(Some(mut line))) = said else { return Ok(None) };
+    if line == READY_DIRECT.as_bytes() {
+        return Ok(Some(0));
+    }
+    line.truncate(SHOWN);
+    Err(LaunchError::NotDirect { name: name.to_owned(), line: String::from_utf8_lossy(&line).into_owned() })
 }
 
 fn explain(launch: &Launch, port: Option<u16>, exit: Exit) -> LaunchError {

@@ -36,3 +36,4 @@ pub mod room;
 pub mod runtime;
 pub mod service;
 mod sys;
+pub mod talk;

@@ -20,6 +20,7 @@ use crate::freeze::{FreezeError, FreezeMethod, Unit};
 use crate::procfs::{self, Pid, ProcessIdentity};
 use crate::quota::{self, Place};
 use crate::sys::{self, Ended, Signal};
+use crate::talk::Talk;
 
 /// What the contract of services gives a role to finish its outstanding requests and exit.
 pub const GRACE: Nanoseconds = Nanoseconds::from_secs(5);
@@ -93,18 +94,22 @@ pub struct Running {
     port: u16,
     account: CpuAccount,
     custody: Arc<Custody>,
+    /// The other ends of its pipes, where it has any.
+    talk: Option<Talk>,
 }
 
 impl Running {
     pub(crate) fn new(
-        child: Child,
+        mut child: Child,
         identity: ProcessIdentity,
         unit: Unit,
         started: Timestamp,
         custody: Arc<Custody>,
     ) -> Self {
+        let pipes = child.stdin.take().zip(child.stdout.take());
         Self {
             child,
+            talk: pipes.map(|(input, output)| Talk::new(input, output)),
             identity,
             unit: Some(unit),
             state: State::Running,
@@ -122,7 +127,17 @@ impl Running {
         self.ready_after = after;
     }
 
-    /// The port it listens on.
+    /// Its standard input and output, where it was started to be talked to and nobody has taken them.
+    pub const fn talk(&mut self) -> Option<&mut Talk> {
+        self.talk.as_mut()
+    }
+
+    /// The same, for the caller to keep. Dropping them ends its input.
+    pub const fn take_talk(&mut self) -> Option<Talk> {
+        self.talk.take()
+    }
+
+    /// The port it listens on; 0 where it listens nowhere.
     pub const fn port(&self) -> u16 {
         self.port
     }

@@ -18,7 +18,10 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// The same where each look is a request of its own.
 const PAUSE_BETWEEN_REQUESTS: Duration = Duration::from_millis(10);
 
-/// How a role tells that it accepts connections.
+/// What a role says that is talked to.
+pub(crate) const READY_DIRECT: &str = "ready direct";
+
+/// How a role tells that it is ready: that it accepts connections, but for [`Ready::Direct`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ready {
     /// It prints `ready <port>` on its standard output. It gets `PORT=0`: choose a free port and print it.
@@ -32,6 +35,9 @@ pub enum Ready {
     /// It prints a line that matches. On a free port that is chosen for it; where the pattern has a group named `port`, on
     /// the port found there, and it gets `PORT=0`.
     Log(LinePattern),
+    /// It prints `ready direct` on its standard output and listens nowhere: it is [talked to](crate::talk::Talk) over its
+    /// standard input and output, which are no files then.
+    Direct,
 }
 
 /// A question whose answer says that a role is ready.
@@ -91,7 +97,7 @@ impl Ready {
     /// Whether the role chooses its port itself.
     pub(crate) fn is_chosen_by_role(&self) -> bool {
         match self {
-            Self::Line => true,
+            Self::Line | Self::Direct => true,
             Self::Log(pattern) => pattern.finds_port(),
             Self::Port(_) | Self::AnyPort | Self::Asked(_) => false,
         }
@@ -113,7 +119,7 @@ impl<'a> Watch<'a> {
             Ready::Line => vec![LineFinder::new(&launch.stdout)],
             Ready::Log(_) if launch.stdout == launch.stderr => vec![LineFinder::new(&launch.stdout)],
             Ready::Log(_) => vec![LineFinder::new(&launch.stdout), LineFinder::new(&launch.stderr)],
-            Ready::Port(_) | Ready::AnyPort | Ready::Asked(_) => Vec::new(),
+            Ready::Port(_) | Ready::AnyPort | Ready::Asked(_) | Ready::Direct => Vec::new(),
         };
         Self { launch, port, lines, last: String::new() }
     }
@@ -146,6 +152,8 @@ impl<'a> Watch<'a> {
             (Ready::Port(_) | Ready::AnyPort | Ready::Asked(_), port) => {
                 Ok(port.filter(|port| accepts(*port)))
             }
+            // It has none.
+            (Ready::Direct, _) => Ok(None),
         }
     }
 
@@ -167,6 +175,7 @@ impl<'a> Watch<'a> {
         };
         match (&self.launch.ready, self.port) {
             (Ready::Line, _) => format!("it did not print `ready <port>`{buffered}"),
+            (Ready::Direct, _) => format!("it did not print `{READY_DIRECT}`{buffered}"),
             (Ready::Log(LinePattern(pattern)), _) => {
                 format!("no line of its output matched `{}`{buffered}", pattern.as_str())
             }

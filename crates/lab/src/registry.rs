@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cgroup;
 use crate::checkout;
-use crate::custody::{Change, Thing};
+use crate::custody::{Change, Thing, in_order_of_ending};
 use crate::guardian::{self, Ending};
 use crate::procfs::{ProcessIdentity, ProcessStat};
 
@@ -276,8 +276,7 @@ pub fn clean(base: &Path, mode: CleanMode) -> Result<Vec<Action>, RegistryError>
     let mut actions = Vec::new();
     for listed in list(base)?.into_iter().filter(Listed::is_stale) {
         let first = actions.len();
-        // In the order of making, as the guardian does: a control group takes its processes with it.
-        for thing in &listed.things {
+        for thing in in_order_of_ending(&listed.things) {
             let outcome = clean_thing(&listed, thing, mode);
             actions.push(Action { run: listed.run.clone(), what: thing.to_string(), outcome });
         }
@@ -307,8 +306,7 @@ fn remove_file(path: &Path, mode: CleanMode) -> CleanOutcome {
 }
 
 fn clean_thing(listed: &Listed, thing: &Thing, mode: CleanMode) -> CleanOutcome {
-    let on_disk = matches!(thing, Thing::Worktree { .. });
-    if !on_disk && !listed.owner.as_ref().is_some_and(Owner::is_of_this_boot) {
+    if !thing.is_on_disk() && !listed.owner.as_ref().is_some_and(Owner::is_of_this_boot) {
         // Neither processes nor control groups outlive a boot, and their names may be others' by now.
         return CleanOutcome::AlreadyGone;
     }

@@ -31,7 +31,10 @@ const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
 
 /// What the contract lets a service read. Set to the empty text, which counts as unset there, so that a variable of
 /// the user's shell (some set `HOST`) configures nothing.
-const CONTRACT_VARIABLES: [&str; 4] = ["DIRECT", "PEER", "TLS_CERT", "TLS_KEY"];
+const CONTRACT_VARIABLES: [&str; 5] = ["DIRECT", "NAGLE", "PEER", "TLS_CERT", "TLS_KEY"];
+
+/// Among a service's protocols: it carries out operations in its own process.
+const DIRECT: &str = "direct";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -436,11 +439,14 @@ impl Service {
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let mut environment: Vec<(String, String)> =
             CONTRACT_VARIABLES.iter().map(|name| pair(name, "")).collect();
-        environment.extend([
-            pair("HOST", "127.0.0.1"),
-            pair("WORKLOAD", workload),
-            pair("PROTOCOL", protocol),
-        ]);
+        environment.extend([pair("HOST", "127.0.0.1"), pair("WORKLOAD", workload)]);
+        let ready = if protocol == DIRECT {
+            environment.extend([pair("PROTOCOL", ""), pair("DIRECT", "1")]);
+            Ready::Direct
+        } else {
+            environment.push(pair("PROTOCOL", protocol));
+            Ready::Line
+        };
         Launch {
             name: self.name.clone(),
             command: self.resolve(&self.start),
@@ -449,7 +455,7 @@ impl Service {
             cores: None,
             stdout: stdout.to_owned(),
             stderr: stderr.to_owned(),
-            ready: Ready::Line,
+            ready,
             ready_timeout: READY_TIMEOUT,
         }
     }

@@ -9,6 +9,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::time::Duration;
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
@@ -205,6 +206,38 @@ pub(crate) fn set_open_file_limit((soft, hard): (u64, u64)) -> io::Result<()> {
     check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) })
 }
 
+/// What can be gone on with: something can be read from the one, or written to the other. So it is where the other side is
+/// gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Open {
+    pub readable: bool,
+    pub writable: bool,
+}
+
+/// Waits until something can be read from `from`, or written to `to`, at most for `patience`.
+pub(crate) fn wait_for(
+    from: BorrowedFd<'_>,
+    to: Option<BorrowedFd<'_>>,
+    patience: Duration,
+) -> io::Result<Open> {
+    let wanted = |fd, events| libc::pollfd { fd, events, revents: 0 };
+    // A negative descriptor is passed over.
+    let to = to.map_or(-1, |to| to.as_raw_fd());
+    let mut both = [wanted(from.as_raw_fd(), libc::POLLIN), wanted(to, libc::POLLOUT)];
+    // Rounded up, so that a wait of less than a millisecond is not none.
+    let millis = patience.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as libc::c_int;
+    // SAFETY: the pointer is valid for two pollfd.
+    if unsafe { libc::poll(both.as_mut_ptr(), 2, millis) } < 0 {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+        both.iter_mut().for_each(|one| one.revents = 0);
+    }
+    let [readable, writable] = both.map(|one| one.revents != 0);
+    Ok(Open { readable, writable })
+}
+
 fn core_set(cores: &[CoreId]) -> io::Result<libc::cpu_set_t> {
     // SAFETY: cpu_set_t is a plain array of bits, for which all zeros is the empty set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
@@ -227,14 +260,16 @@ pub(crate) fn set_affinity(thread: Option<Pid>, cores: &[CoreId]) -> io::Result<
     check(unsafe { libc::sched_setaffinity(thread, size_of_val(&set), &set) })
 }
 
-/// Adds to `command` that its child gets SIGTERM when the thread that starts it ends, even by SIGKILL.
+/// Adds to `command` that its child leads a session of its own, and gets SIGTERM when the thread that starts it ends, even
+/// by SIGKILL.
 pub(crate) fn terminate_with_us(command: &mut Command) {
     let child = || {
+        new_session()?;
         // SAFETY: prctl with these arguments takes plain numbers and touches no memory.
         check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) })
     };
-    // SAFETY: between fork and exec the closure makes one async-signal-safe system call and never allocates (its
-    // error is made from a plain number).
+    // SAFETY: between fork and exec the closure makes two async-signal-safe system calls and never allocates (their
+    // errors are made from plain numbers).
     unsafe { command.pre_exec(child) };
 }
 

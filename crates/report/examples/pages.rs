@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use weighbridge_model::summary::{Detail, Summary};
-use weighbridge_report::{Comparison, HowToRepeat, Report, page};
+use weighbridge_report::{Comparison, HowToRepeat, Report, page, suite_page};
 
 /// What a page is made of, beside the summary.
 struct Rest {
@@ -36,6 +36,8 @@ fn main() -> std::io::Result<()> {
     write(&folder, "hostile", &page(&[hostile.of(&summary, &detail)], &[]))?;
     let (first, second, detail) = (support::valid(), support::troubled(), support::detail());
     let said = [Comparison::Refused("the runs share no baseline".to_owned())];
+    let suite = [rest.of(&first, &detail), rest.of(&second, &detail)];
+    write(&folder, "suite", &suite_page(&suite))?;
     write(&folder, "runs", &page(&[rest.of(&first, &detail), rest.of(&second, &detail)], &said))
 }
 

@@ -39,7 +39,7 @@ use weighbridge_model::summary::{Detail, Summary};
 
 pub use columns::TableName;
 pub use export::{ExportError, ExportFormat, Exported, export};
-pub use html::{Comparison, HowToRepeat, page};
+pub use html::{Comparison, HowToRepeat, page, suite_page};
 pub use junit::GateCase;
 pub use schema::Schema;
 pub use style::{Style, Tone};
@@ -163,30 +163,18 @@ pub fn render(format: Format, report: &Report<'_>, options: &TextOptions<'_>) ->
 }
 
 /// The runs of a suite in the format asked for.
-///
-/// # Errors
-/// [`FormatError::Unavailable`] for HTML: a page shows one run.
-pub fn render_suite(
-    format: Format,
-    summaries: &[&Summary],
-    options: &TextOptions<'_>,
-) -> Result<String, FormatError> {
+pub fn render_suite(format: Format, reports: &[Report<'_>], options: &TextOptions<'_>) -> String {
+    let summaries: Vec<&Summary> = reports.iter().map(|report| report.summary).collect();
     let each = |page: &dyn Fn(&Summary) -> String| {
         summaries.iter().map(|summary| page(summary)).collect::<Vec<_>>().join("\n")
     };
-    Ok(match format {
+    match format {
         Format::Text => each(&|summary| terminal::verdicts(summary, options)),
-        Format::Json => json::suite(summaries),
-        Format::Csv => csv::costs(summaries),
+        Format::Json => json::suite(&summaries),
+        Format::Csv => csv::costs(&summaries),
         Format::Markdown => each(&markdown::verdicts),
-        Format::Html => {
-            return Err(FormatError::Unavailable {
-                format,
-                what: "a suite",
-                allowed: "text, json, csv, markdown",
-            });
-        }
-    })
+        Format::Html => suite_page(reports),
+    }
 }
 
 #[cfg(test)]

@@ -141,15 +141,28 @@ fn colours_of_one_url_mean_something() {
 #[test]
 fn a_suite_is_a_list_of_experiments() {
     let (first, second) = (support::valid(), support::troubled());
-    let made = render_suite(Format::Json, &[&first, &second], &TextOptions::default()).unwrap();
+    let (detail, environment, how) = (support::detail(), support::environment(), support::how());
+    let of = |summary| Report { summary, detail: &detail, environment: &environment, how: &how };
+    let reports = [of(&first), of(&second)];
+    let made = render_suite(Format::Json, &reports, &TextOptions::default());
     let value: serde_json::Value = serde_json::from_str(&made).unwrap();
     let experiments = value["experiments"].as_array().unwrap();
     assert_eq!(experiments.len(), 2);
     assert_eq!(serde_json::from_value::<Summary>(experiments[1].clone()).unwrap(), second);
-    let csv = render_suite(Format::Csv, &[&first, &second], &TextOptions::default()).unwrap();
+    let csv = render_suite(Format::Csv, &reports, &TextOptions::default());
     assert_eq!(csv.matches("run,point,").count(), 1);
     assert_eq!(csv.lines().count(), 1 + first.costs.len() + second.costs.len());
-    assert!(render_suite(Format::Html, &[&first], &TextOptions::default()).is_err());
+    let page = render_suite(Format::Html, &reports, &TextOptions::default());
+    let from = page.find("<section id=\"runs\"").expect("it stands first");
+    let list = &page[from..from + page[from..].find("</section>").expect("which ends") + 10];
+    golden("suite-list.html", list);
+    for (at, summary) in [&first, &second].iter().enumerate() {
+        assert_eq!(page.matches(&format!("id=\"run-{}\"", at + 1)).count(), 1);
+        assert_eq!(list.matches(&format!("href=\"#run-{}\"", at + 1)).count(), 1);
+        let headlines = summary.costs.iter().filter(|cost| cost.headline).count();
+        assert!(headlines > 0 && list.matches("<br>").count() >= headlines, "{list}");
+    }
+    assert!(!page.contains("Not measured together."), "nothing is put beside each other");
 }
 
 #[test]

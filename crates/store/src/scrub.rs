@@ -115,6 +115,14 @@ impl Secrets {
         }
     }
 
+    /// Adds to `to` what `from` holds, with secrets hidden as in [`hide_file`](Self::hide_file).
+    ///
+    /// # Errors
+    /// Where one cannot be read or the other written; what was added until then is without secrets.
+    pub fn add_hidden(&self, from: impl Read, to: impl Write) -> io::Result<()> {
+        self.copy(from, to).map(drop)
+    }
+
     /// Copies with secrets hidden. Whether there were any.
     fn copy(&self, from: impl Read, to: impl Write) -> io::Result<bool> {
         let (mut from, mut to) = (BufReader::new(from), BufWriter::new(to));

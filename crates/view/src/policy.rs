@@ -8,6 +8,9 @@ use sha2::{Digest, Sha256};
 /// What holds for every page, whatever its own policy says.
 const ALWAYS: &str = "base-uri 'none'; frame-ancestors 'none'";
 
+/// What the header says itself of a page that states a policy of its own. Browsers complain of what is said twice.
+const SAID: [&str; 3] = ["form-action", "base-uri", "frame-ancestors"];
+
 /// The policy of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy(String);
@@ -32,7 +35,12 @@ impl Policy {
     /// said in the header too. A page that states none may show styles of its own and nothing else.
     pub fn stated_in(page: &str) -> Self {
         let own = stated(page).unwrap_or("default-src 'none'; style-src 'unsafe-inline'; img-src data:");
-        Self(format!("{}; form-action 'none'; {ALWAYS}", own.trim_end_matches([';', ' '])))
+        let directives = own.split(';').map(str::trim);
+        let is_own = |directive: &&str| {
+            directive.split(' ').next().is_some_and(|name| !name.is_empty() && !SAID.contains(&name))
+        };
+        let own = directives.filter(is_own).collect::<Vec<_>>().join("; ");
+        Self(format!("{own}; form-action 'none'; {ALWAYS}"))
     }
 
     /// Of what is no page.
@@ -74,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_policy_of_a_page_is_said_again() {
-        let page = "<head>\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-x='\">\n</head>";
+        let page = "<head>\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-x='; base-uri 'self'; form-action 'self';\">\n</head>";
         assert_eq!(
             Policy::stated_in(page).text(),
             format!("default-src 'none'; script-src 'sha256-x='; form-action 'none'; {ALWAYS}")

@@ -6,6 +6,7 @@ import {
   described,
   figureScale,
   head,
+  isNarrow,
   markStyle,
   sheet,
   shorten,
@@ -66,7 +67,10 @@ export function density(data: PageData, options: ChartOptions): Description | nu
     note: "Height: share of replies at that time, the middle 99.8 %. Marks from left to right: p50, p90, p99.",
   };
   const { top, texts } = head(on, head_);
-  const each = rows.length > 6 ? 36 : 56;
+  const above = isNarrow(on) ? 18 : 0;
+  const each = (rows.length > 6 ? 36 : 56) + above;
+  // Where words stand above a row, its drawing has the rest of it.
+  const lane = { middle: 0.5 + above / 2 / each, share: 1 - above / each };
   const low = first.from_ns;
   const high = Math.max(...rows.map((row) => row.from_ns * row.step ** row.shares.length));
   const p99s = rows.flatMap((row) =>
@@ -77,23 +81,33 @@ export function density(data: PageData, options: ChartOptions): Description | nu
   const x = figureScale("ns", Math.min(low, ...p99s), Math.max(high, ...p99s), Math.floor(on.width / 90), {
     log: true,
   });
-  const left = Math.min(230, Math.max(60, ...rows.map((row) => textWidth(clean(row.variant), 12) + 16))) + 12;
+  const beside =
+    Math.min(230, Math.max(60, ...rows.map((row) => textWidth(clean(row.variant), 12) + 16))) + 12;
   const figures = rows.map((row) => figure(data.summary, row.variant, point, operation, "response_p50"));
   const numbers = figures.map((estimate) => (estimate ? `p50 ${joined(absolute("ns", estimate))}` : ""));
-  const right = Math.max(24, ...numbers.map((text) => textWidth(text, 11.5) + 24));
+  const numbersRoom = Math.max(24, ...numbers.map((text) => textWidth(text, 11.5) + 24));
+  const [left, right] = above > 0 ? [16, 16] : [beside, numbersRoom];
   const tallest = Math.max(...rows.flatMap((row) => row.shares.map((share) => share / Math.log(row.step))));
-  const labels: Words[] = rows.flatMap((row, at) => [
-    {
-      x: "left",
-      dx: -10,
-      y: at + 0.5,
-      align: "right",
-      text: shorten(clean(row.variant), left - 28, 12),
-      fill: on.theme.ink,
-      size: 12,
-    },
-    { x: "right", dx: 12, y: at + 0.5, text: numbers[at] ?? "", fill: on.theme.ink },
-  ]);
+  const labels = rows.flatMap((row, at): Words[] => {
+    const name = { x: "left" as const, fill: on.theme.ink, size: 12 };
+    const number = { x: "right" as const, text: numbers[at] ?? "", fill: on.theme.ink };
+    const y = at + above / 2 / each;
+    return above > 0
+      ? [
+          { ...name, y, text: shorten(clean(row.variant), on.width - 32 - numbersRoom, 12) },
+          { ...number, y, align: "right" as const },
+        ]
+      : [
+          {
+            ...name,
+            dx: -10,
+            y: at + 0.5,
+            align: "right" as const,
+            text: shorten(clean(row.variant), left - 28, 12),
+          },
+          { ...number, dx: 12, y: at + 0.5 },
+        ];
+  });
   return described(
     on,
     head_,
@@ -103,7 +117,9 @@ export function density(data: PageData, options: ChartOptions): Description | nu
       xAxis: valueAxis(on, "x", { name: "response time (logarithmic)", ...x }),
       yAxis: { type: "value", min: 0, max: rows.length, inverse: true, show: false },
       series: [
-        ...rows.map((row, at) => violin(row, at, of(row.variant), on.theme, tallest)),
+        ...rows.map((row, at) =>
+          violin(row, at, of(row.variant), on.theme, tallest / lane.share, lane.middle),
+        ),
         ...rows.map((row, at) => ({
           type: "scatter",
           name: row.variant,
@@ -116,7 +132,7 @@ export function density(data: PageData, options: ChartOptions): Description | nu
             const tip =
               estimate &&
               `${clean(row.variant)}\n${quantity.replace("_", " ")} ${joined(absolute("ns", estimate))}`;
-            return estimate ? [{ value: [Math.log10(estimate.point), at + 0.5], tip }] : [];
+            return estimate ? [{ value: [Math.log10(estimate.point), at + lane.middle], tip }] : [];
           }),
         })),
         texts_(labels),
@@ -129,7 +145,7 @@ export function density(data: PageData, options: ChartOptions): Description | nu
 // biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
 type Api = any;
 
-function violin(row: Density, place: number, look: Look, theme: Theme, tallest: number) {
+function violin(row: Density, place: number, look: Look, theme: Theme, tallest: number, middle: number) {
   return {
     type: "custom",
     name: row.variant,
@@ -152,7 +168,7 @@ function violin(row: Density, place: number, look: Look, theme: Theme, tallest: 
         ]);
       const outline: [number, number][] = [[at(first), 0], ...inside, [at(last + 1), 0]];
       const side = (sign: number) =>
-        outline.map(([x, half]) => api.coord([x, place + 0.5 + sign * half]) as [number, number]);
+        outline.map(([x, half]) => api.coord([x, place + middle + sign * half]) as [number, number]);
       const points = [...side(-1), ...side(1).reverse()].map(([x, y]) => [
         Math.round(x * 10) / 10,
         Math.round(y * 10) / 10,

@@ -5,6 +5,7 @@ import {
   base,
   described,
   head,
+  isNarrow,
   linearTicks,
   markStyle,
   type Sheet,
@@ -47,6 +48,8 @@ const MOST_ROWS = 60;
 const COMMON = ["response_p50", "response_p99", "throughput", "cpu_per_operation", "memory_peak"];
 const ROW = 22;
 const HEADING = 28;
+/** A line of words above a row, where there is no room beside it. */
+const WORDS = 16;
 
 /** A heading over rows, or a row. */
 interface Line {
@@ -60,7 +63,8 @@ export function forest(data: PageData, options: ChartOptions): Description | nul
   const { costs, left } = chosen(data, options);
   if (costs.length === 0) return null;
   const on = sheet("forest", options, 900);
-  const { lines, height: rows } = arranged(data, costs);
+  const above = isNarrow(on) ? wordsAbove(on, arranged(data, costs, 0).lines) : 0;
+  const { lines, height: rows } = arranged(data, costs, above * WORDS);
   const of = looks(data, on.theme);
   const headline = costs.filter((cost) => cost.headline);
   const main = headline.length > 0 && headline.length <= 2 ? headline.find(hasFigures) : furthest(headline);
@@ -73,15 +77,14 @@ export function forest(data: PageData, options: ChartOptions): Description | nul
   };
   const { top, texts } = head(on, head_);
   const names = lines.map((line) => textWidth(line.text, 12, line.cost === undefined));
-  const leftRoom = Math.min(on.width * 0.3, Math.max(90, ...names.map((width) => width + 14))) + 16;
+  const leftRoom =
+    above > 0 ? 16 : Math.min(on.width * 0.3, Math.max(90, ...names.map((width) => width + 14))) + 16;
   const shown = costs.filter(hasFigures);
   const results = shown.map((cost) => (cost.ratio ? joined(change(cost.ratio)) : ""));
-  const rightRoom =
-    Math.max(60, ...results.map((text) => textWidth(text, 11.5)), 0) +
-    Math.max(...costs.map((cost) => textWidth(said(cost), 11.5))) +
-    40;
-  const scale = ratioScale(shown, summary.margin, on.width - leftRoom - Math.min(rightRoom, on.width * 0.45));
   const numbersAt = Math.max(60, ...results.map((text) => textWidth(text, 11.5)), 0);
+  const beside = numbersAt + Math.max(...costs.map((cost) => textWidth(said(cost), 11.5))) + 40;
+  const rightRoom = above > 0 ? 16 : Math.min(beside, on.width * 0.45);
+  const scale = ratioScale(shown, summary.margin, on.width - leftRoom - rightRoom);
   const height = options.height ?? top + rows + 54;
   const marks = shown.map((cost) => dot(on.theme, cost, lines, scale, of(cost.variant)));
   return described(
@@ -89,7 +92,7 @@ export function forest(data: PageData, options: ChartOptions): Description | nul
     head_,
     {
       ...base(on, texts),
-      grid: { left: leftRoom, right: Math.min(rightRoom, on.width * 0.45), top: top + 4, bottom: 50 },
+      grid: { left: leftRoom, right: rightRoom, top: top + 4, bottom: 50 },
       xAxis: valueAxis(on, "x", {
         name: `change against ${shorten(clean(baseline(summary)), 200, 12)} (logarithmic)`,
         ...scale,
@@ -105,11 +108,31 @@ export function forest(data: PageData, options: ChartOptions): Description | nul
         rule("x", 0, on.theme.quiet, { width: 1.2 }),
         whiskersOf(on, shown, lines, scale, of),
         { type: "scatter", z: 5, data: marks, emphasis: { disabled: !on.interactive, scale: 1.2 } },
-        words(lines.flatMap((line) => texted(on, line, leftRoom, numbersAt))),
+        words(
+          lines.flatMap((line) =>
+            above > 0
+              ? textedAbove(on, line, above).map((one) => ({ ...one, ground: `${on.theme.ground}d8` }))
+              : texted(on, line, leftRoom, numbersAt),
+          ),
+        ),
       ],
     },
     height,
   );
+}
+
+/** How many lines of words a row needs above it: one where name, numbers and verdict fit into it, else two. */
+function wordsAbove(on: Sheet, lines: readonly Line[]): number {
+  const fits = ({ text, cost }: Line) => {
+    const parts = cost ? [text, numbersOf(cost), said(cost)] : [];
+    const needed = parts.reduce((sum, part) => sum + textWidth(part, 12, cost?.headline) + 12, 0);
+    return needed <= on.width - 32;
+  };
+  return lines.every(fits) ? 1 : 2;
+}
+
+function numbersOf(cost: Cost): string {
+  return hasFigures(cost) && cost.ratio ? joined(change(cost.ratio)) : "";
 }
 
 function hasBounds(costs: readonly Cost[]): boolean {
@@ -136,7 +159,11 @@ function chosen(data: PageData, options: ChartOptions): { costs: Cost[]; left: n
 }
 
 /** Rows under headings: of several variants those of a quantity together, of one its quantities. */
-function arranged({ summary }: PageData, costs: readonly Cost[]): { lines: Line[]; height: number } {
+function arranged(
+  { summary }: PageData,
+  costs: readonly Cost[],
+  above: number,
+): { lines: Line[]; height: number } {
   const several = distinct(costs.map((cost) => cost.variant)).length > 1;
   const manyPoints = points(summary).length > 1;
   const manyOperations = operations(summary).length > 1;
@@ -155,8 +182,12 @@ function arranged({ summary }: PageData, costs: readonly Cost[]): { lines: Line[
     lines.push({ text: heading, y: y + HEADING / 2 + 3 });
     y += HEADING;
     for (const cost of inOrder.filter((one) => of(one) === heading)) {
-      lines.push({ text: several ? clean(cost.variant) : label(cost.quantity), cost, y: y + ROW / 2 });
-      y += ROW;
+      lines.push({
+        text: several ? clean(cost.variant) : label(cost.quantity),
+        cost,
+        y: y + above + ROW / 2,
+      });
+      y += above + ROW;
     }
   }
   return { lines, height: y + 4 };
@@ -326,6 +357,56 @@ function texted(on: Sheet, line: Line, leftRoom: number, numbers: number): Words
     row.push({ x: "right", dx: 24 + numbers, y: line.y, text: cost.verdict, fill: theme.quiet });
   }
   return row;
+}
+
+/** A row's words above it: its name at the left; numbers and verdict beside it, or on a line of their own. */
+function textedAbove(on: Sheet, line: Line, above: number): Words[] {
+  const { theme } = on;
+  const { cost } = line;
+  const room = on.width - 32;
+  if (!cost)
+    return [
+      {
+        x: "left",
+        y: line.y,
+        text: shorten(line.text, room, 12, true),
+        fill: theme.ink,
+        bold: true,
+        size: 12,
+      },
+    ];
+  const first = line.y - ROW / 2 - WORDS * (above - 0.5);
+  const last = line.y - ROW / 2 - WORDS * 0.5;
+  const numbers = numbersOf(cost);
+  const verdictWords = hasFigures(cost) ? said(cost) : cost.verdict;
+  const verdictRoom = textWidth(verdictWords, 11.5) + 12;
+  const taken = above > 1 ? 0 : verdictRoom + textWidth(numbers, 11.5, cost.headline) + 12;
+  return [
+    {
+      x: "left",
+      y: first,
+      text: shorten(line.text, room - taken, 12, cost.headline),
+      fill: theme.ink,
+      size: 12,
+      bold: cost.headline,
+    },
+    {
+      x: above > 1 ? "left" : "right",
+      dx: above > 1 ? 0 : -verdictRoom,
+      y: last,
+      align: above > 1 ? "left" : "right",
+      text: shorten(numbers, room - verdictRoom, 11.5, cost.headline),
+      fill: theme.ink,
+      bold: cost.headline,
+    },
+    {
+      x: "right",
+      y: last,
+      align: "right",
+      text: verdictWords,
+      fill: hasFigures(cost) ? toneOf(theme, cost) : theme.quiet,
+    },
+  ];
 }
 
 /** All variants but the baseline, for whoever asks whether there is something to compare. */

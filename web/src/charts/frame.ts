@@ -64,6 +64,13 @@ export function sheet(kind: ChartKind, options: ChartOptions, width: number): Sh
   };
 }
 
+/** Below this width, names stand above what they name instead of beside it, and panels below each other. */
+const NARROW = 520;
+
+export function isNarrow(on: Sheet): boolean {
+  return on.width < NARROW;
+}
+
 const TITLE = 15;
 const SUBTITLE = 12;
 const EDGE = 16;

@@ -2,7 +2,7 @@
 // so that the colour only leads the eye.
 import type { Cost } from "../data/schema.ts";
 import { room } from "./bars.ts";
-import { base, described, head, sheet, shorten, textWidth } from "./frame.ts";
+import { base, described, head, isNarrow, type Sheet, sheet, shorten, textWidth } from "./frame.ts";
 import {
   chosenOperation,
   cost,
@@ -15,6 +15,9 @@ import {
 import { between, FONT, isBright, type Theme } from "./theme.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
 import { baseline, bounds, capital, change, clean, hasFigures, joined, label, pointWords } from "./words.ts";
+
+/** Size of a number that is too long for its cell. */
+const SMALL = 10.5;
 
 // biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
 type Api = any;
@@ -67,9 +70,11 @@ export function heatmap(data: PageData, options: ChartOptions): Description | nu
     [names.length > 1 || rest.length === 1 ? clean(row.name) : "", pointWords(row.point)]
       .filter(Boolean)
       .join(" · ");
-  const left = room(rows.map(rowText), 12, 60, 260) + 12;
+  // Beside its cells a row's name would leave them no room.
+  const above = isNarrow(on) ? 20 : 0;
+  const left = above > 0 ? 16 : room(rows.map(rowText), 12, 60, 260) + 12;
   const width = (on.width - left - 20) / columns.length;
-  const tall = 44;
+  const tall = 44 + above;
   const key = clean(across.split(".").at(-1) ?? across);
   return described(
     on,
@@ -102,6 +107,7 @@ export function heatmap(data: PageData, options: ChartOptions): Description | nu
         axisLine: { show: false },
         axisTick: { show: false },
         axisLabel: {
+          show: above === 0,
           color: on.theme.ink,
           fontSize: 12,
           fontFamily: FONT,
@@ -121,7 +127,12 @@ export function heatmap(data: PageData, options: ChartOptions): Description | nu
           renderItem: (params: { dataIndex: number }, api: Api) => {
             const cell = cells[params.dataIndex];
             const [x, y] = api.coord([cell?.column, cell?.row]);
-            return cell ? drawn(on.theme, cell, x, y, width, tall, most) : null;
+            if (!cell) return null;
+            const box = drawn(on.theme, cell, x, y + above / 2, width, tall - above, most);
+            const name =
+              above > 0 && cell.column === 0 ? rowText(rows[cell.row] ?? { name: "", point: {} }) : "";
+            const named = nameAbove(on, name, x - width / 2 + 1, y - tall / 2 + above / 2 + 1);
+            return { ...box, children: [...box.children, ...named] };
           },
         },
       ],
@@ -148,6 +159,7 @@ function drawn(theme: Theme, cell: Cell, x: number, y: number, width: number, ta
   const fill = ratio ? colorOf(theme, Math.log(ratio.point), most) : "none";
   const ink = ratio ? (isBright(fill) ? "#14171c" : "#ffffff") : theme.quiet;
   const [number, interval] = cellWords(cell, width - 8);
+  const size = textWidth(number, 12, true) <= width - 8 ? 12 : SMALL;
   const decided = cell.cost?.verdict === "higher" || cell.cost?.verdict === "lower";
   const text = (words: string, dy: number, size: number, bold: boolean) => ({
     type: "text",
@@ -170,10 +182,17 @@ function drawn(theme: Theme, cell: Cell, x: number, y: number, width: number, ta
         shape,
         style: { fill, stroke: ratio ? "none" : theme.grid, lineWidth: 1, lineDash: ratio ? [] : [3, 3] },
       },
-      text(number, interval ? -7 : 0, 12, decided),
+      text(number, interval ? -7 : 0, size, decided),
       ...(interval ? [text(interval, 9, 10.5, false)] : []),
     ],
   };
+}
+
+/** A row's name above its first cell. */
+function nameAbove(on: Sheet, name: string, x: number, y: number) {
+  const text = shorten(name, on.width - 36, 12);
+  const style = { text, fill: on.theme.ink, font: `12px ${FONT}`, verticalAlign: "middle" };
+  return name ? [{ type: "text", silent: true, x, y, style }] : [];
 }
 
 /** A cell's number and interval, as far as they fit. */
@@ -182,7 +201,10 @@ function cellWords(cell: Cell, width: number): [string, string] {
   if (!hasFigures(cell.cost) || !cell.cost.ratio) return [shorten(cell.cost.verdict, width, 12), ""];
   const { point, interval } = change(cell.cost.ratio);
   const sure = cell.cost.verdict === "higher" || cell.cost.verdict === "lower";
-  return [sure ? point : `(${point})`, interval && textWidth(interval, 10.5) <= width ? interval : ""];
+  return [
+    shorten(sure ? point : `(${point})`, width, SMALL, sure),
+    interval && textWidth(interval, 10.5) <= width ? interval : "",
+  ];
 }
 
 function tip(cell: Cell, name: string, column: string): string {

@@ -190,6 +190,8 @@ export interface Words {
   size?: number;
   dx?: number;
   dy?: number;
+  /** What is behind it, where lines would run through it. */
+  ground?: string;
 }
 
 export function words(all: readonly Words[], axes = 0) {
@@ -220,6 +222,7 @@ export function words(all: readonly Words[], axes = 0) {
           font: `${one.bold ? "600 " : ""}${one.size ?? 11.5}px ${FONT}`,
           align: one.align ?? "left",
           verticalAlign: "middle",
+          ...(one.ground ? { backgroundColor: one.ground } : {}),
         },
       };
     },

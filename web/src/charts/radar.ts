@@ -2,7 +2,18 @@
 // scale. Intervals stand in the words of the spokes, where there are few variants.
 
 import { ratioText } from "./forest.ts";
-import { base, described, head, lineStyle, markStyle, sheet, shorten } from "./frame.ts";
+import {
+  base,
+  described,
+  head,
+  isNarrow,
+  lineStyle,
+  markStyle,
+  sheet,
+  shorten,
+  textWidth,
+  wrap,
+} from "./frame.ts";
 import {
   chosenPoint,
   cost,
@@ -17,6 +28,11 @@ import {
 import { FONT } from "./theme.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
 import { baseline, capital, change, clean, finding, hasFigures, joined, label, pointWords } from "./words.ts";
+
+/** Pixels between the figure and the words around it. */
+const GAP = 12;
+/** Pixels of a line of words beside a narrow figure. */
+const NARROW_WORDS = 84;
 
 const QUANTITIES = [
   "response_p50",
@@ -105,7 +121,10 @@ export function radar(data: PageData, options: ChartOptions): Description | null
   const most = Math.max(0.1, ...logs.map(Math.abs));
   const reach = Math.log(REACHES.find((ratio) => Math.log(ratio) >= most * 0.98) ?? Math.exp(most));
   const low = Math.min(...logs) < -0.05 * reach ? -reach : -0.5 * reach;
-  const height = on.options.height ?? top + 440;
+  const labels = all.map((spoke) => (isNarrow(on) ? spokeLines : spokeText)(spoke, names));
+  // Beside a narrow figure words need what the figure would take.
+  const room = isNarrow(on) ? on.width / 2 - GAP - 4 - widest(labels) : Number.POSITIVE_INFINITY;
+  const height = on.options.height ?? top + Math.min(440, 2 * room + 150);
   return described(
     on,
     words,
@@ -123,7 +142,7 @@ export function radar(data: PageData, options: ChartOptions): Description | null
       })),
       radar: {
         center: ["50%", top + (height - top) / 2 + 4],
-        radius: Math.min(on.width * 0.3, (height - top) / 2 - 62),
+        radius: Math.min(on.width * 0.3, (height - top) / 2 - 62, room),
         startAngle: 90,
         splitNumber: low === -reach ? 4 : 3,
         axisName: {
@@ -133,12 +152,12 @@ export function radar(data: PageData, options: ChartOptions): Description | null
           lineHeight: 16,
           rich: { n: { color: on.theme.quiet, fontSize: 11, fontFamily: FONT, lineHeight: 15 } },
         },
-        axisNameGap: 12,
+        axisNameGap: GAP,
         splitArea: { show: false },
         splitLine: { lineStyle: { color: on.theme.grid } },
         axisLine: { lineStyle: { color: on.theme.grid } },
-        indicator: all.map((spoke, at) => ({
-          name: spokeText(spoke, names),
+        indicator: all.map((_, at) => ({
+          name: labels[at] ?? "",
           min: low,
           max: reach,
           // The scale stands at one spoke alone.
@@ -187,6 +206,23 @@ function number(spoke: Spoke, name: string, base_: string): string {
   const ratio = spoke.of(name)?.ratio;
   if (name === base_) return "0 %";
   return ratio && has(spoke.of(name)) ? joined(change(ratio)) : (spoke.of(name)?.verdict ?? "not measured");
+}
+
+/** The same in lines that are as short as can be. */
+function spokeLines(spoke: Spoke, names: readonly string[]): string {
+  const lines = wrap(spoke.text, NARROW_WORDS, 12);
+  if (names.length > NUMBERED) return lines.join("\n");
+  const numbers = names.flatMap((name) => [
+    ...(names.length > 1 ? [shorten(clean(name), NARROW_WORDS, 11)] : []),
+    ...number(spoke, name, "").replace(" [", "\n[").split("\n"),
+  ]);
+  return [...lines, ...numbers.map((line) => `{n|${line}}`)].join("\n");
+}
+
+/** Pixels that the longest line of some words takes. */
+function widest(words: readonly string[]): number {
+  const lines = words.flatMap((text) => text.replaceAll(/\{n\||\}/g, "").split("\n"));
+  return Math.max(...lines.map((line) => textWidth(line, 12)));
 }
 
 function spokeText(spoke: Spoke, names: readonly string[]): string {

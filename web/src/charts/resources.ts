@@ -1,7 +1,7 @@
 // What each role used: CPU per request role by role, memory, and the cores of the whole machine.
 import type { CpuRoles, Estimate, RoleUse, Summary } from "../data/schema.ts";
 import { barScale, room } from "./bars.ts";
-import { base, described, head, type Sheet, sheet, shorten, valueAxis } from "./frame.ts";
+import { base, described, head, isNarrow, type Sheet, sheet, shorten, valueAxis } from "./frame.ts";
 import { words as texts_, type Words, whiskers } from "./marks.ts";
 import {
   chosenPoint,
@@ -59,49 +59,66 @@ export function resources(data: PageData, options: ChartOptions): Description | 
   const { top, texts } = head(on, words);
   const machine = data.summary.cpu_roles;
   const left =
-    room([...shown.map(clean), ...(machine ? MACHINE.map(([name]) => name) : [])], 12, 60, 240) + 12;
+    room(
+      [...shown.map(clean), ...(machine ? MACHINE.map(([name]) => name) : [])],
+      12,
+      60,
+      isNarrow(on) ? on.width * 0.31 : 240,
+    ) + 12;
   const middle = left + (on.width - left) * 0.58;
   const cpu = roles.some((role) => role.cpu_per_operation);
   const memory = roles.some((role) => role.memory_peak);
+  // Side by side, or below each other.
+  const beside = cpu && memory && !isNarrow(on);
   const panels: Panel[] = [];
-  const rowsTop = top + 40;
+  const legend = drawLegend(on, kinds, top + 4, isNarrow(on) ? 16 : left);
+  const rowsTop = top + 20 + legend.rows * 20;
   if (cpu)
     panels.push({
       name: "CPU per operation",
       unit: "ns",
       from: left,
-      to: memory ? middle - 70 : on.width - 90,
+      to: beside ? middle - 70 : on.width - 90,
       of: (role) => role.cpu_per_operation ?? null,
     });
   if (memory)
     panels.push({
       name: "memory peak",
       unit: "bytes",
-      from: cpu ? middle + 18 : left,
+      from: beside ? middle + 18 : left,
       to: on.width - 90,
       of: (role) => role.memory_peak ?? null,
     });
   const rows = shown.length * ROW;
-  const machineTop = rowsTop + rows + 88;
+  const below = beside ? 0 : rows + 62;
+  const rowsEnd = rowsTop + Math.max(0, panels.length - 1) * below + rows;
+  const machineTop = rowsEnd + 88;
   const drawn = panels.map((panel, at) => drawPanel(on, panel, at, shown, roles, kinds, left));
   const whole_ = machine ? drawMachine(on, machine, panels.length, left) : null;
-  const legend = drawLegend(on, kinds, top + 4, left);
   return described(
     on,
     words,
     {
       ...base(on, [
         ...texts,
-        ...legend,
+        ...legend.marks,
         ...(machine
-          ? [heading(on, `Cores kept busy by the whole run, all variants together`, machineTop - 24)]
+          ? [
+              heading(
+                on,
+                isNarrow(on)
+                  ? "Cores kept busy by the whole run"
+                  : "Cores kept busy by the whole run, all variants together",
+                machineTop - 24,
+              ),
+            ]
           : []),
       ]),
       grid: [
-        ...panels.map((panel) => ({
+        ...panels.map((panel, at) => ({
           left: panel.from,
           right: on.width - panel.to,
-          top: rowsTop,
+          top: rowsTop + at * below,
           height: rows,
         })),
         ...(whole_ ? [{ left, right: 90, top: machineTop, height: 4 * 24 }] : []),
@@ -110,7 +127,7 @@ export function resources(data: PageData, options: ChartOptions): Description | 
       yAxis: [...drawn.map((panel) => panel.y), ...(whole_ ? [whole_.y] : [])],
       series: [...drawn.flatMap((panel) => panel.series), ...(whole_?.series ?? [])],
     },
-    on.options.height ?? (whole_ ? machineTop + 4 * 24 + 50 : rowsTop + rows + 50),
+    on.options.height ?? (whole_ ? machineTop + 4 * 24 + 50 : rowsEnd + 50),
   );
 }
 
@@ -369,16 +386,23 @@ function heading(on: Sheet, text: string, top: number) {
     silent: true,
     left: 16,
     top,
-    style: { text, fill: on.theme.ink, font: `600 12px ${FONT}` },
+    style: { text: shorten(text, on.width - 32, 12, true), fill: on.theme.ink, font: `600 12px ${FONT}` },
   };
 }
 
 function drawLegend(on: Sheet, kinds: readonly string[], top: number, left: number) {
   let x = left;
-  return kinds.flatMap((kind) => {
+  let rows = 1;
+  const marks = kinds.flatMap((kind) => {
     const color = fillOf(on.theme, kind, kinds);
-    const box = { x, y: top, width: 20, height: 11 };
     const text = clean(kind);
+    const end = x + 26 + room([text], 12, 0, 300);
+    if (end > on.width && x > left) {
+      x = left;
+      rows += 1;
+    }
+    const y = top + (rows - 1) * 20;
+    const box = { x, y, width: 20, height: 11 };
     const parts = [
       { type: "rect", silent: true, shape: box, style: { fill: color } },
       ...(kinds.indexOf(kind) > 0 ? striped(box, on.theme) : []),
@@ -386,13 +410,14 @@ function drawLegend(on: Sheet, kinds: readonly string[], top: number, left: numb
         type: "text",
         silent: true,
         left: x + 26,
-        top: top - 0.5,
+        top: y - 0.5,
         style: { text, fill: on.theme.ink, font: `12px ${FONT}` },
       },
     ];
     x += 26 + room([text], 12, 0, 300) + 6;
     return parts;
   });
+  return { marks, rows };
 }
 
 function title(data: PageData, names: readonly string[], point: Point): string {

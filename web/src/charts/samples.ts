@@ -9,9 +9,11 @@ import {
   figureScale,
   ghosts,
   head,
+  isNarrow,
   type Sheet,
   sheet,
   shorten,
+  textWidth,
   valueAxis,
 } from "./frame.ts";
 import {
@@ -73,9 +75,11 @@ export function samples(data: PageData, options: ChartOptions): Description | nu
     log: times[1] / Math.max(1, times[0]) > 3,
   });
   const x = timeAxis(moments[0], moments[1], on.width);
-  const left = strips ? room(variants.map(clean), 12, 60, 220) + 64 : 76;
+  const left = strips ? room(variants.map(clean), 12, 60, isNarrow(on) ? on.width * 0.25 : 220) + 64 : 76;
   const bottom = on.interactive ? 78 : 48;
   const name = `${kind === "request" ? "response time" : "response p50"}${y.log ? " (logarithmic)" : ""}`;
+  const whole = "time since the first window";
+  const xName = textWidth(whole, 12) > on.width - left - 24 ? "time" : whole;
   const grids = strips
     ? variants.map((_, at) => ({ left, right: 24, top: top + 22 + at * (STRIP + 8), height: STRIP }))
     : [{ left, right: 24, top: top + 22, bottom }];
@@ -96,7 +100,7 @@ export function samples(data: PageData, options: ChartOptions): Description | nu
       ...(on.interactive ? { dataZoom: zoom(on).map((one) => ({ ...one, xAxisIndex: "all" })) } : {}),
       xAxis: grids.map((_, grid) => {
         const axis = valueAxis(on, "x", {
-          name: grid === last ? "time since the first window" : "",
+          name: grid === last ? xName : "",
           grid,
           ...x,
         });

@@ -34,8 +34,6 @@ const POINTS_AT_ONCE = 3;
 const AHEAD = "400px";
 /** Width of a chart on paper, in pixels. */
 const PAPER = 690;
-/** Below such a width a kind cannot be read, and is scrolled in instead. */
-const LEAST: Partial<Record<ChartKind, number>> = { forest: 560, resources: 520, heatmap: 420 };
 /** Empty pixels at a chart's left edge, by which it is moved, so that its words stand below its title. */
 const EDGE = 16;
 
@@ -158,7 +156,7 @@ export class Charts {
     const point = showsAll(slot.point) ? chosen : slot.point;
     const theme: ThemeName = this.#isPrinting ? "print" : themeOf(view);
     const room = slot.figure.parentElement?.clientWidth;
-    const width = this.#isPrinting ? PAPER : room && Math.max(room + EDGE, LEAST[slot.kind] ?? 0);
+    const width = this.#isPrinting ? PAPER : room && room + EDGE;
     return {
       theme,
       interactive: !this.#isPrinting,

@@ -13,6 +13,19 @@ import type { Cost, PageData } from "../../src/data/schema.ts";
 const PAGES = process.env.PAGES ?? "";
 const HOSTILE = "<script>alert('1')</script>";
 
+const PAGES_WITH_CHARTS = [
+  "pair",
+  "troubled",
+  "crowd",
+  "matrix",
+  "layers",
+  "capacity",
+  "bare",
+  "runs",
+  "suite",
+  "large",
+];
+
 let browser: Browser;
 before(async () => {
   assert.notEqual(PAGES, "", "PAGES must name the folder of the pages");
@@ -80,7 +93,7 @@ function seen(page: Page): Promise<string[]> {
 }
 
 test("every page opens from disk, draws its charts, and asks for nothing", async () => {
-  for (const name of ["pair", "troubled", "crowd", "matrix", "layers", "capacity", "bare", "runs", "large"]) {
+  for (const name of PAGES_WITH_CHARTS) {
     await reading(name, async (page) => {
       await scrolledThrough(page);
       const charts = await page.evaluate(() =>
@@ -360,6 +373,39 @@ test("several runs are read one at a time, and not as one", async () => {
   await reading("runs", async (page) => assert.ok(await page.locator("#trust-2").isVisible()), {
     fragment: "#trust-2",
   });
+});
+
+test("on a telephone no chart scrolls sideways, and none loses a word", async () => {
+  const all: string[] = [];
+  for (const name of PAGES_WITH_CHARTS) {
+    await reading(
+      name,
+      async (page) => {
+        await scrolledThrough(page);
+        const wide = await page.evaluate(() => {
+          const found: string[] = [];
+          if (document.documentElement.scrollWidth > innerWidth) found.push("the page");
+          for (const figure of document.querySelectorAll<HTMLElement>("figure.chart:not([hidden])")) {
+            const canvas = figure.querySelector(".canvas");
+            const svg = canvas?.querySelector("svg");
+            if (!canvas?.checkVisibility() || !svg) continue;
+            const kind = figure.dataset.kind ?? "";
+            if (canvas.scrollWidth > canvas.clientWidth) found.push(`${kind} is wider than its place`);
+            const box = svg.getBoundingClientRect();
+            for (const text of svg.querySelectorAll("text")) {
+              const { left, right } = text.getBoundingClientRect();
+              const isCut = left < box.left - 1 || right > Math.min(box.right, innerWidth) + 1;
+              if (isCut) found.push(`${kind} cuts \`${text.textContent}\``);
+            }
+          }
+          return found;
+        });
+        all.push(...wide.map((what) => `${name}: ${what}`));
+      },
+      { viewport: { width: 390, height: 844 } },
+    );
+  }
+  assert.deepEqual(all, []);
 });
 
 test("it is read on a telephone, in the dark and on paper", async () => {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 /// Arguments of `weigh init`.
 #[derive(Debug, Args)]
@@ -38,6 +38,10 @@ pub struct Init {
     /// Of a recording: leave out pictures, scripts, style sheets and fonts.
     #[arg(long)]
     pub skip_assets: bool,
+    /// A recording as what one client did, in order (`session`), or as single requests, equal ones as one with its
+    /// frequency as weight (`requests`) [default: session].
+    #[arg(long = "as", value_enum, value_name = "WHAT")]
+    pub taken_as: Option<TakenAs>,
     /// Description of an API (OpenAPI 3.0 or 3.1), whatever its name.
     #[arg(long, value_name = "FILE", conflicts_with = "source")]
     pub openapi: Option<PathBuf>,
@@ -53,6 +57,15 @@ pub struct Init {
     /// Write over an existing file.
     #[arg(long)]
     pub force: bool,
+}
+
+/// What a recording is taken as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TakenAs {
+    /// What one client did, in order.
+    Session,
+    /// Single requests.
+    Requests,
 }
 
 /// A command line of curl as words.

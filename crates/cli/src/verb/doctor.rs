@@ -8,7 +8,7 @@ use weighbridge_conductor::quoted::{Kept, kept};
 use weighbridge_lab::doctor::{Finding, Level, Observation, Subject, diagnose};
 use weighbridge_lab::registry::{self, Action, CleanMode, CleanOutcome};
 use weighbridge_report::text::hanging;
-use weighbridge_report::{Format, Tone};
+use weighbridge_report::{Format, Style, Tone};
 
 use super::support::calibrations;
 use crate::args::Doctor;
@@ -29,7 +29,7 @@ fn look(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
     findings.push(calibration(kept(calibrations().as_deref())));
     let text = match arguments.format {
         Format::Json => serde_json::to_string_pretty(&findings)?,
-        Format::Text => findings.iter().map(|finding| line(finding, printer)).collect::<Vec<_>>().join("\n"),
+        Format::Text => lines(&findings, (printer.style(), printer.columns())),
         other => bail!("`{other}` is not available for `doctor`; use `text` or `json`"),
     };
     printer.data(&text)?;
@@ -37,8 +37,12 @@ fn look(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(if worst == Some(Level::Problem) { Exit::Invalid } else { Exit::Fine })
 }
 
+fn lines(findings: &[Finding], look: (Style, usize)) -> String {
+    findings.iter().map(|finding| line(finding, look)).collect::<Vec<_>>().join("\n")
+}
+
 /// A finding in lines of the terminal's width, what to do about it under what was seen.
-fn line(finding: &Finding, printer: &Printer) -> String {
+fn line(finding: &Finding, (style, columns): (Style, usize)) -> String {
     let (word, tone) = match finding.level {
         Level::Fine => ("fine", Tone::Secondary),
         Level::Note => ("note", Tone::Plain),
@@ -46,12 +50,12 @@ fn line(finding: &Finding, printer: &Printer) -> String {
         Level::Problem => ("problem", Tone::Problem),
     };
     let lead = format!("{word:<8} {:<19} ", finding.subject);
-    let said = hanging(&lead, &finding.evidence, printer.columns());
-    let mut lines = format!("{}{}", printer.style().paint(tone, word), &said[word.len()..]);
+    let said = hanging(&lead, &finding.evidence, columns);
+    let mut lines = format!("{}{}", style.paint(tone, word), &said[word.len()..]);
     if let Some(remedy) = &finding.remedy {
         let blank = " ".repeat(lead.chars().count());
         lines.push('\n');
-        lines.push_str(&hanging(&blank, remedy, printer.columns()));
+        lines.push_str(&hanging(&blank, remedy, columns));
     }
     lines
 }
@@ -103,5 +107,87 @@ fn outcome(outcome: &CleanOutcome) -> String {
         CleanOutcome::AlreadyGone => "already gone".to_owned(),
         CleanOutcome::Kept(why) => format!("kept: {why}"),
         CleanOutcome::Failed(why) => format!("failed: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::assert_golden;
+    use weighbridge_lab::cores::{CoreId, CoreLayout};
+    use weighbridge_lab::doctor::BusyProcess;
+    use weighbridge_lab::freeze::FreezeMethod;
+    use weighbridge_lab::host::{Frequency, HostFacts, Hypervisor, Limit, PortRange};
+    use weighbridge_lab::procfs::Pid;
+    use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
+
+    /// A host with nothing to complain about.
+    fn quiet() -> Observation {
+        let cores: Vec<CoreId> = (0..4).map(CoreId::new).collect();
+        let frequency = Frequency {
+            governors: vec!["performance".to_owned()],
+            driver: None,
+            lowest_khz: None,
+            highest_khz: None,
+        };
+        Observation {
+            layout: CoreLayout::of(&cores).ok(),
+            facts: HostFacts {
+                siblings: Some(cores.iter().map(|core| vec![*core]).collect()),
+                cores: Some(cores),
+                frequency: Some(frequency),
+                hypervisor: Some(Hypervisor::Absent),
+                clock_source: Some("tsc".to_owned()),
+                clock_sources: Some(vec!["tsc".to_owned(), "hpet".to_owned()]),
+                congestion_control: Some("cubic".to_owned()),
+                local_ports: Some(PortRange { first: 32_768, last: 60_999 }),
+                open_files: Some(Limit { soft: 20_000, hard: 20_000 }),
+                memory: Some(Bytes::new(8 << 30)),
+                ..HostFacts::default()
+            },
+            quota: None,
+            steal_since_boot: Some(Ratio::new(0.001)),
+            steal_now: Some(Ratio::new(0.0)),
+            load: Some(0.2),
+            busy: Vec::new(),
+            freezing: FreezeMethod::Cgroup,
+            clock_cost: Nanoseconds::from_nanos(80),
+            memory_available: Some(Bytes::new(4 << 30)),
+            stale: None,
+        }
+    }
+
+    /// One on which hardly anything is as it should be.
+    fn troubled() -> Observation {
+        let mut seen = quiet();
+        let facts = &mut seen.facts;
+        facts.frequency.as_mut().expect("it is known").governors = vec!["powersave".to_owned()];
+        facts.clock_source = Some("hpet".to_owned());
+        facts.open_files = Some(Limit { soft: 256, hard: 256 });
+        facts.hypervisor = None;
+        seen.layout = None;
+        seen.steal_now = Some(Ratio::new(0.2));
+        seen.steal_since_boot = Some(Ratio::new(0.12));
+        seen.load = Some(7.5);
+        let share = Ratio::new(0.93);
+        seen.busy = vec![BusyProcess { pid: Pid::new(4321), name: "compiler".to_owned(), share }];
+        seen.freezing = FreezeMethod::Stop;
+        seen.clock_cost = Nanoseconds::from_nanos(1_200);
+        seen.memory_available = Some(Bytes::new(64 << 20));
+        seen.stale = Some((1, "process 99, control group `/sys/fs/cgroup/wb-0123abcd-1`".to_owned()));
+        seen
+    }
+
+    #[test]
+    fn findings_are_printed_as_the_golden_files_have_them() {
+        for (name, seen, kept) in
+            [("doctor-quiet.txt", quiet(), Kept::Nothing), ("doctor-troubled.txt", troubled(), Kept::Nothing)]
+        {
+            let mut findings = diagnose(&seen);
+            findings.push(calibration(kept));
+            let printed = lines(&findings, (Style::Plain, 80));
+            assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
+            assert_golden(name, &format!("{printed}\n"));
+        }
     }
 }

@@ -30,8 +30,10 @@ pub fn run(arguments: &History, printer: &Printer) -> anyhow::Result<Exit> {
             serde_json::to_string_pretty(&rows.iter().map(row).collect::<Vec<_>>())?
         }
         Format::Text => {
-            let text: Vec<_> =
-                rows.iter().map(|(run, summary)| entry(run, summary.as_ref(), printer)).collect();
+            let text: Vec<_> = rows
+                .iter()
+                .map(|(run, summary)| entry(run, summary.as_ref(), (printer.style(), printer.columns())))
+                .collect();
             if rows.is_empty() {
                 printer.note(format_args!("no run in `{}`", arguments.folder.display()));
                 return Ok(Exit::Fine);
@@ -45,8 +47,7 @@ pub fn run(arguments: &History, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 /// A run with its headlines, or how to go on with it.
-fn entry(run: &RunFolder, summary: Option<&Summary>, printer: &Printer) -> String {
-    let (style, columns) = (printer.style(), printer.columns());
+fn entry(run: &RunFolder, summary: Option<&Summary>, (style, columns): (Style, usize)) -> String {
     let path = clean(&run.path().display().to_string());
     let Some(summary) = summary else {
         let how = hanging_whole("  ", &format!("not ended; go on with `weigh run --resume {path}`"), columns);
@@ -72,4 +73,39 @@ fn entry(run: &RunFolder, summary: Option<&Summary>, printer: &Printer) -> Strin
 /// Each line by itself, so that none carries its colour over to the next.
 fn paint_lines(style: Style, tone: Tone, text: &str) -> String {
     text.lines().map(|line| style.paint(tone, line)).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::assert_golden;
+    use weighbridge_store::{RunWriter, UtcTime};
+
+    #[test]
+    fn a_list_of_runs_is_printed_as_the_golden_file_has_it() {
+        let home = tempfile::tempdir().expect("a folder");
+        // Whole hours after the first second of 2026.
+        let started = |hour: u64| UtcTime::from_unix_ns((1_767_225_600 + hour * 3_600) * 1_000_000_000);
+        let stored = [
+            Some(include_str!("../../../report/testdata/valid.json")),
+            Some(include_str!("../../../report/testdata/troubled.json")),
+            None,
+        ];
+        for (hour, summary) in (0..).zip(stored) {
+            let run = RunWriter::create(home.path(), "languages", started(hour)).expect("there is room");
+            if let Some(text) = summary {
+                run.write_summary(&serde_json::from_str(text).expect("a summary")).expect("there is room");
+            }
+        }
+        let runs = RunFolder::list(home.path()).expect("they are there");
+        let printed = |style, columns: usize| {
+            let name = home.path().display().to_string();
+            let entries = runs.iter().map(|run| entry(run, run.summary().ok().as_ref(), (style, columns)));
+            entries.collect::<String>().replace(&name, "runs")
+        };
+        let wide = printed(Style::Plain, 1_000);
+        assert!(wide.starts_with("runs/20260101-020000"), "the newest first: {wide}");
+        assert_golden("history.txt", &wide);
+        assert_golden("history-colour.txt", &printed(Style::Ansi, 1_000));
+    }
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use weighbridge_draft::{Draft, curl, har, openapi};
 use weighbridge_model::experiment::{Experiment, Protocol, Url};
 
-use crate::args::{Curl, Init};
+use crate::args::{Curl, Init, TakenAs};
 use crate::exit::Exit;
 use crate::printer::Printer;
 
@@ -135,7 +135,11 @@ fn of_text(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft> {
 
 fn of_har(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft> {
     let assets = if arguments.skip_assets { har::Assets::Skipped } else { har::Assets::Kept };
-    let draft = har::parse(name, text, &har::Wanted { origin: arguments.origin.clone(), assets })?;
+    let taken_as = match arguments.taken_as {
+        None | Some(TakenAs::Session) => har::TakenAs::Session,
+        Some(TakenAs::Requests) => har::TakenAs::Requests,
+    };
+    let draft = har::parse(name, text, &har::Wanted { origin: arguments.origin.clone(), assets, taken_as })?;
     refuse(
         &[("--url", arguments.url.is_some()), ("--methods", !arguments.methods.is_empty())],
         "a description of an API",
@@ -147,7 +151,11 @@ fn of_openapi(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft>
     let wanted = openapi::Wanted { url: arguments.url.clone(), methods: arguments.methods.clone() };
     let draft = openapi::parse(name, text, &wanted)?;
     refuse(
-        &[("--origin", arguments.origin.is_some()), ("--skip-assets", arguments.skip_assets)],
+        &[
+            ("--origin", arguments.origin.is_some()),
+            ("--skip-assets", arguments.skip_assets),
+            ("--as", arguments.taken_as.is_some()),
+        ],
         "a recording",
     )?;
     Ok(draft)

@@ -175,3 +175,21 @@ fn window(experiment: &Experiment) -> String {
         None => "about 20 ms, by the pace of the warm-up".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::assert_golden;
+
+    #[test]
+    fn a_plan_is_printed_as_the_golden_files_have_it() {
+        let text = include_str!("../../testdata/plan.toml");
+        for (name, pairing) in [("plan.txt", "auto"), ("plan-sequential.txt", "sequential")] {
+            let text = text.replace("seed = 7", &format!("seed = 7\npairing = \"{pairing}\""));
+            let experiment = Experiment::parse("plan.toml", &text).expect("an experiment");
+            let printed = fitted(&describe(&experiment), 80);
+            assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
+            assert_golden(name, &printed);
+        }
+    }
+}

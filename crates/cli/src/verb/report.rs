@@ -1,11 +1,12 @@
-//! `weigh report`: the page of a stored run, or of several beside each other.
+//! `weigh report`: the page of a stored run, of several beside each other, or of a suite.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use weighbridge_conductor::across::compare_runs;
 use weighbridge_model::summary::{Summary, Verdict};
-use weighbridge_report::{Comparison, Format, page};
+use weighbridge_report::{Comparison, Format, TextOptions, page, render_suite};
 use weighbridge_store::RunFolder;
 
 use super::support::{Destination, Stored, calibrations, open_run};
@@ -21,7 +22,12 @@ pub fn run(arguments: &Report, printer: &Printer) -> anyhow::Result<Exit> {
     let folders = folders(&arguments.runs)?;
     let stored = folders.iter().map(Stored::read).collect::<anyhow::Result<Vec<_>>>()?;
     let reports: Vec<_> = stored.iter().map(Stored::report).collect();
-    let page = page(&reports, &comparisons(&folders));
+    let comparisons = comparisons(&folders);
+    let page = if is_suite(&stored, &comparisons) {
+        render_suite(Format::Html, &reports, &TextOptions::default())
+    } else {
+        page(&reports, &comparisons)
+    };
     let path = match (&arguments.output, &folders[..]) {
         (Some(path), _) => write(path, &page, printer)?,
         (None, [folder]) => folder.write_derived("report.html", page.as_bytes())?,
@@ -53,6 +59,13 @@ fn folders(paths: &[PathBuf]) -> anyhow::Result<Vec<RunFolder>> {
         seen.push(whole);
     }
     paths.iter().map(|path| open_run(Some(path))).collect()
+}
+
+/// Whether runs are of different experiments, of which none says anything about another: then each is read by itself.
+fn is_suite(stored: &[Stored], comparisons: &[Comparison]) -> bool {
+    let titles: BTreeSet<&str> = stored.iter().map(|stored| &*stored.summary().title).collect();
+    let apart = comparisons.iter().all(|said| matches!(said, Comparison::Refused(_)));
+    stored.len() > 1 && titles.len() == stored.len() && apart
 }
 
 /// What may be said of each later run against the first.

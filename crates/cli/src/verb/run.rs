@@ -64,7 +64,10 @@ fn chosen(arguments: &Run) -> anyhow::Result<Vec<(PathBuf, Experiment)>> {
         let experiment = revisions::of_command(command, arguments.revisions.url_path.as_deref())?;
         return Ok(vec![(PathBuf::from("--command"), experiment)]);
     }
-    let path = arguments.experiment.as_deref().context("name an experiment file")?;
+    // Without revisions the arguments are refused before.
+    let path = arguments.experiment.as_deref().context(
+        "`--revisions` wants a program: name it with `--command './server --port {port}'`, or an experiment file that has one",
+    )?;
     let read = |file: PathBuf| read_experiment(&file).map(|experiment| (file, experiment));
     experiments(path)?.into_iter().map(read).collect()
 }
@@ -138,10 +141,7 @@ fn suite(
     (destination, format): (Destination, Format),
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    if format == Format::Html {
-        bail!("a suite has no page of its own; each run writes its `report.html` in its folder");
-    }
-    let (mut summaries, mut exit, mut interrupted) = (Vec::new(), Exit::Fine, None);
+    let (mut ended, mut exit, mut interrupted) = (Vec::new(), Exit::Fine, None);
     for (experiment, options) in experiments {
         let gates = experiment.gates.clone();
         let title = experiment.title.clone();
@@ -150,7 +150,7 @@ fn suite(
                 let stored = Stored::of(&finished)?;
                 write_report(&finished.folder, &stored)?;
                 exit = exit.max(pass_gates(&finished.summary, &gates, printer));
-                summaries.push(finished.summary);
+                ended.push((stored, finished.folder));
             }
             Err(error @ (RunError::Interrupted { .. } | RunError::InterruptedEarly)) => {
                 interrupted = Some(anyhow::Error::new(error).context(format!("experiment `{title}`")));
@@ -163,9 +163,14 @@ fn suite(
         }
     }
     let text = TextOptions { style: printer.style(), columns: printer.columns(), place: None };
-    let all: Vec<_> = summaries.iter().collect();
+    let all: Vec<_> = ended.iter().map(|(stored, _)| stored.report()).collect();
     // What was measured before an interruption is worth showing.
-    destination.write(&render_suite(format, &all, &text)?, printer)?;
+    destination.write(&render_suite(format, &all, &text), printer)?;
+    // Beside run folders there is no place for a page of several; the first of them is as good as any.
+    if let Some((_, first)) = ended.first() {
+        let page = first.write_derived("suite.html", render_suite(Format::Html, &all, &text).as_bytes())?;
+        printer.progress(format_args!("wrote `{}`", page.display()));
+    }
     interrupted.map_or(Ok(exit), Err)
 }
 

@@ -179,7 +179,7 @@ fn check_refusal(ended: Result<Ended, String>, what: &str, code: i32, words: &[&
 }
 
 /// Checks that a variable's value is refused in a line that holds both and `words`.
-fn refuses_value(bench: &Bench, name: &str, value: &str, words: &[&str]) -> Verdict {
+pub(super) fn refuses_value(bench: &Bench, name: &str, value: &str, words: &[&str]) -> Verdict {
     let words: Vec<_> = [name, value].into_iter().chain(words.iter().copied()).collect();
     refuses(bench, &[], &[(name, value)], &words)
 }

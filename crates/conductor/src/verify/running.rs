@@ -5,9 +5,9 @@
 //! process that leaves the group (a daemon) is not followed.
 
 use std::fmt;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,8 +18,8 @@ use super::outcome::{Shortfall, differs, quoted};
 use super::sys;
 
 /// The variables that a service reads. Ours are not passed on; all others are.
-const VARIABLES: [&str; 8] =
-    ["HOST", "PORT", "PEER", "WORKLOAD", "PROTOCOL", "TLS_CERT", "TLS_KEY", "DIRECT"];
+const VARIABLES: [&str; 9] =
+    ["HOST", "PORT", "WORKLOAD", "PROTOCOL", "PEER", "NAGLE", "TLS_CERT", "TLS_KEY", "DIRECT"];
 
 /// How often a process is looked at while it is waited for.
 const LOOK: Duration = Duration::from_millis(1);
@@ -32,6 +32,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub(super) struct Running {
     child: Child,
     leader: Leader,
+    input: Option<ChildStdin>,
     stdout: Output,
     stderr: Output,
 }
@@ -71,6 +72,23 @@ pub(super) fn start(
     arguments: &[&str],
     environment: &[(&str, &str)],
 ) -> Result<Running, Shortfall> {
+    spawn(subject, arguments, environment, Stdio::null())
+}
+
+/// The same without arguments, and with a standard input to talk to it.
+///
+/// # Errors
+/// As [`start`].
+pub(super) fn start_talking(subject: &Subject, environment: &[(&str, &str)]) -> Result<Running, Shortfall> {
+    spawn(subject, &[], environment, Stdio::piped())
+}
+
+fn spawn(
+    subject: &Subject,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+    stdin: Stdio,
+) -> Result<Running, Shortfall> {
     let Some((program, leading)) = subject.start.split_first() else {
         return Err(Shortfall::Failed("expected a start command, came an empty list".to_owned()));
     };
@@ -78,7 +96,7 @@ pub(super) fn start(
     let path = if program.contains('/') { folder.join(program) } else { PathBuf::from(program) };
     let mut command = Command::new(path);
     command.args(leading).args(arguments).current_dir(&folder);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     for name in VARIABLES {
         command.env_remove(name);
     }
@@ -87,9 +105,10 @@ pub(super) fn start(
     let mut child = command.spawn().map_err(|error| {
         differs(format_args!("start of `{program}`"), "a process", format_args!("{error}; build the service"))
     })?;
+    let input = child.stdin.take();
     let stdout = Output::of(child.stdout.take());
     let stderr = Output::of(child.stderr.take());
-    Ok(Running { child, leader: Leader::Unreaped, stdout, stderr })
+    Ok(Running { child, leader: Leader::Unreaped, input, stdout, stderr })
 }
 
 impl Running {
@@ -118,6 +137,50 @@ impl Running {
             if Instant::now() >= deadline {
                 let said = quoted(&self.stdout.bytes);
                 return fail(format!("{said} and nothing more within {:.1?}", begin.elapsed()));
+            }
+        }
+    }
+
+    /// Says a line to a process that was started to be talked to.
+    ///
+    /// # Errors
+    /// Where it does not take it.
+    pub(super) fn say(&mut self, line: &str) -> Result<(), Shortfall> {
+        let said = self.input.as_mut().map(|input| input.write_all(format!("{line}\n").as_bytes()));
+        match said {
+            Some(Err(error)) => Err(differs(format_args!("`{line}`"), "a process that reads it", error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends its standard input.
+    pub(super) fn end_input(&mut self) {
+        self.input = None;
+    }
+
+    /// The next line on stdout, without its line feed.
+    ///
+    /// # Errors
+    /// Where the process ends or says none until the deadline; `what` it was that should bring it.
+    pub(super) fn line(&mut self, what: &str, deadline: Instant) -> Result<Vec<u8>, Shortfall> {
+        loop {
+            // As in `ready`.
+            let ended = self.has_ended();
+            if ended {
+                self.stdout.take_rest()
+            } else {
+                self.stdout.take_in(LOOK)
+            }
+            if let Some(mut line) = self.stdout.take_line() {
+                line.pop();
+                return Ok(line);
+            }
+            if ended {
+                return Err(differs(what, "a line on stdout", self.reap()));
+            }
+            if Instant::now() >= deadline {
+                let came = format!("{} and nothing more in time", quoted(&self.stdout.bytes));
+                return Err(differs(what, "a line on stdout", came));
             }
         }
     }

@@ -1,12 +1,13 @@
 //! Recordings: what is taken, what is left out, and in which words.
 
 use serde_json::{Value, json};
+use weighbridge_model::experiment::ExtractFrom;
 
 use super::*;
 
 fn entry(method: &str, url: &str) -> Value {
     json!({ "request": { "method": method, "url": url, "httpVersion": "HTTP/1.1", "headers": [] },
-            "response": { "status": 200, "content": { "mimeType": "application/json" } } })
+            "response": { "status": 200, "content": { "mimeType": "application/json", "text": "{}" } } })
 }
 
 fn recording(entries: &[Value]) -> String {
@@ -23,12 +24,15 @@ fn plain(entries: &[Value]) -> Draft {
 
 #[test]
 fn equal_requests_are_one_with_their_frequency() {
-    let draft = plain(&[
+    let entries = [
         entry("GET", "http://h:80/a"),
         entry("POST", "http://h/b?x=1"),
         entry("GET", "http://h/a"),
         entry("GET", "http://h/a#top"),
-    ]);
+    ];
+    let wanted = Wanted { taken_as: TakenAs::Requests, ..Wanted::default() };
+    let draft = read(&entries, &wanted).expect("a recording");
+    assert_eq!(draft.session, None);
     let found: Vec<_> = draft.requests.iter().map(|r| (&*r.name, &*r.path, r.weight, r.status)).collect();
     assert_eq!(found, [("GET /a", "/a", 3, Some(200)), ("POST /b", "/b?x=1", 1, Some(200))]);
     assert_eq!(draft.title, "a recording of h, by Browser");
@@ -145,4 +149,96 @@ fn an_error_names_line_and_column() {
         .expect_err("wrong")
         .to_string();
     assert!(error.starts_with("a.har:2:23: this is no HAR recording: invalid type: integer `1`"), "{error}");
+}
+
+/// A request with a reply of JSON.
+fn call(url: &str, reply: &Value) -> Value {
+    let mut one = entry("GET", url);
+    one["response"]["content"]["text"] = json!(reply.to_string());
+    one
+}
+
+fn extracts(draft: &Draft) -> Vec<(usize, &str, Option<&str>)> {
+    let all = draft.requests.iter().enumerate().flat_map(|(at, request)| {
+        request.extract.iter().map(move |one| match &one.from {
+            ExtractFrom::Json(pointer) => (at, &*one.name, Some(&**pointer)),
+            ExtractFrom::Body | ExtractFrom::Header(_) => (at, &*one.name, None),
+        })
+    });
+    all.collect()
+}
+
+#[test]
+fn a_session_has_its_order_and_each_status_of_its_own() {
+    let mut last = entry("GET", "http://h/a");
+    last["response"]["status"] = json!(404);
+    let draft =
+        plain(&[entry("GET", "http://h/a"), entry("GET", "http://h/b"), entry("GET", "http://h/a"), last]);
+    assert_eq!(draft.session, Some(vec![0, 1, 0, 2]));
+    let found: Vec<_> = draft.requests.iter().map(|r| (&*r.name, r.weight, r.status)).collect();
+    assert_eq!(found, [("GET /a", 1, Some(200)), ("GET /b", 1, Some(200)), ("GET /a #2", 1, Some(404))]);
+    assert_eq!(plain(&[entry("GET", "http://h/a")]).session, None);
+}
+
+#[test]
+fn a_value_is_taken_from_the_first_reply_that_held_it() {
+    let draft = plain(&[
+        call(
+            "http://h/items",
+            &json!({ "items": [{ "id": 1 }, { "id": 42, "a/b": { "key": "0123-4567" } }] }),
+        ),
+        call("http://h/items/42", &json!({ "id": 42 })),
+        call("http://h/items/42/parts?item_id=42&key=0123-4567&page=42", &json!({ "id": 43 })),
+        call("http://h/items/43", &json!({})),
+    ]);
+    let paths: Vec<&str> = draft.requests.iter().map(|request| &*request.path).collect();
+    let wanted = [
+        "/items",
+        "/items/${id:url}",
+        "/items/${id:url}/parts?item_id=${id:url}&key=${key:url}&page=42",
+        "/items/${id_2:url}",
+    ];
+    assert_eq!(paths, wanted);
+    let found = extracts(&draft);
+    assert_eq!(
+        found,
+        [(0, "id", Some("/items/1/id")), (0, "key", Some("/items/1/a~1b/key")), (2, "id_2", Some("/id"))]
+    );
+    assert_eq!(draft.requests[1].name, "GET /items/{id}");
+}
+
+#[test]
+fn what_the_client_knew_or_a_word_of_the_reply_stays_as_it_is() {
+    let draft = plain(&[
+        call("http://h/users/abc-12345", &json!({ "id": "abc-12345", "state": "finished", "count": 2 })),
+        call("http://h/users/abc-12345?state=finished&count=2", &json!({})),
+    ]);
+    assert_eq!(extracts(&draft), []);
+    assert_eq!(draft.requests[1].path, "/users/abc-12345?state=finished&count=2");
+    assert!(draft.notes.is_empty(), "{:?}", draft.notes);
+}
+
+#[test]
+fn a_sign_of_a_value_that_was_recorded_is_sent_as_it_was() {
+    for (taken_as, text) in [(TakenAs::Session, "${a}"), (TakenAs::Requests, "{\"${b}\": \"${c\"}")] {
+        let mut one = entry("POST", "http://h/${d}?${e}=${f}");
+        one["request"]["headers"] = json!([{ "name": "X-Shell", "value": "${g}" }]);
+        one["request"]["postData"] = json!({ "mimeType": "application/json", "text": text });
+        let wanted = Wanted { taken_as, ..Wanted::default() };
+        let draft = read(&[one, entry("GET", "http://h/")], &wanted).expect("a recording");
+        let request = &draft.requests[0];
+        let texts = [&request.path, &request.headers[0].1, request.body.as_ref().expect("a body")];
+        let plain = texts.map(|text| text.replace("${$}{", "${"));
+        assert_eq!(plain, ["/${d}?${e}=${f}", "${g}", text]);
+        weighbridge_model::experiment::Experiment::parse("a.toml", &draft.to_file()).expect("an experiment");
+    }
+}
+
+#[test]
+fn a_session_that_is_too_long_is_refused() {
+    let entries: Vec<Value> = (0..=SESSION_LONGEST).map(|_| entry("GET", "http://h/a")).collect();
+    let error = read(&entries, &Wanted::default()).expect_err("too long").to_string();
+    assert!(error.contains("1001 requests are more than the 1000 of a session"), "{error}");
+    let wanted = Wanted { taken_as: TakenAs::Requests, ..Wanted::default() };
+    assert_eq!(read(&entries, &wanted).expect("one request").requests[0].weight, 1001);
 }

@@ -6,12 +6,12 @@
 
 mod live;
 
-use weighbridge_model::summary::{Cost, Severity, Summary, Validity};
+use weighbridge_model::summary::{Cost, Summary, Validity};
 
 use crate::columns::TableName;
 use crate::export::ExportFormat;
 use crate::html::escape::escape;
-use crate::html::{STYLE as REPORT_STYLE, tone_class};
+use crate::html::{STYLE as REPORT_STYLE, tone_class, warnings};
 use crate::{view, words};
 
 pub use live::{Live, LiveState};
@@ -113,7 +113,7 @@ pub fn overview(folder: &str, summary: &Summary, others: &[&str]) -> String {
         address(folder, "report")
     );
     let sections = [report, comparisons(folder, summary, others), downloads(folder)].concat();
-    let body = format!("<header>\n{header}</header>\n{}<main>\n{sections}</main>\n", up());
+    let body = format!("<header>\n{header}{}</header>\n<main>\n{sections}</main>\n", up());
     page(&summary.title, &body, Script::None)
 }
 
@@ -199,7 +199,7 @@ pub fn following(folder: &str, state: &RunState, live: &Live) -> String {
         ),
     };
     let body = format!(
-        "<header>\n{stopped}<h1>{}</h1>\n<p class=\"quiet\">{} · <span id=\"connection\">{connection}</span></p>\n</header>\n{}\
+        "<header>\n{stopped}<h1>{}</h1>\n<p class=\"quiet\">{} · <span id=\"connection\">{connection}</span></p>\n{}</header>\n\
          <main>\n<section id=\"progress\">\n<h2>Progress</h2>\n<p id=\"step\" aria-live=\"polite\">{}</p>\n\
          <progress id=\"bar\" max=\"1\" value=\"{}\" aria-label=\"share of the planned blocks\"></progress>\n\
          <p class=\"quiet\" id=\"clock\">{}</p>\n<h3>Headline so far</h3>\n<ul class=\"plain\" id=\"costs\">{}</ul>\n\
@@ -224,15 +224,12 @@ pub fn comparison(summary: &Summary) -> String {
     let sentences = crate::headline_sentences(summary);
     let sentences: String = sentences.iter().map(|text| format!("<li>{}</li>\n", escape(text))).collect();
     let tables: String = view::points(summary).iter().map(|point| point_tables(summary, point)).collect();
-    let findings: String = summary.findings.iter().map(finding).collect();
-    let findings = match findings.is_empty() {
-        true => findings,
-        false => format!(
-            "<section id=\"findings\">\n<h2>Findings</h2>\n<ul class=\"facts\">\n{findings}</ul>\n</section>\n"
-        ),
+    let findings = match summary.findings.is_empty() {
+        true => String::new(),
+        false => format!("<section id=\"findings\">\n<h2>Findings</h2>\n{}</section>\n", warnings(summary)),
     };
     let body = format!(
-        "<header>\n{}<h1>{}</h1>\n<p class=\"quiet\">{} · {} blocks · margin ±{}</p>\n</header>\n{}<main>\n\
+        "<header>\n{}<h1>{}</h1>\n<p class=\"quiet\">{} · {} blocks · margin ±{}</p>\n{}</header>\n<main>\n\
          <section id=\"verdict\">\n<h2>Headline</h2>\n<ul class=\"plain\">\n{sentences}</ul>\n</section>\n\
          <section id=\"costs\">\n<h2>Verdicts</h2>\n{tables}</section>\n{findings}</main>\n",
         alarms(summary),
@@ -287,31 +284,10 @@ fn cost_row(cost: &Cost, several: bool) -> String {
     )
 }
 
-fn finding(finding: &weighbridge_model::summary::Finding) -> String {
-    let (class, word) = match finding.severity {
-        Severity::Note => ("same", "note"),
-        Severity::Warning => ("undecided", "warning"),
-        Severity::Problem => ("problem", "problem"),
-    };
-    let subject = match finding.subject.as_str() {
-        "" => String::new(),
-        subject => format!(" ({})", escape(subject)),
-    };
-    let remedy = match finding.remedy.as_str() {
-        "" => String::new(),
-        remedy => format!(" <span class=\"remedy\">→ {}</span>", escape(remedy)),
-    };
-    format!(
-        "<li class=\"{class}\"><span class=\"says\">{word}</span> <b>{}</b>{subject}: {}{remedy}</li>\n",
-        escape(&finding.name),
-        escape(&finding.evidence)
-    )
-}
-
 /// Something that went wrong, with what to do.
 pub fn problem(title: &str, text: &str) -> String {
     let body = format!(
-        "<header>\n<h1>{}</h1>\n</header>\n{}<main>\n<p>{}</p>\n</main>\n",
+        "<header>\n<h1>{}</h1>\n{}</header>\n<main>\n<p>{}</p>\n</main>\n",
         escape(title),
         up(),
         escape(text)

@@ -14,6 +14,7 @@ mod gauge;
 mod legs;
 mod resources;
 mod spread;
+mod suite;
 mod tables;
 mod trust;
 mod verdict;
@@ -26,6 +27,7 @@ use crate::{Report, view, words};
 pub use beside::Comparison;
 pub(crate) use data::PageData;
 use escape::{escape, escape_lines};
+pub(crate) use trust::warnings;
 
 /// What a reader needs to do the run again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,9 +49,19 @@ const SCRIPT_DIGEST: &str = include_str!("../../../../web/dist/page.js.digest");
 
 /// The whole page of one run or several. `comparisons` are of each later run with the first, in order.
 pub fn page(reports: &[Report<'_>], comparisons: &[Comparison]) -> String {
+    let beside = if reports.len() > 1 { beside::section(reports, comparisons) } else { String::new() };
+    whole(reports, &beside)
+}
+
+/// The whole page of a suite: what each of its experiments found, and a part for each.
+pub fn suite_page(reports: &[Report<'_>]) -> String {
+    whole(reports, &suite::section(reports))
+}
+
+/// A page of runs below what is said of all.
+fn whole(reports: &[Report<'_>], beside: &str) -> String {
     let summaries: Vec<&Summary> = reports.iter().map(|report| report.summary).collect();
     let title = escape(&verdict::page_title(&summaries));
-    let beside = if reports.len() > 1 { beside::section(reports, comparisons) } else { String::new() };
     let runs: String =
         reports.iter().enumerate().map(|(at, report)| run(at, reports.len(), report)).collect();
     let names = summaries.iter().map(|summary| escape(&summary.run)).collect::<Vec<_>>().join(", ");
@@ -126,7 +138,7 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
                 details("Resources as a table", resources::section(summary))
             ),
         ),
-        ("warnings", "Warnings", trust::warnings(summary)),
+        ("warnings", "Warnings", warnings(summary)),
         (
             "figures",
             "All figures",

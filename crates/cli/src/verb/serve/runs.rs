@@ -139,7 +139,13 @@ impl Runs {
         };
         match self.ended(name, &folder) {
             Ok(Some(row)) => row,
-            Ok(None) => row(folder.name().to_owned(), folder.started().rfc3339(), unended(&folder)),
+            Ok(None) => {
+                let title = match RunFeed::new(folder.clone()).now().title.as_str() {
+                    "" => folder.name().to_owned(),
+                    title => title.to_owned(),
+                };
+                row(title, folder.started().rfc3339(), unended(&folder))
+            }
             Err(error) => damaged(&error),
         }
     }

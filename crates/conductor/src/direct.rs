@@ -1,0 +1,161 @@
+//! A variant whose operations run in its own process: asked for over its standard input, a window at a time, and measured
+//! by its own clock.
+//!
+//! It stands beside the generator and does for such a variant what that does for all others: it carries out a window, or
+//! asks for one reply. It decides nothing, and believes no answer that does not add up.
+
+use weighbridge_lab::clock::monotonic_now;
+use weighbridge_lab::talk::{Talk, TalkError};
+use weighbridge_load::window::{Load, Stop};
+use weighbridge_model::experiment::{PingpongSpec, Sizes, WorkloadSpec};
+use weighbridge_model::quantity::{Bytes, Nanoseconds};
+use weighbridge_model::record::{ErrorCounts, LoopHealth, Traffic, WindowEnd, WindowFigures};
+use weighbridge_workload::direct::{Answer, AnswerError, Ask};
+use weighbridge_workload::{Received, Workload};
+
+use crate::answers::{AnswerError as ReplyError, Answered};
+use crate::control::Control;
+
+/// A window is as long as the slowest variant may take, a second as a rule; who has not answered by then will not.
+const PATIENCE: Nanoseconds = Nanoseconds::from_secs(60);
+/// How often the user's wishes are looked at while an answer is waited for.
+const LOOK: Nanoseconds = Nanoseconds::from_millis(50);
+
+/// Why a service did not carry out what was asked of its process.
+#[derive(Debug, thiserror::Error)]
+pub enum DirectError {
+    /// Its pipes are of no more use.
+    #[error(transparent)]
+    Talk(#[from] TalkError),
+    /// It did not answer.
+    #[error("it did not answer `{asked}` within {PATIENCE}")]
+    Silent {
+        /// The line.
+        asked: String,
+    },
+    /// Its answer is none.
+    #[error("asked `{asked}`: {source}; services/README.md says what a service has to answer")]
+    Answer {
+        /// The line.
+        asked: String,
+        /// What is wrong with it.
+        source: AnswerError,
+    },
+    /// The user wants something else.
+    #[error("called off")]
+    CalledOff,
+}
+
+/// A service that is up and waits for lines.
+#[derive(Debug)]
+pub(crate) struct Direct {
+    talk: Talk,
+    windows: u64,
+    cpu: Nanoseconds,
+}
+
+impl Direct {
+    pub const fn new(talk: Talk) -> Self {
+        Self { talk, windows: 0, cpu: Nanoseconds::ZERO }
+    }
+
+    /// CPU time of all windows so far, by the service's own account: what it takes to read a line and to write its
+    /// answer is no operation's.
+    pub const fn cpu(&self) -> Nanoseconds {
+        self.cpu
+    }
+
+    /// Carries out a window of so many requests with these sizes, which are drawn from `seed`.
+    pub fn window(
+        &mut self,
+        (requests, seed): (u64, u64),
+        sizes: &[Bytes],
+        control: &Control,
+    ) -> Result<(WindowFigures, Answer), DirectError> {
+        self.windows += 1;
+        let ask = Ask { id: self.windows, requests, seed, sizes };
+        let started = monotonic_now();
+        let line = self.ask(&ask.to_string(), control)?;
+        let line = String::from_utf8_lossy(&line);
+        let answer = ask
+            .answered_by(&line)
+            .map_err(|source| DirectError::Answer { asked: ask.to_string(), source })?;
+        self.cpu += answer.cpu;
+        let figures = WindowFigures {
+            started,
+            ended: started + answer.elapsed,
+            end: WindowEnd::Complete,
+            offered: requests,
+            requests,
+            not_sent: 0,
+            errors: ErrorCounts::default(),
+            connects: 0,
+            handshakes: 0,
+            resumed: 0,
+            operations: vec![answer.figures()],
+            all: Some(answer.figures()),
+            traffic: Traffic::default(),
+            health: LoopHealth { wall: answer.elapsed, ..LoopHealth::default() },
+            stamps: None,
+        };
+        Ok((figures, answer))
+    }
+
+    /// What its replies to all kinds of request amount to.
+    pub fn answers(
+        &mut self,
+        name: &str,
+        (workload, spec): (&Workload, &WorkloadSpec),
+        control: &Control,
+    ) -> Result<Vec<Answered>, ReplyError> {
+        let answer = |(kind, size): (usize, &Bytes)| {
+            let (variant, request) = (name.to_owned(), workload.title(kind).to_owned());
+            let body = match self.ask(&format!("reply {}", size.get()), control) {
+                Ok(body) => body,
+                Err(source) => return Err(ReplyError::Direct { variant, request, source }),
+            };
+            let received = Received { status: 200, headers: &[], body: &body, messages: &[] };
+            match workload.canonical(kind, &received) {
+                Ok(canonical) => Ok(Answered::plainly(request, canonical)),
+                Err(why) => Err(ReplyError::Wrong { variant, request, why }),
+            }
+        };
+        sizes(spec).iter().enumerate().map(answer).collect()
+    }
+
+    fn ask(&mut self, line: &str, control: &Control) -> Result<Vec<u8>, DirectError> {
+        self.talk.say(line)?;
+        let since = monotonic_now();
+        loop {
+            if let Some(answer) = self.talk.line(LOOK)? {
+                return Ok(answer);
+            }
+            if !control.goes_on() {
+                return Err(DirectError::CalledOff);
+            }
+            if monotonic_now().since(since) > PATIENCE {
+                return Err(DirectError::Silent { asked: line.to_owned() });
+            }
+        }
+    }
+}
+
+/// The sizes of the only workload that a service carries out in its process.
+pub(crate) fn sizes(spec: &WorkloadSpec) -> &[Bytes] {
+    match spec {
+        WorkloadSpec::Pingpong(PingpongSpec { sizes: Sizes::List(sizes), .. }) => sizes,
+        // Refused where the experiment is read.
+        WorkloadSpec::Pingpong(_)
+        | WorkloadSpec::Http { .. }
+        | WorkloadSpec::Commands { .. }
+        | WorkloadSpec::Grpc { .. } => &[],
+    }
+}
+
+/// The requests of a window. Experiments with other loads are refused before anything is started.
+pub(crate) fn requests(load: &Load) -> u64 {
+    match load {
+        Load::Closed(Stop::Count(requests)) => *requests,
+        _ => 0,
+    }
+}

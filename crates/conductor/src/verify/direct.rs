@@ -1,0 +1,163 @@
+//! Rows D1 to D7: operations that run in the service's own process, asked for over its standard input.
+
+use std::time::Duration;
+
+use weighbridge_model::quantity::Bytes;
+use weighbridge_workload::direct::Ask;
+
+use super::bench::Bench;
+use super::limits::{START, STOP};
+use super::outcome::{Shortfall, Verdict, differs, quoted};
+use super::process::refuses_value;
+use super::running::{Patience, Running, start_talking};
+use super::{Needs, Protocol, Test};
+
+/// What the rows need.
+const NEEDS: Needs = Needs::Speaks(Protocol::Direct);
+
+/// The group.
+pub(super) const ROWS: &[Test] = &[
+    Test {
+        id: "D1",
+        claim: "with `DIRECT=1` stdout is exactly `ready direct`, and SIGTERM ends it with exit code 0",
+        needs: NEEDS,
+        run: ready_and_ended,
+    },
+    Test { id: "D2", claim: "`reply` is answered with the body in a line", needs: NEEDS, run: replies },
+    Test {
+        id: "D3",
+        claim: "a window is answered with its requests, times that add up and the digest of the right replies",
+        needs: NEEDS,
+        run: |bench| {
+            windows(bench, &[64], &[(7, 1, 1), (8, 1_000, 1), (9, 100_000, 18_446_744_073_709_551_615)])
+        },
+    },
+    Test {
+        id: "D4",
+        claim: "sizes are drawn from the seed as those of a variant with a protocol are",
+        needs: NEEDS,
+        run: |bench| windows(bench, &[4, 5, 1_000, 65_536], &[(1, 500, 42), (2, 500, 43), (3, 500, 42)]),
+    },
+    Test {
+        id: "D5",
+        claim: "a line that asks for nothing that there is is answered by `error <text>`, the next as ever",
+        needs: NEEDS,
+        run: wrong_lines,
+    },
+    Test {
+        id: "D6",
+        claim: "SIGTERM lets the window at work be answered, the end of stdin ends the process; exit code 0",
+        needs: NEEDS,
+        run: ends,
+    },
+    Test {
+        id: "D7",
+        claim: "a `DIRECT` other than 1 is refused in one line, exit code 2",
+        needs: NEEDS,
+        run: |bench| {
+            ["0", "yes", "2"].into_iter().try_for_each(|value| refuses_value(bench, "DIRECT", value, &[]))
+        },
+    },
+];
+
+/// A service that has said `ready direct`.
+fn started(bench: &Bench) -> Result<Running, Shortfall> {
+    let mut running = start_talking(bench.subject, &[("DIRECT", "1")])?;
+    let line = running.line("start with `DIRECT=1`", bench.limits().within(START))?;
+    if line == b"ready direct" {
+        return Ok(running);
+    }
+    Err(differs("start with `DIRECT=1`", "`ready direct` and a line feed on stdout", quoted(&line)))
+}
+
+/// Asks for a line and returns what comes.
+fn asked(bench: &Bench, running: &mut Running, line: &str) -> Result<Vec<u8>, Shortfall> {
+    running.say(line)?;
+    running.line(&format!("`{line}`"), bench.limits().for_reply(0))
+}
+
+/// Waits for exit code 0 without a word.
+fn over(running: Running, bench: &Bench, what: &str) -> Verdict {
+    let expected = "exit code 0 within 5 s, nothing more on stdout, nothing on stderr";
+    match running.end(bench.limits().within(STOP), Patience::UntilDeadline) {
+        Ok(ended) if ended.code() == Some(0) && ended.stdout.is_empty() && ended.stderr.is_empty() => Ok(()),
+        Ok(ended) => Err(differs(what, expected, ended)),
+        Err(came) => Err(differs(what, expected, came)),
+    }
+}
+
+fn ready_and_ended(bench: &mut Bench) -> Verdict {
+    let running = started(bench)?;
+    running.terminate()?;
+    over(running, bench, "SIGTERM")
+}
+
+fn replies(bench: &mut Bench) -> Verdict {
+    let mut running = started(bench)?;
+    [4, 5, 6, 99, 1_000, 40_000].into_iter().try_for_each(|size| reply(bench, &mut running, size))
+}
+
+fn reply(bench: &Bench, running: &mut Running, size: usize) -> Verdict {
+    let line = format!("reply {size}");
+    let came = asked(bench, running, &line)?;
+    let right = format!("p{}ng", "o".repeat(size - 3));
+    if came == right.as_bytes() {
+        return Ok(());
+    }
+    let length = came.len();
+    Err(differs(
+        format_args!("`{line}`"),
+        format_args!("pong({size})"),
+        format_args!("{length} bytes, {}", quoted(&came)),
+    ))
+}
+
+/// Each of these windows (number, requests, seed) is answered rightly.
+fn windows(bench: &mut Bench, sizes: &[u64], windows: &[(u64, u64, u64)]) -> Verdict {
+    let sizes: Vec<Bytes> = sizes.iter().copied().map(Bytes::new).collect();
+    let mut running = started(bench)?;
+    windows.iter().try_for_each(|(id, requests, seed)| {
+        let ask = Ask { id: *id, requests: *requests, seed: *seed, sizes: &sizes };
+        let came = asked(bench, &mut running, &ask.to_string())?;
+        ask.answered_by(&String::from_utf8_lossy(&came))
+            .map(drop)
+            .map_err(|error| differs(format_args!("`{ask}`"), "an answer of services/README.md", error))
+    })
+}
+
+fn wrong_lines(bench: &mut Bench) -> Verdict {
+    let mut running = started(bench)?;
+    for line in [
+        "frobnicate",
+        "window",
+        "window 1 0 1 64",
+        "window 1 10 1 3",
+        "window 1 10 1 64,",
+        "window 1 -1 1 64",
+        "reply 100000001",
+        "reply",
+    ] {
+        let came = asked(bench, &mut running, line)?;
+        if came.strip_prefix(b"error ").is_none_or(<[u8]>::is_empty) {
+            return Err(differs(format_args!("`{line}`"), "`error <text>`", quoted(&came)));
+        }
+    }
+    reply(bench, &mut running, 5)
+}
+
+fn ends(bench: &mut Bench) -> Verdict {
+    let mut running = started(bench)?;
+    let sizes = [Bytes::new(64)];
+    let ask = Ask { id: 1, requests: 2_000_000, seed: 1, sizes: &sizes };
+    running.say(&ask.to_string())?;
+    std::thread::sleep(Duration::from_millis(20));
+    running.terminate()?;
+    let came = running.line("SIGTERM in a window", bench.limits().within(STOP))?;
+    ask.answered_by(&String::from_utf8_lossy(&came))
+        .map_err(|error| differs("SIGTERM in a window", "its answer", error))?;
+    over(running, bench, "SIGTERM in a window")?;
+    let mut running = started(bench)?;
+    reply(bench, &mut running, 5)?;
+    running.end_input();
+    over(running, bench, "end of stdin")
+}

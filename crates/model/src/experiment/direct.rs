@@ -1,0 +1,75 @@
+//! What `protocol = "direct"` cannot stand beside. Such a variant carries out its operations in its own process, one after
+//! another: there is no listener, no connection and no schedule.
+
+use super::node::ExperimentError;
+use super::{LoadModel, PingpongOperation, PlanRules, Point, Protocol, Target, Think, Variant, WorkloadSpec};
+use crate::legs::Stamps;
+use crate::pairing::PairingChoice;
+
+/// Refuses what a variant of that protocol has no way to do; `line` is the variant's.
+pub(super) fn check(
+    file: &str,
+    (variant, line): (&Variant, usize),
+    points: &[Point],
+    plan: &PlanRules,
+) -> Result<(), ExperimentError> {
+    let beside = |point: &Point| beside(point, plan);
+    let wrong = match variant.protocol {
+        Protocol::Direct => of_variant(variant).or_else(|| points.iter().find_map(beside)),
+        _ => None,
+    };
+    match wrong {
+        None => Ok(()),
+        Some(why) => {
+            let message = format!(
+                "variant `{}`: `protocol = \"direct\"` carries out operations in the service's own process, one after another: {why}",
+                variant.name
+            );
+            Err(ExperimentError { file: file.to_owned(), line, message })
+        }
+    }
+}
+
+fn of_variant(variant: &Variant) -> Option<&'static str> {
+    if !matches!(variant.target, Target::Service { .. }) {
+        return Some("it needs a `service` that offers it, no `command` or `url`");
+    }
+    variant.tls.as_ref().map(|_| "there is no connection that `tls` could secure; leave it out")
+}
+
+fn beside(point: &Point, plan: &PlanRules) -> Option<&'static str> {
+    let load = &point.load;
+    match &point.workload {
+        WorkloadSpec::Pingpong(spec) if spec.operation != PingpongOperation::Pong => {
+            return Some("the only operation that it carries is `pong`");
+        }
+        WorkloadSpec::Pingpong(spec) if spec.spread().is_some() => {
+            return Some(
+                "`workload.sizes` must be a list: single requests cannot be told apart in a process",
+            );
+        }
+        WorkloadSpec::Pingpong(_) => {}
+        _ => return Some("the only workload that it carries is `pingpong`"),
+    }
+    if load.model != LoadModel::Closed {
+        return Some("`load.model` must be `closed`");
+    }
+    if (load.connections, load.in_flight) != (1, 1) {
+        return Some("`load.connections` and `load.in_flight` must be 1");
+    }
+    if load.think != Think::None {
+        return Some("`load.think` must be left out");
+    }
+    if load.stamps == Stamps::Kernel {
+        return Some("there is nothing that `load.kernel_timestamps` could stamp; leave it out");
+    }
+    match plan.pairing {
+        PairingChoice::Requests => {
+            Some("requests cannot be sent to variants in turn; leave `plan.pairing` out")
+        }
+        PairingChoice::Duet => {
+            Some("it has no client that could run beside another variant's; leave `plan.pairing` out")
+        }
+        _ => None,
+    }
+}

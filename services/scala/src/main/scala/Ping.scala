@@ -1,0 +1,79 @@
+package weigh
+
+import cats.effect.{IO, Resource}
+import com.comcast.ip4s.{IpAddress, Ipv4Address, Ipv6Address, SocketAddress}
+import fs2.Chunk
+import org.http4s.*
+import org.http4s.client.Client
+import org.http4s.ember.client.EmberClientBuilder
+import org.http4s.ember.core.EmberException
+
+import java.nio.charset.StandardCharsets.UTF_8
+import scala.concurrent.duration.{Duration, FiniteDuration}
+
+/** The workload ping: passes requests on to a peer with http4s' Ember client. */
+final class Ping private (peer: SocketAddress[IpAddress], client: Client[IO]):
+  import Ping.*
+
+  // Handlers
+
+  /** Answers GET /ping/{n}: the body as it came from the peer. */
+  def ping(size: Int): IO[Response[IO]] = ask(size).map {
+    case Some(Answer(Status.Ok, body, _, _)) => Pong.reply(Status.Ok, MediaType.text.plain, body)
+    case Some(answer) => Pong.problem(Status.BadGateway, s"the peer answered with status ${answer.status.code}")
+    case None => noReply
+  }
+
+  /** Answers GET /mping/{n}: how asking the peer went. */
+  def mping(size: Int): IO[Response[IO]] = ask(size).map {
+    case Some(Answer(status, body, retries, duration)) =>
+      val text = s"{\"duration_ns\": ${duration.toNanos}, \"length\": ${body.size}, " +
+        s"\"code\": ${status.code}, \"retries\": $retries}"
+      Pong.reply(Status.Ok, MediaType.application.json, Chunk.array(text.getBytes(UTF_8)))
+    case None => noReply
+  }
+
+  /** Answers where the peer is not there, or went away within its reply. */
+  private def noReply: Response[IO] = Pong.problem(Status.BadGateway, s"no whole reply came from the peer $peer")
+
+  // Client
+
+  /** Asks the peer and reads the reply to its end; none where none came whole. */
+  private def ask(size: Int): IO[Option[Answer]] =
+    val request = Request[IO](uri = Uri.unsafeFromString(s"http://$peer/pong/$size"))
+    def attempt(retries: Int): IO[(Status, Chunk[Byte], Int)] =
+      client
+        .run(request)
+        .use(response => response.body.compile.to(Chunk).map((response.status, _, retries)))
+        .recoverWith { case EmberException.EmptyStream() if retries < mostRetries => attempt(retries + 1) }
+    attempt(0).timed.map { case (duration, (status, body, retries)) =>
+      Answer(status, body, retries, duration)
+    }.option
+
+object Ping:
+  /** How often a request is repeated where its connection ended before a byte of the reply came. */
+  private val mostRetries = 3
+
+  /** A reply that came whole, how often it was asked for again, and how long that took in all. */
+  private case class Answer(status: Status, body: Chunk[Byte], retries: Int, duration: FiniteDuration)
+
+  /** Reads PEER. */
+  def peerOf(text: String): Option[SocketAddress[IpAddress]] =
+    for
+      (host, port) <- Option(text.lastIndexOf(':')).filter(_ > 0).map(at => (text.take(at), text.drop(at + 1)))
+      inBrackets = host.startsWith("[") && host.endsWith("]")
+      address <- if inBrackets then Ipv6Address.fromString(host.drop(1).dropRight(1)) else Ipv4Address.fromString(host)
+      number <- Pong.portOf(port).filter(_.value > 0)
+    yield SocketAddress(address, number)
+
+  /** A relay to that peer. Its connections are kept, as many as were in use at once. */
+  def over(peer: SocketAddress[IpAddress]): Resource[IO, Ping] =
+    EmberClientBuilder
+      .default[IO]
+      .withMaxTotal(Int.MaxValue)
+      .withMaxPerKey(_ => Int.MaxValue)
+      .withIdleTimeInPool(Duration.Inf)
+      .withIdleConnectionTime(Duration.Inf)
+      .withTimeout(Duration.Inf)
+      .build
+      .map(Ping(peer, _))
