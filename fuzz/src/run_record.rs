@@ -1,7 +1,7 @@
 //! Run folders: one file of a trial, or the log of events, is replaced by the input, hashes put right, and the run read.
 //! What is accepted is written by the store and reads back as the same trials.
 //!
-//! The first byte chooses the file (`6` is `stamps.csv`, which only some trials have), the rest is its content; in a `trial.json` the names of the other files, in capital
+//! The first byte chooses the file (`6` is `stamps.csv` and `7` is `samples.csv`, which only some trials have), the rest is its content; in a `trial.json` the names of the other files, in capital
 //! letters (`WINDOWS.CSV`), stand for their hashes.
 
 use std::fs;
@@ -10,14 +10,17 @@ use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 use weighbridge_model::legs::{KernelStamps, LegFigures, StampFigures};
-use weighbridge_model::quantity::{Nanoseconds, Timestamp};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{
-    LoopHealth, OperationFigures, OperationId, Outcome, PointId, RequestRecord, RoleCpu, ServiceFacts,
-    Tallies, Traffic, TrialRecord, VariantId, WindowEnd, WindowFigures, WindowKind, WindowRecord,
+    ErrorKind, LoopHealth, OperationFigures, OperationId, Outcome, PointId, RequestRecord, RoleCpu,
+    ServiceFacts, Tallies, Traffic, TrialRecord, VariantId, WindowEnd, WindowFigures, WindowKind,
+    WindowRecord,
 };
+use weighbridge_model::samples::{Relayed, Sample};
 use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 
-const FILES: [&str; 5] = ["windows.csv", "operations.csv", "resources.csv", "total.hlog", "stamps.csv"];
+const FILES: [&str; 6] =
+    ["windows.csv", "operations.csv", "resources.csv", "total.hlog", "stamps.csv", "samples.csv"];
 
 /// What else the first byte may choose, behind the first four files.
 const EVENTS: usize = 4;
@@ -41,6 +44,7 @@ pub fn accepts(data: &[u8]) -> bool {
     }
     let chosen = match choice {
         b'6' => Some(FILES[4]),
+        b'7' => Some(FILES[5]),
         other if usize::from(other) % 6 == EVENTS => return events(&run, content),
         other if usize::from(other) % 6 == TRIAL => None,
         other => Some(FILES[usize::from(other) % 6]),
@@ -164,6 +168,32 @@ fn stamps() -> KernelStamps {
     })
 }
 
+/// A good reply of a relay, and one that was refused.
+fn samples() -> Vec<Sample> {
+    let relayed = Relayed {
+        duration: Nanoseconds::from_nanos(700),
+        status: 200,
+        length: Bytes::new(1_000),
+        retries: 0,
+    };
+    let good = Sample {
+        point: PointId(0),
+        round: 1,
+        operation: OperationId(1),
+        size: Bytes::new(1_000),
+        due: Nanoseconds::from_nanos(0),
+        sent: Nanoseconds::from_nanos(500),
+        done: Nanoseconds::from_nanos(1_400),
+        outcome: Outcome::Ok,
+        status: Some(200),
+        length: Bytes::new(60),
+        relayed: Some(relayed),
+    };
+    let refused =
+        Sample { outcome: Outcome::Error(ErrorKind::Status), status: Some(502), relayed: None, ..good };
+    vec![good, refused]
+}
+
 /// A trial of two windows and two operations, every file with content.
 pub fn sample() -> TrialRecord {
     let figures = OperationFigures {
@@ -220,6 +250,7 @@ pub fn sample() -> TrialRecord {
         service: ServiceFacts::default(),
         windows: vec![window(WindowKind::WarmUp, 0), window(WindowKind::Measured, 1)],
         tallies: vec![tallies],
+        samples: samples(),
         pairings: Vec::new(),
         memory: Vec::new(),
         steal: 0.0,

@@ -1,12 +1,13 @@
-// Command weigh-go is the Go service: the workload pingpong over the protocols
-// http1-json and http2-json, with net/http, and grpc (grpc.go).
+// Command weigh-go is the Go service: the workload pingpong (pong.go) over the
+// protocols http1-json and http2-json, with net/http, and grpc (grpc.go), and the
+// workload ping over http1-json (ping.go).
 //
 // It keeps the contract of services/README.md and holds nothing that it does not
 // ask for: no cache of bodies, no log line per request, no tuning. README.md has why.
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -28,12 +29,6 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Sizes of a body that the contract allows, in bytes.
-const (
-	smallestBody = 4
-	largestBody  = 100_000_000
-)
-
 // grace is how long outstanding requests may take after SIGTERM; the contract
 // allows 5 s in all.
 const grace = 4 * time.Second
@@ -51,7 +46,8 @@ type configuration struct {
 	host     netip.Addr
 	port     uint16
 	protocol string
-	tls      *tls.Config // nil: cleartext
+	peer     netip.AddrPort // not valid: the workload is pingpong
+	tls      *tls.Config    // nil: cleartext
 }
 
 // readConfiguration reads the environment. The error is the line for stderr.
@@ -68,50 +64,70 @@ func readConfiguration() (configuration, error) {
 			return configuration{}, refusal("PORT", text, "0 to 65535")
 		}
 	}
-	if text := os.Getenv("WORKLOAD"); text != "" && text != "pingpong" {
-		return configuration{}, refusal("WORKLOAD", text, "`pingpong`")
+	workload := cmp.Or(os.Getenv("WORKLOAD"), "pingpong")
+	protocols := []string{"http1-json", "http2-json", "grpc"}
+	switch workload {
+	case "pingpong":
+	case "ping":
+		protocols = protocols[:1]
+	default:
+		return configuration{}, refusal("WORKLOAD", workload, "`pingpong`, `ping`")
 	}
-	protocol := "http1-json"
-	if text := os.Getenv("PROTOCOL"); text != "" {
-		protocol = text
+	protocol := cmp.Or(os.Getenv("PROTOCOL"), "http1-json")
+	if !slices.Contains(protocols, protocol) {
+		return configuration{}, refusal("PROTOCOL", protocol, "`"+strings.Join(protocols, "`, `")+"`")
 	}
-	if !slices.Contains([]string{"http1-json", "http2-json", "grpc"}, protocol) {
-		return configuration{}, refusal("PROTOCOL", protocol, "`http1-json`, `http2-json`, `grpc`")
+	var peer netip.AddrPort
+	if workload == "ping" {
+		if peer, err = readPeer(); err != nil {
+			return configuration{}, err
+		}
 	}
-	secure, err := readTLS()
+	// Both are the same: Go turns Nagle's algorithm off by itself.
+	if text := os.Getenv("NAGLE"); text != "" && text != "off" && text != "default" {
+		return configuration{}, refusal("NAGLE", text, "`off`, `default`")
+	}
+	secure, err := readTLS(workload)
 	if err != nil {
 		return configuration{}, err
 	}
 	if text := os.Getenv("DIRECT"); text != "" {
 		return configuration{}, refusal("DIRECT", text, "nothing (not supported by this service)")
 	}
-	return configuration{host, uint16(port), protocol, secure}, nil
+	return configuration{host, uint16(port), protocol, peer, secure}, nil
 }
+
+// setting is an environment variable and its value.
+type setting struct{ name, value string }
 
 // readTLS reads the certificate and the key that the environment names; it is
 // nil where the environment names none.
-func readTLS() (*tls.Config, error) {
-	files := [2]struct{ name, path string }{{"TLS_CERT", os.Getenv("TLS_CERT")}, {"TLS_KEY", os.Getenv("TLS_KEY")}}
-	if files[0].path == "" && files[1].path == "" {
+func readTLS(workload string) (*tls.Config, error) {
+	files := [2]setting{{"TLS_CERT", os.Getenv("TLS_CERT")}, {"TLS_KEY", os.Getenv("TLS_KEY")}}
+	if files[0].value == "" && files[1].value == "" {
 		return nil, nil
+	}
+	if workload == "ping" {
+		file := files[slices.IndexFunc(files[:], func(file setting) bool { return file.value != "" })]
+		return nil, refusal(file.name, file.value, "nothing, since `WORKLOAD` is `ping`")
 	}
 	var texts [2][]byte
 	for i, file := range files {
-		if file.path == "" {
+		if file.value == "" {
 			return nil, refusal(file.name, "", "a PEM file, since `"+files[1-i].name+"` is set")
 		}
-		text, err := os.ReadFile(file.path)
+		text, err := os.ReadFile(file.value)
 		if err != nil {
-			return nil, refusal(file.name, file.path, fmt.Sprintf("a PEM file (%v)", err))
+			return nil, refusal(file.name, file.value, fmt.Sprintf("a PEM file (%v)", err))
 		}
 		if block, _ := pem.Decode(text); block == nil {
-			return nil, refusal(file.name, file.path, "a PEM file (it has no PEM block)")
+			return nil, refusal(file.name, file.value, "a PEM file (it has no PEM block)")
 		}
 		texts[i] = text
 	}
 	certificate, err := tls.X509KeyPair(texts[0], texts[1])
 	if err != nil {
-		return nil, refusal("TLS_KEY", files[1].path, fmt.Sprintf("the key of `TLS_CERT` (%v)", err))
+		return nil, refusal("TLS_KEY", files[1].value, fmt.Sprintf("the key of `TLS_CERT` (%v)", err))
 	}
 	return &tls.Config{Certificates: []tls.Certificate{certificate}}, nil
 }
@@ -132,30 +148,6 @@ func number(text string) (int, error) {
 }
 
 // Handlers
-
-// pong answers GET /pong/{n}. The body is made anew for each request.
-func pong(w http.ResponseWriter, r *http.Request) {
-	size, err := number(r.PathValue("n"))
-	if err != nil || !allowed(size) {
-		problem(w, http.StatusBadRequest, wrongSize)
-		return
-	}
-	reply(w, http.StatusOK, "text/plain", bodyOf(size))
-}
-
-// bodyOf is p, size - 3 times o, ng.
-func bodyOf(size int) []byte {
-	body := bytes.Repeat([]byte("o"), size)
-	body[0] = 'p'
-	copy(body[size-2:], "ng")
-	return body
-}
-
-// allowed tells whether the contract allows a body of that many bytes.
-func allowed(size int) bool { return smallestBody <= size && size <= largestBody }
-
-// wrongSize refuses any other size.
-var wrongSize = fmt.Sprintf("the size must be a whole number from %d to %d", smallestBody, largestBody)
 
 // version answers GET /version.
 func version(w http.ResponseWriter, r *http.Request) {
@@ -191,17 +183,20 @@ func reply(w http.ResponseWriter, status int, contentType string, body []byte) {
 
 // Server
 
-// router holds the paths of the contract. A pattern with GET answers HEAD too.
-func router() http.Handler {
+// router holds the paths of the contract: these, each with a size behind it, and
+// the version. A pattern with GET answers HEAD too.
+func router(sized map[string]http.HandlerFunc) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /pong/{n}", pong)
-	mux.HandleFunc("/pong/{n}", methodNotAllowed)
-	mux.HandleFunc("GET /pong/{$}", pong)
-	mux.HandleFunc("/pong/{$}", methodNotAllowed)
+	for path, handler := range sized {
+		for _, size := range []string{"/{n}", "/{$}"} {
+			mux.HandleFunc("GET "+path+size, handler)
+			mux.HandleFunc(path+size, methodNotAllowed)
+		}
+		// Without this line /pong would be redirected to /pong/.
+		mux.HandleFunc(path, notFound)
+	}
 	mux.HandleFunc("GET /version", version)
 	mux.HandleFunc("/version", methodNotAllowed)
-	// Without this line /pong would be redirected to /pong/.
-	mux.HandleFunc("/pong", notFound)
 	mux.HandleFunc("/", notFound)
 	return mux
 }
@@ -215,7 +210,11 @@ type server struct {
 
 // overHTTP is the server for JSON: one version of HTTP each.
 func overHTTP(c configuration) server {
-	s := &http.Server{Handler: router(), TLSConfig: c.tls, Protocols: new(http.Protocols)}
+	handlers := pongHandlers()
+	if c.peer.IsValid() {
+		handlers = pingHandlers(c.peer)
+	}
+	s := &http.Server{Handler: router(handlers), TLSConfig: c.tls, Protocols: new(http.Protocols)}
 	s.Protocols.SetHTTP1(c.protocol == "http1-json")
 	s.Protocols.SetHTTP2(c.protocol == "http2-json" && c.tls != nil)
 	s.Protocols.SetUnencryptedHTTP2(c.protocol == "http2-json" && c.tls == nil)

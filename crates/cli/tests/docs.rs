@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use clap::{CommandFactory, Parser};
 use weighbridge_judge::{Cores, Placement, Question, Run, summarise};
 use weighbridge_model::experiment::{
-    Arrivals, Experiment, Flow, LoadModel, Scheme, Think, WorkloadSpec, typed_schemes,
+    Arrivals, Experiment, Flow, LoadModel, Scheme, Sizes, Think, WorkloadSpec, typed_schemes,
 };
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Nanoseconds, Ratio, Timestamp};
@@ -258,7 +258,9 @@ fn documented_thresholds_are_those_of_the_code() {
 #[test]
 fn every_finding_is_documented_and_every_documented_one_exists() {
     let mut found: BTreeSet<String> = BTreeSet::new();
-    for file in ["diagnose.rs", "pauses.rs", "settled.rs", "steadiness.rs", "tail.rs"] {
+    for file in
+        ["diagnose.rs", "pauses.rs", "plateau.rs", "settled.rs", "sizes/words.rs", "steadiness.rs", "tail.rs"]
+    {
         let text = read(&format!("crates/judge/src/{file}"));
         let text = text.split("#[cfg(test)]").next().expect("a beginning").to_owned();
         let literals = text.split("name: \"").skip(1).chain(text.split("&str = \"").skip(1));
@@ -408,7 +410,8 @@ fn documented_defaults_of_the_plan_are_those_of_the_code() {
     assert_eq!((plan.until, plan.window), (None, None));
     let variant = &experiment.variants[0];
     assert_eq!(default("## Variant", "protocol"), variant.protocol.name());
-    let WorkloadSpec::Pingpong { sizes } = &experiment.points[0].workload else { panic!("pingpong") };
+    let WorkloadSpec::Pingpong(spec) = &experiment.points[0].workload else { panic!("pingpong") };
+    let Sizes::List(sizes) = &spec.sizes else { panic!("a list") };
     assert_eq!(default("### pingpong", "size").parse(), Ok(sizes[0]));
 }
 
@@ -428,7 +431,7 @@ fn every_quantity_is_documented() {
 #[test]
 fn every_column_and_field_of_the_record_is_documented() {
     let page = read("docs/RECORD.md");
-    for table in ["windows.csv", "operations.csv", "resources.csv", "stamps.csv"] {
+    for table in ["windows.csv", "operations.csv", "resources.csv", "stamps.csv", "samples.csv"] {
         let text = read(&format!("crates/store/testdata/{table}"));
         let told = names(section(&page, &format!("## {table}")));
         for column in text.lines().next().expect("a header").split(',') {
@@ -545,6 +548,7 @@ fn small_run() -> Vec<Vec<TrialRecord>> {
             service: ServiceFacts::default(),
             windows: (0..12).map(|round| window((block, variant, round), p50(round))).collect(),
             tallies: vec![Tallies::default()],
+            samples: Vec::new(),
             pairings: vec![Pairing::Windows],
             memory: Vec::new(),
             steal: 0.0,

@@ -203,9 +203,11 @@ fn worktrees_are_gone_after_ctrl_c_and_after_a_kill() {
         });
         let ended = running.end_by(signal);
         match signal {
-            "INT" => ended.assert_error(&["interrupted before anything was measured"]),
+            "INT" => {
+                ended.assert_error(&["interrupted before anything was measured"]);
+            }
             _ => assert_eq!(ended.code, None, "{ended}"),
-        };
+        }
         eventually("nothing is built any more", || world.processes("sleep 613").is_empty());
         eventually("no worktree is left", || world.worktrees().is_empty());
         // What the guardian of a killed run leaves is its registry, which `doctor` strikes out.

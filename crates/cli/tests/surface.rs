@@ -91,13 +91,13 @@ fn a_suite_prints_its_experiments_and_goes_on_after_one_that_fails() {
         let experiments = result["experiments"].as_array().expect("experiments");
         let first: Vec<_> = experiments.iter().map(|one| one["variants"][0]["name"].clone()).collect();
         assert_eq!(first, ["a", "c"]);
-        let mut runs: Vec<_> = std::fs::read_dir(world.path("runs"))
+        let mut runs: Vec<_> = fs::read_dir(world.path("runs"))
             .expect("runs")
             .map(|entry| entry.expect("an entry").path())
             .filter(|run| run.join("summary.json").is_file())
             .collect();
         runs.sort();
-        let page = std::fs::read_to_string(runs[0].join("suite.html")).expect("the page of the suite");
+        let page = fs::read_to_string(runs[0].join("suite.html")).expect("the page of the suite");
         assert!(page.contains("href=\"#run-2\"") && page.contains("id=\"run-2\""), "both are in it");
         assert!(!runs[1].join("suite.html").exists());
         world.assert_nothing_left();

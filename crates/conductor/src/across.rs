@@ -88,7 +88,13 @@ impl Stored {
     fn read(folder: &RunFolder) -> Result<Self, CompareError> {
         let environment = folder.environment()?;
         let digest = |variant: &Value| {
-            Some((variant["name"].as_str()?.to_owned(), variant["binary_sha256"].as_str()?.to_owned()))
+            let own = variant["binary_sha256"].as_str()?;
+            let digest = match &variant["peer"] {
+                Value::Null => own.to_owned(),
+                // A relay is the same only with the same peer.
+                peer => format!("{own} {}", peer["binary_sha256"].as_str()?),
+            };
+            Some((variant["name"].as_str()?.to_owned(), digest))
         };
         Ok(Self {
             experiment: experiment_of(folder)?,
@@ -378,6 +384,7 @@ fn whole(
         variants,
         findings: Vec::new(),
         spread: Vec::new(),
+        over_size: Default::default(),
         unavailable: Vec::new(),
         ..stored
     }

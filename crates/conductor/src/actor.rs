@@ -13,7 +13,6 @@ use weighbridge_lab::host::memory_available;
 use weighbridge_lab::lanes::Lane;
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
 use weighbridge_lab::logs::{excerpt, last_lines};
-use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_lab::runtime;
 use weighbridge_lab::service::Service;
 use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
@@ -21,7 +20,7 @@ use weighbridge_model::experiment::{
     CpuLimit, Program, Target, Url, Variant, WorkloadSpec, expand_environment,
 };
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{QuotaFacts, QuotaOrigin, RuntimeFacts, ServiceFacts, VariantId};
+use weighbridge_model::record::{QuotaFacts, QuotaOrigin, ServiceFacts, VariantId};
 use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::Address;
 
@@ -29,8 +28,10 @@ use crate::batch::{Party, Watch};
 use crate::direct::Direct;
 use crate::ground::{Ground, Revision};
 use crate::hook::LINES;
+use crate::peer::{self, PeerRecipe};
 use crate::printed::Printed;
 use crate::ready::ready;
+use crate::roles::{Clocks, Role, Roles};
 use crate::seating::Seating;
 use crate::tls::{Secured, TlsError, scheme};
 
@@ -44,7 +45,12 @@ const LARGE: u64 = 256 << 20;
 #[derive(Debug, Clone)]
 pub(crate) enum Recipe {
     /// A service of the catalogue, built.
-    Service { service: Box<Service>, version: Option<String>, hash: Option<String> },
+    Service {
+        service: Box<Service>,
+        version: Option<String>,
+        hash: Option<String>,
+        peer: Option<Box<PeerRecipe>>,
+    },
     /// A program of the user's own, with the digest of the files that its command names.
     Command { program: Box<Program>, ground: Ground, hash: Option<String> },
     /// A server that somebody else runs.
@@ -128,12 +134,17 @@ pub(crate) fn endpoints(url: &Url, unix: Option<&Path>) -> Result<Vec<Endpoint>,
 
 impl Recipe {
     /// Finds out how to start `variant`. Services are taken from `catalog`, built already.
-    pub fn new(variant: &Variant, service: Option<Service>, ground: Ground) -> Result<Self, ActorError> {
+    pub fn new(
+        variant: &Variant,
+        (service, peer): (Option<Service>, Option<Service>),
+        ground: Ground,
+    ) -> Result<Self, ActorError> {
         Ok(match &variant.target {
             Target::Service { .. } => {
                 let service = service.expect("the caller looked the service up");
                 let (version, hash) = (service.version().ok(), service.binary_sha256());
-                Self::Service { service: Box::new(service), version, hash }
+                let peer = peer.map(|peer| Box::new(PeerRecipe::new(peer)));
+                Self::Service { service: Box::new(service), version, hash, peer }
             }
             Target::Command(program) => Self::Command {
                 hash: program_sha256(&program.argv, ground.folder.as_deref()),
@@ -164,6 +175,14 @@ impl Recipe {
         }
     }
 
+    /// Who its peer is, where it has one.
+    pub fn peer(&self) -> Option<&PeerRecipe> {
+        match self {
+            Self::Service { peer, .. } => peer.as_deref(),
+            _ => None,
+        }
+    }
+
     /// What was checked out for it.
     pub fn revision(&self) -> Option<&Revision> {
         match self {
@@ -188,7 +207,9 @@ impl Recipe {
     /// The longest time constant that it declares.
     pub fn period(&self) -> Option<Nanoseconds> {
         match self {
-            Self::Service { service, .. } => service.period(),
+            Self::Service { service, peer, .. } => {
+                service.period().max(peer.as_deref().and_then(PeerRecipe::period))
+            }
             _ => None,
         }
     }
@@ -207,14 +228,15 @@ pub(crate) struct Actor {
     pub period: Option<Nanoseconds>,
     /// Where its operations run in its own process.
     pub direct: Option<Direct>,
-    running: Option<Running>,
+    running: Option<Roles>,
     may_freeze: bool,
     /// Whose cores it is on, where there are two sets.
     lane: Lane,
     /// Where its output goes, stderr first.
     logs: Vec<Printed>,
-    /// Where a service writes what its run-time saw.
+    /// Where a service writes what its run-time saw, and where its peer does.
     runtime: PathBuf,
+    peer_runtime: PathBuf,
     secrets: Secrets,
 }
 
@@ -249,21 +271,22 @@ impl Stage<'_> {
         recipe: &Recipe,
         workload: &WorkloadSpec,
     ) -> Result<Actor, ActorError> {
-        let said = self.said(block, id);
+        let said = self.said(block, id, "runtime");
         let secured = secured(variant)?;
         let (mut launch, may_freeze, logs) = match recipe {
             Recipe::Url { address, addresses } => {
                 return Ok(Actor::elsewhere(id, variant, (address.clone(), addresses.clone()), secured));
             }
-            Recipe::Service { service, .. } => {
-                let safe = service.freezing() == weighbridge_lab::service::Freezing::Safe;
-                let logs = self.printed(block, id, variant)?;
+            Recipe::Service { service, peer, .. } => {
+                let safe = service.freezing() == weighbridge_lab::service::Freezing::Safe
+                    && peer.as_deref().is_none_or(PeerRecipe::is_freezable);
+                let logs = self.printed(block, id, variant, ["err", "out"])?;
                 let paths = logs.each_ref().map(Printed::path);
                 (service_launch(service, variant, workload, &paths), safe, logs)
             }
             Recipe::Command { program, ground, .. } => {
                 let ready = ready(program, variant, &secured)?;
-                let logs = self.printed(block, id, variant)?;
+                let logs = self.printed(block, id, variant, ["err", "out"])?;
                 let paths = logs.each_ref().map(Printed::path);
                 (command_launch((program, ground), ready, variant, &paths), true, logs)
             }
@@ -274,6 +297,11 @@ impl Stage<'_> {
         if matches!(recipe, Recipe::Service { .. }) {
             launch.environment.push((runtime::VARIABLE.to_owned(), said.display().to_string()));
         }
+        let peer = match variant.peer.as_ref().zip(recipe.peer()) {
+            Some(peer) => Some(self.start_peer((block, lane), id, variant, peer)?),
+            None => None,
+        };
+        launch.environment.extend(peer.as_ref().map(|peer| ("PEER".to_owned(), peer.address())));
         launch.environment.extend(environment(variant)?);
         let mut running = self
             .lab
@@ -281,6 +309,16 @@ impl Stage<'_> {
             .map_err(|source| self.launch_failed(variant, source, &logs))?;
         let (version, hash) = recipe.identity();
         let quota = running.quota();
+        let mut written = Vec::from(logs);
+        let mut peer_runtime = PathBuf::new();
+        let (peer, peer_facts) = match peer {
+            Some(peer) => {
+                written.extend(peer.logs);
+                peer_runtime = peer.runtime;
+                (Some(peer.running), Some(Box::new(peer.facts)))
+            }
+            None => (None, None),
+        };
         let actor = Actor {
             variant: id,
             name: variant.name.clone(),
@@ -296,15 +334,17 @@ impl Stage<'_> {
                 start: Some(running.ready_after()),
                 quota,
                 runtime: None,
+                peer: peer_facts,
             },
             secured,
             period: self.period(recipe, variant, quota),
             direct: running.take_talk().map(Direct::new),
-            running: Some(running),
+            running: Some(Roles { service: running, peer }),
             may_freeze: may_freeze && self.freeze,
             lane,
-            logs: logs.into(),
+            logs: written,
             runtime: said,
+            peer_runtime,
             secrets: self.secrets.clone(),
         };
         self.admitted(block, actor)
@@ -313,7 +353,8 @@ impl Stage<'_> {
     /// The actor, unless memory shows in the first block that fewer may live at once.
     fn admitted(&self, block: u32, mut actor: Actor) -> Result<Actor, ActorError> {
         if let (0, Some(watch), Some(available)) = (block, &self.watch, memory_available()) {
-            let crowded = watch.started(actor.memory_peak().unwrap_or(Bytes::new(0)), available);
+            let peak = actor.memory_peaks().into_iter().map(|(_, peak)| peak).sum();
+            let crowded = watch.started(peak, available);
             if let Err(crowded) = crowded {
                 actor.stop();
                 return Err(crowded);
@@ -329,7 +370,12 @@ impl Stage<'_> {
     }
 
     /// The error as it may be told, and the logs as they may be kept.
-    fn launch_failed(&self, variant: &Variant, mut source: LaunchError, logs: &[Printed]) -> ActorError {
+    pub(crate) fn launch_failed(
+        &self,
+        variant: &Variant,
+        mut source: LaunchError,
+        logs: &[Printed],
+    ) -> ActorError {
         for text in source.foreign_mut() {
             *text = self.secrets.hide(text).into_owned();
         }
@@ -341,14 +387,20 @@ impl Stage<'_> {
     }
 
     /// Where a service says what its run-time saw.
-    fn said(&self, block: u32, id: VariantId) -> PathBuf {
-        let said = self.log(block, id, "runtime").with_extension("txt");
+    pub(crate) fn said(&self, block: u32, id: VariantId, stream: &str) -> PathBuf {
+        let said = self.log(block, id, stream).with_extension("txt");
         // A service runs in its own folder. A path that cannot be made absolute is one that nothing is said at.
         std::path::absolute(&said).unwrap_or(said)
     }
 
-    /// Where a variant's output goes, stderr first.
-    fn printed(&self, block: u32, id: VariantId, variant: &Variant) -> Result<[Printed; 2], ActorError> {
+    /// Where a variant's output goes, by its streams, stderr first.
+    pub(crate) fn printed(
+        &self,
+        block: u32,
+        id: VariantId,
+        variant: &Variant,
+        streams: [&str; 2],
+    ) -> Result<[Printed; 2], ActorError> {
         let make = |stream| {
             let path = self.log(block, id, stream);
             // Of a block that was begun before.
@@ -358,7 +410,8 @@ impl Stage<'_> {
                 source: LaunchError::Log { name: variant.name.clone(), path, source },
             })
         };
-        Ok([make("err")?, make("out")?])
+        let [stderr, stdout] = streams;
+        Ok([make(stderr)?, make(stdout)?])
     }
 
     /// Where a stream of a variant's output is kept, by its number in the run.
@@ -381,7 +434,8 @@ fn service_launch(
     [stderr, stdout]: &[PathBuf; 2],
 ) -> Launch {
     let workload = match workload {
-        WorkloadSpec::Pingpong { .. } => "pingpong",
+        WorkloadSpec::Pingpong(_) if variant.peer.is_some() => "ping",
+        WorkloadSpec::Pingpong(_) => "pingpong",
         // The user's own requests ask whatever the service's default workload offers.
         WorkloadSpec::Http { .. } | WorkloadSpec::Commands { .. } | WorkloadSpec::Grpc { .. } => {
             service.workloads().first().map_or("pingpong", String::as_str)
@@ -444,12 +498,20 @@ fn digest(path: &Path) -> Option<[u8; 32]> {
 
 /// The variant's environment with `env:` values looked up.
 pub(crate) fn environment(variant: &Variant) -> Result<Vec<(String, String)>, ActorError> {
+    lookup(&variant.name, &variant.env)
+}
+
+/// The same of any of a variant's environments.
+pub(crate) fn lookup(
+    variant: &str,
+    environment: &[(String, String)],
+) -> Result<Vec<(String, String)>, ActorError> {
     let lookup = |name: &str| std::env::var(name).ok();
     let resolve = |(key, value): &(String, String)| match expand_environment(value, &lookup) {
         Ok(value) => Ok((key.clone(), value)),
-        Err(name) => Err(ActorError::Environment { variant: variant.name.clone(), key: key.clone(), name }),
+        Err(name) => Err(ActorError::Environment { variant: variant.to_owned(), key: key.clone(), name }),
     };
-    variant.env.iter().map(resolve).collect()
+    environment.iter().map(resolve).collect()
 }
 
 /// How the variant's connections are secured from now on.
@@ -479,23 +541,24 @@ impl Actor {
             lane: Lane::First,
             logs: Vec::new(),
             runtime: PathBuf::new(),
+            peer_runtime: PathBuf::new(),
             secrets: Secrets::default(),
         }
     }
 
     /// Stops the process in its tracks where that is ours to do. Idempotent.
     pub fn freeze(&mut self) -> Result<(), ActorError> {
-        self.change(Running::freeze)
+        self.change(Roles::freeze)
     }
 
     /// Lets it run again. Idempotent.
     pub fn thaw(&mut self) -> Result<(), ActorError> {
-        self.change(Running::thaw)
+        self.change(Roles::thaw)
     }
 
     fn change(
         &mut self,
-        how: impl FnOnce(&mut Running) -> Result<(), weighbridge_lab::freeze::FreezeError>,
+        how: impl FnOnce(&mut Roles) -> Result<(), weighbridge_lab::freeze::FreezeError>,
     ) -> Result<(), ActorError> {
         match &mut self.running {
             Some(running) if self.may_freeze => {
@@ -514,44 +577,43 @@ impl Actor {
         Ok(())
     }
 
-    /// CPU time so far that its operations took, where the process is ours: that of the process, or, where they run in it, of
-    /// the windows by its own account.
+    /// CPU time so far that its operations took, where the process is ours: that of all its processes, or, where they run in
+    /// it, of the windows by its own account.
     pub fn cpu(&mut self) -> Option<Nanoseconds> {
-        match &self.direct {
-            Some(direct) => Some(direct.cpu()),
-            None => self.process_cpu(),
-        }
+        self.clocks().total()
     }
 
     /// CPU time of its processes so far, where they are ours.
     pub fn process_cpu(&mut self) -> Option<Nanoseconds> {
-        self.running.as_mut().map(|running| running.cpu_time().time)
+        self.running.as_mut().and_then(|running| running.clocks().total())
     }
 
-    /// Peak of resident memory since the last call of [`Actor::forget_memory_peak`], or since the start.
-    pub fn memory_peak(&mut self) -> Option<Bytes> {
-        self.running.as_mut().map(Running::memory_peak)
+    /// [`Actor::cpu`] by role.
+    pub fn clocks(&mut self) -> Clocks {
+        match &self.direct {
+            Some(direct) => Clocks::of_service(direct.cpu()),
+            None => self.running.as_mut().map(Roles::clocks).unwrap_or_default(),
+        }
+    }
+
+    /// Peaks of resident memory by role since the last call of [`Actor::forget_memory_peak`], or since the start; none
+    /// where the process is not ours.
+    pub fn memory_peaks(&mut self) -> Vec<(Role, Bytes)> {
+        self.running.as_mut().map(Roles::memory_peaks).unwrap_or_default()
     }
 
     /// Notes threads, cores, quota and what the run-time says of itself, where the process is ours and still there.
     pub fn look_at_processes(&mut self) {
         let Some(running) = &mut self.running else { return };
-        let cores = running.cores().unwrap_or_default();
         self.facts.quota = running.quota().or(self.facts.quota);
-        self.facts.runtime = Some(RuntimeFacts {
-            threads: running.threads(),
-            cores: cores.into_iter().map(CoreId::get).collect(),
-            said: self.said(),
-        });
-    }
-
-    /// What the run-time says of itself.
-    fn said(&self) -> BTreeMap<String, String> {
-        let mut said = runtime::said(&self.runtime);
-        for value in said.values_mut() {
-            *value = self.secrets.hide(value).into_owned();
+        let said = |file: &Path| -> BTreeMap<String, String> {
+            let said = runtime::said(file).into_iter();
+            said.map(|(key, value)| (key, self.secrets.hide(&value).into_owned())).collect()
+        };
+        self.facts.runtime = Some(peer::seen(&mut running.service, said(&self.runtime)));
+        if let Some((facts, peer)) = self.facts.peer.as_mut().zip(running.peer.as_mut()) {
+            facts.runtime = Some(peer::seen(peer, said(&self.peer_runtime)));
         }
-        said
     }
 
     /// Starts the measure of peak memory anew.
@@ -560,7 +622,7 @@ impl Actor {
             for pid in running.members() {
                 // 5 resets the peak to what is resident now (proc(5)). Where the kernel refuses, the peak is the
                 // trial's, which is an upper bound of the point's.
-                let _ = std::fs::write(format!("/proc/{}/clear_refs", pid.get()), "5");
+                let _ = std::fs::write(format!("/proc/{pid}/clear_refs"), "5");
             }
         }
     }
@@ -570,7 +632,7 @@ impl Actor {
         // One that stands still in the middle of its end would seem alive.
         let _ = self.thaw();
         let start = monotonic_now();
-        while self.running.as_mut()?.is_alive() && monotonic_now().since(start) < DEATH_SHOWS {
+        while self.running.as_mut()?.exit().is_none() && monotonic_now().since(start) < DEATH_SHOWS {
             std::thread::sleep(Duration::from_millis(1));
         }
         self.death()
@@ -578,23 +640,31 @@ impl Actor {
 
     /// How the process ended and what it said last, where it is ours and has ended.
     pub fn death(&mut self) -> Option<String> {
-        let exit = self.running.as_mut()?.exit()?;
-        let last = self.logs.iter().map(|log| last_lines(&log.path(), LINES)).find(|lines| !lines.is_empty());
+        let (role, exit) = self.running.as_mut()?.exit()?;
+        // Of a variant with a peer the last two files are the peer's.
+        let (own, peers) = self.logs.split_at(self.logs.len().min(2));
+        let (logs, whose) = match role {
+            Role::Service => (own, ""),
+            Role::Peer => (peers, "the peer of "),
+        };
+        let last = logs.iter().map(|log| last_lines(&log.path(), LINES)).find(|lines| !lines.is_empty());
         let said = excerpt(&last.unwrap_or_default());
-        Some(format!("`{}` ended with {exit}{}", self.name, self.secrets.hide(&said)))
+        Some(format!("{whose}`{}` ended with {exit}{}", self.name, self.secrets.hide(&said)))
     }
 
     /// Ends the process as the contract says.
     pub fn stop(self) {
         if let Some(running) = self.running {
-            running.stop(GRACE);
+            running.stop();
         }
         for log in &self.logs {
             // What cannot be written anew is not kept.
             let _ = log.keep(&self.secrets);
         }
-        if self.runtime.exists() && self.secrets.hide_file(&self.runtime).is_err() {
-            let _ = std::fs::remove_file(&self.runtime);
+        for said in [&self.runtime, &self.peer_runtime] {
+            if said.exists() && self.secrets.hide_file(said).is_err() {
+                let _ = std::fs::remove_file(said);
+            }
         }
     }
 }
@@ -609,7 +679,8 @@ pub(crate) fn find_service(
     let service = catalog.get(name).map_err(|error| error.to_string())?;
     let protocol = variant.protocol.name();
     let offered = match workload {
-        WorkloadSpec::Pingpong { .. } => service.offers("pingpong", protocol),
+        WorkloadSpec::Pingpong(_) if variant.peer.is_some() => service.offers("ping", protocol),
+        WorkloadSpec::Pingpong(_) => service.offers("pingpong", protocol),
         // The user's own requests may ask whatever the service has.
         _ => service.speaks(protocol),
     };

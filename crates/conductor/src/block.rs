@@ -9,6 +9,7 @@ mod duet;
 mod interleaved;
 mod notes;
 mod pairing;
+mod samples;
 mod turn;
 
 use std::collections::BTreeMap;
@@ -48,8 +49,6 @@ use turn::Place;
 
 /// Longest warm-up, as a multiple of the asked one.
 const WARM_UP_MOST: u64 = 10;
-/// The role of the processes under test.
-const SERVICE_ROLE: &str = "service";
 
 /// Why a block could not be measured. Nothing that was started for it runs any more.
 #[derive(Debug, thiserror::Error)]
@@ -337,6 +336,7 @@ impl<'a, 'b> Block<'a, 'b> {
                 service: actor.facts.clone(),
                 windows: Vec::new(),
                 tallies: vec![Tallies::default(); experiment.points.len()],
+                samples: Vec::new(),
                 pairings: vec![Pairing::default(); experiment.points.len()],
                 memory: Vec::new(),
                 steal: 0.0,
@@ -392,6 +392,7 @@ impl<'a, 'b> Block<'a, 'b> {
             self.phase(Phase::Measuring, None, Some(&self.bench.experiment.points[point.index()].label));
             self.side_by_side(point, &bound, arrangement, measured / points)?;
             self.note_memory(point);
+            self.tell_samples(point);
             self.note_processes();
             self.tell_failures();
             for actor in &self.actors {
@@ -407,16 +408,18 @@ impl<'a, 'b> Block<'a, 'b> {
         let point = &self.bench.experiment.points[id.index()];
         let mut bound = Vec::new();
         for actor in &mut self.actors {
-            let protocol = self.bench.experiment.variants[actor.variant.index()].protocol;
+            let of = &self.bench.experiment.variants[actor.variant.index()];
+            let asked = point.workload.asked_of(of);
             let environment = |name: &str| std::env::var(name).ok();
             actor.thaw()?;
             let server = (&*actor.address.authority, &*actor.addresses, actor.secured.client.as_ref());
             let patience = (point.load.timeout, &*self.bench.control.window);
-            let spec = described(&point.workload, server, patience).map_err(|source| {
-                BlockError::Descriptors { variant: actor.name.clone(), source: Box::new(source) }
+            let spec = described(&asked, server, patience).map_err(|source| BlockError::Descriptors {
+                variant: actor.name.clone(),
+                source: Box::new(source),
             })?;
             let given = (&environment as &dyn Fn(&str) -> _, self.bench.shapes[id.index()].rows());
-            let workload = Workload::with_rows(&spec, &point.load, protocol, &actor.address, given)
+            let workload = Workload::with_rows(&spec, &point.load, of.protocol, &actor.address, given)
                 .map_err(|source| BlockError::Workload { variant: actor.name.clone(), source })?;
             actor.forget_memory_peak();
             let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };

@@ -24,7 +24,9 @@ use weighbridge_load::{Recording, Settings};
 use weighbridge_model::calibration::{
     CALIBRATION_VERSION, Ceiling, ErrorCurve, GeneratorCalibration, HostGaps, Pacing, Waiting,
 };
-use weighbridge_model::experiment::{Arrivals, LoadModel, LoadSpec, Protocol, Think, WorkloadSpec};
+use weighbridge_model::experiment::{
+    Arrivals, LoadModel, LoadSpec, PingpongSpec, Protocol, Think, WorkloadSpec,
+};
 use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::{OperationId, Outcome, RequestRecord, Tallies, VariantId, WindowFigures};
@@ -373,7 +375,7 @@ fn open(rate: PerSecond, arrivals: Arrivals, stop: Stop) -> Load {
 
 /// Fetches 64 bytes, again and again.
 fn pong(address: SocketAddr) -> Result<Workload, WorkloadError> {
-    let spec = WorkloadSpec::Pingpong { sizes: vec![Bytes::new(64)] };
+    let spec = WorkloadSpec::Pingpong(PingpongSpec::of(vec![Bytes::new(64)]));
     let load = LoadSpec {
         model: LoadModel::Closed,
         connections: 1,

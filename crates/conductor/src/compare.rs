@@ -146,5 +146,6 @@ pub(crate) fn question_of(stored: Summary, experiment: &Experiment) -> judge::Qu
         conditions: Vec::new(),
         unavailable: stored.unavailable,
     };
-    question(experiment, layout(experiment).as_ref(), run)
+    let guides = stored.over_size.guides;
+    judge::Question { guides, ..question(experiment, layout(experiment).as_ref(), run) }
 }

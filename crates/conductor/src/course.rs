@@ -34,7 +34,7 @@ use crate::client::Clients;
 use crate::control::Control;
 use crate::division::Division;
 use crate::hook::{self, CallOff, Scene};
-use crate::question::question;
+use crate::question::{guides, question};
 use crate::quoted::quoted;
 use crate::room;
 use crate::run::{Finished, Options, Prepared, RunError, first_block};
@@ -89,6 +89,7 @@ pub(crate) fn measure(
     if client_core(seating.usual(), &theirs).is_none() {
         course.question.cores.placement = judge::Placement::Shared;
     }
+    course.question.guides = guides(&facts);
     course.announce();
     let outcome = course.carry_out(&prepared.recipes, options, &seating);
     course.clean_up();

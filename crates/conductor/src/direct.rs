@@ -7,7 +7,7 @@
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::talk::{Talk, TalkError};
 use weighbridge_load::window::{Load, Stop};
-use weighbridge_model::experiment::WorkloadSpec;
+use weighbridge_model::experiment::{PingpongSpec, Sizes, WorkloadSpec};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{ErrorCounts, LoopHealth, Traffic, WindowEnd, WindowFigures};
 use weighbridge_workload::direct::{Answer, AnswerError, Ask};
@@ -143,8 +143,12 @@ impl Direct {
 /// The sizes of the only workload that a service carries out in its process.
 pub(crate) fn sizes(spec: &WorkloadSpec) -> &[Bytes] {
     match spec {
-        WorkloadSpec::Pingpong { sizes } => sizes,
-        WorkloadSpec::Http { .. } | WorkloadSpec::Commands { .. } | WorkloadSpec::Grpc { .. } => &[],
+        WorkloadSpec::Pingpong(PingpongSpec { sizes: Sizes::List(sizes), .. }) => sizes,
+        // Refused where the experiment is read.
+        WorkloadSpec::Pingpong(_)
+        | WorkloadSpec::Http { .. }
+        | WorkloadSpec::Commands { .. }
+        | WorkloadSpec::Grpc { .. } => &[],
     }
 }
 

@@ -19,6 +19,9 @@ pub(crate) fn environment(experiment: &Experiment, recipes: &[Recipe], folder: O
     let variant = |(variant, recipe): (&weighbridge_model::experiment::Variant, &Recipe)| {
         let (version, hash) = recipe.identity();
         let mut facts = json!({ "name": variant.name, "version": version, "binary_sha256": hash });
+        if let Some(peer) = recipe.peer() {
+            facts["peer"] = peer.identity();
+        }
         if let Some(revision) = recipe.revision() {
             facts["revision"] = revision.to_json();
         }
@@ -92,11 +95,14 @@ pub(crate) fn redacted(experiment: &Experiment) -> Experiment {
                 }
             }
             WorkloadSpec::Grpc { calls, .. } => calls.iter_mut().for_each(|call| hide(&mut call.metadata)),
-            WorkloadSpec::Pingpong { .. } => {}
+            WorkloadSpec::Pingpong(_) => {}
         }
     }
     for variant in &mut experiment.variants {
         hide(&mut variant.env);
+        if let Some(peer) = &mut variant.peer {
+            hide(&mut peer.env);
+        }
         match &mut variant.target {
             Target::Command(program) => {
                 hide_arguments(&mut program.argv);

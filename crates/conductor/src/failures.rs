@@ -56,7 +56,7 @@ pub fn secrets(workload: &WorkloadSpec, environment: &dyn Fn(&str) -> Option<Str
         WorkloadSpec::Commands { setup, .. } => {
             setup.password.iter().for_each(|password| add("password", password));
         }
-        WorkloadSpec::Pingpong { .. } => {}
+        WorkloadSpec::Pingpong(_) => {}
     }
     // `Bearer abc` may come back as `abc`.
     let words: Vec<String> =
@@ -88,7 +88,9 @@ pub(crate) fn secrets_of(
     let mut found: Vec<String> =
         experiment.points.iter().flat_map(|point| secrets(&point.workload, environment)).collect();
     for variant in &experiment.variants {
-        variant.env.iter().for_each(|(name, value)| add(name, value, environment, &mut found));
+        let peers = variant.peer.iter().flat_map(|peer| &peer.env);
+        let all = variant.env.iter().chain(peers);
+        all.for_each(|(name, value)| add(name, value, environment, &mut found));
         match &variant.target {
             Target::Command(program) => {
                 found.extend(argument_secrets(&program.argv));

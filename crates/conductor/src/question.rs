@@ -4,6 +4,11 @@ use weighbridge_judge as judge;
 use weighbridge_lab::cores::{CoreLayout, Sharing};
 use weighbridge_model::experiment::{Experiment, Target};
 
+use serde_json::Value;
+use weighbridge_lab::host::HostFacts;
+use weighbridge_model::quantity::Bytes;
+use weighbridge_model::sizes::SizeGuide;
+
 use crate::words::conditions;
 
 /// The judge's question about `experiment`, with the run's own facts.
@@ -29,5 +34,53 @@ fn judged_cores(experiment: &Experiment, cores: Option<&CoreLayout>) -> judge::C
             },
         },
         _ => judge::Cores { service: None, placement: judge::Placement::Apart },
+    }
+}
+
+/// Bytes of a segment that are not payload: the heads of IPv4 and TCP with its time stamps.
+const SEGMENT_HEAD: u64 = 20 + 20 + 12;
+
+/// Sizes at which something known of the host changes, from `environment.json`: its buffers and windows, then the sizes in
+/// which libraries and protocols cut what they send. Rising; empty where the environment does not tell.
+pub(crate) fn guides(environment: &Value) -> Vec<SizeGuide> {
+    let facts: Option<HostFacts> = serde_json::from_value(environment["host"].clone()).ok();
+    let Some(facts) = facts else { return Vec::new() };
+    let receive = facts.receive_buffer.map(|sizes| sizes.initial.get());
+    let known = [
+        (
+            "segment (loopback's MTU less heads)",
+            facts.loopback_mtu.map(|mtu| mtu.get().saturating_sub(SEGMENT_HEAD)),
+        ),
+        ("initial receive buffer (tcp_rmem)", receive),
+        ("initial receive window (half of tcp_rmem)", receive.map(|bytes| bytes / 2)),
+        ("initial send buffer (tcp_wmem)", facts.send_buffer.map(|sizes| sizes.initial.get())),
+        ("usual buffer of libraries (8 KiB)", Some(8 << 10)),
+        ("record of TLS, frame of HTTP/2 (16 KiB)", Some(16 << 10)),
+        ("usual buffer of libraries (32 KiB)", Some(32 << 10)),
+        ("initial window of HTTP/2 (64 KiB)", Some((64 << 10) - 1)),
+    ];
+    let guide = |(name, bytes): (&str, Option<u64>)| {
+        Some(SizeGuide { name: name.to_owned(), bytes: Bytes::new(bytes?) })
+    };
+    let mut guides: Vec<SizeGuide> = known.into_iter().filter_map(guide).collect();
+    guides.sort_by_key(|guide| guide.bytes);
+    guides
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guides_are_the_hosts_real_values() {
+        let facts = serde_json::to_value(HostFacts::read()).expect("facts are JSON");
+        let guides = guides(&serde_json::json!({ "host": facts }));
+        assert!(guides.windows(2).all(|pair| pair[0].bytes <= pair[1].bytes));
+        let text = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_rmem").expect("a Linux host");
+        let initial: u64 =
+            text.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("three sizes");
+        let found = guides.iter().find(|guide| guide.name.starts_with("initial receive buffer"));
+        assert_eq!(found.map(|guide| guide.bytes.get()), Some(initial));
+        assert_eq!(super::guides(&Value::Null), []);
     }
 }

@@ -395,7 +395,10 @@ impl Bench<'_> {
             (Other::Slower(_), Subject::Experiment(_)) => ("slower", recipe.clone()),
             (Other::Slower(by), Subject::Probe(program)) => {
                 let target = probe(program, by, Some(record));
-                ("slower", Recipe::new(&Variant { target, ..variant.clone() }, None, Ground::default())?)
+                (
+                    "slower",
+                    Recipe::new(&Variant { target, ..variant.clone() }, (None, None), Ground::default())?,
+                )
             }
         };
         let name = format!("{} ({suffix})", variant.name);

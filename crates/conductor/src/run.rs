@@ -17,7 +17,7 @@ use weighbridge_lab::registry::RegistryError;
 use weighbridge_lab::room::RoomError;
 use weighbridge_lab::service::Service;
 use weighbridge_model::event::{Event, TimedEvent};
-use weighbridge_model::experiment::{CpuLimit, Experiment, Target, Variant};
+use weighbridge_model::experiment::{CpuLimit, Experiment, Peer, Target, Variant};
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::plan::Batches;
 use weighbridge_model::quantity::Nanoseconds;
@@ -38,6 +38,7 @@ use crate::environment;
 use crate::failures;
 use crate::ground::{self, GroundError, Grounds};
 use crate::hook::HookError;
+use crate::peer;
 use crate::room;
 use crate::seating::Seating;
 use crate::shape::{self, Shape, ShapeError};
@@ -268,11 +269,14 @@ pub fn check(experiment: &Experiment, options: &Options) -> Result<(), RunError>
     check_remote(experiment, &shapes, options.allow_remote)?;
     room::check(experiment, options.connect_to.as_ref())?;
     check_limits(experiment, &Seating::detect(experiment, options)?)?;
-    let services = |variant: &Variant| match &variant.target {
-        Target::Service { name } => Some(name.clone()),
-        _ => None,
+    let services = |variant: &Variant| {
+        let own = match &variant.target {
+            Target::Service { name } => Some(name.clone()),
+            _ => None,
+        };
+        own.into_iter().chain(variant.peer.as_ref().map(|peer| peer.service.clone()))
     };
-    let mut names = experiment.variants.iter().filter_map(services).peekable();
+    let mut names = experiment.variants.iter().flat_map(services).peekable();
     if names.peek().is_some() {
         let catalog = find_catalog(options.experiment_folder.as_deref())?;
         names.try_for_each(|name| catalog.get(&name).map(drop))?;
@@ -284,10 +288,14 @@ pub fn check(experiment: &Experiment, options: &Options) -> Result<(), RunError>
     let set = |name: &str| std::env::var(name).ok();
     for variant in &experiment.variants {
         crate::actor::environment(variant)?;
+        if let Some(peer) = &variant.peer {
+            crate::actor::lookup(&variant.name, &peer.env)?;
+        }
         crate::actor::secured(variant)?;
         for (point, shape) in experiment.points.iter().zip(&shapes) {
             let (protocol, given) = (variant.protocol, (&set as &dyn Fn(&str) -> _, shape.rows()));
-            match Workload::with_rows(&point.workload, &point.load, protocol, &anywhere, given) {
+            let asked = point.workload.asked_of(variant);
+            match Workload::with_rows(&asked, &point.load, protocol, &anywhere, given) {
                 // A server that has not been started cannot have been asked for its descriptors.
                 Err(WorkloadError::Grpc(error)) if *error == GrpcError::Unreflected => {}
                 bound => drop(bound?),
@@ -502,21 +510,28 @@ pub(crate) fn prepare(
             (Target::Service { name }, Some(catalog)) => {
                 // A name that is in no catalogue is a mistake in the file, not a missing toolchain.
                 catalog.get(name)?;
-                find_service(&variant, &experiment.points[0].workload, catalog)
-                    .and_then(|service| build(service, &mut built, (&mut say, &options.control)))
-                    .map(Some)
+                variant.peer.as_ref().map_or(Ok(()), |peer| catalog.get(&peer.service).map(drop))?;
+                let found = find_service(&variant, &experiment.points[0].workload, catalog)
+                    .and_then(|service| build(service, &mut built, (&mut say, &options.control)));
+                let peer = |peer: &Peer| {
+                    peer::find(peer, catalog).and_then(|service| {
+                        let outcome = build(service, &mut built, (&mut say, &options.control));
+                        outcome.map_err(|why| peer::of_peer(peer, &why))
+                    })
+                };
+                found.and_then(|service| Ok((Some(service), variant.peer.as_ref().map(peer).transpose()?)))
             }
-            _ => Ok(None),
+            _ => Ok((None, None)),
         };
-        let found = found.and_then(|service| match variant.cpu {
-            Some(_) => Controller::detect().map(|_| service).map_err(|why| why.to_string()),
-            None => Ok(service),
+        let found = found.and_then(|services| match variant.cpu {
+            Some(_) => Controller::detect().map(|_| services).map_err(|why| why.to_string()),
+            None => Ok(services),
         });
         match found {
-            Ok(service) => {
+            Ok(services) => {
                 recipes.push(Recipe::new(
                     &redirected(&variant, options),
-                    service,
+                    services,
                     grounds.of(&variant.name),
                 )?);
                 kept.push(variant);

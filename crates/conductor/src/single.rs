@@ -316,7 +316,7 @@ impl Share<'_> {
         if report.figures.end == WindowEnd::Aborted && report.figures.ended < report.figures.started {
             report.figures.ended = monotonic_now();
         }
-        let generator::WindowReport { figures, trouble, failures } = report;
+        let generator::WindowReport { figures, trouble, failures, .. } = report;
         Ok(Shared { figures, tallies, trouble, failures })
     }
 

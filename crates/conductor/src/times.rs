@@ -102,6 +102,7 @@ mod tests {
             service: ServiceFacts { start: Some(Nanoseconds::from_millis(7)), ..ServiceFacts::default() },
             windows,
             tallies: vec![Tallies::default()],
+            samples: Vec::new(),
             pairings: Vec::new(),
             memory: Vec::new(),
             steal: 0.0,

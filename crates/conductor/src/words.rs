@@ -1,7 +1,8 @@
 //! Workload and load in words, for tables and reports.
 
 use weighbridge_model::experiment::{
-    Arrivals, Flow, LoadModel, LoadSpec, Point, SessionLength, Think, WorkloadSpec,
+    Arrivals, Flow, LoadModel, LoadSpec, PingpongOperation, PingpongSpec, Point, SessionLength, Sizes, Think,
+    WorkloadSpec,
 };
 use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::Bytes;
@@ -21,9 +22,18 @@ pub fn factors(label: &PointLabel) -> String {
 
 fn workload(spec: &WorkloadSpec) -> String {
     match spec {
-        WorkloadSpec::Pingpong { sizes } => {
-            let sizes: Vec<_> = sizes.iter().map(Bytes::to_string).collect();
-            format!("pingpong {}", sizes.join(", "))
+        WorkloadSpec::Pingpong(PingpongSpec { sizes, operation }) => {
+            let asked = match operation {
+                PingpongOperation::Pong => String::new(),
+                other => format!(" {}", other.name()),
+            };
+            let sizes = match sizes {
+                Sizes::List(sizes) => sizes.iter().map(Bytes::to_string).collect::<Vec<_>>().join(", "),
+                Sizes::Spread(spread) => {
+                    format!("{} sizes from {} to {}", spread.number(), spread.min, spread.max)
+                }
+            };
+            format!("pingpong{asked} {sizes}")
         }
         WorkloadSpec::Http { requests, .. } if requests.len() == 1 => {
             let path = shown_path(&requests[0].path);

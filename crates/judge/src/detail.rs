@@ -14,6 +14,7 @@ use weighbridge_model::summary::Detail;
 
 use crate::gather::Gathered;
 use crate::question::Question;
+use crate::sizes;
 
 /// Everything that charts draw of a run.
 pub fn detail(question: &Question, trials: &[TrialRecord]) -> Detail {
@@ -25,6 +26,8 @@ pub fn detail(question: &Question, trials: &[TrialRecord]) -> Detail {
         samples: course::samples(question, &gathered),
         axes: factor::axes(question),
         roles: roles::roles(question, &gathered),
+        size_curves: sizes::curves(question, &gathered),
+        size_samples: sizes::samples(question, &gathered),
         capacities: Vec::new(),
         waterfalls: Vec::new(),
     }

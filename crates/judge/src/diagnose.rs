@@ -11,6 +11,7 @@ use weighbridge_model::summary::{Finding, PointLabel, Severity, Validity};
 
 use crate::gather::{Cell, Gathered, Lens, Times, add, quantile};
 use crate::limits;
+use crate::plateau::plateau;
 use crate::question::{Placement, Question, Scope, Transport};
 use crate::thresholds::{
     ALMOST_IDLE_SHARE, BUSY_SHARE, ERROR_SHARE, LAG_FLOOR, LAG_SHARE, LOOP_DELAY_SHARE, RETRANSMIT_SHARE,
@@ -155,6 +156,7 @@ pub fn diagnose(
     alarms.extend(wrong_transport(&whole, transport));
     alarms.extend(errors(&whole));
     alarms.extend(timeouts(&whole));
+    alarms.extend(plateau(&whole.service));
     alarms.extend(limits::quota(whole.cells.iter().flat_map(|cell| cell.trials.iter().copied())));
     alarms.extend(reconnects(&whole));
     let beside: Vec<_> =

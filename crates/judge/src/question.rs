@@ -6,6 +6,7 @@
 use weighbridge_model::experiment::{self, Experiment, LoadModel};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{OperationId, PointId, VariantId};
+use weighbridge_model::sizes::SizeGuide;
 use weighbridge_model::summary::{PointLabel, Quantity};
 
 /// The whole question.
@@ -27,6 +28,8 @@ pub struct Question {
     pub points: Vec<Point>,
     /// The cores that client and services ran on.
     pub cores: Cores,
+    /// Sizes at which something known of the host changes; empty where nobody looked.
+    pub guides: Vec<SizeGuide>,
 }
 
 /// Facts of a run that the summary repeats.
@@ -159,6 +162,7 @@ impl Question {
             variants: experiment.variants.iter().map(variant).collect(),
             points: experiment.points.iter().map(point).collect(),
             cores,
+            guides: Vec::new(),
         }
     }
 

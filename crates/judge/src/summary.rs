@@ -20,6 +20,7 @@ use crate::machine;
 use crate::pauses::pauses;
 use crate::question::{Life, Point, Question, Scope, Transport, Variant};
 use crate::settled::{DEPENDS_ON_COMPANY, DEPENDS_ON_TURNS, depends_on_turns, not_warm};
+use crate::sizes;
 use crate::spread::{in_words, spread};
 use crate::steadiness::{
     DEPENDS_ON_WINDOW, carried_over, depends_on_window, drifting, on_two_levels, on_two_starts, run_drifting,
@@ -88,6 +89,8 @@ fn judged(question: &Question, gathered: &Gathered<'_>, bridge: Option<&Bridge>)
             pairings.push(PointPairing { point: point.label.clone(), pairing: gathered.pairing(id) });
         }
     }
+    let over_size = sizes::over_size(question, gathered);
+    findings.extend(sizes::findings(&over_size));
     findings.extend(spreads.iter().map(spread_finding));
     findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.severity));
     let run = question.run.clone();
@@ -115,6 +118,7 @@ fn judged(question: &Question, gathered: &Gathered<'_>, bridge: Option<&Bridge>)
         findings,
         cpu_roles: machine::roles(question, gathered),
         spread: spreads,
+        over_size,
         unavailable: run.unavailable,
         calibration: None,
     }

@@ -75,6 +75,15 @@ pub const PAUSE_P: f64 = 0.05;
 /// Fewest blocks whose costs are tested for a drift through the run, at [`DRIFT_P`].
 pub const RUN_DRIFT_BLOCKS: usize = 8;
 
+/// Service times from here …
+pub const PLATEAU_FROM: Nanoseconds = Nanoseconds::from_millis(38);
+/// … to here are 40 ms and what the service itself takes; they are a plateau …
+pub const PLATEAU_TO: Nanoseconds = Nanoseconds::from_millis(48);
+/// … from this share of all on …
+pub const PLATEAU_SHARE: f64 = 0.05;
+/// … where at most so many times as many lie in as wide a stretch just below.
+pub const PLATEAU_BELOW: f64 = 0.10;
+
 // --- Tail --------------------------------------------------------------------------------------------------------
 
 /// Tail events a block, on average, below which a total that hangs on them is flagged.

@@ -23,8 +23,15 @@ use crate::sys;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Toolchains that are asked for their version.
-const TOOLCHAINS: [(&str, &[&str]); 3] =
-    [("rust", &["rustc", "--version"]), ("go", &["go", "version"]), ("java", &["java", "--version"])];
+const TOOLCHAINS: [(&str, &[&str]); 7] = [
+    ("rust", &["rustc", "--version"]),
+    ("go", &["go", "version"]),
+    ("java", &["java", "--version"]),
+    ("node", &["node", "--version"]),
+    ("python", &["python3", "--version"]),
+    ("ruby", &["ruby", "--version"]),
+    ("c++", &["g++", "--version"]),
+];
 
 /// Facts about the host, as stored with each run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -31,7 +31,7 @@ const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
 
 /// What the contract lets a service read. Set to the empty text, which counts as unset there, so that a variable of
 /// the user's shell (some set `HOST`) configures nothing.
-const CONTRACT_VARIABLES: [&str; 4] = ["DIRECT", "PEER", "TLS_CERT", "TLS_KEY"];
+const CONTRACT_VARIABLES: [&str; 5] = ["DIRECT", "NAGLE", "PEER", "TLS_CERT", "TLS_KEY"];
 
 /// Among a service's protocols: it carries out operations in its own process.
 const DIRECT: &str = "direct";

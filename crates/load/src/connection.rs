@@ -30,6 +30,9 @@ pub(crate) struct Finished {
     pub record: RequestRecord,
     /// The generator's own lateness; `None` where the request was never sent.
     pub lag: Option<Nanoseconds>,
+    /// Where it was in flight.
+    pub slot: u32,
+    pub request: RequestId,
 }
 
 /// What a lane is doing.
@@ -51,6 +54,8 @@ pub(crate) enum LaneState {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lane {
     pub state: LaneState,
+    /// Its number among all of the variant's.
+    slot: u32,
     /// When it last became free.
     pub freed: Timestamp,
     /// How the session's last request ended; `None` where the next request opens a session.
@@ -183,10 +188,11 @@ struct Moved {
 }
 
 impl Lane {
-    fn new() -> Self {
+    fn new(slot: u32) -> Self {
         let start = Timestamp::default();
         Self {
             state: LaneState::Free,
+            slot,
             freed: start,
             reply: None,
             planned: None,
@@ -220,7 +226,8 @@ impl Lane {
         self.planned = None;
         self.reply = Some(Reply { request: self.request, outcome });
         let record = RequestRecord { due: self.due, sent, done, operation: self.operation, outcome };
-        Finished { record, lag: was_sent.then(|| self.sent.since(self.sendable)) }
+        let lag = was_sent.then(|| self.sent.since(self.sendable));
+        Finished { record, lag, slot: self.slot, request: self.request }
     }
 }
 
@@ -249,11 +256,12 @@ pub(crate) fn after(time: Nanoseconds) -> Timestamp {
 }
 
 impl Connection {
-    pub fn new(stack: &Stack, in_flight: u32) -> Self {
+    /// Closed, with so many lanes, the first of which has that number among all of the variant's.
+    pub fn new(stack: &Stack, in_flight: u32, slot: u32) -> Self {
         Self {
             link: Link::Closed { retry_at: Timestamp::default() },
             generation: 0,
-            lanes: vec![Lane::new(); in_flight as usize].into_boxed_slice(),
+            lanes: (slot..slot + in_flight).map(Lane::new).collect(),
             busy: 0,
             writing: Writing::Free,
             parked: Parked::None,

@@ -22,7 +22,7 @@ use crate::failures::Failures;
 use crate::live::LiveTimes;
 use crate::pool::{Demand, Io, Pool, Settings, Stack, Token};
 use crate::recorder::{Recorder, Recording};
-use crate::session::Sessions;
+use crate::session::{Seen, Sessions};
 use crate::sys::{self, Wait};
 use crate::tls::TlsFailure;
 use crate::window::{Load, OpenEnd, Stop, Window};
@@ -127,6 +127,8 @@ pub struct WindowReport {
     pub trouble: Option<Trouble>,
     /// What peers said of failed replies.
     pub failures: Failures,
+    /// What was seen of the requests in `samples`, one each, where they were asked for and the workload tells.
+    pub seen: Vec<Seen>,
 }
 
 /// Why a window was given up before it had done its work.
@@ -384,7 +386,7 @@ impl Generator {
             ..LoopHealth::default()
         };
         let figures = run.account.figures(pool, &run.window, (end, health), tallies);
-        Ok(WindowReport { figures, trouble, failures: pool.take_failures() })
+        Ok(WindowReport { figures, trouble, failures: pool.take_failures(), seen: pool.take_seen() })
     }
 }
 

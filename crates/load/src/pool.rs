@@ -22,7 +22,7 @@ use crate::dial::{AfterFailure, Dial};
 use crate::failures::Failures;
 use crate::recorder::MessageTime;
 use crate::request::Framing;
-use crate::session::Sessions;
+use crate::session::{Seen, Sessions};
 use crate::stamps::{self, StampBook};
 use crate::sys::{self, Epoll, Readiness};
 use crate::tls::{TlsClient, TlsFailure};
@@ -185,7 +185,7 @@ pub(crate) struct Pool {
     pub left: u64,
     /// What the kernel's stamps say, where they are asked for.
     stamps: Option<Box<StampBook>>,
-    sessions: Box<dyn Sessions>,
+    pub sessions: Box<dyn Sessions>,
     connections: Vec<Connection>,
     /// How many of them are open or under way.
     count: opening::Count,
@@ -233,8 +233,9 @@ impl Pool {
         let tls = stack.tls.as_ref().map(|tls| tls.for_pool(framing, settings.connections));
         let stack = &Stack { framing: *framing, tls };
         let book = (settings.stamps == Stamps::Kernel).then(|| Box::new(StampBook::new(in_flight)));
-        let connection = |_| {
-            let mut connection = Connection::new(stack, settings.in_flight);
+        let connection = |index: u32| {
+            let slot = index * settings.in_flight;
+            let mut connection = Connection::new(stack, settings.in_flight, slot);
             connection.limit = limit;
             connection.hold_back = settings.hold_back;
             connection.stamps = book.as_ref().and_then(|book| book.for_connection());
@@ -313,6 +314,11 @@ impl Pool {
             traffic.add(connection.traffic());
         }
         traffic
+    }
+
+    /// What was seen of the window's requests, where single ones were kept.
+    pub fn take_seen(&mut self) -> Vec<Seen> {
+        self.sessions.take_seen()
     }
 
     /// What peers said of failed replies in the window.

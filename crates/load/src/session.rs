@@ -4,7 +4,9 @@
 //! must not allocate in the steady state, block or read a clock. Bodies are passed on in pieces as they arrive: a
 //! check compares or digests them and keeps no copy unless the next request depends on it.
 
+use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::{OperationId, Outcome};
+use weighbridge_model::samples::Relayed;
 
 use crate::codec::Head;
 use crate::failures::Failures;
@@ -31,6 +33,28 @@ pub struct Reply {
     pub request: RequestId,
     /// Its outcome. Anything but [`Outcome::Ok`] may have ended before the check saw a head or all of the body.
     pub outcome: Outcome,
+}
+
+/// What single requests are kept for, beside their times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// The size asked for.
+    pub size: Bytes,
+    /// The reply's status; `None` where no head of a reply came.
+    pub status: Option<u16>,
+    /// Bytes of the reply's body that came.
+    pub length: Bytes,
+    /// What a relay said of its own request.
+    pub relayed: Option<Relayed>,
+}
+
+/// Whether a request that is over was ever on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It was sent.
+    Sent,
+    /// It was charged with a failure before it could be.
+    NeverSent,
 }
 
 /// The sessions of one variant: a seeded stream of sessions, each issuing requests on one slot.
@@ -66,6 +90,17 @@ pub trait Sessions: Send {
 
     /// The check of the request outstanding on `slot`. Called once for each piece of a reply: an index, not a search.
     fn check(&mut self, slot: u32) -> &mut dyn Check;
+
+    /// The request that was outstanding on `slot` is over, whatever its outcome; nothing else was begun there since but
+    /// where it was never sent. Told only while single requests are kept, so that whoever keeps none does nothing.
+    fn over(&mut self, slot: u32, request: RequestId, fate: Fate) {
+        let _ = (slot, request, fate);
+    }
+
+    /// What was seen of each request that [`over`](Self::over) told of since the last `rewind`, in that order.
+    fn take_seen(&mut self) -> Vec<Seen> {
+        Vec::new()
+    }
 
     /// What peers said of failed replies since the last `rewind`, taken when a window is over. Checks note it where they
     /// find a reply wrong, so that good ones cost nothing; a workload may keep none.

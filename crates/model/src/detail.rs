@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::Nanoseconds;
+use crate::sizes::{SizeCurve, SizeSamples};
 use crate::summary::{Estimate, PointLabel, Quantity, Unit};
 
 /// Which of the two times of a request.
@@ -253,6 +254,12 @@ pub struct Detail {
     pub axes: Vec<Axis>,
     /// CPU and memory by role.
     pub roles: Vec<RoleUse>,
+    /// Times over size, of workloads whose sizes vary.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub size_curves: Vec<SizeCurve>,
+    /// Single requests over size.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub size_samples: Vec<SizeSamples>,
     /// Capacity curves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capacities: Vec<Capacity>,

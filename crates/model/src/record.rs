@@ -12,6 +12,7 @@ use crate::legs::{KernelStamps, Legs};
 use crate::machine::MachineCpu;
 use crate::pairing::Pairing;
 use crate::quantity::{Bytes, Nanoseconds, Ratio, Timestamp};
+use crate::samples::Sample;
 
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
@@ -631,6 +632,25 @@ pub struct ServiceFacts {
     /// What its run-time saw; `None` for URLs, and where it had ended before it was looked at.
     #[serde(default)]
     pub runtime: Option<RuntimeFacts>,
+    /// The service to which it passed requests on; `None` where it answered them itself.
+    #[serde(default)]
+    pub peer: Option<Box<PeerFacts>>,
+}
+
+/// The same of a variant's peer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PeerFacts {
+    /// Its name in the catalogue.
+    pub service: String,
+    /// Its answer to `--version`.
+    pub version: Option<String>,
+    /// SHA-256 of the executable, hexadecimal.
+    pub binary_sha256: Option<String>,
+    /// Time from start to ready.
+    #[serde(rename = "start_ns")]
+    pub start: Nanoseconds,
+    /// What its run-time saw; `None` where it had ended before it was looked at.
+    pub runtime: Option<RuntimeFacts>,
 }
 
 /// Why a trial, and with it its block, counts for nothing.
@@ -663,6 +683,9 @@ pub struct TrialRecord {
     pub windows: Vec<WindowRecord>,
     /// Histograms of the measured windows, one per point.
     pub tallies: Vec<Tallies>,
+    /// Requests of the measured windows one by one, in the order in which they ended, of workloads whose sizes vary;
+    /// empty for others.
+    pub samples: Vec<Sample>,
     /// How it was put beside the others, one per point; [`Pairing::Windows`] where nothing is said.
     pub pairings: Vec<Pairing>,
     /// Memory by role.
@@ -674,4 +697,19 @@ pub struct TrialRecord {
     pub machine: Option<MachineCpu>,
     /// Set where the trial must not be used.
     pub void: Option<Void>,
+}
+
+impl TrialRecord {
+    /// Requests of measured windows that are not among the samples, though others of their point are.
+    pub fn samples_left_out(&self) -> u64 {
+        let sampled = |point| self.samples.iter().filter(|sample| sample.point == point).count() as u64;
+        let measured = self.windows.iter().filter(|window| window.kind == WindowKind::Measured);
+        let mut asked: BTreeMap<PointId, u64> = BTreeMap::new();
+        measured.for_each(|window| *asked.entry(window.point).or_default() += window.figures.requests);
+        let left_out = |(point, requests): (PointId, u64)| match sampled(point) {
+            0 => 0,
+            kept => requests.saturating_sub(kept),
+        };
+        asked.into_iter().map(left_out).sum()
+    }
 }

@@ -14,6 +14,7 @@ use crate::pairing::Pairing;
 use crate::quantity::{Nanoseconds, Ratio, display_bytes, display_nanos, display_rate};
 use crate::record::{ErrorCounts, Traffic};
 use crate::reliability::CalibrationQuote;
+use crate::sizes::OverSize;
 
 pub use crate::detail::Detail;
 
@@ -558,6 +559,9 @@ pub struct Summary {
     /// Where the spread of each headline cost comes from; a cost of fewer than 4 blocks has none.
     #[serde(default)]
     pub spread: Vec<Spread>,
+    /// Cliffs and advice over size; left out where sizes do not vary.
+    #[serde(default, skip_serializing_if = "OverSize::is_empty")]
+    pub over_size: OverSize,
     /// Variants that could not be measured at all: name and reason with remedy.
     pub unavailable: Vec<(String, String)>,
     /// What a calibration of this host says of measurements on it; absent where there is none.

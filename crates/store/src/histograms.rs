@@ -307,7 +307,7 @@ impl Label {
     }
 }
 
-fn outcome(name: &str) -> Option<Outcome> {
+pub(crate) fn outcome(name: &str) -> Option<Outcome> {
     let errors = ErrorKind::ALL.into_iter().map(Outcome::Error);
     std::iter::once(Outcome::Ok).chain(errors).find(|outcome| outcome.name() == name)
 }

@@ -20,6 +20,7 @@
 //!     windows.csv       every window, one row each
 //!     operations.csv    every window's operations, one row each
 //!     resources.csv     CPU by window and role, memory by role
+//!     samples.csv       single requests, where sizes are spread over a range
 //!     stamps.csv        legs of service times by window, where the kernel's time stamps were asked for
 //!     total.hlog        histograms of the measured windows
 //!   summary.json        estimates, verdicts, findings (written at the end)
@@ -129,6 +130,22 @@
 //! | `outside_sum_ns`, `outside_p50_ns`, `outside_p90_ns`, `outside_p99_ns` | from there until the reply's last packet came |
 //! | `client_receive_sum_ns`, `client_receive_p50_ns`, `client_receive_p90_ns`, `client_receive_p99_ns` | from there to done |
 //!
+//! # `samples.csv`
+//!
+//! One row a request of a measured window, in the order in which they ended, where the workload's sizes are spread over a
+//! range; the file is not there in others. A trial keeps a bounded number at each point; `samples_left_out` in
+//! `trial.json` counts the rest.
+//!
+//! | column | meaning |
+//! | --- | --- |
+//! | `point`, `round`, `operation` | its place; in a round every variant is asked for the same sizes |
+//! | `size_bytes` | the size asked for |
+//! | `due_ns`, `sent_ns`, `done_ns` | its times since the start of the trial's first window |
+//! | `outcome` | as in `total.hlog` |
+//! | `status` | the reply's status; empty where no head of a reply came |
+//! | `length_bytes` | bytes of the reply's body that came |
+//! | `relayed_duration_ns`, `relayed_status`, `relayed_length_bytes`, `relayed_retries` | what a relay said of its own request (`mping`); empty elsewhere |
+//!
 //! # `total.hlog`
 //!
 //! Histograms of the trial's measured windows in the HdrHistogram interval-log format 1.3 (V2 compressed, base64), which
@@ -180,6 +197,7 @@
 //!     service: ServiceFacts::default(),
 //!     windows: Vec::new(),
 //!     tallies: Vec::new(),
+//!     samples: Vec::new(),
 //!     pairings: Vec::new(),
 //!     memory: Vec::new(),
 //!     steal: 0.0,
@@ -205,6 +223,7 @@ mod events;
 mod folder;
 mod histograms;
 mod lock;
+mod samples;
 mod schema;
 mod stamps;
 mod table;

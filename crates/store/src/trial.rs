@@ -9,12 +9,13 @@ use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{
-    QuotaFacts, RoleMemory, RuntimeFacts, ServiceFacts, TrialRecord, VariantId, Void,
+    PeerFacts, QuotaFacts, RoleMemory, RuntimeFacts, ServiceFacts, TrialRecord, VariantId, Void,
 };
 
 use crate::durable::read_file;
 use crate::error::{Problem, ReadError};
 use crate::histograms::{read_histograms, write_histograms};
+use crate::samples::{read_samples, write_samples};
 use crate::schema::parse_versioned;
 use crate::stamps::{read_stamps, write_stamps};
 use crate::windows::{
@@ -26,6 +27,7 @@ const WINDOWS: &str = "windows.csv";
 const OPERATIONS: &str = "operations.csv";
 const RESOURCES: &str = "resources.csv";
 const STAMPS: &str = "stamps.csv";
+const SAMPLES: &str = "samples.csv";
 const HISTOGRAMS: &str = "total.hlog";
 
 /// `trial.json`.
@@ -47,6 +49,9 @@ struct WireTrial {
     /// Not there in records of before roles were accounted.
     #[serde(default)]
     machine: Option<WireMachine>,
+    /// Requests that are not among the samples, though others of their point are; absent where there are no samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    samples_left_out: Option<u64>,
     void: Option<Void>,
     sha256: WireHashes,
 }
@@ -60,6 +65,9 @@ struct WireService {
     quota: Option<QuotaFacts>,
     #[serde(default)]
     runtime: Option<RuntimeFacts>,
+    /// Not there where the service passed nothing on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    peer: Option<Box<PeerFacts>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -89,6 +97,9 @@ struct WireHashes {
     /// There only where a window has stamps.
     #[serde(rename = "stamps.csv", default, skip_serializing_if = "Option::is_none")]
     stamps: Option<String>,
+    /// There only where the workload keeps single requests.
+    #[serde(rename = "samples.csv", default, skip_serializing_if = "Option::is_none")]
+    samples: Option<String>,
     #[serde(rename = "total.hlog")]
     histograms: String,
 }
@@ -108,6 +119,7 @@ pub(crate) fn encode(
         (HISTOGRAMS, write_histograms(&trial.tallies, &trial.windows)?),
     ];
     let stamps = write_stamps(&trial.windows);
+    let samples = write_samples(&trial.samples);
     let wire = WireTrial {
         schema: RECORD_SCHEMA_VERSION,
         block: trial.block,
@@ -120,23 +132,27 @@ pub(crate) fn encode(
             start_ns: trial.service.start.map(Nanoseconds::as_nanos),
             quota: trial.service.quota,
             runtime: trial.service.runtime.clone(),
+            peer: trial.service.peer.clone(),
         },
         pairings: trial.pairings.clone(),
         memory: trial.memory.iter().map(WireMemory::from).collect(),
         steal: trial.steal,
         machine: trial.machine.map(WireMachine::from),
+        samples_left_out: samples.is_some().then(|| trial.samples_left_out()),
         void: trial.void.clone(),
         sha256: WireHashes {
             windows: sha256_hex(&files[0].1),
             operations: sha256_hex(&files[1].1),
             resources: sha256_hex(&files[2].1),
             stamps: stamps.as_deref().map(sha256_hex),
+            samples: samples.as_deref().map(sha256_hex),
             histograms: sha256_hex(&files[3].1),
         },
     };
     let mut json = serde_json::to_vec_pretty(&wire).map_err(|error| error.to_string())?;
     json.push(b'\n');
     files.extend(stamps.map(|stamps| (STAMPS, stamps)));
+    files.extend(samples.map(|samples| (SAMPLES, samples)));
     files.push((TRIAL_FILE, json));
     Ok(files)
 }
@@ -163,6 +179,10 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
     if let Some(hash) = &hashes.stamps {
         Stored::load(folder, STAMPS, hash)?.parse(|bytes| read_stamps(bytes, &mut windows))?;
     }
+    let samples = match &hashes.samples {
+        Some(hash) => Stored::load(folder, SAMPLES, hash)?.parse(read_samples)?,
+        None => Vec::new(),
+    };
     let histograms = Stored::load(folder, HISTOGRAMS, &hashes.histograms)?;
     // Altered bytes are never decompressed: the lengths in them could ask for any amount of memory.
     histograms.check_unaltered()?;
@@ -178,9 +198,11 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
             start: wire.service.start_ns.map(Nanoseconds::from_nanos),
             quota: wire.service.quota,
             runtime: wire.service.runtime,
+            peer: wire.service.peer,
         },
         windows,
         tallies,
+        samples,
         pairings: wire.pairings,
         memory,
         steal: wire.steal,

@@ -92,7 +92,8 @@ fn files_look_as_documented() {
     for name in ["run.json", "blocks/003.json"] {
         compare_with_golden(&folder.join(name), name);
     }
-    for name in ["trial.json", "windows.csv", "operations.csv", "resources.csv", "stamps.csv"] {
+    for name in ["trial.json", "windows.csv", "operations.csv", "resources.csv", "stamps.csv", "samples.csv"]
+    {
         compare_with_golden(&folder.join("trials/000").join(name), name);
     }
 }
@@ -117,7 +118,7 @@ fn without_hashes(text: &str) -> String {
 #[test]
 fn every_column_is_documented() {
     let documentation = include_str!("../src/lib.rs");
-    for file in ["windows.csv", "operations.csv", "resources.csv", "stamps.csv"] {
+    for file in ["windows.csv", "operations.csv", "resources.csv", "stamps.csv", "samples.csv"] {
         let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(file);
         let header = std::fs::read_to_string(golden).unwrap().lines().next().unwrap().to_owned();
         for column in header.split(',') {
@@ -330,6 +331,7 @@ impl std::fmt::Debug for Quiet {
             service,
             windows,
             tallies,
+            samples: _,
             pairings,
             memory,
             steal,
@@ -367,11 +369,17 @@ fn any_runtime() -> impl Strategy<Value = RuntimeFacts> {
         .prop_map(|(threads, cores, said)| RuntimeFacts { threads, cores, said })
 }
 
+fn peer_of(version: Option<String>, start: Option<Nanoseconds>, runtime: Option<RuntimeFacts>) -> PeerFacts {
+    let start = start.unwrap_or_default();
+    PeerFacts { service: "go".to_owned(), binary_sha256: version.clone(), version, start, runtime }
+}
+
 fn any_trial() -> impl Strategy<Value = Quiet> {
     let texts = (prop::option::of(any::<String>()), prop::option::of(any::<String>()));
     let service =
         (texts, prop::option::of(time()), prop::option::of(any_quota()), prop::option::of(any_runtime()))
             .prop_map(|((version, binary_sha256), start, quota, runtime)| ServiceFacts {
+                peer: runtime.is_some().then(|| Box::new(peer_of(version.clone(), start, runtime.clone()))),
                 version,
                 binary_sha256,
                 start,
@@ -401,6 +409,7 @@ fn any_trial() -> impl Strategy<Value = Quiet> {
                     service,
                     windows,
                     tallies,
+                    samples: Vec::new(),
                     pairings,
                     memory,
                     steal,

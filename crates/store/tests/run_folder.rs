@@ -136,6 +136,7 @@ fn summary() -> Summary {
         findings: Vec::new(),
         cpu_roles: None,
         spread: Vec::new(),
+        over_size: Default::default(),
         unavailable: vec![("soap".to_owned(), "no JDK: install one".to_owned())],
         calibration: None,
     }

@@ -161,6 +161,8 @@ pub(crate) fn canonical(
     // Over gRPC the status that says something is gRPC's.
     let status = match expect {
         Expect::Grpc(call) => u16::from(call.status().number()),
+        // What a relay measured differs from call to call; that its peer sent so many bytes does not.
+        Expect::Mping(size) => return Ok(Canonical::Length(received.status, size.get() as usize)),
         Expect::Pong(_) | Expect::PongMessage(_) | Expect::Http(_) | Expect::Command(_) => received.status,
     };
     Ok(match (equality, expect) {
@@ -184,7 +186,9 @@ fn content<'a>(expect: &Expect, received: &Received<'a>) -> &'a [u8] {
     match expect {
         // The check has seen that the message is tag, length and so many bytes, and nothing more.
         Expect::PongMessage(size) => &received.body[received.body.len() - size.get() as usize..],
-        Expect::Pong(_) | Expect::Http(_) | Expect::Command(_) | Expect::Grpc(_) => received.body,
+        Expect::Pong(_) | Expect::Mping(_) | Expect::Http(_) | Expect::Command(_) | Expect::Grpc(_) => {
+            received.body
+        }
     }
 }
 

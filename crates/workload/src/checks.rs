@@ -33,6 +33,11 @@ impl Body {
         Self { size: size.get(), seen: 0, right: true }
     }
 
+    /// Bytes that came.
+    pub fn length(&self) -> Bytes {
+        Bytes::new(self.seen)
+    }
+
     /// Bytes of a whole one.
     pub fn size(&self) -> u64 {
         self.size
@@ -65,6 +70,16 @@ pub(crate) struct PongCheck {
 impl PongCheck {
     pub fn new(size: Bytes) -> Self {
         Self { body: Body::new(size), status: 0 }
+    }
+
+    /// The reply's status, once its head came.
+    pub fn status(&self) -> Option<u16> {
+        (self.status != 0).then_some(self.status)
+    }
+
+    /// How much of the body came.
+    pub fn length(&self) -> Bytes {
+        self.body.length()
     }
 }
 

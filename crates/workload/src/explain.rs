@@ -46,6 +46,11 @@ impl<C: Explain> Noted<C> {
     }
 
     /// The check itself.
+    pub fn check(&self) -> &C {
+        &self.check
+    }
+
+    /// The check itself, to be changed.
     pub fn inner(&mut self) -> &mut C {
         &mut self.check
     }

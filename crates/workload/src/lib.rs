@@ -10,11 +10,14 @@ mod commands;
 pub mod direct;
 mod explain;
 mod grpc;
+mod mping;
 pub mod proto;
 pub mod reflection;
 mod scenario;
+mod spread;
 mod stream;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use weighbridge_load::h2::Http2Settings;
@@ -23,8 +26,8 @@ use weighbridge_load::request::{Framing, RenderError, Rendered, Request};
 use weighbridge_load::session::Sessions;
 use weighbridge_load::{memcached, resp};
 use weighbridge_model::experiment::{
-    CallSpec, CommandCheck, DescriptorSource, Equality, LoadSpec, Protocol, ReplyCheck, RequestSpec,
-    TemplateError, ValueError, WorkloadSpec, expand_environment,
+    CallSpec, CommandCheck, DescriptorSource, Equality, LoadSpec, PingpongOperation, PingpongSpec, Protocol,
+    ReplyCheck, RequestSpec, Sizes, TemplateError, ValueError, WorkloadSpec, expand_environment,
 };
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::OperationId;
@@ -36,10 +39,13 @@ use commands::ValueCheck;
 use explain::{FailureLog, Noted};
 pub use grpc::GrpcError;
 use grpc::{CallExpect, GrpcCheck, PongMessageCheck};
+use mping::MpingCheck;
+pub use mping::read_mping;
 use scenario::json::Pointer;
 pub use scenario::rows::{Rows, RowsError};
 pub use scenario::{Conversation, Question};
 use scenario::{Scene, Scenes};
+use spread::{SizedReply, Spread, SpreadSessions};
 use stream::{Mix, Stream};
 
 /// Where a variant is reached, as its requests name it.
@@ -168,6 +174,8 @@ struct Entry {
 #[derive(Debug, Clone)]
 enum Expect {
     Pong(Bytes),
+    /// What a relay says of its peer's pong of that size.
+    Mping(Bytes),
     PongMessage(Bytes),
     Http(ReplyCheck),
     Command(CommandCheck),
@@ -188,6 +196,8 @@ pub struct Workload {
     ignored: Vec<Pointer>,
     /// Sessions with values; `None` where every request stands for itself and is rendered once.
     scene: Option<Arc<Scene>>,
+    /// Sizes over a range, of which `entries` are only those that are compared; `None` where sizes are a list.
+    spread: Option<Arc<Spread>>,
 }
 
 impl Workload {
@@ -220,14 +230,19 @@ impl Workload {
         let unbound = || WorkloadError::Unbound { workload: spec.name(), protocol };
         let framing = framing(protocol, address.scheme);
         let binding = Binding { framing, load, address, environment };
-        let (mut ignored, mut scene) = (Vec::new(), None);
+        let (mut ignored, mut scene, mut spread) = (Vec::new(), None, None);
         let (entries, mix, equality) = match (spec, protocol) {
-            (
-                WorkloadSpec::Pingpong { sizes },
-                Protocol::Http1Json | Protocol::Http2Json | Protocol::Direct,
-            ) => (binding.pongs(sizes)?, Mix::even(sizes.len()), Equality::Bytes),
-            (WorkloadSpec::Pingpong { sizes }, Protocol::Grpc) => {
-                (binding.pong_calls(sizes)?, Mix::even(sizes.len()), Equality::Bytes)
+            (WorkloadSpec::Pingpong(spec), Protocol::Http1Json | Protocol::Http2Json | Protocol::Direct) => {
+                spread = binding.spread(spec, protocol)?;
+                let entries = binding.pongs(spec)?;
+                let mix = Mix::even(entries.len());
+                (entries, mix, Equality::Bytes)
+            }
+            (WorkloadSpec::Pingpong(spec), Protocol::Grpc) if spec.operation == PingpongOperation::Pong => {
+                spread = binding.spread(spec, protocol)?;
+                let entries = binding.pong_calls(&compared(&spec.sizes))?;
+                let mix = Mix::even(entries.len());
+                (entries, mix, Equality::Bytes)
             }
             (WorkloadSpec::Http { requests, equal, scenario }, Protocol::Http1Json | Protocol::Http2Json) => {
                 let mix = Mix::weighted(requests.iter().map(|request| request.weight));
@@ -247,7 +262,7 @@ impl Workload {
             }
             _ => return Err(unbound()),
         };
-        Ok(Self { framing, entries, mix, equality, ignored, scene })
+        Ok(Self { framing, entries, mix, equality, ignored, scene, spread })
     }
 
     /// How its bytes are laid out on a connection.
@@ -299,6 +314,9 @@ impl Workload {
         if let Some(scene) = &self.scene {
             return Box::new(Scenes::new(Arc::clone(scene)));
         }
+        if let Some(spread) = &self.spread {
+            return Box::new(SpreadSessions::new(Arc::clone(spread)));
+        }
         let checks = self.entries.iter().map(|entry| entry.expect.clone()).collect();
         let rendered = self.entries.iter().map(|entry| entry.rendered.clone()).collect();
         Box::new(Stream::new(rendered, checks, self.mix.clone()))
@@ -309,6 +327,7 @@ impl Expect {
     fn check(&self, log: &FailureLog) -> Box<dyn Reset + Send> {
         match self {
             Self::Pong(size) => Box::new(Noted::new(PongCheck::new(*size), log)),
+            Self::Mping(size) => Box::new(Noted::new(MpingCheck::new(*size), log)),
             Self::PongMessage(size) => Box::new(Noted::new(PongMessageCheck::new(*size), log)),
             Self::Http(check) => Box::new(Noted::new(HttpCheck::new(check.clone()), log)),
             Self::Command(check) => Box::new(Noted::new(ValueCheck::new(check.clone()), log)),
@@ -339,12 +358,38 @@ struct Binding<'a> {
 }
 
 impl Binding<'_> {
-    fn pongs(&self, sizes: &[Bytes]) -> Result<Vec<Entry>, WorkloadError> {
+    fn pongs(&self, spec: &PingpongSpec) -> Result<Vec<Entry>, WorkloadError> {
+        let operation = spec.operation;
         let pong = |size: &Bytes| {
-            let request = self.pong_request(*size);
-            self.entry(OperationId(0), "pong", &request, Expect::Pong(*size))
+            let request = self.pong_request(operation, *size);
+            let expect = match operation {
+                PingpongOperation::Pong | PingpongOperation::Ping => Expect::Pong(*size),
+                PingpongOperation::Mping => Expect::Mping(*size),
+            };
+            self.entry(OperationId(0), operation.operation(), &request, expect)
         };
-        sizes.iter().map(pong).collect()
+        compared(&spec.sizes).iter().map(pong).collect()
+    }
+
+    /// All sizes of a range with their requests, where sizes are spread over one.
+    fn spread(&self, spec: &PingpongSpec, protocol: Protocol) -> Result<Option<Arc<Spread>>, WorkloadError> {
+        let Some(range) = spec.spread() else { return Ok(None) };
+        let operation = OperationId(0);
+        let reply = match (protocol, spec.operation) {
+            (Protocol::Grpc, _) => SizedReply::PongMessage,
+            (_, PingpongOperation::Mping) => SizedReply::Mping,
+            (_, PingpongOperation::Pong | PingpongOperation::Ping) => SizedReply::Pong,
+        };
+        let render = |size: Bytes| match reply {
+            SizedReply::PongMessage => {
+                grpc::render_pong(self.framing, &self.address.authority, size, operation)
+            }
+            _ => self.framing.render(operation, &self.pong_request(spec.operation, size)),
+        };
+        let spread = Spread::new(*range, reply, render);
+        spread
+            .map(|spread| Some(Arc::new(spread)))
+            .map_err(|source| render_error(spec.operation.operation(), source))
     }
 
     fn pong_calls(&self, sizes: &[Bytes]) -> Result<Vec<Entry>, WorkloadError> {
@@ -417,10 +462,10 @@ impl Binding<'_> {
         told.then(|| ("Connection".to_owned(), "close".to_owned()))
     }
 
-    fn pong_request(&self, size: Bytes) -> Request {
+    fn pong_request(&self, operation: PingpongOperation, size: Bytes) -> Request {
         Request {
             method: "GET".to_owned(),
-            target: join(&self.address.base, &format!("/pong/{}", size.get())),
+            target: join(&self.address.base, &format!("/{}/{}", operation.path(), size.get())),
             authority: self.address.authority.clone(),
             headers: self.connection_header().into_iter().collect(),
             body: Vec::new(),
@@ -437,6 +482,14 @@ impl Binding<'_> {
             Ok((header.clone(), value))
         };
         pairs.iter().map(resolve).collect()
+    }
+}
+
+/// Sizes that are asked for and compared before anything is timed.
+fn compared(sizes: &Sizes) -> Cow<'_, [Bytes]> {
+    match sizes {
+        Sizes::List(sizes) => Cow::Borrowed(sizes),
+        Sizes::Spread(spread) => Cow::Owned(Spread::compared(spread)),
     }
 }
 

@@ -127,7 +127,7 @@ fn a_named_operation_is_sent_and_takes_no_number_of_the_stream() {
 
 #[test]
 fn a_named_operation_of_several_kinds_is_drawn_from_them() {
-    let workload = bind(&WorkloadSpec::Pingpong { sizes: [64, 5, 9].map(Bytes::new).to_vec() });
+    let workload = bind(&WorkloadSpec::Pingpong(PingpongSpec::of([64, 5, 9].map(Bytes::new).to_vec())));
     let mut sessions = workload.sessions();
     sessions.prepare(1);
     sessions.rewind(1);
@@ -141,7 +141,7 @@ fn a_named_operation_of_several_kinds_is_drawn_from_them() {
 
 #[test]
 fn requests_are_bound_to_the_variants_address() {
-    let workload = bind(&WorkloadSpec::Pingpong { sizes: vec![Bytes::new(64), Bytes::new(5)] });
+    let workload = bind(&WorkloadSpec::Pingpong(PingpongSpec::of(vec![Bytes::new(64), Bytes::new(5)])));
     assert_eq!(workload.len(), 2);
     assert!(workload.rendered(1).bytes().starts_with(b"GET /pong/5 HTTP/1.1\r\nHost: h:1\r\n"));
     for (base, path, whole) in
@@ -244,6 +244,7 @@ fn fields(fields: &[(&str, &str)]) -> Vec<(String, String)> {
 fn mutants(kind: &Expect) -> Vec<Mutants<'static>> {
     match kind {
         Expect::Pong(_) => pong_mutants(),
+        Expect::Mping(_) => mping_mutants(),
         Expect::PongMessage(_) => pong_message_mutants(),
         Expect::Http(_) => http_mutants(),
         Expect::Command(_) => command_mutants(),
@@ -270,6 +271,23 @@ fn pong_mutants() -> Vec<Mutants<'static>> {
             ("a byte less", plain(200, b"pong")),
             ("a byte more", plain(200, b"pooong")),
             ("nothing", plain(200, b"")),
+        ],
+    }]
+}
+
+fn mping_mutants() -> Vec<Mutants<'static>> {
+    let told = |text: &str| plain(200, text.as_bytes());
+    vec![Mutants {
+        of: "what a relay says",
+        workload: bind(&spec("name='pingpong'\noperation='mping'\nsize='5 B'")),
+        good: told(r#"{"duration_ns": 7, "length": 5, "code": 200, "retries": 1}"#),
+        broken: vec![
+            ("its status", plain(500, br#"{"duration_ns": 7, "length": 5, "code": 200, "retries": 1}"#)),
+            ("the peer's status", told(r#"{"duration_ns": 7, "length": 5, "code": 500, "retries": 1}"#)),
+            ("the length", told(r#"{"duration_ns": 7, "length": 4, "code": 200, "retries": 1}"#)),
+            ("a key", told(r#"{"duration_ns": 7, "length": 5, "code": 200}"#)),
+            ("a key more", told(r#"{"duration_ns": 7, "length": 5, "code": 200, "retries": 1, "x": 1}"#)),
+            ("its form", told("7 5 200 1")),
         ],
     }]
 }

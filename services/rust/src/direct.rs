@@ -18,7 +18,8 @@ use tokio::signal::unix::Signal;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use crate::{GRACE, SIZES, body, number, wrong_size};
+use crate::pong::{SIZES, body, wrong_size};
+use crate::{GRACE, number};
 
 /// Whether a line is being worked on.
 static BUSY: AtomicBool = AtomicBool::new(false);

@@ -1,22 +1,22 @@
-//! The Rust service: the workload `pingpong` over `http1-json`, `http2-json` and `grpc` and without a protocol, with axum and tonic on tokio.
+//! The Rust service, with axum and tonic on tokio: the workload `pingpong` over `http1-json`, `http2-json` and `grpc`
+//! (`pong.rs`, `grpc.rs`) and without a protocol (`direct.rs`), and the workload `ping` over `http1-json` (`ping.rs`).
 //!
 //! It keeps the contract of `services/README.md` and holds nothing that the contract does not ask for: no
 //! cache of bodies, no log line per request, no tuning. What was decided and why is in `README.md`.
 
 mod direct;
 mod grpc;
+mod ping;
+mod pong;
 
 use std::env;
 use std::fmt::Display;
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr};
-use std::ops::RangeInclusive;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
@@ -40,9 +40,6 @@ use tokio_rustls::TlsAcceptor;
 const VERSION: &str =
     concat!("Rust ", env!("RUST_VERSION"), " axum ", env!("AXUM_VERSION"), " tonic ", env!("TONIC_VERSION"));
 
-/// Sizes of a body that the contract allows, in bytes.
-const SIZES: RangeInclusive<usize> = 4..=100_000_000;
-
 /// How long outstanding requests may take after SIGTERM; the contract allows 5 s in all.
 const GRACE: Duration = Duration::from_secs(4);
 
@@ -60,6 +57,9 @@ struct Configuration {
     host: IpAddr,
     port: u16,
     protocol: Protocol,
+    /// `None` where the workload is `pingpong`.
+    peer: Option<SocketAddr>,
+    nagle: Nagle,
     tls: Option<TlsAcceptor>,
     /// Whether there is no listener, and operations are asked for on stdin.
     direct: bool,
@@ -72,6 +72,14 @@ enum Protocol {
     Grpc,
 }
 
+/// Nagle's algorithm on accepted connections.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nagle {
+    Off,
+    /// As tokio leaves it: on.
+    Default,
+}
+
 /// Reads the environment. The error is the line for stderr.
 fn read_configuration() -> Result<Configuration, String> {
     let host = variable("HOST").map_or(Ok(IpAddr::V4(Ipv4Addr::LOCALHOST)), |text| {
@@ -81,17 +89,29 @@ fn read_configuration() -> Result<Configuration, String> {
         let port = number(&text).and_then(|port| port.try_into().ok());
         port.ok_or_else(|| refusal("PORT", &text, "0 to 65535"))
     })?;
-    if let Some(text) = variable("WORKLOAD").filter(|text| text != "pingpong") {
-        return Err(refusal("WORKLOAD", &text, "`pingpong`"));
-    }
+    let relays = match variable("WORKLOAD").as_deref() {
+        None | Some("pingpong") => false,
+        Some("ping") => true,
+        Some(text) => return Err(refusal("WORKLOAD", text, "`pingpong`, `ping`")),
+    };
     let protocol = match variable("PROTOCOL").as_deref() {
         None | Some("http1-json") => Protocol::Http1Json,
+        Some(text) if relays => return Err(refusal("PROTOCOL", text, "`http1-json`, since it is `ping`")),
         Some("http2-json") => Protocol::Http2Json,
         Some("grpc") => Protocol::Grpc,
         Some(text) => return Err(refusal("PROTOCOL", text, "`http1-json`, `http2-json`, `grpc`")),
     };
-    let tls = read_tls(protocol)?;
-    Ok(Configuration { host, port, protocol, tls, direct: direct::asked()? })
+    let peer = relays.then(ping::read_peer).transpose()?;
+    let nagle = match variable("NAGLE").as_deref() {
+        None | Some("off") => Nagle::Off,
+        Some("default") => Nagle::Default,
+        Some(text) => return Err(refusal("NAGLE", text, "`off`, `default`")),
+    };
+    let (tls, direct) = match relays {
+        true => ping::refuse_others().map(|()| (None, false))?,
+        false => (read_tls(protocol)?, direct::asked()?),
+    };
+    Ok(Configuration { host, port, protocol, peer, nagle, tls, direct })
 }
 
 /// TLS 1.3 and 1.2 with the certificate and key that the environment names, or `None` where it names none.
@@ -140,27 +160,6 @@ fn number(text: &str) -> Option<usize> {
 
 // Handlers
 
-/// `GET /pong/{n}`. The body is made anew for each request.
-async fn pong(n: Result<Path<String>, PathRejection>) -> Response {
-    let size = n.ok().and_then(|Path(text)| number(&text));
-    match size.filter(|size| SIZES.contains(size)) {
-        Some(size) => ([(CONTENT_TYPE, "text/plain")], body(size)).into_response(),
-        None => problem(StatusCode::BAD_REQUEST, &wrong_size()),
-    }
-}
-
-/// `p`, `size` − 3 times `o`, `ng`.
-fn body(size: usize) -> Vec<u8> {
-    let mut body = vec![b'o'; size];
-    body[0] = b'p';
-    body[size - 2..].copy_from_slice(b"ng");
-    body
-}
-
-fn wrong_size() -> String {
-    format!("the size must be a whole number from {} to {}", SIZES.start(), SIZES.end())
-}
-
 /// `GET /version`.
 async fn version() -> Response {
     ([(CONTENT_TYPE, "text/plain")], VERSION).into_response()
@@ -183,22 +182,22 @@ fn problem(status: StatusCode, text: &str) -> Response {
 
 // Server
 
-/// The paths of the contract. `get` answers HEAD too.
-fn router() -> Router {
-    Router::new()
-        .route("/pong/{n}", get(pong))
-        .route("/pong/", get(pong))
+/// The paths of a workload, and what every workload answers. `get` answers HEAD too.
+fn router(workload: Router) -> Router {
+    workload
         .route("/version", get(version))
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(not_found)
 }
 
 /// Serves until SIGTERM, then until nothing is outstanding or the grace period is over.
-async fn serve(listener: TcpListener, protocol: Protocol, tls: Option<TlsAcceptor>, mut stop: Signal) {
+async fn serve(listener: TcpListener, configuration: Configuration, mut stop: Signal) {
+    let Configuration { protocol, peer, nagle, tls, .. } = configuration;
+    let json = || router(peer.map_or_else(pong::router, ping::router));
     // One protocol each: the builder would else take HTTP/1 and HTTP/2 on the same port.
     let (builder, router) = match protocol {
-        Protocol::Http1Json => (Builder::new(TokioExecutor::new()).http1_only(), router()),
-        Protocol::Http2Json => (Builder::new(TokioExecutor::new()).http2_only(), router()),
+        Protocol::Http1Json => (Builder::new(TokioExecutor::new()).http1_only(), json()),
+        Protocol::Http2Json => (Builder::new(TokioExecutor::new()).http2_only(), json()),
         Protocol::Grpc => (Builder::new(TokioExecutor::new()).http2_only(), grpc::router()),
     };
     let service = TowerToHyperService::new(router);
@@ -219,9 +218,10 @@ async fn serve(listener: TcpListener, protocol: Protocol, tls: Option<TlsAccepto
             (builder.clone(), service.clone(), tls.clone(), graceful.watcher());
         // Whatever goes wrong on a connection is the client's affair and ends it.
         tokio::spawn(async move {
-            // tokio leaves Nagle's algorithm on, the contract wants it off. This fails only on a connection that is
-            // gone, which reading will tell.
-            let _ = stream.set_nodelay(true);
+            if nagle == Nagle::Off {
+                // tokio leaves it on. This fails only on a connection that is gone, which reading will tell.
+                let _ = stream.set_nodelay(true);
+            }
             if let Some(tls) = tls {
                 let Ok(stream) = tls.accept(stream).await else { return };
                 let _ = watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await;
@@ -256,10 +256,11 @@ async fn main() -> ExitCode {
 
 /// Configures, listens, says so, serves.
 async fn run() -> ExitCode {
-    let Configuration { host, port, protocol, tls, direct } = match read_configuration() {
+    let configuration = match read_configuration() {
         Ok(configuration) => configuration,
         Err(line) => return fail(EXIT_CONFIGURATION, line),
     };
+    let Configuration { host, port, direct, .. } = configuration;
     // The signal is caught before `ready` is said: from then on it may come at any time.
     let Ok(stop) = signal(SignalKind::terminate()) else {
         return fail(EXIT_BROKEN, "SIGTERM cannot be caught");
@@ -267,6 +268,7 @@ async fn run() -> ExitCode {
     if direct {
         return direct::serve(stop).await;
     }
+    let place = format!("`PORT` {port} on `HOST` {host}");
     let bound = TcpListener::bind((host, port)).await.and_then(|listener| {
         let port = listener.local_addr()?.port();
         Ok((listener, port))
@@ -274,20 +276,12 @@ async fn run() -> ExitCode {
     let (listener, port) = match bound {
         Ok(bound) => bound,
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
-            return fail(
-                EXIT_PORT_IN_USE,
-                format!("`PORT` {port} on `HOST` {host} is in use, choose another"),
-            );
+            return fail(EXIT_PORT_IN_USE, format!("{place} is in use, choose another"));
         }
-        Err(error) => {
-            return fail(
-                EXIT_CONFIGURATION,
-                format!("`PORT` {port} on `HOST` {host} cannot be used: {error}"),
-            );
-        }
+        Err(error) => return fail(EXIT_CONFIGURATION, format!("{place} cannot be used: {error}")),
     };
     println!("ready {port}");
-    serve(listener, protocol, tls, stop).await;
+    serve(listener, configuration, stop).await;
     ExitCode::SUCCESS
 }
 

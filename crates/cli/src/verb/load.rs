@@ -372,6 +372,7 @@ fn experiment(
             unix: arguments.unix.clone(),
             env: Vec::new(),
             cpu: None,
+            peer: None,
         })
     };
     Ok(Experiment {

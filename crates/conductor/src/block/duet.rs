@@ -14,10 +14,10 @@ use weighbridge_load::Recording;
 use weighbridge_load::generator::{RunError, WindowReport, WindowSpec};
 use weighbridge_load::window::Load;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{PointId, RoleCpu, Tallies, VariantId, Void, WindowKind};
+use weighbridge_model::record::{PointId, RequestRecord, Tallies, VariantId, Void, WindowKind};
 
 use super::turn::{Place, measured_load};
-use super::{Block, BlockError, Bound, Cut, SERVICE_ROLE};
+use super::{Block, BlockError, Bound, Cut};
 use crate::client::Answer;
 use crate::start::Start;
 
@@ -60,11 +60,8 @@ impl Block<'_, '_> {
         let windows = self.both(place, &order, &vec![load; order.len()])?;
         let after = self.cpu_times();
         for (index, trial) in self.trials.iter_mut().enumerate() {
-            let used = after[index].zip(before[index]).map(|(after, before)| after.saturating_sub(before));
-            let requests = leads[index] + windows[index];
-            let role = |cpu| RoleCpu { role: SERVICE_ROLE.to_owned(), cpu, requests };
             let record = trial.windows.last_mut().expect("the window was just recorded");
-            record.cpu.extend(used.map(role));
+            record.cpu.extend(after[index].since(before[index], leads[index] + windows[index]));
         }
         Ok(())
     }
@@ -88,7 +85,7 @@ impl Block<'_, '_> {
     /// variants' numbers, which are also those of `loads`.
     fn both(&mut self, place: Place, order: &[VariantId], loads: &[Load]) -> Result<Vec<u64>, Cut> {
         self.obey()?;
-        let substream = self.substream(place);
+        let substream = self.substream(place, &loads[0]);
         let measured = place.kind == WindowKind::Measured;
         let start = Arc::new(Start::of(order.len(), HEAD_START));
         let mut asked: Vec<Asked> = Vec::with_capacity(order.len());
@@ -97,31 +94,35 @@ impl Block<'_, '_> {
             let load = loads[index].clone();
             let mut tallies =
                 if measured { self.take_tallies(index, place.point) } else { Tallies::default() };
+            let mut sheet = self.sheet(place, &load);
             let (start, core) = (Arc::clone(&start), self.bench.stage.seating.at(lane).client());
             let answer = self.bench.clients.of(variant).ask(move |generator| {
                 // A thread that cannot be pinned still measures; the self-check sees what that does.
                 let _ = pin_current_thread(core);
                 let spec = WindowSpec { substream, load, recording: Recording::Exact };
                 start.begin();
-                (generator.run(variant, &spec, &mut tallies, None, None), tallies)
+                let report = generator.run(variant, &spec, &mut tallies, sheet.as_mut(), None);
+                (report, tallies, sheet)
             });
             asked.push(Asked { index, lane, answer });
         }
         // Both are waited for before anything is made of either.
         let done: Vec<_> = asked.into_iter().map(|one| (one.index, one.lane, one.answer.wait())).collect();
         let mut reports: Vec<Option<WindowReport>> = vec![None; order.len()];
-        for (index, lane, (report, tallies)) in done {
-            let report = report.map_err(BlockError::Generator)?;
+        for (index, lane, (report, tallies, sheet)) in done {
+            let mut report = report.map_err(BlockError::Generator)?;
             if measured {
                 self.trials[index].tallies[place.point.index()] = tallies;
             }
             let place = Place { position: lane.index() as u32, ..place };
             self.record(index, place, &report.figures, Vec::new());
+            let seen = std::mem::take(&mut report.seen);
+            self.keep(index, place, (sheet.unwrap_or_default(), seen));
             reports[index] = Some(report);
         }
         self.obey()?;
         let reports: Vec<WindowReport> = reports.into_iter().flatten().collect();
-        for (index, WindowReport { figures, trouble, failures }) in reports.iter().enumerate() {
+        for (index, WindowReport { figures, trouble, failures, .. }) in reports.iter().enumerate() {
             self.note_failures(index, failures);
             self.see_life(index, place.kind, figures, trouble.clone())?;
         }
@@ -129,9 +130,12 @@ impl Block<'_, '_> {
     }
 }
 
+/// What a window gave, its histograms, and its requests one by one where they are kept.
+type Measured = (Result<WindowReport, RunError>, Tallies, Option<Vec<RequestRecord>>);
+
 /// What one client was asked.
 struct Asked {
     index: usize,
     lane: Lane,
-    answer: Answer<(Result<WindowReport, RunError>, Tallies)>,
+    answer: Answer<Measured>,
 }

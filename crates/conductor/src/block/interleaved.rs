@@ -6,11 +6,11 @@ use weighbridge_judge::steer::{Extent, RoundRule};
 use weighbridge_load::Recording;
 use weighbridge_load::generator::{Share, WindowReport, WindowSpec};
 use weighbridge_load::window::Load;
-use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{PointId, RoleCpu, Tallies, VariantId, WindowKind};
+use weighbridge_model::record::{PointId, Tallies, VariantId, WindowKind};
 
 use super::turn::{Place, measured_load};
-use super::{Block, BlockError, Bound, Cut, SERVICE_ROLE};
+use super::{Block, BlockError, Bound, Cut};
+use crate::roles::Clocks;
 
 impl Block<'_, '_> {
     /// Rounds of windows that all variants share, after one lead-in. CPU time is that of the whole window, what a
@@ -45,7 +45,7 @@ impl Block<'_, '_> {
     /// Has the generator run one window on all variants and records it for each.
     fn common_window(&mut self, place: Place, load: Load) -> Result<(), Cut> {
         self.obey()?;
-        let substream = self.substream(place);
+        let substream = self.substream(place, &load);
         let measured = place.kind == WindowKind::Measured;
         let variants: Vec<VariantId> = self.actors.iter().map(|actor| actor.variant).collect();
         let tallies: Vec<Tallies> = match measured {
@@ -54,13 +54,16 @@ impl Block<'_, '_> {
         };
         let before = self.cpu_times();
         // Variants that share windows share a client.
-        let (reports, tallies) = self.bench.clients.of(VariantId(0)).call(move |generator| {
-            let mut tallies = tallies;
+        let sheets: Vec<_> = variants.iter().map(|_| self.sheet(place, &load)).collect();
+        let (reports, tallies, sheets) = self.bench.clients.of(VariantId(0)).call(move |generator| {
+            let (mut tallies, mut sheets) = (tallies, sheets);
             let spec = WindowSpec { substream, load, recording: Recording::Exact };
-            let share = |(variant, tallies)| Share { variant, tallies, samples: None };
-            let mut shares: Vec<_> = variants.into_iter().zip(&mut tallies).map(share).collect();
+            let shares = variants.into_iter().zip(&mut tallies).zip(&mut sheets);
+            let mut shares: Vec<_> = shares
+                .map(|((variant, tallies), sheet)| Share { variant, tallies, samples: sheet.as_mut() })
+                .collect();
             let reports = generator.run_interleaved(&mut shares, &spec);
-            (reports, tallies)
+            (reports, tallies, sheets)
         });
         let reports = reports.map_err(BlockError::Generator)?;
         let after = self.cpu_times();
@@ -69,11 +72,10 @@ impl Block<'_, '_> {
                 trial.tallies[place.point.index()] = tallies;
             }
         }
-        for (index, report) in reports.iter().enumerate() {
-            let used = after[index].zip(before[index]).map(|(after, before)| after.saturating_sub(before));
-            let requests = report.figures.requests;
-            let role = |cpu| RoleCpu { role: SERVICE_ROLE.to_owned(), cpu, requests };
-            self.record(index, place, &report.figures, used.map(role).into_iter().collect());
+        for (index, (report, sheet)) in reports.iter().zip(sheets).enumerate() {
+            let used = after[index].since(before[index], report.figures.requests);
+            self.record(index, place, &report.figures, used.collect());
+            self.keep(index, place, (sheet.unwrap_or_default(), report.seen.clone()));
         }
         self.obey()?;
         // Whoever the window was given up for comes first: the others were only cut with it.
@@ -87,7 +89,7 @@ impl Block<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn cpu_times(&mut self) -> Vec<Option<Nanoseconds>> {
-        self.actors.iter_mut().map(super::Actor::cpu).collect()
+    pub(super) fn cpu_times(&mut self) -> Vec<Clocks> {
+        self.actors.iter_mut().map(super::Actor::clocks).collect()
     }
 }

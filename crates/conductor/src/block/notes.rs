@@ -8,8 +8,9 @@ use weighbridge_model::event::Event;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PointId, RoleMemory};
 
-use super::{Block, Bound, SERVICE_ROLE};
+use super::{Block, Bound};
 use crate::failures;
+use crate::roles::Role;
 
 impl Block<'_, '_> {
     /// The longest time constant of any variant that is up.
@@ -56,9 +57,9 @@ impl Block<'_, '_> {
 
     pub(super) fn note_memory(&mut self, point: PointId) {
         for (actor, trial) in self.actors.iter_mut().zip(&mut self.trials) {
-            if let Some(peak) = actor.memory_peak() {
-                trial.memory.push(RoleMemory { role: SERVICE_ROLE.to_owned(), point, peak });
-            }
+            let peaks = actor.memory_peaks().into_iter();
+            let of_role = |(role, peak): (Role, _)| RoleMemory { role: role.name().to_owned(), point, peak };
+            trial.memory.extend(peaks.map(of_role));
         }
     }
 

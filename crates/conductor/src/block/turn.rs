@@ -16,7 +16,7 @@ use weighbridge_model::record::{
     WindowRecord,
 };
 
-use super::{Block, BlockError, Bound, Cut, SERVICE_ROLE, slots};
+use super::{Block, BlockError, Bound, Cut, slots};
 use crate::direct;
 use crate::shape::{Shape, Slice};
 
@@ -114,7 +114,7 @@ impl Block<'_, '_> {
     ) -> Result<(), Cut> {
         let index = variant.index();
         self.actors[index].thaw()?;
-        let mut before = self.actors[index].cpu();
+        let mut before = self.actors[index].clocks();
         let lead_in = self.lead_in(place.point, self.actors[index].period, bound[index].pace);
         let lead_place = Place { kind: WindowKind::LeadIn, ..place };
         let lead = self.window(index, lead_place, lead_in, None, Vec::new())?;
@@ -125,12 +125,9 @@ impl Block<'_, '_> {
             let tallies = (place.kind == WindowKind::Measured).then(|| self.take_tallies(index, place.point));
             let window = measured_load(&self.bench.shapes[place.point.index()], extent, place);
             let figures = self.window(index, place, window, tallies, Vec::new())?;
-            let after = self.actors[index].cpu();
-            if let Some(cpu) = after.zip(before).map(|(after, before)| after.saturating_sub(before)) {
-                let requests = before_it + figures.requests;
-                let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
-                record.cpu.push(RoleCpu { role: SERVICE_ROLE.to_owned(), cpu, requests });
-            }
+            let after = self.actors[index].clocks();
+            let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
+            record.cpu.extend(after.since(before, before_it + figures.requests));
             (before, before_it) = (after, 0);
             // A turn of many windows, one variant after another, would else be silent for long.
             if of - place.round > 1 && place.kind == WindowKind::Measured {
@@ -163,7 +160,7 @@ impl Block<'_, '_> {
         cpu: Vec<RoleCpu>,
     ) -> Result<WindowFigures, Cut> {
         self.obey()?;
-        let substream = self.substream(place);
+        let substream = self.substream(place, &load);
         let keep = tallies.is_some();
         if self.actors[index].direct.is_some() {
             let figures = self.direct_window(index, place, (&load, substream), tallies)?;
@@ -172,18 +169,21 @@ impl Block<'_, '_> {
             return Ok(figures);
         }
         let variant = self.actors[index].variant;
-        let (report, tallies) = self.bench.clients.of(variant).call(move |generator| {
-            let mut tallies = tallies.unwrap_or_default();
+        let sheet = self.sheet(place, &load);
+        let (report, tallies, sheet) = self.bench.clients.of(variant).call(move |generator| {
+            let (mut tallies, mut sheet) = (tallies.unwrap_or_default(), sheet);
             let spec = WindowSpec { substream, load, recording: Recording::Exact };
-            (generator.run(variant, &spec, &mut tallies, None, None), tallies)
+            let report = generator.run(variant, &spec, &mut tallies, sheet.as_mut(), None);
+            (report, tallies, sheet)
         });
         let report = report.map_err(BlockError::Generator)?;
         self.note_failures(index, &report.failures);
-        let generator::WindowReport { figures, trouble, .. } = report;
+        let generator::WindowReport { figures, trouble, seen, .. } = report;
         if keep {
             self.trials[index].tallies[place.point.index()] = tallies;
         }
         self.record(index, place, &figures, cpu);
+        self.keep(index, place, (sheet.unwrap_or_default(), seen));
         self.obey()?;
         self.see_life(index, place.kind, &figures, trouble)?;
         Ok(figures)
@@ -263,17 +263,6 @@ impl Block<'_, '_> {
             None => return Ok(()),
         };
         Err(BlockError::Silent { variant: self.actors[index].name.clone(), trouble }.into())
-    }
-
-    /// The stream of requests that a window reads: shared by all windows of a round, apart for each kind.
-    pub(super) fn substream(&self, place: Place) -> u64 {
-        let round = match place.kind {
-            WindowKind::Measured => place.round,
-            WindowKind::LeadIn => place.round | 1 << 31,
-            WindowKind::WarmUp => place.round | 1 << 30,
-            WindowKind::Check => place.round | 1 << 29,
-        };
-        self.bench.plan.substream(self.number, place.point, round)
     }
 
     /// Some rounds of `windows` windows ten and a hundred times as long, each by `one`, as far as a tenth of the measured

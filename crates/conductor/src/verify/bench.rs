@@ -10,6 +10,8 @@ use super::Subject;
 use super::client::{ClientError, Connection};
 use super::limits::{self, Limits, START, STOP};
 use super::outcome::{Shortfall, Verdict, differs};
+use super::peer::Manner;
+use super::ping::Relay;
 use super::reply::{Expected, Reply, Request, ask};
 use super::running::{Ended, Patience, Running, start};
 
@@ -35,20 +37,22 @@ pub(super) struct Bench<'a> {
     pub(super) subject: &'a Subject,
     limits: Limits,
     shared: Option<Service>,
+    relay: Option<Relay>,
     unstartable: Option<String>,
 }
 
 impl<'a> Bench<'a> {
     /// A bench on which nothing runs yet.
     pub(super) fn new(subject: &'a Subject) -> Self {
-        Self { subject, limits: Limits::for_row(), shared: None, unstartable: None }
+        Self { subject, limits: Limits::for_row(), shared: None, relay: None, unstartable: None }
     }
 
     /// Begins a row: its time runs from now.
     pub(super) fn begin_row(&mut self) {
-        self.limits = Limits::for_row();
-        if let Some(shared) = &mut self.shared {
-            shared.limits = self.limits;
+        let limits = Limits::for_row();
+        self.limits = limits;
+        for instance in self.instances() {
+            instance.limits = limits;
         }
     }
 
@@ -56,9 +60,10 @@ impl<'a> Bench<'a> {
     pub(super) fn end_row(&mut self, verdict: Verdict) -> Verdict {
         // A process that dies closes its connections a moment before it has ended.
         let patience = if verdict.is_err() { limits::DEATH } else { Duration::ZERO };
-        let death = self.shared.as_mut().and_then(|shared| shared.running.death(patience));
+        let death = self.instances().find_map(|instance| instance.running.death(patience));
         if death.is_some() || verdict.is_err() {
             self.shared = None;
+            self.relay = None;
         }
         match (death, verdict) {
             (Some(death), Err(Shortfall::Failed(text))) => {
@@ -67,6 +72,11 @@ impl<'a> Bench<'a> {
             (Some(death), _) => Err(differs("afterwards", "a service that goes on", death)),
             (None, verdict) => verdict,
         }
+    }
+
+    /// What runs between rows.
+    fn instances(&mut self) -> impl Iterator<Item = &mut Service> {
+        self.shared.iter_mut().chain(self.relay.iter_mut().map(|relay| &mut relay.service))
     }
 
     /// Why the service cannot be had as it is, if it was tried in vain.
@@ -129,6 +139,19 @@ impl<'a> Bench<'a> {
         }
         // The line above has filled it.
         self.shared.as_mut().ok_or_else(|| Shortfall::Skipped("there is no service".to_owned()))
+    }
+
+    /// The relay that rows share, started where there is none, with its peer in this manner and nothing remembered.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub(super) fn relay(&mut self, manner: Manner) -> Result<&Relay, Shortfall> {
+        let relay = match self.relay.take() {
+            Some(relay) => relay,
+            None => Relay::start(self)?,
+        };
+        relay.peer.behave(manner);
+        Ok(self.relay.insert(relay))
     }
 
     /// A new connection to the shared instance.

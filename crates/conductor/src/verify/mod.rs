@@ -14,23 +14,28 @@ mod http;
 mod http2;
 mod limits;
 mod outcome;
+mod peer;
+mod ping;
 mod pingpong;
 mod process;
 mod reply;
 mod running;
 mod secure;
+mod sleepers;
 mod stopping;
 mod streams;
 mod sys;
 mod tls;
 
 use std::path::PathBuf;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use bench::Bench;
 use outcome::{Shortfall, Verdict};
+use sleepers::Sleepers;
 
 /// A service of the catalogue, already built.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,6 +162,8 @@ enum Needs {
     Service,
     /// The same, and so much time that a quick verification does without.
     ServiceAndTime,
+    /// A service that becomes ready and speaks `ping` over `http1-json`.
+    Relay,
     /// A service that speaks `pingpong` over this protocol.
     Speaks(Protocol),
     /// A service that speaks `pingpong` over this protocol with TLS.
@@ -193,7 +200,7 @@ impl Needs {
     const fn protocol(self) -> Option<Protocol> {
         match self {
             Self::Program => None,
-            Self::Service | Self::ServiceAndTime => Some(Protocol::Http1Json),
+            Self::Service | Self::ServiceAndTime | Self::Relay => Some(Protocol::Http1Json),
             Self::Speaks(protocol) | Self::SpeaksTls(protocol) => Some(protocol),
         }
     }
@@ -204,6 +211,7 @@ impl Needs {
             Self::SpeaksTls(Protocol::Http1Json) => Some("http1-json over TLS"),
             Self::SpeaksTls(Protocol::Http2Json) => Some("http2-json over TLS"),
             Self::SpeaksTls(Protocol::Grpc) => Some("grpc over TLS"),
+            Self::Relay => Some("ping over http1-json"),
             _ => match self.protocol() {
                 Some(protocol) => Some(protocol.name()),
                 None => None,
@@ -214,17 +222,8 @@ impl Needs {
 
 /// The table, in its order.
 fn table() -> impl Iterator<Item = &'static Test> {
-    let groups = [
-        process::ROWS,
-        http::ROWS,
-        pingpong::ROWS,
-        stopping::ROWS,
-        http2::ROWS,
-        grpc::ROWS,
-        tls::ROWS,
-        direct::ROWS,
-    ];
-    groups.into_iter().flatten()
+    let plain = [process::ROWS, http::ROWS, pingpong::ROWS, ping::ROWS, stopping::ROWS];
+    plain.into_iter().chain([http2::ROWS, grpc::ROWS, tls::ROWS, direct::ROWS]).flatten()
 }
 
 /// The longest that the rows of a full and of a quick verification may take together; about ten times what a slow
@@ -246,24 +245,34 @@ pub fn service(subject: &Subject, depth: Depth, on_row: &mut dyn FnMut(&Row)) ->
 }
 
 fn within(subject: &Subject, depth: Depth, budget: Duration, on_row: &mut dyn FnMut(&Row)) -> Vec<Row> {
-    let end = Instant::now() + budget;
-    let mut bench = Bench::new(subject);
-    let mut rows: Vec<Row> = Vec::new();
-    let mut exhausted_at = None;
-    for test in table() {
-        let result = if let Some(id) = exhausted_at {
-            RowResult::Skipped(format!("the time was used up before row {id}"))
-        } else if Instant::now() >= end {
-            exhausted_at = Some(test.id);
-            RowResult::Failed(format!("expected all rows within {budget:?}, came this one only then"))
-        } else {
-            attempt(&mut bench, test, depth).into()
-        };
-        let row = Row { id: test.id, stack: test.needs.stack(), claim: test.claim, result };
-        on_row(&row);
-        rows.push(row);
-    }
-    rows
+    thread::scope(|scope| {
+        let end = Instant::now() + budget;
+        let mut bench = Bench::new(subject);
+        let mut sleepers = Sleepers::default();
+        let mut rows: Vec<Row> = Vec::new();
+        let mut exhausted_at = None;
+        for test in table() {
+            let result = if let Some(id) = exhausted_at {
+                RowResult::Skipped(format!("the time was used up before row {id}"))
+            } else if Instant::now() >= end {
+                exhausted_at = Some(test.id);
+                RowResult::Failed(format!("expected all rows within {budget:?}, came this one only then"))
+            } else {
+                match sleepers.verdict(test.id) {
+                    Some(verdict) => verdict.into(),
+                    None => attempt(&mut bench, test, depth).into(),
+                }
+            };
+            // The first row that a service passes shows that one can be started: several more at once then.
+            if test.needs == Needs::Service && result == RowResult::Passed {
+                sleepers.begin(scope, subject, depth);
+            }
+            let row = Row { id: test.id, stack: test.needs.stack(), claim: test.claim, result };
+            on_row(&row);
+            rows.push(row);
+        }
+        rows
+    })
 }
 
 /// Tries a row, unless there is a reason not to.
@@ -282,8 +291,8 @@ fn obstacle(bench: &Bench, test: &Test, depth: Depth) -> Option<String> {
         return Some("takes long, and this verification is a quick one".to_owned());
     }
     let Subject { name, workloads, protocols, tls, .. } = bench.subject;
-    for (word, offered, kind) in
-        [("pingpong", workloads, "workload"), (protocol.name(), protocols, "protocol")]
+    let workload = if test.needs == Needs::Relay { "ping" } else { "pingpong" };
+    for (word, offered, kind) in [(workload, workloads, "workload"), (protocol.name(), protocols, "protocol")]
     {
         if !offered.iter().any(|offer| offer == word) {
             return Some(format!("`{name}` does not offer the {kind} `{word}`"));
@@ -305,6 +314,7 @@ mod tests {
         let expected: Vec<_> = group('C', 15)
             .chain(group('H', 20))
             .chain(group('P', 15))
+            .chain(group('R', 16))
             .chain(group('S', 9))
             .chain(group('F', 16))
             .chain(group('G', 17))

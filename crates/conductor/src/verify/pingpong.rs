@@ -91,7 +91,7 @@ pub(super) const ROWS: &[Test] = &[
 ];
 
 /// Sizes around the edges of digits, segments, pages and buffers.
-const SIZES: [usize; 22] = [
+pub(super) const SIZES: [usize; 22] = [
     6, 7, 8, 9, 10, 99, 100, 1000, 1459, 1460, 1461, 4095, 4096, 4097, 8192, 16_384, 65_535, 65_536, 65_537,
     87_380, 500_000, 1_000_000,
 ];

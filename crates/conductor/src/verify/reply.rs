@@ -3,6 +3,7 @@
 //!
 //! It sends one request at a time over a connection it is given and says what came instead of what was expected.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::Value;
@@ -88,6 +89,13 @@ pub(super) enum Expected {
     Pong(usize),
     /// 200 with this text.
     Version(String),
+    /// 200 with what a relay says of its peer's reply: a body of that many bytes, that status, no retries.
+    Measured {
+        /// Bytes of the peer's body.
+        length: usize,
+        /// Status of the peer's reply.
+        code: u16,
+    },
     /// This status and a body that says what was wrong.
     Problem(u16),
 }
@@ -97,6 +105,7 @@ impl fmt::Display for Expected {
         match self {
             Self::Pong(n) => write!(f, "pong({n})"),
             Self::Version(text) => write!(f, "status 200 with `{text}`"),
+            Self::Measured { length, code } => write!(f, "mping with length {length} and code {code}"),
             Self::Problem(status) => write!(f, "error({status})"),
         }
     }
@@ -105,7 +114,7 @@ impl fmt::Display for Expected {
 impl Expected {
     fn status(&self) -> u16 {
         match self {
-            Self::Pong(_) | Self::Version(_) => 200,
+            Self::Pong(_) | Self::Version(_) | Self::Measured { .. } => 200,
             Self::Problem(status) => *status,
         }
     }
@@ -113,7 +122,7 @@ impl Expected {
     fn content_type(&self) -> &'static str {
         match self {
             Self::Pong(_) | Self::Version(_) => "text/plain",
-            Self::Problem(_) => "application/json",
+            Self::Measured { .. } | Self::Problem(_) => "application/json",
         }
     }
 
@@ -122,7 +131,7 @@ impl Expected {
         match self {
             Self::Pong(n) => Some(*n),
             Self::Version(text) => Some(text.len()),
-            Self::Problem(_) => None,
+            Self::Measured { .. } | Self::Problem(_) => None,
         }
     }
 
@@ -172,6 +181,7 @@ impl Expected {
             Self::Pong(n) => check_pong(body, *n),
             Self::Version(text) if body == text.as_bytes() => Ok(()),
             Self::Version(_) => Err(format!("the body {}", quoted(body))),
+            Self::Measured { length, code } => check_measured(body, *length, *code),
             Self::Problem(_) => check_problem(body),
         }
     }
@@ -211,11 +221,39 @@ fn check_problem(body: &[u8]) -> Result<(), String> {
     if said.is_some() && object.len() == 1 { Ok(()) } else { Err(wrong()) }
 }
 
+/// An object with the four keys of `mping` alone, each a whole number. How long the call took is not judged here.
+fn check_measured(body: &[u8], length: usize, code: u16) -> Result<(), String> {
+    let rest = format!("\"length\": {length}, \"code\": {code}, \"retries\": 0");
+    let wrong = || format!("the body {} instead of {{\"duration_ns\": <number>, {rest}}}", quoted(body));
+    let Ok(Value::Object(object)) = serde_json::from_slice(body) else { return Err(wrong()) };
+    let number = |key: &str| object.get(key).and_then(Value::as_u64);
+    let told = number("duration_ns").is_some()
+        && number("length") == u64::try_from(length).ok()
+        && number("code") == Some(code.into())
+        && number("retries") == Some(0);
+    if told && object.len() == 4 { Ok(()) } else { Err(wrong()) }
+}
+
 /// A reply that was found right.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) head: Head,
     pub(super) body: Vec<u8>,
+}
+
+impl Reply {
+    /// Checks that `Allow` names GET and HEAD and nothing else.
+    ///
+    /// # Errors
+    /// Where it does not.
+    pub(super) fn allows_get_and_head(&self, request: &Request) -> Verdict {
+        let values = self.head.values("allow").flat_map(|value| value.split(','));
+        let allowed: BTreeSet<_> = values.map(str::trim).collect();
+        if allowed == BTreeSet::from(["GET", "HEAD"]) {
+            return Ok(());
+        }
+        Err(differs(request, "`Allow` with GET and HEAD", format_args!("{allowed:?}")))
+    }
 }
 
 /// Sends a request, reads the right reply and checks that the connection stays open with nothing behind it.
@@ -314,6 +352,26 @@ mod tests {
         assert_eq!(check_problem(br#"{"error": "no"}"#), Ok(()));
         for body in [r#"{"error":""}"#, r#"{"error":1}"#, r#"{"error":"a","b":1}"#, "{}", "[]", "no", ""] {
             assert!(check_problem(body.as_bytes()).is_err(), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_measured_call_has_four_whole_numbers() {
+        let right = r#"{"duration_ns": 1, "length": 10, "code": 404, "retries": 0}"#;
+        assert_eq!(check_measured(right.as_bytes(), 10, 404), Ok(()));
+        for (wrong, by) in [
+            ("1,", "1.0,"),
+            ("1,", "-1,"),
+            ("1,", "\"1\","),
+            ("10", "11"),
+            ("404", "200"),
+            ("retries\": 0", "retries\": 1"),
+            ("}", ", \"more\": 0}"),
+            ("\"code\": 404, ", ""),
+        ] {
+            let text = right.replace(wrong, by);
+            assert_ne!(text, right);
+            assert!(check_measured(text.as_bytes(), 10, 404).is_err(), "{text}");
         }
     }
 

@@ -18,8 +18,8 @@ use super::outcome::{Shortfall, differs, quoted};
 use super::sys;
 
 /// The variables that a service reads. Ours are not passed on; all others are.
-const VARIABLES: [&str; 8] =
-    ["HOST", "PORT", "PEER", "WORKLOAD", "PROTOCOL", "TLS_CERT", "TLS_KEY", "DIRECT"];
+const VARIABLES: [&str; 9] =
+    ["HOST", "PORT", "WORKLOAD", "PROTOCOL", "PEER", "NAGLE", "TLS_CERT", "TLS_KEY", "DIRECT"];
 
 /// How often a process is looked at while it is waited for.
 const LOOK: Duration = Duration::from_millis(1);

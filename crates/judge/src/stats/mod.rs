@@ -7,12 +7,15 @@
 pub mod binomial;
 pub mod bootstrap;
 pub mod chi_square;
+pub mod cliffs;
 pub mod components;
 pub mod fisher;
 pub mod interval;
 pub mod multiple;
 pub mod power;
 pub mod sample;
+pub mod scatter;
+pub mod smooth;
 pub mod special;
 pub mod steady;
 pub mod student;

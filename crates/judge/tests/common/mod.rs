@@ -59,6 +59,7 @@ pub fn trial(block: u32, variant: u16) -> TrialRecord {
         service: ServiceFacts { version: Some("test 1.0".to_owned()), ..Default::default() },
         windows: Vec::new(),
         tallies: vec![Tallies::default()],
+        samples: Vec::new(),
         pairings: Vec::new(),
         memory: vec![RoleMemory {
             role: "service".to_owned(),
@@ -190,6 +191,7 @@ pub fn question(variants: &[&str]) -> Question {
             operations: vec!["get".to_owned()],
         }],
         cores: Cores { service: Some(1), placement: Placement::Apart },
+        guides: Vec::new(),
     }
 }
 

@@ -262,6 +262,7 @@ fn trial(block: u32, variant: u16) -> TrialRecord {
         windows: Vec::new(),
         // The laws' quantities come from windows alone; histograms of thousands of trials would only take time.
         tallies: Vec::new(),
+        samples: Vec::new(),
         pairings: Vec::new(),
         memory: Vec::new(),
         steal: 0.0,

@@ -252,5 +252,6 @@ pub fn question(law: &Law) -> Question {
             operations: vec!["get".to_owned()],
         }],
         cores: Cores { service: Some(1), placement: Placement::Apart },
+        guides: Vec::new(),
     }
 }

@@ -11,6 +11,7 @@ use super::Trouble;
 use crate::live::LiveTimes;
 use crate::pool::{Io, Pool};
 use crate::recorder::Recorder;
+use crate::session::Fate;
 use crate::window::Window;
 
 /// Fewest failures in a row before a window is given up.
@@ -53,8 +54,13 @@ impl<'a> Account<'a> {
         for message in pool.messages.drain(..) {
             self.recorder.message(message);
         }
-        for finished in pool.finished.drain(..) {
+        let Pool { finished, sessions, .. } = pool;
+        for finished in finished.drain(..) {
             let record = finished.record;
+            if self.samples.is_some() {
+                let fate = if finished.lag.is_some() { Fate::Sent } else { Fate::NeverSent };
+                sessions.over(finished.slot, finished.request, fate);
+            }
             over(record.done);
             if let Some(lag) = finished.lag {
                 self.first_sent = Some(self.first_sent.map_or(record.sent, |first| first.min(record.sent)));

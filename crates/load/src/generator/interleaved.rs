@@ -271,7 +271,8 @@ impl Run<'_> {
                 account.figures(pool, self.interleave.window(at), (over.end, health), tallies);
             let trouble = over.trouble.as_ref().filter(|(culprit, _)| *culprit == at);
             let trouble = trouble.map(|(_, trouble)| trouble.clone());
-            reports.push(WindowReport { figures, trouble, failures: pool.take_failures() });
+            let (failures, seen) = (pool.take_failures(), pool.take_seen());
+            reports.push(WindowReport { figures, trouble, failures, seen });
         }
         reports
     }

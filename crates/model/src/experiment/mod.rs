@@ -11,16 +11,20 @@ mod limit;
 mod load;
 mod matrix;
 mod node;
+mod peer;
+mod pingpong;
 mod program;
 mod read;
 mod scenario;
 mod shape;
+mod sizes;
 mod spell;
 mod template;
 mod tls;
 mod typed;
 mod write;
 
+use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -41,6 +45,8 @@ pub use grpc::{
 pub use limit::CpuLimit;
 pub use load::speed;
 pub use node::{ExperimentError, suggestion};
+pub use peer::Peer;
+pub use pingpong::{PingpongOperation, PingpongSpec};
 pub use program::{Program, Readiness, ReadyAddress, ReadyPattern, WORKING_TREE};
 pub use scenario::{
     DataSpec, Extract, ExtractFrom, RowOrder, SESSION_LONGEST, Scenario, SessionPlan, SessionSpec,
@@ -50,6 +56,7 @@ pub use shape::{
     Arrivals, Flow, LoadModel, PROFILE_LONGEST, Profile, RateStep, STEPS_MOST, SessionLength, Think,
     TraceSpec,
 };
+pub use sizes::{SizeCount, SizeSpread, Sizes, Spacing};
 pub use spell::ShapeError;
 pub use template::{
     NAME_LONGEST, Template, TemplateError, TemplatePiece, URL_ESCAPED, ValueForm, environment_names,
@@ -90,11 +97,8 @@ pub struct Point {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "name")]
 pub enum WorkloadSpec {
-    /// `GET /pong/{n}`: fetch n bytes; sizes drawn uniformly from the list.
-    Pingpong {
-        /// At least one; 4 bytes to 100 MB each.
-        sizes: Vec<Bytes>,
-    },
+    /// `GET /pong/{n}`: fetch n bytes, directly or through a relay.
+    Pingpong(PingpongSpec),
     /// The user's own requests.
     Http {
         /// At least one.
@@ -266,6 +270,9 @@ pub struct Variant {
     /// The CPU time it may have; `None` for all of its cores.
     #[serde(default)]
     pub cpu: Option<CpuLimit>,
+    /// The service to which it passes requests on; it is then a relay, and both are one variant.
+    #[serde(default)]
+    pub peer: Option<Peer>,
 }
 
 /// What is started or addressed.
@@ -442,10 +449,18 @@ impl WorkloadSpec {
         }
     }
 
+    /// What is asked of a variant: one with a peer passes bodies on.
+    pub fn asked_of(&self, variant: &Variant) -> Cow<'_, Self> {
+        match self {
+            Self::Pingpong(spec) => Cow::Owned(Self::Pingpong(spec.asked_of(variant))),
+            Self::Http { .. } | Self::Commands { .. } | Self::Grpc { .. } => Cow::Borrowed(self),
+        }
+    }
+
     /// Names of the operations, in the order of [`crate::record::OperationId`].
     pub fn operations(&self) -> Vec<String> {
         match self {
-            Self::Pingpong { .. } => vec!["pong".to_owned()],
+            Self::Pingpong(spec) => vec![spec.operation.operation().to_owned()],
             Self::Http { requests, .. } => requests.iter().map(|request| request.name.clone()).collect(),
             Self::Commands { commands, .. } => commands.iter().map(|command| command.name.clone()).collect(),
             Self::Grpc { calls, .. } => calls.iter().flat_map(CallSpec::operations).collect(),

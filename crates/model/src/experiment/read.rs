@@ -8,11 +8,11 @@ use super::node::{ExperimentError, Node, Reader, Value, suggestion};
 use super::{
     Equality, Experiment, Hooks, LoadModel, LoadSpec, PlanRules, Point, Program, Protocol, ReplyCheck,
     RequestSpec, Scheme, Target, Template, TemplateError, TemplatePiece, TlsSpec, Url, Variant, WorkloadSpec,
-    commands, grpc, matrix, program, scenario,
+    commands, grpc, matrix, peer, pingpong, program, scenario,
 };
 use crate::gate::{Gate, GateKind};
 use crate::pairing::PairingChoice;
-use crate::quantity::{Bytes, Nanoseconds, Ratio};
+use crate::quantity::{Nanoseconds, Ratio};
 use crate::secret::shown_path;
 use crate::summary::Quantity;
 
@@ -68,7 +68,8 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
             let message = "no `[workload]`; write one with `name = \"pingpong\"` or `name = \"http\"`";
             return Err(ExperimentError { file: file.to_owned(), line: 0, message: message.to_owned() });
         };
-        let workload = workload(Reader::new(file, "workload", tree)?)?;
+        let mut workload = workload(Reader::new(file, "workload", tree)?)?;
+        pingpong::seed(&mut workload, plan.seed);
         if let WorkloadSpec::Grpc { .. } = workload {
             grpc::check_label(file, &point.label)?;
         }
@@ -80,6 +81,9 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
         points.push(Point { label: point.label, workload, load });
     }
     let variants = variants(file, &expanded.variants)?;
+    for point in &points {
+        pingpong::check_relays(file, &point.workload, &variants)?;
+    }
     if let Some(asked) = asked {
         duet(&asked, &variants)?;
     }
@@ -245,37 +249,13 @@ fn workload(reader: Reader<'_>) -> Read<WorkloadSpec> {
         return Err(reader.error(line, message));
     };
     let spec = match kind {
-        Kind::Pingpong => pingpong(&reader)?,
+        Kind::Pingpong => WorkloadSpec::Pingpong(pingpong::read(&reader)?),
         Kind::Http => http(&reader)?,
         Kind::Commands => commands::file::read(&reader)?,
         Kind::Grpc => grpc::read(&reader)?,
     };
     reader.finish()?;
     Ok(spec)
-}
-
-fn pingpong(reader: &Reader<'_>) -> Read<WorkloadSpec> {
-    let size = |node: &Node| match node.show().parse::<Bytes>() {
-        Ok(size) if (4..=100_000_000).contains(&size.get()) => Ok(size),
-        Ok(size) => Err(format!("`{size}` must be from 4 B to 100 MB")),
-        Err(error) => Err(error.to_string()),
-    };
-    let one = reader.value("size", size)?;
-    let many = reader.value("sizes", |node| match &node.value {
-        Value::List(items) if !items.is_empty() => items.iter().map(size).collect(),
-        _ => Err("must be a list of at least one size".to_owned()),
-    })?;
-    let sizes = match (one, many) {
-        (Some(_), Some(_)) => {
-            return Err(
-                reader.error(reader.line(), "`workload.size` and `workload.sizes` cannot stand together")
-            );
-        }
-        (Some(size), None) => vec![size],
-        (None, Some(sizes)) => sizes,
-        (None, None) => vec![Bytes::new(64)],
-    };
-    Ok(WorkloadSpec::Pingpong { sizes })
 }
 
 /// What must agree between variants.
@@ -482,6 +462,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let unix = reader.text("unix")?.map(PathBuf::from);
     let env = pairs(&reader, "env")?;
     let cpu = super::limit::read(&reader)?;
+    let peer = peer::read(&reader)?;
     let line_of_tls = reader.node("tls").map_or(line, |node| node.line);
     let tls = super::tls::read(&reader)?;
     let layers = reader.value("layers", |node| match &node.value {
@@ -517,12 +498,17 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     };
     let tls = secured(&target, tls).map_err(|message| reader.error(line_of_tls, message))?;
     let name = name.unwrap_or_else(|| match &target {
-        Target::Service { name } => name.clone(),
+        Target::Service { name } => match &peer {
+            Some(peer) => format!("{name} to {}", peer.service),
+            None => name.clone(),
+        },
         Target::Command(program) => program_name(program),
         Target::Url(url) => shown_path(&url.to_string()),
     });
+    let variant = Variant { name, target, protocol, tls, unix, env, cpu, peer };
+    peer::check(&variant).map_err(|message| reader.error(line, message))?;
     reader.finish()?;
-    Ok(Variant { name, target, protocol, tls, unix, env, cpu })
+    Ok(variant)
 }
 
 /// What a command is called: its revision where it has one, else its program.

@@ -31,7 +31,7 @@ fn a_matrix_makes_variants_and_points() {
     assert_eq!(names, ["rust", "go"]);
     assert_eq!(e.points.len(), 2);
     assert_eq!(e.points[1].label["workload.size"], "64 KiB");
-    assert_eq!(e.points[1].workload, WorkloadSpec::Pingpong { sizes: vec![Bytes::new(65536)] });
+    assert_eq!(e.points[1].workload, WorkloadSpec::Pingpong(PingpongSpec::of(vec![Bytes::new(65536)])));
     assert_eq!(e.points[0].load.connections, 4);
     assert_eq!((e.plan.blocks_min, e.plan.blocks_max), (6, 10));
     assert_eq!(e.gates.len(), 1);

@@ -53,14 +53,7 @@ fn common_workload(points: &[Point]) -> Table {
 fn workload(spec: &WorkloadSpec) -> Table {
     let mut table = Table::new();
     match spec {
-        WorkloadSpec::Pingpong { sizes } => {
-            table.insert("name".into(), "pingpong".into());
-            let sizes: Vec<Value> = sizes.iter().map(|size| size.get().to_string().into()).collect();
-            match &sizes[..] {
-                [one] => table.insert("size".into(), one.clone()),
-                _ => table.insert("sizes".into(), sizes.into()),
-            };
-        }
+        WorkloadSpec::Pingpong(spec) => super::pingpong::write(&mut table, spec),
         WorkloadSpec::Http { requests, equal, scenario } => {
             table.insert("name".into(), "http".into());
             table.insert("equal".into(), equality(*equal).into());
@@ -209,6 +202,9 @@ fn variant(variant: &super::Variant) -> Value {
     }
     if let Some(cpu) = variant.cpu {
         table.insert("cpu".into(), cpu.to_string().into());
+    }
+    if let Some(peer) = &variant.peer {
+        table.insert("peer".into(), super::peer::write(peer));
     }
     table.into()
 }

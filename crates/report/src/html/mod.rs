@@ -138,7 +138,7 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
                 details("Resources as a table", resources::section(summary))
             ),
         ),
-        ("warnings", "Warnings", trust::warnings(summary)),
+        ("warnings", "Warnings", warnings(summary)),
         (
             "figures",
             "All figures",

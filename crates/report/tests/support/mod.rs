@@ -190,6 +190,7 @@ pub fn valid() -> Summary {
             resolution: 0.00125,
         }),
         spread: Vec::new(),
+        over_size: Default::default(),
         unavailable: Vec::new(),
         calibration: Some(quote()),
     }

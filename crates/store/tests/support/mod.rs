@@ -10,6 +10,7 @@ use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::*;
+use weighbridge_model::samples::{Relayed, Sample};
 use weighbridge_store::{Participant, UtcTime};
 
 /// 2026-11-21T21:22:04Z.
@@ -65,6 +66,7 @@ pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
         service: service(nanos(&mut random)),
         windows,
         tallies: vec![tallies(&mut random, 2), tallies(&mut random, 0)],
+        samples: samples(),
         pairings: vec![Pairing::Requests, Pairing::Windows],
         memory: vec![RoleMemory {
             role: "service".to_owned(),
@@ -81,6 +83,37 @@ pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
         }),
         void: None,
     }
+}
+
+/// A good reply of a relay and a request that was never answered.
+fn samples() -> Vec<Sample> {
+    let nanos = Nanoseconds::from_nanos;
+    let good = Sample {
+        point: PointId(0),
+        round: 1,
+        operation: OperationId(0),
+        size: Bytes::new(87_380),
+        due: nanos(1_000),
+        sent: nanos(1_200),
+        done: nanos(90_000),
+        outcome: Outcome::Ok,
+        status: Some(200),
+        length: Bytes::new(64),
+        relayed: Some(Relayed {
+            duration: nanos(80_000),
+            status: 200,
+            length: Bytes::new(87_380),
+            retries: 1,
+        }),
+    };
+    let lost = Sample {
+        outcome: Outcome::Error(ErrorKind::Reset),
+        status: None,
+        length: Bytes::new(0),
+        relayed: None,
+        ..good
+    };
+    vec![good, lost]
 }
 
 fn service(start: Nanoseconds) -> ServiceFacts {
@@ -102,6 +135,7 @@ fn service(start: Nanoseconds) -> ServiceFacts {
             cores: vec![0],
             said: [("gc".to_owned(), "Copy".to_owned())].into(),
         }),
+        peer: None,
     }
 }
 

@@ -131,6 +131,22 @@ impl PongMessageCheck {
         Self { envelope: Envelope::default(), part: Part::Tag, body: Body::new(size) }
     }
 
+    /// Begins anew with another size.
+    pub fn resize(&mut self, size: Bytes) {
+        self.body = Body::new(size);
+        self.reset();
+    }
+
+    /// The status of HTTP, once the head came.
+    pub fn status(&self) -> Option<u16> {
+        (self.envelope.http_status != 0).then_some(self.envelope.http_status)
+    }
+
+    /// How much of the body in the message came.
+    pub fn length(&self) -> Bytes {
+        self.body.length()
+    }
+
     fn byte(&mut self, byte: u8) {
         self.part = match self.part {
             Part::Tag if byte == BODY_TAG => Part::Length { value: 0, shift: 0 },

@@ -1,0 +1,373 @@
+//! Rows R1 to R16: the workload `ping` over `http1-json`, with verify as the peer, and `NAGLE`.
+//!
+//! One instance of the relay is shared by the rows that need no peer of their own; the peer changes its manner from
+//! row to row. What the relay's client costs is measured elsewhere: here it need only be right.
+
+use std::panic::resume_unwind;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::bench::{Bench, Service};
+use super::client::Connection;
+use super::outcome::{Shortfall, Verdict, differs, quoted};
+use super::peer::{Absent, Manner, Notice, Peer, REFUSAL};
+use super::pingpong::SIZES as PONG_SIZES;
+use super::process::refuses;
+use super::reply::{Expected, Request, ask, receive};
+use super::{Needs, Test};
+
+/// The group.
+pub(super) const ROWS: &[Test] = &[
+    Test {
+        id: "R1",
+        claim: "a `PEER` that is missing or no address with a port is refused in one line, exit code 2",
+        needs: Needs::Relay,
+        run: wrong_peers_are_refused,
+    },
+    Test {
+        id: "R2",
+        claim: "`/ping/{n}` passes the body on and asks the peer once",
+        needs: Needs::Relay,
+        run: bodies_are_passed_on,
+    },
+    Test {
+        id: "R3",
+        claim: "10,000,000 bytes are passed on",
+        needs: Needs::Relay,
+        run: |bench| {
+            let relay = bench.relay(Manner::Lawful)?;
+            ask(&mut relay.service.connect()?, &ping(LARGE), &Expected::Pong(LARGE)).map(drop)
+        },
+    },
+    Test {
+        id: "R4",
+        claim: "`/mping/{n}` tells duration, length, code and retries",
+        needs: Needs::Relay,
+        run: calls_are_measured,
+    },
+    Test {
+        id: "R5",
+        claim: "a wrong size is 400, and the peer is not asked",
+        needs: Needs::Relay,
+        run: wrong_sizes_do_not_reach_the_peer,
+    },
+    Test {
+        id: "R6",
+        claim: "other paths are 404, other methods 405, and `HEAD` answers the head",
+        needs: Needs::Relay,
+        run: paths_and_methods_are_judged,
+    },
+    Test {
+        id: "R7",
+        claim: "`duration_ns` contains the time that the peer takes",
+        needs: Needs::Relay,
+        run: the_duration_contains_the_peer,
+    },
+    Test {
+        id: "R8",
+        claim: "another status of the peer is 502 on `/ping`, and told by `/mping`",
+        needs: Needs::Relay,
+        run: other_statuses_are_told,
+    },
+    Test {
+        id: "R9",
+        claim: "a peer that is not there is 502, until it is there",
+        needs: Needs::Relay,
+        run: an_absent_peer_is_502,
+    },
+    Test {
+        id: "R10",
+        claim: "the connection to the peer is kept",
+        needs: Needs::Relay,
+        run: the_connection_is_kept,
+    },
+    Test {
+        id: "R11",
+        claim: "20 connections at once are passed on, over about as many to the peer",
+        needs: Needs::Relay,
+        run: many_are_passed_on,
+    },
+    Test {
+        id: "R12",
+        claim: "a peer that closes behind its replies is connected anew",
+        needs: Needs::Relay,
+        run: a_closing_peer_is_connected_anew,
+    },
+    Test {
+        id: "R13",
+        claim: "a body that breaks off is 502, and harms nobody afterwards",
+        needs: Needs::Relay,
+        run: half_a_body_is_502,
+    },
+    Test {
+        id: "R14",
+        claim: "a body that came in chunks is passed on with its length",
+        needs: Needs::Relay,
+        run: |bench| {
+            let relay = bench.relay(Manner::Chunked)?;
+            ask(&mut relay.service.connect()?, &ping(1000), &Expected::Pong(1000)).map(drop)
+        },
+    },
+    Test {
+        id: "R15",
+        claim: "SIGTERM while the peer is asked: the reply is sent, then the connection and the process end",
+        needs: Needs::Relay,
+        run: stop_while_the_peer_is_asked,
+    },
+    Test {
+        id: "R16",
+        claim: "`NAGLE=default` is taken, another value refused in one line, exit code 2",
+        needs: Needs::Service,
+        run: nagle_is_understood,
+    },
+];
+
+/// A relay and the peer that it was given.
+#[derive(Debug)]
+pub(super) struct Relay {
+    pub(super) service: Service,
+    pub(super) peer: Peer,
+}
+
+const LARGE: usize = 10_000_000;
+
+const SIZES: [usize; 8] = [4, 5, 6, 1000, 1460, 65_536, 87_380, 1_000_000];
+
+fn ping(n: usize) -> Request {
+    Request::get(format!("/ping/{n}"))
+}
+
+fn mping(n: usize) -> Request {
+    Request::get(format!("/mping/{n}"))
+}
+
+/// What the host could not give.
+fn lacking(error: impl std::fmt::Display) -> Shortfall {
+    Shortfall::Skipped(format!("this host gives no peer: {error}"))
+}
+
+impl Relay {
+    /// A relay with a peer of its own.
+    ///
+    /// # Errors
+    /// Where it cannot be started or does not say `ready`.
+    pub(super) fn start(bench: &Bench) -> Result<Self, Shortfall> {
+        let peer = Peer::start().map_err(lacking)?;
+        let service = start(bench, peer.address())?;
+        Ok(Self { service, peer })
+    }
+
+    /// Checks that the peer was asked for these sizes, each once and in this order.
+    fn was_asked(&self, what: &str, sizes: &[usize]) -> Verdict {
+        let asked = self.peer.asked();
+        let expected: Vec<_> = sizes.iter().map(|size| format!("GET /pong/{size}")).collect();
+        if asked == expected {
+            return Ok(());
+        }
+        let list = |lines: &[String]| {
+            let lines: Vec<_> = lines.iter().map(|line| quoted(line.as_bytes())).collect();
+            if lines.is_empty() { "nothing".to_owned() } else { lines.join(", ") }
+        };
+        Err(differs(format_args!("{what}, at the peer"), list(&expected), list(&asked)))
+    }
+}
+
+fn start(bench: &Bench, peer: std::net::SocketAddr) -> Result<Service, Shortfall> {
+    bench.start_with(&[("WORKLOAD", "ping"), ("PEER", &peer.to_string())])
+}
+
+/// Asks `/mping/{n}` and returns the duration, which is above 0 and not above the time that was waited.
+fn measured(connection: &mut Connection, n: usize, expected: &Expected) -> Result<Duration, Shortfall> {
+    let request = mping(n);
+    let begin = Instant::now();
+    let reply = ask(connection, &request, expected)?;
+    let waited = begin.elapsed();
+    let nanoseconds = serde_json::from_slice::<Value>(&reply.body).ok();
+    let nanoseconds = nanoseconds.and_then(|body| body.get("duration_ns").and_then(Value::as_u64));
+    let duration = Duration::from_nanos(nanoseconds.unwrap_or(0));
+    if duration.is_zero() || duration > waited {
+        let expected = format!("`duration_ns` above 0 and at most the {waited:?} that its client waited");
+        return Err(differs(request, expected, format_args!("{duration:?}")));
+    }
+    Ok(duration)
+}
+
+/// What `/mping/{n}` says of a lawful peer.
+fn mpong(n: usize) -> Expected {
+    Expected::Measured { length: n, code: 200 }
+}
+
+fn wrong_peers_are_refused(bench: &mut Bench) -> Verdict {
+    refuses(bench, &[], &[("WORKLOAD", "ping")], &["PEER"])?;
+    let wrong = ["frobnicate", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:65536", ":80", "::1:80"];
+    wrong
+        .into_iter()
+        .try_for_each(|value| refuses(bench, &[], &[("WORKLOAD", "ping"), ("PEER", value)], &["PEER", value]))
+}
+
+fn bodies_are_passed_on(bench: &mut Bench) -> Verdict {
+    let relay = bench.relay(Manner::Lawful)?;
+    let mut connection = relay.service.connect()?;
+    for n in SIZES {
+        ask(&mut connection, &ping(n), &Expected::Pong(n))?;
+    }
+    relay.was_asked("`GET /ping/{n}` of eight sizes", &SIZES)
+}
+
+fn calls_are_measured(bench: &mut Bench) -> Verdict {
+    let relay = bench.relay(Manner::Lawful)?;
+    let mut connection = relay.service.connect()?;
+    let sizes = [SIZES.as_slice(), &[LARGE]].concat();
+    for n in &sizes {
+        measured(&mut connection, *n, &mpong(*n))?;
+    }
+    relay.was_asked("`GET /mping/{n}` of nine sizes", &sizes)
+}
+
+fn wrong_sizes_do_not_reach_the_peer(bench: &mut Bench) -> Verdict {
+    let relay = bench.relay(Manner::Lawful)?;
+    for path in ["ping", "mping"] {
+        for size in ["3", "abc", "05", "100000001", ""] {
+            let request = Request::get(format!("/{path}/{size}"));
+            ask(&mut relay.service.connect()?, &request, &Expected::Problem(400))?;
+        }
+    }
+    relay.was_asked("`GET` of wrong sizes", &[])
+}
+
+fn paths_and_methods_are_judged(bench: &mut Bench) -> Verdict {
+    let relay = bench.relay(Manner::Lawful)?;
+    for path in ["/", "/pong/5", "/ping", "/mping", "/ping/5/", "/ping/5/6"] {
+        ask(&mut relay.service.connect()?, &Request::get(path), &Expected::Problem(404))?;
+    }
+    for path in ["/ping/5", "/mping/5"] {
+        let request = Request::empty("POST", path);
+        let reply = ask(&mut relay.service.connect()?, &request, &Expected::Problem(405))?;
+        reply.allows_get_and_head(&request)?;
+    }
+    let mut connection = relay.service.connect()?;
+    ask(&mut connection, &Request::head("/ping/5"), &Expected::Pong(5))?;
+    ask(&mut connection, &ping(5), &Expected::Pong(5)).map(drop)
+}
+
+fn the_duration_contains_the_peer(bench: &mut Bench) -> Verdict {
+    const WAIT: Duration = Duration::from_millis(50);
+    let relay = bench.relay(Manner::After(WAIT))?;
+    let duration = measured(&mut relay.service.connect()?, 1000, &mpong(1000))?;
+    if duration >= WAIT {
+        return Ok(());
+    }
+    let what = "`GET /mping/1000` of a peer that waits 50 ms";
+    Err(differs(what, "`duration_ns` from 50 ms on", format_args!("{duration:?}")))
+}
+
+fn other_statuses_are_told(bench: &mut Bench) -> Verdict {
+    for code in [404, 500] {
+        let relay = bench.relay(Manner::Refusing(code))?;
+        ask(&mut relay.service.connect()?, &ping(5), &Expected::Problem(502))?;
+        let told = Expected::Measured { length: REFUSAL.len(), code };
+        measured(&mut relay.service.connect()?, 5, &told)?;
+    }
+    Ok(())
+}
+
+fn an_absent_peer_is_502(bench: &mut Bench) -> Verdict {
+    let absent = Absent::new().map_err(lacking)?;
+    let service = start(bench, absent.address())?;
+    for request in [ping(5), mping(5)] {
+        ask(&mut service.connect()?, &request, &Expected::Problem(502))?;
+    }
+    let peer = absent.listen().map_err(lacking)?;
+    ask(&mut service.connect()?, &ping(5), &Expected::Pong(5))?;
+    drop(peer);
+    Ok(())
+}
+
+fn the_connection_is_kept(bench: &mut Bench) -> Verdict {
+    let relay = bench.relay(Manner::Lawful)?;
+    let mut connection = relay.service.connect()?;
+    for _ in 0..100 {
+        ask(&mut connection, &ping(5), &Expected::Pong(5))?;
+    }
+    accepted_at_most(&relay.peer, "100 times `GET /ping/5` in turn", 2)
+}
+
+fn accepted_at_most(peer: &Peer, what: &str, most: usize) -> Verdict {
+    let came = peer.accepted();
+    if came <= most {
+        return Ok(());
+    }
+    Err(differs(what, format_args!("at most {most} connections to the peer"), came))
+}
+
+/// Connections of row R11.
+const CROWD: usize = 20;
+
+fn many_are_passed_on(bench: &mut Bench) -> Verdict {
+    const SIZES: [usize; 5] = [4, 5, 1000, 65_536, 200_000];
+    let relay = bench.relay(Manner::Lawful)?;
+    let connections = (0..CROWD).map(|_| relay.service.connect()).collect::<Result<Vec<_>, _>>()?;
+    let one_of_many = |mut connection: Connection| {
+        SIZES
+            .into_iter()
+            .cycle()
+            .take(CROWD)
+            .try_for_each(|n| ask(&mut connection, &ping(n), &Expected::Pong(n)).map(drop))
+    };
+    let verdicts: Vec<Verdict> = thread::scope(|scope| {
+        let crowd: Vec<_> =
+            connections.into_iter().map(|connection| scope.spawn(move || one_of_many(connection))).collect();
+        crowd.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    verdicts.into_iter().collect::<Verdict>()?;
+    accepted_at_most(&relay.peer, "20 connections with 20 requests each", 2 * CROWD)
+}
+
+fn a_closing_peer_is_connected_anew(bench: &mut Bench) -> Verdict {
+    for notice in [Notice::Given, Notice::None] {
+        let relay = bench.relay(Manner::Closing(notice))?;
+        let mut connection = relay.service.connect()?;
+        for _ in 0..10 {
+            ask(&mut connection, &ping(5), &Expected::Pong(5))?;
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+    Ok(())
+}
+
+fn half_a_body_is_502(bench: &mut Bench) -> Verdict {
+    let relay = bench.relay(Manner::BreakingOff)?;
+    for request in [ping(100_000), mping(100_000)] {
+        ask(&mut relay.service.connect()?, &request, &Expected::Problem(502))?;
+    }
+    relay.peer.behave(Manner::Lawful);
+    ask(&mut relay.service.connect()?, &ping(5), &Expected::Pong(5)).map(drop)
+}
+
+fn stop_while_the_peer_is_asked(bench: &mut Bench) -> Verdict {
+    // An instance of its own: it ends here.
+    let Relay { service, peer } = Relay::start(bench)?;
+    peer.behave(Manner::After(Duration::from_millis(500)));
+    let mut connection = service.connect()?;
+    let request = ping(5);
+    connection.send(&request.bytes()).map_err(|error| differs(&request, "a write that is taken", error))?;
+    thread::sleep(Duration::from_millis(100));
+    let stopping = service.terminate()?;
+    receive(&mut connection, &request, &Expected::Pong(5))?;
+    let end = connection.end_behind_reply();
+    end.map_err(|came| {
+        differs("SIGTERM while the peer is asked", "the end of the stream behind the reply", came)
+    })?;
+    stopping.end()
+}
+
+fn nagle_is_understood(bench: &mut Bench) -> Verdict {
+    refuses(bench, &[], &[("NAGLE", "frobnicate")], &["NAGLE", "frobnicate"])?;
+    let service = bench.start_with(&[("NAGLE", "default"), ("WORKLOAD", "pingpong")])?;
+    for n in [5].into_iter().chain(PONG_SIZES) {
+        ask(&mut service.connect()?, &Request::pong(n), &Expected::Pong(n))?;
+    }
+    Ok(())
+}

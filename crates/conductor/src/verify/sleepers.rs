@@ -1,0 +1,57 @@
+//! Rows that do little but wait, tried beside the others: each on a thread and on instances of its own.
+//!
+//! They are reported in the table's order like all others; only the time that they take is not waited for twice. A row
+//! that asks much of the processor, or that looks at short times, does not belong here.
+
+use std::panic::resume_unwind;
+use std::thread::{Scope, ScopedJoinHandle};
+
+use super::bench::Bench;
+use super::outcome::Verdict;
+use super::{Depth, Subject, attempt, table};
+
+/// Their names: a connection that is idle for 15 s; clients that keep a process to the end of its grace.
+const NAMES: [&str; 7] = ["H19", "S5", "S6", "S7", "F16", "G17", "T12"];
+
+/// Rows under way.
+#[derive(Debug, Default)]
+pub(super) struct Sleepers<'scope> {
+    begun: Option<Vec<(&'static str, ScopedJoinHandle<'scope, Verdict>)>>,
+}
+
+impl<'scope> Sleepers<'scope> {
+    /// Begins all of them, once.
+    pub(super) fn begin<'env>(
+        &mut self,
+        scope: &'scope Scope<'scope, 'env>,
+        subject: &'env Subject,
+        depth: Depth,
+    ) {
+        if self.begun.is_some() {
+            return;
+        }
+        let tests = table().filter(|test| NAMES.contains(&test.id));
+        let rows =
+            tests.map(|test| (test.id, scope.spawn(move || attempt(&mut Bench::new(subject), test, depth))));
+        self.begun = Some(rows.collect());
+    }
+
+    /// How a row ended that was begun, waited for; `None` of any other.
+    pub(super) fn verdict(&mut self, id: &str) -> Option<Verdict> {
+        let begun = self.begun.as_mut()?;
+        let place = begun.iter().position(|(name, _)| *name == id)?;
+        let (_, row) = begun.swap_remove(place);
+        Some(row.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sleeper_is_a_row() {
+        let found = table().filter(|test| NAMES.contains(&test.id)).count();
+        assert_eq!(found, NAMES.len());
+    }
+}

@@ -1,0 +1,280 @@
+//! Times over size, from single requests to curves, cliffs and advice. The mathematics are in [`crate::stats::smooth`] and
+//! [`crate::stats::cliffs`]; here they are given the requests of a run and their answers get names.
+//!
+//! Figures are of good replies of blocks that count; failures are counted beside. Cliffs and advice are of service time:
+//! waiting for a free connection is no property of a size.
+
+mod advice;
+mod cause;
+mod words;
+
+pub use words::{BEST_BY_SIZE, CLIFF, findings};
+
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::{OperationId, PointId, VariantId};
+use weighbridge_model::samples::Sample;
+use weighbridge_model::sizes::{
+    Bounded, CliffChange, OverSize, SizeCliff, SizeCurve, SizeQuantile, SizeRatio, SizeSamples, SizeTime,
+};
+
+use crate::gather::{Gathered, Lens};
+use crate::question::{Point, Question};
+use crate::stats::cliffs::{self, Change, Cliff};
+use crate::stats::scatter::{Observation, Scatter, half_width, standard_error};
+use crate::stats::smooth::{Smooth, places, smooth};
+use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
+
+/// The quantiles of a curve: the median, the middle half, and nine in ten.
+pub(crate) const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
+/// Which of them is the median.
+const MEDIAN: usize = 2;
+
+/// What is said of times over size.
+pub fn over_size(question: &Question, gathered: &Gathered<'_>) -> OverSize {
+    let mut over = OverSize::default();
+    for family in families(question, gathered) {
+        let cliffs = family.cliffs(question);
+        let cuts: Vec<Vec<f64>> = cliffs.iter().map(|cliffs| steps(cliffs)).collect();
+        over.advice.extend(advice::advice(question, &family, &cuts));
+        for (variant, cliffs) in cliffs.iter().enumerate() {
+            over.cliffs.extend(cliffs.iter().map(|cliff| named(question, &family, variant, cliff)));
+        }
+    }
+    if !over.is_empty() {
+        over.guides = question.guides.clone();
+    }
+    over
+}
+
+/// What charts draw of times over size.
+pub fn curves(question: &Question, gathered: &Gathered<'_>) -> Vec<SizeCurve> {
+    let mut curves = Vec::new();
+    for family in families(question, gathered) {
+        let cuts: Vec<Vec<f64>> = family.cliffs(question).iter().map(|cliffs| steps(cliffs)).collect();
+        for time in SizeTime::ALL {
+            let scatters = family.scatters(time);
+            let places = places(&scatters);
+            let smoothed: Vec<Smooth> = scatters
+                .iter()
+                .zip(&cuts)
+                .map(|(scatter, cuts)| smooth(scatter, &QUANTILES, &places, cuts))
+                .collect();
+            for (variant, scatter) in scatters.iter().enumerate().filter(|(_, scatter)| !scatter.is_empty()) {
+                let median = |variant: usize| Median {
+                    scatter: &scatters[variant],
+                    smooth: &smoothed[variant],
+                    at: MEDIAN,
+                };
+                let ratio = if variant > 0 { median(variant).ratios(&median(0)) } else { Vec::new() };
+                curves.push(SizeCurve {
+                    variant: question.variants[variant].name.clone(),
+                    point: family.point.label.clone(),
+                    operation: family.operation.clone(),
+                    time,
+                    requests: scatter.len() as u64,
+                    size_bytes: places.iter().map(|place| *place as u64).collect(),
+                    quantiles: quantiles(&smoothed[variant]),
+                    median_interval_ns: median(variant).intervals(),
+                    ratio,
+                });
+            }
+        }
+    }
+    curves
+}
+
+/// The single requests that curves are made of.
+pub fn samples(question: &Question, gathered: &Gathered<'_>) -> Vec<SizeSamples> {
+    let mut all = Vec::new();
+    for family in families(question, gathered) {
+        for (variant, requests) in family.requests.iter().enumerate() {
+            for time in SizeTime::ALL {
+                let mut pairs: Vec<(u64, u64)> = good(requests, time)
+                    .map(|(_, sample, time)| (sample.size.get(), time.as_nanos()))
+                    .collect();
+                pairs.sort_unstable();
+                if pairs.is_empty() {
+                    continue;
+                }
+                let (size_bytes, time_ns) = pairs.into_iter().unzip();
+                all.push(SizeSamples {
+                    variant: question.variants[variant].name.clone(),
+                    point: family.point.label.clone(),
+                    operation: family.operation.clone(),
+                    time,
+                    size_bytes,
+                    time_ns,
+                    failed: requests.iter().filter(|(_, sample)| !sample.is_good()).count() as u64,
+                });
+            }
+        }
+    }
+    all
+}
+
+/// The requests of one operation at one point, variant by variant.
+struct Family<'a> {
+    point: &'a Point,
+    operation: String,
+    /// Block and request, by variant.
+    requests: Vec<Vec<(u32, &'a Sample)>>,
+}
+
+/// All operations whose requests were kept.
+fn families<'a>(question: &'a Question, gathered: &Gathered<'a>) -> Vec<Family<'a>> {
+    let mut families = Vec::new();
+    for (id, point) in question.points() {
+        for (at, operation) in point.operations.iter().enumerate() {
+            let of = |(variant, _)| requests(gathered, (id, variant), OperationId(at as u16));
+            let requests: Vec<_> = question.variants().map(of).collect();
+            if requests.iter().any(|requests| !requests.is_empty()) {
+                families.push(Family { point, operation: operation.clone(), requests });
+            }
+        }
+    }
+    families
+}
+
+fn requests<'a>(
+    gathered: &Gathered<'a>,
+    (point, variant): (PointId, VariantId),
+    operation: OperationId,
+) -> Vec<(u32, &'a Sample)> {
+    let trials = gathered.cells(point, variant, Lens::Measured).into_iter().flat_map(|cell| cell.trials);
+    let of = move |sample: &&Sample| sample.point == point && sample.operation == operation;
+    trials
+        .flat_map(|trial| trial.samples.iter().filter(of).map(move |sample| (trial.block, sample)))
+        .collect()
+}
+
+/// Good replies with the time asked for.
+fn good<'a>(
+    requests: &'a [(u32, &'a Sample)],
+    time: SizeTime,
+) -> impl Iterator<Item = (u32, &'a Sample, Nanoseconds)> {
+    let of = move |sample: &Sample| match time {
+        SizeTime::Response => Some(sample.response()),
+        SizeTime::Service => Some(sample.service()),
+        SizeTime::Relayed => sample.relayed.map(|relayed| relayed.duration),
+    };
+    requests
+        .iter()
+        .filter(|(_, sample)| sample.is_good())
+        .filter_map(move |(block, sample)| Some((*block, *sample, of(sample)?)))
+}
+
+impl Family<'_> {
+    fn scatters(&self, time: SizeTime) -> Vec<Scatter> {
+        let observation = |(block, sample, time): (u32, &Sample, Nanoseconds)| Observation {
+            block,
+            size: sample.size.get() as f64,
+            time: time.as_nanos() as f64,
+        };
+        self.requests.iter().map(|requests| Scatter::new(good(requests, time).map(observation))).collect()
+    }
+
+    /// The cliffs of each variant.
+    fn cliffs(&self, question: &Question) -> Vec<Vec<Cliff>> {
+        let of = |scatter: &Scatter| cliffs::cliffs(scatter, question.margin.get());
+        self.scatters(SizeTime::Service).iter().map(of).collect()
+    }
+}
+
+/// Places that nothing is smoothed over.
+fn steps(cliffs: &[Cliff]) -> Vec<f64> {
+    cliffs.iter().filter(|cliff| cliff.change == Change::Level).map(|cliff| cliff.place.point).collect()
+}
+
+fn named(question: &Question, family: &Family<'_>, variant: usize, cliff: &Cliff) -> SizeCliff {
+    let bounded = |b: cliffs::Bounded| Bounded { point: b.point, lower: b.lower, upper: b.upper };
+    SizeCliff {
+        variant: question.variants[variant].name.clone(),
+        point: family.point.label.clone(),
+        operation: family.operation.clone(),
+        change: match cliff.change {
+            Change::Level => CliffChange::Level,
+            Change::Slope => CliffChange::Slope,
+        },
+        place_bytes: bounded(cliff.place),
+        height: bounded(cliff.height),
+        before: cliff.before,
+        cause: cause::cause(cliff, &question.guides),
+    }
+}
+
+pub(crate) fn quantiles(smooth: &Smooth) -> Vec<SizeQuantile> {
+    let times = |curve: &Vec<Option<f64>>| curve.iter().map(|log| log.map(f64::exp)).collect();
+    let each = QUANTILES.into_iter().zip(&smooth.curves);
+    each.map(|(quantile, curve)| SizeQuantile { quantile, time_ns: times(curve) }).collect()
+}
+
+/// A variant's median over size.
+#[derive(Debug, Clone, Copy)]
+struct Median<'a> {
+    scatter: &'a Scatter,
+    smooth: &'a Smooth,
+    /// Which of the smoothed quantiles is the median.
+    at: usize,
+}
+
+/// ln(median / another's median) with its standard error over blocks.
+#[derive(Debug, Clone, Copy)]
+struct LogRatio {
+    point: f64,
+    /// Absent below four blocks.
+    error: Option<f64>,
+    blocks: usize,
+}
+
+impl Median<'_> {
+    fn value(&self, place: usize) -> Option<f64> {
+        self.smooth.curves[self.at][place]
+    }
+
+    fn resampled(&self, place: usize) -> Option<Vec<f64>> {
+        self.smooth.resampled.iter().map(|curves| curves[self.at][place]).collect()
+    }
+
+    /// The interval at each place; empty below four blocks.
+    fn intervals(&self) -> Vec<Option<(f64, f64)>> {
+        let blocks = self.scatter.blocks().len();
+        if blocks < BLOCKS_FOR_INTERVAL {
+            return Vec::new();
+        }
+        let of = |place: usize| {
+            let half = half_width(standard_error(&self.resampled(place)?, blocks)?, blocks, LEVEL);
+            self.value(place).map(|log| ((log - half).exp(), (log + half).exp()))
+        };
+        (0..self.smooth.curves[self.at].len()).map(of).collect()
+    }
+
+    /// The ratio to another's median at each place.
+    fn ratios(&self, other: &Self) -> Vec<Option<SizeRatio>> {
+        let ratio = |log: LogRatio| {
+            let half = log.error.map(|error| half_width(error, log.blocks, LEVEL));
+            let interval = half.map(|half| ((log.point - half).exp(), (log.point + half).exp()));
+            SizeRatio { point: log.point.exp(), interval }
+        };
+        (0..self.smooth.curves[self.at].len()).map(|place| self.log_ratio(other, place).map(ratio)).collect()
+    }
+
+    /// Where both were measured in the same blocks these are resampled together, so that what a block does to both cancels;
+    /// else the two errors add up.
+    fn log_ratio(&self, other: &Self, place: usize) -> Option<LogRatio> {
+        let [mine, theirs] = [self, other].map(|median| median.scatter.blocks());
+        let blocks = mine.len().min(theirs.len());
+        let point = self.value(place)? - other.value(place)?;
+        let error = || {
+            let (numerator, denominator) = (self.resampled(place)?, other.resampled(place)?);
+            if mine == theirs {
+                let ratios: Vec<f64> = numerator.iter().zip(&denominator).map(|(n, d)| n - d).collect();
+                return standard_error(&ratios, blocks);
+            }
+            let errors =
+                (standard_error(&numerator, mine.len())?, standard_error(&denominator, theirs.len())?);
+            Some(errors.0.hypot(errors.1))
+        };
+        let error = if blocks < BLOCKS_FOR_INTERVAL { None } else { error() };
+        Some(LogRatio { point, error, blocks })
+    }
+}

@@ -1,0 +1,132 @@
+//! Cliffs and advice as findings, so that every report tells them in words.
+
+use weighbridge_model::quantity::{display_bytes, display_nanos};
+use weighbridge_model::sizes::{CliffChange, OverSize, SizeAdvice, SizeCliff, SizeRange};
+use weighbridge_model::summary::{Finding, Severity};
+
+use crate::diagnose::subject;
+
+/// Name of the finding of a cliff.
+pub const CLIFF: &str = "cliff";
+/// Name of the finding of advice.
+pub const BEST_BY_SIZE: &str = "best by size";
+
+/// Everything that is said of times over size.
+pub fn findings(over: &OverSize) -> Vec<Finding> {
+    over.cliffs.iter().map(cliff).chain(over.advice.iter().map(advice)).collect()
+}
+
+fn cliff(cliff: &SizeCliff) -> Finding {
+    let (place, height) = (cliff.place_bytes, cliff.height);
+    let (change, show): (&str, fn(f64) -> String) = match cliff.change {
+        CliffChange::Level => ("the median service time steps", signed),
+        CliffChange::Slope => ("each further KiB takes", |value| signed(1024.0 * value)),
+    };
+    let after = if cliff.change == CliffChange::Slope { " more" } else { "" };
+    let cause = cliff.cause.as_ref().map(|cause| format!("; {cause}")).unwrap_or_default();
+    Finding {
+        severity: Severity::Note,
+        name: CLIFF.to_owned(),
+        subject: subject(&cliff.variant, &cliff.point),
+        evidence: format!(
+            "`{}` above {} [{}, {}]: {change} {} [{}, {}]{after}{cause}",
+            cliff.operation,
+            whole_bytes(place.point),
+            whole_bytes(place.lower),
+            whole_bytes(place.upper),
+            show(height.point),
+            show(height.lower),
+            show(height.upper)
+        ),
+        remedy: match cliff.cause {
+            Some(_) => "change that value and measure again: a cause moves its cliff".to_owned(),
+            None => "look for what is filled at that size: a buffer, a window, a chunk".to_owned(),
+        },
+    }
+}
+
+/// Bytes one by one: guides are values such as 87380, and a place is compared with them.
+fn whole_bytes(bytes: f64) -> String {
+    format!("{:.0} B", bytes.round())
+}
+
+fn signed(nanos: f64) -> String {
+    let sign = if nanos > 0.0 { "+" } else { "" };
+    format!("{sign}{}", display_nanos(nanos))
+}
+
+fn advice(advice: &SizeAdvice) -> Finding {
+    let ranges: Vec<String> = advice.ranges.iter().map(range).collect();
+    Finding {
+        severity: Severity::Note,
+        name: BEST_BY_SIZE.to_owned(),
+        subject: subject("", &advice.point).trim().to_owned(),
+        evidence: format!("`{}`: {}", advice.operation, ranges.join("; ")),
+        remedy:
+            "the lowest median service time; tied are those whose verdict against it would not be `higher`"
+                .to_owned(),
+    }
+}
+
+fn range(range: &SizeRange) -> String {
+    let names: Vec<String> = range.best.iter().map(|name| format!("`{name}`")).collect();
+    let tie = if range.best.len() > 1 { " (tied)" } else { "" };
+    let lead = range.lead.filter(|lead| *lead > 0.0);
+    let lead =
+        lead.map(|lead| format!(", the next at least {:.0} % slower", 100.0 * lead)).unwrap_or_default();
+    let sizes = (display_bytes(range.from_bytes as f64), display_bytes(range.to_bytes as f64));
+    format!("{} to {} {}{tie}{lead}", sizes.0, sizes.1, names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use weighbridge_model::sizes::Bounded;
+
+    use super::*;
+
+    #[test]
+    fn a_cliff_and_advice_in_words() {
+        let bounded = |lower, point, upper| Bounded { point, lower, upper };
+        let cliff = SizeCliff {
+            variant: "java".to_owned(),
+            point: Default::default(),
+            operation: "pong".to_owned(),
+            change: CliffChange::Level,
+            place_bytes: bounded(87_300.0, 87_380.0, 87_500.0),
+            height: bounded(4.9e6, 5e6, 5.1e6),
+            before: 1.2e6,
+            cause: None,
+        };
+        let slope = SizeCliff {
+            change: CliffChange::Slope,
+            height: bounded(-21.0, -20.0, -19.0),
+            cause: Some("send buffer, 16384 B, lies in the interval".to_owned()),
+            ..cliff.clone()
+        };
+        let range = |from_bytes, to_bytes, best: &[&str], lead| SizeRange {
+            from_bytes,
+            to_bytes,
+            best: best.iter().map(|name| (*name).to_owned()).collect(),
+            lead,
+        };
+        let advice = SizeAdvice {
+            point: Default::default(),
+            operation: "pong".to_owned(),
+            ranges: vec![
+                range(4, 65_536, &["go"], Some(0.21)),
+                range(65_536, 1 << 20, &["rust", "go"], None),
+            ],
+        };
+        let over = OverSize { cliffs: vec![cliff, slope], advice: vec![advice], guides: Vec::new() };
+        let told: Vec<String> = findings(&over).into_iter().map(|finding| finding.evidence).collect();
+        assert_eq!(
+            told,
+            [
+                "`pong` above 87380 B [87300 B, 87500 B]: the median service time steps +5.00 ms [+4.90 ms, +5.10 ms]",
+                "`pong` above 87380 B [87300 B, 87500 B]: each further KiB takes -20.5 µs [-21.5 µs, -19.5 µs] more; \
+                 send buffer, 16384 B, lies in the interval",
+                "`pong`: 4 B to 64 KiB `go`, the next at least 21 % slower; 64 KiB to 1 MiB `rust`, `go` (tied)",
+            ]
+        );
+    }
+}

@@ -1,0 +1,182 @@
+//! Stretches of sizes with the median of their times: what segments are fitted to, so that no single slow request can
+//! pull a fit.
+
+use crate::stats::sample::median;
+use crate::stats::scatter::{Multiplicity, Scatter};
+
+/// Most bins.
+const MOST: usize = 240;
+/// Fewest observations of a bin, where there are enough.
+const FEWEST: usize = 8;
+/// Bins on either side over which the spread is smoothed.
+const NEIGHBOURS: usize = 6;
+/// The least relative standard error that a bin is believed to have: clocks and histograms are no better.
+const LEAST_ERROR: f64 = 1e-5;
+
+/// Bins of about equal count; observations of one size are in one bin.
+#[derive(Debug)]
+pub(super) struct Bins {
+    /// The mean size of each.
+    pub size: Vec<f64>,
+    /// Smallest and largest size of each.
+    pub range: Vec<(f64, f64)>,
+    /// The median time of each.
+    pub time: Vec<f64>,
+    /// The standard error of that median.
+    pub error: Vec<f64>,
+    /// Block and time of each bin's observations, rising by time, with the levels of blocks taken out.
+    members: Vec<Vec<(u32, f64)>>,
+    /// The same observations by size, for places within a bin.
+    singles: Vec<Single>,
+    /// Where each bin begins among the singles, and their count.
+    starts: Vec<usize>,
+}
+
+/// One observation, its block's level taken out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Single {
+    pub block: u32,
+    pub size: f64,
+    pub time: f64,
+}
+
+impl Bins {
+    /// Bins that end at each of `cuts` (sizes), so that none holds both sides of a step. `None` where there are too few
+    /// sizes for a curve to have parts.
+    pub fn new(scatter: &Scatter, cuts: &[f64]) -> Option<Self> {
+        let target = scatter.len().div_ceil(MOST).max(FEWEST);
+        let times: Vec<f64> = scatter.levelled().into_iter().map(f64::exp).collect();
+        let (mut from, mut groups) = (0, Vec::new());
+        for at in 1..=scatter.len() {
+            let last = at == scatter.len();
+            let ends = last || scatter.size[at] > scatter.size[at - 1];
+            let cut = !last && cuts.iter().any(|cut| (scatter.size[at - 1]..scatter.size[at]).contains(cut));
+            if ends && (at - from >= target || last || cut) {
+                groups.push(from..at);
+                from = at;
+            }
+        }
+        if groups.len() < 12 {
+            return None;
+        }
+        let members: Vec<Vec<(u32, f64)>> = groups
+            .iter()
+            .map(|group| {
+                let mut all: Vec<_> = group.clone().map(|at| (scatter.block[at], times[at])).collect();
+                all.sort_by(|a, b| a.1.total_cmp(&b.1));
+                all
+            })
+            .collect();
+        let mean = |g: &std::ops::Range<usize>| scatter.size[g.clone()].iter().sum::<f64>() / g.len() as f64;
+        let mut bins = Self {
+            size: groups.iter().map(mean).collect(),
+            range: groups.iter().map(|g| (scatter.size[g.start], scatter.size[g.end - 1])).collect(),
+            time: Vec::new(),
+            error: Vec::new(),
+            members,
+            singles: (0..scatter.len())
+                .map(|at| Single { block: scatter.block[at], size: scatter.size[at], time: times[at] })
+                .collect(),
+            starts: groups.iter().map(|group| group.start).chain([scatter.len()]).collect(),
+        };
+        bins.time = bins.medians(&scatter.once());
+        bins.error = bins.errors();
+        Some(bins)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.size.len()
+    }
+
+    /// The observations of some bins, by size.
+    pub fn singles(&self, bins: std::ops::Range<usize>) -> &[Single] {
+        &self.singles[self.starts[bins.start]..self.starts[bins.end.min(self.len())]]
+    }
+
+    /// Each bin's median with every block so many times; a bin without any observation left keeps its median.
+    pub fn medians(&self, times: &Multiplicity) -> Vec<f64> {
+        let of = |(at, members): (usize, &Vec<(u32, f64)>)| {
+            weighted_median(members, times).unwrap_or_else(|| self.time.get(at).copied().unwrap_or(f64::NAN))
+        };
+        self.members.iter().enumerate().map(of).collect()
+    }
+
+    /// The standard error of a median of n, 1.2533 · σ/√n (of a normal law), with σ from the median absolute deviation.
+    /// Relative deviations are smoothed over neighbours: of eight values one is a poor estimate. All are then scaled by
+    /// what the second differences of the medians say, so that laws far from normal do not pass for exact.
+    fn errors(&self) -> Vec<f64> {
+        let relative: Vec<f64> = self
+            .members
+            .iter()
+            .zip(&self.time)
+            .map(|(members, middle)| {
+                let distances: Vec<f64> =
+                    members.iter().map(|(_, time)| (time / middle - 1.0).abs()).collect();
+                1.4826 * median(&distances).unwrap_or(0.0)
+            })
+            .collect();
+        let smooth = |at: usize| {
+            let (from, to) = (at.saturating_sub(NEIGHBOURS), (at + NEIGHBOURS + 1).min(relative.len()));
+            median(&relative[from..to]).unwrap_or(0.0)
+        };
+        let error = |at: usize| {
+            let count = self.members[at].len() as f64;
+            (1.2533 * smooth(at) / count.sqrt()).max(LEAST_ERROR) * self.time[at]
+        };
+        let errors: Vec<f64> = (0..self.len()).map(error).collect();
+        let scale = self.excess(&errors).max(1.0);
+        errors.into_iter().map(|error| error * scale).collect()
+    }
+
+    /// How many times larger the second differences of the medians are than their errors say.
+    fn excess(&self, errors: &[f64]) -> f64 {
+        let second = |at: usize| {
+            let [a, b, c] = [at - 1, at, at + 1].map(|at| (self.size[at], self.time[at], errors[at]));
+            let share = (b.0 - a.0) / (c.0 - a.0);
+            let between = (1.0 - share) * a.1 + share * c.1;
+            let error = (b.2 * b.2 + (1.0 - share).powi(2) * a.2 * a.2 + share * share * c.2 * c.2).sqrt();
+            ((b.1 - between) / error).abs()
+        };
+        let all: Vec<f64> = (1..self.len() - 1).map(second).collect();
+        1.4826 * median(&all).unwrap_or(0.0)
+    }
+}
+
+/// The middle of values that are rising, each as often as its block is there.
+fn weighted_median(rising: &[(u32, f64)], times: &Multiplicity) -> Option<f64> {
+    let total: u32 = rising.iter().map(|(block, _)| times[*block as usize]).sum();
+    let (mut seen, mut lower) = (0, None);
+    for (block, value) in rising {
+        let weight = times[*block as usize];
+        seen += weight;
+        if weight == 0 {
+            continue;
+        }
+        if 2 * seen >= total && total > 0 {
+            match lower {
+                Some(lower) => return Some(0.5 * (lower + value)),
+                None if 2 * seen > total => return Some(*value),
+                None => lower = Some(*value),
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_with_blocks_several_times_is_that_of_the_values_written_out() {
+        let rising = [(0, 1.0), (1, 2.0), (0, 3.0), (2, 4.0), (1, 5.0)];
+        assert_eq!(weighted_median(&rising, &vec![1, 1, 1]), Some(3.0));
+        // 1 1 3 3 4: block 0 twice, block 1 never.
+        assert_eq!(weighted_median(&rising, &vec![2, 0, 1]), Some(3.0));
+        // 2 4 4 5 has the middle 4; 1 3 has 2.
+        assert_eq!(weighted_median(&rising, &vec![0, 1, 2]), Some(4.0));
+        assert_eq!(weighted_median(&rising, &vec![1, 0, 0]), Some(2.0));
+        assert_eq!(weighted_median(&rising, &vec![0, 0, 0]), None);
+    }
+}

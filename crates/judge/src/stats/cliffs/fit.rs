@@ -1,0 +1,220 @@
+//! Weighted least squares of a smooth course plus terms that begin at a place: steps, kinks and gentle bends.
+//!
+//! Plain linear algebra on columns. It knows neither blocks nor what is worth telling.
+
+/// What begins at a place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Shape {
+    /// 0 below the place, 1 from it on.
+    Step,
+    /// A step that rises evenly from place/f to place·f.
+    Ramp(f64),
+    /// 0 below the place, the distance from it above: the slope changes there.
+    Kink,
+    /// A kink whose slope changes evenly from place/f to place·f.
+    Bend(f64),
+}
+
+/// One term of a course.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Term {
+    pub shape: Shape,
+    /// The size at which it begins.
+    pub place: f64,
+}
+
+impl Term {
+    /// Its value at a size. Kinks and bends are in sizes over `unit`, so that columns are of one order.
+    pub fn at(self, size: f64, unit: f64) -> f64 {
+        match self.shape {
+            Shape::Step => f64::from(u8::from(size > self.place)),
+            Shape::Ramp(factor) => {
+                let (from, to) = (self.place / factor, self.place * factor);
+                ((size - from) / (to - from)).clamp(0.0, 1.0)
+            }
+            Shape::Kink => (size - self.place).max(0.0) / unit,
+            Shape::Bend(factor) => {
+                let (from, to) = (self.place / factor, self.place * factor);
+                let within = (size - from).clamp(0.0, to - from);
+                (within * within / (2.0 * (to - from)) + (size - to).max(0.0)) / unit
+            }
+        }
+    }
+}
+
+/// The smooth part: level, and what grows with the size, with its root and with its logarithm. A transfer's time is level +
+/// size/rate; the others take up what is curved without a corner.
+const SMOOTH: [fn(f64) -> f64; 4] = [|_| 1.0, |u| u, f64::sqrt, |u| u.max(1e-12).ln()];
+
+/// A course fitted to bins.
+#[derive(Debug, Clone)]
+pub(super) struct Fit {
+    pub terms: Vec<Term>,
+    /// One for each smooth function that could be told apart, then one for each term; 0 for those that could not.
+    coefficients: Vec<f64>,
+    /// What is left, times the weights' roots.
+    pub rest: Vec<f64>,
+    unit: f64,
+    basis: Vec<Vec<f64>>,
+    root_weight: Vec<f64>,
+}
+
+/// What fits are made of.
+#[derive(Debug)]
+pub(super) struct Data<'a> {
+    pub size: &'a [f64],
+    pub time: &'a [f64],
+    pub error: &'a [f64],
+}
+
+impl Fit {
+    /// The course with these terms that leaves the least.
+    pub fn new(data: &Data<'_>, terms: Vec<Term>) -> Self {
+        let unit = data.size.last().copied().unwrap_or(1.0);
+        let root_weight: Vec<f64> = data.error.iter().map(|error| 1.0 / error).collect();
+        let mut triangle: Vec<Option<Vec<f64>>> = Vec::new();
+        let mut basis: Vec<Vec<f64>> = Vec::new();
+        let smooth = SMOOTH.iter().map(|f| data.size.iter().map(|size| f(size / unit)).collect::<Vec<_>>());
+        let rising = terms.iter().map(|term| data.size.iter().map(|size| term.at(*size, unit)).collect());
+        for column in smooth.chain(rising) {
+            let weighted = column.iter().zip(&root_weight).map(|(value, weight)| value * weight).collect();
+            triangle.push(orthogonal(weighted, &basis).map(|(unit_column, mut along, norm)| {
+                along.push(norm);
+                basis.push(unit_column);
+                along
+            }));
+        }
+        let mut rest: Vec<f64> =
+            data.time.iter().zip(&root_weight).map(|(time, weight)| time * weight).collect();
+        let along: Vec<f64> = basis.iter().map(|column| take_out(&mut rest, column)).collect();
+        let coefficients = back(&triangle, &along);
+        Self { terms, coefficients, rest, unit, basis, root_weight }
+    }
+
+    /// The sum of squares that is left, in squared standard errors.
+    pub fn left(&self) -> f64 {
+        self.rest.iter().map(|r| r * r).sum()
+    }
+
+    /// By how much a further term would lower [`left`](Self::left).
+    pub fn gain(&self, sizes: &[f64], term: Term) -> f64 {
+        let mut column: Vec<f64> = sizes
+            .iter()
+            .zip(&self.root_weight)
+            .map(|(size, weight)| term.at(*size, self.unit) * weight)
+            .collect();
+        let before = dot(&column, &column);
+        self.basis.iter().for_each(|unit_column| {
+            take_out(&mut column, unit_column);
+        });
+        let square = dot(&column, &column);
+        if square <= 1e-9 * before { 0.0 } else { dot(&column, &self.rest).powi(2) / square }
+    }
+
+    /// The coefficient of a term: of a step its height, of a kink the change of slope per unit of size.
+    pub fn height(&self, term: usize) -> f64 {
+        let coefficient = self.coefficients[SMOOTH.len() + term];
+        match self.terms[term].shape {
+            Shape::Step | Shape::Ramp(_) => coefficient,
+            Shape::Kink | Shape::Bend(_) => coefficient / self.unit,
+        }
+    }
+
+    /// The course at a size.
+    pub fn at(&self, size: f64) -> f64 {
+        let smooth = SMOOTH.iter().zip(&self.coefficients).map(|(f, c)| f(size / self.unit) * c);
+        let terms = self.terms.iter().zip(&self.coefficients[SMOOTH.len()..]);
+        smooth.sum::<f64>() + terms.map(|(term, c)| term.at(size, self.unit) * c).sum::<f64>()
+    }
+}
+
+/// A column less its part along others, of norm 1; those parts and its norm. `None` where next to nothing is left.
+fn orthogonal(mut column: Vec<f64>, basis: &[Vec<f64>]) -> Option<(Vec<f64>, Vec<f64>, f64)> {
+    let before = dot(&column, &column).sqrt();
+    let mut along = vec![0.0; basis.len()];
+    // Twice is enough (Giraud, Langou, Rozložník 2005).
+    for _ in 0..2 {
+        for (sum, unit_column) in along.iter_mut().zip(basis) {
+            *sum += take_out(&mut column, unit_column);
+        }
+    }
+    let norm = dot(&column, &column).sqrt();
+    (norm > 1e-7 * before).then(|| {
+        column.iter_mut().for_each(|value| *value /= norm);
+        (column, along, norm)
+    })
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Subtracts from `column` its part along `unit_column`, and answers how long it was.
+fn take_out(column: &mut [f64], unit_column: &[f64]) -> f64 {
+    let along = dot(column, unit_column);
+    column.iter_mut().zip(unit_column).for_each(|(value, unit)| *value -= along * unit);
+    along
+}
+
+/// Solves the triangle: coefficients of all columns, 0 for those left out.
+fn back(triangle: &[Option<Vec<f64>>], along: &[f64]) -> Vec<f64> {
+    let mut coefficients = vec![0.0; triangle.len()];
+    let kept: Vec<usize> = (0..triangle.len()).filter(|at| triangle[*at].is_some()).collect();
+    for (row, &at) in kept.iter().enumerate().rev() {
+        let later: f64 = kept[row + 1..]
+            .iter()
+            .map(|&other| triangle[other].as_ref().map_or(0.0, |column| column[row]) * coefficients[other])
+            .sum();
+        let diagonal = triangle[at].as_ref().map_or(1.0, |column| column[row]);
+        coefficients[at] = (along[row] - later) / diagonal;
+    }
+    coefficients
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exact_course_is_found_to_the_last_term() {
+        let size: Vec<f64> = (1..=60).map(|n| 1000.0 * f64::from(n)).collect();
+        let terms =
+            vec![Term { shape: Shape::Step, place: 20_500.0 }, Term { shape: Shape::Kink, place: 40_000.0 }];
+        let law = |s: f64| {
+            7.0 + 0.002 * s + 50.0 * f64::from(u8::from(s > 20_500.0)) + 0.03 * (s - 40_000.0).max(0.0)
+        };
+        let time: Vec<f64> = size.iter().map(|s| law(*s)).collect();
+        let error = vec![0.5; 60];
+        let data = Data { size: &size, time: &time, error: &error };
+        let fit = Fit::new(&data, terms);
+        assert!(fit.left() < 1e-12, "{}", fit.left());
+        assert!((fit.height(0) - 50.0).abs() < 1e-6 && (fit.height(1) - 0.03).abs() < 1e-9);
+        assert!([500.0, 20_400.0, 20_600.0, 59_000.0].iter().all(|s| (fit.at(*s) - law(*s)).abs() < 1e-4));
+    }
+
+    #[test]
+    fn the_gain_of_a_term_is_what_fitting_it_takes_away() {
+        let size: Vec<f64> = (1..=50).map(f64::from).collect();
+        let time: Vec<f64> = size.iter().map(|s| (s * 12.9898).sin() * 3.0 + s).collect();
+        let error: Vec<f64> = size.iter().map(|s| 1.0 + 0.01 * s).collect();
+        let data = Data { size: &size, time: &time, error: &error };
+        let plain = Fit::new(&data, Vec::new());
+        for shape in [Shape::Step, Shape::Ramp(1.2), Shape::Kink, Shape::Bend(1.5)] {
+            let term = Term { shape, place: 23.5 };
+            let with = Fit::new(&data, vec![term]);
+            assert!((plain.gain(&size, term) - (plain.left() - with.left())).abs() < 1e-8, "{shape:?}");
+        }
+        assert_eq!(plain.gain(&size, Term { shape: Shape::Step, place: 99.0 }), 0.0);
+    }
+
+    #[test]
+    fn soft_shapes_meet_the_sharp_ones_outside_their_width() {
+        let (kink, bend) =
+            (Term { shape: Shape::Kink, place: 100.0 }, Term { shape: Shape::Bend(1.5), place: 100.0 });
+        assert_eq!((bend.at(60.0, 1.0), bend.at(66.0, 1.0)), (0.0, 0.0));
+        // Above, a bend is a kink at the middle of its width: (100/1.5 + 150)/2 = 108.33.
+        assert!((bend.at(200.0, 1.0) - (kink.at(200.0, 1.0) - 8.333_333)).abs() < 1e-5);
+        let ramp = Term { shape: Shape::Ramp(1.1), place: 100.0 };
+        assert_eq!((ramp.at(90.0, 1.0), ramp.at(111.0, 1.0)), (0.0, 1.0));
+    }
+}

@@ -1,0 +1,122 @@
+use super::*;
+
+const HEADER: &str = "\"Machine Tag\",\"Experiment Tag\",\"Document Path\",\"Failed requests\",\"Concurrency Level\",\
+                      \"Total transferred\",\"Time per request\",\"Transfer rate\",\"Requests per second\",\"Retries\",\
+                      \"Response Code\"\n";
+
+fn file(rows: &str) -> String {
+    format!("{HEADER}{rows}")
+}
+
+const GOOD: &str = "\"m3.large\",\"docker, go\",\"/mping/1961\",\"0\",\"1\",\"1961\",\"0.953\",\"2057712.487\",\"1049.3\",\"0\",\"200\"\n";
+const FAILED: &str = "\"m3.large\",\"docker, go\",\"/mping/1062\",\"1\",\"10\",\"0\",\"4\",\"0.0\",\"250.0\",\"100\",\"503\"\n";
+const BACKWARDS: &str =
+    "\"m3.large\",\"ruby\",\"/mping/7\",\"0\",\"1\",\"7\",\"-993.1\",\"-7.0\",\"-1.0\",\"3\",\"200\"\n";
+const ENDLESS: &str =
+    "\"m3.large\",\"ruby\",\"/mping/8\",\"0\",\"1\",\"8\",\"0\",\"Infinity\",\"NaN\",\"0\",\"200\"\n";
+
+#[test]
+fn failed_retried_and_backward_rows_are_kept_and_the_round_trip_is_exact() {
+    let text = file(&[GOOD, FAILED, BACKWARDS, ENDLESS].concat());
+    let table = read(&text).unwrap();
+    assert_eq!((table.layout, table.rows.len()), (Layout::Ppbench, 4));
+    assert_eq!(write(&table.rows), text);
+    let good: Vec<bool> = table.rows.iter().map(Row::is_good).collect();
+    assert_eq!(good, [true, false, false, false]);
+    let [first, second, ..] = &table.rows[..] else { panic!() };
+    assert_eq!((first.machine(), first.experiment(), first.size()), ("m3.large", "docker, go", 1961));
+    assert_eq!((first.time_ms(), second.failed(), second.retries()), (0.953, 1, 100.0));
+}
+
+#[test]
+fn unquoted_fields_other_line_ends_and_a_byte_order_mark_read_the_same() {
+    let text = file(GOOD);
+    let other = format!(
+        "\u{feff}{}",
+        text.replace("\"docker, go\"", "docker").replace('"', "").replace('\n', "\r\n")
+    );
+    let (plain, other) = (read(&text).unwrap(), read(&other).unwrap());
+    assert_eq!(other.rows[0].experiment(), "docker");
+    assert_eq!(other.rows[0].time_ms(), plain.rows[0].time_ms());
+    let quotes = file(&GOOD.replace("docker, go", "a \"\"b\"\"\nc"));
+    assert_eq!(read(&quotes).unwrap().rows[0].experiment(), "a \"b\"\nc");
+    assert_eq!(write(&read(&quotes).unwrap().rows), quotes);
+}
+
+#[test]
+fn what_is_damaged_is_named_with_line_and_column() {
+    let broken = |from: &str, to: &str| file(&[FAILED, &GOOD.replace(from, to)].concat());
+    for (text, wanted) in [
+        (String::new(), "line 1, column `Machine Tag`: the file is empty"),
+        (HEADER.replace("Retries", "Tries"), "line 1, column 10: `Tries` where `Retries` is expected"),
+        (
+            HEADER.replace(",\"Response Code\"", ""),
+            "line 1, column 11: nothing where `Response Code` is expected",
+        ),
+        (broken("0.953", "fast"), "line 3, column `Time per request`: `fast` is not a number"),
+        (broken("0.953", "NaN"), "line 3, column `Time per request`: `NaN` is not a finite number"),
+        (
+            broken("/mping/1961", "/mping/"),
+            "line 3, column `Document Path`: `/mping/` is not a path that ends in a size",
+        ),
+        (broken("\"200\"", "\"OK\""), "line 3, column `Response Code`: `OK` is not a status"),
+        (broken("\"0\",\"1\"", "\"1\""), "line 3, column 10: 10 fields where 11 are expected"),
+        (broken("\"0.953\"", "\"0.953"), "line 3, column 7: text behind a closing quote"),
+        (broken("\"200\"", "\"200"), "line 3, column 11: a quote that is never closed"),
+        (broken("\"1\"", "1\""), "line 3, column 5: a stray quote"),
+        (file("\n"), "line 2, column 1: 1 fields where 11 are expected"),
+    ] {
+        let error = read(&text).unwrap_err().to_string();
+        assert!(error.starts_with(wanted), "{error}\nwanted {wanted}");
+    }
+}
+
+#[test]
+fn runs_of_apache_bench_become_rows_with_the_time_of_a_request() {
+    let text = format!(
+        "{}\n\"Docker\",\"/ping/500\",\"500\",\"2.368\",\"1000\",\"0\",\"50\",\"655000\",\"422.25\",\"270.09\",\"2.368\"\n",
+        APACHE_BENCH_COLUMNS.join(",")
+    );
+    let table = read(&text).unwrap();
+    assert_eq!(table.layout, Layout::ApacheBench);
+    let row = &table.rows[0];
+    assert_eq!((row.machine(), row.experiment(), row.size()), ("", "Docker", 500));
+    // 1000 requests, 50 at a time, in 2.368 s: each took 118.4 ms.
+    assert!((row.time_ms() - 118.4).abs() < 1e-9 && row.is_good());
+    assert_eq!(read(&write(&table.rows)).unwrap().rows, table.rows, "as a CSV of ppbench it reads the same");
+    assert_eq!(Naming::default().series(row), "Docker");
+}
+
+#[test]
+fn a_naming_file_names_series() {
+    let naming =
+        Naming::parse(r#"{"machines": {"m3.large": "two cores"}, "experiments": {"ruby": "Ruby 2"}}"#)
+            .unwrap();
+    let rows = read(&file(&[GOOD, BACKWARDS].concat())).unwrap().rows;
+    let names: Vec<String> = rows.iter().map(|row| naming.series(row)).collect();
+    assert_eq!(names, ["docker, go on two cores", "Ruby 2 on two cores"]);
+    let error = Naming::parse(r#"{"machine": {}}"#).unwrap_err();
+    assert!(error.contains("unknown field `machine`") && error.contains("line 1"), "{error}");
+}
+
+#[test]
+fn a_measured_request_becomes_a_row_that_reads_back() {
+    let row = Row::of(&Measured {
+        machine: "here",
+        experiment: "go",
+        path: "/mping/2000".to_owned(),
+        size: 2000,
+        failed: 0,
+        concurrency: 1,
+        length: 2000,
+        time_ns: 2_500_000,
+        retries: 1,
+        status: 200,
+    });
+    let back = read(&write([&row])).unwrap().rows;
+    assert_eq!(back, [row]);
+    assert_eq!(
+        (back[0].time_ms(), back[0].fields[7].as_str(), back[0].fields[8].as_str()),
+        (2.5, "800000", "400")
+    );
+}

@@ -1,0 +1,165 @@
+//! `samples.csv`: single requests of measured windows, one row each. Only of a trial whose workload keeps them. No figure
+//! is computed here, and no row is left out.
+
+use weighbridge_model::quantity::{Bytes, Nanoseconds};
+use weighbridge_model::record::{OperationId, PointId};
+use weighbridge_model::samples::{Relayed, Sample};
+
+use crate::error::Problem;
+use crate::histograms::outcome;
+use crate::table::{Cells, Row, read_table, write_table};
+
+/// Columns of `samples.csv`.
+pub(crate) const SAMPLE_COLUMNS: [&str; 14] = [
+    "point",
+    "round",
+    "operation",
+    "size_bytes",
+    "due_ns",
+    "sent_ns",
+    "done_ns",
+    "outcome",
+    "status",
+    "length_bytes",
+    "relayed_duration_ns",
+    "relayed_status",
+    "relayed_length_bytes",
+    "relayed_retries",
+];
+
+/// The table; `None` where there are no samples.
+pub(crate) fn write_samples(samples: &[Sample]) -> Option<Vec<u8>> {
+    (!samples.is_empty()).then(|| write_table(&SAMPLE_COLUMNS, samples.iter().map(row)))
+}
+
+fn row(sample: &Sample) -> Row {
+    let mut row = Row::default();
+    row.number(u64::from(sample.point.0))
+        .number(u64::from(sample.round))
+        .number(u64::from(sample.operation.0))
+        .number(sample.size.get())
+        .number(sample.due.as_nanos())
+        .number(sample.sent.as_nanos())
+        .number(sample.done.as_nanos())
+        .text(sample.outcome.name());
+    match sample.status {
+        Some(status) => row.number(status),
+        None => row.empty(1),
+    };
+    row.number(sample.length.get());
+    match sample.relayed {
+        Some(relayed) => row
+            .number(relayed.duration.as_nanos())
+            .number(relayed.status)
+            .number(relayed.length.get())
+            .number(relayed.retries),
+        None => row.empty(4),
+    };
+    row
+}
+
+/// Reads the table back, in its order.
+pub(crate) fn read_samples(bytes: &[u8]) -> Result<Vec<Sample>, Problem> {
+    let samples = read_table(&SAMPLE_COLUMNS, bytes, sample)?;
+    // A file without a row would not be written again.
+    if samples.is_empty() { Err(Problem::somewhere("it has no row".to_owned())) } else { Ok(samples) }
+}
+
+fn sample(cells: &mut Cells<'_>) -> Result<Sample, String> {
+    let nanos = |cells: &mut Cells<'_>| cells.wide().map(Nanoseconds::from_nanos);
+    let bytes = |cells: &mut Cells<'_>| cells.wide().map(Bytes::new);
+    Ok(Sample {
+        point: PointId(cells.number()?),
+        round: cells.number()?,
+        operation: OperationId(cells.number()?),
+        size: bytes(cells)?,
+        due: nanos(cells)?,
+        sent: nanos(cells)?,
+        done: nanos(cells)?,
+        outcome: {
+            let name = cells.text();
+            outcome(name).ok_or_else(|| format!("column `outcome`: `{name}` is not known"))?
+        },
+        status: if cells.absent(1) { None } else { Some(cells.number()?) },
+        length: bytes(cells)?,
+        relayed: if cells.absent(4) {
+            None
+        } else {
+            Some(Relayed {
+                duration: nanos(cells)?,
+                status: cells.number()?,
+                length: bytes(cells)?,
+                retries: cells.number()?,
+            })
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weighbridge_model::record::{ErrorKind, Outcome};
+
+    fn whole() -> Sample {
+        let nanos = Nanoseconds::from_nanos;
+        Sample {
+            point: PointId(1),
+            round: 7,
+            operation: OperationId(0),
+            size: Bytes::new(87_380),
+            due: nanos(10),
+            sent: nanos(20),
+            done: nanos(u64::MAX),
+            outcome: Outcome::Ok,
+            status: Some(200),
+            length: Bytes::new(70),
+            relayed: Some(Relayed {
+                duration: nanos(5),
+                status: 200,
+                length: Bytes::new(87_380),
+                retries: 3,
+            }),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let failed = Sample {
+            outcome: Outcome::Error(ErrorKind::Timeout),
+            status: None,
+            length: Bytes::new(0),
+            relayed: None,
+            ..whole()
+        };
+        let samples = [whole(), failed];
+        let bytes = write_samples(&samples).expect("there are some");
+        let text = String::from_utf8(bytes.clone()).expect("text");
+        assert_eq!(
+            text.lines().skip(1).collect::<Vec<_>>(),
+            [
+                "1,7,0,87380,10,20,18446744073709551615,ok,200,70,5,200,87380,3",
+                "1,7,0,87380,10,20,18446744073709551615,timeout,,0,,,,",
+            ]
+        );
+        assert_eq!(read_samples(&bytes), Ok(samples.to_vec()));
+        assert_eq!(write_samples(&[]), None);
+    }
+
+    #[test]
+    fn damage_is_told_with_its_line() {
+        let text = String::from_utf8(write_samples(&[whole()]).expect("one")).expect("text");
+        for (from, to, said) in [
+            (",ok,", ",fine,", "column `outcome`: `fine` is not known"),
+            (",200,70,", ",70000,70,", "column `status`"),
+            (",3\n", ",\n", "column `relayed_retries`"),
+            ("1,7,0", "1,-7,0", "column `round`"),
+        ] {
+            let damaged = text.replacen(from, to, 1);
+            assert_ne!(damaged, text);
+            let problem = read_samples(damaged.as_bytes()).expect_err(said);
+            assert!(problem.what.contains(said) && problem.line == Some(2), "{problem:?}");
+        }
+        let header = text.lines().next().expect("a header");
+        assert!(read_samples(format!("{header}\n").as_bytes()).is_err(), "no row");
+    }
+}

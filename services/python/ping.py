@@ -1,0 +1,96 @@
+"""The workload ping: asks the peer for what it is asked for, with aiohttp."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import aiohttp
+
+# How often a request is repeated whose connection ended before a byte of the reply came.
+REPETITIONS = 3
+
+# A time that does not come, in seconds: ten years.
+NEVER = 315_360_000
+
+
+class Answer(NamedTuple):
+    """What the peer replied, and how often it was asked again."""
+
+    status: int
+    body: bytes
+    retries: int
+
+
+class Relay:
+    """Passes requests on to the peer through one pool of connections."""
+
+    def __init__(self, peer: str, reply: Callable[..., Any], problem: Callable[..., Any]) -> None:
+        """Take the peer's address, and how replies are made."""
+        self.url, self.reply, self.problem = f"http://{peer}/pong/", reply, problem
+        self.session = aiohttp.ClientSession(
+            # By default at most 100 connections, and those that were idle for 15 s are closed.
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=NEVER),
+            # By default compression is accepted.
+            skip_auto_headers=["Accept-Encoding"],
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self.session.close()
+
+    # Handlers
+
+    async def ping(self, size: int) -> Any:
+        """Answer GET /ping/{n}: pass the peer's body on."""
+        try:
+            answer = await self.ask(size)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            return self.no_reply(error)
+        if answer.status != 200:
+            return self.problem(502, f"the peer replied with status {answer.status}")
+        return self.reply(200, "text/plain", answer.body)
+
+    async def mping(self, size: int) -> Any:
+        """Answer GET /mping/{n}: tell how long the peer took."""
+        try:
+            begin = time.monotonic_ns()
+            answer = await self.ask(size)
+            duration = time.monotonic_ns() - begin
+        except (aiohttp.ClientError, TimeoutError) as error:
+            return self.no_reply(error)
+        told = {
+            "duration_ns": duration,
+            "length": len(answer.body),
+            "code": answer.status,
+            "retries": answer.retries,
+        }
+        return self.reply(200, "application/json", json.dumps(told).encode())
+
+    def no_reply(self, error: Exception) -> Any:
+        """Reply that the peer did not."""
+        return self.problem(502, f"the peer did not reply: {type(error).__name__} {error}")
+
+    # Client
+
+    async def ask(self, size: int) -> Answer:
+        """Ask for GET /pong/{n}, again where that is allowed. Raises where no whole reply came."""
+        retries = 0
+        while True:
+            try:
+                response = await self.session.get(f"{self.url}{size}", allow_redirects=False)
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+                if not unanswered(error) or retries == REPETITIONS:
+                    raise
+                retries += 1
+                continue
+            async with response:
+                return Answer(response.status, await response.read(), retries)
+
+
+def unanswered(error: aiohttp.ClientError) -> bool:
+    """Tell whether a connection was there and ended before a byte of the reply came."""
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        # A head that had begun is the message; without one it is a text.
+        return isinstance(error.message, str)
+    return not isinstance(error, aiohttp.ClientConnectorError)

@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+# The workload ping: asks the peer for what it is asked for, with httpclient.
+
+require "httpclient"
+
+# What the peer replied, and how often it was asked again.
+Answer = Struct.new(:status, :body, :retries)
+
+# Passes requests on to the peer through one pool of connections, which all threads share.
+class Relay
+  # How often a request is repeated whose connection ended before a byte of the reply came.
+  REPETITIONS = 3
+
+  def initialize(peer)
+    @peer = "http://#{peer}/pong/"
+    @client = HTTPClient.new
+    @client.proxy = nil
+    @client.keep_alive_timeout = NEVER
+    # By default a body that breaks off counts as whole.
+    @client.strict_response_size_check = true
+  end
+
+  # Handlers
+
+  # Answers GET /ping/{n}: passes the peer's body on.
+  def ping(response, size)
+    answer = ask(size)
+    return problem(response, 502, "the peer replied with status #{answer.status}") if answer.status != 200
+
+    reply(response, 200, "text/plain", answer.body)
+  rescue StandardError => e
+    no_reply(response, e)
+  end
+
+  # Answers GET /mping/{n}: tells how long the peer took.
+  def mping(response, size)
+    start = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+    answer = ask(size)
+    duration = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) - start
+    told = { duration_ns: duration, length: answer.body.bytesize, code: answer.status, retries: answer.retries }
+    reply(response, 200, "application/json", JSON.generate(told))
+  rescue StandardError => e
+    no_reply(response, e)
+  end
+
+  private
+
+  def no_reply(response, error)
+    problem(response, 502, "the peer did not reply: #{error.class} #{error.message}")
+  end
+
+  # Client
+
+  # Asks for GET /pong/{n}, again where that is allowed. Raises where no whole reply came.
+  def ask(size)
+    retries = 0
+    begin
+      message = @client.get(@peer + size.to_s)
+      # What does not begin like HTTP counts as HTTP 0.9, which has no status.
+      raise HTTPClient::BadResponseError, "no status" if message.status.nil?
+
+      Answer.new(message.status, message.body, retries)
+    rescue HTTPClient::KeepAliveDisconnected
+      raise if retries == REPETITIONS
+
+      retries += 1
+      retry
+    end
+  end
+end
