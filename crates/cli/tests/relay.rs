@@ -63,10 +63,13 @@ fn single_requests_of_a_relay_are_kept_with_their_sizes() {
             // One request in flight: they end in the order in which they are asked for.
             assert_eq!(sizes(one), sizes(other), "the same sizes in the same rounds");
             assert_eq!((one.samples_left_out(), other.samples_left_out()), (0, 0));
-            let mut first: Vec<u64> = sizes(one).iter().take(40).map(|(_, size)| *size).collect();
-            first.sort_unstable();
-            first.dedup();
-            assert_eq!(first.len(), 40, "none twice before all are through");
+            // The first block begins where a passage does, the others within one.
+            if one.block == 0 {
+                let mut first: Vec<u64> = sizes(one).iter().take(40).map(|(_, size)| *size).collect();
+                first.sort_unstable();
+                first.dedup();
+                assert_eq!(first.len(), 40, "none twice before all are through");
+            }
             for sample in one.samples.iter().chain(&other.samples) {
                 let relayed = sample.relayed.expect("a relay was asked");
                 assert_eq!((sample.status, relayed.status, relayed.length), (Some(200), 200, sample.size));

@@ -13,6 +13,7 @@ use weighbridge_lab::host::memory_available;
 use weighbridge_lab::lanes::Lane;
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
 use weighbridge_lab::logs::{excerpt, last_lines};
+use weighbridge_lab::process::Running;
 use weighbridge_lab::runtime;
 use weighbridge_lab::service::Service;
 use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
@@ -303,10 +304,24 @@ impl Stage<'_> {
         };
         launch.environment.extend(peer.as_ref().map(|peer| ("PEER".to_owned(), peer.address())));
         launch.environment.extend(environment(variant)?);
-        let mut running = self
+        let running = self
             .lab
             .launch_within(&launch, variant.cpu.map(CpuLimit::quota))
             .map_err(|source| self.launch_failed(variant, source, &logs))?;
+        let living = (running, peer, may_freeze && self.freeze);
+        let actor = self.alive((id, variant, recipe), lane, living, (logs, said), secured);
+        self.admitted(block, actor)
+    }
+
+    /// The actor of processes that are ready.
+    fn alive(
+        &self,
+        (id, variant, recipe): (VariantId, &Variant, &Recipe),
+        lane: Lane,
+        (mut running, peer, may_freeze): (Running, Option<peer::Started>, bool),
+        (logs, said): ([Printed; 2], PathBuf),
+        secured: Secured,
+    ) -> Actor {
         let (version, hash) = recipe.identity();
         let quota = running.quota();
         let mut written = Vec::from(logs);
@@ -319,7 +334,7 @@ impl Stage<'_> {
             }
             None => (None, None),
         };
-        let actor = Actor {
+        Actor {
             variant: id,
             name: variant.name.clone(),
             address: Address {
@@ -340,14 +355,13 @@ impl Stage<'_> {
             period: self.period(recipe, variant, quota),
             direct: running.take_talk().map(Direct::new),
             running: Some(Roles { service: running, peer }),
-            may_freeze: may_freeze && self.freeze,
+            may_freeze,
             lane,
             logs: written,
             runtime: said,
             peer_runtime,
             secrets: self.secrets.clone(),
-        };
-        self.admitted(block, actor)
+        }
     }
 
     /// The actor, unless memory shows in the first block that fewer may live at once.

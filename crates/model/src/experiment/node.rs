@@ -296,7 +296,13 @@ impl<'a> Reader<'a> {
 
     /// Refuses keys that nobody asked for.
     pub fn finish(self) -> Result<(), ExperimentError> {
-        let asked = self.asked.borrow();
+        // A key may be asked for twice, first for its kind.
+        let mut asked: Vec<&str> = Vec::new();
+        for key in self.asked.borrow().iter() {
+            if !asked.contains(key) {
+                asked.push(key);
+            }
+        }
         for (key, node) in self.entries {
             if !asked.contains(&key.as_str()) {
                 let place =
