@@ -713,7 +713,7 @@ pub fn plan_value(experiment: &Experiment, options: &Options, batches: &Batches)
 }
 
 /// The wall clock; before 1970 it is taken for 1970.
-pub(crate) fn utc_now() -> UtcTime {
+pub fn utc_now() -> UtcTime {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     UtcTime::from_unix_ns(since.as_nanos() as u64)
 }

@@ -137,6 +137,7 @@ fn the_services_in_node_python_ruby_and_cpp_keep_the_contract() {
 
 /// The second JDK is no package of every system: where there is none the service is unavailable, and not looked at.
 #[test]
+#[allow(clippy::print_stderr)] // that something is not tested must be seen
 fn the_services_on_netty_in_scala_dart_and_on_a_second_jdk_keep_the_contract() {
     let second = "java-25";
     let folder = services().join(second);

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use serde_json::json;
+use weighbridge_conductor::run::utc_now;
 use weighbridge_judge::Run;
 use weighbridge_judge::imported::imported;
 use weighbridge_model::ppbench::{self, Naming, Row};
-use weighbridge_store::{RunFolder, RunWriter, UtcTime};
+use weighbridge_store::{RunFolder, RunWriter};
 
 use super::support::read_text;
 use crate::args::{Import, ImportFormat};
@@ -22,7 +23,7 @@ pub fn run(arguments: &Import, printer: &Printer) -> anyhow::Result<Exit> {
     let ImportFormat::Ppbench = arguments.format;
     let rows = rows(&arguments.files)?;
     let naming = naming(arguments.naming.as_ref())?;
-    let started = now();
+    let started = utc_now();
     let writer = RunWriter::create(&arguments.out, "imported", started)?;
     let folder = writer.folder().path().to_owned();
     let about = Run {
@@ -47,13 +48,6 @@ pub fn run(arguments: &Import, printer: &Printer) -> anyhow::Result<Exit> {
     ));
     printer.data(&format!("{}\n", folder.display()))?;
     Ok(Exit::Fine)
-}
-
-/// The wall clock, for the folder's name.
-#[allow(clippy::disallowed_methods)] // when it was imported is a date and no measurement
-fn now() -> UtcTime {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    UtcTime::from_unix_ns(since.as_nanos() as u64)
 }
 
 fn rows(files: &[PathBuf]) -> anyhow::Result<Vec<Row>> {

@@ -296,13 +296,7 @@ impl<'a> Reader<'a> {
 
     /// Refuses keys that nobody asked for.
     pub fn finish(self) -> Result<(), ExperimentError> {
-        // A key may be asked for twice, first for its kind.
-        let mut asked: Vec<&str> = Vec::new();
-        for key in self.asked.borrow().iter() {
-            if !asked.contains(key) {
-                asked.push(key);
-            }
-        }
+        let asked = self.asked.borrow();
         for (key, node) in self.entries {
             if !asked.contains(&key.as_str()) {
                 let place =

@@ -1,3 +1,5 @@
+//! Tests of the CSV of ppbench: what is read, what is refused where, and that what was read is written again.
+
 use super::*;
 
 const HEADER: &str = "\"Machine Tag\",\"Experiment Tag\",\"Document Path\",\"Failed requests\",\"Concurrency Level\",\
