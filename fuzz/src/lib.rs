@@ -29,6 +29,7 @@ pub mod law;
 pub mod memcached_reply;
 pub mod mping;
 pub mod openapi;
+pub mod ppbench_csv;
 pub mod probe_request;
 pub mod proc_parsers;
 pub mod quantity;
@@ -45,7 +46,7 @@ pub mod view_path;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 26] = [
+pub const TARGETS: [Target; 27] = [
     ("control_messages", control_messages::check),
     ("curl_line", curl_line::check),
     ("direct_answer", direct_answer::check),
@@ -61,6 +62,7 @@ pub const TARGETS: [Target; 26] = [
     ("memcached_reply", memcached_reply::check),
     ("mping", mping::check),
     ("openapi", openapi::check),
+    ("ppbench_csv", ppbench_csv::check),
     ("probe_request", probe_request::check),
     ("proc_parsers", proc_parsers::check),
     ("quantity", quantity::check),

@@ -3,6 +3,8 @@
 // By path, since a test of the documents reads this file as its own module.
 #[path = "args/grpc.rs"]
 mod grpc;
+#[path = "args/import.rs"]
+mod import;
 #[path = "args/init.rs"]
 mod init;
 #[path = "args/plot.rs"]
@@ -17,6 +19,8 @@ use weighbridge_model::experiment::{Profile, SessionLength, Think, speed};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 
 pub use grpc::Grpc;
+#[allow(unused_imports)] // the test of the documents looks into none
+pub use import::{Import, ImportFormat};
 #[allow(unused_imports)] // the test of the documents parses command lines and looks into none
 pub use init::{Curl, Init, TakenAs};
 #[allow(unused_imports)] // likewise
@@ -73,6 +77,8 @@ pub enum Verb {
     Plot(Plot),
     /// Print a run in another format.
     Export(Export),
+    /// Make a run of what another program measured: shown like any run, without verdicts.
+    Import(Import),
     /// Print the JSON schema of something that is printed or stored as JSON; all names without one.
     Schema(SchemaOf),
     /// List the runs in a folder, newest first.
@@ -437,7 +443,7 @@ pub struct Export {
     /// Run folder; the newest in `runs` without one.
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
-    /// Format: text, json, detail, csv, parquet, markdown, html, hdr-log, jmh, openmetrics, junit.
+    /// Format: text, json, detail, csv, parquet, markdown, html, hdr-log, jmh, openmetrics, junit, ppbench-csv.
     #[arg(long, default_value = "text", value_name = "FORMAT")]
     pub format: weighbridge_report::ExportFormat,
     /// Which table, of csv and parquet: costs, figures, blocks, windows [default: costs].

@@ -45,6 +45,7 @@ fn run(verb: Verb, printer: &Printer) -> anyhow::Result<Exit> {
         Verb::Plot(arguments) => verb::plot::run(&arguments, printer),
         Verb::Export(arguments) => verb::export::run(&arguments, printer),
         Verb::Schema(arguments) => verb::schema::run(&arguments, printer),
+        Verb::Import(arguments) => verb::import::run(&arguments, printer),
         Verb::History(arguments) => verb::history::run(&arguments, printer),
         Verb::Serve(arguments) => verb::serve::run(&arguments, printer),
         Verb::Calibrate(arguments) => verb::calibrate::run(&arguments, printer),

@@ -69,6 +69,7 @@ replays!(
     memcached_reply,
     mping,
     openapi,
+    ppbench_csv,
     probe_request,
     proc_parsers,
     quantity,

@@ -23,8 +23,14 @@ struct Manifest {
     protocols: Vec<String>,
     #[serde(default)]
     tls: bool,
+    toolchain: Toolchain,
     build: Step,
     start: Step,
+}
+
+#[derive(Deserialize)]
+struct Toolchain {
+    probe: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -49,9 +55,20 @@ fn build(folder: &Path, command: &[String]) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Whether a command ends with 0.
+fn succeeds(folder: &Path, command: &[String]) -> bool {
+    let first = folder.join(&command[0]);
+    let program = if command[0].contains('/') { first.as_os_str() } else { command[0].as_ref() };
+    Command::new(program)
+        .args(&command[1..])
+        .current_dir(folder)
+        .output()
+        .is_ok_and(|output| output.status.success())
+}
+
 fn subject(folder: &Path) -> Subject {
-    let Manifest { name, language, workloads, protocols, tls, build: step, start } = manifest(folder);
-    if !folder.join(&start.command[0]).is_file() {
+    let Manifest { name, language, workloads, protocols, tls, build: step, start, .. } = manifest(folder);
+    if !succeeds(folder, &[&start.command[..], &["--version".to_owned()]].concat()) {
         build(folder, &step.command);
     }
     let tls = if tls { TlsOffer::Offered } else { TlsOffer::Absent };
@@ -113,7 +130,23 @@ fn the_java_service_keeps_the_contract() {
 fn the_services_in_node_python_ruby_and_cpp_keep_the_contract() {
     thread::scope(|scope| {
         for name in ["node", "python", "ruby", "ruby-puma", "cpp"] {
-            scope.spawn(move || keeps_the_contract(name, "FGT"));
+            scope.spawn(move || keeps_the_contract(name, "DFGT"));
+        }
+    });
+}
+
+/// The second JDK is no package of every system: where there is none the service is unavailable, and not looked at.
+#[test]
+fn the_services_on_netty_in_scala_dart_and_on_a_second_jdk_keep_the_contract() {
+    let second = "java-25";
+    let folder = services().join(second);
+    let is_there = succeeds(&folder, &manifest(&folder).toolchain.probe);
+    if !is_there {
+        eprintln!("`{second}` is not available here");
+    }
+    thread::scope(|scope| {
+        for name in ["java-netty", "scala", "dart"].into_iter().chain(is_there.then_some(second)) {
+            scope.spawn(move || keeps_the_contract(name, "DFGT"));
         }
     });
 }

@@ -15,6 +15,7 @@ pub mod estimate;
 pub mod evidence;
 pub mod gate;
 pub mod gather;
+pub mod imported;
 pub mod legs;
 pub mod limits;
 pub mod machine;

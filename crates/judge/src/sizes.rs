@@ -25,7 +25,7 @@ use crate::stats::smooth::{Smooth, places, smooth};
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
 
 /// The quantiles of a curve: the median, the middle half, and nine in ten.
-const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
+pub(crate) const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 /// Which of them is the median.
 const MEDIAN: usize = 2;
 
@@ -202,7 +202,7 @@ fn named(question: &Question, family: &Family<'_>, variant: usize, cliff: &Cliff
     }
 }
 
-fn quantiles(smooth: &Smooth) -> Vec<SizeQuantile> {
+pub(crate) fn quantiles(smooth: &Smooth) -> Vec<SizeQuantile> {
     let times = |curve: &Vec<Option<f64>>| curve.iter().map(|log| log.map(f64::exp)).collect();
     let each = QUANTILES.into_iter().zip(&smooth.curves);
     each.map(|(quantile, curve)| SizeQuantile { quantile, time_ns: times(curve) }).collect()

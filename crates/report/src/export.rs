@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use weighbridge_model::evidence::Evidence;
+use weighbridge_model::ppbench::{self, Row};
 
 use crate::columns::TableName;
 use crate::junit::GateCase;
@@ -35,11 +36,13 @@ pub enum ExportFormat {
     OpenMetrics,
     /// Verdicts and gates as test cases, for CI.
     Junit,
+    /// Single requests of workloads whose sizes vary, for ppbench.
+    PpbenchCsv,
 }
 
 impl ExportFormat {
     /// Every format, in the order of help texts.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Text,
         Self::Json,
         Self::Detail,
@@ -51,6 +54,7 @@ impl ExportFormat {
         Self::Jmh,
         Self::OpenMetrics,
         Self::Junit,
+        Self::PpbenchCsv,
     ];
 
     /// The name by which it is asked for.
@@ -67,6 +71,7 @@ impl ExportFormat {
             Self::Jmh => "jmh",
             Self::OpenMetrics => "openmetrics",
             Self::Junit => "junit",
+            Self::PpbenchCsv => "ppbench-csv",
         }
     }
 
@@ -75,7 +80,7 @@ impl ExportFormat {
         match self {
             Self::Text | Self::OpenMetrics => "txt",
             Self::Json | Self::Detail | Self::Jmh => "json",
-            Self::Csv => "csv",
+            Self::Csv | Self::PpbenchCsv => "csv",
             Self::Parquet => "parquet",
             Self::Markdown => "md",
             Self::Html => "html",
@@ -89,7 +94,7 @@ impl ExportFormat {
         match self {
             Self::Text | Self::HdrLog => "text/plain; charset=utf-8",
             Self::Json | Self::Detail | Self::Jmh => "application/json",
-            Self::Csv => "text/csv; charset=utf-8",
+            Self::Csv | Self::PpbenchCsv => "text/csv; charset=utf-8",
             Self::Parquet => "application/vnd.apache.parquet",
             Self::Markdown => "text/markdown; charset=utf-8",
             Self::Html => "text/html; charset=utf-8",
@@ -106,6 +111,11 @@ impl ExportFormat {
     /// Whether the records are needed, not the summary alone.
     pub const fn needs_evidence(self, table: TableName) -> bool {
         matches!(self, Self::HdrLog | Self::Jmh) || (self.has_tables() && table.needs_evidence())
+    }
+
+    /// Whether every run has it; single requests are kept only where sizes vary.
+    pub const fn is_of_every_run(self) -> bool {
+        !matches!(self, Self::PpbenchCsv)
     }
 
     /// Whether this build can write it.
@@ -166,6 +176,8 @@ pub struct Exported<'a> {
     pub evidence: Option<&'a Evidence>,
     /// What became of its gates, for test cases.
     pub gates: &'a [GateCase],
+    /// Its single requests as rows of ppbench; ignored by other formats.
+    pub rows: &'a [Row],
 }
 
 /// A run in the format asked for; `table` is which of the tables, where there are several.
@@ -193,6 +205,7 @@ pub fn export(
         ExportFormat::Jmh => jmh::results(summary, evidence),
         ExportFormat::OpenMetrics => open_metrics::exposition(summary),
         ExportFormat::Junit => junit::cases(summary, run.gates),
+        ExportFormat::PpbenchCsv => ppbench::write(run.rows),
     };
     Ok(text.into_bytes())
 }

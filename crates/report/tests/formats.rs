@@ -36,7 +36,7 @@ fn made(summary: &Summary, evidence: &Evidence, format: ExportFormat, table: Tab
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
     let report = Report { summary, detail: &detail, environment: &environment, how: &how };
     let gates = gates();
-    let run = Exported { report, evidence: Some(evidence), gates: &gates };
+    let run = Exported { report, evidence: Some(evidence), gates: &gates, rows: &[] };
     export(format, table, &run, &TextOptions::default()).unwrap()
 }
 
@@ -428,7 +428,7 @@ fn a_build_without_parquet_says_so() {
     let summary = support::valid();
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
     let report = Report { summary: &summary, detail: &detail, environment: &environment, how: &how };
-    let run = Exported { report, evidence: None, gates: &[] };
+    let run = Exported { report, evidence: None, gates: &[], rows: &[] };
     let error = export(ExportFormat::Parquet, TableName::Costs, &run, &TextOptions::default()).unwrap_err();
     assert!(error.to_string().contains("--features parquet`, or use `csv`"), "{error}");
 }

@@ -57,7 +57,11 @@ pub fn exported(
         ExportFormat::Junit => cases(folder, stored.summary(), extra)?,
         _ => Vec::new(),
     };
-    let run = Exported { report: stored.report(), evidence: records.as_ref(), gates: &gates };
+    let rows = match format {
+        ExportFormat::PpbenchCsv => super::import::rows_of(folder)?,
+        _ => Vec::new(),
+    };
+    let run = Exported { report: stored.report(), evidence: records.as_ref(), gates: &gates, rows: &rows };
     Ok(export(format, table, &run, options)?)
 }
 

@@ -8,6 +8,7 @@ pub mod export;
 pub mod guardian;
 pub mod history;
 pub mod hostile;
+pub mod import;
 pub mod init;
 pub mod load;
 pub mod man;

@@ -184,7 +184,10 @@ impl<'a> Reader<'a> {
 
     /// The raw value of `key`.
     pub fn node(&self, key: &'static str) -> Option<&'a Node> {
-        self.asked.borrow_mut().push(key);
+        let mut asked = self.asked.borrow_mut();
+        if !asked.contains(&key) {
+            asked.push(key);
+        }
         self.entries.iter().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 

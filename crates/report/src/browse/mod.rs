@@ -161,7 +161,8 @@ fn comparisons(folder: &str, summary: &Summary, others: &[&str]) -> String {
 
 fn downloads(folder: &str) -> String {
     let mut links = Vec::new();
-    for format in ExportFormat::ALL.into_iter().filter(|format| format.is_built()) {
+    for format in ExportFormat::ALL.into_iter().filter(|format| format.is_built() && format.is_of_every_run())
+    {
         if format.has_tables() {
             links.extend(
                 TableName::ALL.map(|table| (format!("{format}/{table}"), format!("{format}: {table}"))),

@@ -9,7 +9,7 @@ import fs2.io.net.{Network, Socket, SocketGroup, SocketOption}
 import org.http4s.*
 import org.http4s.dsl.io.*
 import org.http4s.ember.server.EmberServerBuilder
-import org.http4s.headers.{Allow, `Content-Type`}
+import org.http4s.headers.{Allow, Connection, `Content-Type`}
 import org.http4s.server.Server
 import sun.misc.Signal
 
@@ -31,8 +31,11 @@ object Pong extends IOApp:
   /** How long outstanding requests may take after SIGTERM; the contract allows 5 s in all. */
   private val grace = 4.seconds
 
-  /** How long of it kept connections take requests: what was sent before SIGTERM is then read. */
-  private val shortGrace = 400.millis
+  /** How long before it all goes on, so that what was sent before SIGTERM is read; and how much longer where no
+    * connection is open, which the first may be about to be.
+    */
+  private val shortGrace = 50.millis
+  private val firstGrace = 400.millis
 
   /** How long a head may take, which is Ember's only end of one that is not HTTP; the contract allows 2 s. */
   private val headTime = 1500.millis
@@ -159,17 +162,40 @@ object Pong extends IOApp:
     case Workload.Ping(peer) =>
       Ping.over(peer).map(ping => router(Map("ping" -> ping.ping, "mping" -> ping.mping)))
 
+  private type Client = SocketAddress[IpAddress]
+
+  /** The connections that are open, by the client's address, and whether a request came over them. */
+  private type Connections = Ref[IO, Map[Client, (Socket[IO], Boolean)]]
+
+  private def pause(connections: Connections): IO[Unit] =
+    IO.sleep(shortGrace) *> connections.get.flatMap(open => IO.sleep(firstGrace).whenA(open.isEmpty))
+
+  /** Notes which connections had a request; once `stopped`, a reply is the last on its connection. */
+  private def noting(connections: Connections, stopped: Deferred[IO, Unit])(answers: HttpApp[IO]): HttpApp[IO] =
+    def note(client: Client) = connections.get.flatMap { open =>
+      connections
+        .update(_.updatedWith(client)(_.map((socket, _) => (socket, true))))
+        .unlessA(open.get(client).forall(_._2))
+    }
+    HttpApp { request =>
+      for
+        _ <- request.remote.traverse_(note)
+        reply <- answers(request)
+        isLast <- stopped.tryGet.map(_.isDefined)
+      yield if isLast then reply.putHeaders(Connection.close) else reply
+    }
+
   /** Listens, with the contract's policy for connections. Once `stopped`, it finishes what was begun with. */
   private def server(configuration: Configuration, stopped: Deferred[IO, Unit]): Resource[IO, Server] =
     val options = if configuration.nagle then Nil else List(SocketOption.noDelay(true))
     for
       answers <- app(configuration.workload)
-      connections <- Resource.eval(Ref[IO].of(Set.empty[Socket[IO]]))
+      connections <- Resource.eval(Ref[IO].of(Map.empty[Client, (Socket[IO], Boolean)]))
       server <- EmberServerBuilder
         .default[IO]
         .withHost(configuration.host)
         .withPort(configuration.port)
-        .withHttpApp(answers)
+        .withHttpApp(noting(connections, stopped)(answers))
         .withMaxConnections(Int.MaxValue)
         .withIdleTimeout(Duration.Inf)
         .withRequestHeaderReceiveTimeout(headTime)
@@ -179,14 +205,14 @@ object Pong extends IOApp:
         .build
         .adaptError { case cause: IOException => refusalOf(configuration, cause) }
       // Ember by itself leaves kept connections open until its time for shutdown is over.
-      endInputs = connections.get.flatMap(_.toList.traverse_(_.endOfInput.attempt))
-      _ <- Resource.onFinalize(endInputs.delayBy(shortGrace).start.void)
+      kept = connections.get.map(_.values.toList.collect { case (socket, true) => socket })
+      _ <- Resource.onFinalize(pause(connections) *> kept.flatMap(_.traverse_(_.endOfInput.attempt)))
     yield server
 
   /** The system's sockets: the listener is closed once `stopped`, which Ember puts off until no connection is left, and
     * the accepted ones are kept in `connections` while they are open.
     */
-  private def remembering(connections: Ref[IO, Set[Socket[IO]]], stopped: Deferred[IO, Unit]): SocketGroup[IO] =
+  private def remembering(connections: Connections, stopped: Deferred[IO, Unit]): SocketGroup[IO] =
     new SocketGroup[IO]:
       private val system = Network[IO]
       def client(to: SocketAddress[Host], options: List[SocketOption]) = system.client(to, options)
@@ -196,10 +222,13 @@ object Pong extends IOApp:
         Resource
           .make(system.serverResource(host, port, options).allocated)(_._2)
           .flatMap { case ((address, accepted), close) =>
-            (stopped.get *> close).background.as((address, accepted.flatMap(remember)))
+            (stopped.get *> pause(connections) *> close).background.as((address, accepted.flatMap(remember)))
           }
-      private def remember(socket: Socket[IO]) =
-        Stream.bracket(connections.update(_ + socket).as(socket))(_ => connections.update(_ - socket))
+      private def remember(socket: Socket[IO]) = Stream.eval(socket.remoteAddress).flatMap { client =>
+        Stream.bracket(connections.update(_.updated(client, (socket, false))).as(socket))(_ =>
+          connections.update(_.removed(client))
+        )
+      }
 
   /** In use, without privileges, not ours: Java tells these apart by the system's text, in the user's language. */
   private def refusalOf(configuration: Configuration, cause: IOException): Refusal =

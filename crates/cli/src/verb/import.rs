@@ -1,0 +1,115 @@
+//! `weigh import`: what another program measured, as a run that can be shown. It has no verdicts.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use serde_json::json;
+use weighbridge_judge::Run;
+use weighbridge_judge::imported::imported;
+use weighbridge_model::ppbench::{self, Naming, Row};
+use weighbridge_store::{RunFolder, RunWriter, UtcTime};
+
+use super::support::read_text;
+use crate::args::{Import, ImportFormat};
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// The rows in the run's folder, as they were read.
+pub const ROWS: &str = "imported.csv";
+
+/// Reads all files before anything is written.
+pub fn run(arguments: &Import, printer: &Printer) -> anyhow::Result<Exit> {
+    let ImportFormat::Ppbench = arguments.format;
+    let rows = rows(&arguments.files)?;
+    let naming = naming(arguments.naming.as_ref())?;
+    let started = now();
+    let writer = RunWriter::create(&arguments.out, "imported", started)?;
+    let folder = writer.folder().path().to_owned();
+    let about = Run {
+        title: "imported from ppbench".to_owned(),
+        name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        started: started.rfc3339(),
+        conditions: vec!["pingpong, as ppbench measured it: times at ping".to_owned()],
+        ..Run::default()
+    };
+    let (summary, detail) = imported(&rows, &|row| naming.series(row), about);
+    let files: Vec<String> = arguments.files.iter().map(|file| file.display().to_string()).collect();
+    writer.write_experiment("# Imported: there is no experiment that could be run again.\n")?;
+    writer.write_environment(&json!({ "imported": { "format": "ppbench", "files": files } }))?;
+    writer.write_plan(&json!({ "imported": true }))?;
+    writer.folder().write_derived(ROWS, ppbench::write(&rows).as_bytes())?;
+    writer.write_detail(&detail)?;
+    writer.write_summary(&summary)?;
+    printer.note(format_args!(
+        "imported {} rows; `weigh report {}` shows them",
+        rows.len(),
+        folder.display()
+    ));
+    printer.data(&format!("{}\n", folder.display()))?;
+    Ok(Exit::Fine)
+}
+
+/// The wall clock, for the folder's name.
+#[allow(clippy::disallowed_methods)] // when it was imported is a date and no measurement
+fn now() -> UtcTime {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    UtcTime::from_unix_ns(since.as_nanos() as u64)
+}
+
+fn rows(files: &[PathBuf]) -> anyhow::Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for file in files {
+        let (name, text) = read_text(file)?;
+        rows.extend(ppbench::read(&text).with_context(|| format!("`{name}` is no CSV of ppbench"))?.rows);
+    }
+    if rows.is_empty() {
+        bail!("the files hold no row; give a log that `ppbench run` wrote");
+    }
+    Ok(rows)
+}
+
+fn naming(file: Option<&PathBuf>) -> anyhow::Result<Naming> {
+    let Some(file) = file else { return Ok(Naming::default()) };
+    let (name, text) = read_text(file)?;
+    Naming::parse(&text).map_err(|problem| anyhow::anyhow!("`{name}`: {problem}"))
+}
+
+/// The rows of a run: those that were imported, or its samples as ppbench would have written them.
+pub fn rows_of(folder: &RunFolder) -> anyhow::Result<Vec<Row>> {
+    let path = folder.path().join(ROWS);
+    if path.exists() {
+        let (name, text) = read_text(&path)?;
+        return Ok(ppbench::read(&text)
+            .with_context(|| format!("`{name}` is damaged; import it again"))?
+            .rows);
+    }
+    let summary = folder.summary()?;
+    let mut rows = Vec::new();
+    for trial in folder.load_blocks()?.into_iter().flatten() {
+        let variant = summary.variants.get(trial.variant.index());
+        let experiment = variant.map_or_else(|| trial.variant.0.to_string(), |variant| variant.name.clone());
+        rows.extend(trial.samples.iter().map(|sample| {
+            let relayed = sample.relayed;
+            let size = sample.size.get();
+            Row::of(&ppbench::Measured {
+                machine: &summary.run,
+                experiment: &experiment,
+                path: format!("/{}/{size}", if relayed.is_some() { "mping" } else { "pong" }),
+                size,
+                failed: u64::from(!sample.is_good()),
+                concurrency: 1,
+                length: relayed.map_or(sample.length, |relayed| relayed.length).get(),
+                time_ns: relayed.map_or(sample.service(), |relayed| relayed.duration).as_nanos(),
+                retries: relayed.map_or(0, |relayed| relayed.retries),
+                status: relayed.map(|relayed| relayed.status).or(sample.status).unwrap_or_default(),
+            })
+        }));
+    }
+    if rows.is_empty() {
+        bail!(
+            "run `{}` kept no single requests; `ppbench-csv` is for workloads whose sizes vary",
+            folder.path().display()
+        );
+    }
+    Ok(rows)
+}

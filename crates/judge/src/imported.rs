@@ -1,0 +1,222 @@
+//! Rows that another program measured, as a run: figures and curves, and no verdict. Its series were measured one after
+//! another, each once: there are no blocks, so there is no interval either, and what changed between two series is in
+//! every comparison of them.
+
+use weighbridge_model::ppbench::Row;
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::ErrorCounts;
+use weighbridge_model::sizes::{SizeCurve, SizeSamples, SizeTime};
+use weighbridge_model::summary::{
+    BlockCounts, Cost, Detail, Estimate, Figure, Finding, Quantity, SCHEMA_VERSION, Severity, Summary,
+    Validity, VariantSummary, Verdict,
+};
+
+use crate::question::Run;
+use crate::sizes::{QUANTILES, quantiles};
+use crate::stats::sample::median;
+use crate::stats::scatter::{Observation, Scatter};
+use crate::stats::smooth::{places, smooth};
+use crate::thresholds::LEVEL;
+
+/// The operation of all imported rows.
+const OPERATION: &str = "pong";
+/// Why nothing is concluded.
+const REASON: &str = "not measured together";
+
+/// The rows of one series.
+struct Series<'a> {
+    name: String,
+    rows: Vec<&'a Row>,
+}
+
+impl Series<'_> {
+    fn good(&self) -> impl Iterator<Item = (u64, f64)> {
+        self.rows.iter().filter(|row| row.is_good()).map(|row| (row.size(), row.time_ms() * 1e6))
+    }
+
+    fn bad(&self) -> u64 {
+        self.rows.iter().filter(|row| !row.is_good()).count() as u64
+    }
+}
+
+/// A summary without verdicts and what charts draw. `name` says which series a row belongs to; series are in the order of
+/// their first rows, and the first is the reference.
+pub fn imported(rows: &[Row], name: &dyn Fn(&Row) -> String, run: Run) -> (Summary, Detail) {
+    let mut series: Vec<Series<'_>> = Vec::new();
+    for row in rows {
+        let name = name(row);
+        match series.iter_mut().find(|series| series.name == name) {
+            Some(series) => series.rows.push(row),
+            None => series.push(Series { name, rows: vec![row] }),
+        }
+    }
+    let detail = Detail { size_curves: curves(&series), size_samples: samples(&series), ..Detail::default() };
+    (summary(&series, run), detail)
+}
+
+fn summary(series: &[Series<'_>], run: Run) -> Summary {
+    let variants: Vec<VariantSummary> =
+        series.iter().enumerate().map(|(at, series)| variant(at == 0, series)).collect();
+    let cost = |series: &Series<'_>| Cost {
+        point: Default::default(),
+        variant: series.name.clone(),
+        operation: OPERATION.to_owned(),
+        quantity: Quantity::ServiceP50,
+        unit: Quantity::ServiceP50.unit(),
+        difference: None,
+        ratio: None,
+        verdict: Verdict::Invalid,
+        effect: None,
+        reason: Some(REASON.to_owned()),
+        p: None,
+        headline: true,
+    };
+    Summary {
+        schema: SCHEMA_VERSION,
+        title: run.title,
+        run: run.name,
+        started: run.started,
+        took: run.took,
+        quick: false,
+        validity: Validity::Invalid,
+        headline: Quantity::ServiceP50,
+        margin: weighbridge_model::quantity::Ratio::new(0.02),
+        blocks: BlockCounts::default(),
+        goal: None,
+        conditions: run.conditions,
+        pairings: Vec::new(),
+        costs: series.iter().skip(1).map(cost).collect(),
+        findings: findings(series),
+        variants,
+        cpu_roles: None,
+        spread: Vec::new(),
+        over_size: Default::default(),
+        unavailable: Vec::new(),
+        calibration: None,
+    }
+}
+
+fn findings(series: &[Series<'_>]) -> Vec<Finding> {
+    let mut all = vec![Finding {
+        severity: Severity::Problem,
+        name: REASON.to_owned(),
+        subject: String::new(),
+        evidence: "imported: another program measured these series one after another, each once".to_owned(),
+        remedy: "measure the alternatives here, in one experiment, for intervals and verdicts".to_owned(),
+    }];
+    all.extend(series.iter().filter(|series| series.bad() > 0).map(|series| Finding {
+        severity: Severity::Note,
+        name: "errors".to_owned(),
+        subject: series.name.clone(),
+        evidence: format!(
+            "{} of {} rows failed, have another status than 200, or a time that is not above 0",
+            series.bad(),
+            series.rows.len()
+        ),
+        remedy: "they are counted and in no figure; the writer's clock can go backwards".to_owned(),
+    }));
+    all
+}
+
+fn variant(baseline: bool, series: &Series<'_>) -> VariantSummary {
+    let times: Vec<f64> = series.good().map(|(_, time)| time).collect();
+    let estimate =
+        |point| Estimate { point, lower: None, upper: None, level: LEVEL, blocks: 1, bootstrap: None };
+    VariantSummary {
+        name: series.name.clone(),
+        point: Default::default(),
+        baseline,
+        validity: Validity::Invalid,
+        reasons: vec![REASON.to_owned()],
+        requests: series.rows.len() as u64,
+        errors: series.bad(),
+        errors_by_kind: ErrorCounts { status: series.bad(), ..Default::default() },
+        connects: 0,
+        not_sent: 0,
+        windows: 0,
+        blocks: 0,
+        batches: Vec::new(),
+        version: None,
+        figures: vec![Figure {
+            operation: OPERATION.to_owned(),
+            quantity: Quantity::ServiceP50,
+            unit: Quantity::ServiceP50.unit(),
+            estimate: median(&times).map(estimate),
+            reason: times.is_empty().then(|| "no row has a time that can be used".to_owned()),
+        }],
+        traffic: Default::default(),
+        kernel_timestamps: None,
+    }
+}
+
+fn curves(series: &[Series<'_>]) -> Vec<SizeCurve> {
+    let scatter = |series: &Series<'_>| {
+        Scatter::new(series.good().map(|(size, time)| Observation { block: 0, size: size as f64, time }))
+    };
+    let scatters: Vec<Scatter> = series.iter().map(scatter).collect();
+    let places = places(&scatters);
+    let curve = |(series, scatter): (&Series<'_>, &Scatter)| SizeCurve {
+        variant: series.name.clone(),
+        point: Default::default(),
+        operation: OPERATION.to_owned(),
+        time: SizeTime::Relayed,
+        requests: scatter.len() as u64,
+        size_bytes: places.iter().map(|place| *place as u64).collect(),
+        quantiles: quantiles(&smooth(scatter, &QUANTILES, &places, &[])),
+        median_interval_ns: Vec::new(),
+        ratio: Vec::new(),
+    };
+    series.iter().zip(&scatters).filter(|(_, scatter)| !scatter.is_empty()).map(curve).collect()
+}
+
+fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
+    let of = |series: &Series<'_>| {
+        let mut pairs: Vec<(u64, u64)> = series
+            .good()
+            .map(|(size, time)| (size, Nanoseconds::from_secs_f64(time / 1e9).as_nanos()))
+            .collect();
+        pairs.sort_unstable();
+        let (size_bytes, time_ns) = pairs.into_iter().unzip();
+        SizeSamples {
+            variant: series.name.clone(),
+            point: Default::default(),
+            operation: OPERATION.to_owned(),
+            time: SizeTime::Relayed,
+            size_bytes,
+            time_ns,
+            failed: series.bad(),
+        }
+    };
+    series.iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weighbridge_model::ppbench::{COLUMNS, Naming, read};
+
+    #[test]
+    fn imported_rows_become_series_with_figures_and_without_verdicts() {
+        let mut text = COLUMNS.join(",") + "\n";
+        for n in 1..=200 {
+            text += &format!("m,go,/mping/{},0,1,1,{},1,1,0,200\n", 1000 * n, 1.0 + f64::from(n) / 100.0);
+            text += &format!("m,ruby,/mping/{},0,1,1,4.5,1,1,0,200\n", 1000 * n);
+        }
+        text += "m,ruby,/mping/5,1,1,0,4,1,1,100,503\nm,ruby,/mping/6,0,1,6,-990.5,1,1,0,200\n";
+        let rows = read(&text).unwrap().rows;
+        let naming = Naming::default();
+        let (summary, detail) = imported(&rows, &|row| naming.series(row), Run::default());
+        let names: Vec<_> =
+            summary.variants.iter().map(|v| (v.name.as_str(), v.requests, v.errors)).collect();
+        assert_eq!(names, [("go on m", 200, 0), ("ruby on m", 202, 2)]);
+        let [cost] = &summary.costs[..] else { panic!("{:?}", summary.costs) };
+        assert_eq!((cost.verdict, cost.reason.as_deref()), (Verdict::Invalid, Some("not measured together")));
+        assert_eq!(summary.variants[1].figures[0].estimate.unwrap().point, 4.5e6);
+        let go = &detail.size_curves[0];
+        let at = go.size_bytes.iter().position(|size| *size >= 100_000).unwrap();
+        let truth = 1e6 + go.size_bytes[at] as f64 * 10.0;
+        assert!((go.quantiles[2].time_ns[at].unwrap() / truth - 1.0).abs() < 0.02);
+        assert!(go.median_interval_ns.is_empty() && go.ratio.is_empty());
+        assert_eq!((detail.size_samples[1].failed, detail.size_samples[1].time_ns.len()), (2, 200));
+    }
+}
