@@ -182,7 +182,8 @@ pub(super) fn read(reader: &Reader<'_>, table: Reader<'_>) -> Result<SizeSpread,
             return Err(table.error(line, "`workload.sizes`: `number` and `coverage` cannot stand together"));
         }
         (Some(count), None) | (None, Some(count)) => count,
-        (None, None) => SizeCount::Number(NUMBER),
+        // A narrow range has fewer.
+        (None, None) => SizeCount::Number(u64::from(NUMBER).min(max.get() - min.get() + 1) as u32),
     };
     let repetitions = reader.integer("repetitions", 1, REPETITIONS_MOST)?.unwrap_or(1) as u32;
     let spread = SizeSpread { min, max, spacing, count, repetitions, seed: 0 };
