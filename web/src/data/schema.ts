@@ -39,6 +39,10 @@ export type Quantity =
  */
 export type Kept = "yes" | "no" | "undecided";
 /**
+ * What happens at a cliff.
+ */
+export type CliffChange = "level" | "slope";
+/**
  * Whether a larger figure is good news.
  */
 export type Effect = "better" | "worse";
@@ -58,6 +62,10 @@ export type TimeKind = "response" | "service";
  * What a dot stands for.
  */
 export type DotKind = "window" | "warm-up" | "check" | "request";
+/**
+ * Which time a curve is of.
+ */
+export type SizeTime = "response" | "service" | "relayed";
 /**
  * How much a finding matters.
  */
@@ -82,10 +90,12 @@ export interface Everything {
   Advice?: Advice;
   Axis?: Axis;
   BlockCounts?: BlockCounts;
+  Bounded?: Bounded;
   Bounds?: Bounds;
   Bytes?: Bytes;
   CalibrationQuote?: CalibrationQuote;
   Capacity?: Capacity;
+  CliffChange?: CliffChange;
   Cost?: Cost;
   Course?: Course;
   CpuRoles?: CpuRoles;
@@ -104,6 +114,7 @@ export interface Everything {
   LegTimes?: LegTimes;
   Level?: Level;
   Nanoseconds?: Nanoseconds;
+  OverSize?: OverSize;
   PageData?: PageData;
   PageRun?: PageRun;
   Pairing?: Pairing;
@@ -116,6 +127,15 @@ export interface Everything {
   Scale?: Scale;
   Severity?: Severity;
   Share?: Share;
+  SizeAdvice?: SizeAdvice;
+  SizeCliff?: SizeCliff;
+  SizeCurve?: SizeCurve;
+  SizeGuide?: SizeGuide;
+  SizeQuantile?: SizeQuantile;
+  SizeRange?: SizeRange;
+  SizeRatio?: SizeRatio;
+  SizeSamples?: SizeSamples;
+  SizeTime?: SizeTime;
   Source?: Source;
   Span?: Span;
   Spread?: Spread;
@@ -179,6 +199,23 @@ export interface BlockCounts {
    * Blocks measured and thrown away.
    */
   void: number;
+}
+/**
+ * A value with its 95 % interval over blocks.
+ */
+export interface Bounded {
+  /**
+   * Lower bound.
+   */
+  lower: number;
+  /**
+   * The value.
+   */
+  point: number;
+  /**
+   * Upper bound.
+   */
+  upper: number;
 }
 /**
  * The ends of an interval.
@@ -550,6 +587,14 @@ export interface Detail {
    */
   samples?: Samples[];
   /**
+   * Times over size, of workloads whose sizes vary.
+   */
+  size_curves?: SizeCurve[];
+  /**
+   * Single requests over size.
+   */
+  size_samples?: SizeSamples[];
+  /**
    * Costs of layers.
    */
   waterfalls?: Waterfall[];
@@ -600,6 +645,107 @@ export interface Samples {
   point: {
     [k: string]: string;
   };
+  /**
+   * The time of each.
+   */
+  time_ns: number[];
+  /**
+   * The variant's name.
+   */
+  variant: string;
+}
+/**
+ * Times of one variant over size. Lists are of equal length, one entry for each size.
+ */
+export interface SizeCurve {
+  /**
+   * 95 % interval of the median in nanoseconds, at each size for itself; empty below 4 blocks.
+   */
+  median_interval_ns?: ([number, number] | null)[];
+  /**
+   * The operation's name.
+   */
+  operation: string;
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * Quantiles of single requests, rising; the median among them.
+   */
+  quantiles: SizeQuantile[];
+  /**
+   * Median over the baseline's; empty for the baseline.
+   */
+  ratio?: (SizeRatio | null)[];
+  /**
+   * Requests that it is made of.
+   */
+  requests: number;
+  /**
+   * Sizes in bytes, rising.
+   */
+  size_bytes: number[];
+  time: SizeTime;
+  /**
+   * The variant's name.
+   */
+  variant: string;
+}
+/**
+ * One quantile over size.
+ */
+export interface SizeQuantile {
+  /**
+   * The quantile, 0 to 1: this share of the requests of about this size took less.
+   */
+  quantile: number;
+  /**
+   * Times in nanoseconds, one for each size; `null` where fewer than 3 requests of about this size lie beyond.
+   */
+  time_ns: (number | null)[];
+}
+/**
+ * A variant's median over the baseline's at one size, blocks paired.
+ */
+export interface SizeRatio {
+  /**
+   * Lower and upper bound at 95 %, at this size for itself; absent below 4 blocks.
+   *
+   * @minItems 2
+   * @maxItems 2
+   */
+  interval?: [number, number] | null;
+  /**
+   * The ratio.
+   */
+  point: number;
+}
+/**
+ * Single requests over size; columns of equal length.
+ */
+export interface SizeSamples {
+  /**
+   * Requests that failed and are not among them.
+   */
+  failed: number;
+  /**
+   * The operation's name.
+   */
+  operation: string;
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * The size of each, rising.
+   */
+  size_bytes: number[];
+  time: SizeTime;
   /**
    * The time of each.
    */
@@ -749,6 +895,104 @@ export interface LegTimes {
   p99_ns?: Nanoseconds | null;
 }
 /**
+ * What a run says of times over size. Empty, and left out, where sizes do not vary.
+ */
+export interface OverSize {
+  /**
+   * Advice, one for each point and operation with several variants.
+   */
+  advice?: SizeAdvice[];
+  /**
+   * Cliffs, by variant and place.
+   */
+  cliffs?: SizeCliff[];
+  /**
+   * Sizes at which something known of this host changes, rising.
+   */
+  guides?: SizeGuide[];
+}
+/**
+ * Which variant to take for messages of a size.
+ */
+export interface SizeAdvice {
+  /**
+   * The operation's name.
+   */
+  operation: string;
+  /**
+   * The point, where the experiment has several.
+   */
+  point?: {
+    [k: string]: string;
+  };
+  /**
+   * Ranges that follow each other.
+   */
+  ranges: SizeRange[];
+}
+/**
+ * A range of sizes over which the same variants are best.
+ */
+export interface SizeRange {
+  /**
+   * The variant with the lowest median first, then those that cannot be told from it by the margin: a tie.
+   */
+  best: string[];
+  /**
+   * Smallest size in bytes.
+   */
+  from_bytes: number;
+  /**
+   * How much slower the next variant behind them is at least, as a ratio of medians minus 1 (lower bound); absent where
+   * all are tied.
+   */
+  lead?: number | null;
+  /**
+   * Largest size in bytes.
+   */
+  to_bytes: number;
+}
+/**
+ * A place at which a variant's median time over size steps, or changes its slope.
+ */
+export interface SizeCliff {
+  /**
+   * The time, or the time for each byte, just below.
+   */
+  before: number;
+  /**
+   * What lies there on this host, in words: a likely cause, never a proven one. Absent where nothing known does.
+   */
+  cause?: string | null;
+  change: CliffChange;
+  height: Bounded;
+  /**
+   * The operation's name.
+   */
+  operation: string;
+  place_bytes: Bounded;
+  /**
+   * The point, where the experiment has several.
+   */
+  point?: {
+    [k: string]: string;
+  };
+  /**
+   * The variant's name.
+   */
+  variant: string;
+}
+/**
+ * A size at which something known of this host changes.
+ */
+export interface SizeGuide {
+  bytes: Bytes;
+  /**
+   * What it is: `receive buffer (tcp_rmem)`.
+   */
+  name: string;
+}
+/**
  * What the page's script reads.
  */
 export interface PageData {
@@ -795,6 +1039,7 @@ export interface Summary {
   goal?: Goal | null;
   headline: Quantity;
   margin: Ratio;
+  over_size?: OverSize;
   /**
    * How variants were put side by side at each point that has been measured.
    */
