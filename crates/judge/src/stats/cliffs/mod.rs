@@ -3,7 +3,9 @@
 //!
 //! The course of the median time over size is
 //!
-//!     f(s) = a + b·s + c·√s + d·ln s + Σ hᵢ·[s > τᵢ] + Σ kⱼ·(s − τⱼ)₊ + gentle bends
+//! ```text
+//! f(s) = a + b·s + c·√s + d·ln s + Σ hᵢ·[s > τᵢ] + Σ kⱼ·(s − τⱼ)₊ + gentle bends
+//! ```
 //!
 //! fitted by weighted least squares to medians of bins of size. Terms are added one after another where they gain most
 //! (forward selection of truncated powers, as MARS: Friedman 1991), places are moved until nothing is gained, and terms
