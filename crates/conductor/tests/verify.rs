@@ -1,7 +1,8 @@
 //! The table of `services/README.md` against the real services, which keep it, and against versions of the Go
 //! service that break it in one place each: exactly the rows that speak of that place must fail.
 //!
-//! A service whose program is missing is built first, with its own `build.command`.
+//! A service whose program is missing is built first, with its own `build.command`. All of it together takes minutes, most
+//! of them spent waiting: `cargo test -p weighbridge-conductor --test verify -- --ignored`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -111,22 +112,26 @@ fn keeps_the_contract(name: &str, not_offered: &str) {
 }
 
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn the_rust_service_keeps_the_contract() {
     keeps_the_contract("rust", "");
 }
 
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn the_go_service_keeps_the_contract() {
     keeps_the_contract("go", "D");
 }
 
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn the_java_service_keeps_the_contract() {
     keeps_the_contract("java", "DFGT");
 }
 
 /// Most of a table's time is waiting, so the services wait together.
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn the_services_in_node_python_ruby_and_cpp_keep_the_contract() {
     thread::scope(|scope| {
         for name in ["node", "python", "ruby", "ruby-puma", "cpp"] {
@@ -137,6 +142,7 @@ fn the_services_in_node_python_ruby_and_cpp_keep_the_contract() {
 
 /// The second JDK is no package of every system: where there is none the service is unavailable, and not looked at.
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 #[allow(clippy::print_stderr)] // that something is not tested must be seen
 fn the_services_on_netty_in_scala_dart_and_on_a_second_jdk_keep_the_contract() {
     let second = "java-25";
@@ -252,6 +258,7 @@ fn says(rows: &[Row], id: &str, text: &str) {
 }
 
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn a_wrong_content_type_of_errors_is_found() {
     let rows = fails_exactly(
         &[(
@@ -276,6 +283,7 @@ fn a_wrong_content_type_of_errors_is_found() {
 }
 
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn a_wrong_byte_amid_large_bodies_is_found() {
     let rows = fails_exactly(
         &[("\tbody[0] = 'p'", "\tbody[0] = 'p'\n\tif size > 500000 {\n\t\tbody[size/2] = '0'\n\t}")],
@@ -288,6 +296,7 @@ fn a_wrong_byte_amid_large_bodies_is_found() {
 }
 
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn a_200_instead_of_404_is_found() {
     let rows = fails_exactly(
         &[("problem(w, http.StatusNotFound,", "problem(w, http.StatusOK,")],
@@ -297,6 +306,7 @@ fn a_200_instead_of_404_is_found() {
 }
 
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn a_deaf_ear_to_sigterm_is_found() {
     let rows = fails_exactly(&[("case <-stop.Done():", "case <-make(chan struct{}):")], &STOPPING);
     says(&rows, "S1", "SIGTERM: expected exit code 0 within 5 s");
@@ -304,6 +314,7 @@ fn a_deaf_ear_to_sigterm_is_found() {
 }
 
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn a_word_too_many_on_stdout_is_found() {
     let rows = fails_exactly(
         &[(
@@ -321,6 +332,7 @@ fn a_word_too_many_on_stdout_is_found() {
 
 /// Three slips that no row shares, in one program: each is found by its own rows.
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn a_short_body_a_size_that_is_not_canonical_and_a_wrong_exit_code_are_found() {
     let rows = fails_exactly(
         &[
@@ -340,6 +352,7 @@ fn a_short_body_a_size_that_is_not_canonical_and_a_wrong_exit_code_are_found() {
 }
 
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn a_service_that_hangs_and_one_that_dies_fail_their_rows_only() {
     let rows = fails_exactly(
         &[
@@ -357,6 +370,7 @@ fn a_service_that_hangs_and_one_that_dies_fail_their_rows_only() {
 }
 
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn a_wrapper_that_does_not_pass_sigterm_on_is_found_and_leaves_nothing_behind() {
     let mut mutant = Mutant::unpatched();
     let script = r#"bin/weigh-go "$@"; exit $?"#;
@@ -367,6 +381,7 @@ fn a_wrapper_that_does_not_pass_sigterm_on_is_found_and_leaves_nothing_behind() 
 }
 
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn a_program_that_is_missing_fails_what_needs_only_it_and_skips_the_rest() {
     let mut mutant = Mutant::unpatched();
     mutant.subject.start = vec!["bin/absent".to_owned()];
@@ -378,6 +393,7 @@ fn a_program_that_is_missing_fails_what_needs_only_it_and_skips_the_rest() {
 }
 
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn a_service_without_the_workload_is_verified_as_a_program_only() {
     let mut mutant = Mutant::unpatched();
     mutant.subject.workloads = vec!["person".to_owned()];
@@ -389,6 +405,7 @@ fn a_service_without_the_workload_is_verified_as_a_program_only() {
 }
 
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn slips_of_a_relay_are_found() {
     let rows = fails_exactly(
         &[
@@ -409,6 +426,7 @@ fn slips_of_a_relay_are_found() {
 }
 
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn other_slips_of_a_relay_are_found() {
     let rows = fails_exactly(
         &[
@@ -426,6 +444,7 @@ fn other_slips_of_a_relay_are_found() {
 }
 
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn slips_in_http2_grpc_and_tls_are_found() {
     let rows = fails_exactly(
         &[
@@ -446,6 +465,7 @@ fn slips_in_http2_grpc_and_tls_are_found() {
 }
 
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn protocols_and_tls_that_are_not_offered_are_skipped() {
     let mut mutant = Mutant::unpatched();
     mutant.subject.protocols = vec!["http1-json".to_owned()];
@@ -478,6 +498,7 @@ fn direct_fails_exactly(script: &str, expected: &[&str]) -> Vec<Row> {
 
 /// A slip for each row: of one reply, of the time in all, of the seed, of what is refused.
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn slips_in_direct_calls_are_found() {
     let script = r#"
         asked='s/^(window 2 500) 43 /\1 42 /'
@@ -493,6 +514,7 @@ fn slips_in_direct_calls_are_found() {
 }
 
 #[test]
+#[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn a_direct_service_that_says_something_else_first_takes_any_value_or_does_not_finish_is_found() {
     let script = r#"
         [ -z "$DIRECT" ] || export DIRECT=1
