@@ -53,7 +53,7 @@ pub fn run(arguments: &Import, printer: &Printer) -> anyhow::Result<Exit> {
 fn rows(files: &[PathBuf]) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     for file in files {
-        let (name, text) = read_text(file)?;
+        let (name, text) = read_text(file, "give a log that `ppbench run` wrote")?;
         rows.extend(ppbench::read(&text).with_context(|| format!("`{name}` is no CSV of ppbench"))?.rows);
     }
     if rows.is_empty() {
@@ -64,7 +64,7 @@ fn rows(files: &[PathBuf]) -> anyhow::Result<Vec<Row>> {
 
 fn naming(file: Option<&PathBuf>) -> anyhow::Result<Naming> {
     let Some(file) = file else { return Ok(Naming::default()) };
-    let (name, text) = read_text(file)?;
+    let (name, text) = read_text(file, "give the file that `ppbench naming-template` wrote")?;
     Naming::parse(&text).map_err(|problem| anyhow::anyhow!("`{name}`: {problem}"))
 }
 
@@ -72,7 +72,7 @@ fn naming(file: Option<&PathBuf>) -> anyhow::Result<Naming> {
 pub fn rows_of(folder: &RunFolder) -> anyhow::Result<Vec<Row>> {
     let path = folder.path().join(ROWS);
     if path.exists() {
-        let (name, text) = read_text(&path)?;
+        let (name, text) = read_text(&path, "import it again")?;
         return Ok(ppbench::read(&text)
             .with_context(|| format!("`{name}` is damaged; import it again"))?
             .rows);

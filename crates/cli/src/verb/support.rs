@@ -25,17 +25,15 @@ const QUICK_BLOCKS: u32 = 4;
 const QUICK_BUDGET: weighbridge_model::quantity::Nanoseconds =
     weighbridge_model::quantity::Nanoseconds::from_secs(60);
 
-/// An experiment file's text and name; `-` is stdin.
-pub fn read_text(path: &Path) -> anyhow::Result<(String, String)> {
+/// A file's text and name; `-` is stdin. `remedy` says what to give instead of one that cannot be read.
+pub fn read_text(path: &Path, remedy: &str) -> anyhow::Result<(String, String)> {
     if path == Path::new("-") {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).context("could not read stdin")?;
         return Ok(("stdin".to_owned(), text));
     }
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| {
-        format!("could not read `{name}`; give an experiment file, `weigh init` writes one")
-    })?;
+    let text = std::fs::read_to_string(path).with_context(|| format!("could not read `{name}`; {remedy}"))?;
     Ok((name, text))
 }
 
@@ -47,7 +45,7 @@ pub fn folder_of(file: &Path) -> Option<PathBuf> {
 
 /// Reads an experiment, with the `.proto` files that it names.
 pub fn read_experiment(path: &Path) -> anyhow::Result<Experiment> {
-    let (name, text) = read_text(path)?;
+    let (name, text) = read_text(path, "give an experiment file, `weigh init` writes one")?;
     let mut experiment = Experiment::parse(&name, &text)?;
     let folder = folder_of(path).unwrap_or_default();
     weighbridge_workload::proto::embed(&mut experiment, &folder).with_context(|| name)?;
