@@ -346,8 +346,11 @@ pub struct Run {
     /// Only these variants, comma-separated; the first named is the baseline.
     #[arg(long, value_delimiter = ',', value_name = "VARIANT")]
     pub only: Vec<String>,
+    /// A word to find the run by later, such as `machine=m3.large`; repeat for several. Goes before the file's.
+    #[arg(long = "tag", value_name = "NAME=VALUE", value_parser = weighbridge_model::tags::parse)]
+    pub tags: Vec<(String, String)>,
     /// Go on with an interrupted run.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "quick", "budget", "only", "out", "revisions"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "quick", "budget", "only", "out", "tags", "revisions"])]
     pub resume: Option<PathBuf>,
     /// Fail (exit code 1) when this is shown to hold, such as `p50 > +2%`; added to the file's gates.
     #[arg(long, value_name = "CONDITION")]

@@ -385,6 +385,8 @@ fn whole(
         findings: Vec::new(),
         spread: Vec::new(),
         over_size: Default::default(),
+        // Of variants that are named otherwise here.
+        tags: Default::default(),
         unavailable: Vec::new(),
         ..stored
     }

@@ -119,6 +119,7 @@ fn judged(question: &Question, gathered: &Gathered<'_>, bridge: Option<&Bridge>)
         cpu_roles: machine::roles(question, gathered),
         spread: spreads,
         over_size,
+        tags: run.tags,
         unavailable: run.unavailable,
         calibration: None,
     }

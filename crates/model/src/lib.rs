@@ -21,4 +21,5 @@ pub mod samples;
 pub mod secret;
 pub mod sizes;
 pub mod summary;
+pub mod tags;
 pub mod trace;

@@ -394,6 +394,7 @@ fn experiment(
         },
         gates,
         hooks: Hooks::default(),
+        tags: Default::default(),
     })
 }
 
