@@ -11,6 +11,8 @@ mod init;
 mod plot;
 #[path = "args/revisions.rs"]
 mod revisions;
+#[path = "args/summary.rs"]
+mod summary;
 
 use std::path::PathBuf;
 
@@ -26,6 +28,8 @@ pub use init::{Curl, Init, TakenAs};
 #[allow(unused_imports)] // likewise
 pub use plot::{Plot, PlotFormat, PlotTheme};
 pub use revisions::Revisions;
+#[allow(unused_imports)] // likewise
+pub use summary::{Cite, CiteFormat, Summary};
 
 /// Measures what a design decision costs a networked service: runs the alternatives side by side under the same
 /// load, interleaved, and answers with the difference, its confidence interval and a verdict.
@@ -81,6 +85,10 @@ pub enum Verb {
     Import(Import),
     /// Print the JSON schema of something that is printed or stored as JSON; all names without one.
     Schema(SchemaOf),
+    /// Show runs in one line a variant: counts, and figures with their intervals; imported runs too.
+    Summary(Summary),
+    /// Say how to cite Weighbridge, or what a run measured.
+    Cite(Cite),
     /// List the runs in a folder, newest first.
     History(History),
     /// Show the runs of a folder in a browser: reports, a live run, comparisons, downloads. Loopback only, read-only.
