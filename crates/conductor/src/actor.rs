@@ -214,6 +214,16 @@ impl Recipe {
             _ => None,
         }
     }
+
+    /// The time for which it is to be warmed at least, as it declares.
+    pub fn warmup(&self) -> Option<Nanoseconds> {
+        match self {
+            Self::Service { service, peer, .. } => {
+                service.warmup().max(peer.as_deref().and_then(PeerRecipe::warmup))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// A variant that is up.
@@ -227,6 +237,8 @@ pub(crate) struct Actor {
     pub secured: Secured,
     /// The longest time constant of its behaviour: what its service declares, or the period of a quota of CPU time.
     pub period: Option<Nanoseconds>,
+    /// The time for which its service says that it must be warmed.
+    pub warmup: Option<Nanoseconds>,
     /// Where its operations run in its own process.
     pub direct: Option<Direct>,
     running: Option<Roles>,
@@ -353,6 +365,7 @@ impl Stage<'_> {
             },
             secured,
             period: self.period(recipe, variant, quota),
+            warmup: recipe.warmup(),
             direct: running.take_talk().map(Direct::new),
             running: Some(Roles { service: running, peer }),
             may_freeze,
@@ -549,6 +562,7 @@ impl Actor {
             facts: ServiceFacts::default(),
             secured,
             period: None,
+            warmup: None,
             direct: None,
             running: None,
             may_freeze: false,

@@ -123,7 +123,12 @@ fn show(
 ) -> anyhow::Result<Exit> {
     let page = write_report(folder, stored)?;
     let place = folder.path().display().to_string();
-    let text = TextOptions { style: printer.style(), columns: printer.columns(), place: Some(&place) };
+    let text = TextOptions {
+        style: printer.style(),
+        columns: printer.columns(),
+        place: Some(&place),
+        every_pair: false,
+    };
     destination.write(&render(format, &stored.report(), &text), printer)?;
     printer.progress(format_args!("wrote `{}`", page.display()));
     Ok(pass_gates(stored.summary(), gates, printer))
@@ -162,7 +167,8 @@ fn suite(
             }
         }
     }
-    let text = TextOptions { style: printer.style(), columns: printer.columns(), place: None };
+    let text =
+        TextOptions { style: printer.style(), columns: printer.columns(), place: None, every_pair: false };
     let all: Vec<_> = ended.iter().map(|(stored, _)| stored.report()).collect();
     // What was measured before an interruption is worth showing.
     destination.write(&render_suite(format, &all, &text), printer)?;
