@@ -392,6 +392,7 @@ fn experiment(
             together: 64,
             freeze: false,
             pairing: PairingChoice::Auto,
+            quick: Vec::new(),
         },
         gates,
         hooks: Hooks::default(),

@@ -12,7 +12,9 @@ use weighbridge_report::{Format, TextOptions, render, render_suite};
 use weighbridge_store::RunFolder;
 
 use super::revisions;
-use super::support::{Destination, Stored, folder_of, gates, options, pass_gates, quicken, read_experiment};
+use super::support::{
+    Destination, Stored, folder_of, gates, keep_quick, options, pass_gates, quicken, read_experiment,
+};
 use crate::args::{Output, Run};
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -33,6 +35,17 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
     // All files are read before anything is measured: a mistake in the last must not cost the first's time.
     for (file, mut experiment) in chosen(arguments)? {
         select(&mut experiment, &arguments.only)?;
+        if arguments.quick {
+            // Before revisions give variants other names.
+            let all = experiment.variants.len();
+            keep_quick(&mut experiment);
+            let kept = experiment.variants.len();
+            if kept < all {
+                printer.progress(format_args!(
+                    "quick: {kept} of {all} variants; the others with `--only`, or without `--quick`"
+                ));
+            }
+        }
         revisions::expand(&mut experiment, &arguments.revisions, printer)?;
         if let Some(budget) = arguments.budget {
             if budget == Nanoseconds::ZERO {
@@ -213,5 +226,7 @@ pub(super) fn select(experiment: &mut Experiment, only: &[String]) -> anyhow::Re
         }
     }
     experiment.variants = kept;
+    // Whoever names variants means these, with `--quick` too.
+    experiment.plan.quick.clear();
     Ok(())
 }
