@@ -394,6 +394,14 @@ impl Service {
             .map_err(|source| ServiceError::NoVersion { service: self.name.clone(), source })
     }
 
+    /// Whether there is something to start: the program where it is a path, and one at least of the relative paths that the
+    /// start command names. Whether that is up to date, only its build knows.
+    pub fn is_built(&self) -> bool {
+        let is_there = |word: &String| Path::new(word).is_relative() && self.folder.join(word).exists();
+        let program = self.start.first().is_none_or(|program| !program.contains('/') || is_there(program));
+        program && self.start.iter().any(is_there)
+    }
+
     /// Builds it by its own command, which itself decides what is to do; all output goes to `log`. It ends early once
     /// `called_off` says so.
     ///
@@ -657,10 +665,19 @@ command = ["bin/weigh-go"]
             &format!("['sh', '-c', '''{script}''']"),
         );
         let service = Service::parse(&root, &text).expect("a right file");
-        assert!(matches!(service.version(), Err(ServiceError::NoVersion { .. })));
+        assert!(matches!(service.version(), Err(ServiceError::NoVersion { .. })) && !service.is_built());
         let built = service.build(&folder.path().join("build.log"), &|| false).expect("a build");
         assert_eq!(built.binary_sha256, service.binary_sha256());
         assert!(built.binary_sha256.is_some());
         assert_eq!(service.version().expect("built now"), "Go 1 lib 2");
+        assert!(service.is_built());
+        // Neither of an interpreter that lies in the folder nor of classes in one is there more than is needed.
+        for (start, built) in
+            [("'bin/python', 'bin/weigh-go'", false), ("'java', '-cp', 'bin', 'Pong'", true)]
+        {
+            let text = text
+                .replace("[start]\ncommand = [\"bin/weigh-go\"]", &format!("[start]\ncommand = [{start}]"));
+            assert_eq!(Service::parse(&root, &text).expect("a right file").is_built(), built, "{start}");
+        }
     }
 }
