@@ -7,13 +7,13 @@
 
 use std::collections::BTreeSet;
 
-use weighbridge_model::sizes::{SizeAdvice, SizeRange, SizeTime};
+use weighbridge_model::sizes::{SizeAdvice, SizeRange};
 use weighbridge_model::summary::Verdict;
 
-use super::{Family, LogRatio, Median};
+use super::{Curves, Family, LogRatio, Median};
 use crate::question::Question;
 use crate::stats::scatter::half_width;
-use crate::stats::smooth::{Smooth, independent, places, smooth};
+use crate::stats::smooth::independent;
 use crate::thresholds::LEVEL;
 use crate::verdict::of_interval;
 
@@ -31,16 +31,12 @@ struct Best {
 }
 
 /// The advice of a family; `None` for a single variant, and where no size has an interval.
-pub(super) fn advice(question: &Question, family: &Family<'_>, cuts: &[Vec<f64>]) -> Option<SizeAdvice> {
-    let scatters = family.scatters(SizeTime::Service);
+pub(super) fn advice(question: &Question, family: &Family<'_>, curves: &Curves) -> Option<SizeAdvice> {
+    let Curves { places, scatters, .. } = curves;
     if scatters.iter().filter(|scatter| !scatter.is_empty()).count() < 2 {
         return None;
     }
-    let places = places(&scatters);
-    let curves: Vec<Smooth> =
-        scatters.iter().zip(cuts).map(|(scatter, cuts)| smooth(scatter, &[0.5], &places, cuts)).collect();
-    let medians: Vec<Median<'_>> =
-        scatters.iter().zip(&curves).map(|(scatter, smooth)| Median { scatter, smooth, at: 0 }).collect();
+    let medians: Vec<Median<'_>> = (0..scatters.len()).map(|variant| curves.median(variant)).collect();
     let comparisons = (scatters.len() - 1) * scatters.iter().map(independent).max().unwrap_or(1);
     let level = 1.0 - (1.0 - LEVEL) / comparisons.max(1) as f64;
     let best: Vec<Best> = (0..places.len())
@@ -52,8 +48,8 @@ pub(super) fn advice(question: &Question, family: &Family<'_>, cuts: &[Vec<f64>]
     let range = |range: &Range| {
         let others = range.tied.iter().filter(|variant| **variant != range.leader);
         SizeRange {
-            from_bytes: if range.from == 0 { places[0] } else { between(&places, range.from) } as u64,
-            to_bytes: if range.to == places.len() { places[range.to - 1] } else { between(&places, range.to) }
+            from_bytes: if range.from == 0 { places[0] } else { between(places, range.from) } as u64,
+            to_bytes: if range.to == places.len() { places[range.to - 1] } else { between(places, range.to) }
                 as u64,
             best: std::iter::once(&range.leader).chain(others).map(name).collect(),
             lead: range.lead,
