@@ -10,15 +10,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use weighbridge_model::sizes::{SizeAdvice, SizeRange, SizeTime};
+use weighbridge_model::sizes::{SizeAdvice, SizeRange};
 
-use super::Family;
+use super::{Curves, Family};
 use crate::question::Question;
 use crate::stats::interval::Mean;
 use crate::stats::multiple::{holm, p_against_zero};
 use crate::stats::sample::{mean, median};
 use crate::stats::scatter::Scatter;
-use crate::stats::smooth::{places, smooth};
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
 
 /// Most classes of sizes.
@@ -39,29 +38,23 @@ struct Best {
 }
 
 /// The advice of a family; `None` for a single variant, and where no size has an interval.
-pub(super) fn advice(question: &Question, family: &Family<'_>, cuts: &[Vec<f64>]) -> Option<SizeAdvice> {
-    let scatters = family.scatters(SizeTime::Service);
+pub(super) fn advice(question: &Question, family: &Family<'_>, curves: &Curves) -> Option<SizeAdvice> {
+    let Curves { places, scatters, .. } = curves;
     let asked: Vec<&Scatter> = scatters.iter().filter(|scatter| !scatter.is_empty()).collect();
     if asked.len() < 2 {
         return None;
     }
-    let places = places(&scatters);
     let classes = classes(&asked, places.len());
-    let curves: Vec<Vec<Option<f64>>> = scatters
-        .iter()
-        .zip(cuts)
-        .map(|(scatter, cuts)| smooth(scatter, &[0.5], &places, cuts).curves.swap_remove(0))
-        .collect();
     let bound = |at: usize| {
-        if at == 0 || at == places.len() { places[at.min(places.len() - 1)] } else { between(&places, at) }
+        if at == 0 || at == places.len() { places[at.min(places.len() - 1)] } else { between(places, at) }
     };
     let in_class = |class: &Range<usize>| -> Vec<Levels> {
         let sizes = (bound(class.start), bound(class.end));
         let last = class.end == places.len();
-        let of = |(scatter, curve): (&Scatter, &Vec<Option<f64>>)| {
-            levels(scatter, curve, &places, (class, sizes, last))
+        let of = |variant: usize| {
+            levels(&scatters[variant], curves.median(variant).curve(), places, (class, sizes, last))
         };
-        scatters.iter().zip(&curves).map(of).collect()
+        (0..scatters.len()).map(of).collect()
     };
     let levels: Vec<Vec<Levels>> = classes.iter().map(in_class).collect();
     let best = best(&levels, question.margin.get())?;
