@@ -2,15 +2,20 @@
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use weighbridge_model::experiment::{Layer, Layers};
 use weighbridge_model::network::{LayerFacts, LinkCounters, NetworkFacts, passed};
+use weighbridge_model::quantity::Nanoseconds;
 
 use super::{LayerError, Part, parts};
-use crate::launch::{Lab, Launch};
+use crate::cores::CoreId;
+use crate::launch::{Lab, Launch, Ready};
 use crate::net::{Batch, Connector, Namespace, NamespaceError, counters};
 use crate::process::Running;
+
+/// How long a program of a layer may take to be ready: proxies read certificates and resolve names.
+const PROGRAM_PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);
 
 /// The hosts of a variant's own.
 #[derive(Debug)]
@@ -43,9 +48,32 @@ pub struct Ends {
     pub mtu: u32,
 }
 
+/// What a site is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Allotment {
+    /// The variant's number in the run.
+    pub variant: usize,
+    /// The cores of its programs, ascending.
+    pub cores: Vec<CoreId>,
+    /// What the paths of its programs' logs begin with: a folder, and how names in it begin.
+    pub logs: PathBuf,
+}
+
+/// Which of a site's hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spot {
+    /// The client's.
+    Client,
+    /// The one in the middle.
+    Switch,
+    /// The service's.
+    Server,
+}
+
 /// Where one variant lives for one trial.
 #[derive(Debug)]
 pub struct Site {
+    given: Allotment,
     /// `wb-<8 hex of the run>-<variant>`.
     name: String,
     parts: Vec<(Layer, Box<dyn Part>)>,
@@ -62,9 +90,10 @@ impl Site {
     ///
     /// # Errors
     /// [`LayerError`]; nothing of it is left then.
-    pub fn make(lab: &Lab, variant: usize, layers: &Layers) -> Result<Self, LayerError> {
+    pub fn make(lab: &Lab, given: Allotment, layers: &Layers) -> Result<Self, LayerError> {
         let mut site = Self {
-            name: format!("{}-{variant}", lab.prefix()),
+            name: format!("{}-{}", lab.prefix(), given.variant),
+            given,
             parts: parts(layers),
             programs: Vec::new(),
             ends: None,
@@ -144,6 +173,53 @@ impl Site {
         self.ends = Some(ends);
     }
 
+    /// Starts a program of a layer on a host of this site (on this one where it has none) and keeps it under `role`; returns
+    /// the port that it listens on, 0 where it says none. Its cores and logs are those of the site.
+    ///
+    /// # Errors
+    /// Where it does not come up.
+    pub fn start(
+        &mut self,
+        lab: &Lab,
+        (spot, role): (Spot, &str),
+        (command, ready): (Vec<String>, Ready),
+    ) -> Result<u16, LayerError> {
+        let log = |stream: &str| {
+            let mut path = self.given.logs.clone().into_os_string();
+            path.push(format!("-{role}-{stream}.log"));
+            PathBuf::from(path)
+        };
+        let launch = Launch {
+            name: role.to_owned(),
+            command,
+            environment: Vec::new(),
+            folder: None,
+            host: self.server_address(),
+            cores: Some(self.given.cores.clone()),
+            stdout: log("out"),
+            stderr: log("err"),
+            ready,
+            ready_timeout: PROGRAM_PATIENCE,
+        };
+        let running = within(self.host(spot), || lab.launch(&launch))??;
+        let port = running.port();
+        self.keep(role, running);
+        Ok(port)
+    }
+
+    fn host(&self, spot: Spot) -> Option<&Namespace> {
+        self.hosts.as_ref().map(|hosts| match spot {
+            Spot::Client => &hosts.client,
+            Spot::Switch => &hosts.switch,
+            Spot::Server => &hosts.server,
+        })
+    }
+
+    /// What this site was given.
+    pub fn given(&self) -> &Allotment {
+        &self.given
+    }
+
     /// Keeps a program that a layer started. It stands still, goes on and ends with the variant, and its CPU time is told
     /// apart under `role`.
     pub fn keep(&mut self, role: impl Into<String>, running: Running) {
@@ -189,8 +265,11 @@ impl Site {
     /// What the layers are, what passed since the service was ready, and whether that shows that the answers to at least
     /// `requests` took this way.
     pub fn facts(&self, requests: u64) -> NetworkFacts {
-        let facts =
-            |(layer, part): &(Layer, Box<dyn Part>)| LayerFacts { name: layer.to_string(), by: part.by() };
+        let facts = |(layer, part): &(Layer, Box<dyn Part>)| LayerFacts {
+            layer: layer.name().to_owned(),
+            name: layer.to_string(),
+            by: part.by(),
+        };
         let links = passed(&self.before, &self.counters());
         let unproved = self.parts.iter().find_map(|(layer, part)| {
             let why = part.prove(&links, requests).err()?;
