@@ -46,6 +46,8 @@ pub struct Ends {
     pub server: End,
     /// Largest packet from one to the other, its IP header included.
     pub mtu: u32,
+    /// The device of the overlay by which they reach each other, the same on both hosts; `None` without one.
+    pub overlay: Option<String>,
 }
 
 /// What a site is given.
@@ -262,6 +264,14 @@ impl Site {
             .collect()
     }
 
+    /// Why what passed does not show that the answers to at least `requests` took this way; `None` where it does.
+    pub fn unproved(&self, passed: &[LinkCounters], requests: u64) -> Option<String> {
+        self.parts.iter().find_map(|(layer, part)| {
+            let why = part.prove(passed, requests).err()?;
+            Some(format!("layer `{}`: {why}", layer.name()))
+        })
+    }
+
     /// What the layers are, what passed since the service was ready, and whether that shows that the answers to at least
     /// `requests` took this way.
     pub fn facts(&self, requests: u64) -> NetworkFacts {
@@ -271,10 +281,7 @@ impl Site {
             by: part.by(),
         };
         let links = passed(&self.before, &self.counters());
-        let unproved = self.parts.iter().find_map(|(layer, part)| {
-            let why = part.prove(&links, requests).err()?;
-            Some(format!("layer `{}`: {why}", layer.name()))
-        });
+        let unproved = self.unproved(&links, requests);
         NetworkFacts {
             layers: self.parts.iter().map(facts).collect(),
             mtu: self.ends.as_ref().map(|ends| ends.mtu),

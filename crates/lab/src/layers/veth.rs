@@ -82,7 +82,7 @@ impl Part for VethPart {
         }
         let control = self.control(&hosts)?;
         let end = |address| End { address, device: DEVICE.to_owned() };
-        site.set_ends(Ends { client: end(CLIENT), server: end(SERVER), mtu });
+        site.set_ends(Ends { client: end(CLIENT), server: end(SERVER), mtu, overlay: None });
         site.set_hosts(hosts, control);
         self.crossing.lay(&self.treatment, site)
     }
