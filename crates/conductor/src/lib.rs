@@ -23,6 +23,7 @@ pub mod ground;
 mod hook;
 pub mod inquiry;
 pub mod names;
+mod network;
 mod peer;
 mod printed;
 mod question;
