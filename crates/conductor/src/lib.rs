@@ -23,6 +23,7 @@ pub mod ground;
 mod hook;
 pub mod inquiry;
 pub mod names;
+mod network;
 pub mod overview;
 mod peer;
 mod printed;
