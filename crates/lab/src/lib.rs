@@ -35,5 +35,6 @@ pub mod registry;
 pub mod room;
 pub mod runtime;
 pub mod service;
+pub mod sidecar;
 mod sys;
 pub mod talk;
