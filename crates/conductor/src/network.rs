@@ -5,8 +5,9 @@
 
 use std::net::SocketAddr;
 
+use weighbridge_lab::lanes::Lane;
 use weighbridge_lab::launch::{Launch, LaunchError};
-use weighbridge_lab::layers::{LayerError, Site};
+use weighbridge_lab::layers::{Ground, LayerError, Site};
 use weighbridge_lab::net::{Connector, NamespaceError};
 use weighbridge_lab::process::Running;
 use weighbridge_model::experiment::{CpuLimit, Variant};
@@ -30,9 +31,21 @@ fn of_variant(variant: &str, source: impl Into<LayerError>) -> ActorError {
 
 impl Stage<'_> {
     /// The place of a variant for one trial, with its layers laid.
-    pub(crate) fn site(&self, id: VariantId, variant: &Variant) -> Result<Site, ActorError> {
+    pub(crate) fn site(
+        &self,
+        (block, lane): (u32, Lane),
+        id: VariantId,
+        variant: &Variant,
+    ) -> Result<Site, ActorError> {
         let number = self.party.map_or(id, |party| party.members[id.index()]).index();
-        Site::make(self.lab, number, &variant.layers).map_err(|source| of_variant(&variant.name, source))
+        let ground = Ground {
+            folder: self.said(block, id, "layers").with_extension(""),
+            cores: self.seating.at(lane).service().to_vec(),
+            protocol: variant.protocol,
+            connections: self.connections,
+        };
+        Site::make(self.lab, number, &variant.layers, ground)
+            .map_err(|source| of_variant(&variant.name, source))
     }
 
     /// Starts a variant's service in its place, behind what its layers put in front of it; returns where the client goes.
@@ -83,8 +96,17 @@ impl Actor {
     }
 
     /// Takes down what its layers are, and what passed there while so many requests were answered.
-    pub(crate) fn look_at_network(&mut self, answered: u64) {
-        let site = self.site.as_ref().filter(|site| site.has_layers());
-        self.facts.network = site.map(|site| Box::new(site.facts(answered)));
+    ///
+    /// # Errors
+    /// Where what stands still cannot be asked.
+    pub(crate) fn look_at_network(&mut self, answered: u64) -> Result<(), ActorError> {
+        if self.site.as_ref().is_some_and(Site::has_layers) {
+            // A program of a layer answers only while it runs.
+            self.thaw()?;
+            let site = self.site.as_ref();
+            self.facts.network = site.map(|site| Box::new(site.facts(answered)));
+            self.freeze()?;
+        }
+        Ok(())
     }
 }

@@ -11,6 +11,7 @@ pub mod catalog;
 pub mod cgroup;
 pub mod checkout;
 pub mod clock;
+pub mod container;
 pub mod cores;
 pub mod cputime;
 pub mod custody;

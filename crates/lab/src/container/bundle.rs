@@ -179,7 +179,10 @@ mod tests {
     #[test]
     fn the_filter_lets_servers_work_and_refuses_what_manages_the_host() {
         let filter = read(&plan())["linux"]["seccomp"].clone();
-        assert_eq!((&filter["defaultAction"], &filter["defaultErrnoRet"]), (&json!("SCMP_ACT_ERRNO"), &json!(1)));
+        assert_eq!(
+            (&filter["defaultAction"], &filter["defaultErrnoRet"]),
+            (&json!("SCMP_ACT_ERRNO"), &json!(1))
+        );
         let names: Vec<&str> = filter["syscalls"][0]["names"]
             .as_array()
             .expect("names")
@@ -189,7 +192,9 @@ mod tests {
         for needed in ["accept4", "epoll_pwait2", "execve", "futex", "sendmsg", "openat2", "rseq", "statx"] {
             assert!(names.contains(&needed), "{needed}");
         }
-        for refused in ["mount", "init_module", "setns", "unshare", "bpf", "reboot", "keyctl", "io_uring_setup"] {
+        for refused in
+            ["mount", "init_module", "setns", "unshare", "bpf", "reboot", "keyctl", "io_uring_setup"]
+        {
             assert!(!names.contains(&refused), "{refused}");
         }
         assert!(names.is_sorted(), "kept in order, so that a change shows");

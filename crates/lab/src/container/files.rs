@@ -11,8 +11,19 @@ use super::bundle::{Access, Shown};
 const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/opt"];
 /// Of `/etc` what programs and libraries look up; names that end in `-` are beginnings.
 const SETTINGS: [&str; 13] = [
-    "alternatives", "group", "host.conf", "hosts", "java-", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime",
-    "mime.types", "nsswitch.conf", "passwd", "ssl",
+    "alternatives",
+    "group",
+    "host.conf",
+    "hosts",
+    "java-",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "localtime",
+    "mime.types",
+    "nsswitch.conf",
+    "passwd",
+    "ssl",
 ];
 
 /// What is to be seen inside, and the links of this host's root to be made there.
@@ -27,7 +38,12 @@ pub struct Files {
 impl Files {
     /// What the program of `command`, run in `folder`, needs: the system's files, its own folder, and whatever its command
     /// and environment name. `writes` is a file that it writes.
-    pub fn of(command: &[String], environment: &[(String, String)], folder: &Path, writes: Option<&Path>) -> Self {
+    pub fn of(
+        command: &[String],
+        environment: &[(String, String)],
+        folder: &Path,
+        writes: Option<&Path>,
+    ) -> Self {
         let mut files = Self::default();
         let mut shown = BTreeMap::new();
         for path in SYSTEM.map(PathBuf::from) {
@@ -41,7 +57,9 @@ impl Files {
         let wanted = of_etc.filter(|entry| is_setting(&entry.file_name().to_string_lossy()));
         shown.extend(wanted.map(|entry| (entry.path(), Access::Read)));
         shown.insert(folder.to_owned(), Access::Read);
-        for path in command.iter().flat_map(|word| named(word, folder)).chain(command.first().and_then(sought)) {
+        for path in
+            command.iter().flat_map(|word| named(word, folder)).chain(command.first().and_then(sought))
+        {
             add(&mut shown, &path);
         }
         for path in environment.iter().flat_map(|(_, value)| named(value, folder)) {
@@ -114,7 +132,8 @@ mod tests {
         fs::write(root.join("kit/bin/tool"), "").expect("a file");
         fs::write(root.join("certificates/key"), "").expect("a file");
         let text = |path: &str| root.join(path).display().to_string();
-        let environment = [("TLS_KEY".to_owned(), text("certificates/key")), ("X".to_owned(), "/nonexistent".to_owned())];
+        let environment =
+            [("TLS_KEY".to_owned(), text("certificates/key")), ("X".to_owned(), "/nonexistent".to_owned())];
         let facts = root.join("facts.txt");
         let command = [text("kit/bin/tool"), format!("-Dhome={}", text("service"))];
         let files = Files::of(&command, &environment, &root.join("service"), Some(&facts));

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use weighbridge_model::experiment::{Layer, Layers};
+use weighbridge_model::experiment::{Layer, Layers, Protocol};
 use weighbridge_model::network::{LayerFacts, LinkCounters, NetworkFacts, passed};
 
 use super::{LayerError, Part, parts};
+use crate::cores::CoreId;
 use crate::launch::{Lab, Launch};
 use crate::net::{Batch, Connector, Namespace, NamespaceError, counters};
 use crate::process::Running;
@@ -43,12 +44,26 @@ pub struct Ends {
     pub mtu: u32,
 }
 
+/// What programs of layers need to know of their variant.
+#[derive(Debug, Clone, Default)]
+pub struct Ground {
+    /// A folder of the variant's own, absolute; made by whoever first needs it.
+    pub folder: PathBuf,
+    /// The cores that its programs may use, ascending; none for those that we may use.
+    pub cores: Vec<CoreId>,
+    /// What is spoken.
+    pub protocol: Protocol,
+    /// Most connections that its client holds at a time.
+    pub connections: u32,
+}
+
 /// Where one variant lives for one trial.
 #[derive(Debug)]
 pub struct Site {
     /// `wb-<8 hex of the run>-<variant>`.
     name: String,
     parts: Vec<(Layer, Box<dyn Part>)>,
+    ground: Ground,
     /// Programs that layers started, by their role; they end before the hosts go.
     programs: Vec<(String, Running)>,
     ends: Option<Ends>,
@@ -62,10 +77,11 @@ impl Site {
     ///
     /// # Errors
     /// [`LayerError`]; nothing of it is left then.
-    pub fn make(lab: &Lab, variant: usize, layers: &Layers) -> Result<Self, LayerError> {
+    pub fn make(lab: &Lab, variant: usize, layers: &Layers, ground: Ground) -> Result<Self, LayerError> {
         let mut site = Self {
             name: format!("{}-{variant}", lab.prefix()),
             parts: parts(layers),
+            ground,
             programs: Vec::new(),
             ends: None,
             hosts: None,
@@ -111,6 +127,11 @@ impl Site {
     /// The name of a namespace of this site for a role.
     pub fn name_of(&self, role: &str) -> String {
         format!("{}-{role}", self.name)
+    }
+
+    /// What is known of its variant.
+    pub fn ground(&self) -> &Ground {
+        &self.ground
     }
 
     /// Whether any layer stands here.
@@ -192,15 +213,22 @@ impl Site {
         let facts =
             |(layer, part): &(Layer, Box<dyn Part>)| LayerFacts { name: layer.to_string(), by: part.by() };
         let links = passed(&self.before, &self.counters());
-        let unproved = self.parts.iter().find_map(|(layer, part)| {
-            let why = part.prove(&links, requests).err()?;
-            Some(format!("layer `{}`: {why}", layer.name()))
-        });
+        let mut programs = Vec::new();
+        let mut unproved = None;
+        for (layer, part) in &self.parts {
+            let proved = part.counted().and_then(|counted| {
+                let proved = part.prove(&links, &counted, requests);
+                programs.extend(counted);
+                proved
+            });
+            unproved = unproved.or(proved.err().map(|why| format!("layer `{}`: {why}", layer.name())));
+        }
         NetworkFacts {
             layers: self.parts.iter().map(facts).collect(),
             mtu: self.ends.as_ref().map(|ends| ends.mtu),
             congestion_control: self.congestion_control.clone(),
             links,
+            programs,
             unproved,
         }
     }

@@ -7,7 +7,7 @@
 use std::net::Ipv4Addr;
 
 use weighbridge_model::experiment::{CongestionControl, Layers, Veth};
-use weighbridge_model::network::LinkCounters;
+use weighbridge_model::network::{LinkCounters, ProgramFacts};
 
 use super::crossing::Crossing;
 use super::site::{configure, set};
@@ -86,7 +86,7 @@ impl Part for VethPart {
         self.crossing.lay(site)
     }
 
-    fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
+    fn prove(&self, passed: &[LinkCounters], _: &[ProgramFacts], requests: u64) -> Result<(), String> {
         for (host, device) in
             [("client", DEVICE), ("switch", CLIENT_PORT), ("switch", SERVER_PORT), ("server", DEVICE)]
         {

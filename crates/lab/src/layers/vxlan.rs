@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use weighbridge_model::experiment::Vxlan;
-use weighbridge_model::network::LinkCounters;
+use weighbridge_model::network::{LinkCounters, ProgramFacts};
 
 use super::site::configure;
 use super::veth::{CAPABILITIES, DEVICE, saw, try_here};
@@ -67,7 +67,7 @@ impl Part for VxlanPart {
         Ok(())
     }
 
-    fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
+    fn prove(&self, passed: &[LinkCounters], _: &[ProgramFacts], requests: u64) -> Result<(), String> {
         for host in ["client", "server"] {
             saw((host, OVERLAY), passed, requests)?;
             let packets = |device: &str| {

@@ -20,7 +20,7 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::cores::CoreId;
 use crate::launch::{Lab, Launch, LaunchError, Ready};
-use crate::process::Running;
+use crate::process::{Running, Wrapping};
 
 /// A proxy starts in milliseconds; a loaded machine gets much more.
 const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(20);
@@ -97,6 +97,14 @@ pub enum SidecarError {
         program: &'static str,
         /// The file or folder.
         path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// There is no port for it.
+    #[error("there is no free port for the sidecar `{program}`: {source}; close connections or run again")]
+    NoPort {
+        /// The program.
+        program: &'static str,
         /// The system's reason.
         source: io::Error,
     },
@@ -241,11 +249,13 @@ impl Setup {
             command: command.collect(),
             environment: Vec::new(),
             folder: Some(self.folder.clone()),
+            host: self.listen.ip(),
             cores: None,
             stdout: self.folder.join("out.log"),
             stderr: self.folder.join("err.log"),
             ready: Ready::Port(self.listen.port()),
             ready_timeout: READY_TIMEOUT,
+            wrapping: Wrapping::None,
         })
     }
 
