@@ -447,13 +447,17 @@ impl Stage<'_> {
 
     /// Where a stream of a variant's output is kept, by its number in the run.
     fn log(&self, block: u32, id: VariantId, stream: &str) -> PathBuf {
-        let name = match self.party {
-            None => format!("{block:03}-{}-{stream}.log", id.0),
-            Some(party) => {
-                format!("{block:03}-{}-batch-{}-{stream}.log", party.members[id.index()].0, party.number)
-            }
-        };
-        self.logs.join(name)
+        let mut path = self.logs_of(block, id).into_os_string();
+        path.push(format!("-{stream}.log"));
+        path.into()
+    }
+
+    /// What the paths of all logs of a variant begin with.
+    pub(crate) fn logs_of(&self, block: u32, id: VariantId) -> PathBuf {
+        self.logs.join(match self.party {
+            None => format!("{block:03}-{}", id.0),
+            Some(party) => format!("{block:03}-{}-batch-{}", party.members[id.index()].0, party.number),
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use weighbridge_lab::lanes::Lane;
 use weighbridge_lab::launch::{Launch, LaunchError};
-use weighbridge_lab::layers::{Ground, LayerError, Site};
+use weighbridge_lab::layers::{Allotment, Ground, LayerError, Site};
 use weighbridge_lab::net::{Connector, NamespaceError};
 use weighbridge_lab::process::Running;
 use weighbridge_model::experiment::{CpuLimit, Variant};
@@ -37,15 +37,20 @@ impl Stage<'_> {
         id: VariantId,
         variant: &Variant,
     ) -> Result<Site, ActorError> {
-        let number = self.party.map_or(id, |party| party.members[id.index()]).index();
+        let given = Allotment {
+            variant: self.party.map_or(id, |party| party.members[id.index()]).index(),
+            cores: self.seating.at(lane).service().to_vec(),
+            logs: self.logs_of(block, id),
+        };
         let ground = Ground {
             folder: self.said(block, id, "layers").with_extension(""),
-            cores: self.seating.at(lane).service().to_vec(),
             protocol: variant.protocol,
             connections: self.connections,
         };
-        Site::make(self.lab, number, &variant.layers, ground)
-            .map_err(|source| of_variant(&variant.name, source))
+        let mut site = Site::make(self.lab, given, &variant.layers)
+            .map_err(|source| of_variant(&variant.name, source))?;
+        site.settle(ground);
+        Ok(site)
     }
 
     /// Starts a variant's service in its place, behind what its layers put in front of it; returns where the client goes.

@@ -14,6 +14,7 @@ mod site;
 mod veth;
 mod vxlan;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 
@@ -24,11 +25,12 @@ use weighbridge_model::quantity::Nanoseconds;
 use crate::container::ContainerError;
 use crate::custody::CustodyError;
 use crate::launch::{Lab, Launch, LaunchError};
+use crate::net::tools::Tool;
 use crate::net::{NamespaceError, ToolError, Unavailable};
 use crate::sidecar::{Missing, SidecarError};
 
 pub use probe::{LayerReport, report};
-pub use site::{End, Ends, Ground, Hosts, Site};
+pub use site::{Allotment, End, Ends, Ground, Hosts, Site, Spot};
 
 /// What a kind of layer is to the lab. Every method but [`Part::by`] may be left as it is.
 pub trait Part: fmt::Debug + Send + Sync {
@@ -152,7 +154,7 @@ pub fn parts(layers: &Layers) -> Vec<(Layer, Box<dyn Part>)> {
             Layer::Veth(veth) => Box::new(veth::VethPart::new(veth, layers)),
             Layer::Rate(rate) => Box::new(rate::RatePart::new(rate, layers)),
             Layer::Relay(_) | Layer::Delay(_) | Layer::Loss(_) => {
-                Box::new(crossing::CrossingPart::new(layers))
+                Box::new(crossing::CrossingPart::new(layer, layers))
             }
             Layer::Vxlan(vxlan) => Box::new(vxlan::VxlanPart::new(*vxlan)),
             Layer::Sidecar(sidecar) => Box::new(sidecar::SidecarPart::new(*sidecar)),
@@ -179,4 +181,13 @@ pub fn is_freezable(layers: &Layers) -> bool {
 pub fn probe(layers: &Layers) -> Result<(), String> {
     let mut parts = parts(layers).into_iter();
     parts.try_for_each(|(layer, part)| part.probe().map_err(|why| format!("layer `{}`: {why}", layer.name())))
+}
+
+/// The programs by which networks are made, by their own account; none where no variant has any layer.
+pub fn programs<'l>(mut layers: impl Iterator<Item = &'l Layers>) -> BTreeMap<String, String> {
+    if layers.all(Layers::is_empty) {
+        return BTreeMap::new();
+    }
+    let version = |tool: Tool| Some((tool.name().to_owned(), tool.version()?));
+    [Tool::Ip, Tool::Tc].into_iter().filter_map(version).collect()
 }

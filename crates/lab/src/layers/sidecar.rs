@@ -68,7 +68,7 @@ impl SidecarPart {
         let executable = self.program.find()?;
         let folder: PathBuf = site.ground().folder.join(&role);
         let (wire, connections) = (self.wire(site.ground().protocol), site.ground().connections);
-        let cores = Some(site.ground().cores.clone()).filter(|cores| !cores.is_empty());
+        let cores = Some(site.given().cores.clone()).filter(|cores| !cores.is_empty());
         let program = self.program;
         let launched = side.within(site, || {
             let port = ports::free_port()

@@ -6,12 +6,16 @@ use std::path::{Path, PathBuf};
 
 use weighbridge_model::experiment::{Layer, Layers, Protocol};
 use weighbridge_model::network::{LayerFacts, LinkCounters, NetworkFacts, passed};
+use weighbridge_model::quantity::Nanoseconds;
 
 use super::{LayerError, Part, parts};
 use crate::cores::CoreId;
-use crate::launch::{Lab, Launch};
+use crate::launch::{Lab, Launch, Ready, Wrapping};
 use crate::net::{Batch, Connector, Namespace, NamespaceError, counters};
 use crate::process::Running;
+
+/// How long a program of a layer may take to be ready: proxies read certificates and resolve names.
+const PROGRAM_PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);
 
 /// The hosts of a variant's own.
 #[derive(Debug)]
@@ -49,17 +53,38 @@ pub struct Ends {
 pub struct Ground {
     /// A folder of the variant's own, absolute; made by whoever first needs it.
     pub folder: PathBuf,
-    /// The cores that its programs may use, ascending; none for those that we may use.
-    pub cores: Vec<CoreId>,
     /// What is spoken.
     pub protocol: Protocol,
     /// Most connections that its client holds at a time.
     pub connections: u32,
 }
 
+/// What a site is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Allotment {
+    /// The variant's number in the run.
+    pub variant: usize,
+    /// The cores of its programs, ascending.
+    pub cores: Vec<CoreId>,
+    /// What the paths of its programs' logs begin with: a folder, and how names in it begin.
+    pub logs: PathBuf,
+}
+
+/// Which of a site's hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spot {
+    /// The client's.
+    Client,
+    /// The one in the middle.
+    Switch,
+    /// The service's.
+    Server,
+}
+
 /// Where one variant lives for one trial.
 #[derive(Debug)]
 pub struct Site {
+    given: Allotment,
     /// `wb-<8 hex of the run>-<variant>`.
     name: String,
     parts: Vec<(Layer, Box<dyn Part>)>,
@@ -77,11 +102,12 @@ impl Site {
     ///
     /// # Errors
     /// [`LayerError`]; nothing of it is left then.
-    pub fn make(lab: &Lab, variant: usize, layers: &Layers, ground: Ground) -> Result<Self, LayerError> {
+    pub fn make(lab: &Lab, given: Allotment, layers: &Layers) -> Result<Self, LayerError> {
         let mut site = Self {
-            name: format!("{}-{variant}", lab.prefix()),
+            name: format!("{}-{}", lab.prefix(), given.variant),
+            given,
             parts: parts(layers),
-            ground,
+            ground: Ground::default(),
             programs: Vec::new(),
             ends: None,
             hosts: None,
@@ -129,6 +155,11 @@ impl Site {
         format!("{}-{role}", self.name)
     }
 
+    /// Tells what is known of the variant, before its programs start.
+    pub fn settle(&mut self, ground: Ground) {
+        self.ground = ground;
+    }
+
     /// What is known of its variant.
     pub fn ground(&self) -> &Ground {
         &self.ground
@@ -163,6 +194,54 @@ impl Site {
     /// For a layer that leads from host to host: from now on the ends are its own.
     pub fn set_ends(&mut self, ends: Ends) {
         self.ends = Some(ends);
+    }
+
+    /// Starts a program of a layer on a host of this site (on this one where it has none) and keeps it under `role`; returns
+    /// the port that it listens on, 0 where it says none. Its cores and logs are those of the site.
+    ///
+    /// # Errors
+    /// Where it does not come up.
+    pub fn start(
+        &mut self,
+        lab: &Lab,
+        (spot, role): (Spot, &str),
+        (command, ready): (Vec<String>, Ready),
+    ) -> Result<u16, LayerError> {
+        let log = |stream: &str| {
+            let mut path = self.given.logs.clone().into_os_string();
+            path.push(format!("-{role}-{stream}.log"));
+            PathBuf::from(path)
+        };
+        let launch = Launch {
+            name: role.to_owned(),
+            command,
+            environment: Vec::new(),
+            folder: None,
+            host: self.server_address(),
+            cores: Some(self.given.cores.clone()),
+            stdout: log("out"),
+            stderr: log("err"),
+            ready,
+            ready_timeout: PROGRAM_PATIENCE,
+            wrapping: Wrapping::None,
+        };
+        let running = within(self.host(spot), || lab.launch(&launch))??;
+        let port = running.port();
+        self.keep(role, running);
+        Ok(port)
+    }
+
+    fn host(&self, spot: Spot) -> Option<&Namespace> {
+        self.hosts.as_ref().map(|hosts| match spot {
+            Spot::Client => &hosts.client,
+            Spot::Switch => &hosts.switch,
+            Spot::Server => &hosts.server,
+        })
+    }
+
+    /// What this site was given.
+    pub fn given(&self) -> &Allotment {
+        &self.given
     }
 
     /// Keeps a program that a layer started. It stands still, goes on and ends with the variant, and its CPU time is told
@@ -210,8 +289,11 @@ impl Site {
     /// What the layers are, what passed since the service was ready, and whether that shows that the answers to at least
     /// `requests` took this way.
     pub fn facts(&self, requests: u64) -> NetworkFacts {
-        let facts =
-            |(layer, part): &(Layer, Box<dyn Part>)| LayerFacts { name: layer.to_string(), by: part.by() };
+        let facts = |(layer, part): &(Layer, Box<dyn Part>)| LayerFacts {
+            layer: layer.name().to_owned(),
+            name: layer.to_string(),
+            by: part.by(),
+        };
         let links = passed(&self.before, &self.counters());
         let mut programs = Vec::new();
         let mut unproved = None;
