@@ -62,9 +62,13 @@ impl Files {
         {
             add(&mut shown, &path);
         }
-        for path in environment.iter().flat_map(|(_, value)| named(value, folder)) {
+        // A program's own folder is found above; whatever else lies on its search path it does not need.
+        let told = environment.iter().filter(|(key, _)| key != "PATH" && key != "HOME");
+        for path in told.flat_map(|(_, value)| named(value, folder)) {
             add(&mut shown, &path);
         }
+        // Below a link nothing can be shown; what it leads to is.
+        shown.retain(|path, _| !files.links.iter().any(|(link, _)| path.starts_with(link)));
         shown.extend(writes.map(|path| (path.to_owned(), Access::Write)));
         files.shown = without_inner(shown);
         files
@@ -95,7 +99,9 @@ fn sought(program: &String) -> Option<PathBuf> {
 fn add(shown: &mut BTreeMap<PathBuf, Access>, path: &Path) {
     let mut found = vec![path.to_owned()];
     if let Ok(real) = fs::canonicalize(path) {
-        let prefix = real.parent().filter(|folder| folder.ends_with("bin")).and_then(Path::parent);
+        // Version managers have programs of the same names that look for the real ones beside them.
+        let of_programs = |folder: &&Path| folder.ends_with("bin") || folder.ends_with("shims");
+        let prefix = real.parent().filter(of_programs).and_then(Path::parent);
         found.extend(prefix.filter(|prefix| prefix.parent().is_some()).map(Path::to_owned));
         found.push(real);
     }
@@ -111,7 +117,11 @@ fn without_inner(all: BTreeMap<PathBuf, Access>) -> Vec<Shown> {
     let mut kept: Vec<(PathBuf, Access)> = Vec::new();
     for (path, access) in all {
         let in_other = |(other, theirs): &(PathBuf, Access)| path.starts_with(other) && *theirs == access;
-        if !kept.iter().any(in_other) && !special.iter().any(|place| path.starts_with(place)) {
+        // It has a `/tmp` of its own.
+        if path != Path::new("/tmp")
+            && !kept.iter().any(in_other)
+            && !special.iter().any(|place| path.starts_with(place))
+        {
             kept.push((path, access));
         }
     }
