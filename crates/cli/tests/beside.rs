@@ -73,7 +73,7 @@ fn roles(resources: &str) -> BTreeSet<&str> {
 }
 
 /// Roles of a variant's programs, and the programs that must have counted what passed.
-const EXPECTED: [(&str, &[&str], &[&str]); 7] = [
+const EXPECTED: [(&str, &[&str], &[&str]); 8] = [
     ("bare", &["service"], &[]),
     ("haproxy", &["service", "sidecar-server"], &["sidecar:haproxy"]),
     ("nginx", &["service", "sidecar-client"], &["sidecar:nginx"]),
@@ -83,7 +83,12 @@ const EXPECTED: [(&str, &[&str], &[&str]); 7] = [
     (
         "all",
         &["container-runtime", "service", "sidecar-client", "sidecar-server"],
-        &["sidecar:nginx", "sidecar:haproxy"],
+        &["sidecar:haproxy", "sidecar:nginx"],
+    ),
+    (
+        "mesh",
+        &["container-runtime", "service", "sidecar-client", "sidecar-server"],
+        &["sidecar:haproxy", "sidecar:haproxy"],
     ),
 ];
 
@@ -94,7 +99,7 @@ fn traffic_passes_sidecars_and_containers_and_they_are_told_apart() {
         let services = catalogue(&world);
         let before = Around::see();
         let more =
-            "[plan]\nblocks = { min = 4, max = 4 }\nbudget = \"3 s\"\nwindow = \"5 ms\"\ntogether = 8\n";
+            "[plan]\nblocks = { min = 4, max = 4 }\nbudget = \"3 s\"\nwindow = \"5 ms\"\ntogether = 9\n";
         let mut variants = vec![
             "name = \"bare\"\nservice = \"rust\"".to_owned(),
             layered("haproxy", "[\"sidecar:haproxy\"]"),
@@ -107,6 +112,10 @@ fn traffic_passes_sidecars_and_containers_and_they_are_told_apart() {
                 "[{ layer = \"sidecar:haproxy\", side = \"client\" }, \"sidecar:nginx\", \"container\"]",
             ),
         ];
+        variants.push(layered(
+            "mesh",
+            "[\"veth\", { layer = \"sidecar:haproxy\", side = \"both\" }, { layer = \"container\", network = \"layer\" }]",
+        ));
         variants.push(layered("envoy", "[\"sidecar:envoy\"]"));
         let variants: Vec<&str> = variants.iter().map(String::as_str).collect();
         world.experiment_with(more, &variants);
@@ -118,7 +127,7 @@ fn traffic_passes_sidecars_and_containers_and_they_are_told_apart() {
             check(trial, resources);
         }
         let envoy = path_with_envoy().split(':').any(|folder| Path::new(folder).join("envoy").is_file());
-        assert_eq!(trials.len(), if envoy { 32 } else { 28 }, "{ended}");
+        assert_eq!(trials.len(), if envoy { 36 } else { 32 }, "{ended}");
         assert!(envoy || ended.says("the program `envoy` is not installed"), "{ended}");
         // What was configured is kept, what was only needed meanwhile is not.
         assert!(run.join("logs/000-1-layers/sidecar-server/haproxy.cfg").is_file());

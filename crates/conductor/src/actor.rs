@@ -224,6 +224,16 @@ impl Recipe {
             _ => None,
         }
     }
+
+    /// The time for which it is to be warmed at least, as it declares.
+    pub fn warmup(&self) -> Option<Nanoseconds> {
+        match self {
+            Self::Service { service, peer, .. } => {
+                service.warmup().max(peer.as_deref().and_then(PeerRecipe::warmup))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// A variant that is up.
@@ -237,6 +247,8 @@ pub(crate) struct Actor {
     pub secured: Secured,
     /// The longest time constant of its behaviour: what its service declares, or the period of a quota of CPU time.
     pub period: Option<Nanoseconds>,
+    /// The time for which its service says that it must be warmed.
+    pub warmup: Option<Nanoseconds>,
     /// Where its operations run in its own process.
     pub direct: Option<Direct>,
     /// Where it lives, with its layers; `None` where it is not ours.
@@ -368,6 +380,7 @@ impl Stage<'_> {
             },
             secured,
             period: self.period(recipe, variant, quota),
+            warmup: recipe.warmup(),
             direct: running.take_talk().map(Direct::new),
             running: Some(Roles { service: running, peer, layers: site.take_programs() }),
             site: Some(site),
@@ -575,6 +588,7 @@ impl Actor {
             facts: ServiceFacts::default(),
             secured,
             period: None,
+            warmup: None,
             direct: None,
             site: None,
             running: None,

@@ -21,6 +21,8 @@ pub mod evidence;
 pub mod failures;
 pub mod ground;
 mod hook;
+pub mod inquiry;
+pub mod names;
 mod network;
 mod peer;
 mod printed;

@@ -37,7 +37,7 @@ pub mod tail;
 pub mod thresholds;
 pub mod verdict;
 
-pub use detail::detail;
+pub use detail::{detail, whole};
 pub use evidence::evidence;
 pub use question::{Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant};
 pub use summary::{Bridge, summarise, summarise_through};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use weighbridge_model::experiment::{Protocol, Sidecar, SidecarMode, SidecarProgram};
-use weighbridge_model::network::{LinkCounters, ProgramFacts};
+use weighbridge_model::network::ProgramFacts;
 
 use super::{LayerError, Part, Site};
 use crate::launch::{Lab, Launch};
@@ -146,13 +146,5 @@ impl Part for SidecarPart {
             Ok(ProgramFacts { connections, requests, ..up.facts.clone() })
         };
         up.iter_mut().map(read).collect()
-    }
-
-    fn prove(&self, _: &[LinkCounters], programs: &[ProgramFacts], requests: u64) -> Result<(), String> {
-        for facts in programs {
-            let passed = Passed { connections: facts.connections, requests: facts.requests };
-            passed.prove(requests).map_err(|why| format!("`{}`: {why}", facts.role))?;
-        }
-        Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use weighbridge_model::experiment::{Layer, Layers, Protocol};
-use weighbridge_model::network::{LayerFacts, LinkCounters, NetworkFacts, passed};
+use weighbridge_model::network::{LayerFacts, LinkCounters, NetworkFacts, ProgramFacts, passed};
 use weighbridge_model::quantity::Nanoseconds;
 
 use super::{LayerError, Part, parts};
@@ -13,6 +13,7 @@ use crate::cores::CoreId;
 use crate::launch::{Lab, Launch, Ready, Wrapping};
 use crate::net::{Batch, Connector, Namespace, NamespaceError, counters};
 use crate::process::Running;
+use crate::sidecar::Passed;
 
 /// How long a program of a layer may take to be ready: proxies read certificates and resolve names.
 const PROGRAM_PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);
@@ -46,6 +47,8 @@ pub struct Ends {
     pub server: End,
     /// Largest packet from one to the other, its IP header included.
     pub mtu: u32,
+    /// The device of the overlay by which they reach each other, the same on both hosts; `None` without one.
+    pub overlay: Option<String>,
 }
 
 /// What programs of layers need to know of their variant.
@@ -286,6 +289,32 @@ impl Site {
             .collect()
     }
 
+    /// Why what passed does not show that the answers to at least `requests` took this way; `None` where it does.
+    pub fn unproved(&self, passed: &[LinkCounters], requests: u64) -> Option<String> {
+        self.parts.iter().find_map(|(layer, part)| {
+            let why = part.prove(passed, requests).err()?;
+            Some(format!("layer `{}`: {why}", layer.name()))
+        })
+    }
+
+    /// What the programs of its layers counted themselves, and what speaks against the answers to at least `requests` having
+    /// passed them.
+    fn counted(&self, requests: u64) -> (Vec<ProgramFacts>, Option<String>) {
+        let (mut programs, mut against) = (Vec::new(), None);
+        for (layer, part) in &self.parts {
+            let proved = part.counted().and_then(|counted| {
+                let proved = counted.iter().try_for_each(|facts| {
+                    let passed = Passed { connections: facts.connections, requests: facts.requests };
+                    passed.prove(requests).map_err(|why| format!("`{}`: {why}", facts.role))
+                });
+                programs.extend(counted);
+                proved
+            });
+            against = against.or(proved.err().map(|why| format!("layer `{}`: {why}", layer.name())));
+        }
+        (programs, against)
+    }
+
     /// What the layers are, what passed since the service was ready, and whether that shows that the answers to at least
     /// `requests` took this way.
     pub fn facts(&self, requests: u64) -> NetworkFacts {
@@ -295,16 +324,8 @@ impl Site {
             by: part.by(),
         };
         let links = passed(&self.before, &self.counters());
-        let mut programs = Vec::new();
-        let mut unproved = None;
-        for (layer, part) in &self.parts {
-            let proved = part.counted().and_then(|counted| {
-                let proved = part.prove(&links, &counted, requests);
-                programs.extend(counted);
-                proved
-            });
-            unproved = unproved.or(proved.err().map(|why| format!("layer `{}`: {why}", layer.name())));
-        }
+        let (programs, uncounted) = self.counted(requests);
+        let unproved = self.unproved(&links, requests).or(uncounted);
         NetworkFacts {
             layers: self.parts.iter().map(facts).collect(),
             mtu: self.ends.as_ref().map(|ends| ends.mtu),

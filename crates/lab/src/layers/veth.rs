@@ -7,7 +7,7 @@
 use std::net::Ipv4Addr;
 
 use weighbridge_model::experiment::{CongestionControl, Layers, Veth};
-use weighbridge_model::network::{LinkCounters, ProgramFacts};
+use weighbridge_model::network::LinkCounters;
 
 use super::crossing::{Crossing, Treatment};
 use super::site::{configure, set};
@@ -82,12 +82,12 @@ impl Part for VethPart {
         }
         let control = self.control(&hosts)?;
         let end = |address| End { address, device: DEVICE.to_owned() };
-        site.set_ends(Ends { client: end(CLIENT), server: end(SERVER), mtu });
+        site.set_ends(Ends { client: end(CLIENT), server: end(SERVER), mtu, overlay: None });
         site.set_hosts(hosts, control);
         self.crossing.lay(&self.treatment, site)
     }
 
-    fn prove(&self, passed: &[LinkCounters], _: &[ProgramFacts], requests: u64) -> Result<(), String> {
+    fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
         for (host, device) in
             [("client", DEVICE), ("switch", CLIENT_PORT), ("switch", SERVER_PORT), ("server", DEVICE)]
         {

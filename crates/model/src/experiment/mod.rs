@@ -254,6 +254,9 @@ pub struct PlanRules {
     /// How variants are put side by side.
     #[serde(default)]
     pub pairing: PairingChoice,
+    /// The variants that `--quick` keeps, where not all of them fit into a few minutes; empty keeps all.
+    #[serde(default)]
+    pub quick: Vec<String>,
 }
 
 /// One alternative.

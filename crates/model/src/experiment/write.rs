@@ -148,6 +148,10 @@ fn plan(experiment: &Experiment) -> Table {
     table.insert("together".into(), i64::from(rules.together).into());
     table.insert("freeze".into(), rules.freeze.into());
     table.insert("pairing".into(), rules.pairing.name().into());
+    if !rules.quick.is_empty() {
+        let names: Vec<Value> = rules.quick.iter().map(|name| name.clone().into()).collect();
+        table.insert("quick".into(), names.into());
+    }
     table
 }
 
