@@ -297,6 +297,16 @@ impl Lab {
         &self.custody
     }
 
+    /// The same for things that outlive a call.
+    pub(crate) fn custody_handle(&self) -> Arc<Custody> {
+        Arc::clone(&self.custody)
+    }
+
+    /// What the names of this run's control groups and namespaces begin with: `wb-<8 hex of the run>`.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
     /// Ends the lab: everything was stopped, so the guardian goes and the registry is removed. What is left is
     /// returned, the guardian ends it and the registry stays.
     ///

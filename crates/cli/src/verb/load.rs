@@ -373,6 +373,7 @@ fn experiment(
             env: Vec::new(),
             cpu: None,
             peer: None,
+            layers: Layers::default(),
         })
     };
     Ok(Experiment {

@@ -8,7 +8,7 @@ use super::node::{ExperimentError, Node, Reader, Value, suggestion};
 use super::{
     Equality, Experiment, Hooks, LoadModel, LoadSpec, PlanRules, Point, Program, Protocol, ReplyCheck,
     RequestSpec, Scheme, Target, Template, TemplateError, TemplatePiece, TlsSpec, Url, Variant, WorkloadSpec,
-    commands, grpc, matrix, peer, pingpong, program, scenario,
+    commands, grpc, layers, matrix, peer, pingpong, program, scenario,
 };
 use crate::gate::{Gate, GateKind};
 use crate::pairing::PairingChoice;
@@ -465,11 +465,8 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let peer = peer::read(&reader)?;
     let line_of_tls = reader.node("tls").map_or(line, |node| node.line);
     let tls = super::tls::read(&reader)?;
-    let layers = reader.value("layers", |node| match &node.value {
-        Value::List(items) if items.is_empty() => Ok(()),
-        _ => Err(format!("`{}`: no layer is available yet; leave it out or write `[]`", node.show())),
-    });
-    layers?;
+    let line_of_layers = reader.node("layers").map_or(line, |node| node.line);
+    let layers = layers::read(&reader)?;
     if url.is_some() && !env.is_empty() {
         return Err(reader.error(line, "`env` has no use beside `url`: that server is not started by us"));
     }
@@ -505,8 +502,9 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
         Target::Command(program) => program_name(program),
         Target::Url(url) => shown_path(&url.to_string()),
     });
-    let variant = Variant { name, target, protocol, tls, unix, env, cpu, peer };
+    let variant = Variant { name, target, protocol, tls, unix, env, cpu, peer, layers };
     peer::check(&variant).map_err(|message| reader.error(line, message))?;
+    layers::check(&variant).map_err(|message| reader.error(line_of_layers, message))?;
     reader.finish()?;
     Ok(variant)
 }

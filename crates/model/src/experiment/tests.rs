@@ -235,7 +235,7 @@ fn wrong_variants_are_refused() {
         ("[[variant]]\nurl='http://x'\ncpu='0.5'\n", "`cpu` has no use beside `url`"),
         ("[[variant]]\nurl='http://x:99999'\n", "is not an address"),
         ("[[variant]]\nservice='a'\nprotocol='soap'\n", "allowed: `http1-json`"),
-        ("[[variant]]\nservice='a'\nlayers=['veth']\n", "no layer is available yet"),
+        ("[[variant]]\nservice='a'\nlayers=['vxlan']\n", "`vxlan` needs two hosts"),
         ("[[variant]]\nservice='a'\nready='port'\n", "`ready` belongs to `command`"),
         (
             "[[variant]]\nservice='a'\n[[workload.request]]\ncheck={ json={} }\n",

@@ -206,6 +206,9 @@ fn variant(variant: &super::Variant) -> Value {
     if let Some(peer) = &variant.peer {
         table.insert("peer".into(), super::peer::write(peer));
     }
+    if !variant.layers.is_empty() {
+        table.insert("layers".into(), super::layers::write(&variant.layers));
+    }
     table.into()
 }
 

@@ -1,0 +1,242 @@
+//! Where a variant lives for one trial: its hosts, its two ends, and what its layers started there.
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use weighbridge_model::experiment::{Layer, Layers};
+use weighbridge_model::network::{LayerFacts, LinkCounters, NetworkFacts, passed};
+
+use super::{LayerError, Part, parts};
+use crate::launch::{Lab, Launch};
+use crate::net::{Batch, Connector, Namespace, NamespaceError, counters};
+use crate::process::Running;
+
+/// The hosts of a variant's own.
+#[derive(Debug)]
+pub struct Hosts {
+    /// Where the client's sockets are.
+    pub client: Namespace,
+    /// Where the two links meet.
+    pub switch: Namespace,
+    /// Where the service and its peer are.
+    pub server: Namespace,
+}
+
+/// One end of the way from client to service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct End {
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// The device with that address.
+    pub device: String,
+}
+
+/// The two ends, as the innermost link laid so far has them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ends {
+    /// The client's.
+    pub client: End,
+    /// The service's.
+    pub server: End,
+    /// Largest packet from one to the other, its IP header included.
+    pub mtu: u32,
+}
+
+/// Where one variant lives for one trial.
+#[derive(Debug)]
+pub struct Site {
+    /// `wb-<8 hex of the run>-<variant>`.
+    name: String,
+    parts: Vec<(Layer, Box<dyn Part>)>,
+    /// Programs that layers started, by their role; they end before the hosts go.
+    programs: Vec<(String, Running)>,
+    ends: Option<Ends>,
+    hosts: Option<Hosts>,
+    congestion_control: Option<String>,
+    before: Vec<LinkCounters>,
+}
+
+impl Site {
+    /// Makes a place for a variant of a run and lays its layers there.
+    ///
+    /// # Errors
+    /// [`LayerError`]; nothing of it is left then.
+    pub fn make(lab: &Lab, variant: usize, layers: &Layers) -> Result<Self, LayerError> {
+        let mut site = Self {
+            name: format!("{}-{variant}", lab.prefix()),
+            parts: parts(layers),
+            programs: Vec::new(),
+            ends: None,
+            hosts: None,
+            congestion_control: None,
+            before: Vec::new(),
+        };
+        site.each(|site, part| part.lay(lab, site))?;
+        Ok(site)
+    }
+
+    /// Does something with every part, from the client's end inward.
+    fn each(
+        &mut self,
+        mut job: impl FnMut(&mut Self, &dyn Part) -> Result<(), LayerError>,
+    ) -> Result<(), LayerError> {
+        let parts = std::mem::take(&mut self.parts);
+        let done = parts.iter().try_for_each(|(_, part)| job(self, &**part));
+        self.parts = parts;
+        done
+    }
+
+    /// Changes a launch as the layers want it; it is told its address and must be started by [`Site::in_server`].
+    ///
+    /// # Errors
+    /// What a layer could not do.
+    pub fn dress(&mut self, lab: &Lab, launch: &mut Launch) -> Result<(), LayerError> {
+        self.each(|site, part| part.dress(lab, site, launch))
+    }
+
+    /// Puts what the layers want in front of the service that is ready at `service`, from the service's end outward;
+    /// returns where the client goes. From here on counts what passes.
+    ///
+    /// # Errors
+    /// What a layer could not do.
+    pub fn front(&mut self, lab: &Lab, service: SocketAddr) -> Result<SocketAddr, LayerError> {
+        let parts = std::mem::take(&mut self.parts);
+        let front = parts.iter().rev().try_fold(service, |at, (_, part)| part.front(lab, self, at));
+        self.parts = parts;
+        self.before = self.counters();
+        front
+    }
+
+    /// The name of a namespace of this site for a role.
+    pub fn name_of(&self, role: &str) -> String {
+        format!("{}-{role}", self.name)
+    }
+
+    /// The hosts, where it has its own.
+    pub fn hosts(&self) -> Option<&Hosts> {
+        self.hosts.as_ref()
+    }
+
+    /// The ends of the innermost link; `None` where client and service are on this host.
+    pub fn ends(&self) -> Option<&Ends> {
+        self.ends.as_ref()
+    }
+
+    /// The address that the service is to listen on.
+    pub fn server_address(&self) -> IpAddr {
+        IpAddr::V4(self.ends.as_ref().map_or(Ipv4Addr::LOCALHOST, |ends| ends.server.address))
+    }
+
+    /// For the layer that makes the hosts.
+    pub(crate) fn set_hosts(&mut self, hosts: Hosts, congestion_control: String) {
+        self.hosts = Some(hosts);
+        self.congestion_control = Some(congestion_control);
+    }
+
+    /// For a layer that leads from host to host: from now on the ends are its own.
+    pub fn set_ends(&mut self, ends: Ends) {
+        self.ends = Some(ends);
+    }
+
+    /// Keeps a program that a layer started. It stands still, goes on and ends with the variant, and its CPU time is told
+    /// apart under `role`.
+    pub fn keep(&mut self, role: impl Into<String>, running: Running) {
+        self.programs.push((role.into(), running));
+    }
+
+    /// The programs that layers started, by their role.
+    pub fn programs(&mut self) -> impl Iterator<Item = (&str, &mut Running)> {
+        self.programs.iter_mut().map(|(role, running)| (role.as_str(), running))
+    }
+
+    /// Does something inside the server's network, or here where there is none.
+    ///
+    /// # Errors
+    /// Where the network cannot be entered.
+    pub fn in_server<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
+        within(self.hosts.as_ref().map(|hosts| &hosts.server), job)
+    }
+
+    /// Does something inside the client's network, or here where there is none.
+    ///
+    /// # Errors
+    /// Where the network cannot be entered.
+    pub fn in_client<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
+        within(self.hosts.as_ref().map(|hosts| &hosts.client), job)
+    }
+
+    /// What makes sockets in the client's network; `None` where that is this host's.
+    pub fn connector(&self) -> Option<Connector> {
+        self.hosts.as_ref().map(|hosts| Connector::new(hosts.client.path()))
+    }
+
+    /// The counters of all links now; those of a host that cannot be entered are left out.
+    pub fn counters(&self) -> Vec<LinkCounters> {
+        let Some(hosts) = &self.hosts else { return Vec::new() };
+        let all = [("client", &hosts.client), ("switch", &hosts.switch), ("server", &hosts.server)];
+        all.into_iter()
+            .flat_map(|(name, host)| host.run(|| counters::own(name)).unwrap_or_default())
+            .collect()
+    }
+
+    /// What the layers are, and what passed since the service was ready.
+    pub fn facts(&self) -> NetworkFacts {
+        let facts =
+            |(layer, part): &(Layer, Box<dyn Part>)| LayerFacts { name: layer.to_string(), by: part.by() };
+        NetworkFacts {
+            layers: self.parts.iter().map(facts).collect(),
+            mtu: self.ends.as_ref().map(|ends| ends.mtu),
+            congestion_control: self.congestion_control.clone(),
+            links: passed(&self.before, &self.counters()),
+        }
+    }
+
+    /// Whether what passed shows that every answer of at least `requests` took this way.
+    ///
+    /// # Errors
+    /// The layer that did not see it, and what it saw.
+    pub fn prove(&self, links: &[LinkCounters], requests: u64) -> Result<(), String> {
+        let mut parts = self.parts.iter();
+        parts.try_for_each(|(layer, part)| {
+            part.prove(links, requests).map_err(|why| format!("layer `{}`: {why}", layer.name()))
+        })
+    }
+}
+
+fn within<R: Send>(host: Option<&Namespace>, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
+    match host {
+        Some(host) => host.run(job),
+        None => Ok(job()),
+    }
+}
+
+/// Carries commands out on a host.
+pub(super) fn configure(host: &Namespace, commands: &Batch) -> Result<(), LayerError> {
+    Ok(host.run(|| commands.run())??)
+}
+
+/// Makes a setting under `/proc/sys` on a host of ours.
+pub(super) fn set(
+    (host, whose): (&Namespace, &'static str),
+    setting: &str,
+    value: &str,
+) -> Result<(), LayerError> {
+    let path = Path::new("/proc/sys").join(setting);
+    host.run(|| fs::write(path, value))?.map_err(|error| LayerError::Setting {
+        setting: setting.to_owned(),
+        value: value.to_owned(),
+        host: whose,
+        why: error.to_string(),
+    })
+}
+
+/// Ends programs, then hosts, whatever was made last first.
+impl Drop for Site {
+    fn drop(&mut self) {
+        while let Some((_, running)) = self.programs.pop() {
+            drop(running);
+        }
+        self.hosts = None;
+    }
+}
