@@ -21,6 +21,7 @@ pub mod evidence;
 pub mod failures;
 pub mod ground;
 mod hook;
+mod network;
 mod peer;
 mod printed;
 mod question;

@@ -12,6 +12,7 @@ use weighbridge_lab::cores::{CoreError, CoreLayout};
 use weighbridge_lab::custody::CustodyError;
 use weighbridge_lab::guardian::GuardianError;
 use weighbridge_lab::lanes::Lanes;
+use weighbridge_lab::layers;
 use weighbridge_lab::quota::Controller;
 use weighbridge_lab::registry::RegistryError;
 use weighbridge_lab::room::RoomError;
@@ -527,6 +528,7 @@ pub(crate) fn prepare(
             Some(_) => Controller::detect().map(|_| services).map_err(|why| why.to_string()),
             None => Ok(services),
         });
+        let found = found.and_then(|services| layers::probe(&variant.layers).map(|()| services));
         match found {
             Ok(services) => {
                 recipes.push(Recipe::new(

@@ -5,6 +5,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -452,6 +453,7 @@ impl Service {
             command: self.resolve(&self.start),
             environment,
             folder: Some(self.folder.clone()),
+            host: IpAddr::V4(Ipv4Addr::LOCALHOST),
             cores: None,
             stdout: stdout.to_owned(),
             stderr: stderr.to_owned(),

@@ -14,6 +14,8 @@ pub struct NetworkFacts {
     pub congestion_control: Option<String>,
     /// What passed over each link from the moment the service was ready to the trial's end.
     pub links: Vec<LinkCounters>,
+    /// Why the links do not show that the trial's packets took this way; `None` where they do.
+    pub unproved: Option<String>,
 }
 
 /// One layer as it was put in.

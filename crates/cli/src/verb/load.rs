@@ -14,8 +14,8 @@ use weighbridge_judge::single as judged;
 use weighbridge_load::generator::Waiting;
 use weighbridge_load::window::Stop;
 use weighbridge_model::experiment::{
-    Experiment, Flow, Hooks, LoadModel, PlanRules, Point, Profile, Scheme, Target, TlsSpec, TlsVersion, Url,
-    Variant, WorkloadSpec, typed_schemes,
+    Experiment, Flow, Hooks, Layers, LoadModel, PlanRules, Point, Profile, Scheme, Target, TlsSpec,
+    TlsVersion, Url, Variant, WorkloadSpec, typed_schemes,
 };
 use weighbridge_model::gate::{Bound, Gate, Subject};
 use weighbridge_model::pairing::PairingChoice;

@@ -113,6 +113,11 @@ impl Site {
         format!("{}-{role}", self.name)
     }
 
+    /// Whether any layer stands here.
+    pub fn has_layers(&self) -> bool {
+        !self.parts.is_empty()
+    }
+
     /// The hosts, where it has its own.
     pub fn hosts(&self) -> Option<&Hosts> {
         self.hosts.as_ref()
@@ -145,9 +150,10 @@ impl Site {
         self.programs.push((role.into(), running));
     }
 
-    /// The programs that layers started, by their role.
-    pub fn programs(&mut self) -> impl Iterator<Item = (&str, &mut Running)> {
-        self.programs.iter_mut().map(|(role, running)| (role.as_str(), running))
+    /// The programs that layers started, by their role, the last started first: the caller's from now on, to be ended
+    /// before the site is.
+    pub fn take_programs(&mut self) -> Vec<(String, Running)> {
+        self.programs.drain(..).rev().collect()
     }
 
     /// Does something inside the server's network, or here where there is none.
@@ -180,27 +186,23 @@ impl Site {
             .collect()
     }
 
-    /// What the layers are, and what passed since the service was ready.
-    pub fn facts(&self) -> NetworkFacts {
+    /// What the layers are, what passed since the service was ready, and whether that shows that the answers to at least
+    /// `requests` took this way.
+    pub fn facts(&self, requests: u64) -> NetworkFacts {
         let facts =
             |(layer, part): &(Layer, Box<dyn Part>)| LayerFacts { name: layer.to_string(), by: part.by() };
+        let links = passed(&self.before, &self.counters());
+        let unproved = self.parts.iter().find_map(|(layer, part)| {
+            let why = part.prove(&links, requests).err()?;
+            Some(format!("layer `{}`: {why}", layer.name()))
+        });
         NetworkFacts {
             layers: self.parts.iter().map(facts).collect(),
             mtu: self.ends.as_ref().map(|ends| ends.mtu),
             congestion_control: self.congestion_control.clone(),
-            links: passed(&self.before, &self.counters()),
+            links,
+            unproved,
         }
-    }
-
-    /// Whether what passed shows that every answer of at least `requests` took this way.
-    ///
-    /// # Errors
-    /// The layer that did not see it, and what it saw.
-    pub fn prove(&self, links: &[LinkCounters], requests: u64) -> Result<(), String> {
-        let mut parts = self.parts.iter();
-        parts.try_for_each(|(layer, part)| {
-            part.prove(links, requests).map_err(|why| format!("layer `{}`: {why}", layer.name()))
-        })
     }
 }
 

@@ -1,8 +1,8 @@
 //! Two hosts joined by a switch: three namespaces, two pairs of virtual Ethernet devices, and what carries frames between
 //! them in the middle one.
 //!
-//! Addresses are the same in every variant: the client is 198.18.0.1, the server 198.18.0.2 (RFC 2544 sets that range aside
-//! for tests). There is no way out.
+//! Addresses are the same in every variant: the client is 10.77.0.1, the server 10.77.0.2, as many characters as
+//! 127.0.0.1 has, so that a request with its `Host` is as long with layers as without. There is no way out.
 
 use std::net::Ipv4Addr;
 
@@ -22,8 +22,8 @@ pub(super) const DEVICE: &str = "eth0";
 pub(super) const CLIENT_PORT: &str = "client0";
 /// The switch's port towards the server.
 pub(super) const SERVER_PORT: &str = "server0";
-pub(super) const CLIENT: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
-pub(super) const SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
+pub(super) const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+pub(super) const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 /// What making networks takes.
 pub(super) const CAPABILITIES: [Capability; 2] = [Capability::SysAdmin, Capability::NetAdmin];
 

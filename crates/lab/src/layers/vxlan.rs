@@ -18,8 +18,8 @@ const OVERLAY: &str = "vxlan0";
 const PORT: u16 = 4789;
 /// Headers of the outer IP, UDP and VXLAN, and the inner Ethernet's.
 const OVERHEAD: u32 = 50;
-const CLIENT: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 1);
-const SERVER: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 2);
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
 
 /// The layer `vxlan`.
 #[derive(Debug)]

@@ -136,7 +136,7 @@ fn service(start: Nanoseconds) -> ServiceFacts {
             said: [("gc".to_owned(), "Copy".to_owned())].into(),
         }),
         peer: None,
-        layers: Layers::default(),
+        network: None,
     }
 }
 
