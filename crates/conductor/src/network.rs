@@ -84,6 +84,10 @@ impl Actor {
 
     /// Takes down what its layers are, and what passed there while so many requests were answered.
     pub(crate) fn look_at_network(&mut self, answered: u64) {
+        if self.site.as_ref().is_some_and(Site::has_layers) {
+            // What stands still cannot say what it carried. Where it will not go on, that shows in what is missing.
+            let _ = self.thaw();
+        }
         let site = self.site.as_ref().filter(|site| site.has_layers());
         self.facts.network = site.map(|site| Box::new(site.facts(answered)));
     }

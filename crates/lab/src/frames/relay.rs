@@ -9,17 +9,19 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::relayed::{Relayed, RelayedWay};
 
 use super::frame::Frame;
-use super::report::{DirectionReport, Distribution, Report};
+use super::report::Distribution;
 use super::schedule::{Admission, Direction, Schedule};
 use super::sys::{self, BATCH, Taken};
 use super::way::Way;
 use crate::cores::{self, CoreError, CoreId};
+use crate::ready::READY_DIRECT;
 use crate::sys::monotonic;
 
-/// What the relay says on its output once it carries frames.
-pub const READY: &str = "ready";
+/// The hidden verb by which our own program becomes a relay.
+pub const VERB: &str = "frames";
 
 /// How long before a frame is due the relay waits awake where nothing is said. A timer of a busy host ends about 10 µs late,
 /// and 15 µs in the worst tenth.
@@ -56,6 +58,14 @@ pub struct Settings {
     pub core: Option<CoreId>,
 }
 
+/// Whether a packet socket may be made here.
+///
+/// # Errors
+/// Why not; [`io::ErrorKind::PermissionDenied`] without CAP_NET_RAW.
+pub fn available() -> io::Result<()> {
+    sys::packet_socket().map(drop)
+}
+
 impl Settings {
     /// A null relay: frames pass as they come.
     pub fn null(between: InterfacePair) -> Self {
@@ -63,10 +73,10 @@ impl Settings {
         Self { between, forth: way, back: way, seed: 1, spin: DEFAULT_SPIN, core: None }
     }
 
-    /// What stands behind the hidden verb to start a relay like this one.
+    /// The arguments by which our own program becomes this relay.
     pub fn arguments(&self) -> Vec<String> {
         let [first, second] = self.between.0.clone();
-        let mut arguments = vec!["--between".to_owned(), first, second];
+        let mut arguments = vec![VERB.to_owned(), "--between".to_owned(), first, second];
         let mut give = |flag: &str, value: String| arguments.extend([flag.to_owned(), value]);
         give("--forth", self.forth.to_string());
         give("--back", self.back.to_string());
@@ -161,18 +171,18 @@ pub enum FramesError {
     Lost(#[source] io::Error),
 }
 
-/// Carries frames until `watch` says to end, and says so on `output`: [`READY`] once it does, then a [`Report`] as one line of
+/// Carries frames until `watch` says to end, and says so on `output`: `ready direct` once it does (see [`crate::talk`]), then a [`Relayed`] as one line of
 /// JSON for each line of orders, and a last one.
 ///
 /// # Errors
 /// Where it cannot begin, nothing was said; where an interface goes away, the last report is missing.
-pub fn run(settings: &Settings, watch: Watch, output: &mut dyn Write) -> Result<Report, FramesError> {
+pub fn run(settings: &Settings, watch: Watch, output: &mut dyn Write) -> Result<Relayed, FramesError> {
     if let Some(core) = settings.core {
         cores::pin_current_thread(core)?;
     }
     sys::tighten_timers();
     let mut relay = Relay::open(settings)?;
-    say(output, READY)?;
+    say(output, READY_DIRECT)?;
     loop {
         match relay.carry(&watch)? {
             Told::Report => say(output, &line(&relay.report()?)?)?,
@@ -180,11 +190,15 @@ pub fn run(settings: &Settings, watch: Watch, output: &mut dyn Write) -> Result<
         }
     }
     let report = relay.report()?;
-    say(output, &line(&report)?)?;
+    match say(output, &line(&report)?) {
+        // Who has gone wants no last word.
+        Err(FramesError::Lost(error)) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        said => said?,
+    }
     Ok(report)
 }
 
-fn line(report: &Report) -> Result<String, FramesError> {
+fn line(report: &Relayed) -> Result<String, FramesError> {
     serde_json::to_string(report).map_err(|error| FramesError::Lost(error.into()))
 }
 
@@ -264,8 +278,8 @@ impl Course {
         }
     }
 
-    fn report(&self) -> DirectionReport {
-        DirectionReport {
+    fn report(&self) -> RelayedWay {
+        RelayedWay {
             way: self.way.to_string(),
             came: self.came,
             sent: self.sent,
@@ -470,12 +484,12 @@ impl Relay {
         Ok(())
     }
 
-    fn report(&mut self) -> Result<Report, FramesError> {
+    fn report(&mut self) -> Result<Relayed, FramesError> {
         for (port, course) in self.ports.iter().zip(&mut self.courses) {
             course.overflowed +=
                 sys::overflowed(&port.socket).map_err(|error| port.failed("ask for lost frames", error))?;
         }
-        Ok(Report {
+        Ok(Relayed {
             between: [self.ports[0].name.clone(), self.ports[1].name.clone()],
             seed: self.seed,
             forth: self.courses[0].report(),

@@ -5,6 +5,7 @@
 //! program in front of it once it is ready. Whatever is made is in custody first and goes in reverse order. Nothing here
 //! knows what is asked or how often.
 
+mod carrier;
 mod crossing;
 mod probe;
 mod rate;
@@ -18,6 +19,7 @@ use std::net::SocketAddr;
 use weighbridge_model::experiment::{Layer, Layers};
 use weighbridge_model::network::LinkCounters;
 use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::relayed::Relayed;
 
 use crate::custody::CustodyError;
 use crate::launch::{Lab, Launch, LaunchError};
@@ -78,6 +80,11 @@ pub trait Part: fmt::Debug + Send + Sync {
         Ok(service)
     }
 
+    /// What a relay of ours carried, in the part that has one.
+    fn relayed(&self) -> Option<Relayed> {
+        None
+    }
+
     /// Whether what passed over the links in a trial shows that its packets took this way. At least `requests` were
     /// answered.
     ///
@@ -128,7 +135,7 @@ pub fn parts(layers: &Layers) -> Vec<(Layer, Box<dyn Part>)> {
             Layer::Veth(veth) => Box::new(veth::VethPart::new(veth, layers)),
             Layer::Rate(rate) => Box::new(rate::RatePart::new(rate, layers)),
             Layer::Relay(_) | Layer::Delay(_) | Layer::Loss(_) => {
-                Box::new(crossing::CrossingPart::new(layers))
+                Box::new(crossing::CrossingPart::new(layer, layers))
             }
             Layer::Vxlan(vxlan) => Box::new(vxlan::VxlanPart::new(*vxlan)),
         }

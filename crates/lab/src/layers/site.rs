@@ -202,6 +202,7 @@ impl Site {
             congestion_control: self.congestion_control.clone(),
             links,
             unproved,
+            relayed: self.parts.iter().find_map(|(_, part)| part.relayed()).map(Box::new),
         }
     }
 }

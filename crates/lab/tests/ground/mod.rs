@@ -13,7 +13,8 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-use weighbridge_lab::frames::{self, FramesError, InterfacePair, Report, Settings, Watch};
+use weighbridge_lab::frames::{self, FramesError, InterfacePair, Settings, Watch};
+use weighbridge_model::relayed::Relayed;
 
 /// The IPv4 addresses of the hosts.
 pub const HOSTS: [&str; 2] = ["10.99.0.1", "10.99.0.2"];
@@ -108,7 +109,7 @@ impl Ground {
         let watch = Watch { orders: File::from(OwnedFd::from(orders)), signals: None };
         let thread = self.in_the_middle(move || frames::run(&settings, watch, &mut Lines { said }));
         let running = Running { end: Some(end), thread: Some(thread), hear };
-        assert_eq!(running.hear_line(), "ready\n");
+        assert_eq!(running.hear_line(), "ready direct\n");
         running
     }
 }
@@ -161,20 +162,20 @@ impl std::io::Write for Lines {
 /// A relay that carries frames until the value is gone.
 pub struct Running {
     end: Option<std::io::PipeWriter>,
-    thread: Option<JoinHandle<Result<Report, FramesError>>>,
+    thread: Option<JoinHandle<Result<Relayed, FramesError>>>,
     hear: mpsc::Receiver<String>,
 }
 
 impl Running {
     /// Ends it; its report.
-    pub fn stop(mut self) -> Report {
+    pub fn stop(mut self) -> Relayed {
         self.end = None;
         let thread = self.thread.take().expect("it runs");
         thread.join().expect("it does not panic").expect("it ends well")
     }
 
     /// Its report so far.
-    pub fn ask(&mut self) -> Report {
+    pub fn ask(&mut self) -> Relayed {
         let end = self.end.as_mut().expect("it runs");
         end.write_all(b"\n").expect("it reads");
         serde_json::from_str(&self.hear_line()).expect("a report")
