@@ -217,7 +217,7 @@ mod tests {
     }
 
     /// The delays of the first frames, as `text` draws them, ascending.
-    fn delays(text: &str) -> Vec<f64> {
+    fn drawn(text: &str) -> Vec<f64> {
         let mut fates = Fates::new(&way(text), 3, Direction::Forth);
         let mut delays: Vec<f64> = (0..FRAMES)
             .map(|_| match fates.draw() {
@@ -251,28 +251,28 @@ mod tests {
 
     #[test]
     fn uniform_jitter_fills_its_width_evenly() {
-        let delays = delays("delay=1ms,jitter=200us");
+        let delays = drawn("delay=1ms,jitter=200us");
         let off = distance(&delays, |value| ((value - 800_000.0) / 400_000.0).clamp(0.0, 1.0));
         assert!(off < DISTANCE, "{off}");
         assert!(delays[0] >= 800_000.0 && delays[FRAMES - 1] <= 1_200_000.0);
         // As much jitter as delay: some frames leave at once, and none before.
-        assert!(super::tests::delays("delay=1us,jitter=1us")[0] == 0.0);
+        assert!(drawn("delay=1us,jitter=1us")[0] == 0.0);
     }
 
     #[test]
     fn normal_jitter_has_its_deviation() {
-        let delays = delays("delay=1ms,jitter=100us,distribution=normal");
+        let delays = drawn("delay=1ms,jitter=100us,distribution=normal");
         let off = distance(&delays, |value| normal((value - 1e6) / 1e5));
         assert!(off < DISTANCE, "{off}");
         // Three deviations fit below the mean; what lies further is cut at zero.
-        let cut = super::tests::delays("delay=300us,jitter=100us,distribution=normal");
+        let cut = drawn("delay=300us,jitter=100us,distribution=normal");
         let share = cut.iter().filter(|value| **value == 0.0).count() as f64 / FRAMES as f64;
         assert!((share - normal(-3.0)).abs() < 5.0 * (normal(-3.0) / FRAMES as f64).sqrt(), "{share}");
     }
 
     #[test]
     fn what_does_not_vary_is_exact() {
-        let delays = delays("delay=1234567ns");
+        let delays = drawn("delay=1234567ns");
         assert!(delays.iter().all(|delay| *delay == 1_234_567.0));
     }
 
@@ -352,7 +352,6 @@ mod tests {
             prop_assert_eq!(schedule.waiting(), 0);
             if free {
                 expected.sort_by_key(|(number, _, due)| (*due, *number));
-                // A frame that came while one was released late may be due before that; the test releases in time.
                 let exact: Vec<_> = left.iter().map(|one| (one.frame, one.came, one.due)).collect();
                 prop_assert_eq!(exact, expected);
             } else {

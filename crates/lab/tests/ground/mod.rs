@@ -62,9 +62,14 @@ impl Ground {
         ground
     }
 
-    /// Lets the hosts know each other's hardware address, so that nothing but what a test sends is on the way.
+    /// Lets the hosts know each other's hardware address and ends IPv6, so that nothing but what a test sends is on the way.
     pub fn introduce(&self) {
         let [first, _, second] = &self.names;
+        for host in [first, second] {
+            let off = inside(host, || std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1"));
+            // A kernel without IPv6 has nothing to end.
+            let _ = off.join().expect("it does not panic");
+        }
         for (host, other, address) in [(first, second, HOSTS[1]), (second, first, HOSTS[0])] {
             let hardware = self.hardware_address(other);
             ip(&format!("-n {host} neighbour replace {address} lladdr {hardware} dev eth0 nud permanent"));
@@ -172,6 +177,12 @@ impl Running {
         self.end = None;
         let thread = self.thread.take().expect("it runs");
         thread.join().expect("it does not panic").expect("it ends well")
+    }
+
+    /// Waits until it ends by itself; why it does.
+    pub fn fail(mut self) -> FramesError {
+        let thread = self.thread.take().expect("it runs");
+        thread.join().expect("it does not panic").expect_err("it cannot go on")
     }
 
     /// Its report so far.
