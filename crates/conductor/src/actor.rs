@@ -310,7 +310,7 @@ impl Stage<'_> {
         if matches!(recipe, Recipe::Service { .. }) {
             launch.environment.push((runtime::VARIABLE.to_owned(), said.display().to_string()));
         }
-        let mut site = self.site(id, variant)?;
+        let mut site = self.site((block, lane), id, variant)?;
         listen_at(&mut launch, &site);
         let peer = match variant.peer.as_ref().zip(recipe.peer()) {
             Some(peer) => Some(self.start_peer((block, lane), id, (variant, &site), peer)?),
@@ -445,13 +445,17 @@ impl Stage<'_> {
 
     /// Where a stream of a variant's output is kept, by its number in the run.
     fn log(&self, block: u32, id: VariantId, stream: &str) -> PathBuf {
-        let name = match self.party {
-            None => format!("{block:03}-{}-{stream}.log", id.0),
-            Some(party) => {
-                format!("{block:03}-{}-batch-{}-{stream}.log", party.members[id.index()].0, party.number)
-            }
-        };
-        self.logs.join(name)
+        let mut path = self.logs_of(block, id).into_os_string();
+        path.push(format!("-{stream}.log"));
+        path.into()
+    }
+
+    /// What the paths of all logs of a variant begin with.
+    pub(crate) fn logs_of(&self, block: u32, id: VariantId) -> PathBuf {
+        self.logs.join(match self.party {
+            None => format!("{block:03}-{}", id.0),
+            Some(party) => format!("{block:03}-{}-batch-{}", party.members[id.index()].0, party.number),
+        })
     }
 }
 

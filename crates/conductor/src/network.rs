@@ -5,8 +5,9 @@
 
 use std::net::SocketAddr;
 
+use weighbridge_lab::lanes::Lane;
 use weighbridge_lab::launch::{Launch, LaunchError};
-use weighbridge_lab::layers::{LayerError, Site};
+use weighbridge_lab::layers::{Allotment, LayerError, Site};
 use weighbridge_lab::net::{Connector, NamespaceError};
 use weighbridge_lab::process::Running;
 use weighbridge_model::experiment::{CpuLimit, Variant};
@@ -30,9 +31,18 @@ fn of_variant(variant: &str, source: impl Into<LayerError>) -> ActorError {
 
 impl Stage<'_> {
     /// The place of a variant for one trial, with its layers laid.
-    pub(crate) fn site(&self, id: VariantId, variant: &Variant) -> Result<Site, ActorError> {
-        let number = self.party.map_or(id, |party| party.members[id.index()]).index();
-        Site::make(self.lab, number, &variant.layers).map_err(|source| of_variant(&variant.name, source))
+    pub(crate) fn site(
+        &self,
+        (block, lane): (u32, Lane),
+        id: VariantId,
+        variant: &Variant,
+    ) -> Result<Site, ActorError> {
+        let given = Allotment {
+            variant: self.party.map_or(id, |party| party.members[id.index()]).index(),
+            cores: self.seating.at(lane).service().to_vec(),
+            logs: self.logs_of(block, id),
+        };
+        Site::make(self.lab, given, &variant.layers).map_err(|source| of_variant(&variant.name, source))
     }
 
     /// Starts a variant's service in its place, behind what its layers put in front of it; returns where the client goes.

@@ -26,6 +26,8 @@ pub struct NetworkFacts {
 /// One layer as it was put in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerFacts {
+    /// Its kind, as an experiment file names it: `rate`.
+    pub layer: String,
     /// Its name with its settings: `rate 100 Mbit/s`.
     pub name: String,
     /// What it is made of: `tbf`, `netem`, a program with its version.

@@ -378,7 +378,11 @@ fn peer_of(version: Option<String>, start: Option<Nanoseconds>, runtime: Option<
 fn network_of(name: Option<String>) -> NetworkFacts {
     let link = LinkCounters { host: "client".to_owned(), sent_packets: 12, ..LinkCounters::default() };
     NetworkFacts {
-        layers: vec![LayerFacts { name: name.clone().unwrap_or_default(), by: "tbf".to_owned() }],
+        layers: vec![LayerFacts {
+            layer: "rate".to_owned(),
+            name: name.clone().unwrap_or_default(),
+            by: "tbf".to_owned(),
+        }],
         mtu: Some(1450),
         congestion_control: name,
         links: vec![link],

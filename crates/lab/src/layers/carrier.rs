@@ -3,9 +3,6 @@
 //! What it does to frames is in [`crate::frames`]; which layers need it is in [`super::crossing`]. Both hosts hand down each
 //! packet by itself while it stands there: a frame that stands for forty packets would be held back or lost as one.
 
-use std::fs;
-use std::net::Ipv4Addr;
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use weighbridge_model::experiment::Towards;
@@ -15,10 +12,10 @@ use weighbridge_model::relayed::Relayed;
 use super::crossing::Treatment;
 use super::site::configure;
 use super::veth::{CAPABILITIES, CLIENT_PORT, DEVICE, SERVER_PORT};
-use super::{LayerError, Site};
+use super::{LayerError, Site, Spot};
 use crate::frames::way::{Delay, Distribution, Way, WayError};
 use crate::frames::{self, InterfacePair, Settings};
-use crate::launch::{Lab, Launch, Ready};
+use crate::launch::{Lab, Ready};
 use crate::net::namespace::in_scratch;
 use crate::net::tools::{Tool, need};
 use crate::net::{Batch, Capability, Unavailable};
@@ -27,8 +24,6 @@ use crate::talk::Talk;
 
 /// Its name among the programs of a variant, and the role of its CPU time.
 const ROLE: &str = "relay";
-/// Starting our own program again takes milliseconds.
-const START_PATIENCE: Nanoseconds = Nanoseconds::from_secs(10);
 /// It answers within microseconds once it runs.
 const ANSWER_PATIENCE: Nanoseconds = Nanoseconds::from_secs(5);
 
@@ -58,33 +53,15 @@ impl Carrier {
         })
     }
 
-    /// Starts the relay between the switch's ports, on the cores of the service.
-    pub fn start(&self, lab: &Lab, site: &mut Site, service: &Launch) -> Result<(), LayerError> {
-        let name = site.name_of(ROLE);
+    /// Starts the relay between the switch's ports.
+    pub fn start(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let Some(hosts) = site.hosts() else { return Ok(()) };
         for host in [&hosts.client, &hosts.server] {
             configure(host, &Batch::new(Tool::Ip).with(format!("link set {DEVICE} gso_max_segs 1")))?;
         }
-        let settings = self.settings()?;
-        let complaints = std::env::temp_dir().join(format!("{name}.err"));
-        let launch = Launch {
-            name: format!("the relay of `{}`", service.name),
-            command: own_command(lab, &settings)?,
-            environment: Vec::new(),
-            folder: None,
-            host: Ipv4Addr::LOCALHOST.into(),
-            cores: service.cores.clone(),
-            stdout: PathBuf::from("/dev/null"),
-            stderr: complaints.clone(),
-            ready: Ready::Direct,
-            ready_timeout: START_PATIENCE,
-        };
-        let started = hosts.switch.run(|| lab.launch(&launch));
-        // What it complained of is in the error by now.
-        let _ = fs::remove_file(complaints);
-        let mut running = started??;
-        *self.talk() = running.take_talk();
-        site.keep(ROLE, running);
+        let command = own_command(lab, &self.settings()?)?;
+        site.start(lab, (Spot::Switch, ROLE), (command, Ready::Direct))?;
+        *self.talk() = site.take_talk(ROLE);
         Ok(())
     }
 

@@ -3,18 +3,21 @@
 //!
 //! One way for all: which it is follows from the layers of the variant and from what the kernel has.
 
-use weighbridge_model::experiment::{Delay, Layer, Layers, Loss};
+use weighbridge_model::experiment::{Delay, Layer, Layers, Loss, Towards};
 use weighbridge_model::network::LinkCounters;
+use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::relayed::Relayed;
 
 use super::carrier::Carrier;
 use super::site::configure;
 use super::veth::{CAPABILITIES, CLIENT_PORT, SERVER_PORT, try_here};
 use super::{LayerError, Part, Site};
-use crate::launch::{Lab, Launch};
+use crate::launch::Lab;
 use crate::net::tools::{Tool, need};
 use crate::net::{Batch, Unavailable};
 
+/// Packets that netem holds at most: a minute of a thousand and more a second.
+const NETEM_QUEUE: u32 = 100_000;
 /// The switch's bridge.
 const BRIDGE: &str = "bridge0";
 
@@ -52,6 +55,24 @@ impl Treatment {
     fn is_none(&self) -> bool {
         self.delay.is_none() && self.loss.is_none()
     }
+
+    /// What netem does to the packets that leave by a port; `None` where it does nothing to them.
+    fn at(&self, port: &str) -> Option<String> {
+        let meant = |towards: Towards| match port {
+            SERVER_PORT => towards.is_to_server(),
+            _ => towards.is_to_client(),
+        };
+        let micros = |time: Nanoseconds| format!("{}us", time.as_nanos() as f64 / 1e3);
+        let delay = self.delay.filter(|delay| meant(delay.towards)).map(|delay| {
+            let jitter = (delay.jitter > Nanoseconds::ZERO).then(|| format!(" {}", micros(delay.jitter)));
+            format!(" delay {}{}", micros(delay.time), jitter.unwrap_or_default())
+        });
+        let loss = self.loss.filter(|loss| meant(loss.towards));
+        let loss = loss.map(|loss| format!(" loss random {}%", loss.share.get() * 100.0));
+        let all = delay.unwrap_or_default() + &loss.unwrap_or_default();
+        // Its queue must hold what is on the way, or it would lose more than it was told to.
+        (!all.is_empty()).then(|| format!("netem limit {NETEM_QUEUE}{all}"))
+    }
 }
 
 impl Crossing {
@@ -64,12 +85,23 @@ impl Crossing {
         }
     }
 
-    /// Joins the two ports.
-    pub fn lay(self, site: &mut Site) -> Result<(), LayerError> {
-        match (self, site.hosts()) {
-            (Self::Bridge | Self::Netem, Some(hosts)) => configure(&hosts.switch, &bridge()),
-            // The part of the layer that asks for it starts it.
-            _ => Ok(()),
+    /// Joins the two ports by the kernel's bridge, with netem at those that need it, unless a relay does.
+    pub fn lay(self, treatment: &Treatment, site: &mut Site) -> Result<(), LayerError> {
+        let Some(hosts) = site.hosts().filter(|_| self != Self::Relay) else { return Ok(()) };
+        configure(&hosts.switch, &bridge())?;
+        if self == Self::Bridge {
+            return Ok(());
+        }
+        let queue = |port| Some(format!("qdisc add dev {port} root handle 1: {}", treatment.at(port)?));
+        let queues = [CLIENT_PORT, SERVER_PORT].into_iter().filter_map(queue);
+        configure(&hosts.switch, &queues.fold(Batch::new(Tool::Tc), Batch::with))
+    }
+
+    /// Where a further queue goes at a port, as `tc` has it: below netem where that stands there.
+    pub fn place_of_queue(self, treatment: &Treatment, port: &str) -> &'static str {
+        match self == Self::Netem && treatment.at(port).is_some() {
+            true => "parent 1:1 handle 10:",
+            false => "root",
         }
     }
 }
@@ -100,6 +132,7 @@ pub(super) struct CrossingPart {
 }
 
 impl CrossingPart {
+    /// The part of one of `layers`.
     pub fn new(layer: &Layer, layers: &Layers) -> Self {
         let crossing = Crossing::of(layers);
         let ours = |layer: &&Layer| matches!(layer, Layer::Relay(_) | Layer::Delay(_) | Layer::Loss(_));
@@ -125,8 +158,8 @@ impl Part for CrossingPart {
         }
     }
 
-    fn dress(&self, lab: &Lab, site: &mut Site, launch: &mut Launch) -> Result<(), LayerError> {
-        self.carrier.as_ref().map_or(Ok(()), |carrier| carrier.start(lab, site, launch))
+    fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+        self.carrier.as_ref().map_or(Ok(()), |carrier| carrier.start(lab, site))
     }
 
     fn prove(&self, _passed: &[LinkCounters], requests: u64) -> Result<(), String> {
@@ -135,5 +168,33 @@ impl Part for CrossingPart {
 
     fn relayed(&self) -> Option<Relayed> {
         self.carrier.as_ref()?.ask()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weighbridge_model::quantity::Ratio;
+
+    #[test]
+    fn netem_stands_at_the_port_by_which_packets_leave() {
+        let delay = Delay {
+            time: Nanoseconds::from_millis(1),
+            jitter: Nanoseconds::from_micros(200),
+            towards: Towards::Server,
+        };
+        let loss = Loss { share: Ratio::new(0.01), towards: Towards::Both };
+        let both = Treatment { delay: Some(delay), loss: Some(loss) };
+        assert_eq!(
+            both.at(SERVER_PORT).as_deref(),
+            Some("netem limit 100000 delay 1000us 200us loss random 1%")
+        );
+        assert_eq!(both.at(CLIENT_PORT).as_deref(), Some("netem limit 100000 loss random 1%"));
+        let plain = Treatment { delay: Some(Delay { jitter: Nanoseconds::ZERO, ..delay }), loss: None };
+        assert_eq!(plain.at(SERVER_PORT).as_deref(), Some("netem limit 100000 delay 1000us"));
+        assert_eq!(plain.at(CLIENT_PORT), None);
+        assert_eq!(Crossing::Netem.place_of_queue(&plain, SERVER_PORT), "parent 1:1 handle 10:");
+        assert_eq!(Crossing::Netem.place_of_queue(&plain, CLIENT_PORT), "root");
+        assert_eq!(Crossing::Bridge.place_of_queue(&plain, SERVER_PORT), "root");
     }
 }

@@ -13,6 +13,7 @@ mod site;
 mod veth;
 mod vxlan;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 
@@ -23,10 +24,11 @@ use weighbridge_model::relayed::Relayed;
 
 use crate::custody::CustodyError;
 use crate::launch::{Lab, Launch, LaunchError};
+use crate::net::tools::Tool;
 use crate::net::{NamespaceError, ToolError, Unavailable};
 
 pub use probe::{LayerReport, report};
-pub use site::{End, Ends, Hosts, Site};
+pub use site::{Allotment, End, Ends, Hosts, Site, Spot};
 
 /// What a kind of layer is to the lab. Every method but [`Part::by`] may be left as it is.
 pub trait Part: fmt::Debug + Send + Sync {
@@ -160,4 +162,13 @@ pub fn is_freezable(layers: &Layers) -> bool {
 pub fn probe(layers: &Layers) -> Result<(), String> {
     let mut parts = parts(layers).into_iter();
     parts.try_for_each(|(layer, part)| part.probe().map_err(|why| format!("layer `{}`: {why}", layer.name())))
+}
+
+/// The programs by which networks are made, by their own account; none where no variant has any layer.
+pub fn programs<'l>(mut layers: impl Iterator<Item = &'l Layers>) -> BTreeMap<String, String> {
+    if layers.all(Layers::is_empty) {
+        return BTreeMap::new();
+    }
+    let version = |tool: Tool| Some((tool.name().to_owned(), tool.version()?));
+    [Tool::Ip, Tool::Tc].into_iter().filter_map(version).collect()
 }

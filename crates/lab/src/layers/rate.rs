@@ -3,6 +3,7 @@
 use weighbridge_model::experiment::{Layers, Rate};
 use weighbridge_model::quantity::Nanoseconds;
 
+use super::crossing::{Crossing, Treatment};
 use super::site::configure;
 use super::veth::{CAPABILITIES, CLIENT_PORT, SERVER_PORT, try_here};
 use super::{LayerError, Part, Site};
@@ -14,16 +15,18 @@ use crate::net::{Batch, Unavailable};
 #[derive(Debug)]
 pub(super) struct RatePart {
     rate: Rate,
+    crossing: Crossing,
+    treatment: Treatment,
 }
 
 impl RatePart {
-    pub fn new(rate: &Rate, _layers: &Layers) -> Self {
-        Self { rate: rate.clone() }
+    pub fn new(rate: &Rate, layers: &Layers) -> Self {
+        Self { rate: rate.clone(), crossing: Crossing::of(layers), treatment: Treatment::of(layers) }
     }
 
-    fn queue(&self, port: &str) -> String {
+    fn queue(&self, port: &str, place: &str) -> String {
         format!(
-            "qdisc add dev {port} root tbf rate {}bit burst {}b latency {}us",
+            "qdisc add dev {port} {place} tbf rate {}bit burst {}b latency {}us",
             self.rate.rate.get(),
             self.rate.burst.get(),
             self.rate.queue.as_nanos().div_ceil(1_000)
@@ -41,7 +44,7 @@ impl Part for RatePart {
         Tool::Tc.find()?;
         try_here("tbf queues", || {
             Batch::new(Tool::Ip).with("link add wb0 type veth peer name wb1").run()?;
-            Batch::new(Tool::Tc).with(self.queue("wb0")).run()
+            Batch::new(Tool::Tc).with(self.queue("wb0", "root")).run()
         })
     }
 
@@ -51,7 +54,7 @@ impl Part for RatePart {
 
     fn lay(&self, _lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let Some(hosts) = site.hosts() else { return Ok(()) };
-        let queues = Batch::new(Tool::Tc).with(self.queue(CLIENT_PORT)).with(self.queue(SERVER_PORT));
-        configure(&hosts.switch, &queues)
+        let queue = |port| self.queue(port, self.crossing.place_of_queue(&self.treatment, port));
+        configure(&hosts.switch, &Batch::new(Tool::Tc).with(queue(CLIENT_PORT)).with(queue(SERVER_PORT)))
     }
 }

@@ -2,15 +2,21 @@
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use weighbridge_model::experiment::{Layer, Layers};
 use weighbridge_model::network::{LayerFacts, LinkCounters, NetworkFacts, passed};
+use weighbridge_model::quantity::Nanoseconds;
 
 use super::{LayerError, Part, parts};
-use crate::launch::{Lab, Launch};
+use crate::cores::CoreId;
+use crate::launch::{Lab, Launch, Ready};
 use crate::net::{Batch, Connector, Namespace, NamespaceError, counters};
 use crate::process::Running;
+use crate::talk::Talk;
+
+/// How long a program of a layer may take to be ready: proxies read certificates and resolve names.
+const PROGRAM_PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);
 
 /// The hosts of a variant's own.
 #[derive(Debug)]
@@ -41,11 +47,36 @@ pub struct Ends {
     pub server: End,
     /// Largest packet from one to the other, its IP header included.
     pub mtu: u32,
+    /// The device of the overlay by which they reach each other, the same on both hosts; `None` without one.
+    pub overlay: Option<String>,
+}
+
+/// What a site is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Allotment {
+    /// The variant's number in the run.
+    pub variant: usize,
+    /// The cores of its programs, ascending.
+    pub cores: Vec<CoreId>,
+    /// What the paths of its programs' logs begin with: a folder, and how names in it begin.
+    pub logs: PathBuf,
+}
+
+/// Which of a site's hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spot {
+    /// The client's.
+    Client,
+    /// The one in the middle.
+    Switch,
+    /// The service's.
+    Server,
 }
 
 /// Where one variant lives for one trial.
 #[derive(Debug)]
 pub struct Site {
+    given: Allotment,
     /// `wb-<8 hex of the run>-<variant>`.
     name: String,
     parts: Vec<(Layer, Box<dyn Part>)>,
@@ -62,9 +93,10 @@ impl Site {
     ///
     /// # Errors
     /// [`LayerError`]; nothing of it is left then.
-    pub fn make(lab: &Lab, variant: usize, layers: &Layers) -> Result<Self, LayerError> {
+    pub fn make(lab: &Lab, given: Allotment, layers: &Layers) -> Result<Self, LayerError> {
         let mut site = Self {
-            name: format!("{}-{variant}", lab.prefix()),
+            name: format!("{}-{}", lab.prefix(), given.variant),
+            given,
             parts: parts(layers),
             programs: Vec::new(),
             ends: None,
@@ -144,10 +176,62 @@ impl Site {
         self.ends = Some(ends);
     }
 
+    /// Starts a program of a layer on a host of this site (on this one where it has none) and keeps it under `role`; returns
+    /// the port that it listens on, 0 where it says none. Its cores and logs are those of the site.
+    ///
+    /// # Errors
+    /// Where it does not come up.
+    pub fn start(
+        &mut self,
+        lab: &Lab,
+        (spot, role): (Spot, &str),
+        (command, ready): (Vec<String>, Ready),
+    ) -> Result<u16, LayerError> {
+        let log = |stream: &str| {
+            let mut path = self.given.logs.clone().into_os_string();
+            path.push(format!("-{role}-{stream}.log"));
+            PathBuf::from(path)
+        };
+        let launch = Launch {
+            name: role.to_owned(),
+            command,
+            environment: Vec::new(),
+            folder: None,
+            host: self.server_address(),
+            cores: Some(self.given.cores.clone()),
+            stdout: log("out"),
+            stderr: log("err"),
+            ready,
+            ready_timeout: PROGRAM_PATIENCE,
+        };
+        let running = within(self.host(spot), || lab.launch(&launch))??;
+        let port = running.port();
+        self.keep(role, running);
+        Ok(port)
+    }
+
+    fn host(&self, spot: Spot) -> Option<&Namespace> {
+        self.hosts.as_ref().map(|hosts| match spot {
+            Spot::Client => &hosts.client,
+            Spot::Switch => &hosts.switch,
+            Spot::Server => &hosts.server,
+        })
+    }
+
+    /// What this site was given.
+    pub fn given(&self) -> &Allotment {
+        &self.given
+    }
+
     /// Keeps a program that a layer started. It stands still, goes on and ends with the variant, and its CPU time is told
     /// apart under `role`.
     pub fn keep(&mut self, role: impl Into<String>, running: Running) {
         self.programs.push((role.into(), running));
+    }
+
+    /// The input and output of the program of that role, where it is talked to and nobody has taken them.
+    pub(super) fn take_talk(&mut self, role: &str) -> Option<Talk> {
+        self.programs.iter_mut().find(|(name, _)| name == role)?.1.take_talk()
     }
 
     /// The programs that layers started, by their role, the last started first: the caller's from now on, to be ended
@@ -186,16 +270,24 @@ impl Site {
             .collect()
     }
 
+    /// Why what passed does not show that the answers to at least `requests` took this way; `None` where it does.
+    pub fn unproved(&self, passed: &[LinkCounters], requests: u64) -> Option<String> {
+        self.parts.iter().find_map(|(layer, part)| {
+            let why = part.prove(passed, requests).err()?;
+            Some(format!("layer `{}`: {why}", layer.name()))
+        })
+    }
+
     /// What the layers are, what passed since the service was ready, and whether that shows that the answers to at least
     /// `requests` took this way.
     pub fn facts(&self, requests: u64) -> NetworkFacts {
-        let facts =
-            |(layer, part): &(Layer, Box<dyn Part>)| LayerFacts { name: layer.to_string(), by: part.by() };
+        let facts = |(layer, part): &(Layer, Box<dyn Part>)| LayerFacts {
+            layer: layer.name().to_owned(),
+            name: layer.to_string(),
+            by: part.by(),
+        };
         let links = passed(&self.before, &self.counters());
-        let unproved = self.parts.iter().find_map(|(layer, part)| {
-            let why = part.prove(&links, requests).err()?;
-            Some(format!("layer `{}`: {why}", layer.name()))
-        });
+        let unproved = self.unproved(&links, requests);
         NetworkFacts {
             layers: self.parts.iter().map(facts).collect(),
             mtu: self.ends.as_ref().map(|ends| ends.mtu),

@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 use weighbridge_model::experiment::{CongestionControl, Layers, Veth};
 use weighbridge_model::network::LinkCounters;
 
-use super::crossing::Crossing;
+use super::crossing::{Crossing, Treatment};
 use super::site::{configure, set};
 use super::{End, Ends, Hosts, LayerError, Part, Site};
 use crate::launch::Lab;
@@ -34,11 +34,12 @@ const CONGESTION_CONTROL: &str = "net/ipv4/tcp_congestion_control";
 pub(super) struct VethPart {
     veth: Veth,
     crossing: Crossing,
+    treatment: Treatment,
 }
 
 impl VethPart {
     pub fn new(veth: &Veth, layers: &Layers) -> Self {
-        Self { veth: veth.clone(), crossing: Crossing::of(layers) }
+        Self { veth: veth.clone(), crossing: Crossing::of(layers), treatment: Treatment::of(layers) }
     }
 }
 
@@ -81,9 +82,9 @@ impl Part for VethPart {
         }
         let control = self.control(&hosts)?;
         let end = |address| End { address, device: DEVICE.to_owned() };
-        site.set_ends(Ends { client: end(CLIENT), server: end(SERVER), mtu });
+        site.set_ends(Ends { client: end(CLIENT), server: end(SERVER), mtu, overlay: None });
         site.set_hosts(hosts, control);
-        self.crossing.lay(site)
+        self.crossing.lay(&self.treatment, site)
     }
 
     fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
