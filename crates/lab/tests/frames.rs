@@ -6,7 +6,8 @@ mod ground;
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use ground::{Ground, HOSTS, HOSTS_V6, may_make_namespaces};
@@ -18,11 +19,20 @@ use weighbridge_lab::frames::schedule::{Direction, Fate, Fates};
 use weighbridge_lab::frames::way::DEFAULT_LIMIT;
 use weighbridge_lab::frames::{self, Settings, Way};
 use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::relayed::Relayed;
 
 /// Long enough for a loaded machine, short enough to end.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// An ordinary segment's worth of packets for one frame: what TCP hands down unless told otherwise.
 const MANY: u32 = 65_535;
+
+/// The tests take turns: streams of one would be in the way of another's delays.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A turn, where this process may make networks.
+fn turn() -> Option<MutexGuard<'static, ()>> {
+    may_make_namespaces().then(|| TURN.lock().unwrap_or_else(PoisonError::into_inner))
+}
 
 fn way(text: &str) -> Way {
     text.parse().expect("a way")
@@ -82,22 +92,28 @@ fn stream_both_ways(ground: &Ground, hosts: [&'static str; 2], bytes: usize) {
     assert!(client_sent == server_received && server_sent == client_received, "{hosts:?}");
 }
 
-/// Sends `count` numbered datagrams of `length` bytes from the first host to the second, with a pause after each; the numbers
-/// that came, in their order, once as many as are `awaited` came or none for a while.
-fn datagrams(ground: &Ground, count: u32, awaited: usize, length: usize, pause: Duration) -> Vec<u32> {
+/// Sends `count` numbered datagrams of `length` bytes from the first host to the second, at most `ahead` of what came; the
+/// numbers that came, in their order, once as many as are `awaited` came or none for a while.
+///
+/// Where nothing bounds what is ahead, all of them together must fit into the buffer of a socket: who receives may not get a
+/// core meanwhile.
+fn datagrams(ground: &Ground, count: u32, awaited: usize, (length, ahead): (usize, usize)) -> Vec<u32> {
     let (tell, port) = mpsc::channel();
+    let received = Arc::new(AtomicUsize::new(0));
+    let heard = Arc::clone(&received);
     let receiver = ground.at_host(1, move || {
         let socket = UdpSocket::bind((HOSTS[1], 0)).expect("an address of its own");
         socket.set_read_timeout(Some(Duration::from_secs(3))).expect("a socket");
         tell.send(socket.local_addr().expect("bound").port()).expect("somebody waits");
         let (mut came, mut room) = (Vec::new(), vec![0; 65_536]);
         while came.len() < awaited
-            && let Ok(received) = socket.recv(&mut room)
+            && let Ok(size) = socket.recv(&mut room)
         {
             let number = u32::from_be_bytes(room[..4].try_into().expect("four bytes"));
-            assert_eq!(received, length);
+            assert_eq!(size, length);
             assert!(room[4..length].iter().all(|byte| *byte == number as u8), "datagram {number}");
             came.push(number);
+            heard.store(came.len(), Ordering::SeqCst);
         }
         came
     });
@@ -108,7 +124,12 @@ fn datagrams(ground: &Ground, count: u32, awaited: usize, length: usize, pause: 
             let mut datagram = vec![number as u8; length];
             datagram[..4].copy_from_slice(&number.to_be_bytes());
             socket.send_to(&datagram, (HOSTS[1], port)).expect("there is a way");
-            std::thread::sleep(pause);
+            let begun = monotonic_now();
+            while number as usize >= received.load(Ordering::SeqCst).saturating_add(ahead)
+                && monotonic_now().since(begun).as_duration() < PATIENCE
+            {
+                std::thread::sleep(Duration::from_micros(100));
+            }
         }
     });
     sender.join().expect("the sender");
@@ -117,16 +138,14 @@ fn datagrams(ground: &Ground, count: u32, awaited: usize, length: usize, pause: 
 
 #[test]
 fn a_null_relay_carries_every_frame_as_it_came() {
-    if !may_make_namespaces() {
-        return;
-    }
+    let Some(_turn) = turn() else { return };
     for (mtu, segments) in [(1500, 1), (1500, MANY), (9000, 1), (1280, 1)] {
         let ground = Ground::new(mtu, segments);
         let relay = ground.relay(|_| {});
         stream_both_ways(&ground, HOSTS, 4 << 20);
         stream_both_ways(&ground, HOSTS_V6, 4 << 20);
         let length = mtu as usize - 28;
-        let came = datagrams(&ground, 500, 500, length, Duration::from_micros(50));
+        let came = datagrams(&ground, 500, 500, (length, 8));
         assert_eq!(came, Vec::from_iter(0..500), "MTU {mtu}");
         let report = relay.stop();
         for way in [&report.forth, &report.back] {
@@ -141,19 +160,17 @@ fn a_null_relay_carries_every_frame_as_it_came() {
 
 #[test]
 fn exactly_the_frames_that_the_seed_says_are_lost() {
-    if !may_make_namespaces() {
-        return;
-    }
+    let Some(_turn) = turn() else { return };
     let ground = Ground::new(1500, 1);
     ground.introduce();
     let lossy = way("loss=20%");
     let relay = ground.relay(|settings| (settings.forth, settings.seed) = (lossy, 7));
     let mut fates = Fates::new(&lossy, 7, Direction::Forth);
-    let kept: Vec<u32> = (0..1000).filter(|_| fates.draw() != Fate::Lost).collect();
-    let came = datagrams(&ground, 1000, kept.len(), 100, Duration::from_micros(20));
+    let kept: Vec<u32> = (0..250).filter(|_| fates.draw() != Fate::Lost).collect();
+    let came = datagrams(&ground, 250, kept.len(), (100, usize::MAX));
     assert_eq!(came, kept);
     let report = relay.stop();
-    assert_eq!((report.forth.came, report.forth.lost), (1000, 1000 - kept.len() as u64));
+    assert_eq!((report.forth.came, report.forth.lost), (250, 250 - kept.len() as u64));
     assert_eq!((report.back.came, report.back.lost), (0, 0), "{report:?}");
 }
 
@@ -199,112 +216,111 @@ impl Drop for Echo {
     }
 }
 
-fn median(times: &mut [f64]) -> f64 {
+/// The value that a quarter of them are below. What a busy machine adds to some round trips it never takes away from
+/// others, so the quicker ones tell best how long the way is.
+fn quarter(times: &[f64]) -> f64 {
+    let mut times = times.to_vec();
     times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+    times[times.len() / 4]
 }
 
-/// Round trips by a null relay and by another one, in turn; the differences of neighbours.
-fn differences(
-    pairs: usize,
-    change: impl FnOnce(&mut Settings),
-) -> (Vec<f64>, weighbridge_model::relayed::Relayed) {
+/// Round trips by a null relay and by another one, in turn, in nanoseconds.
+struct Trips {
+    null: Vec<f64>,
+    other: Vec<f64>,
+    /// What the other relay tells of them.
+    report: Relayed,
+}
+
+/// Round trips that are not counted, before the others.
+const FIRST: usize = 20;
+const TRIPS: usize = 200;
+
+fn trips(change: impl FnOnce(&mut Settings)) -> Trips {
     let grounds = [Ground::new(1500, 1), Ground::new(1500, 1)];
     grounds.iter().for_each(Ground::introduce);
-    let (null, other) = (grounds[0].relay(|_| {}), grounds[1].relay(change));
+    let (_null, other) = (grounds[0].relay(|_| {}), grounds[1].relay(change));
     let echoes = grounds.each_ref().map(Echo::new);
-    let trip = |which: usize| echoes[which].round_trip().as_nanos() as f64;
-    (0..20).for_each(|_| drop((trip(0), trip(1))));
-    let pairs = (0..pairs).map(|pair| {
-        // Either goes first as often as the other.
-        let (first, second) = (trip(pair % 2), trip(1 - pair % 2));
-        if pair % 2 == 0 { second - first } else { first - second }
-    });
-    let differences = pairs.collect();
-    drop(null);
-    (differences, other.stop())
+    let trip = |which: usize| {
+        // Everybody on the way has slept as long, whichever it is: who slept longer takes longer to wake.
+        std::thread::sleep(Duration::from_millis(2));
+        echoes[which].round_trip().as_nanos() as f64
+    };
+    let (null, other_times): (Vec<f64>, Vec<f64>) = (0..FIRST + TRIPS).map(|_| (trip(0), trip(1))).unzip();
+    Trips { null: null[FIRST..].to_vec(), other: other_times[FIRST..].to_vec(), report: other.stop() }
 }
 
-/// The claim that the relay is made for. On a machine where others take the cores every timer is late at times, which the
-/// relay tells itself: what it says is part of the claim.
+/// Tries a claim about times again where it does not hold: others may take the cores for as long as one try lasts.
+fn in_three_tries(claim: impl Fn() -> Result<(), String>) {
+    let failures: Vec<String> = (0..3).map_while(|_| claim().err()).collect();
+    assert!(failures.len() < 3, "{failures:#?}");
+}
+
 #[test]
 fn a_planted_delay_is_recovered_against_the_null_relay() {
-    if !may_make_namespaces() {
-        return;
-    }
-    let planted = 2e6;
-    let (mut times, report) = differences(400, |settings| {
-        (settings.forth, settings.back) = (way("delay=1ms"), way("delay=1ms"));
+    let Some(_turn) = turn() else { return };
+    in_three_tries(|| {
+        let Trips { null, other, report } =
+            trips(|settings| (settings.forth, settings.back) = (way("delay=1ms"), way("delay=1ms")));
+        for direction in [&report.forth, &report.back] {
+            // To the three digits of the histogram.
+            let delay = direction.delay;
+            assert!(delay.min_ns >= 999_000 && delay.max_ns <= 1_001_000, "{report:?}");
+            assert_eq!(direction.sent as usize, FIRST + TRIPS);
+        }
+        let (planted, found) = (2e6, quarter(&other) - quarter(&null));
+        if (found / planted - 1.0).abs() < 0.02 { Ok(()) } else { Err(format!("{found} ns: {report:?}")) }
     });
-    let found = median(&mut times);
-    let late = (report.forth.lateness.p50_ns + report.back.lateness.p50_ns) as f64;
-    assert!((found / planted - 1.0).abs() < 0.02, "found {found} ns, late {late} ns: {report:?}");
-    for direction in [&report.forth, &report.back] {
-        let delay = direction.delay;
-        // To the three digits of the histogram.
-        assert!(delay.min_ns >= 999_000 && delay.max_ns <= 1_001_000, "{report:?}");
-        assert_eq!(direction.sent, 420);
-    }
 }
 
 #[test]
 fn planted_jitter_is_recovered_frame_by_frame() {
-    if !may_make_namespaces() {
-        return;
-    }
+    let Some(_turn) = turn() else { return };
     let jittery = way("delay=1ms,jitter=400us");
-    let (times, report) = differences(400, |settings| (settings.forth, settings.seed) = (jittery, 11));
     let mut fates = Fates::new(&jittery, 11, Direction::Forth);
-    let drawn: Vec<f64> = (0..420)
-        .map(|_| match fates.draw() {
-            Fate::Held(held) => held.as_nanos() as f64,
-            Fate::Lost => panic!("nothing is lost"),
-        })
-        .skip(20)
-        .collect();
-    // Each frame was held for its own time, whatever the machine added to some.
-    let mut left: Vec<f64> = times.iter().zip(&drawn).map(|(time, drawn)| time - drawn).collect();
-    let off = median(&mut left);
-    assert!(off.abs() < 20_000.0, "{off} ns off 1 ms: {report:?}");
-    let quartiles = |values: &[f64]| {
-        let mut values = values.to_vec();
-        values.sort_by(f64::total_cmp);
-        values[300] - values[100]
+    let mut held = || match fates.draw() {
+        Fate::Held(held) => held.as_nanos() as f64,
+        Fate::Lost => panic!("nothing is lost"),
     };
-    // Half of an even distribution lies within half its width.
-    assert!((quartiles(&drawn) / 400_000.0 - 1.0).abs() < 0.15, "{}", quartiles(&drawn));
-    let ratio = quartiles(&times) / quartiles(&drawn);
-    assert!((ratio - 1.0).abs() < 0.15, "{ratio}: {report:?}");
+    let drawn: Vec<f64> = (0..FIRST + TRIPS).map(|_| held()).skip(FIRST).collect();
+    in_three_tries(|| {
+        let Trips { null, other, report } = trips(|settings| (settings.forth, settings.seed) = (jittery, 11));
+        let left: Vec<f64> = other.iter().zip(&drawn).map(|(time, drawn)| time - drawn).collect();
+        // What is left of each trip without its own delay is a trip by the null relay, to 2 % of the delay.
+        let off = quarter(&left) - quarter(&null);
+        // One delay for all would leave a tenth of the trips within a tenth of the width.
+        let near = left.iter().filter(|time| (*time - quarter(&left)).abs() < 40_000.0).count();
+        match off.abs() < 20_000.0 && near > TRIPS / 2 {
+            true => Ok(()),
+            false => Err(format!("{off} ns off, {near} near: {report:?}")),
+        }
+    });
 }
 
 #[test]
 fn order_is_kept_unless_it_is_free() {
-    if !may_make_namespaces() {
-        return;
-    }
+    let Some(_turn) = turn() else { return };
     let ground = Ground::new(1500, 1);
     ground.introduce();
     for (order, sorted) in [("kept", true), ("free", false)] {
         let jittery = way(&format!("delay=20ms,jitter=20ms,order={order}"));
         let relay = ground.relay(|settings| settings.forth = jittery);
-        let mut came = datagrams(&ground, 300, 300, 100, Duration::from_micros(100));
+        let mut came = datagrams(&ground, 200, 200, (100, usize::MAX));
         assert_eq!(came.is_sorted(), sorted, "{order}");
         came.sort_unstable();
-        assert_eq!(came, Vec::from_iter(0..300), "{order}");
+        assert_eq!(came, Vec::from_iter(0..200), "{order}");
         assert!(relay.stop().forth.waiting_max > 10);
     }
 }
 
 #[test]
 fn what_exceeds_the_queue_is_dropped_and_counted() {
-    if !may_make_namespaces() {
-        return;
-    }
+    let Some(_turn) = turn() else { return };
     let ground = Ground::new(1500, 1);
     ground.introduce();
     // Longer than any machine takes to send them all.
     let mut relay = ground.relay(|settings| settings.forth = way("delay=2s,limit=50"));
-    let came = datagrams(&ground, 200, 50, 100, Duration::ZERO);
+    let came = datagrams(&ground, 200, 50, (100, usize::MAX));
     assert_eq!(came, Vec::from_iter(0..50));
     let report = relay.ask();
     let forth = report.forth;
@@ -316,9 +332,7 @@ fn what_exceeds_the_queue_is_dropped_and_counted() {
 
 #[test]
 fn a_relay_says_what_keeps_it_from_carrying() {
-    if !may_make_namespaces() {
-        return;
-    }
+    let Some(_turn) = turn() else { return };
     let ground = Ground::new(1500, 1);
     let refusal = |ground: &Ground, first: &'static str, second: &'static str| {
         let refused = ground.in_the_middle(move || {
