@@ -46,7 +46,7 @@ const SHOWN: usize = 200;
 const LOG_ROOM: i64 = 4096;
 
 /// What to start, and how. In the command and the environment `{port}` stands for the port, unless the role
-/// chooses it.
+/// chooses it, and `{host}` for the address that it is to listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     /// The role's name for messages.
@@ -546,9 +546,12 @@ fn choose_port(launch: &Launch) -> Result<Option<u16>, LaunchError> {
 }
 
 fn prepare(launch: &Launch, port: Option<u16>) -> Result<Command, LaunchError> {
-    let fill = |text: &String| match port {
-        Some(port) => text.replace("{port}", &port.to_string()),
-        None => text.clone(),
+    let fill = |text: &String| {
+        let text = text.replace("{host}", &launch.host.to_string());
+        match port {
+            Some(port) => text.replace("{port}", &port.to_string()),
+            None => text,
+        }
     };
     let log = |path: &Path| {
         let opened =

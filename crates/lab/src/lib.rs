@@ -1,4 +1,4 @@
-//! The bench top: host facts, service processes, pinning, freezing, accounting, clean-up.
+//! The bench top: host facts, service processes, layers, pinning, freezing, accounting, clean-up.
 //!
 //! The lab starts programs, keeps them where they belong, tells what they used, and sees that nothing outlives a run.
 //! It never sends a request, never estimates, and never prints; it freezes and kills only what it started.

@@ -249,6 +249,11 @@ fn check_next(before: &[Layer], layer: &Layer) -> Result<(), String> {
             "`{name}` needs two hosts to stand between, which `veth` makes; write `veth` before it"
         ));
     }
+    for other in before {
+        if let (Layer::Veth(veth), Layer::Rate(rate)) = (other, layer) {
+            rate.check(veth.mtu)?;
+        }
+    }
     if let Some(other) = before.iter().find(|other| other.place() > layer.place()) {
         return Err(format!(
             "`{name}` stands inside of `{}`, where it cannot be: {}; write `{name}` before `{0}`",

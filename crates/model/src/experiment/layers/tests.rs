@@ -94,6 +94,10 @@ fn layers_that_make_no_sense_together_are_refused_with_the_reason() {
         ("['veth', 'veth']", "`veth` stands there twice"),
         ("['vxlan']", "`vxlan` needs two hosts"),
         ("['relay', 'veth']", "`relay` needs two hosts"),
+        (
+            "[{ layer = 'veth', mtu = 9000 }, { layer = 'rate', rate = '1 Mbit/s', burst = '9 kB' }]",
+            "which has 9014 B",
+        ),
         ("['veth', 'vxlan', { layer = 'rate', rate = '1 Mbit/s' }]", "write `rate` before `vxlan`"),
     ] {
         let error = parse(layers).expect_err(layers);
