@@ -16,9 +16,9 @@ const KEYS: &str = "`delay`, `jitter`, `distribution`, `loss`, `order` and `limi
 /// The longest delay. A minute is beyond every way on Earth, and is a slip of the unit more often than meant.
 pub const LONGEST_DELAY: Nanoseconds = Nanoseconds::from_secs(60);
 
-/// Frames that one direction may hold where nothing is said: 100 ms of 1500-byte frames at 1 Gbit/s. (netem's bound of
-/// 1000 packets turns a long delay into loss at modest rates.)
-pub const DEFAULT_LIMIT: NonZeroU32 = NonZeroU32::new(10_000).unwrap();
+/// Frames that one direction may hold where nothing is said, as many as netem is given for the same layers: a second of full
+/// frames at 1 Gbit/s. (netem's own bound of 1000 turns a long delay into loss at modest rates.)
+pub const DEFAULT_LIMIT: NonZeroU32 = NonZeroU32::new(100_000).unwrap();
 
 /// The most frames that a direction may be given room for; each takes a page of memory at least while it waits.
 pub const HIGHEST_LIMIT: u32 = 1_000_000;
