@@ -18,6 +18,7 @@ pub mod plan;
 pub mod ppbench;
 pub mod quantity;
 pub mod record;
+pub mod relayed;
 pub mod reliability;
 pub mod samples;
 pub mod secret;

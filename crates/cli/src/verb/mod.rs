@@ -6,6 +6,7 @@ pub mod compare;
 pub mod completions;
 pub mod doctor;
 pub mod export;
+pub mod frames;
 pub mod guardian;
 pub mod history;
 pub mod hostile;
