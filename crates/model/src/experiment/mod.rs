@@ -10,6 +10,7 @@ mod grpc;
 mod limit;
 mod load;
 mod matrix;
+mod misplaced;
 mod node;
 mod peer;
 mod pingpong;
