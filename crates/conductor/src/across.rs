@@ -385,6 +385,9 @@ fn whole(
         findings: Vec::new(),
         spread: Vec::new(),
         over_size: Default::default(),
+        relays: Vec::new(),
+        carried: Vec::new(),
+        roles: Vec::new(),
         unavailable: Vec::new(),
         ..stored
     }

@@ -91,6 +91,9 @@ fn summary(series: &[Series<'_>], run: Run) -> Summary {
         cpu_roles: None,
         spread: Vec::new(),
         over_size: Default::default(),
+        relays: Vec::new(),
+        carried: Vec::new(),
+        roles: Vec::new(),
         unavailable: Vec::new(),
         calibration: None,
     }

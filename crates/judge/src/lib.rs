@@ -9,6 +9,7 @@
 
 pub mod across;
 pub mod calibration;
+pub mod carried;
 pub mod detail;
 pub mod diagnose;
 pub mod estimate;
@@ -20,6 +21,7 @@ pub mod legs;
 pub mod limits;
 pub mod machine;
 pub mod messages;
+pub mod parts;
 pub mod pauses;
 pub mod plateau;
 pub mod question;
@@ -38,5 +40,7 @@ pub mod verdict;
 
 pub use detail::detail;
 pub use evidence::evidence;
-pub use question::{Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant};
+pub use question::{
+    AskedSizes, Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant,
+};
 pub use summary::{Bridge, summarise, summarise_through};

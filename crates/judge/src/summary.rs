@@ -12,11 +12,14 @@ use weighbridge_model::summary::{
     Summary, VariantSummary, Verdict,
 };
 
+use crate::carried;
+use crate::detail::told_apart;
 use crate::diagnose::{Diagnosis, GENERATOR_BOUND, diagnose, subject};
 use crate::estimate::{Absence, Side, between, headlines};
 use crate::gather::{Cell, Gathered, Lens};
 use crate::legs::stamps;
 use crate::machine;
+use crate::parts;
 use crate::pauses::pauses;
 use crate::question::{Life, Point, Question, Scope, Transport, Variant};
 use crate::settled::{DEPENDS_ON_COMPANY, DEPENDS_ON_TURNS, depends_on_turns, not_warm};
@@ -92,6 +95,7 @@ fn judged(question: &Question, gathered: &Gathered<'_>, bridge: Option<&Bridge>)
     let over_size = sizes::over_size(question, gathered);
     findings.extend(sizes::findings(&over_size));
     findings.extend(spreads.iter().map(spread_finding));
+    let relays = parts::relays(question, gathered, &variants);
     findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.severity));
     let run = question.run.clone();
     Summary {
@@ -119,6 +123,9 @@ fn judged(question: &Question, gathered: &Gathered<'_>, bridge: Option<&Bridge>)
         cpu_roles: machine::roles(question, gathered),
         spread: spreads,
         over_size,
+        relays,
+        carried: carried::carried(question, gathered),
+        roles: told_apart(question, gathered),
         unavailable: run.unavailable,
         calibration: None,
     }

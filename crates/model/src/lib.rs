@@ -12,6 +12,7 @@ pub mod gate;
 pub mod legs;
 pub mod machine;
 pub mod pairing;
+pub mod parts;
 pub mod plan;
 pub mod ppbench;
 pub mod quantity;

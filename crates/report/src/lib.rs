@@ -5,6 +5,7 @@
 
 pub mod browse;
 pub mod calibration;
+mod carried;
 pub mod columns;
 pub mod csv;
 pub mod export;
@@ -20,6 +21,7 @@ mod names;
 mod open_metrics;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod parts;
 mod plain;
 pub mod plot;
 pub mod reliability;
