@@ -21,6 +21,7 @@ pub mod legs;
 pub mod limits;
 pub mod machine;
 pub mod messages;
+pub mod network;
 pub mod parts;
 pub mod pauses;
 pub mod plateau;
@@ -38,7 +39,7 @@ pub mod tail;
 pub mod thresholds;
 pub mod verdict;
 
-pub use detail::detail;
+pub use detail::{detail, whole};
 pub use evidence::evidence;
 pub use question::{
     AskedSizes, Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant,

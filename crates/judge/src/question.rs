@@ -220,7 +220,8 @@ fn directs(variants: &[experiment::Variant]) -> Vec<(VariantId, VariantId)> {
             return false;
         };
         let as_it_is = other.peer.is_none() && other.tls.is_none() && other.cpu.is_none();
-        let alike = *name == peer.service && other.env == peer.env;
+        // A relay asks its peer on the bare host, so that is how the peer is to be asked.
+        let alike = *name == peer.service && other.env == peer.env && other.layers.is_empty();
         alike && as_it_is && other.protocol == experiment::Protocol::Http1Json
     };
     let of = |(id, relay): (VariantId, &experiment::Variant)| {
