@@ -19,6 +19,7 @@ use crate::sizes;
 /// Everything that charts draw of a run.
 pub fn detail(question: &Question, trials: &[TrialRecord]) -> Detail {
     let gathered = Gathered::new(trials);
+    let (size_curves, size_ratios) = sizes::curves(question, &gathered);
     Detail {
         curves: curve::curves(question, &gathered),
         densities: density::densities(question, &gathered),
@@ -26,7 +27,8 @@ pub fn detail(question: &Question, trials: &[TrialRecord]) -> Detail {
         samples: course::samples(question, &gathered),
         axes: factor::axes(question),
         roles: roles::roles(question, &gathered),
-        size_curves: sizes::curves(question, &gathered),
+        size_curves,
+        size_ratios,
         size_samples: sizes::samples(question, &gathered),
         capacities: Vec::new(),
         waterfalls: Vec::new(),

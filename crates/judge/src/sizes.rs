@@ -14,7 +14,8 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{OperationId, PointId, VariantId};
 use weighbridge_model::samples::Sample;
 use weighbridge_model::sizes::{
-    Bounded, CliffChange, OverSize, SizeCliff, SizeCurve, SizeQuantile, SizeRatio, SizeSamples, SizeTime,
+    Bounded, CliffChange, OverSize, SizeCliff, SizeCurve, SizeQuantile, SizeRatio, SizeRatios, SizeSamples,
+    SizeTime,
 };
 
 use crate::gather::{Gathered, Lens};
@@ -46,9 +47,12 @@ pub fn over_size(question: &Question, gathered: &Gathered<'_>) -> OverSize {
     over
 }
 
-/// What charts draw of times over size.
-pub fn curves(question: &Question, gathered: &Gathered<'_>) -> Vec<SizeCurve> {
-    let mut curves = Vec::new();
+/// Most variants of which each can be the reference of all others: their pairs are kept.
+const REFERENCES: usize = 12;
+
+/// What charts draw of times over size: curves, with ratios to the baseline, and ratios to the other variants.
+pub fn curves(question: &Question, gathered: &Gathered<'_>) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
+    let (mut curves, mut others) = (Vec::new(), Vec::new());
     for family in families(question, gathered) {
         let cuts: Vec<Vec<f64>> = family.cliffs(question).iter().map(|cliffs| steps(cliffs)).collect();
         for time in SizeTime::ALL {
@@ -59,13 +63,17 @@ pub fn curves(question: &Question, gathered: &Gathered<'_>) -> Vec<SizeCurve> {
                 .zip(&cuts)
                 .map(|(scatter, cuts)| smooth(scatter, &QUANTILES, &places, cuts))
                 .collect();
+            let medians = medians(&scatters, &smoothed);
+            others.extend(ratios_to_others(&medians).map(|(variant, reference, ratio)| SizeRatios {
+                variant: question.variants[variant].name.clone(),
+                reference: question.variants[reference].name.clone(),
+                point: family.point.label.clone(),
+                operation: family.operation.clone(),
+                time,
+                ratio,
+            }));
             for (variant, scatter) in scatters.iter().enumerate().filter(|(_, scatter)| !scatter.is_empty()) {
-                let median = |variant: usize| Median {
-                    scatter: &scatters[variant],
-                    smooth: &smoothed[variant],
-                    at: MEDIAN,
-                };
-                let ratio = if variant > 0 { median(variant).ratios(&median(0)) } else { Vec::new() };
+                let ratio = if variant > 0 { medians[variant].ratios(&medians[0]) } else { Vec::new() };
                 curves.push(SizeCurve {
                     variant: question.variants[variant].name.clone(),
                     point: family.point.label.clone(),
@@ -74,13 +82,32 @@ pub fn curves(question: &Question, gathered: &Gathered<'_>) -> Vec<SizeCurve> {
                     requests: scatter.len() as u64,
                     size_bytes: places.iter().map(|place| *place as u64).collect(),
                     quantiles: quantiles(&smoothed[variant]),
-                    median_interval_ns: median(variant).intervals(),
+                    median_interval_ns: medians[variant].intervals(),
                     ratio,
                 });
             }
         }
     }
-    curves
+    (curves, others)
+}
+
+/// The medians of all variants, in their order.
+pub(crate) fn medians<'a>(scatters: &'a [Scatter], smoothed: &'a [Smooth]) -> Vec<Median<'a>> {
+    let each = scatters.iter().zip(smoothed);
+    each.map(|(scatter, smooth)| Median { scatter, smooth, at: MEDIAN }).collect()
+}
+
+/// Variant, reference and ratios of each pair without the baseline, the reference being the earlier; none where there are
+/// too many variants.
+pub(crate) fn ratios_to_others<'a>(
+    medians: &'a [Median<'a>],
+) -> impl Iterator<Item = (usize, usize, Vec<Option<SizeRatio>>)> + 'a {
+    let count = if medians.len() > REFERENCES { 0 } else { medians.len() };
+    let pairs = (1..count).flat_map(move |reference| (reference + 1..count).map(move |v| (v, reference)));
+    let there = |at: usize| !medians[at].scatter.is_empty();
+    pairs
+        .filter(move |(variant, reference)| there(*variant) && there(*reference))
+        .map(|(variant, reference)| (variant, reference, medians[variant].ratios(&medians[reference])))
 }
 
 /// The single requests that curves are made of.
@@ -210,7 +237,7 @@ pub(crate) fn quantiles(smooth: &Smooth) -> Vec<SizeQuantile> {
 
 /// A variant's median over size.
 #[derive(Debug, Clone, Copy)]
-struct Median<'a> {
+pub(crate) struct Median<'a> {
     scatter: &'a Scatter,
     smooth: &'a Smooth,
     /// Which of the smoothed quantiles is the median.
@@ -249,7 +276,7 @@ impl Median<'_> {
     }
 
     /// The ratio to another's median at each place.
-    fn ratios(&self, other: &Self) -> Vec<Option<SizeRatio>> {
+    pub(crate) fn ratios(&self, other: &Self) -> Vec<Option<SizeRatio>> {
         let ratio = |log: LogRatio| {
             let half = log.error.map(|error| half_width(error, log.blocks, LEVEL));
             let interval = half.map(|half| ((log.point - half).exp(), (log.point + half).exp()));

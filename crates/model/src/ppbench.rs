@@ -198,11 +198,16 @@ impl Naming {
 
     /// The name of a row's series: of the experiment, and of the machine where there is a tag of one.
     pub fn series(&self, row: &Row) -> String {
+        self.of(row.machine(), row.experiment())
+    }
+
+    /// The name of the series of two tags, of which that of the machine may be empty.
+    pub fn of(&self, machine: &str, experiment: &str) -> String {
         let named = |names: &BTreeMap<String, String>, tag: &str| {
             names.get(tag).cloned().unwrap_or_else(|| tag.to_owned())
         };
-        let experiment = named(&self.experiments, row.experiment());
-        match row.machine() {
+        let experiment = named(&self.experiments, experiment);
+        match machine {
             "" => experiment,
             machine => format!("{experiment} on {}", named(&self.machines, machine)),
         }

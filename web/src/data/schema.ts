@@ -121,6 +121,7 @@ export interface Everything {
   PointPairing?: PointPairing;
   Quantity?: Quantity;
   Ratio?: Ratio;
+  Relay?: Relay;
   RoleUse?: RoleUse;
   RunToRun?: RunToRun;
   Samples?: Samples;
@@ -134,6 +135,7 @@ export interface Everything {
   SizeQuantile?: SizeQuantile;
   SizeRange?: SizeRange;
   SizeRatio?: SizeRatio;
+  SizeRatios?: SizeRatios;
   SizeSamples?: SizeSamples;
   SizeTime?: SizeTime;
   Source?: Source;
@@ -591,6 +593,10 @@ export interface Detail {
    */
   size_curves?: SizeCurve[];
   /**
+   * Medians over size against other references than the baseline; of at most 12 variants.
+   */
+  size_ratios?: SizeRatios[];
+  /**
    * Single requests over size.
    */
   size_samples?: SizeSamples[];
@@ -722,6 +728,34 @@ export interface SizeRatio {
    * The ratio.
    */
   point: number;
+}
+/**
+ * A variant's median over that of another which is not the baseline, over size.
+ */
+export interface SizeRatios {
+  /**
+   * The operation's name.
+   */
+  operation: string;
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * The ratio at each size of the variant's curve.
+   */
+  ratio: (SizeRatio | null)[];
+  /**
+   * The other's name; the ratio the other way round is the inverse, bounds exchanged.
+   */
+  reference: string;
+  time: SizeTime;
+  /**
+   * The variant's name.
+   */
+  variant: string;
 }
 /**
  * Single requests over size; columns of equal length.
@@ -1181,6 +1215,10 @@ export interface VariantSummary {
    */
   reasons: string[];
   /**
+   * The service and its peer, where it passes requests on.
+   */
+  relay?: Relay | null;
+  /**
    * Requests begun in measured windows.
    */
   requests: number;
@@ -1232,6 +1270,19 @@ export interface StampSummary {
    * Good replies without.
    */
   unmatched: number;
+}
+/**
+ * Two services of which one passes requests on to the other.
+ */
+export interface Relay {
+  /**
+   * The one that answers it.
+   */
+  peer: string;
+  /**
+   * The service that is asked, and asks in its turn.
+   */
+  service: string;
 }
 /**
  * What the kernel counted on the generator's sockets (`TCP_INFO`): payload bytes and segments both ways. On Unix

@@ -133,6 +133,7 @@ fn variant(name: &str, size: &str, scale: f64) -> VariantSummary {
         blocks: 6,
         batches: Vec::new(),
         version: versions.iter().find(|(of, _)| *of == name).map(|(_, version)| (*version).to_owned()),
+        relay: None,
         figures: figures.into(),
         traffic: Traffic {
             sent: Bytes::new(84_303_240),
