@@ -60,8 +60,8 @@ function choices(run: PageRun): Choice[] {
         ["each", "one for each"],
       ],
     },
-    { key: "x", label: "sizes", values: AXES },
-    { key: "y", label: "upright", values: AXES },
+    { key: "x", label: "axis of sizes", values: AXES },
+    { key: "y", label: "upright axis", values: AXES },
   ];
 }
 

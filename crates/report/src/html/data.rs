@@ -27,7 +27,7 @@ pub(crate) struct PageRun<'a> {
 
 /// Most single requests over size that a page holds of a run: more would make it slow to open, and fall onto the same
 /// pixels.
-const MOST_SIZE_SAMPLES: usize = 60_000;
+const MOST_SIZE_SAMPLES: usize = 150_000;
 
 /// The content of the element that holds the data.
 pub(crate) fn embedded(reports: &[Report<'_>]) -> String {
@@ -94,12 +94,12 @@ mod tests {
             size_samples: counts.iter().map(|count| samples(*count)).collect(),
             ..Detail::default()
         };
-        assert!(matches!(thinned(&of(&[30_000, 30_000])), Cow::Borrowed(_)));
-        let much = of(&[100_000, 20_000]);
+        assert!(matches!(thinned(&of(&[75_000, 75_000])), Cow::Borrowed(_)));
+        let much = of(&[300_000, 20_000]);
         let thin = thinned(&much);
         let [first, second] = &thin.size_samples[..] else { panic!("two series") };
-        assert_eq!((first.size_bytes.len(), second.size_bytes.len()), (25_000, 20_000));
-        assert_eq!((first.size_bytes[1], first.time_ns[1], first.size_bytes[24_999]), (4, 40, 99_996));
+        assert_eq!((first.size_bytes.len(), second.size_bytes.len()), (75_000, 20_000));
+        assert_eq!((first.size_bytes[1], first.time_ns[1], first.size_bytes[74_999]), (4, 40, 299_996));
     }
 
     #[test]

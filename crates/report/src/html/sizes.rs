@@ -1,6 +1,8 @@
 //! Message sizes: which variant to take for which sizes, where times step or bend, and what lies there on this host. The
 //! judge's own conclusions as tables that say how they are to be read; charts stand above them.
 
+use std::collections::BTreeSet;
+
 use weighbridge_model::quantity::{display_bytes, display_nanos};
 use weighbridge_model::sizes::{Bounded, CliffChange, SizeAdvice, SizeCliff, SizeGuide, SizeRange};
 use weighbridge_model::summary::{Detail, Summary};
@@ -11,6 +13,8 @@ use super::tables::number;
 use crate::text::grouped;
 use crate::words;
 
+/// Most variants of which something is said in a sentence; of more the table does.
+const MOST_NAMED: usize = 4;
 const INTRODUCTION: &str = "The longer a message, the longer it takes, but not evenly: where a buffer, a window or a packet is \
      full, times jump or rise faster from there on. Below: which variant to take for which size, how the times run over size, \
      and where they step or bend.";
@@ -30,6 +34,35 @@ pub(crate) fn section(summary: &Summary, detail: &Detail) -> String {
     )
 }
 
+/// What holds at every size, where something does: the table says it range by range.
+fn everywhere(summary: &Summary, advice: &SizeAdvice) -> String {
+    let common = |of: &dyn Fn(&SizeRange) -> BTreeSet<String>| {
+        let all = advice.ranges.iter().map(of);
+        all.reduce(|all, range| all.intersection(&range).cloned().collect()).unwrap_or_default()
+    };
+    let best = common(&|range| range.best.iter().cloned().collect());
+    let behind = common(&|range| behind(summary, advice, range).into_iter().collect());
+    let names = |names: &BTreeSet<String>| {
+        names.iter().map(|name| format!("<b>{}</b>", escape(name))).collect::<Vec<_>>().join(", ")
+    };
+    let mut said = Vec::new();
+    if (1..=MOST_NAMED).contains(&best.len()) {
+        let verb = if best.len() == 1 { "is" } else { "are" };
+        said.push(format!("{} {verb} fastest, or tied with the fastest, at every size", names(&best)));
+    }
+    if (1..=MOST_NAMED).contains(&behind.len()) {
+        let verb = if behind.len() == 1 { "takes" } else { "take" };
+        said.push(format!("{} {verb} longer at every size", names(&behind)));
+    }
+    if said.is_empty() { String::new() } else { format!("<p>{}.</p>\n", said.join("; ")) }
+}
+
+/// Variants that are neither the best nor tied with it.
+fn behind(summary: &Summary, advice: &SizeAdvice, range: &SizeRange) -> Vec<String> {
+    let here = summary.variants.iter().filter(|variant| variant.point == advice.point);
+    here.map(|variant| variant.name.clone()).filter(|name| !range.best.contains(name)).collect()
+}
+
 /// Of an operation at a point, where there are several.
 fn of(operation: &str, point: &str, several: bool) -> String {
     let operation = if several { format!(", {}", escape(operation)) } else { String::new() };
@@ -42,10 +75,10 @@ fn advice(summary: &Summary, advice: &SizeAdvice) -> String {
     let filter = attributes(&[("operation", &advice.operation), ("point", &point)]);
     let of = of(&advice.operation, &point, words::several_operations(summary));
     let rows: String = advice.ranges.iter().map(|range| range_row(summary, advice, range)).collect();
+    let everywhere = everywhere(summary, advice);
     format!(
-        "<div class=\"scroll\"{filter}><table class=\"advice\"><caption>Which variant for which size{of}</caption><thead><tr>\
-         <th scope=\"col\">size</th><th scope=\"col\">lowest median</th><th scope=\"col\">tied with it</th>\
-         <th scope=\"col\">take longer</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{}",
+        "{everywhere}<div class=\"scroll\"{filter}><table class=\"advice\"><caption>Which variant for which size{of}</caption><thead><tr>\
+         <th scope=\"col\">size</th><th scope=\"col\">fastest, or tied with it</th><th scope=\"col\">take longer</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{}",
         quiet(
             "By the median service time. Tied: it cannot be told that they take longer by more than the margin. More blocks \
              give narrower intervals, and fewer ties."
@@ -54,32 +87,28 @@ fn advice(summary: &Summary, advice: &SizeAdvice) -> String {
 }
 
 fn range_row(summary: &Summary, advice: &SizeAdvice, range: &SizeRange) -> String {
-    let (best, tied) = range.best.split_first().map_or(("", &[][..]), |(best, tied)| (best.as_str(), tied));
     let point = words::point(&advice.point);
     let place = attributes(&[("operation", &*advice.operation), ("point", &*point)]);
-    let here = summary.variants.iter().filter(|variant| variant.point == advice.point);
-    let behind: Vec<&str> = here
-        .map(|variant| variant.name.as_str())
-        .filter(|name| !range.best.iter().any(|b| b == name))
-        .collect();
-    let names = |names: &[&str]| names.iter().map(|name| escape(name)).collect::<Vec<_>>().join(", ");
-    let tied: Vec<&str> = tied.iter().map(String::as_str).collect();
-    let tied = match (tied.len(), behind.len()) {
-        (0, _) => "<span class=\"quiet\">none</span>".to_owned(),
-        (2.., 0) => "all others".to_owned(),
-        _ => names(&tied),
+    let behind = behind(summary, advice, range);
+    let names = |names: &[String]| names.iter().map(|name| escape(name)).collect::<Vec<_>>().join(", ");
+    let best = match (&range.best[..], behind.len()) {
+        ([one], _) => format!("<b>{}</b>", escape(one)),
+        ([_, _, _, ..], 0) => "all tied".to_owned(),
+        (several, _) => names(several),
     };
     let lead = range.lead.filter(|lead| *lead > 0.0);
-    let by = lead.map(|lead| format!(", by at least {}", words::change_of(lead, None).point));
+    let by = lead.map(|lead| {
+        let shown = words::change_of(lead, None).point;
+        format!(" <span class=\"by\">by at least {}</span>", shown.trim_start_matches('+'))
+    });
     let behind = match behind.len() {
         0 => "<span class=\"quiet\">none</span>".to_owned(),
         _ => format!("{}{}", names(&behind), by.unwrap_or_default()),
     };
     format!(
-        "<tr{place}><th scope=\"row\">{} to {}</th><td><b>{}</b></td><td>{tied}</td><td{}>{behind}</td></tr>\n",
+        "<tr{place}><th scope=\"row\">{} to {}</th><td>{best}</td><td{}>{behind}</td></tr>\n",
         display_bytes(range.from_bytes as f64),
         display_bytes(range.to_bytes as f64),
-        escape(best),
         number(lead),
     )
 }

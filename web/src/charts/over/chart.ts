@@ -14,6 +14,7 @@ import {
   markStyle,
   type Sheet,
   sheet,
+  textWidth,
   valueAxis,
 } from "../frame.ts";
 import { band, rule, shade } from "../marks.ts";
@@ -200,7 +201,8 @@ function drawn(of: Drawing): Description {
   const perPixel = (on.width - 104) / (x.max - x.min || 1);
   const letters = shown.guides ? lettered(picked.guides, x.place, [x.min, x.max], perPixel) : [];
   // In a page they are the same below each of these charts, and said once.
-  const isTold = on.options.titled || on.kind === "latency";
+  const hasFirst = shown.apart || !shownOf(picked.all.length, want, false).apart;
+  const isTold = on.options.titled || on.kind === "latency" || !hasFirst;
   const foot = footLines(on, isTold ? [...cliffWords(cliffs), ...guideWords(letters)] : []);
   const legend = curves.map(({ name }) => ({ name, look: look(name) }));
   const words = {
@@ -250,11 +252,14 @@ function bare(axis: ReturnType<typeof valueAxis>) {
   return { ...axis, axisLabel: { show: false }, axisTick: { ...axis.axisTick, show: false } };
 }
 
-function uprightName({ measure, relative, picked, want }: Drawing, y: Axis): string {
+/** As much of the upright axis' name as there is room for. */
+function uprightName({ measure, relative, picked, want, on }: Drawing, y: Axis): string {
   if (want.y?.title !== undefined) return want.y.title;
-  const what = measure.label(`${picked.time} time`);
+  const time = `${picked.time} time`;
+  const against = relative ? `, against ${clean(picked.reference)}` : "";
   const scale = y.log ? " (logarithmic)" : "";
-  return relative ? `${what}, against ${clean(picked.reference)}${scale}` : `${what}${scale}`;
+  const names = [measure.label(time) + against + scale, measure.label(time) + against, measure.brief(time)];
+  return names.find((name) => textWidth(name, 11.5) <= on.width - 32) ?? measure.brief(time);
 }
 
 /** The upright axis: it holds every median, bands whole, intervals and dots as far as they do not flatten these. */

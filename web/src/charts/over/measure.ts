@@ -13,6 +13,8 @@ export interface Measure {
   inverse: boolean;
   /** Its name on an axis, of a time by its name: `service time`. */
   label(time: string): string;
+  /** The same where there is little room. */
+  brief(time: string): string;
   /** A figure on an axis, in the unit of `magnitude`: `35 µs`, `1.2 GiB/s`. */
   text(value: number, magnitude?: number): string;
   /** A figure by itself, with three digits: `35.0 µs`. */
@@ -34,6 +36,7 @@ export const measures: Record<MeasureName, Measure> = {
     of: (_, time) => time,
     inverse: false,
     label: (time) => time,
+    brief: (time) => time,
     text: text("ns", ""),
     words: (figure) => value("ns", figure),
   },
@@ -42,6 +45,7 @@ export const measures: Record<MeasureName, Measure> = {
     unit: "bytes",
     of: (size, time) => (size / time) * 1e9,
     inverse: true,
+    brief: () => "transfer rate",
     label: (time) => `transfer rate: size ÷ ${time}`,
     text: text("bytes", "/s"),
     words: (figure) => `${value("bytes", figure)}/s`,
@@ -51,6 +55,7 @@ export const measures: Record<MeasureName, Measure> = {
     unit: "per_second",
     of: (_, time) => 1e9 / time,
     inverse: true,
+    brief: () => "requests in a second",
     label: (time) => `requests one after another in a second: 1 ÷ ${time}`,
     text: text("per_second", ""),
     words: (figure) => value("per_second", figure),
