@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use weighbridge_model::experiment::{Profile, SessionLength, Think, speed};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
+use weighbridge_probe::law::NanosecondsPerByte;
 
 pub use grpc::Grpc;
 #[allow(unused_imports)] // the test of the documents looks into none
@@ -576,11 +577,15 @@ pub struct Services {
 /// What to do with services.
 #[derive(Debug, Subcommand)]
 pub enum ServicesAction {
-    /// Name, language, whether it can run here, and its version.
+    /// Name, language, whether it can run here, and its version, asked from the running service: each that is built is
+    /// started for a moment.
     List {
         /// Format: text or json.
         #[arg(long, default_value = "text", value_name = "FORMAT")]
         format: weighbridge_report::Format,
+        /// Start none: ask their programs by `--version`.
+        #[arg(long)]
+        no_start: bool,
     },
     /// Build services; all available ones without a name.
     Build {
@@ -607,7 +612,8 @@ pub enum ServicesAction {
 #[command(after_help = "Examples:
   weigh probe null
   weigh probe delay exponential:mean=1ms --port 8080
-  weigh probe stall --at 3s --length 1s")]
+  weigh probe stall --at 3s --length 1s
+  weigh probe cliff --step 5ms --above 87380 --slope 10ns/B --corner 250kB --slope-above 30ns/B")]
 pub struct Probe {
     /// The law by which it answers.
     #[command(subcommand)]
@@ -661,14 +667,26 @@ pub enum ProbeLaw {
         #[arg(long, default_value = "10ms")]
         gap: Nanoseconds,
     },
-    /// Takes longer for larger answers.
+    /// Takes longer for larger answers: keeps its CPU busy for a time with a step and a corner over their size.
     Cliff {
         /// Size above which the step applies.
         #[arg(long, default_value = "87380")]
         above: Bytes,
-        /// The step.
+        /// The step; `0ms` for none.
         #[arg(long, default_value = "5ms")]
         step: Nanoseconds,
+        /// Busy time of every answer.
+        #[arg(long, default_value = "0ms")]
+        base: Nanoseconds,
+        /// Further busy time for each byte, such as `10ns/B`.
+        #[arg(long, default_value = "0ns/B")]
+        slope: NanosecondsPerByte,
+        /// Size from which each byte takes `--slope-above` instead [default: that of `--above`].
+        #[arg(long)]
+        corner: Option<Bytes>,
+        /// Busy time for each byte beyond the corner [default: as below it].
+        #[arg(long)]
+        slope_above: Option<NanosecondsPerByte>,
     },
     /// Becomes faster or slower through its life: keeps its CPU busy for `from` at first, for `to` in the end.
     Trend {

@@ -10,26 +10,38 @@ mod factor;
 mod roles;
 
 use weighbridge_model::record::TrialRecord;
-use weighbridge_model::summary::Detail;
+use weighbridge_model::summary::{Detail, Summary};
 
 use crate::gather::Gathered;
 use crate::question::Question;
-use crate::sizes;
+use crate::sizes::{self, Looked};
+use crate::summary::judged;
 
 /// Everything that charts draw of a run.
 pub fn detail(question: &Question, trials: &[TrialRecord]) -> Detail {
     let gathered = Gathered::new(trials);
-    let (size_curves, size_ratios) = sizes::curves(question, &gathered);
+    drawn(question, &gathered, &Looked::new(question, &gathered))
+}
+
+/// A run's summary and what charts draw of it, at less than the price of one after the other.
+pub fn whole(question: &Question, trials: &[TrialRecord]) -> (Summary, Detail) {
+    let gathered = Gathered::new(trials);
+    let looked = Looked::new(question, &gathered);
+    (judged(question, &gathered, (None, &looked)), drawn(question, &gathered, &looked))
+}
+
+fn drawn(question: &Question, gathered: &Gathered<'_>, looked: &Looked<'_>) -> Detail {
+    let (size_curves, size_ratios) = looked.curves();
     Detail {
-        curves: curve::curves(question, &gathered),
-        densities: density::densities(question, &gathered),
-        courses: course::courses(question, &gathered),
-        samples: course::samples(question, &gathered),
+        curves: curve::curves(question, gathered),
+        densities: density::densities(question, gathered),
+        courses: course::courses(question, gathered),
+        samples: course::samples(question, gathered),
         axes: factor::axes(question),
-        roles: roles::roles(question, &gathered),
+        roles: roles::roles(question, gathered),
         size_curves,
         size_ratios,
-        size_samples: sizes::samples(question, &gathered),
+        size_samples: sizes::samples(question, gathered),
         capacities: Vec::new(),
         waterfalls: Vec::new(),
     }

@@ -20,6 +20,7 @@ pub mod legs;
 pub mod limits;
 pub mod machine;
 pub mod messages;
+pub mod network;
 pub mod pauses;
 pub mod plateau;
 pub mod question;
@@ -36,7 +37,7 @@ pub mod tail;
 pub mod thresholds;
 pub mod verdict;
 
-pub use detail::detail;
+pub use detail::{detail, whole};
 pub use evidence::evidence;
 pub use question::{Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant};
 pub use summary::{Bridge, summarise, summarise_through};

@@ -30,71 +30,129 @@ pub(crate) const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 /// Which of them is the median.
 const MEDIAN: usize = 2;
 
-/// What is said of times over size.
-pub fn over_size(question: &Question, gathered: &Gathered<'_>) -> OverSize {
-    let mut over = OverSize::default();
-    for family in families(question, gathered) {
-        let cliffs = family.cliffs(question);
-        let cuts: Vec<Vec<f64>> = cliffs.iter().map(|cliffs| steps(cliffs)).collect();
-        over.advice.extend(advice::advice(question, &family, &cuts));
-        for (variant, cliffs) in cliffs.iter().enumerate() {
-            over.cliffs.extend(cliffs.iter().map(|cliff| named(question, &family, variant, cliff)));
-        }
-    }
-    if !over.is_empty() {
-        over.guides = question.guides.clone();
-    }
-    over
-}
-
 /// Most variants of which each can be the reference of all others: their pairs are kept.
 const REFERENCES: usize = 12;
 
-/// What charts draw of times over size: curves, with ratios to the baseline, and ratios to the other variants.
-pub fn curves(question: &Question, gathered: &Gathered<'_>) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
-    let (mut curves, mut others) = (Vec::new(), Vec::new());
-    for family in families(question, gathered) {
-        let cuts: Vec<Vec<f64>> = family.cliffs(question).iter().map(|cliffs| steps(cliffs)).collect();
-        for time in SizeTime::ALL {
-            let scatters = family.scatters(time);
-            let places = places(&scatters);
-            let smoothed: Vec<Smooth> = scatters
-                .iter()
-                .zip(&cuts)
-                .map(|(scatter, cuts)| smooth(scatter, &QUANTILES, &places, cuts))
-                .collect();
-            let medians = medians(&scatters, &smoothed);
-            others.extend(ratios_to_others(&medians).map(|(variant, reference, ratio)| SizeRatios {
-                variant: question.variants[variant].name.clone(),
-                reference: question.variants[reference].name.clone(),
-                point: family.point.label.clone(),
-                operation: family.operation.clone(),
-                time,
-                ratio,
-            }));
-            for (variant, scatter) in scatters.iter().enumerate().filter(|(_, scatter)| !scatter.is_empty()) {
-                let ratio = if variant > 0 { medians[variant].ratios(&medians[0]) } else { Vec::new() };
-                curves.push(SizeCurve {
-                    variant: question.variants[variant].name.clone(),
-                    point: family.point.label.clone(),
-                    operation: family.operation.clone(),
-                    time,
-                    requests: scatter.len() as u64,
-                    size_bytes: places.iter().map(|place| *place as u64).collect(),
-                    quantiles: quantiles(&smoothed[variant]),
-                    median_interval_ns: medians[variant].intervals(),
-                    ratio,
-                });
+/// The requests of a run over their sizes, with what cliffs, advice and charts have in common: made once for all of them.
+pub struct Looked<'a> {
+    question: &'a Question,
+    families: Vec<LookedAt<'a>>,
+}
+
+/// A family with its service times, variant by variant.
+struct LookedAt<'a> {
+    family: Family<'a>,
+    cliffs: Vec<Vec<Cliff>>,
+    /// Steps, which nothing is smoothed over.
+    cuts: Vec<Vec<f64>>,
+    service: Curves,
+}
+
+/// Scatters and their smoothed quantiles, variant by variant, at common places.
+struct Curves {
+    places: Vec<f64>,
+    scatters: Vec<Scatter>,
+    smoothed: Vec<Smooth>,
+}
+
+impl<'a> Looked<'a> {
+    /// Looks at all requests that were kept.
+    pub fn new(question: &'a Question, gathered: &Gathered<'a>) -> Self {
+        let look = |family: Family<'a>| {
+            let scatters = family.scatters(SizeTime::Service);
+            let cliffs: Vec<Vec<Cliff>> =
+                scatters.iter().map(|scatter| cliffs::cliffs(scatter, question.margin.get())).collect();
+            let cuts: Vec<Vec<f64>> = cliffs.iter().map(|cliffs| steps(cliffs)).collect();
+            LookedAt { family, cliffs, service: Curves::new(scatters, &cuts), cuts }
+        };
+        Self { question, families: families(question, gathered).into_iter().map(look).collect() }
+    }
+
+    /// What is said of times over size.
+    pub fn over_size(&self) -> OverSize {
+        let mut over = OverSize::default();
+        for looked in &self.families {
+            over.advice.extend(advice::advice(self.question, &looked.family, &looked.service));
+            for (variant, cliffs) in looked.cliffs.iter().enumerate() {
+                let named = |cliff| named(self.question, &looked.family, variant, cliff);
+                over.cliffs.extend(cliffs.iter().map(named));
             }
         }
+        if !over.is_empty() {
+            over.guides = self.question.guides.clone();
+        }
+        over
     }
-    (curves, others)
+
+    /// What charts draw of times over size: curves, with ratios to the baseline, and ratios to the other variants.
+    pub fn curves(&self) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
+        let (mut all, mut ratios) = (Vec::new(), Vec::new());
+        for looked in &self.families {
+            for time in SizeTime::ALL {
+                let made;
+                let curves = match time {
+                    SizeTime::Service => &looked.service,
+                    _ => {
+                        made = Curves::new(looked.family.scatters(time), &looked.cuts);
+                        &made
+                    }
+                };
+                all.extend(self.drawn(looked, time, curves));
+                ratios.extend(self.others(looked, time, curves));
+            }
+        }
+        (all, ratios)
+    }
+
+    fn others(&self, looked: &LookedAt<'_>, time: SizeTime, curves: &Curves) -> Vec<SizeRatios> {
+        let medians: Vec<Median<'_>> = (0..curves.scatters.len()).map(|at| curves.median(at)).collect();
+        let pair = |(variant, reference, ratio): (usize, usize, Vec<Option<SizeRatio>>)| SizeRatios {
+            variant: self.question.variants[variant].name.clone(),
+            reference: self.question.variants[reference].name.clone(),
+            point: looked.family.point.label.clone(),
+            operation: looked.family.operation.clone(),
+            time,
+            ratio,
+        };
+        ratios_to_others(&medians).map(pair).collect()
+    }
+
+    fn drawn(&self, looked: &LookedAt<'_>, time: SizeTime, curves: &Curves) -> Vec<SizeCurve> {
+        let there = (0..curves.scatters.len()).filter(|variant| !curves.scatters[*variant].is_empty());
+        let curve = |variant: usize| {
+            let median = curves.median(variant);
+            SizeCurve {
+                variant: self.question.variants[variant].name.clone(),
+                point: looked.family.point.label.clone(),
+                operation: looked.family.operation.clone(),
+                time,
+                requests: curves.scatters[variant].len() as u64,
+                size_bytes: curves.places.iter().map(|place| *place as u64).collect(),
+                quantiles: quantiles(&curves.smoothed[variant]),
+                median_interval_ns: median.intervals(),
+                ratio: if variant > 0 { median.ratios(&curves.median(0)) } else { Vec::new() },
+            }
+        };
+        there.map(curve).collect()
+    }
+}
+
+impl Curves {
+    fn new(scatters: Vec<Scatter>, cuts: &[Vec<f64>]) -> Self {
+        let places = places(&scatters);
+        let each = scatters.iter().zip(cuts);
+        let smoothed = each.map(|(scatter, cuts)| smooth(scatter, &QUANTILES, &places, cuts)).collect();
+        Self { places, scatters, smoothed }
+    }
+
+    fn median(&self, variant: usize) -> Median<'_> {
+        Median { scatter: &self.scatters[variant], smooth: &self.smoothed[variant] }
+    }
 }
 
 /// The medians of all variants, in their order.
 pub(crate) fn medians<'a>(scatters: &'a [Scatter], smoothed: &'a [Smooth]) -> Vec<Median<'a>> {
-    let each = scatters.iter().zip(smoothed);
-    each.map(|(scatter, smooth)| Median { scatter, smooth, at: MEDIAN }).collect()
+    scatters.iter().zip(smoothed).map(|(scatter, smooth)| Median { scatter, smooth }).collect()
 }
 
 /// Variant, reference and ratios of each pair without the baseline, the reference being the earlier; none where there are
@@ -199,12 +257,6 @@ impl Family<'_> {
         };
         self.requests.iter().map(|requests| Scatter::new(good(requests, time).map(observation))).collect()
     }
-
-    /// The cliffs of each variant.
-    fn cliffs(&self, question: &Question) -> Vec<Vec<Cliff>> {
-        let of = |scatter: &Scatter| cliffs::cliffs(scatter, question.margin.get());
-        self.scatters(SizeTime::Service).iter().map(of).collect()
-    }
 }
 
 /// Places that nothing is smoothed over.
@@ -240,8 +292,6 @@ pub(crate) fn quantiles(smooth: &Smooth) -> Vec<SizeQuantile> {
 pub(crate) struct Median<'a> {
     scatter: &'a Scatter,
     smooth: &'a Smooth,
-    /// Which of the smoothed quantiles is the median.
-    at: usize,
 }
 
 /// ln(median / another's median) with its standard error over blocks.
@@ -254,12 +304,16 @@ struct LogRatio {
 }
 
 impl Median<'_> {
-    fn value(&self, place: usize) -> Option<f64> {
-        self.smooth.curves[self.at][place]
+    fn curve(&self) -> &[Option<f64>] {
+        &self.smooth.curves[MEDIAN]
     }
 
-    fn resampled(&self, place: usize) -> Option<Vec<f64>> {
-        self.smooth.resampled.iter().map(|curves| curves[self.at][place]).collect()
+    fn value(&self, place: usize) -> Option<f64> {
+        self.curve()[place]
+    }
+
+    fn resampled(&self, place: usize) -> Option<&[f64]> {
+        Some(&*self.smooth.medians[place]).filter(|medians| !medians.is_empty())
     }
 
     /// The interval at each place; empty below four blocks.
@@ -269,10 +323,10 @@ impl Median<'_> {
             return Vec::new();
         }
         let of = |place: usize| {
-            let half = half_width(standard_error(&self.resampled(place)?, blocks)?, blocks, LEVEL);
+            let half = half_width(standard_error(self.resampled(place)?, blocks)?, blocks, LEVEL);
             self.value(place).map(|log| ((log - half).exp(), (log + half).exp()))
         };
-        (0..self.smooth.curves[self.at].len()).map(of).collect()
+        (0..self.curve().len()).map(of).collect()
     }
 
     /// The ratio to another's median at each place.
@@ -282,7 +336,7 @@ impl Median<'_> {
             let interval = half.map(|half| ((log.point - half).exp(), (log.point + half).exp()));
             SizeRatio { point: log.point.exp(), interval }
         };
-        (0..self.smooth.curves[self.at].len()).map(|place| self.log_ratio(other, place).map(ratio)).collect()
+        (0..self.curve().len()).map(|place| self.log_ratio(other, place).map(ratio)).collect()
     }
 
     /// Where both were measured in the same blocks these are resampled together, so that what a block does to both cancels;
@@ -294,11 +348,10 @@ impl Median<'_> {
         let error = || {
             let (numerator, denominator) = (self.resampled(place)?, other.resampled(place)?);
             if mine == theirs {
-                let ratios: Vec<f64> = numerator.iter().zip(&denominator).map(|(n, d)| n - d).collect();
+                let ratios: Vec<f64> = numerator.iter().zip(denominator).map(|(n, d)| n - d).collect();
                 return standard_error(&ratios, blocks);
             }
-            let errors =
-                (standard_error(&numerator, mine.len())?, standard_error(&denominator, theirs.len())?);
+            let errors = (standard_error(numerator, mine.len())?, standard_error(denominator, theirs.len())?);
             Some(errors.0.hypot(errors.1))
         };
         let error = if blocks < BLOCKS_FOR_INTERVAL { None } else { error() };

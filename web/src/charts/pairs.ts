@@ -83,11 +83,13 @@ export function pairMap(data: PageData, options: ChartOptions): Description | nu
   const cells = all.map(({ name, service, peer }): Cell => {
     const own = figure(summary, name, point, operation, quantity);
     const against = cost(summary, name, point, operation, quantity);
-    const usable = name === first ? own !== null : against !== undefined && hasFigures(against);
+    const validity = variantAt(summary, name, point)?.validity;
+    const usable =
+      name === first ? own !== null && validity !== "invalid" : against !== undefined && hasFigures(against);
     const shown = own ? absolute(unit, own) : null;
     const ratio = usable ? against?.ratio : null;
-    const why = against?.verdict ?? variantAt(summary, name, point)?.validity ?? "not measured";
-    const than = name === first ? "baseline" : ratio ? change(ratio).point : why;
+    const why = against?.verdict ?? validity ?? "not measured";
+    const than = name === first && usable ? "baseline" : ratio ? change(ratio).point : why;
     return {
       column: columns.indexOf(peer),
       row: rows.indexOf(service),

@@ -19,3 +19,4 @@ pub mod smooth;
 pub mod special;
 pub mod steady;
 pub mod student;
+mod weighed;
