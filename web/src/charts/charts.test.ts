@@ -307,9 +307,13 @@ test("axes over size end where they are told to, with the steps asked for", () =
       x: { scale: "linear", min: 0, max: 20_000, steps: 4 },
       y: { scale: "linear", max: 4e5, steps: 2 },
     },
-  })?.option as { xAxis: { max: number; axisLabel: { customValues: number[] } }[]; yAxis: { max: number }[] };
+  })?.option as {
+    xAxis: { max: number; axisLabel: { customValues: number[]; formatter: (at: number) => string } }[];
+    yAxis: { max: number }[];
+  };
   assert.deepEqual(of.xAxis[0]?.axisLabel.customValues, [0, 5000, 10_000, 15_000, 20_000]);
   assert.equal(of.yAxis[0]?.max, 4e5);
+  assert.equal(of.xAxis[0]?.axisLabel.formatter(5000), "5 kB", "as they were asked for");
 });
 
 test("pairs of clients and servers are a map of rows and columns; one diagonal is none", () => {

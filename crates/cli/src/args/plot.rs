@@ -110,7 +110,7 @@ pub struct Over {
     /// Draw no intervals.
     #[arg(long, overrides_with = "intervals")]
     pub no_intervals: bool,
-    /// Draw a panel for each variant [default: where dots or bands of more than 4 are asked for].
+    /// Draw a panel for each variant [default: where dots or bands of more than 4 are asked for, or ratios of more than 6].
     #[arg(long, overrides_with = "together")]
     pub apart: bool,
     /// Draw all variants in one panel.

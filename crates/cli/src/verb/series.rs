@@ -1,7 +1,7 @@
 //! Which machine and experiment tag each variant of a run has, and what a naming file calls it. Only looks up; of a run that
 //! was not imported, a variant's name is its experiment tag and there is no machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
@@ -37,7 +37,7 @@ pub fn tags(folder: &RunFolder, summary: &Summary, naming: Option<&PathBuf>) -> 
         }
     };
     let mut variants: Vec<&str> = summary.variants.iter().map(|variant| variant.name.as_str()).collect();
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     variants.retain(|name| seen.insert(*name));
     let tagged = imported(folder)?;
     let all = match tagged {
@@ -74,7 +74,7 @@ fn imported(folder: &RunFolder) -> anyhow::Result<Option<Vec<(String, String)>>>
     }
     let (name, text) = read_text(&path, "import it again")?;
     let rows = ppbench::read(&text).with_context(|| format!("`{name}` is damaged; import it again"))?.rows;
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let pairs = rows.iter().map(|row| (row.machine().to_owned(), row.experiment().to_owned()));
     Ok(Some(pairs.filter(|pair| seen.insert(pair.clone())).collect()))
 }
@@ -110,8 +110,8 @@ impl Tags {
         asked: &[String],
         of: &dyn Fn(&Series) -> Option<&str>,
     ) -> anyhow::Result<()> {
-        let mut known: Vec<&str> = self.all.iter().filter_map(of).collect();
-        known.dedup();
+        let mut seen = BTreeSet::new();
+        let known: Vec<&str> = self.all.iter().filter_map(of).filter(|tag| seen.insert(*tag)).collect();
         match asked.iter().find(|tag| !known.contains(&tag.as_str())) {
             None => Ok(()),
             Some(tag) if known.is_empty() => {

@@ -61,7 +61,18 @@ export function sizeAxis(sizes: readonly number[], want: AxisOptions, width: num
     return linearTicks(from / unit, to / unit, count).map((tick) => tick * unit);
   };
   const ticks = log ? logTicks(ends[0], ends[1], count, 2) : linear();
-  return made(ends, want, log, ticks, (value) => tickText("bytes", value, log ? value : to));
+  const text = (value: number) => tickText("bytes", value, log ? value : to);
+  return made(ends, want, log, ticks, want.steps && !log && isDecimal(ticks) ? decimalText : text);
+}
+
+/** Whether sizes are round in thousands and not in 1,024s: somebody thinks in kB. */
+function isDecimal(sizes: readonly number[]): boolean {
+  return sizes.every((size) => size % 1000 === 0) && !sizes.every((size) => size % 1024 === 0);
+}
+
+function decimalText(size: number): string {
+  const [divisor, unit] = size >= 1e9 ? [1e9, "GB"] : size >= 1e6 ? [1e6, "MB"] : [1000, "kB"];
+  return size === 0 ? "0" : `${Number((size / divisor).toPrecision(4))} ${unit}`;
 }
 
 /** The upright axis of a measure over a range of figures. */

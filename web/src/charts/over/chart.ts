@@ -56,7 +56,9 @@ function drawn(of: Drawing): Description {
   );
   const y = upright(of);
   const axes = { x, y };
-  const cliffs = shown.cliffs ? numbered(picked.all.flatMap((one) => one.cliffs)) : NO_CLIFFS;
+  // The reference's own are on its straight line, which a panel of another has no room for.
+  const bearers = of.relative && shown.apart ? curves.map(({ one }) => one) : picked.all;
+  const cliffs = shown.cliffs ? numbered(bearers.flatMap((one) => one.cliffs)) : NO_CLIFFS;
   const perPixel = (on.width - 104) / (x.max - x.min || 1);
   const letters = shown.guides ? lettered(picked.guides, x.place, [x.min, x.max], perPixel) : [];
   // In a page they are the same below each of these charts, and said once.

@@ -69,10 +69,11 @@ export function relativeCurve(data: PageData, picked: Picked, one: One, measure:
 
 export function ratioWords(
   ratio: { point: number; interval?: readonly number[] | null } | null | undefined,
+  asFactor = ratio ? isFactor(ratio.point) : false,
 ): string {
   if (!ratio) return "";
   const [lower, upper] = ratio.interval ?? [];
-  if (isFactor(ratio.point)) {
+  if (asFactor) {
     const bound = (of: number) => factorText(of).slice(1);
     const around = lower == null || upper == null ? "" : ` [${bound(lower)}, ${bound(upper)}]`;
     return `${factorText(ratio.point)}${around}`;

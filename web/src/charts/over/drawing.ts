@@ -24,7 +24,10 @@ export interface Shown {
 
 export function shownOf(count: number, want: OverOptions, relative: boolean): Shown {
   const asked = (want.points ?? false) || (want.bands?.length ?? 0) > 0;
-  const isApart = count > 1 && (want.apart ?? (!relative && asked && count > WITH_DOTS));
+  // What would lie upon each other where all share a panel: dots and bands that were asked for; of ratios their intervals,
+  // without which they say nothing.
+  const isMuch = relative ? count > WITH_INTERVALS && want.intervals !== false : asked && count > WITH_DOTS;
+  const isApart = count > 1 && (want.apart ?? isMuch);
   const each = isApart ? 1 : count;
   return {
     points: !relative && (want.points ?? (each <= WITH_DOTS && !want.bands?.length)),

@@ -1,6 +1,7 @@
 // What a chart over size says in words: what was found, what is drawn, how to read it.
 import { variantAt } from "../select.ts";
 import { capital, clean, grouped, pointWords, value } from "../words.ts";
+import { isFactor } from "./axes.ts";
 import { type Curve, ratioWords } from "./curves.ts";
 import type { Axes, Drawing } from "./drawing.ts";
 import type { Measure } from "./measure.ts";
@@ -118,9 +119,10 @@ function relativeTitle({ curves, picked, measure }: Drawing): string {
   const furthest = last.sort((a, b) => Math.abs(Math.log(b.figure)) - Math.abs(Math.log(a.figure)))[0];
   if (!furthest) return `Against ${clean(picked.reference)}`;
   const { curve, from, to } = furthest;
+  const asFactor = [from, to].some((at) => isFactor(curve.middle[at] ?? 1));
   const words = (at: number) => {
-    const [lower, upper] = curve.interval[at] ?? [];
-    return `${ratioWords({ point: curve.middle[at] ?? 1, interval: lower == null || upper == null ? null : [lower, upper] })} at ${value("bytes", curve.sizes[at] ?? 0)}`;
+    const ratio = { point: curve.middle[at] ?? 1, interval: curve.interval[at] ?? null };
+    return `${ratioWords(ratio, asFactor)} at ${value("bytes", curve.sizes[at] ?? 0)}`;
   };
   const what =
     measure.name === "latency" ? "time" : measure.name === "transfer" ? "transfer rate" : "requests";
