@@ -7,7 +7,7 @@ use weighbridge_model::experiment::{self, Experiment, LoadModel, Sizes, Workload
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 use weighbridge_model::record::{OperationId, PointId, VariantId};
 use weighbridge_model::sizes::SizeGuide;
-use weighbridge_model::summary::{PointLabel, Quantity};
+use weighbridge_model::summary::{PointLabel, Quantity, Relay};
 use weighbridge_model::tags::Tags;
 
 /// The whole question.
@@ -90,6 +90,8 @@ pub struct Variant {
     pub transport: Transport,
     /// Whether each block has a life of its own.
     pub life: Life,
+    /// The service and its peer, where it passes requests on.
+    pub relay: Option<Relay>,
 }
 
 /// Whether a variant is started afresh for each block.
@@ -163,6 +165,12 @@ impl Question {
             life: match v.target {
                 experiment::Target::Url(_) => Life::Instance,
                 experiment::Target::Service { .. } | experiment::Target::Command(_) => Life::Restarted,
+            },
+            relay: match (&v.target, &v.peer) {
+                (experiment::Target::Service { name }, Some(peer)) => {
+                    Some(Relay { service: name.clone(), peer: peer.service.clone() })
+                }
+                _ => None,
             },
         };
         let point = |p: &experiment::Point| Point {

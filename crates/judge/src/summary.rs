@@ -431,6 +431,7 @@ impl<'a> Table<'a> {
                 .iter()
                 .flat_map(|cell| &cell.trials)
                 .find_map(|trial| trial.service.version.clone()),
+            relay: self.question.variants[variant.index()].relay.clone(),
             figures: self.figures(variant),
             traffic,
             kernel_timestamps: self.stamps(&cells),

@@ -371,6 +371,9 @@ pub struct VariantSummary {
     pub batches: Vec<u32>,
     /// The service's answer to the version question.
     pub version: Option<String>,
+    /// The service and its peer, where it passes requests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay: Option<Relay>,
     /// Absolute figures.
     pub figures: Vec<Figure>,
     /// Kernel's counts on the generator's sockets over measured windows.
@@ -378,6 +381,15 @@ pub struct VariantSummary {
     /// Where service times went, by the kernel's time stamps, over measured windows; absent where not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_timestamps: Option<StampSummary>,
+}
+
+/// Two services of which one passes requests on to the other.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Relay {
+    /// The service that is asked, and asks in its turn.
+    pub service: String,
+    /// The one that answers it.
+    pub peer: String,
 }
 
 /// How much a finding matters.
