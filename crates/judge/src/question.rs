@@ -3,11 +3,13 @@
 //! Plain values that the conductor makes from the checked experiment, the host's facts and the run's; no record of
 //! a measurement is in here, and the judge learns nothing of the run from anywhere else.
 
-use weighbridge_model::experiment::{self, Experiment, LoadModel};
+use weighbridge_model::experiment::{self, Experiment, LoadModel, WorkloadSpec};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{OperationId, PointId, VariantId};
 use weighbridge_model::sizes::SizeGuide;
 use weighbridge_model::summary::{PointLabel, Quantity};
+
+use crate::steer::SCOUTS;
 
 /// The whole question.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,6 +102,8 @@ pub struct Point {
     pub load: Load,
     /// The operations' names, in the order of [`OperationId`].
     pub operations: Vec<String>,
+    /// How many of its first blocks decide which sizes the others ask for besides; 0 where none do.
+    pub scouts: usize,
 }
 
 /// How requests become due.
@@ -151,6 +155,10 @@ impl Question {
                 LoadModel::Open { .. } | LoadModel::PartlyOpen { .. } => Load::Open,
             },
             operations: p.workload.operations(),
+            scouts: match &p.workload {
+                WorkloadSpec::Pingpong(spec) if spec.spread().is_some_and(|s| s.adaptive > 0.0) => SCOUTS,
+                _ => 0,
+            },
         };
         let plan = &experiment.plan;
         Self {

@@ -334,6 +334,7 @@ const fn kind(kind: WindowKind) -> &'static str {
         WindowKind::LeadIn => "lead-in",
         WindowKind::Measured => "measured",
         WindowKind::Check => "check",
+        WindowKind::Extra => "extra",
     }
 }
 
