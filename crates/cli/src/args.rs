@@ -577,11 +577,15 @@ pub struct Services {
 /// What to do with services.
 #[derive(Debug, Subcommand)]
 pub enum ServicesAction {
-    /// Name, language, whether it can run here, and its version.
+    /// Name, language, whether it can run here, and its version, asked from the running service: each that is built is
+    /// started for a moment.
     List {
         /// Format: text or json.
         #[arg(long, default_value = "text", value_name = "FORMAT")]
         format: weighbridge_report::Format,
+        /// Start none: ask their programs by `--version`.
+        #[arg(long)]
+        no_start: bool,
     },
     /// Build services; all available ones without a name.
     Build {

@@ -374,6 +374,7 @@ impl TestBench {
             command: [&[WEIGH], arguments].concat().into_iter().map(str::to_owned).collect(),
             environment: Vec::new(),
             folder: None,
+            host: std::net::Ipv4Addr::LOCALHOST.into(),
             cores: Some(self.cores.service().to_vec()),
             stdout: log("out"),
             stderr: log("err"),

@@ -12,6 +12,7 @@ use weighbridge_lab::cores::{CoreError, CoreId};
 use weighbridge_lab::host::memory_available;
 use weighbridge_lab::lanes::Lane;
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
+use weighbridge_lab::layers::{self, Site};
 use weighbridge_lab::logs::{excerpt, last_lines};
 use weighbridge_lab::process::Running;
 use weighbridge_lab::runtime;
@@ -29,6 +30,7 @@ use crate::batch::{Party, Watch};
 use crate::direct::Direct;
 use crate::ground::{Ground, Revision};
 use crate::hook::LINES;
+use crate::network::listen_at;
 use crate::peer::{self, PeerRecipe};
 use crate::printed::Printed;
 use crate::ready::ready;
@@ -114,6 +116,14 @@ pub enum ActorError {
         variant: String,
         /// What went wrong.
         source: CoreError,
+    },
+    /// Its layers could not be put in.
+    #[error("variant `{variant}`: {source}")]
+    Layer {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: Box<layers::LayerError>,
     },
     /// The process refuses to stop or to go on.
     #[error("variant `{variant}`: {source}")]
@@ -214,6 +224,16 @@ impl Recipe {
             _ => None,
         }
     }
+
+    /// The time for which it is to be warmed at least, as it declares.
+    pub fn warmup(&self) -> Option<Nanoseconds> {
+        match self {
+            Self::Service { service, peer, .. } => {
+                service.warmup().max(peer.as_deref().and_then(PeerRecipe::warmup))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// A variant that is up.
@@ -227,8 +247,12 @@ pub(crate) struct Actor {
     pub secured: Secured,
     /// The longest time constant of its behaviour: what its service declares, or the period of a quota of CPU time.
     pub period: Option<Nanoseconds>,
+    /// The time for which its service says that it must be warmed.
+    pub warmup: Option<Nanoseconds>,
     /// Where its operations run in its own process.
     pub direct: Option<Direct>,
+    /// Where it lives, with its layers; `None` where it is not ours.
+    pub site: Option<Site>,
     running: Option<Roles>,
     may_freeze: bool,
     /// Whose cores it is on, where there are two sets.
@@ -298,18 +322,18 @@ impl Stage<'_> {
         if matches!(recipe, Recipe::Service { .. }) {
             launch.environment.push((runtime::VARIABLE.to_owned(), said.display().to_string()));
         }
+        let mut site = self.site((block, lane), id, variant)?;
+        listen_at(&mut launch, &site);
         let peer = match variant.peer.as_ref().zip(recipe.peer()) {
-            Some(peer) => Some(self.start_peer((block, lane), id, variant, peer)?),
+            Some(peer) => Some(self.start_peer((block, lane), id, (variant, &site), peer)?),
             None => None,
         };
-        launch.environment.extend(peer.as_ref().map(|peer| ("PEER".to_owned(), peer.address())));
+        launch.environment.extend(peer.as_ref().map(|peer| ("PEER".to_owned(), peer.address(&site))));
         launch.environment.extend(environment(variant)?);
-        let running = self
-            .lab
-            .launch_within(&launch, variant.cpu.map(CpuLimit::quota))
-            .map_err(|source| self.launch_failed(variant, source, &logs))?;
-        let living = (running, peer, may_freeze && self.freeze);
-        let actor = self.alive((id, variant, recipe), lane, living, (logs, said), secured);
+        let (running, at) = self.launch_at(&mut site, variant, launch, &logs)?;
+        let may_freeze = may_freeze && layers::is_freezable(&variant.layers) && self.freeze;
+        let living = (running, peer, may_freeze);
+        let actor = self.alive((id, variant, recipe), lane, (living, site, at), (logs, said), secured);
         self.admitted(block, actor)
     }
 
@@ -318,7 +342,7 @@ impl Stage<'_> {
         &self,
         (id, variant, recipe): (VariantId, &Variant, &Recipe),
         lane: Lane,
-        (mut running, peer, may_freeze): (Running, Option<peer::Started>, bool),
+        ((mut running, peer, may_freeze), mut site, at): (Living, Site, SocketAddr),
         (logs, said): ([Printed; 2], PathBuf),
         secured: Secured,
     ) -> Actor {
@@ -338,11 +362,11 @@ impl Stage<'_> {
             variant: id,
             name: variant.name.clone(),
             address: Address {
-                authority: format!("127.0.0.1:{}", running.port()),
+                authority: at.to_string(),
                 base: "/".to_owned(),
                 scheme: scheme(variant.tls.as_ref()),
             },
-            addresses: vec![SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), running.port()).into()],
+            addresses: vec![at.into()],
             facts: ServiceFacts {
                 version: version.map(str::to_owned),
                 binary_sha256: hash.map(str::to_owned),
@@ -350,11 +374,14 @@ impl Stage<'_> {
                 quota,
                 runtime: None,
                 peer: peer_facts,
+                network: None,
             },
             secured,
             period: self.period(recipe, variant, quota),
+            warmup: recipe.warmup(),
             direct: running.take_talk().map(Direct::new),
-            running: Some(Roles { service: running, peer }),
+            running: Some(Roles { service: running, peer, layers: site.take_programs() }),
+            site: Some(site),
             may_freeze,
             lane,
             logs: written,
@@ -380,7 +407,8 @@ impl Stage<'_> {
     /// The longest time constant of a variant: its service's own, or that of a quota.
     fn period(&self, recipe: &Recipe, variant: &Variant, quota: Option<QuotaFacts>) -> Option<Nanoseconds> {
         let found = quota.filter(|facts| self.binds(facts)).map(|facts| facts.quota.period);
-        [recipe.period(), variant.cpu.map(|_| CpuLimit::PERIOD), found].into_iter().flatten().max()
+        let limit = variant.cpu.map(|_| CpuLimit::PERIOD);
+        [recipe.period(), limit, found, layers::period(&variant.layers)].into_iter().flatten().max()
     }
 
     /// The error as it may be told, and the logs as they may be kept.
@@ -430,15 +458,22 @@ impl Stage<'_> {
 
     /// Where a stream of a variant's output is kept, by its number in the run.
     fn log(&self, block: u32, id: VariantId, stream: &str) -> PathBuf {
-        let name = match self.party {
-            None => format!("{block:03}-{}-{stream}.log", id.0),
-            Some(party) => {
-                format!("{block:03}-{}-batch-{}-{stream}.log", party.members[id.index()].0, party.number)
-            }
-        };
-        self.logs.join(name)
+        let mut path = self.logs_of(block, id).into_os_string();
+        path.push(format!("-{stream}.log"));
+        path.into()
+    }
+
+    /// What the paths of all logs of a variant begin with.
+    pub(crate) fn logs_of(&self, block: u32, id: VariantId) -> PathBuf {
+        self.logs.join(match self.party {
+            None => format!("{block:03}-{}", id.0),
+            Some(party) => format!("{block:03}-{}-batch-{}", party.members[id.index()].0, party.number),
+        })
     }
 }
+
+/// A service that is ready, its peer where it has one, and whether both may be stopped for a while.
+type Living = (Running, Option<peer::Started>, bool);
 
 /// How a service of the catalogue is started.
 fn service_launch(
@@ -470,6 +505,7 @@ fn command_launch(
         command: program.argv.clone(),
         environment: Vec::new(),
         folder: ground.folder.clone(),
+        host: IpAddr::V4(Ipv4Addr::LOCALHOST),
         cores: None,
         stdout: stdout.clone(),
         stderr: stderr.clone(),
@@ -549,7 +585,9 @@ impl Actor {
             facts: ServiceFacts::default(),
             secured,
             period: None,
+            warmup: None,
             direct: None,
+            site: None,
             running: None,
             may_freeze: false,
             lane: Lane::First,
@@ -657,20 +695,22 @@ impl Actor {
         let (role, exit) = self.running.as_mut()?.exit()?;
         // Of a variant with a peer the last two files are the peer's.
         let (own, peers) = self.logs.split_at(self.logs.len().min(2));
-        let (logs, whose) = match role {
+        let (logs, whose): (&[Printed], _) = match role {
             Role::Service => (own, ""),
             Role::Peer => (peers, "the peer of "),
+            Role::Layer(_) => (&[][..], "a layer of "),
         };
         let last = logs.iter().map(|log| last_lines(&log.path(), LINES)).find(|lines| !lines.is_empty());
         let said = excerpt(&last.unwrap_or_default());
         Some(format!("{whose}`{}` ended with {exit}{}", self.name, self.secrets.hide(&said)))
     }
 
-    /// Ends the process as the contract says.
+    /// Ends the process as the contract says, and then the network that it was in.
     pub fn stop(self) {
         if let Some(running) = self.running {
             running.stop();
         }
+        drop(self.site);
         for log in &self.logs {
             // What cannot be written anew is not kept.
             let _ = log.keep(&self.secrets);

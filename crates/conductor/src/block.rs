@@ -21,6 +21,7 @@ use weighbridge_judge::thresholds::{WARM_UP_LEAST, WINDOW_PERIODS};
 use weighbridge_lab::clock::{ClockWatch, monotonic_now};
 use weighbridge_lab::cputime::{CpuTimes, steal_share};
 use weighbridge_lab::lanes::Lane;
+use weighbridge_load::dial::Endpoint;
 use weighbridge_load::failures::Failures;
 use weighbridge_load::generator::{self, ConnectError};
 use weighbridge_load::window::Stop;
@@ -294,6 +295,8 @@ impl<'a, 'b> Block<'a, 'b> {
         for actor in &actors {
             let variant = actor.variant;
             self.bench.clients.of(variant).call(move |generator| generator.detach(variant));
+            // Sockets made ahead would hold its network.
+            self.bench.clients.of(variant).direct(variant, Vec::<Endpoint>::new());
         }
         std::thread::scope(|scope| {
             for actor in actors {
@@ -344,6 +347,9 @@ impl<'a, 'b> Block<'a, 'b> {
             actor.freeze()?;
             (self.emit)(Event::Started { variant: actor.name.clone(), took: actor.facts.start });
             self.bench.clients.of(id).direct(id, actor.addresses.clone());
+            if let Some(connector) = actor.connector() {
+                self.bench.clients.of(id).connect_by(id, connector);
+            }
             self.trials.push(TrialRecord {
                 block: self.number,
                 batch: 0,
@@ -429,7 +435,8 @@ impl<'a, 'b> Block<'a, 'b> {
             actor.thaw()?;
             let server = (&*actor.address.authority, &*actor.addresses, actor.secured.client.as_ref());
             let patience = (point.load.timeout, &*self.bench.control.window);
-            let spec = described(&asked, server, patience).map_err(|source| BlockError::Descriptors {
+            let spec = actor.as_client(|| described(&asked, server, patience))?;
+            let spec = spec.map_err(|source| BlockError::Descriptors {
                 variant: actor.name.clone(),
                 source: Box::new(source),
             })?;
@@ -487,7 +494,8 @@ impl<'a, 'b> Block<'a, 'b> {
                         workload: &bound.workload,
                         secrets: self.bench.stage.secrets,
                     };
-                    answers::answers(&asked, (timeout, &control.window))
+                    let window = &control.window;
+                    actor.as_client(|| answers::answers(&asked, (timeout, window)))?
                 }
             };
             actor.freeze()?;
@@ -505,12 +513,13 @@ impl<'a, 'b> Block<'a, 'b> {
     }
 
     /// How long a variant is warmed: at least as long as a window with a period takes, since by the pace of less than a few
-    /// whole periods windows would come out too long or too short.
+    /// whole periods windows would come out too long or too short; and as long as its service asks for.
     fn warm_rule(&self, point: &Point, variant: VariantId) -> WarmRule {
         let periods = self.actors[variant.index()].period.unwrap_or_default() * WINDOW_PERIODS;
-        let least = point.load.warmup.max(WARM_UP_LEAST).max(periods);
+        let told = point.load.warmup.max(WARM_UP_LEAST).max(periods);
+        let least = told.max(self.actors[variant.index()].warmup.unwrap_or_default());
         let nominal = self.window_rule(point).nominal();
-        WarmRule { least, most: least * WARM_UP_MOST, nominal, slots: slots(&point.load) }
+        WarmRule { least, most: least.max(told * WARM_UP_MOST), nominal, slots: slots(&point.load) }
     }
 
     /// Warms every variant at the point and notes its pace.

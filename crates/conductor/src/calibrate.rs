@@ -333,6 +333,7 @@ impl Bench<'_> {
                 .collect(),
             environment: Vec::new(),
             folder: None,
+            host: Ipv4Addr::LOCALHOST.into(),
             cores: Some(self.cores.service().to_vec()),
             stdout: log.clone(),
             stderr: log,

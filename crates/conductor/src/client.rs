@@ -10,7 +10,8 @@ use std::thread::JoinHandle;
 
 use weighbridge_lab::cores::{CoreId, CoreLayout, Sharing, pin_current_thread};
 use weighbridge_lab::lanes::{Lane, Lanes};
-use weighbridge_load::dial::{AfterFailure, Dial, Endpoint, SocketDial};
+use weighbridge_lab::net::Connector;
+use weighbridge_load::dial::{AfterFailure, Dial, Endpoint, SocketDial, Sockets};
 use weighbridge_load::generator::{Generator, Options, Waiting};
 use weighbridge_model::record::VariantId;
 
@@ -71,6 +72,11 @@ impl Client {
     /// Sets where a variant's connections go.
     pub fn direct(&self, variant: VariantId, addresses: impl IntoIterator<Item: Into<Endpoint>>) {
         self.dial.lock().set(variant, addresses);
+    }
+
+    /// Has the sockets of a variant's connections made inside a network of its own, until they go somewhere else.
+    pub fn connect_by(&self, variant: VariantId, connector: Connector) {
+        self.dial.lock().make_by(variant, Box::new(Inside(connector)));
     }
 
     /// Has the generator do something and waits for it, asleep.
@@ -153,6 +159,16 @@ pub(crate) fn waiting(core: Option<CoreId>, cores: &CoreLayout) -> Waiting {
     match (core, cores.sharing()) {
         (Some(_), Sharing::Apart) => Waiting::Awake,
         _ => Waiting::Asleep,
+    }
+}
+
+/// The lab's connector as the dialler wants it.
+#[derive(Debug)]
+struct Inside(Connector);
+
+impl Sockets for Inside {
+    fn socket(&mut self) -> io::Result<OwnedFd> {
+        self.0.socket()
     }
 }
 

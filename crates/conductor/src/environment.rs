@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use weighbridge_lab::host::HostFacts;
 use weighbridge_lab::identity::identity;
+use weighbridge_lab::layers;
 use weighbridge_model::experiment::{Experiment, Hooks, Target, WorkloadSpec};
 use weighbridge_model::reliability::HostIdentity;
 use weighbridge_store::redact::{is_secret, redacted as redacted_value};
@@ -31,6 +32,7 @@ pub(crate) fn environment(experiment: &Experiment, recipes: &[Recipe], folder: O
         "weigh": { "version": env!("CARGO_PKG_VERSION"), "executable_sha256": own_hash() },
         // A fact that does not become JSON cannot be shown; the rest still can.
         "host": serde_json::to_value(HostFacts::collect(folder)).unwrap_or(Value::Null),
+        "network": layers::programs(experiment.variants.iter().map(|variant| &variant.layers)),
         "variants": experiment.variants.iter().zip(recipes).map(variant).collect::<Vec<_>>(),
     })
 }

@@ -1,13 +1,16 @@
 //! The peer of a variant: how it is found, identified and started, before the service that passes requests on to it.
 //!
+//! It stands on the server's host, where the variant has one: what a relay asks of its peer does not pass the layers.
 //! A peer is a service of the catalogue that runs the workload `pingpong` over `http1-json`, whatever its variant is. It
 //! is nobody's to ask but its variant's service.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use weighbridge_lab::catalog::Catalog;
 use weighbridge_lab::lanes::Lane;
+use weighbridge_lab::layers::Site;
 use weighbridge_lab::process::Running;
 use weighbridge_lab::runtime;
 use weighbridge_lab::service::{Freezing, Service};
@@ -16,6 +19,7 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PeerFacts, RuntimeFacts, VariantId};
 
 use crate::actor::{ActorError, Stage, lookup};
+use crate::network::listen_at;
 use crate::printed::Printed;
 
 /// How a variant's peer is started in every block.
@@ -43,6 +47,11 @@ impl PeerRecipe {
         self.service.period()
     }
 
+    /// The time for which it is to be warmed at least.
+    pub fn warmup(&self) -> Option<Nanoseconds> {
+        self.service.warmup()
+    }
+
     /// Who it is, for the environment and for resuming.
     pub fn identity(&self) -> Value {
         json!({ "service": self.service.name(), "version": self.version, "binary_sha256": self.hash })
@@ -62,8 +71,8 @@ pub(crate) struct Started {
 
 impl Started {
     /// Where it is asked, for `PEER`.
-    pub fn address(&self) -> String {
-        format!("127.0.0.1:{}", self.running.port())
+    pub fn address(&self, site: &Site) -> String {
+        SocketAddr::new(site.server_address(), self.running.port()).to_string()
     }
 }
 
@@ -73,7 +82,7 @@ impl Stage<'_> {
         &self,
         (block, lane): (u32, Lane),
         id: VariantId,
-        variant: &Variant,
+        (variant, site): (&Variant, &Site),
         (peer, recipe): (&Peer, &PeerRecipe),
     ) -> Result<Started, ActorError> {
         let logs = self.printed(block, id, variant, ["peer-err", "peer-out"])?;
@@ -83,9 +92,9 @@ impl Stage<'_> {
         launch.name = format!("{} (peer of {})", peer.service, variant.name);
         launch.cores = Some(self.seating.at(lane).service().to_vec());
         launch.environment.push((runtime::VARIABLE.to_owned(), said.display().to_string()));
+        listen_at(&mut launch, site);
         launch.environment.extend(lookup(&variant.name, &peer.env)?);
-        let running =
-            self.lab.launch(&launch).map_err(|source| self.launch_failed(variant, source, &logs))?;
+        let running = self.launch_in(site, variant, (&launch, None), &logs)?;
         let facts = PeerFacts {
             service: peer.service.clone(),
             version: recipe.version.clone(),

@@ -1,6 +1,7 @@
-//! The processes of a variant by role: its service and, where that passes requests on, the peer that answers them.
+//! The processes of a variant by role: its service, the peer that answers what the service passes on, and the programs of
+//! its layers.
 //!
-//! Whatever is done is done to both: they stand still, go on, move and end together, and a variant is alive while both
+//! Whatever is done is done to all: they stand still, go on, move and end together, and a variant is alive while all
 //! are. What they use is told apart. Who is started with what environment is decided elsewhere.
 
 use weighbridge_lab::cores::{CoreError, CoreId};
@@ -10,49 +11,48 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{QuotaFacts, RoleCpu};
 
 /// What a process is to its variant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The one that the client asks.
     Service,
     /// The one that the service asks.
     Peer,
+    /// One that a layer started, by the name that the layer gave it.
+    Layer(String),
 }
 
 impl Role {
-    pub const ALL: [Self; 2] = [Self::Service, Self::Peer];
-
     /// Its name in records.
-    pub const fn name(self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             Self::Service => "service",
             Self::Peer => "peer",
+            Self::Layer(name) => name,
         }
     }
 }
 
 /// CPU time by role at one moment; nothing where there is no such process of ours.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Clocks([Option<Nanoseconds>; 2]);
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Clocks(Vec<(Role, Nanoseconds)>);
 
 impl Clocks {
     /// Of a service alone.
-    pub const fn of_service(time: Nanoseconds) -> Self {
-        Self([Some(time), None])
+    pub fn of_service(time: Nanoseconds) -> Self {
+        Self(vec![(Role::Service, time)])
     }
 
     /// All roles together.
-    pub fn total(self) -> Option<Nanoseconds> {
-        self.0[0].map(|service| service + self.0[1].unwrap_or_default())
+    pub fn total(&self) -> Option<Nanoseconds> {
+        (!self.0.is_empty()).then(|| self.0.iter().map(|(_, time)| *time).sum())
     }
 
     /// What each role used since `before`, for so many requests.
-    pub fn since(self, before: Self, requests: u64) -> impl Iterator<Item = RoleCpu> {
-        Role::ALL.into_iter().zip(self.0.into_iter().zip(before.0)).filter_map(
-            move |(role, (now, before))| {
-                let cpu = now?.saturating_sub(before?);
-                Some(RoleCpu { role: role.name().to_owned(), cpu, requests })
-            },
-        )
+    pub fn since(&self, before: &Self, requests: u64) -> impl Iterator<Item = RoleCpu> {
+        self.0.iter().filter_map(move |(role, now)| {
+            let (_, then) = before.0.iter().find(|(other, _)| other == role)?;
+            Some(RoleCpu { role: role.name().to_owned(), cpu: now.saturating_sub(*then), requests })
+        })
     }
 }
 
@@ -61,12 +61,15 @@ impl Clocks {
 pub(crate) struct Roles {
     pub service: Running,
     pub peer: Option<Running>,
+    /// The programs of layers by their names, each before those that it passes requests on to.
+    pub layers: Vec<(String, Running)>,
 }
 
 impl Roles {
-    fn each(&mut self) -> impl Iterator<Item = (Role, &mut Running)> {
-        std::iter::once((Role::Service, &mut self.service))
-            .chain(self.peer.iter_mut().map(|peer| (Role::Peer, peer)))
+    fn each(&mut self) -> impl DoubleEndedIterator<Item = (Role, &mut Running)> {
+        let layers = self.layers.iter_mut().map(|(name, running)| (Role::Layer(name.clone()), running));
+        let own = std::iter::once((Role::Service, &mut self.service));
+        layers.chain(own).chain(self.peer.iter_mut().map(|peer| (Role::Peer, peer)))
     }
 
     /// Stops all in their tracks, who asks before who is asked.
@@ -76,8 +79,7 @@ impl Roles {
 
     /// Lets all run again, who is asked before who asks.
     pub fn thaw(&mut self) -> Result<(), FreezeError> {
-        self.peer.as_mut().map_or(Ok(()), Running::thaw)?;
-        self.service.thaw()
+        self.each().rev().try_for_each(|(_, running)| running.thaw())
     }
 
     /// Moves all to these cores.
@@ -87,8 +89,7 @@ impl Roles {
 
     /// CPU time so far.
     pub fn clocks(&mut self) -> Clocks {
-        let peer = self.peer.as_mut().map(|peer| peer.cpu_time().time);
-        Clocks([Some(self.service.cpu_time().time), peer])
+        Clocks(self.each().map(|(role, running)| (role, running.cpu_time().time)).collect())
     }
 
     /// Peak of resident memory by role.
@@ -114,6 +115,9 @@ impl Roles {
 
     /// Ends all as the contract says, who asks before who is asked.
     pub fn stop(self) {
+        for (_, layer) in self.layers {
+            layer.stop(GRACE);
+        }
         self.service.stop(GRACE);
         if let Some(peer) = self.peer {
             peer.stop(GRACE);
@@ -127,14 +131,15 @@ mod tests {
 
     #[test]
     fn cpu_time_is_told_apart_by_role_and_summed() {
-        let nanos = |n| Some(Nanoseconds::from_nanos(n));
-        let (before, after) = (Clocks([nanos(10), nanos(5)]), Clocks([nanos(40), nanos(7)]));
-        assert_eq!(after.total(), nanos(47));
+        let nanos = Nanoseconds::from_nanos;
+        let two = |service, peer| Clocks(vec![(Role::Service, nanos(service)), (Role::Peer, nanos(peer))]);
+        let (before, after) = (two(10, 5), two(40, 7));
+        assert_eq!(after.total(), Some(nanos(47)));
         let used: Vec<_> =
-            after.since(before, 3).map(|one| (one.role, one.cpu.as_nanos(), one.requests)).collect();
+            after.since(&before, 3).map(|one| (one.role, one.cpu.as_nanos(), one.requests)).collect();
         assert_eq!(used, [("service".to_owned(), 30, 3), ("peer".to_owned(), 2, 3)]);
-        let alone = Clocks([nanos(40), None]);
-        assert_eq!((alone.total(), alone.since(before, 1).count()), (nanos(40), 1));
-        assert_eq!((Clocks::default().total(), Clocks::default().since(before, 1).count()), (None, 0));
+        let alone = Clocks::of_service(nanos(40));
+        assert_eq!((alone.total(), alone.since(&before, 1).count()), (Some(nanos(40)), 1));
+        assert_eq!((Clocks::default().total(), Clocks::default().since(&before, 1).count()), (None, 0));
     }
 }

@@ -12,6 +12,7 @@ use weighbridge_lab::cores::{CoreError, CoreLayout};
 use weighbridge_lab::custody::CustodyError;
 use weighbridge_lab::guardian::GuardianError;
 use weighbridge_lab::lanes::Lanes;
+use weighbridge_lab::layers;
 use weighbridge_lab::quota::Controller;
 use weighbridge_lab::registry::RegistryError;
 use weighbridge_lab::room::RoomError;
@@ -38,6 +39,7 @@ use crate::environment;
 use crate::failures;
 use crate::ground::{self, GroundError, Grounds};
 use crate::hook::HookError;
+use crate::names::{self, NameError};
 use crate::peer;
 use crate::room;
 use crate::seating::Seating;
@@ -131,6 +133,9 @@ pub enum RunError {
     /// No variant can run here.
     #[error("no variant can run here: {0}")]
     NothingLeft(String),
+    /// A service is in no catalogue.
+    #[error(transparent)]
+    Name(#[from] NameError),
     /// There is no catalogue of services.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
@@ -238,6 +243,12 @@ impl From<GroundError> for RunError {
 }
 
 impl RunError {
+    /// Whether the experiment itself is wrong, wherever it is run: a name that is in no catalogue.
+    pub fn is_mistake(&self) -> bool {
+        let unknown = |error: &NameError| matches!(error.source, CatalogError::Unknown { .. });
+        matches!(self, Self::Name(error) if unknown(error))
+    }
+
     /// The error as it may be told.
     fn without(self, secrets: &Secrets) -> Self {
         if let Self::Interrupted { .. } | Self::InterruptedEarly = self {
@@ -269,18 +280,7 @@ pub fn check(experiment: &Experiment, options: &Options) -> Result<(), RunError>
     check_remote(experiment, &shapes, options.allow_remote)?;
     room::check(experiment, options.connect_to.as_ref())?;
     check_limits(experiment, &Seating::detect(experiment, options)?)?;
-    let services = |variant: &Variant| {
-        let own = match &variant.target {
-            Target::Service { name } => Some(name.clone()),
-            _ => None,
-        };
-        own.into_iter().chain(variant.peer.as_ref().map(|peer| peer.service.clone()))
-    };
-    let mut names = experiment.variants.iter().flat_map(services).peekable();
-    if names.peek().is_some() {
-        let catalog = find_catalog(options.experiment_folder.as_deref())?;
-        names.try_for_each(|name| catalog.get(&name).map(drop))?;
-    }
+    names::check(experiment, options.experiment_folder.as_deref())?;
     ground::revisions(experiment)?;
     // Where a request goes to makes no difference to whether it can be rendered.
     let anywhere =
@@ -528,6 +528,7 @@ pub(crate) fn prepare(
             Some(_) => Controller::detect().map(|_| services).map_err(|why| why.to_string()),
             None => Ok(services),
         });
+        let found = found.and_then(|services| layers::probe(&variant.layers).map(|()| services));
         match found {
             Ok(services) => {
                 recipes.push(Recipe::new(

@@ -6,11 +6,14 @@
 
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
-use weighbridge_model::record::{ErrorKind, PointId, TimeHistogram, VariantId, WindowEnd, time_histogram};
+use weighbridge_model::record::{
+    ErrorKind, PointId, TimeHistogram, TrialRecord, VariantId, WindowEnd, time_histogram,
+};
 use weighbridge_model::summary::{Finding, PointLabel, Severity, Validity};
 
 use crate::gather::{Cell, Gathered, Lens, Times, add, quantile};
 use crate::limits;
+use crate::network;
 use crate::plateau::plateau;
 use crate::question::{Placement, Question, Scope, Transport};
 use crate::thresholds::{
@@ -120,6 +123,10 @@ impl<'a> Whole<'a> {
         Self { cells, response, service, lag, loop_delay, requests, failed }
     }
 
+    fn trials(&self) -> impl Iterator<Item = &'a TrialRecord> {
+        self.cells.iter().flat_map(|cell| cell.trials.iter().copied())
+    }
+
     fn error_share(&self) -> f64 {
         self.failed as f64 / self.requests.max(1) as f64
     }
@@ -154,10 +161,11 @@ pub fn diagnose(
     alarms.extend(shared_core(question.cores.placement));
     alarms.extend(retransmits(&whole));
     alarms.extend(wrong_transport(&whole, transport));
+    alarms.extend(network::another_way(whole.trials()));
     alarms.extend(errors(&whole));
     alarms.extend(timeouts(&whole));
     alarms.extend(plateau(&whole.service));
-    alarms.extend(limits::quota(whole.cells.iter().flat_map(|cell| cell.trials.iter().copied())));
+    alarms.extend(limits::quota(whole.trials()));
     alarms.extend(reconnects(&whole));
     let beside: Vec<_> =
         gathered.pairs(point, variant, Lens::Measured).into_iter().map(|(_, theirs)| theirs).collect();
@@ -278,7 +286,7 @@ fn retransmits(whole: &Whole<'_>) -> Option<Alarm> {
     let again: u64 = traffic().map(|t| t.retransmits).sum();
     let sent: u64 = traffic().map(|t| t.segments_out).sum();
     (again as f64 > RETRANSMIT_SHARE * sent as f64).then(|| Alarm {
-        validity: Validity::Suspect,
+        validity: if network::loses(whole.trials()) { Validity::Valid } else { Validity::Suspect },
         name: "retransmits",
         evidence: format!("{again} of {sent} segments were sent again"),
         remedy: "look for loss or a full buffer between client and service",

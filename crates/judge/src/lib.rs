@@ -20,6 +20,7 @@ pub mod legs;
 pub mod limits;
 pub mod machine;
 pub mod messages;
+pub mod network;
 pub mod pauses;
 pub mod plateau;
 pub mod question;

@@ -67,6 +67,7 @@ fn one(layout: &CoreLayout, method: FreezeMethod, busy: usize, waiting: usize) -
             command: vec![program, busy.to_string(), waiting.to_string()],
             environment: Vec::new(),
             folder: None,
+            host: std::net::Ipv4Addr::LOCALHOST.into(),
             cores: Some(layout.service().to_vec()),
             stdout: folder.path().join("out"),
             stderr: folder.path().join("err"),

@@ -12,7 +12,7 @@ use crate::guardian::{Guardian, GuardianError};
 use crate::procfs::ProcessIdentity;
 use crate::registry::{Registry, RegistryError};
 
-/// Something that must not outlive the run. Further kinds (namespace, link, mount) are further variants: a registry
+/// Something that must not outlive the run. Further kinds are further variants: a registry
 /// line of a kind that a program does not know is kept and reported, never removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
@@ -22,6 +22,11 @@ pub enum Thing {
     /// A control group of version 2.
     Cgroup {
         /// Its directory.
+        path: PathBuf,
+    },
+    /// A network namespace that has a name, with every link, address and queue in it.
+    Namespace {
+        /// The file that it is mounted on.
         path: PathBuf,
     },
     /// A folder with a revision of a repository.
@@ -45,6 +50,7 @@ impl std::fmt::Display for Thing {
         match self {
             Self::Process(process) => write!(f, "process {}", process.pid),
             Self::Cgroup { path } => write!(f, "control group `{}`", path.display()),
+            Self::Namespace { path } => write!(f, "network namespace `{}`", path.display()),
             Self::Worktree { path, .. } => write!(f, "worktree `{}`", path.display()),
         }
     }
@@ -70,10 +76,13 @@ impl Change {
     }
 }
 
-/// What runs first, each in the order of making (a control group takes its processes with it), then what lies on a disk.
+/// What runs first, each in the order of making (a control group takes its processes with it), then the networks that it
+/// ran in, the last one made first, then what lies on a disk.
 pub(crate) fn in_order_of_ending(things: &[Thing]) -> impl Iterator<Item = &Thing> {
-    let running = things.iter().filter(|thing| !thing.is_on_disk());
-    running.chain(things.iter().filter(|thing| thing.is_on_disk()))
+    let is_network = |thing: &&Thing| matches!(thing, Thing::Namespace { .. });
+    let running = things.iter().filter(move |thing| !thing.is_on_disk() && !is_network(thing));
+    let networks = things.iter().rev().filter(is_network);
+    running.chain(networks).chain(things.iter().filter(|thing| thing.is_on_disk()))
 }
 
 /// Why a thing could not be taken into custody; it was then not made.

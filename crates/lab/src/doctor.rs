@@ -18,6 +18,8 @@ use crate::cores::{CoreLayout, Sharing, core_list};
 use crate::cputime::{CpuTimes, steal_share};
 use crate::freeze::FreezeMethod;
 use crate::host::{HostFacts, Hypervisor, memory_available};
+use crate::layers::{self, LayerReport};
+use crate::net::Unavailable;
 use crate::procfs::{self, Pid};
 use crate::quota;
 use crate::registry;
@@ -95,6 +97,8 @@ pub enum Subject {
     Freezing,
     /// Free memory.
     Memory,
+    /// Which layers can be put between client and service.
+    Layers,
     /// What earlier runs left behind.
     Leftovers,
     /// Whether measurements on this host have been tried on copies. Not seen from here: whoever keeps calibrations tells.
@@ -118,6 +122,7 @@ impl fmt::Display for Subject {
             Self::CongestionControl => "congestion control",
             Self::Freezing => "freezing",
             Self::Memory => "memory",
+            Self::Layers => "layers",
             Self::Leftovers => "leftovers",
             Self::Calibration => "calibration",
         })
@@ -182,6 +187,8 @@ pub struct Observation {
     pub clock_cost: Nanoseconds,
     /// Memory that can be had without swapping.
     pub memory_available: Option<Bytes>,
+    /// Which layers can be run.
+    pub layers: Vec<LayerReport>,
     /// How many registries have dead owners, and what they list that still exists.
     pub stale: Option<(usize, String)>,
 }
@@ -215,6 +222,7 @@ impl Observation {
             freezing: FreezeMethod::detect(),
             clock_cost: clock_cost(),
             memory_available: memory_available(),
+            layers: layers::report(),
             stale: (!stale.is_empty()).then(|| (stale.len(), registry::stale_summary(&stale))),
         }
     }
@@ -271,6 +279,7 @@ pub fn diagnose(seen: &Observation) -> Vec<Finding> {
         congestion_control,
         freezing,
         memory,
+        runnable_layers,
         leftovers,
     ];
     judges.iter().filter_map(|judge: &fn(&Observation) -> Option<Finding>| judge(seen)).collect()
@@ -486,6 +495,32 @@ fn memory(seen: &Observation) -> Option<Finding> {
     Some(if level > Level::Fine { finding.with_remedy(remedy) } else { finding })
 }
 
+/// What cannot be run here is no defect of the host: an experiment that asks for it says so again.
+fn runnable_layers(seen: &Observation) -> Option<Finding> {
+    let named = |names: &[&str]| names.join(", ");
+    let runnable: Vec<&str> =
+        seen.layers.iter().filter(|one| one.found.is_ok()).map(|one| one.name.as_str()).collect();
+    let mut missing: Vec<(&Unavailable, Vec<&str>)> = Vec::new();
+    for LayerReport { name, found } in &seen.layers {
+        let Err(why) = found else { continue };
+        match missing.iter_mut().find(|(other, _)| *other == why) {
+            Some((_, names)) => names.push(name),
+            None => missing.push((why, vec![name])),
+        }
+    }
+    if seen.layers.is_empty() {
+        return None;
+    }
+    if missing.is_empty() {
+        return Some(Finding::new(Level::Fine, Subject::Layers, named(&runnable)));
+    }
+    let not = missing.iter().map(|(why, names)| format!("not {}: {}", named(names), why.reason));
+    let can = (!runnable.is_empty()).then(|| named(&runnable));
+    let evidence = can.into_iter().chain(not).collect::<Vec<_>>().join("; ");
+    let remedies: Vec<&str> = missing.iter().map(|(why, _)| why.remedy.as_str()).collect();
+    Some(Finding::new(Level::Note, Subject::Layers, evidence).with_remedy(remedies.join("; ")))
+}
+
 fn leftovers(seen: &Observation) -> Option<Finding> {
     let Some((count, things)) = &seen.stale else {
         return Some(Finding::new(Level::Fine, Subject::Leftovers, "no run left anything behind"));
@@ -536,6 +571,7 @@ mod tests {
             freezing: FreezeMethod::Cgroup,
             clock_cost: Nanoseconds::from_nanos(80),
             memory_available: Some(Bytes::new(4 << 30)),
+            layers: vec![LayerReport { name: "veth".to_owned(), found: Ok("veth and bridge".to_owned()) }],
             stale: None,
         }
     }
@@ -683,6 +719,21 @@ mod tests {
         });
         assert_eq!(finding.evidence, "2 runs ended without cleaning up: process 7");
         assert_eq!(finding.remedy.as_deref(), Some("run `weigh doctor --clean`"));
+    }
+
+    #[test]
+    fn layers_that_cannot_be_run_are_named_with_the_reason_and_what_to_do() {
+        let report = |name: &str, found| LayerReport { name: name.to_owned(), found };
+        let lacking = || Err(Unavailable::new("this process lacks CAP_NET_ADMIN", "run as root"));
+        let finding = expect(Subject::Layers, Level::Note, |seen| {
+            seen.layers = vec![
+                report("veth", Ok("veth and bridge".to_owned())),
+                report("rate", lacking()),
+                report("vxlan", lacking()),
+            ];
+        });
+        assert_eq!(finding.evidence, "veth; not rate, vxlan: this process lacks CAP_NET_ADMIN");
+        assert_eq!(finding.remedy.as_deref(), Some("run as root"));
     }
 
     #[test]

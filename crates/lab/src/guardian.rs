@@ -17,6 +17,7 @@ use weighbridge_model::quantity::Nanoseconds;
 use crate::cgroup;
 use crate::checkout;
 use crate::custody::{Change, Thing, in_order_of_ending};
+use crate::net::namespace;
 use crate::procfs::{self, ProcessIdentity};
 use crate::sys::{self, Signal, Target};
 
@@ -192,12 +193,17 @@ pub(crate) enum Ending {
     Failed(io::Error),
 }
 
-/// Thaws and kills a process's session, thaws, kills and removes a control group, or removes a worktree.
+/// Thaws and kills a process's session, thaws, kills and removes a control group, or removes a network or a worktree.
 pub(crate) fn end(thing: &Thing) -> Ending {
     match thing {
         Thing::Process(process) => end_session(*process),
         Thing::Worktree { path, .. } if !path.is_dir() => Ending::AlreadyGone,
         Thing::Worktree { path, repository } => match checkout::remove(path, repository) {
+            Ok(()) => Ending::Ended,
+            Err(error) => Ending::Failed(error),
+        },
+        Thing::Namespace { path } if !path.exists() => Ending::AlreadyGone,
+        Thing::Namespace { path } => match namespace::remove(path) {
             Ok(()) => Ending::Ended,
             Err(error) => Ending::Failed(error),
         },

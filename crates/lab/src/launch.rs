@@ -6,6 +6,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -56,6 +57,9 @@ pub struct Launch {
     pub environment: Vec<(String, String)>,
     /// Where it runs; our own folder by default.
     pub folder: Option<PathBuf>,
+    /// The address that it is to listen on. Only [`Ready::Port`] and [`Ready::AnyPort`] look there; who listens elsewhere
+    /// says so in `HOST` too.
+    pub host: IpAddr,
     /// The cores it may use, ascending; those that we may use by default.
     pub cores: Option<Vec<CoreId>>,
     /// File for its standard output, emptied first. May be the same as `stderr`.
@@ -295,6 +299,16 @@ impl Lab {
     /// Who answers for what is started.
     pub fn custody(&self) -> &Custody {
         &self.custody
+    }
+
+    /// The same for things that outlive a call.
+    pub(crate) fn custody_handle(&self) -> Arc<Custody> {
+        Arc::clone(&self.custody)
+    }
+
+    /// What the names of this run's control groups and namespaces begin with: `wb-<8 hex of the run>`.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
     }
 
     /// Ends the lab: everything was stopped, so the guardian goes and the registry is removed. What is left is

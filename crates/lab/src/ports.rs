@@ -1,6 +1,6 @@
 //! Local TCP ports: one that is free, and which process listens on a given one.
 //!
-//! Only this network namespace is looked at, and only what `/proc` shows to this user.
+//! Only the network namespace of the calling thread is looked at, and only what `/proc` shows to this user.
 
 use std::fs;
 use std::io;
@@ -44,7 +44,7 @@ impl Listener {
 /// The process that listens on local TCP port `port`, on whatever address. Where several share the port
 /// (`SO_REUSEPORT`, or a parent and its workers), the one with the lowest id: usually the parent.
 pub fn listener_of(port: u16) -> Listener {
-    let table = |name: &str| fs::read_to_string(format!("/proc/self/net/{name}")).unwrap_or_default();
+    let table = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
     let inodes: Vec<u64> =
         ["tcp", "tcp6"].iter().flat_map(|name| listening_inodes(&table(name), port)).collect();
     if inodes.is_empty() {

@@ -4,7 +4,7 @@
 //! for and how far it came. It refuses to decide how long to wait; the launch does.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -150,7 +150,7 @@ impl<'a> Watch<'a> {
                 }
             },
             (Ready::Port(_) | Ready::AnyPort | Ready::Asked(_), port) => {
-                Ok(port.filter(|port| accepts(*port)))
+                Ok(port.filter(|port| accepts(self.launch.host, *port)))
             }
             // It has none.
             (Ready::Direct, _) => Ok(None),
@@ -185,20 +185,22 @@ impl<'a> Watch<'a> {
             }
             (Ready::Port(_) | Ready::AnyPort, port) => {
                 let port = port.unwrap_or(0);
+                let host = self.launch.host;
+                let told = if host.is_loopback() { "" } else { "variables `HOST` and " };
                 format!(
-                    "it accepts no connection on 127.0.0.1:{port}, which `{{port}}` or the variable `PORT` told it"
+                    "it accepts no connection on {host}:{port}, which {told}`{{port}}` or the variable `PORT` told it"
                 )
             }
         }
     }
 }
 
-fn accepts(port: u16) -> bool {
-    let addresses = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+/// Whether connections are accepted where the client will go; on this host, by either loopback address.
+fn accepts(host: IpAddr, port: u16) -> bool {
     let connects = |address| {
         TcpStream::connect_timeout(&SocketAddr::new(address, port), Duration::from_millis(250)).is_ok()
     };
-    addresses.into_iter().any(connects)
+    connects(host) || (host.is_loopback() && connects(IpAddr::V6(Ipv6Addr::LOCALHOST)))
 }
 
 fn bad_line(name: &str, line: &str, wanted: String) -> LaunchError {

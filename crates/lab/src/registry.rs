@@ -1,7 +1,7 @@
 //! The registry: one file per run that lists, before it is made, each thing that must not outlive the run.
 //!
 //! It is for the case that both the run and its guardian are gone (a power cut, `kill -9` of both). Cleaning removes
-//! only what a registry lists whose owner is dead, only control groups named `wb-…`, only worktrees below our cache, and
+//! only what a registry lists whose owner is dead, only control groups and networks named `wb-…`, only worktrees below our cache, and
 //! only processes whose start time is the one written down. It never searches for leftovers by name.
 
 use std::fs::{self, File, OpenOptions};
@@ -14,6 +14,7 @@ use crate::cgroup;
 use crate::checkout;
 use crate::custody::{Change, Thing, in_order_of_ending};
 use crate::guardian::{self, Ending};
+use crate::net::namespace;
 use crate::procfs::{ProcessIdentity, ProcessStat};
 
 /// Who owns a registry.
@@ -316,6 +317,10 @@ fn clean_thing(listed: &Listed, thing: &Thing, mode: CleanMode) -> CleanOutcome 
             return CleanOutcome::Kept(format!("its name does not begin with `{}`", cgroup::PREFIX));
         }
         Thing::Cgroup { path } => path.is_dir(),
+        Thing::Namespace { path } if !namespace::is_ours(path) => {
+            return CleanOutcome::Kept("it does not lie where we put networks".to_owned());
+        }
+        Thing::Namespace { path } => path.exists(),
         Thing::Worktree { path, .. } if !checkout::is_ours(path) => {
             return CleanOutcome::Kept("it does not lie where we put worktrees".to_owned());
         }
@@ -345,6 +350,7 @@ fn is_ours(path: &Path) -> bool {
 pub(crate) fn stale_summary(stale: &[Listed]) -> String {
     let alive = |thing: &Thing| match thing {
         Thing::Process(process) => ProcessStat::read(process.pid).is_some(),
+        Thing::Namespace { path } => path.exists(),
         Thing::Cgroup { path } | Thing::Worktree { path, .. } => path.is_dir(),
     };
     let things = stale.iter().flat_map(|listed| &listed.things).filter(|thing| alive(thing));

@@ -3,10 +3,11 @@
 //!
 //! The only module with `unsafe`. It decides nothing: no policy, no retries, no state.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
@@ -347,4 +348,65 @@ fn send(report: RawFd, value: i32) {
     // A parent that cannot be told sees end of file instead, and reports that.
     // SAFETY: the pointer is valid for four bytes.
     unsafe { libc::write(report, bytes.as_ptr().cast(), bytes.len()) };
+}
+
+/// Puts the calling thread into a network namespace of its own that nobody has a name for; it goes with what is in it.
+pub(crate) fn leave_network() -> io::Result<()> {
+    // SAFETY: unshare takes a plain number and touches no memory.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNET) })
+}
+
+/// Puts the calling thread into the network namespace that `namespace` is open on.
+pub(crate) fn enter_network(namespace: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: setns takes a descriptor, open for the call's length, and a plain number.
+    check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) })
+}
+
+/// Gives the network namespace of the calling thread a name: the file `path`, which must exist.
+pub(crate) fn name_own_network(path: &CStr) -> io::Result<()> {
+    let (own, none) = (c"/proc/thread-self/ns/net", std::ptr::null());
+    // SAFETY: both paths end in a zero byte and live through the call; a bind mount reads neither type nor data.
+    check(unsafe { libc::mount(own.as_ptr(), path.as_ptr(), none, libc::MS_BIND, none.cast()) })
+}
+
+/// Takes away what is mounted on `path` itself, in use or not.
+pub(crate) fn unmount(path: &CStr) -> io::Result<()> {
+    // SAFETY: the path ends in a zero byte and lives through the call.
+    check(unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH | libc::UMOUNT_NOFOLLOW) })
+}
+
+/// Whether `path` is a namespace, and not a plain file.
+pub(crate) fn is_namespace(path: &CStr) -> bool {
+    let mut facts = MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: the path ends in a zero byte and the pointer is valid for one statfs.
+    if check(unsafe { libc::statfs(path.as_ptr(), facts.as_mut_ptr()) }).is_err() {
+        return false;
+    }
+    // SAFETY: statfs succeeded and so filled it.
+    unsafe { facts.assume_init() }.f_type == libc::NSFS_MAGIC
+}
+
+/// A socket of TCP over IPv4 in the network namespace of the calling thread: non-blocking, without Nagle's algorithm.
+pub(crate) fn tcp_socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: socket takes plain numbers.
+    let made = unsafe { libc::socket(libc::AF_INET, kind, 0) };
+    if made < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor was just made and belongs to nobody else.
+    let socket = unsafe { OwnedFd::from_raw_fd(made) };
+    let on: libc::c_int = 1;
+    let (level, name) = (libc::IPPROTO_TCP, libc::TCP_NODELAY);
+    // SAFETY: the pointer is valid for the size that is given.
+    check(unsafe {
+        libc::setsockopt(made, level, name, (&raw const on).cast(), size_of_val(&on) as libc::socklen_t)
+    })?;
+    Ok(socket)
+}
+
+/// Takes away the mount that a path of `/proc/self/fd` is open on, if it is still there.
+pub(crate) fn unmount_open(path: &CStr) -> io::Result<()> {
+    // SAFETY: the path ends in a zero byte and lives through the call.
+    check(unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH) })
 }

@@ -78,6 +78,7 @@ fn launch(folder: &Path, name: &str, command: &[&str]) -> Launch {
         command: command.iter().map(|word| (*word).to_owned()).collect(),
         environment: Vec::new(),
         folder: None,
+        host: std::net::Ipv4Addr::LOCALHOST.into(),
         cores: None,
         stdout: folder.join(format!("{name}.out")),
         stderr: folder.join(format!("{name}.err")),

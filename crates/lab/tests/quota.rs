@@ -24,6 +24,7 @@ fn launch(folder: &Path, script: &str) -> Launch {
         command: ["sh", "-c", script].map(str::to_owned).to_vec(),
         environment: Vec::new(),
         folder: None,
+        host: std::net::Ipv4Addr::LOCALHOST.into(),
         cores: None,
         stdout: folder.join("out.log"),
         stderr: folder.join("err.log"),

@@ -57,6 +57,15 @@ pub enum AfterFailure {
     Exhausted,
 }
 
+/// Sockets that are made elsewhere: in another network namespace, whose sockets they stay whoever uses them.
+pub trait Sockets: Send + fmt::Debug {
+    /// A non-blocking socket of TCP over IPv4 that is not connected, with `TCP_NODELAY`.
+    ///
+    /// # Errors
+    /// Where none can be had; the dial fails with it.
+    fn socket(&mut self) -> io::Result<OwnedFd>;
+}
+
 /// Begins connections. The conductor wraps the lab's connector in one; [`SocketDial`] is the plain one.
 pub trait Dial: Send {
     /// A non-blocking stream socket whose connect was begun (it may still be in progress, or be complete).
@@ -90,6 +99,8 @@ struct Peer {
     begun: HashMap<RawFd, usize>,
     /// Addresses that failed since the last success.
     failed: Vec<usize>,
+    /// Where sockets of TCP come from; `None` where they are made here.
+    sockets: Option<Box<dyn Sockets>>,
 }
 
 /// Sockets of this host: per variant a list of addresses, of TCP or of Unix sockets; after a failed connect the next
@@ -112,6 +123,13 @@ impl SocketDial {
             self.peers.resize_with(variant.index() + 1, Peer::default);
         }
         self.peers[variant.index()] = Peer { addresses, ..Peer::default() };
+    }
+
+    /// Has the sockets of connections of `variant` made elsewhere, from now on and until its addresses are set anew.
+    pub fn make_by(&mut self, variant: VariantId, sockets: Box<dyn Sockets>) {
+        if let Some(peer) = self.peers.get_mut(variant.index()) {
+            peer.sockets = Some(sockets);
+        }
     }
 
     /// A dialler for one variant.
@@ -146,7 +164,12 @@ impl Dial for SocketDial {
         let peer = self.peers.get_mut(variant.index()).ok_or_else(unknown)?;
         loop {
             let begun = match peer.addresses.get(peer.current).ok_or_else(unknown)? {
-                Endpoint::Tcp(address) => sys::begin_connect(*address),
+                Endpoint::Tcp(address) => match &mut peer.sockets {
+                    Some(sockets) => {
+                        sockets.socket().and_then(|socket| sys::begin_connect_on(socket, *address))
+                    }
+                    None => sys::begin_connect(*address),
+                },
                 Endpoint::Unix(path) => sys::connect_unix(path),
             };
             match begun {

@@ -275,6 +275,11 @@ pub(crate) fn begin_connect(address: SocketAddr) -> io::Result<OwnedFd> {
     // SAFETY: no pointers are passed.
     let socket = owned(unsafe { libc::socket(family, kind, libc::IPPROTO_TCP) })?;
     set_no_delay(&socket)?;
+    begin_connect_on(socket, address)
+}
+
+/// Begins to connect a non-blocking TCP socket that somebody else made.
+pub(crate) fn begin_connect_on(socket: OwnedFd, address: SocketAddr) -> io::Result<OwnedFd> {
     let result = match address {
         SocketAddr::V4(address) => {
             let name = libc::sockaddr_in {

@@ -11,6 +11,7 @@ pub mod experiment;
 pub mod gate;
 pub mod legs;
 pub mod machine;
+pub mod network;
 pub mod pairing;
 pub mod plan;
 pub mod ppbench;

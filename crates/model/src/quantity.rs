@@ -32,6 +32,13 @@ pub struct Timestamp(u64);
 #[serde(transparent)]
 pub struct Bytes(u64);
 
+/// How fast a link carries data, in whole bits per second.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(transparent)]
+pub struct BitsPerSecond(u64);
+
 /// Events per second; finite and never negative.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
@@ -119,6 +126,22 @@ impl Bytes {
     /// The count of bytes.
     pub const fn get(self) -> u64 {
         self.0
+    }
+}
+
+impl BitsPerSecond {
+    /// `n` bits a second.
+    pub const fn new(n: u64) -> Self {
+        Self(n)
+    }
+    /// The count of bits a second.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+    /// How long this rate takes for so many bytes; the longest time there is at rate zero.
+    pub fn time_of(self, bytes: Bytes) -> Nanoseconds {
+        let nanos = (u128::from(bytes.0) * 8_000_000_000).checked_div(u128::from(self.0));
+        Nanoseconds(nanos.and_then(|nanos| u64::try_from(nanos).ok()).unwrap_or(u64::MAX))
     }
 }
 
@@ -250,15 +273,45 @@ pub fn display_rate(per_second: f64) -> String {
     }
 }
 
+/// How fast a link is, in bits a second on the scale that suits it, powers of 1000: `100 Mbit/s`, `2.50 Gbit/s`.
+fn display_bits(bits: f64) -> String {
+    let whole = |v: f64, unit: &str| {
+        if v.fract() == 0.0 { format!("{v:.0} {unit}") } else { format!("{} {unit}", three_digits(v)) }
+    };
+    match bits {
+        b if b >= 1e9 => whole(bits / 1e9, "Gbit/s"),
+        b if b >= 1e6 => whole(bits / 1e6, "Mbit/s"),
+        b if b >= 1e3 => whole(bits / 1e3, "kbit/s"),
+        _ => whole(bits, "bit/s"),
+    }
+}
+
 impl fmt::Display for Nanoseconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Rounded up, the longest times would be shown as one that is none, and would not read back.
         f.pad(&display_nanos(self.0.min(LONGEST_SHOWN) as f64))
     }
 }
+/// In the units it is a whole number of, as its writer put it: `500 kB`, `64 KiB`; else as [`display_bytes`].
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&display_bytes(self.0 as f64))
+        let bytes = self.0;
+        let decimal =
+            [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")].into_iter().find(|(unit, _)| {
+                bytes / unit > 0
+                    && bytes / unit < 1000
+                    && bytes.is_multiple_of(*unit)
+                    && !bytes.is_multiple_of(1024)
+            });
+        match decimal {
+            Some((unit, name)) => f.pad(&format!("{} {name}", bytes / unit)),
+            None => f.pad(&display_bytes(bytes as f64)),
+        }
+    }
+}
+impl fmt::Display for BitsPerSecond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&display_bits(self.0 as f64))
     }
 }
 impl fmt::Display for PerSecond {
@@ -333,6 +386,22 @@ impl FromStr for Bytes {
     }
 }
 
+impl FromStr for BitsPerSecond {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        parse_scaled(text, "a bit rate such as `100 Mbit/s`, `1 Gbit/s` or `500 kbit/s`", |unit| {
+            Some(match unit {
+                "bit/s" => 1.0,
+                "kbit/s" | "kbit" => 1e3,
+                "Mbit/s" | "Mbit" => 1e6,
+                "Gbit/s" | "Gbit" => 1e9,
+                _ => return None,
+            })
+        })
+        .map(|bits| Self(bits.round() as u64))
+    }
+}
+
 impl FromStr for PerSecond {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
@@ -389,6 +458,7 @@ mod tests {
         assert_eq!("10 min".parse(), Ok(Nanoseconds::from_secs(600)));
         assert_eq!("64 KiB".parse(), Ok(Bytes::new(65536)));
         assert_eq!("5000/s".parse(), Ok(PerSecond(5000.0)));
+        assert_eq!("100 Mbit/s".parse(), Ok(BitsPerSecond(100_000_000)));
         assert_eq!("1 %".parse(), Ok(Ratio(0.01)));
     }
 
@@ -420,6 +490,16 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             reads_back(state >> (step % 64));
         }
+    }
+
+    #[test]
+    fn a_bit_rate_says_how_long_bytes_take() {
+        let rate: BitsPerSecond = "100 Mbit/s".parse().expect("a bit rate");
+        assert_eq!(rate.time_of(Bytes::new(32_000)), Nanoseconds::from_micros(2_560));
+        assert_eq!(rate.to_string(), "100 Mbit/s");
+        assert_eq!(BitsPerSecond::new(2_500_000_000).to_string(), "2.50 Gbit/s");
+        assert_eq!(BitsPerSecond::new(0).time_of(Bytes::new(1)).as_nanos(), u64::MAX);
+        assert!("100 MB/s".parse::<BitsPerSecond>().is_err());
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::legs::{KernelStamps, Legs};
 use crate::machine::MachineCpu;
+use crate::network::NetworkFacts;
 use crate::pairing::Pairing;
 use crate::quantity::{Bytes, Nanoseconds, Ratio, Timestamp};
 use crate::samples::Sample;
@@ -637,6 +638,9 @@ pub struct ServiceFacts {
     /// The service to which it passed requests on; `None` where it answered them itself.
     #[serde(default)]
     pub peer: Option<Box<PeerFacts>>,
+    /// What stood between it and the client, and what passed there; `None` where nothing did.
+    #[serde(default)]
+    pub network: Option<Box<NetworkFacts>>,
 }
 
 /// The same of a variant's peer.

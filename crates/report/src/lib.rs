@@ -136,11 +136,13 @@ pub struct TextOptions<'a> {
     pub columns: usize,
     /// Where the run or its report lies, for the last line.
     pub place: Option<&'a str>,
+    /// Whether the table of every pair is told, however many there are.
+    pub every_pair: bool,
 }
 
 impl Default for TextOptions<'_> {
     fn default() -> Self {
-        Self { style: Style::Plain, columns: DEFAULT_COLUMNS, place: None }
+        Self { style: Style::Plain, columns: DEFAULT_COLUMNS, place: None, every_pair: false }
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use weighbridge_model::machine::MachineCpu;
+use weighbridge_model::network::NetworkFacts;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{
@@ -68,6 +69,8 @@ struct WireService {
     /// Not there where the service passed nothing on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     peer: Option<Box<PeerFacts>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    network: Option<Box<NetworkFacts>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -133,6 +136,7 @@ pub(crate) fn encode(
             quota: trial.service.quota,
             runtime: trial.service.runtime.clone(),
             peer: trial.service.peer.clone(),
+            network: trial.service.network.clone(),
         },
         pairings: trial.pairings.clone(),
         memory: trial.memory.iter().map(WireMemory::from).collect(),
@@ -199,6 +203,7 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
             quota: wire.service.quota,
             runtime: wire.service.runtime,
             peer: wire.service.peer,
+            network: wire.service.network,
         },
         windows,
         tallies,

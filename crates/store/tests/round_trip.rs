@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use support::*;
 use weighbridge_model::legs::{KernelStamps, Leg, LegFigures, Legs, StampFigures};
 use weighbridge_model::machine::MachineCpu;
+use weighbridge_model::network::{LayerFacts, LinkCounters, NetworkFacts};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::*;
@@ -374,12 +375,28 @@ fn peer_of(version: Option<String>, start: Option<Nanoseconds>, runtime: Option<
     PeerFacts { service: "go".to_owned(), binary_sha256: version.clone(), version, start, runtime }
 }
 
+fn network_of(name: Option<String>) -> NetworkFacts {
+    let link = LinkCounters { host: "client".to_owned(), sent_packets: 12, ..LinkCounters::default() };
+    NetworkFacts {
+        layers: vec![LayerFacts {
+            layer: "rate".to_owned(),
+            name: name.clone().unwrap_or_default(),
+            by: "tbf".to_owned(),
+        }],
+        mtu: Some(1450),
+        congestion_control: name,
+        links: vec![link],
+        unproved: None,
+    }
+}
+
 fn any_trial() -> impl Strategy<Value = Quiet> {
     let texts = (prop::option::of(any::<String>()), prop::option::of(any::<String>()));
     let service =
         (texts, prop::option::of(time()), prop::option::of(any_quota()), prop::option::of(any_runtime()))
             .prop_map(|((version, binary_sha256), start, quota, runtime)| ServiceFacts {
                 peer: runtime.is_some().then(|| Box::new(peer_of(version.clone(), start, runtime.clone()))),
+                network: start.map(|_| Box::new(network_of(version.clone()))),
                 version,
                 binary_sha256,
                 start,

@@ -935,7 +935,7 @@ export interface SizeAdvice {
  */
 export interface SizeRange {
   /**
-   * The variant with the lowest median first, then those that cannot be told from it by the margin: a tie.
+   * The variant with the lowest level first, then those that are not told from it: a tie; rising by level.
    */
   best: string[];
   /**

@@ -118,6 +118,8 @@ mod tests {
     use weighbridge_lab::doctor::BusyProcess;
     use weighbridge_lab::freeze::FreezeMethod;
     use weighbridge_lab::host::{Frequency, HostFacts, Hypervisor, Limit, PortRange};
+    use weighbridge_lab::layers::LayerReport;
+    use weighbridge_lab::net::Unavailable;
     use weighbridge_lab::procfs::Pid;
     use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 
@@ -153,6 +155,7 @@ mod tests {
             freezing: FreezeMethod::Cgroup,
             clock_cost: Nanoseconds::from_nanos(80),
             memory_available: Some(Bytes::new(4 << 30)),
+            layers: vec![LayerReport { name: "veth".to_owned(), found: Ok("veth and bridge".to_owned()) }],
             stale: None,
         }
     }
@@ -174,6 +177,8 @@ mod tests {
         seen.freezing = FreezeMethod::Stop;
         seen.clock_cost = Nanoseconds::from_nanos(1_200);
         seen.memory_available = Some(Bytes::new(64 << 20));
+        let lacking = Unavailable::new("this process lacks CAP_NET_ADMIN", "run as root");
+        seen.layers = vec![LayerReport { name: "veth".to_owned(), found: Err(lacking) }];
         seen.stale = Some((1, "process 99, control group `/sys/fs/cgroup/wb-0123abcd-1`".to_owned()));
         seen
     }

@@ -14,8 +14,8 @@ use weighbridge_judge::single as judged;
 use weighbridge_load::generator::Waiting;
 use weighbridge_load::window::Stop;
 use weighbridge_model::experiment::{
-    Experiment, Flow, Hooks, LoadModel, PlanRules, Point, Profile, Scheme, Target, TlsSpec, TlsVersion, Url,
-    Variant, WorkloadSpec, typed_schemes,
+    Experiment, Flow, Hooks, Layers, LoadModel, PlanRules, Point, Profile, Scheme, Target, TlsSpec,
+    TlsVersion, Url, Variant, WorkloadSpec, typed_schemes,
 };
 use weighbridge_model::gate::{Bound, Gate, Subject};
 use weighbridge_model::pairing::PairingChoice;
@@ -112,7 +112,8 @@ fn one(
         (Ending::Complete, None) => None,
     };
     summary.reasons.extend(cut.clone());
-    let options = TextOptions { style: printer.style(), columns: printer.columns(), place: None };
+    let options =
+        TextOptions { style: printer.style(), columns: printer.columns(), place: None, every_pair: true };
     let text = weighbridge_report::load::render(arguments.output.format, &summary, &options)?;
     destination.write(&text, printer)?;
     let exit = exit_of(gates, &figures, printer);
@@ -373,6 +374,7 @@ fn experiment(
             env: Vec::new(),
             cpu: None,
             peer: None,
+            layers: Layers::default(),
         })
     };
     Ok(Experiment {
@@ -391,6 +393,7 @@ fn experiment(
             together: 64,
             freeze: false,
             pairing: PairingChoice::Auto,
+            quick: Vec::new(),
         },
         gates,
         hooks: Hooks::default(),

@@ -52,8 +52,18 @@ pub fn read_experiment(path: &Path) -> anyhow::Result<Experiment> {
     Ok(experiment)
 }
 
-/// The experiment as `--quick` does it: 4 blocks, a shorter warm-up, no goal, at most a minute.
+/// Leaves of the variants those that the experiment names for `--quick`; all where it names none.
+pub fn keep_quick(experiment: &mut Experiment) {
+    let kept = std::mem::take(&mut experiment.plan.quick);
+    if !kept.is_empty() {
+        experiment.variants.retain(|variant| kept.contains(&variant.name));
+    }
+}
+
+/// The experiment as `--quick` does it: 4 blocks, a shorter warm-up, no goal, at most a minute, and the variants that it
+/// keeps for this.
 pub fn quicken(experiment: &mut Experiment) {
+    keep_quick(experiment);
     let plan = &mut experiment.plan;
     (plan.blocks_min, plan.blocks_max, plan.until) = (QUICK_BLOCKS, QUICK_BLOCKS, None);
     plan.budget = plan.budget.min(QUICK_BUDGET);

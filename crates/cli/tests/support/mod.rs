@@ -193,6 +193,17 @@ impl World {
 
     /// The control groups that runs of this world made and that are still there.
     pub fn groups(&self) -> Vec<PathBuf> {
+        // Version 2 of control groups lies at the root, or beside version 1.
+        self.made_in(&["/sys/fs/cgroup", "/sys/fs/cgroup/unified"])
+    }
+
+    /// The network namespaces that runs of this world made and that are still there.
+    pub fn networks(&self) -> Vec<PathBuf> {
+        self.made_in(&["/run/netns"])
+    }
+
+    /// What lies in one of these folders under a name that a run of this world gives.
+    fn made_in(&self, folders: &[&str]) -> Vec<PathBuf> {
         let pids = self.pids.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let runs = self.run_folders();
         let names = runs.iter().filter_map(|run| run.file_name()?.to_str());
@@ -207,9 +218,7 @@ impl World {
             let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
             prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()))
         };
-        // Version 2 of control groups lies at the root, or beside version 1.
-        let bases = [Path::new("/sys/fs/cgroup"), Path::new("/sys/fs/cgroup/unified")];
-        bases.into_iter().flat_map(entries).filter(is_ours).collect()
+        folders.iter().flat_map(|folder| entries(Path::new(folder))).filter(is_ours).collect()
     }
 
     /// Registries of runs that have not ended, or that nobody has cleaned up after.
@@ -223,10 +232,11 @@ impl World {
         repositories.iter().flat_map(|repository| entries(repository)).collect()
     }
 
-    /// Fails unless no process, no control group, no revision and no registry of this world is left.
+    /// Fails unless no process, no control group, no network, no revision and no registry of this world is left.
     pub fn assert_nothing_left(&self) {
         eventually("no process is left", || self.processes("").is_empty());
         eventually("no control group is left", || self.groups().is_empty());
+        eventually("no network is left", || self.networks().is_empty());
         eventually("no revision is left", || self.worktrees().is_empty());
         eventually("no registry is left", || self.registries().is_empty());
     }
@@ -264,6 +274,23 @@ impl<'a> Start<'a> {
     /// Feeds a file to stdin.
     pub fn stdin(mut self, file: &Path) -> Self {
         self.command.stdin(File::open(file).expect("a file for stdin"));
+        self
+    }
+
+    /// Has another program execute it, which takes it as its last words.
+    pub fn through(mut self, program: &str, words: &[&str]) -> Self {
+        let mut outer = Command::new(program);
+        outer.args(words).arg(self.command.get_program()).args(self.command.get_args());
+        for (name, value) in self.command.get_envs() {
+            match value {
+                Some(value) => outer.env(name, value),
+                None => outer.env_remove(name),
+            };
+        }
+        if let Some(folder) = self.command.get_current_dir() {
+            outer.current_dir(folder);
+        }
+        self.command = outer;
         self
     }
 

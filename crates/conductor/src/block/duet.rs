@@ -61,7 +61,7 @@ impl Block<'_, '_> {
         let after = self.cpu_times();
         for (index, trial) in self.trials.iter_mut().enumerate() {
             let record = trial.windows.last_mut().expect("the window was just recorded");
-            record.cpu.extend(after[index].since(before[index], leads[index] + windows[index]));
+            record.cpu.extend(after[index].since(&before[index], leads[index] + windows[index]));
         }
         Ok(())
     }

@@ -73,7 +73,7 @@ impl Block<'_, '_> {
             }
         }
         for (index, (report, sheet)) in reports.iter().zip(sheets).enumerate() {
-            let used = after[index].since(before[index], report.figures.requests);
+            let used = after[index].since(&before[index], report.figures.requests);
             self.record(index, place, &report.figures, used.collect());
             self.keep(index, place, (sheet.unwrap_or_default(), report.seen.clone()));
         }

@@ -6,7 +6,7 @@ use weighbridge_judge::thresholds::WINDOW_PERIODS;
 use weighbridge_load::failures::Failures;
 use weighbridge_model::event::Event;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{PointId, RoleMemory};
+use weighbridge_model::record::{PointId, RoleMemory, WindowRecord};
 
 use super::{Block, Bound};
 use crate::failures;
@@ -67,6 +67,9 @@ impl Block<'_, '_> {
     pub(super) fn note_processes(&mut self) {
         for (actor, trial) in self.actors.iter_mut().zip(&mut self.trials) {
             actor.look_at_processes();
+            let good =
+                |window: &WindowRecord| window.figures.requests.saturating_sub(window.figures.errors.total());
+            actor.look_at_network(trial.windows.iter().map(good).sum());
             trial.service.clone_from(&actor.facts);
         }
     }

@@ -127,7 +127,7 @@ impl Block<'_, '_> {
             let figures = self.window(index, place, window, tallies, Vec::new())?;
             let after = self.actors[index].clocks();
             let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
-            record.cpu.extend(after.since(before, before_it + figures.requests));
+            record.cpu.extend(after.since(&before, before_it + figures.requests));
             (before, before_it) = (after, 0);
             if let Some(load) = self.further(place, figures.requests) {
                 let further = Place { kind: WindowKind::Extra, ..place };

@@ -53,11 +53,6 @@ fn neighbourhood(count: usize) -> usize {
     ((SPAN * count as f64) as usize).clamp(FEWEST, MOST)
 }
 
-/// At how many places a curve can be looked at without one observation being seen twice.
-pub fn independent(scatter: &Scatter) -> usize {
-    scatter.len().div_ceil(neighbourhood(scatter.len())).max(1)
-}
-
 /// The curves at `places`; what lies on different sides of a cut does not see each other.
 pub fn smooth(scatter: &Scatter, quantiles: &[f64], places: &[f64], cuts: &[f64]) -> Smooth {
     let blocks = scatter.blocks().len();

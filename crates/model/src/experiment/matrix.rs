@@ -150,7 +150,11 @@ fn combinations(factors: &[Factor]) -> Vec<Vec<(&str, &Node)>> {
 fn variant_of(chosen: &[(&str, &Node)]) -> Node {
     let line = chosen.first().map_or(0, |(_, value)| value.line);
     let mut table = Node { line, value: Value::Table(Vec::new()) };
-    let names: Vec<_> = chosen.iter().map(|(_, value)| value.show()).collect();
+    let name = |(key, value): &(&str, &Node)| match *key {
+        "layers" => super::layers::short(value),
+        _ => value.show(),
+    };
+    let names: Vec<_> = chosen.iter().map(name).collect();
     table.set("name", Node { line, value: Value::Text(names.join("/")) });
     for (key, value) in chosen {
         table.set(key, (*value).clone());

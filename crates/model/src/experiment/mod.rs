@@ -7,6 +7,7 @@
 mod commands;
 mod direct;
 mod grpc;
+mod layers;
 mod limit;
 mod load;
 mod matrix;
@@ -41,6 +42,9 @@ pub use commands::{CommandCheck, CommandSpec, Presence, RespSetup, RespVersion, 
 pub use grpc::{
     CallCheck, CallKind, CallSpec, CallStream, DescriptorSource, GrpcStatus, MessageSending, Side,
     parse_method,
+};
+pub use layers::{
+    CongestionControl, Delay, Layer, Layers, Loss, Mtu, Place, Rate, Relay, Towards, Veth, Vxlan, VxlanLayout,
 };
 pub use limit::CpuLimit;
 pub use load::speed;
@@ -248,6 +252,9 @@ pub struct PlanRules {
     /// How variants are put side by side.
     #[serde(default)]
     pub pairing: PairingChoice,
+    /// The variants that `--quick` keeps, where not all of them fit into a few minutes; empty keeps all.
+    #[serde(default)]
+    pub quick: Vec<String>,
 }
 
 /// One alternative.
@@ -273,6 +280,9 @@ pub struct Variant {
     /// The service to which it passes requests on; it is then a relay, and both are one variant.
     #[serde(default)]
     pub peer: Option<Peer>,
+    /// What stands between client and service.
+    #[serde(default)]
+    pub layers: Layers,
 }
 
 /// What is started or addressed.

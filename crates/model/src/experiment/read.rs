@@ -8,7 +8,7 @@ use super::node::{ExperimentError, Node, Reader, Value, suggestion};
 use super::{
     Equality, Experiment, Hooks, LoadModel, LoadSpec, PlanRules, Point, Program, Protocol, ReplyCheck,
     RequestSpec, Scheme, Target, Template, TemplateError, TemplatePiece, TlsSpec, Url, Variant, WorkloadSpec,
-    commands, grpc, matrix, peer, pingpong, program, scenario,
+    commands, grpc, layers, matrix, peer, pingpong, program, scenario,
 };
 use crate::gate::{Gate, GateKind};
 use crate::pairing::PairingChoice;
@@ -86,6 +86,7 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     }
     if let Some(asked) = asked {
         duet(&asked, &variants)?;
+        check_quick(&asked, &plan.quick, &variants)?;
     }
     for (variant, node) in variants.iter().zip(&expanded.variants) {
         super::direct::check(file, (variant, node.line), &points, &plan)?;
@@ -130,6 +131,7 @@ fn plan(reader: Option<Reader<'_>>) -> Read<PlanRules> {
         together: default::TOGETHER,
         freeze: true,
         pairing: PairingChoice::Auto,
+        quick: Vec::new(),
     };
     let Some(reader) = reader else { return Ok(rules) };
     if let Some(headline) = reader.quantity("headline")? {
@@ -156,6 +158,7 @@ fn plan(reader: Option<Reader<'_>>) -> Read<PlanRules> {
     rules.together = reader.integer("together", 2, 64)?.map_or(rules.together, |n| n as u32);
     rules.freeze = reader.boolean("freeze")?.unwrap_or(rules.freeze);
     rules.pairing = pairing(&reader)?.unwrap_or(rules.pairing);
+    rules.quick = quick(&reader)?.unwrap_or_default();
     reader.finish()?;
     Ok(rules)
 }
@@ -167,6 +170,29 @@ fn pairing(reader: &Reader<'_>) -> Read<Option<PairingChoice>> {
         PairingChoice::named(&text)
             .ok_or_else(|| format!("`{text}` is not known{}", suggestion(&text, &names)))
     })
+}
+
+fn quick(reader: &Reader<'_>) -> Read<Option<Vec<String>>> {
+    reader.value("quick", |node| match &node.value {
+        Value::List(names) if !names.is_empty() => Ok(names.iter().map(Node::show).collect()),
+        _ => Err(format!("`{}` must be a list of at least one variant's name", node.show())),
+    })
+}
+
+/// What a quick run keeps must be there, each once.
+fn check_quick(plan: &Reader<'_>, quick: &[String], variants: &[Variant]) -> Read<()> {
+    let line = plan.node("quick").map_or(plan.line(), |node| node.line);
+    let refuse = |message: String| Err(plan.error(line, format!("`plan.quick`: {message}")));
+    let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
+    for (at, name) in quick.iter().enumerate() {
+        if !names.contains(&name.as_str()) {
+            return refuse(format!("`{name}` is no variant{}", suggestion(name, &names)));
+        }
+        if quick[..at].contains(name) {
+            return refuse(format!("`{name}` stands there twice; leave one out"));
+        }
+    }
+    Ok(())
 }
 
 /// A duet is of two variants, both started here: a server that somebody else runs stays on the cores that it has.
@@ -465,11 +491,8 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let peer = peer::read(&reader)?;
     let line_of_tls = reader.node("tls").map_or(line, |node| node.line);
     let tls = super::tls::read(&reader)?;
-    let layers = reader.value("layers", |node| match &node.value {
-        Value::List(items) if items.is_empty() => Ok(()),
-        _ => Err(format!("`{}`: no layer is available yet; leave it out or write `[]`", node.show())),
-    });
-    layers?;
+    let line_of_layers = reader.node("layers").map_or(line, |node| node.line);
+    let layers = layers::read(&reader)?;
     if url.is_some() && !env.is_empty() {
         return Err(reader.error(line, "`env` has no use beside `url`: that server is not started by us"));
     }
@@ -505,8 +528,9 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
         Target::Command(program) => program_name(program),
         Target::Url(url) => shown_path(&url.to_string()),
     });
-    let variant = Variant { name, target, protocol, tls, unix, env, cpu, peer };
+    let variant = Variant { name, target, protocol, tls, unix, env, cpu, peer, layers };
     peer::check(&variant).map_err(|message| reader.error(line, message))?;
+    layers::check(&variant).map_err(|message| reader.error(line_of_layers, message))?;
     reader.finish()?;
     Ok(variant)
 }

@@ -235,7 +235,7 @@ fn wrong_variants_are_refused() {
         ("[[variant]]\nurl='http://x'\ncpu='0.5'\n", "`cpu` has no use beside `url`"),
         ("[[variant]]\nurl='http://x:99999'\n", "is not an address"),
         ("[[variant]]\nservice='a'\nprotocol='soap'\n", "allowed: `http1-json`"),
-        ("[[variant]]\nservice='a'\nlayers=['veth']\n", "no layer is available yet"),
+        ("[[variant]]\nservice='a'\nlayers=['vxlan']\n", "`vxlan` needs two hosts"),
         ("[[variant]]\nservice='a'\nready='port'\n", "`ready` belongs to `command`"),
         (
             "[[variant]]\nservice='a'\n[[workload.request]]\ncheck={ json={} }\n",
@@ -472,6 +472,26 @@ fn wrong_calls_are_refused() {
     }
     let message = error("[workload]\nname='grpc'\nreflection=true\n[[variant]]\nservice='a'");
     assert!(message.contains("`[[workload.call]]`"), "{message}");
+}
+
+#[test]
+fn a_quick_run_keeps_variants_that_are_there() {
+    let text = |quick: &str| {
+        format!(
+            "[workload]\nname = 'pingpong'\n[plan]\nquick = {quick}\n[matrix]\nservice = ['rust', 'go', 'java']\n"
+        )
+    };
+    let read = Experiment::parse("x.toml", &text("['rust', 'java']")).unwrap();
+    assert_eq!(read.plan.quick, ["rust", "java"]);
+    assert_eq!(Experiment::parse("x.toml", &read.to_toml()).unwrap(), read);
+    let unknown = error(&text("['rust', 'jave']"));
+    assert!(
+        unknown.starts_with("x.toml:4: `plan.quick`: `jave` is no variant; did you mean `java`?"),
+        "{unknown}"
+    );
+    assert!(error(&text("['go', 'go']")).contains("`go` stands there twice"));
+    assert!(error(&text("[]")).contains("at least one variant's name"));
+    assert!(error(&text("'go'")).contains("must be a list"));
 }
 
 #[test]

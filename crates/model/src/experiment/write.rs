@@ -148,6 +148,10 @@ fn plan(experiment: &Experiment) -> Table {
     table.insert("together".into(), i64::from(rules.together).into());
     table.insert("freeze".into(), rules.freeze.into());
     table.insert("pairing".into(), rules.pairing.name().into());
+    if !rules.quick.is_empty() {
+        let names: Vec<Value> = rules.quick.iter().map(|name| name.clone().into()).collect();
+        table.insert("quick".into(), names.into());
+    }
     table
 }
 
@@ -205,6 +209,9 @@ fn variant(variant: &super::Variant) -> Value {
     }
     if let Some(peer) = &variant.peer {
         table.insert("peer".into(), super::peer::write(peer));
+    }
+    if !variant.layers.is_empty() {
+        table.insert("layers".into(), super::layers::write(&variant.layers));
     }
     table.into()
 }

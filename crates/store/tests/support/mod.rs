@@ -136,6 +136,7 @@ fn service(start: Nanoseconds) -> ServiceFacts {
             said: [("gc".to_owned(), "Copy".to_owned())].into(),
         }),
         peer: None,
+        network: None,
     }
 }
 

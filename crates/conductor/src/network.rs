@@ -1,0 +1,100 @@
+//! A variant's place and its layers, as the conductor sees them: made before its programs start, entered wherever something
+//! is asked of them, read at the end.
+//!
+//! What a layer is and does is the lab's; the peer of a variant stands on the server's host, beside its service.
+
+use std::net::SocketAddr;
+
+use weighbridge_lab::lanes::Lane;
+use weighbridge_lab::launch::{Launch, LaunchError};
+use weighbridge_lab::layers::{Allotment, LayerError, Site};
+use weighbridge_lab::net::{Connector, NamespaceError};
+use weighbridge_lab::process::Running;
+use weighbridge_model::experiment::{CpuLimit, Variant};
+use weighbridge_model::record::{CpuQuota, VariantId};
+
+use crate::actor::{Actor, ActorError, Stage};
+use crate::printed::Printed;
+
+/// Has a program listen where the client will look for it.
+pub(crate) fn listen_at(launch: &mut Launch, site: &Site) {
+    let host = site.server_address();
+    if launch.host != host {
+        launch.host = host;
+        launch.environment.push(("HOST".to_owned(), host.to_string()));
+    }
+}
+
+fn of_variant(variant: &str, source: impl Into<LayerError>) -> ActorError {
+    ActorError::Layer { variant: variant.to_owned(), source: Box::new(source.into()) }
+}
+
+impl Stage<'_> {
+    /// The place of a variant for one trial, with its layers laid.
+    pub(crate) fn site(
+        &self,
+        (block, lane): (u32, Lane),
+        id: VariantId,
+        variant: &Variant,
+    ) -> Result<Site, ActorError> {
+        let given = Allotment {
+            variant: self.party.map_or(id, |party| party.members[id.index()]).index(),
+            cores: self.seating.at(lane).service().to_vec(),
+            logs: self.logs_of(block, id),
+        };
+        Site::make(self.lab, given, &variant.layers).map_err(|source| of_variant(&variant.name, source))
+    }
+
+    /// Starts a variant's service in its place, behind what its layers put in front of it; returns where the client goes.
+    pub(crate) fn launch_at(
+        &self,
+        site: &mut Site,
+        variant: &Variant,
+        mut launch: Launch,
+        logs: &[Printed],
+    ) -> Result<(Running, SocketAddr), ActorError> {
+        let failed = |source| of_variant(&variant.name, source);
+        site.dress(self.lab, &mut launch).map_err(failed)?;
+        let quota = variant.cpu.map(CpuLimit::quota);
+        let running = self.launch_in(site, variant, (&launch, quota), logs)?;
+        let at = SocketAddr::new(site.server_address(), running.port());
+        let at = site.front(self.lab, at).map_err(failed)?;
+        Ok((running, at))
+    }
+
+    /// Starts a program of a variant inside the server's network, and waits there until it is ready.
+    pub(crate) fn launch_in(
+        &self,
+        site: &Site,
+        variant: &Variant,
+        (launch, quota): (&Launch, Option<CpuQuota>),
+        logs: &[Printed],
+    ) -> Result<Running, ActorError> {
+        let launched: Result<Result<Running, LaunchError>, NamespaceError> =
+            site.in_server(|| self.lab.launch_within(launch, quota));
+        launched
+            .map_err(|source| of_variant(&variant.name, source))?
+            .map_err(|source| self.launch_failed(variant, source, logs))
+    }
+}
+
+impl Actor {
+    /// Does something where its client is: what connects there meets its layers.
+    pub(crate) fn as_client<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, ActorError> {
+        match &self.site {
+            Some(site) => site.in_client(job).map_err(|source| of_variant(&self.name, source)),
+            None => Ok(job()),
+        }
+    }
+
+    /// What makes the sockets of its client; `None` where they are made here.
+    pub(crate) fn connector(&self) -> Option<Connector> {
+        self.site.as_ref()?.connector()
+    }
+
+    /// Takes down what its layers are, and what passed there while so many requests were answered.
+    pub(crate) fn look_at_network(&mut self, answered: u64) {
+        let site = self.site.as_ref().filter(|site| site.has_layers());
+        self.facts.network = site.map(|site| Box::new(site.facts(answered)));
+    }
+}

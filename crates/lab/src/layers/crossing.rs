@@ -1,0 +1,185 @@
+//! What carries frames across the switch: the kernel's bridge, with netem at its ports where packets are held back or
+//! lost, or a relay of ours.
+//!
+//! One way for all: which it is follows from the layers of the variant and from what the kernel has.
+
+use weighbridge_model::experiment::{Delay, Layer, Layers, Loss, Towards};
+use weighbridge_model::quantity::Nanoseconds;
+
+use super::site::configure;
+use super::veth::{CAPABILITIES, CLIENT_PORT, SERVER_PORT, try_here};
+use super::{LayerError, Part, Site};
+use crate::net::tools::{Tool, need};
+use crate::net::{Batch, Unavailable};
+
+/// Packets that netem holds at most: a minute of a thousand and more a second.
+const NETEM_QUEUE: u32 = 100_000;
+/// The switch's bridge.
+const BRIDGE: &str = "bridge0";
+
+/// The three ways across.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Crossing {
+    /// The kernel's bridge alone.
+    Bridge,
+    /// The same with netem at its ports.
+    Netem,
+    /// A relay of ours.
+    Relay,
+}
+
+/// What is done to packets on their way.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Treatment {
+    pub delay: Option<Delay>,
+    pub loss: Option<Loss>,
+}
+
+impl Treatment {
+    pub fn of(layers: &Layers) -> Self {
+        let mut found = Self::default();
+        for layer in layers.iter() {
+            match layer {
+                Layer::Delay(delay) => found.delay = Some(*delay),
+                Layer::Loss(loss) => found.loss = Some(*loss),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    fn is_none(&self) -> bool {
+        self.delay.is_none() && self.loss.is_none()
+    }
+
+    /// What netem does to the packets that leave by a port; `None` where it does nothing to them.
+    fn at(&self, port: &str) -> Option<String> {
+        let meant = |towards: Towards| match port {
+            SERVER_PORT => towards.is_to_server(),
+            _ => towards.is_to_client(),
+        };
+        let micros = |time: Nanoseconds| format!("{}us", time.as_nanos() as f64 / 1e3);
+        let delay = self.delay.filter(|delay| meant(delay.towards)).map(|delay| {
+            let jitter = (delay.jitter > Nanoseconds::ZERO).then(|| format!(" {}", micros(delay.jitter)));
+            format!(" delay {}{}", micros(delay.time), jitter.unwrap_or_default())
+        });
+        let loss = self.loss.filter(|loss| meant(loss.towards));
+        let loss = loss.map(|loss| format!(" loss random {}%", loss.share.get() * 100.0));
+        let all = delay.unwrap_or_default() + &loss.unwrap_or_default();
+        // Its queue must hold what is on the way, or it would lose more than it was told to.
+        (!all.is_empty()).then(|| format!("netem limit {NETEM_QUEUE}{all}"))
+    }
+}
+
+impl Crossing {
+    pub fn of(layers: &Layers) -> Self {
+        match Treatment::of(layers) {
+            _ if layers.has_relay() => Self::Relay,
+            treatment if treatment.is_none() => Self::Bridge,
+            _ if has_netem().is_ok() => Self::Netem,
+            _ => Self::Relay,
+        }
+    }
+
+    /// Joins the two ports by the kernel's bridge, with netem at those that need it, unless a relay does.
+    pub fn lay(self, treatment: &Treatment, site: &mut Site) -> Result<(), LayerError> {
+        let Some(hosts) = site.hosts().filter(|_| self != Self::Relay) else { return Ok(()) };
+        configure(&hosts.switch, &bridge())?;
+        if self == Self::Bridge {
+            return Ok(());
+        }
+        let queue = |port| Some(format!("qdisc add dev {port} root handle 1: {}", treatment.at(port)?));
+        let queues = [CLIENT_PORT, SERVER_PORT].into_iter().filter_map(queue);
+        configure(&hosts.switch, &queues.fold(Batch::new(Tool::Tc), Batch::with))
+    }
+
+    /// Where a further queue goes at a port, as `tc` has it: below netem where that stands there.
+    pub fn place_of_queue(self, treatment: &Treatment, port: &str) -> &'static str {
+        match self == Self::Netem && treatment.at(port).is_some() {
+            true => "parent 1:1 handle 10:",
+            false => "root",
+        }
+    }
+}
+
+/// Ports learn nothing that would have to be said again: no spanning tree, no queries for groups.
+fn bridge() -> Batch {
+    let made = format!("link add {BRIDGE} type bridge stp_state 0 mcast_snooping 0");
+    let port = |port: &str| format!("link set {port} master {BRIDGE}");
+    let up = format!("link set {BRIDGE} up");
+    Batch::new(Tool::Ip).with(made).with(port(CLIENT_PORT)).with(port(SERVER_PORT)).with(up)
+}
+
+/// Whether the kernel has netem.
+pub(super) fn has_netem() -> Result<(), Unavailable> {
+    need(&CAPABILITIES)?;
+    try_here("netem queues", || {
+        Batch::new(Tool::Ip).with("link add wb0 type veth peer name wb1").run()?;
+        Batch::new(Tool::Tc).with("qdisc add dev wb0 root netem delay 1ms").run()
+    })
+}
+
+/// The layers `relay`, `delay` and `loss`.
+#[derive(Debug)]
+pub(super) struct CrossingPart {
+    crossing: Crossing,
+    treatment: Treatment,
+}
+
+impl CrossingPart {
+    /// The part of one of `layers`.
+    pub fn new(_layer: &Layer, layers: &Layers) -> Self {
+        Self { crossing: Crossing::of(layers), treatment: Treatment::of(layers) }
+    }
+}
+
+impl Part for CrossingPart {
+    fn by(&self) -> String {
+        match self.crossing {
+            Crossing::Bridge => "bridge".to_owned(),
+            Crossing::Netem => "netem".to_owned(),
+            Crossing::Relay => "relay".to_owned(),
+        }
+    }
+
+    fn probe(&self) -> Result<(), Unavailable> {
+        match self.crossing {
+            Crossing::Bridge | Crossing::Netem => Ok(()),
+            Crossing::Relay => Err(Unavailable::new(
+                "the relay in user space is not part of this version",
+                match self.treatment.is_none() {
+                    true => "leave it out",
+                    false => "use a kernel with netem (CONFIG_NET_SCH_NETEM)",
+                },
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weighbridge_model::quantity::Ratio;
+
+    #[test]
+    fn netem_stands_at_the_port_by_which_packets_leave() {
+        let delay = Delay {
+            time: Nanoseconds::from_millis(1),
+            jitter: Nanoseconds::from_micros(200),
+            towards: Towards::Server,
+        };
+        let loss = Loss { share: Ratio::new(0.01), towards: Towards::Both };
+        let both = Treatment { delay: Some(delay), loss: Some(loss) };
+        assert_eq!(
+            both.at(SERVER_PORT).as_deref(),
+            Some("netem limit 100000 delay 1000us 200us loss random 1%")
+        );
+        assert_eq!(both.at(CLIENT_PORT).as_deref(), Some("netem limit 100000 loss random 1%"));
+        let plain = Treatment { delay: Some(Delay { jitter: Nanoseconds::ZERO, ..delay }), loss: None };
+        assert_eq!(plain.at(SERVER_PORT).as_deref(), Some("netem limit 100000 delay 1000us"));
+        assert_eq!(plain.at(CLIENT_PORT), None);
+        assert_eq!(Crossing::Netem.place_of_queue(&plain, SERVER_PORT), "parent 1:1 handle 10:");
+        assert_eq!(Crossing::Netem.place_of_queue(&plain, CLIENT_PORT), "root");
+        assert_eq!(Crossing::Bridge.place_of_queue(&plain, SERVER_PORT), "root");
+    }
+}

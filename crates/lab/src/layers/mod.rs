@@ -1,0 +1,167 @@
+//! What stands between client and service, put in and taken out: each kind of layer is a [`Part`] in a file of its own.
+//!
+//! A [`Site`] is where one variant lives for one trial: hosts of its own where its layers want them, or this host. The
+//! parts are laid from the client's end inward before the service starts, may change how it is started, and may put a
+//! program in front of it once it is ready. Whatever is made is in custody first and goes in reverse order. Nothing here
+//! knows what is asked or how often.
+
+mod crossing;
+mod probe;
+mod rate;
+mod site;
+mod veth;
+mod vxlan;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+
+use weighbridge_model::experiment::{Layer, Layers};
+use weighbridge_model::network::LinkCounters;
+use weighbridge_model::quantity::Nanoseconds;
+
+use crate::custody::CustodyError;
+use crate::launch::{Lab, Launch, LaunchError};
+use crate::net::tools::Tool;
+use crate::net::{NamespaceError, ToolError, Unavailable};
+
+pub use probe::{LayerReport, report};
+pub use site::{Allotment, End, Ends, Hosts, Site, Spot};
+
+/// What a kind of layer is to the lab. Every method but [`Part::by`] may be left as it is.
+pub trait Part: fmt::Debug + Send + Sync {
+    /// What it is made of, for the record: `tbf`, `haproxy 2.6.12`.
+    fn by(&self) -> String;
+
+    /// Whether this host can run it, found out by trying where nothing else tells.
+    ///
+    /// # Errors
+    /// What is missing, and how to get it.
+    fn probe(&self) -> Result<(), Unavailable> {
+        Ok(())
+    }
+
+    /// The longest time constant of its behaviour: windows last 20 times as long, and the first of them after a switch is
+    /// lead-in.
+    fn period(&self) -> Option<Nanoseconds> {
+        None
+    }
+
+    /// Whether its variant may be stopped while others are measured. A layer that only works on packets may: nothing is
+    /// outstanding then.
+    fn is_freezable(&self) -> bool {
+        true
+    }
+
+    /// Puts it in, before the service starts: links, queues, and where the ends now are.
+    ///
+    /// # Errors
+    /// What could not be done; what was made until then goes with the site.
+    fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+        let _ = (lab, site);
+        Ok(())
+    }
+
+    /// Changes how the service is started; it is started inside the server's network.
+    ///
+    /// # Errors
+    /// What could not be done.
+    fn dress(&self, lab: &Lab, site: &mut Site, launch: &mut Launch) -> Result<(), LayerError> {
+        let _ = (lab, site, launch);
+        Ok(())
+    }
+
+    /// Puts programs in front of the service, which accepts connections at `service`; returns where the client now goes.
+    ///
+    /// # Errors
+    /// What could not be done.
+    fn front(&self, lab: &Lab, site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
+        let _ = (lab, site);
+        Ok(service)
+    }
+
+    /// Whether what passed over the links in a trial shows that its packets took this way. At least `requests` were
+    /// answered.
+    ///
+    /// # Errors
+    /// What was not seen, in words.
+    fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
+        let _ = (passed, requests);
+        Ok(())
+    }
+}
+
+/// Why a layer could not be put in.
+#[derive(Debug, thiserror::Error)]
+pub enum LayerError {
+    /// This host cannot run it.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+    /// A namespace could not be made or entered.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// A link, address or queue was refused.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// A setting of the kernel could not be made.
+    #[error("could not set `{setting}` to `{value}` in the network of the {host}: {why}")]
+    Setting {
+        /// Its name under `/proc/sys`.
+        setting: String,
+        /// The wanted value.
+        value: String,
+        /// Whose network.
+        host: &'static str,
+        /// The system's reason, or what is allowed.
+        why: String,
+    },
+    /// A program of its own could not be started.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// Something could not be written down; it was then not made.
+    #[error(transparent)]
+    Custody(#[from] CustodyError),
+}
+
+/// The parts of a variant's layers, in their order. What the link does to packets may come as one part for several layers.
+pub fn parts(layers: &Layers) -> Vec<(Layer, Box<dyn Part>)> {
+    let part = |layer: &Layer| -> Box<dyn Part> {
+        match layer {
+            Layer::Veth(veth) => Box::new(veth::VethPart::new(veth, layers)),
+            Layer::Rate(rate) => Box::new(rate::RatePart::new(rate, layers)),
+            Layer::Relay(_) | Layer::Delay(_) | Layer::Loss(_) => {
+                Box::new(crossing::CrossingPart::new(layer, layers))
+            }
+            Layer::Vxlan(vxlan) => Box::new(vxlan::VxlanPart::new(*vxlan)),
+        }
+    };
+    layers.iter().map(|layer| (layer.clone(), part(layer))).collect()
+}
+
+/// The longest time constant that any of the layers declares.
+pub fn period(layers: &Layers) -> Option<Nanoseconds> {
+    parts(layers).iter().filter_map(|(_, part)| part.period()).max()
+}
+
+/// Whether a variant with these layers may be stopped while others are measured.
+pub fn is_freezable(layers: &Layers) -> bool {
+    parts(layers).iter().all(|(_, part)| part.is_freezable())
+}
+
+/// Whether this host can run all of the layers.
+///
+/// # Errors
+/// The first that it cannot, with what is missing and how to get it.
+pub fn probe(layers: &Layers) -> Result<(), String> {
+    let mut parts = parts(layers).into_iter();
+    parts.try_for_each(|(layer, part)| part.probe().map_err(|why| format!("layer `{}`: {why}", layer.name())))
+}
+
+/// The programs by which networks are made, by their own account; none where no variant has any layer.
+pub fn programs<'l>(mut layers: impl Iterator<Item = &'l Layers>) -> BTreeMap<String, String> {
+    if layers.all(Layers::is_empty) {
+        return BTreeMap::new();
+    }
+    let version = |tool: Tool| Some((tool.name().to_owned(), tool.version()?));
+    [Tool::Ip, Tool::Tc].into_iter().filter_map(version).collect()
+}

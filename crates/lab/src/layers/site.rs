@@ -1,0 +1,330 @@
+//! Where a variant lives for one trial: its hosts, its two ends, and what its layers started there.
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use weighbridge_model::experiment::{Layer, Layers};
+use weighbridge_model::network::{LayerFacts, LinkCounters, NetworkFacts, passed};
+use weighbridge_model::quantity::Nanoseconds;
+
+use super::{LayerError, Part, parts};
+use crate::cores::CoreId;
+use crate::launch::{Lab, Launch, Ready};
+use crate::net::{Batch, Connector, Namespace, NamespaceError, counters};
+use crate::process::Running;
+
+/// How long a program of a layer may take to be ready: proxies read certificates and resolve names.
+const PROGRAM_PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);
+
+/// The hosts of a variant's own.
+#[derive(Debug)]
+pub struct Hosts {
+    /// Where the client's sockets are.
+    pub client: Namespace,
+    /// Where the two links meet.
+    pub switch: Namespace,
+    /// Where the service and its peer are.
+    pub server: Namespace,
+}
+
+/// One end of the way from client to service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct End {
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// The device with that address.
+    pub device: String,
+}
+
+/// The two ends, as the innermost link laid so far has them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ends {
+    /// The client's.
+    pub client: End,
+    /// The service's.
+    pub server: End,
+    /// Largest packet from one to the other, its IP header included.
+    pub mtu: u32,
+    /// The device of the overlay by which they reach each other, the same on both hosts; `None` without one.
+    pub overlay: Option<String>,
+}
+
+/// What a site is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Allotment {
+    /// The variant's number in the run.
+    pub variant: usize,
+    /// The cores of its programs, ascending.
+    pub cores: Vec<CoreId>,
+    /// What the paths of its programs' logs begin with: a folder, and how names in it begin.
+    pub logs: PathBuf,
+}
+
+/// Which of a site's hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spot {
+    /// The client's.
+    Client,
+    /// The one in the middle.
+    Switch,
+    /// The service's.
+    Server,
+}
+
+/// Where one variant lives for one trial.
+#[derive(Debug)]
+pub struct Site {
+    given: Allotment,
+    /// `wb-<8 hex of the run>-<variant>`.
+    name: String,
+    parts: Vec<(Layer, Box<dyn Part>)>,
+    /// Programs that layers started, by their role; they end before the hosts go.
+    programs: Vec<(String, Running)>,
+    ends: Option<Ends>,
+    hosts: Option<Hosts>,
+    congestion_control: Option<String>,
+    before: Vec<LinkCounters>,
+}
+
+impl Site {
+    /// Makes a place for a variant of a run and lays its layers there.
+    ///
+    /// # Errors
+    /// [`LayerError`]; nothing of it is left then.
+    pub fn make(lab: &Lab, given: Allotment, layers: &Layers) -> Result<Self, LayerError> {
+        let mut site = Self {
+            name: format!("{}-{}", lab.prefix(), given.variant),
+            given,
+            parts: parts(layers),
+            programs: Vec::new(),
+            ends: None,
+            hosts: None,
+            congestion_control: None,
+            before: Vec::new(),
+        };
+        site.each(|site, part| part.lay(lab, site))?;
+        Ok(site)
+    }
+
+    /// Does something with every part, from the client's end inward.
+    fn each(
+        &mut self,
+        mut job: impl FnMut(&mut Self, &dyn Part) -> Result<(), LayerError>,
+    ) -> Result<(), LayerError> {
+        let parts = std::mem::take(&mut self.parts);
+        let done = parts.iter().try_for_each(|(_, part)| job(self, &**part));
+        self.parts = parts;
+        done
+    }
+
+    /// Changes a launch as the layers want it; it is told its address and must be started by [`Site::in_server`].
+    ///
+    /// # Errors
+    /// What a layer could not do.
+    pub fn dress(&mut self, lab: &Lab, launch: &mut Launch) -> Result<(), LayerError> {
+        self.each(|site, part| part.dress(lab, site, launch))
+    }
+
+    /// Puts what the layers want in front of the service that is ready at `service`, from the service's end outward;
+    /// returns where the client goes. From here on counts what passes.
+    ///
+    /// # Errors
+    /// What a layer could not do.
+    pub fn front(&mut self, lab: &Lab, service: SocketAddr) -> Result<SocketAddr, LayerError> {
+        let parts = std::mem::take(&mut self.parts);
+        let front = parts.iter().rev().try_fold(service, |at, (_, part)| part.front(lab, self, at));
+        self.parts = parts;
+        self.before = self.counters();
+        front
+    }
+
+    /// The name of a namespace of this site for a role.
+    pub fn name_of(&self, role: &str) -> String {
+        format!("{}-{role}", self.name)
+    }
+
+    /// Whether any layer stands here.
+    pub fn has_layers(&self) -> bool {
+        !self.parts.is_empty()
+    }
+
+    /// The hosts, where it has its own.
+    pub fn hosts(&self) -> Option<&Hosts> {
+        self.hosts.as_ref()
+    }
+
+    /// The ends of the innermost link; `None` where client and service are on this host.
+    pub fn ends(&self) -> Option<&Ends> {
+        self.ends.as_ref()
+    }
+
+    /// The address that the service is to listen on.
+    pub fn server_address(&self) -> IpAddr {
+        IpAddr::V4(self.ends.as_ref().map_or(Ipv4Addr::LOCALHOST, |ends| ends.server.address))
+    }
+
+    /// For the layer that makes the hosts.
+    pub(crate) fn set_hosts(&mut self, hosts: Hosts, congestion_control: String) {
+        self.hosts = Some(hosts);
+        self.congestion_control = Some(congestion_control);
+    }
+
+    /// For a layer that leads from host to host: from now on the ends are its own.
+    pub fn set_ends(&mut self, ends: Ends) {
+        self.ends = Some(ends);
+    }
+
+    /// Starts a program of a layer on a host of this site (on this one where it has none) and keeps it under `role`; returns
+    /// the port that it listens on, 0 where it says none. Its cores and logs are those of the site.
+    ///
+    /// # Errors
+    /// Where it does not come up.
+    pub fn start(
+        &mut self,
+        lab: &Lab,
+        (spot, role): (Spot, &str),
+        (command, ready): (Vec<String>, Ready),
+    ) -> Result<u16, LayerError> {
+        let log = |stream: &str| {
+            let mut path = self.given.logs.clone().into_os_string();
+            path.push(format!("-{role}-{stream}.log"));
+            PathBuf::from(path)
+        };
+        let launch = Launch {
+            name: role.to_owned(),
+            command,
+            environment: Vec::new(),
+            folder: None,
+            host: self.server_address(),
+            cores: Some(self.given.cores.clone()),
+            stdout: log("out"),
+            stderr: log("err"),
+            ready,
+            ready_timeout: PROGRAM_PATIENCE,
+        };
+        let running = within(self.host(spot), || lab.launch(&launch))??;
+        let port = running.port();
+        self.keep(role, running);
+        Ok(port)
+    }
+
+    fn host(&self, spot: Spot) -> Option<&Namespace> {
+        self.hosts.as_ref().map(|hosts| match spot {
+            Spot::Client => &hosts.client,
+            Spot::Switch => &hosts.switch,
+            Spot::Server => &hosts.server,
+        })
+    }
+
+    /// What this site was given.
+    pub fn given(&self) -> &Allotment {
+        &self.given
+    }
+
+    /// Keeps a program that a layer started. It stands still, goes on and ends with the variant, and its CPU time is told
+    /// apart under `role`.
+    pub fn keep(&mut self, role: impl Into<String>, running: Running) {
+        self.programs.push((role.into(), running));
+    }
+
+    /// The programs that layers started, by their role, the last started first: the caller's from now on, to be ended
+    /// before the site is.
+    pub fn take_programs(&mut self) -> Vec<(String, Running)> {
+        self.programs.drain(..).rev().collect()
+    }
+
+    /// Does something inside the server's network, or here where there is none.
+    ///
+    /// # Errors
+    /// Where the network cannot be entered.
+    pub fn in_server<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
+        within(self.hosts.as_ref().map(|hosts| &hosts.server), job)
+    }
+
+    /// Does something inside the client's network, or here where there is none.
+    ///
+    /// # Errors
+    /// Where the network cannot be entered.
+    pub fn in_client<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
+        within(self.hosts.as_ref().map(|hosts| &hosts.client), job)
+    }
+
+    /// What makes sockets in the client's network; `None` where that is this host's.
+    pub fn connector(&self) -> Option<Connector> {
+        self.hosts.as_ref().map(|hosts| Connector::new(hosts.client.path()))
+    }
+
+    /// The counters of all links now; those of a host that cannot be entered are left out.
+    pub fn counters(&self) -> Vec<LinkCounters> {
+        let Some(hosts) = &self.hosts else { return Vec::new() };
+        let all = [("client", &hosts.client), ("switch", &hosts.switch), ("server", &hosts.server)];
+        all.into_iter()
+            .flat_map(|(name, host)| host.run(|| counters::own(name)).unwrap_or_default())
+            .collect()
+    }
+
+    /// Why what passed does not show that the answers to at least `requests` took this way; `None` where it does.
+    pub fn unproved(&self, passed: &[LinkCounters], requests: u64) -> Option<String> {
+        self.parts.iter().find_map(|(layer, part)| {
+            let why = part.prove(passed, requests).err()?;
+            Some(format!("layer `{}`: {why}", layer.name()))
+        })
+    }
+
+    /// What the layers are, what passed since the service was ready, and whether that shows that the answers to at least
+    /// `requests` took this way.
+    pub fn facts(&self, requests: u64) -> NetworkFacts {
+        let facts = |(layer, part): &(Layer, Box<dyn Part>)| LayerFacts {
+            layer: layer.name().to_owned(),
+            name: layer.to_string(),
+            by: part.by(),
+        };
+        let links = passed(&self.before, &self.counters());
+        let unproved = self.unproved(&links, requests);
+        NetworkFacts {
+            layers: self.parts.iter().map(facts).collect(),
+            mtu: self.ends.as_ref().map(|ends| ends.mtu),
+            congestion_control: self.congestion_control.clone(),
+            links,
+            unproved,
+        }
+    }
+}
+
+fn within<R: Send>(host: Option<&Namespace>, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
+    match host {
+        Some(host) => host.run(job),
+        None => Ok(job()),
+    }
+}
+
+/// Carries commands out on a host.
+pub(super) fn configure(host: &Namespace, commands: &Batch) -> Result<(), LayerError> {
+    Ok(host.run(|| commands.run())??)
+}
+
+/// Makes a setting under `/proc/sys` on a host of ours.
+pub(super) fn set(
+    (host, whose): (&Namespace, &'static str),
+    setting: &str,
+    value: &str,
+) -> Result<(), LayerError> {
+    let path = Path::new("/proc/sys").join(setting);
+    host.run(|| fs::write(path, value))?.map_err(|error| LayerError::Setting {
+        setting: setting.to_owned(),
+        value: value.to_owned(),
+        host: whose,
+        why: error.to_string(),
+    })
+}
+
+/// Ends programs, then hosts, whatever was made last first.
+impl Drop for Site {
+    fn drop(&mut self) {
+        while let Some((_, running)) = self.programs.pop() {
+            drop(running);
+        }
+        self.hosts = None;
+    }
+}

@@ -1,0 +1,175 @@
+//! An overlay of the kernel's: Ethernet frames in UDP packets between the two hosts.
+
+use std::net::Ipv4Addr;
+
+use weighbridge_model::experiment::{Vxlan, VxlanLayout};
+use weighbridge_model::network::LinkCounters;
+
+use super::site::configure;
+use super::veth::{CAPABILITIES, DEVICE, saw, try_here};
+use super::{End, Ends, LayerError, Part, Site};
+use crate::launch::Lab;
+use crate::net::tools::{Tool, need};
+use crate::net::{Batch, Namespace, Unavailable};
+
+/// Headers of the outer IP, UDP and VXLAN, and the inner Ethernet's.
+const OVERHEAD: u32 = 50;
+
+/// How an overlay is laid out.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    /// Its device on either host.
+    device: &'static str,
+    /// The network that it is one of many of, by number.
+    id: u32,
+    /// The UDP port of its packets.
+    port: u16,
+}
+
+/// With the port that IANA gave to VXLAN.
+const DIRECT: Plan = Plan { device: "vxlan0", id: 42, port: 4789 };
+/// With the names and numbers of flannel, whose port is the kernel's old default.
+const FLANNEL: Plan = Plan { device: "flannel.1", id: 1, port: 8472 };
+
+/// One side of an overlay: its host, its own number and the other's, and where the link below has them.
+struct Side<'a> {
+    host: &'a Namespace,
+    number: u8,
+    other: u8,
+    own: &'a End,
+    theirs: &'a End,
+}
+
+/// The layer `vxlan`.
+#[derive(Debug)]
+pub(super) struct VxlanPart {
+    vxlan: Vxlan,
+}
+
+impl VxlanPart {
+    pub const fn new(vxlan: Vxlan) -> Self {
+        Self { vxlan }
+    }
+
+    const fn plan(&self) -> Plan {
+        match self.vxlan.layout {
+            VxlanLayout::Direct => DIRECT,
+            VxlanLayout::Flannel => FLANNEL,
+        }
+    }
+}
+
+/// The address of a host in the network of two.
+const fn direct_address(number: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 78, 0, number)
+}
+
+/// The address of a host in the network that it has for itself, as flannel gives it to the host's bridge of containers.
+const fn flannel_address(number: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 78, number, 1)
+}
+
+/// A hardware address that is written down on both hosts instead of being asked for.
+fn hardware(number: u8) -> String {
+    format!("02:77:62:00:00:{number:02x}")
+}
+
+impl Side<'_> {
+    /// Each end knows the other's address, and asks for its hardware's.
+    fn direct(&self, mtu: u32) -> Result<(), LayerError> {
+        let Plan { device, id, port } = DIRECT;
+        let commands = Batch::new(Tool::Ip)
+            .with(format!(
+                "link add {device} mtu {mtu} type vxlan id {id} dstport {port} local {} remote {} dev {}",
+                self.own.address, self.theirs.address, self.own.device
+            ))
+            .with(format!("address add {}/24 dev {device}", direct_address(self.number)))
+            .with(format!("link set {device} up"));
+        configure(self.host, &commands)
+    }
+
+    /// Nothing is learnt: the other host's network is routed to its end of the overlay, whose hardware address and host are
+    /// written down. The host's own network is that of a bridge, on which its containers would be.
+    fn flannel(&self, mtu: u32) -> Result<(), LayerError> {
+        let Plan { device, id, port } = FLANNEL;
+        let network = |number: u8| Ipv4Addr::new(10, 78, number, 0);
+        let (theirs, hardware_of_theirs) = (network(self.other), hardware(self.other));
+        let commands = Batch::new(Tool::Ip)
+            .with(format!(
+                "link add {device} address {} mtu {mtu} type vxlan id {id} dstport {port} local {} dev {} nolearning",
+                hardware(self.number), self.own.address, self.own.device
+            ))
+            .with(format!("address add {}/32 dev {device}", network(self.number)))
+            .with(format!("link set {device} up"))
+            .with(format!("link add cni0 mtu {mtu} type bridge"))
+            .with(format!("address add {}/24 dev cni0", flannel_address(self.number)))
+            .with("link set cni0 up")
+            .with(format!("neighbour add {theirs} lladdr {hardware_of_theirs} dev {device} nud permanent"))
+            .with(format!(
+                "route add {theirs}/24 via {theirs} dev {device} onlink src {}",
+                flannel_address(self.number)
+            ));
+        configure(self.host, &commands)?;
+        let forward = format!("fdb append {hardware_of_theirs} dev {device} dst {}", self.theirs.address);
+        configure(self.host, &Batch::new(Tool::Bridge).with(forward))
+    }
+}
+
+impl Part for VxlanPart {
+    fn by(&self) -> String {
+        let Plan { device, id, port } = self.plan();
+        format!("the kernel's vxlan: `{device}`, network {id}, UDP port {port}")
+    }
+
+    fn probe(&self) -> Result<(), Unavailable> {
+        need(&CAPABILITIES)?;
+        if self.vxlan.layout == VxlanLayout::Flannel {
+            Tool::Bridge.find()?;
+        }
+        let Plan { id, port, .. } = self.plan();
+        try_here("VXLAN devices", || {
+            Batch::new(Tool::Ip).with(format!("link add wb0 type vxlan id {id} dstport {port}")).run()
+        })
+    }
+
+    fn lay(&self, _lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+        let (Some(hosts), Some(ends)) = (site.hosts(), site.ends().cloned()) else { return Ok(()) };
+        let mtu = ends.mtu - OVERHEAD;
+        let client =
+            Side { host: &hosts.client, number: 1, other: 2, own: &ends.client, theirs: &ends.server };
+        let server =
+            Side { host: &hosts.server, number: 2, other: 1, own: &ends.server, theirs: &ends.client };
+        for side in [client, server] {
+            match self.vxlan.layout {
+                VxlanLayout::Direct => side.direct(mtu)?,
+                VxlanLayout::Flannel => side.flannel(mtu)?,
+            }
+        }
+        let device = self.plan().device.to_owned();
+        let end = |number| match self.vxlan.layout {
+            VxlanLayout::Direct => End { address: direct_address(number), device: device.clone() },
+            VxlanLayout::Flannel => End { address: flannel_address(number), device: "cni0".to_owned() },
+        };
+        site.set_ends(Ends { client: end(1), server: end(2), mtu, overlay: Some(device.clone()) });
+        Ok(())
+    }
+
+    fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
+        let device = self.plan().device;
+        for host in ["client", "server"] {
+            saw((host, device), passed, requests)?;
+            let packets = |device: &str| {
+                let link = passed.iter().find(|link| link.host == host && link.device == device);
+                link.map_or(0, LinkCounters::packets)
+            };
+            if packets(DEVICE) < packets(device) {
+                return Err(format!(
+                    "{} packets passed `{device}` of the {host} and only {} the link below it",
+                    packets(device),
+                    packets(DEVICE)
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,232 @@
+//! What making networks takes: capabilities, and the programs `ip` and `tc` of iproute2, which speak to the kernel.
+//!
+//! The programs rather than netlink from here: what was done can be read, and repeated by hand. Each runs on the thread
+//! that calls, and so in its namespace; nothing here chooses one.
+
+use std::fmt;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Why something cannot be done on this host, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}; {remedy}")]
+pub struct Unavailable {
+    /// What is missing.
+    pub reason: String,
+    /// How to get it.
+    pub remedy: String,
+}
+
+impl Unavailable {
+    /// A reason and its remedy.
+    pub fn new(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { reason: reason.into(), remedy: remedy.into() }
+    }
+}
+
+/// A capability of Linux that layers need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Capability {
+    /// Links, addresses, queues.
+    NetAdmin,
+    /// Sockets of raw packets.
+    NetRaw,
+    /// Namespaces and mounts.
+    SysAdmin,
+}
+
+impl Capability {
+    /// Its name as in capabilities(7).
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NetAdmin => "CAP_NET_ADMIN",
+            Self::NetRaw => "CAP_NET_RAW",
+            Self::SysAdmin => "CAP_SYS_ADMIN",
+        }
+    }
+
+    const fn bit(self) -> u32 {
+        match self {
+            Self::NetAdmin => 12,
+            Self::NetRaw => 13,
+            Self::SysAdmin => 21,
+        }
+    }
+}
+
+/// The capabilities of `wanted` that this process lacks.
+pub fn missing(wanted: &[Capability]) -> Vec<Capability> {
+    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let has = effective(&status);
+    wanted.iter().copied().filter(|capability| has & (1 << capability.bit()) == 0).collect()
+}
+
+/// The effective capabilities in the text of `/proc/<pid>/status`; none where it does not say.
+fn effective(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
+}
+
+/// Whether this process has these capabilities.
+///
+/// # Errors
+/// Which are missing, and how to get them.
+pub fn need(wanted: &[Capability]) -> Result<(), Unavailable> {
+    let missing: Vec<&str> = missing(wanted).into_iter().map(Capability::name).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let list = missing.join(" and ");
+    Err(Unavailable::new(
+        format!("this process lacks {list}"),
+        format!("run as root, in a container with `--cap-add` of {list}, or by `sudo -E weigh …`"),
+    ))
+}
+
+/// A program of iproute2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// Links, addresses, routes.
+    Ip,
+    /// Queues.
+    Tc,
+    /// Forwarding of bridges and VXLANs.
+    Bridge,
+}
+
+impl Tool {
+    /// Its file name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ip => "ip",
+            Self::Tc => "tc",
+            Self::Bridge => "bridge",
+        }
+    }
+
+    /// The program, in `PATH` or where systems keep what is for administrators.
+    ///
+    /// # Errors
+    /// That it is not there, and where it comes from.
+    pub fn find(self) -> Result<PathBuf, Unavailable> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
+        let mut files = folders.map(|folder| folder.join(self.name()));
+        files.find(|file| file.is_file()).ok_or_else(|| {
+            Unavailable::new(
+                format!("the program `{}` of iproute2 is not there", self.name()),
+                "install iproute2 (`apt install iproute2`, `dnf install iproute iproute-tc`)",
+            )
+        })
+    }
+
+    /// What it says of its version: `ip utility, iproute2-6.1.0, libbpf 1.1.2`; `None` where it is not there.
+    pub fn version(self) -> Option<String> {
+        let output = Command::new(self.find().ok()?).arg("-V").output().ok()?;
+        Some(String::from_utf8_lossy(&output.stdout).trim().to_owned()).filter(|text| !text.is_empty())
+    }
+}
+
+/// A command of a program that was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// The program is not there.
+    #[error(transparent)]
+    Missing(#[from] Unavailable),
+    /// It could not be executed.
+    #[error("could not execute `{program}`: {source}; check that it may be executed")]
+    Execute {
+        /// The program.
+        program: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The kernel or the program refused.
+    #[error("`{command}` was refused: {said}")]
+    Refused {
+        /// The command, or all of several.
+        command: String,
+        /// What the program said.
+        said: String,
+    },
+}
+
+/// Commands for one program, carried out together and in order, up to the first that fails.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    tool: Tool,
+    lines: Vec<String>,
+}
+
+impl Batch {
+    /// No command yet.
+    pub const fn new(tool: Tool) -> Self {
+        Self { tool, lines: Vec::new() }
+    }
+
+    /// A further command, without the program's name.
+    #[must_use]
+    pub fn with(mut self, line: impl fmt::Display) -> Self {
+        self.lines.push(line.to_string());
+        self
+    }
+
+    /// Carries the commands out in the namespace of the calling thread.
+    ///
+    /// # Errors
+    /// [`ToolError`], naming the command that failed.
+    pub fn run(&self) -> Result<(), ToolError> {
+        let program = self.tool.find()?;
+        let output = feed(&program, &self.lines)
+            .map_err(|source| ToolError::Execute { program: program.display().to_string(), source })?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let failed = failed_line(&said).and_then(|number| self.lines.get(number.checked_sub(1)?));
+        let command = failed.map_or_else(|| self.lines.join("; "), String::clone);
+        let said: Vec<&str> = said.lines().filter(|line| !line.starts_with("Command failed")).collect();
+        Err(ToolError::Refused { command: format!("{} {command}", self.tool.name()), said: said.join(", ") })
+    }
+}
+
+fn feed(program: &Path, lines: &[String]) -> io::Result<std::process::Output> {
+    let mut command = Command::new(program);
+    // Its messages are quoted, so they must be in one language.
+    command.args(["-batch", "-"]).env("LC_ALL", "C");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    if let Some(mut input) = child.stdin.take() {
+        // Fewer bytes than a pipe holds; a program that is gone already says why itself.
+        let _ = input.write_all((lines.join("\n") + "\n").as_bytes());
+    }
+    child.wait_with_output()
+}
+
+/// The number, from 1, of the command that failed: `Command failed -:3`.
+fn failed_line(said: &str) -> Option<usize> {
+    said.lines()
+        .find_map(|line| line.strip_prefix("Command failed ")?.rsplit(':').next()?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_are_read_from_their_bits() {
+        let status = "Name:\tweigh\nCapPrm:\t0000000000000000\nCapEff:\t0000000000201000\n";
+        assert_eq!(effective(status), (1 << 12) | (1 << 21));
+        assert_eq!(effective("Name:\tweigh\n"), 0);
+    }
+
+    #[test]
+    fn the_command_that_failed_is_named() {
+        assert_eq!(failed_line("RTNETLINK answers: File exists\nCommand failed -:2\n"), Some(2));
+        assert_eq!(failed_line("Cannot find device\n"), None);
+        let batch = Batch::new(Tool::Ip).with("link show lo").with("link show wb-none");
+        let error = batch.run().expect_err("no such device").to_string();
+        assert!(error.contains("`ip link show wb-none`") && error.contains("wb-none"), "{error}");
+    }
+}

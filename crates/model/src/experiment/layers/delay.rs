@@ -1,0 +1,61 @@
+//! Packets that are held back: the layer `delay`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use toml::Table;
+
+use super::super::node::{ExperimentError, Reader};
+use super::super::read::above_zero;
+use super::super::write::time;
+use super::Towards;
+use crate::quantity::Nanoseconds;
+
+/// Every packet is held back for a time, which varies evenly by up to the jitter in either direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delay {
+    /// The mean time, above zero and at most a minute.
+    pub time: Nanoseconds,
+    /// The time is drawn evenly from `time - jitter` to `time + jitter`; at most `time`.
+    pub jitter: Nanoseconds,
+    /// Which packets are held back. Towards one side, `time` is what a round trip takes longer.
+    pub towards: Towards,
+}
+
+const LONGEST: Nanoseconds = Nanoseconds::from_secs(60);
+
+pub(super) fn read(reader: &Reader<'_>) -> Result<Delay, ExperimentError> {
+    let refused =
+        |message: String| reader.error(reader.line(), format!("`{}`: {message}", reader.full("time")));
+    let Some(held) = above_zero(reader, "time")? else {
+        return Err(refused("`delay` needs its `time`, such as \"1 ms\"".to_owned()));
+    };
+    if held > LONGEST {
+        return Err(refused(format!("`{held}` must be at most {LONGEST}")));
+    }
+    let jitter: Nanoseconds = reader.quantity("jitter")?.unwrap_or_default();
+    if jitter > held {
+        return Err(refused(format!(
+            "`jitter` is {jitter}, more than the {held} that it varies; no packet can be sent before it came"
+        )));
+    }
+    // A packet is then held back once in a round trip, and the cost of the layer is the time that was asked for.
+    let towards = Towards::read(reader)?.unwrap_or(Towards::Server);
+    Ok(Delay { time: held, jitter, towards })
+}
+
+impl Delay {
+    pub(super) fn write(&self, table: &mut Table) {
+        table.insert("time".into(), time(self.time));
+        table.insert("jitter".into(), time(self.jitter));
+        table.insert("towards".into(), self.towards.name().into());
+    }
+
+    pub(super) fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, " {}", self.time)?;
+        if self.jitter > Nanoseconds::ZERO {
+            write!(f, " ± {}", self.jitter)?;
+        }
+        Ok(())
+    }
+}

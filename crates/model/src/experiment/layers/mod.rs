@@ -1,0 +1,363 @@
+//! The layers of a variant: the key `layers`, read, checked and written.
+//!
+//! A layer is what stands between client and service. The list goes from the client's end inward: hosts and their link
+//! first, then what the link does to packets, then overlays that travel over it, then sidecars, then the container around
+//! the service. Each kind is one file here with its settings, and one file in the lab that puts it in; whether a host can
+//! run it is the lab's to say.
+
+mod delay;
+mod loss;
+mod rate;
+mod relay;
+mod veth;
+mod vxlan;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value as Toml};
+
+use super::node::{ExperimentError, Node, Reader, Value, suggestion};
+use super::{Protocol, Target, Variant};
+
+pub use delay::Delay;
+pub use loss::Loss;
+pub use rate::Rate;
+pub use relay::Relay;
+pub use veth::{CongestionControl, Mtu, Veth};
+pub use vxlan::{Vxlan, VxlanLayout};
+
+/// One layer with its settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "layer")]
+pub enum Layer {
+    /// Two hosts joined by a switch, each a network namespace of its own.
+    Veth(Veth),
+    /// A limit of the link's speed.
+    Rate(Rate),
+    /// A relay of ours carries packets across the switch, and does nothing else to them.
+    Relay(Relay),
+    /// Packets are held back on their way.
+    Delay(Delay),
+    /// Packets are lost on their way.
+    Loss(Loss),
+    /// An overlay of Ethernet frames in UDP packets.
+    Vxlan(Vxlan),
+}
+
+/// Where a layer stands: the list of a variant goes from the first of these to the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// The hosts and what joins them.
+    Hosts,
+    /// What the link between them does to packets.
+    Link,
+    /// What travels over the link as packets of its own.
+    Overlay,
+    /// Programs beside the client or the service.
+    Sidecar,
+    /// What is around the service's process.
+    Container,
+}
+
+/// Which way a layer works on packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Towards {
+    /// Packets on their way to the service.
+    Server,
+    /// Packets on their way to the client.
+    Client,
+    /// All packets.
+    Both,
+}
+
+impl Towards {
+    /// Every direction.
+    pub const ALL: [Self; 3] = [Self::Server, Self::Client, Self::Both];
+
+    /// Its name in TOML.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Client => "client",
+            Self::Both => "both",
+        }
+    }
+
+    /// Whether packets on their way to the service are meant.
+    pub const fn is_to_server(self) -> bool {
+        matches!(self, Self::Server | Self::Both)
+    }
+
+    /// Whether packets on their way to the client are meant.
+    pub const fn is_to_client(self) -> bool {
+        matches!(self, Self::Client | Self::Both)
+    }
+
+    fn read(reader: &Reader<'_>) -> Result<Option<Self>, ExperimentError> {
+        reader.choice("towards", &Self::ALL.map(|towards| (towards.name(), towards)))
+    }
+}
+
+/// A kind of layer as the file names it.
+struct Kind {
+    /// The name, or what stands before the colon of one with several (`sidecar:haproxy`).
+    name: &'static str,
+    /// Reads the settings; the key `layer` has been asked for.
+    read: fn(&Reader<'_>) -> Result<Layer, ExperimentError>,
+}
+
+/// Every kind that this program knows. A further kind is a further row, a file here and an arm of [`Layer`].
+const KINDS: [Kind; 6] = [
+    Kind { name: "veth", read: |reader| veth::read(reader).map(Layer::Veth) },
+    Kind { name: "rate", read: |reader| rate::read(reader).map(Layer::Rate) },
+    Kind { name: "relay", read: |_| Ok(Layer::Relay(Relay)) },
+    Kind { name: "delay", read: |reader| delay::read(reader).map(Layer::Delay) },
+    Kind { name: "loss", read: |reader| loss::read(reader).map(Layer::Loss) },
+    Kind { name: "vxlan", read: |reader| vxlan::read(reader).map(Layer::Vxlan) },
+];
+
+impl Layer {
+    /// Its name in TOML.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Veth(_) => "veth",
+            Self::Rate(_) => "rate",
+            Self::Relay(_) => "relay",
+            Self::Delay(_) => "delay",
+            Self::Loss(_) => "loss",
+            Self::Vxlan(_) => "vxlan",
+        }
+    }
+
+    /// Where it stands.
+    pub const fn place(&self) -> Place {
+        match self {
+            Self::Veth(_) => Place::Hosts,
+            Self::Rate(_) | Self::Relay(_) | Self::Delay(_) | Self::Loss(_) => Place::Link,
+            Self::Vxlan(_) => Place::Overlay,
+        }
+    }
+
+    fn write(&self) -> Toml {
+        let mut table = Table::new();
+        table.insert("layer".into(), self.name().into());
+        match self {
+            Self::Veth(veth) => veth.write(&mut table),
+            Self::Rate(rate) => rate.write(&mut table),
+            Self::Relay(Relay) => {}
+            Self::Delay(delay) => delay.write(&mut table),
+            Self::Loss(loss) => loss.write(&mut table),
+            Self::Vxlan(vxlan) => vxlan.write(&mut table),
+        }
+        table.into()
+    }
+}
+
+impl fmt::Display for Layer {
+    /// As a report names it: `rate 100 Mbit/s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match self {
+            Self::Veth(veth) => veth.fmt(f),
+            Self::Rate(rate) => rate.fmt(f),
+            Self::Relay(Relay) => Ok(()),
+            Self::Delay(delay) => delay.fmt(f),
+            Self::Loss(loss) => loss.fmt(f),
+            Self::Vxlan(vxlan) => vxlan.fmt(f),
+        }
+    }
+}
+
+/// The layers of a variant, from the client's end inward; together they make sense.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Layer>", into = "Vec<Layer>")]
+pub struct Layers(Vec<Layer>);
+
+impl Layers {
+    /// The layers, if they make sense together.
+    ///
+    /// # Errors
+    /// Which do not, and why.
+    pub fn new(layers: Vec<Layer>) -> Result<Self, String> {
+        for (at, layer) in layers.iter().enumerate() {
+            check_next(&layers[..at], layer)?;
+        }
+        Ok(Self(layers))
+    }
+
+    /// Whether nothing stands between client and service.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The layers in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Layer> {
+        self.0.iter()
+    }
+
+    /// Whether client and service are on hosts of their own.
+    pub fn has_hosts(&self) -> bool {
+        self.veth().is_some()
+    }
+
+    /// The hosts, where client and service have their own.
+    pub fn veth(&self) -> Option<&Veth> {
+        self.iter().find_map(|layer| if let Layer::Veth(veth) = layer { Some(veth) } else { None })
+    }
+
+    /// Whether the file asks for a relay of ours by name.
+    pub fn has_relay(&self) -> bool {
+        self.iter().any(|layer| matches!(layer, Layer::Relay(_)))
+    }
+}
+
+impl TryFrom<Vec<Layer>> for Layers {
+    type Error = String;
+    fn try_from(layers: Vec<Layer>) -> Result<Self, String> {
+        Self::new(layers)
+    }
+}
+
+impl From<Layers> for Vec<Layer> {
+    fn from(layers: Layers) -> Self {
+        layers.0
+    }
+}
+
+impl fmt::Display for Layers {
+    /// `bare`, or the layers joined by ` + `.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return f.write_str("bare");
+        }
+        let names: Vec<String> = self.0.iter().map(Layer::to_string).collect();
+        f.write_str(&names.join(" + "))
+    }
+}
+
+/// Whether a layer may stand inside of those before it.
+fn check_next(before: &[Layer], layer: &Layer) -> Result<(), String> {
+    let name = layer.name();
+    if before.iter().any(|other| other.name() == name) {
+        return Err(format!("`{name}` stands there twice; leave one out"));
+    }
+    let has_hosts = before.iter().any(|other| other.place() == Place::Hosts);
+    if matches!(layer.place(), Place::Link | Place::Overlay) && !has_hosts {
+        return Err(format!(
+            "`{name}` needs two hosts to stand between, which `veth` makes; write `veth` before it"
+        ));
+    }
+    if let Some(other) = before.iter().find(|other| other.place() > layer.place()) {
+        return Err(format!(
+            "`{name}` stands inside of `{}`, where it cannot be: {}; write `{name}` before `{0}`",
+            other.name(),
+            why_before(layer.place())
+        ));
+    }
+    Ok(())
+}
+
+/// Why layers of this place stand outside of those that come later, to follow a colon.
+const fn why_before(place: Place) -> &'static str {
+    match place {
+        Place::Hosts => "everything else stands on the hosts that it makes",
+        Place::Link => "it works on the packets of the link, which an overlay's are too",
+        Place::Overlay => "it leads from host to host, and the rest lies on one of them",
+        Place::Sidecar => "it is beside the container and not in it",
+        Place::Container => "it is around the service alone",
+    }
+}
+
+/// Reads `layers = ["veth", { layer = "rate", rate = "100 Mbit/s" }]`.
+pub(super) fn read(reader: &Reader<'_>) -> Result<Layers, ExperimentError> {
+    let Some(node) = reader.node("layers") else { return Ok(Layers::default()) };
+    let path = reader.full("layers");
+    let Value::List(items) = &node.value else {
+        let message = format!("`{path}`: `{}` must be a list such as [\"veth\", \"vxlan\"]", node.show());
+        return Err(reader.error(node.line, message));
+    };
+    let mut layers = Vec::new();
+    for item in items {
+        let layer = layer(reader, item)?;
+        check_next(&layers, &layer).map_err(|why| reader.error(item.line, format!("`{path}`: {why}")))?;
+        layers.push(layer);
+    }
+    Ok(Layers(layers))
+}
+
+/// One item: a name, or a table whose key `layer` is the name.
+fn layer(outer: &Reader<'_>, item: &Node) -> Result<Layer, ExperimentError> {
+    let spelled = match &item.value {
+        Value::Text(_) => {
+            Node { line: item.line, value: Value::Table(vec![("layer".to_owned(), item.clone())]) }
+        }
+        _ => item.clone(),
+    };
+    let reader = outer.under("layers", &spelled)?;
+    let Some(name) = reader.text("layer")? else {
+        let message =
+            format!("`{}`: `{}` does not say which `layer` it is", outer.full("layers"), item.show());
+        return Err(outer.error(item.line, message));
+    };
+    let family = name.split(':').next().unwrap_or_default();
+    let Some(kind) = KINDS.iter().find(|kind| kind.name == family) else {
+        let names = KINDS.map(|kind| kind.name);
+        let message =
+            format!("`{}`: `{name}` is no layer{}", outer.full("layers"), suggestion(family, &names));
+        return Err(outer.error(item.line, message));
+    };
+    let layer = (kind.read)(&reader)?;
+    if layer.name() != name {
+        let message = format!("`{}`: `{name}` is no layer; write `{}`", outer.full("layers"), layer.name());
+        return Err(outer.error(item.line, message));
+    }
+    reader.finish()?;
+    Ok(layer)
+}
+
+/// Why a variant cannot have its layers, where it cannot.
+///
+/// # Errors
+/// In words, without the variant's name.
+pub(super) fn check(variant: &Variant) -> Result<(), String> {
+    if variant.layers.is_empty() {
+        return Ok(());
+    }
+    if let Target::Url(url) = &variant.target {
+        return Err(format!(
+            "`layers` beside `url`: they stand around programs that are started here, and nothing can be put before `{url}`; use `service` or `command`"
+        ));
+    }
+    if variant.protocol == Protocol::Direct {
+        return Err(
+            "`layers` beside protocol `direct`, which sends nothing that could pass through them; leave one out"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+pub(super) fn write(layers: &Layers) -> Toml {
+    layers.iter().map(Layer::write).collect::<Vec<_>>().into()
+}
+
+/// How a list of layers is named in the name of a variant of a matrix: `bare`, `veth+vxlan`.
+pub(super) fn short(node: &Node) -> String {
+    let name = |item: &Node| match &item.value {
+        Value::Table(entries) => {
+            let shown: Vec<_> = entries.iter().map(|(_, value)| value.show()).collect();
+            shown.join(" ")
+        }
+        _ => item.show(),
+    };
+    match &node.value {
+        Value::List(items) if items.is_empty() => "bare".to_owned(),
+        Value::List(items) => items.iter().map(name).collect::<Vec<_>>().join("+"),
+        _ => node.show(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! A limit of the link's speed: the layer `rate`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use toml::Table;
+
+use super::super::node::{ExperimentError, Reader};
+use super::super::write::time;
+use crate::quantity::{BitsPerSecond, Bytes, Nanoseconds};
+
+/// A token bucket at each port of the switch: so many bits of whole frames a second in either direction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rate {
+    /// How fast the link is, 8 kbit/s to 100 Gbit/s; headers of Ethernet, IP and TCP count.
+    pub rate: BitsPerSecond,
+    /// What may pass at once after a pause.
+    pub burst: Bytes,
+    /// How long a packet may wait before it is dropped.
+    pub queue: Nanoseconds,
+}
+
+/// Slower links take longer for one packet than a window lasts.
+const SLOWEST: BitsPerSecond = BitsPerSecond::new(8_000);
+/// Beyond what tbf can tell from no limit on any host.
+const FASTEST: BitsPerSecond = BitsPerSecond::new(100_000_000_000);
+/// One full frame of Ethernet; a smaller bucket lets none through.
+const BURST_LEAST: Bytes = Bytes::new(1_514);
+const BURST_MOST: Bytes = Bytes::new(1 << 30);
+/// About twenty full frames: enough for what a window of TCP sends at once, little enough to be spent soon.
+const BURST: Bytes = Bytes::new(32_000);
+/// A buffer of the length that switches and home routers have, in time.
+const QUEUE: Nanoseconds = Nanoseconds::from_millis(50);
+
+pub(super) fn read(reader: &Reader<'_>) -> Result<Rate, ExperimentError> {
+    let rate = reader.value("rate", |node| {
+        let rate: BitsPerSecond = node.show().parse().map_err(|error| format!("{error}"))?;
+        match (SLOWEST..=FASTEST).contains(&rate) {
+            true => Ok(rate),
+            false => Err(format!("`{rate}` must be from {SLOWEST} to {FASTEST}")),
+        }
+    })?;
+    let Some(rate) = rate else {
+        let message = format!("`{}`: `rate` needs its `rate`, such as \"100 Mbit/s\"", reader.full("layer"));
+        return Err(reader.error(reader.line(), message));
+    };
+    let burst = reader.value("burst", |node| {
+        let burst: Bytes = node.show().parse().map_err(|error| format!("{error}"))?;
+        match (BURST_LEAST..=BURST_MOST).contains(&burst) {
+            true => Ok(burst),
+            false => {
+                Err(format!("`{burst}` must be from {} B, one frame, to {BURST_MOST}", BURST_LEAST.get()))
+            }
+        }
+    })?;
+    let queue = super::super::read::above_zero(reader, "queue")?;
+    Ok(Rate { rate, burst: burst.unwrap_or(BURST), queue: queue.unwrap_or(QUEUE) })
+}
+
+impl Rate {
+    /// How long an empty bucket takes to fill: the longest time over which more than the rate may pass.
+    pub fn period(&self) -> Nanoseconds {
+        self.rate.time_of(self.burst)
+    }
+
+    pub(super) fn write(&self, table: &mut Table) {
+        table.insert("rate".into(), format!("{} bit/s", self.rate.get()).into());
+        table.insert("burst".into(), format!("{} B", self.burst.get()).into());
+        table.insert("queue".into(), time(self.queue));
+    }
+
+    pub(super) fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, " {}", self.rate)
+    }
+}

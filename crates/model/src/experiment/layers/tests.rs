@@ -1,0 +1,123 @@
+use super::super::Experiment;
+use super::*;
+use crate::quantity::{BitsPerSecond, Bytes, Nanoseconds, Ratio};
+
+fn parse(layers: &str) -> Result<Layers, String> {
+    let text = format!("[workload]\nname = 'pingpong'\n[[variant]]\nservice = 'go'\nlayers = {layers}\n");
+    let experiment = Experiment::parse("x.toml", &text).map_err(|error| error.to_string())?;
+    let again = Experiment::parse("again", &experiment.to_toml()).expect("what is stored is read");
+    assert_eq!(again, experiment);
+    let layers = experiment.variants[0].layers.clone();
+    let json = serde_json::to_string(&layers).expect("plain data");
+    assert_eq!(serde_json::from_str::<Layers>(&json).expect("our own"), layers);
+    Ok(layers)
+}
+
+#[test]
+fn a_layer_is_a_name_or_a_table() {
+    assert_eq!(parse("[]"), Ok(Layers::default()));
+    let veth = Layer::Veth(Veth::default());
+    assert_eq!(parse("['veth']"), Ok(Layers(vec![veth.clone()])));
+    assert_eq!(parse("[{ layer = 'veth' }]"), Ok(Layers(vec![veth.clone()])));
+    let rate = Rate {
+        rate: BitsPerSecond::new(100_000_000),
+        burst: Bytes::new(32_000),
+        queue: Nanoseconds::from_millis(50),
+    };
+    let vxlan = Layer::Vxlan(Vxlan::default());
+    let stack = parse("['veth', { layer = 'rate', rate = '100 Mbit/s' }, 'vxlan']").expect("right");
+    assert_eq!(stack, Layers(vec![veth, Layer::Rate(rate.clone()), vxlan]));
+    assert_eq!(stack.to_string(), "veth + rate 100 Mbit/s + vxlan");
+    assert_eq!(rate.period(), Nanoseconds::from_micros(2_560));
+}
+
+#[test]
+fn settings_are_kept() {
+    let jumbo = parse("[{ layer = 'veth', mtu = 9000, congestion_control = 'reno' }]").expect("right");
+    let veth = jumbo.veth().expect("there");
+    assert_eq!(
+        (veth.mtu.get(), veth.congestion_control.as_ref().map(CongestionControl::name)),
+        (9000, Some("reno"))
+    );
+    let stack = parse(
+        "['veth', 'relay', { layer = 'delay', time = '1 ms', jitter = '200 µs' }, \
+         { layer = 'loss', share = '1 %', towards = 'client' }, { layer = 'vxlan', layout = 'flannel' }]",
+    )
+    .expect("right");
+    let delay = Delay {
+        time: Nanoseconds::from_millis(1),
+        jitter: Nanoseconds::from_micros(200),
+        towards: Towards::Server,
+    };
+    let loss = Loss { share: Ratio::new(0.01), towards: Towards::Client };
+    let parts: Vec<_> = stack.iter().skip(1).cloned().collect();
+    let flannel = Layer::Vxlan(Vxlan { layout: VxlanLayout::Flannel });
+    assert_eq!(parts, [Layer::Relay(Relay), Layer::Delay(delay), Layer::Loss(loss), flannel]);
+    assert_eq!(stack.to_string(), "veth + relay + delay 1.00 ms ± 200 µs + loss 1 % + vxlan as flannel");
+    assert!(stack.has_hosts() && stack.has_relay());
+}
+
+#[test]
+fn a_mistake_is_named_with_its_line_and_what_is_allowed() {
+    for (layers, said) in [
+        ("'veth'", "must be a list"),
+        ("['vet']", "did you mean `veth`?"),
+        ("['carrier-pigeon']", "is no layer; allowed: `veth`"),
+        ("['veth:x']", "write `veth`"),
+        ("[{ mtu = 9000 }]", "does not say which `layer`"),
+        ("[7]", "must be a table"),
+        ("[{ layer = 'veth', mtu = 100 }]", "from 576 to 65535"),
+        ("[{ layer = 'veth', mtu = '9000' }]", "from 576 to 65535"),
+        ("[{ layer = 'veth', congestion_control = 'Cubic!' }]", "such as `cubic`"),
+        ("[{ layer = 'veth', speed = 1 }]", "unknown key `speed`"),
+        ("['relay']", "needs two hosts"),
+        ("['veth', 'rate']", "`rate` needs its `rate`"),
+        ("['veth', { layer = 'rate', rate = '1 B' }]", "a bit rate such as"),
+        ("['veth', { layer = 'rate', rate = '1 bit/s' }]", "from 8 kbit/s"),
+        ("['veth', { layer = 'rate', rate = '1 Mbit/s', burst = '100 B' }]", "one frame"),
+        ("['veth', 'delay']", "`delay` needs its `time`"),
+        ("['veth', { layer = 'delay', time = '1 ms', jitter = '2 ms' }]", "no packet can be sent"),
+        ("['veth', { layer = 'delay', time = '2 min' }]", "at most 60.0 s"),
+        ("['veth', { layer = 'delay', time = '1 ms', towards = 'moon' }]", "allowed: `server`"),
+        ("['veth', { layer = 'loss', share = '60 %' }]", "at most 50 %"),
+        ("['veth', 'loss']", "`loss` needs its `share`"),
+        ("['veth', { layer = 'vxlan', layout = 'calico' }]", "allowed: `direct`"),
+    ] {
+        let error = parse(layers).expect_err(layers);
+        assert!(error.starts_with("x.toml:5: ") && error.contains(said), "{layers}: {error}");
+    }
+}
+
+#[test]
+fn layers_that_make_no_sense_together_are_refused_with_the_reason() {
+    for (layers, said) in [
+        ("['veth', 'veth']", "`veth` stands there twice"),
+        ("['vxlan']", "`vxlan` needs two hosts"),
+        ("['relay', 'veth']", "`relay` needs two hosts"),
+        ("['veth', 'vxlan', { layer = 'rate', rate = '1 Mbit/s' }]", "write `rate` before `vxlan`"),
+    ] {
+        let error = parse(layers).expect_err(layers);
+        assert!(error.starts_with("x.toml:5: ") && error.contains(said), "{layers}: {error}");
+    }
+    let stored = "[{\"layer\":\"vxlan\",\"layout\":\"direct\"}]";
+    assert!(serde_json::from_str::<Layers>(stored).is_err());
+}
+
+#[test]
+fn what_is_not_started_here_has_no_layers() {
+    let error = |variant: &str| {
+        let text = format!("[workload]\nname = 'pingpong'\n[[variant]]\nlayers = ['veth']\n{variant}\n");
+        Experiment::parse("x.toml", &text).expect_err(variant).to_string()
+    };
+    assert!(error("url = 'http://h'").contains("`layers` beside `url`"));
+    assert!(error("service = 'go'\nprotocol = 'direct'").contains("beside protocol `direct`"));
+}
+
+#[test]
+fn a_matrix_names_its_variants_after_their_layers() {
+    let text = "[workload]\nname = 'pingpong'\n[matrix]\nservice = ['go']\n\
+        layers = [[], ['veth'], ['veth', { layer = 'rate', rate = '1 Gbit/s' }, 'vxlan']]\n";
+    let experiment = Experiment::parse("x.toml", text).expect("right");
+    let names: Vec<_> = experiment.variants.iter().map(|variant| variant.name.as_str()).collect();
+    assert_eq!(names, ["go/bare", "go/veth", "go/veth+rate 1 Gbit/s+vxlan"]);
+}

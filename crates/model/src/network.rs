@@ -1,0 +1,96 @@
+//! The words of a trial's network: which layers stood there and by what, and what passed over their links.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a variant's layers were in one trial.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NetworkFacts {
+    /// The layers from the client's end inward.
+    pub layers: Vec<LayerFacts>,
+    /// Largest packet between the ends of the innermost link, in bytes; `None` where there are no hosts.
+    pub mtu: Option<u32>,
+    /// How TCP adapts to the link, as both hosts have it; `None` where there are no hosts.
+    pub congestion_control: Option<String>,
+    /// What passed over each link from the moment the service was ready to the trial's end.
+    pub links: Vec<LinkCounters>,
+    /// Why the links do not show that the trial's packets took this way; `None` where they do.
+    pub unproved: Option<String>,
+}
+
+/// One layer as it was put in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LayerFacts {
+    /// Its kind, as an experiment file names it: `rate`.
+    pub layer: String,
+    /// Its name with its settings: `rate 100 Mbit/s`.
+    pub name: String,
+    /// What it is made of: `tbf`, `netem`, a program with its version.
+    pub by: String,
+}
+
+/// What passed over one link, as the kernel counts it: a packet that is handed over whole and cut later counts once.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LinkCounters {
+    /// Whose end of the link: `client`, `switch` or `server`.
+    pub host: String,
+    /// The device there.
+    pub device: String,
+    /// Packets that came in.
+    pub received_packets: u64,
+    /// Their bytes, from the Ethernet header on.
+    pub received_bytes: u64,
+    /// Packets that went out.
+    pub sent_packets: u64,
+    /// Their bytes, from the Ethernet header on.
+    pub sent_bytes: u64,
+}
+
+impl LinkCounters {
+    /// What passed since `before`, which is of the same device.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            host: self.host.clone(),
+            device: self.device.clone(),
+            received_packets: self.received_packets.saturating_sub(before.received_packets),
+            received_bytes: self.received_bytes.saturating_sub(before.received_bytes),
+            sent_packets: self.sent_packets.saturating_sub(before.sent_packets),
+            sent_bytes: self.sent_bytes.saturating_sub(before.sent_bytes),
+        }
+    }
+
+    /// Packets in both directions.
+    pub const fn packets(&self) -> u64 {
+        self.received_packets + self.sent_packets
+    }
+}
+
+/// What passed between two readings, device by device; one that is new counts from zero.
+pub fn passed(before: &[LinkCounters], after: &[LinkCounters]) -> Vec<LinkCounters> {
+    let same = |a: &LinkCounters, b: &LinkCounters| a.host == b.host && a.device == b.device;
+    let since = |now: &LinkCounters| match before.iter().find(|then| same(then, now)) {
+        Some(then) => now.since(then),
+        None => now.clone(),
+    };
+    after.iter().map(since).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passed_is_the_difference_of_the_same_device() {
+        let counters = |device: &str, sent_packets| LinkCounters {
+            host: "client".to_owned(),
+            device: device.to_owned(),
+            sent_packets,
+            ..LinkCounters::default()
+        };
+        let before = [counters("eth0", 10)];
+        let after = [counters("vx0", 3), counters("eth0", 15)];
+        assert_eq!(passed(&before, &after), [counters("vx0", 3), counters("eth0", 5)]);
+        assert_eq!(after[0].packets(), 3);
+    }
+}
