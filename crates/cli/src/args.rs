@@ -11,6 +11,8 @@ mod init;
 mod plot;
 #[path = "args/revisions.rs"]
 mod revisions;
+#[path = "args/summary.rs"]
+mod summary;
 
 use std::path::PathBuf;
 
@@ -27,6 +29,8 @@ pub use init::{Curl, Init, TakenAs};
 #[allow(unused_imports)] // likewise
 pub use plot::{Plot, PlotFormat, PlotTheme};
 pub use revisions::Revisions;
+#[allow(unused_imports)] // likewise
+pub use summary::{Cite, CiteFormat, Summary};
 
 /// Measures what a design decision costs a networked service: runs the alternatives side by side under the same
 /// load, interleaved, and answers with the difference, its confidence interval and a verdict.
@@ -82,6 +86,10 @@ pub enum Verb {
     Import(Import),
     /// Print the JSON schema of something that is printed or stored as JSON; all names without one.
     Schema(SchemaOf),
+    /// Show runs in one line a variant: counts, and figures with their intervals; imported runs too.
+    Summary(Summary),
+    /// Say how to cite Weighbridge, or what a run measured.
+    Cite(Cite),
     /// List the runs in a folder, newest first.
     History(History),
     /// Show the runs of a folder in a browser: reports, a live run, comparisons, downloads. Loopback only, read-only.
@@ -347,8 +355,11 @@ pub struct Run {
     /// Only these variants, comma-separated; the first named is the baseline.
     #[arg(long, value_delimiter = ',', value_name = "VARIANT")]
     pub only: Vec<String>,
+    /// A word to find the run by later, such as `machine=m3.large`; repeat for several. Goes before the file's.
+    #[arg(long = "tag", value_name = "NAME=VALUE", value_parser = weighbridge_model::tags::parse)]
+    pub tags: Vec<(String, String)>,
     /// Go on with an interrupted run.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "quick", "budget", "only", "out", "revisions"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "quick", "budget", "only", "out", "tags", "revisions"])]
     pub resume: Option<PathBuf>,
     /// Fail (exit code 1) when this is shown to hold, such as `p50 > +2%`; added to the file's gates.
     #[arg(long, value_name = "CONDITION")]

@@ -175,6 +175,7 @@ impl<'a> Shop<'a> {
                 logs: self.logs,
                 secrets: self.secrets,
                 freeze: plan.freeze && plan.pairing != PairingChoice::Duet,
+                connections: experiment.points.iter().map(|point| point.load.connections).max().unwrap_or(1),
                 party: None,
                 watch: None,
             },
