@@ -141,7 +141,7 @@ impl Scene {
         let listed = registry::list(&self.folder.path().join("registry")).expect("registries");
         let group = |thing: &Thing| match thing {
             Thing::Cgroup { path } => Some(path.clone()),
-            Thing::Process(_) | Thing::Worktree { .. } => None,
+            Thing::Process(_) | Thing::Namespace { .. } | Thing::Worktree { .. } => None,
         };
         listed.iter().flat_map(|listed| listed.things.iter().filter_map(group)).collect()
     }
