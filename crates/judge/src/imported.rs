@@ -91,6 +91,7 @@ fn summary(series: &[Series<'_>], run: Run) -> Summary {
         cpu_roles: None,
         spread: Vec::new(),
         over_size: Default::default(),
+        tags: run.tags,
         unavailable: Vec::new(),
         calibration: None,
     }

@@ -21,6 +21,7 @@ pub mod limits;
 pub mod machine;
 pub mod messages;
 pub mod network;
+pub mod overview;
 pub mod pauses;
 pub mod plateau;
 pub mod question;

@@ -8,6 +8,7 @@ use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{OperationId, PointId, VariantId};
 use weighbridge_model::sizes::SizeGuide;
 use weighbridge_model::summary::{PointLabel, Quantity};
+use weighbridge_model::tags::Tags;
 
 /// The whole question.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,6 +48,8 @@ pub struct Run {
     pub quick: bool,
     /// In words: workload, load model and connections of each point.
     pub conditions: Vec<String>,
+    /// Words by which the run and its variants are found.
+    pub tags: Tags,
     /// Variants that could not be measured: name and reason with remedy.
     pub unavailable: Vec<(String, String)>,
 }

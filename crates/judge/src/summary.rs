@@ -125,6 +125,7 @@ pub(crate) fn judged(
         cpu_roles: machine::roles(question, gathered),
         spread: spreads,
         over_size,
+        tags: run.tags,
         unavailable: run.unavailable,
         calibration: None,
     }

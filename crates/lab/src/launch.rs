@@ -32,6 +32,7 @@ use crate::ready::{READY_DIRECT, Watch};
 use crate::registry::Registry;
 use crate::sys::{self, Gate, SetupStep};
 
+pub use crate::process::Wrapping;
 pub use crate::ready::{Asking, LinePattern, Ready};
 
 /// Exit code by which a service says that its configuration is bad.
@@ -70,6 +71,8 @@ pub struct Launch {
     pub ready: Ready,
     /// How long it may take.
     pub ready_timeout: Nanoseconds,
+    /// What the process that is started is to the program that is meant.
+    pub wrapping: Wrapping,
 }
 
 /// Why a role could not be started. Nothing of it runs.
@@ -253,6 +256,8 @@ pub struct Lab {
     prefix: String,
     units: AtomicU32,
     called_off: Arc<AtomicBool>,
+    /// Our own executable, for what is done by a process of its own.
+    program: Option<PathBuf>,
 }
 
 impl Lab {
@@ -282,6 +287,7 @@ impl Lab {
             prefix: format!("{}{hex}", cgroup::PREFIX),
             units: AtomicU32::new(0),
             called_off: Arc::default(),
+            program: None,
         }
     }
 
@@ -289,6 +295,17 @@ impl Lab {
     #[must_use]
     pub fn called_off_by(self, flag: Arc<AtomicBool>) -> Self {
         Self { called_off: flag, ..self }
+    }
+
+    /// The same lab, whose layers start `program`, our own executable, for what is done by a process of its own.
+    #[must_use]
+    pub fn with_program(self, program: &Path) -> Self {
+        Self { program: Some(program.to_owned()), ..self }
+    }
+
+    /// Our own executable, where it is known.
+    pub(crate) fn program(&self) -> Option<&Path> {
+        self.program.as_deref()
     }
 
     /// How this lab freezes.
@@ -353,6 +370,7 @@ impl Lab {
         };
         let unit = Unit::new(identity.pid, groups.own).limited_by(groups.limit);
         let mut running = Running::new(child, identity, unit, started, Arc::clone(&self.custody));
+        running.set_wrapping(launch.wrapping);
         // An error drops `running`, which kills the role and strikes it out.
         let (port, ready) = await_ready(&mut running, launch, port, (started, &self.called_off))?;
         running.set_ready(port, ready);

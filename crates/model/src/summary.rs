@@ -15,6 +15,7 @@ use crate::quantity::{Nanoseconds, Ratio, display_bytes, display_nanos, display_
 use crate::record::{ErrorCounts, Traffic};
 use crate::reliability::CalibrationQuote;
 use crate::sizes::OverSize;
+use crate::tags::Tags;
 
 pub use crate::detail::Detail;
 
@@ -562,6 +563,9 @@ pub struct Summary {
     /// Cliffs and advice over size; left out where sizes do not vary.
     #[serde(default, skip_serializing_if = "OverSize::is_empty")]
     pub over_size: OverSize,
+    /// Words by which the run and its variants are found; left out where there is none.
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    pub tags: Tags,
     /// Variants that could not be measured at all: name and reason with remedy.
     pub unavailable: Vec<(String, String)>,
     /// What a calibration of this host says of measurements on it; absent where there is none.

@@ -5,6 +5,7 @@
 
 pub mod browse;
 pub mod calibration;
+pub mod cite;
 pub mod columns;
 pub mod csv;
 pub mod export;
@@ -18,6 +19,7 @@ pub mod load;
 pub mod markdown;
 mod names;
 mod open_metrics;
+pub mod overview;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod plain;

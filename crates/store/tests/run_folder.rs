@@ -137,6 +137,7 @@ fn summary() -> Summary {
         cpu_roles: None,
         spread: Vec::new(),
         over_size: Default::default(),
+        tags: Default::default(),
         unavailable: vec![("soap".to_owned(), "no JDK: install one".to_owned())],
         calibration: None,
     }

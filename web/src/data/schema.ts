@@ -142,6 +142,7 @@ export interface Everything {
   StampSummary?: StampSummary;
   Step?: Step;
   Summary?: Summary;
+  Tags?: Tags;
   TimeKind?: TimeKind;
   Traffic?: Traffic;
   Unit?: Unit;
@@ -1064,6 +1065,7 @@ export interface Summary {
    * When it started, RFC 3339 in UTC.
    */
   started: string;
+  tags?: Tags;
   /**
    * The experiment's title.
    */
@@ -1128,6 +1130,25 @@ export interface Spread {
    * The variant.
    */
   variant: string;
+}
+/**
+ * The tags of a run and those that only some of its variants have.
+ */
+export interface Tags {
+  /**
+   * Of all variants.
+   */
+  run?: {
+    [k: string]: string;
+  };
+  /**
+   * Of single variants, by name; they go before those of the run.
+   */
+  variants?: {
+    [k: string]: {
+      [k: string]: string;
+    };
+  };
 }
 /**
  * One variant at one point.

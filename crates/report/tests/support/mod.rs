@@ -191,6 +191,7 @@ pub fn valid() -> Summary {
         }),
         spread: Vec::new(),
         over_size: Default::default(),
+        tags: Default::default(),
         unavailable: Vec::new(),
         calibration: Some(quote()),
     }
