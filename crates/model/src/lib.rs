@@ -14,6 +14,7 @@ pub mod machine;
 pub mod network;
 pub mod overview;
 pub mod pairing;
+pub mod parts;
 pub mod plan;
 pub mod ppbench;
 pub mod quantity;

@@ -21,6 +21,7 @@ pub mod report;
 mod revisions;
 pub mod run;
 pub mod schema;
+mod series;
 pub mod serve;
 pub mod services;
 mod shape;
