@@ -387,6 +387,7 @@ fn network_of(name: Option<String>) -> NetworkFacts {
         congestion_control: name,
         links: vec![link],
         unproved: None,
+        ..NetworkFacts::default()
     }
 }
 

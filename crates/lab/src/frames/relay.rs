@@ -183,11 +183,8 @@ pub fn run(settings: &Settings, watch: Watch, output: &mut dyn Write) -> Result<
     sys::tighten_timers();
     let mut relay = Relay::open(settings)?;
     say(output, READY_DIRECT)?;
-    loop {
-        match relay.carry(&watch)? {
-            Told::Report => say(output, &line(&relay.report()?)?)?,
-            Told::End => break,
-        }
+    while let Told::Report = relay.carry(&watch)? {
+        say(output, &line(&relay.report()?)?)?;
     }
     let report = relay.report()?;
     match say(output, &line(&report)?) {
