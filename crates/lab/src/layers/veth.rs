@@ -58,7 +58,7 @@ impl Part for VethPart {
         try_here("veth devices", || {
             Batch::new(Tool::Ip).with("link add wb0 type veth peer name wb1").run()?;
             Batch::new(Tool::Ip).with("link add wb2 type bridge").run()?;
-            Ok(control.map_or(Ok(()), |control| has_control(control)))
+            Ok(control.map_or(Ok(()), has_control))
         })?
     }
 
