@@ -174,8 +174,7 @@ pub(super) fn check_relays(
         WorkloadSpec::Pingpong(PingpongSpec { operation: PingpongOperation::Pong, .. }) => None,
         WorkloadSpec::Pingpong(PingpongSpec { operation, .. }) => {
             // Beside one that tells, those that have nothing to tell of are asked directly.
-            let is_told =
-                *operation == PingpongOperation::Mping && !variants.iter().all(|variant| is_alone(variant));
+            let is_told = *operation == PingpongOperation::Mping && !variants.iter().all(is_alone);
             variants.iter().find(|variant| is_alone(variant) && !is_told).map(|variant| {
                 format!(
                     "`workload.operation`: `{}` is asked of a service that passes requests on, and variant `{}` has no peer; give it `peer = \"<service>\"`",
