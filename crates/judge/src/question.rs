@@ -10,6 +10,8 @@ use weighbridge_model::sizes::SizeGuide;
 use weighbridge_model::summary::{PointLabel, Quantity, Relay};
 use weighbridge_model::tags::Tags;
 
+use crate::steer::SCOUTS;
+
 /// The whole question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
@@ -123,6 +125,8 @@ pub struct Point {
     pub load: Load,
     /// The operations' names, in the order of [`OperationId`].
     pub operations: Vec<String>,
+    /// How many of its first blocks decide which sizes the others ask for besides; 0 where none do.
+    pub scouts: usize,
 }
 
 /// How requests become due.
@@ -180,6 +184,10 @@ impl Question {
                 LoadModel::Open { .. } | LoadModel::PartlyOpen { .. } => Load::Open,
             },
             operations: p.workload.operations(),
+            scouts: match &p.workload {
+                WorkloadSpec::Pingpong(spec) if spec.spread().is_some_and(|s| s.adaptive > 0.0) => SCOUTS,
+                _ => 0,
+            },
         };
         let plan = &experiment.plan;
         Self {

@@ -60,8 +60,9 @@ impl<'a> Looked<'a> {
     pub fn new(question: &'a Question, gathered: &Gathered<'a>) -> Self {
         let look = |family: Family<'a>| {
             let scatters = family.scatters(SizeTime::Service);
-            let cliffs: Vec<Vec<Cliff>> =
-                scatters.iter().map(|scatter| cliffs::cliffs(scatter, question.margin.get())).collect();
+            let (margin, scouts) = (question.margin.get(), family.point.scouts);
+            let of = |scatter: &Scatter| cliffs::confirmed(scatter, margin, scouts);
+            let cliffs: Vec<Vec<Cliff>> = scatters.iter().map(of).collect();
             let cuts: Vec<Vec<f64>> = cliffs.iter().map(|cliffs| steps(cliffs)).collect();
             LookedAt { family, cliffs, service: Curves::new(scatters, &cuts), cuts }
         };
@@ -82,6 +83,15 @@ impl<'a> Looked<'a> {
             over.guides = self.question.guides.clone();
         }
         over
+    }
+
+    /// How many variants have times where a cliff lies.
+    pub fn measured(&self, cliff: &SizeCliff) -> usize {
+        let here = |looked: &&LookedAt<'_>| {
+            (&looked.family.point.label, &looked.family.operation) == (&cliff.point, &cliff.operation)
+        };
+        let scatters = self.families.iter().filter(here).flat_map(|looked| &looked.service.scatters);
+        scatters.filter(|scatter| !scatter.is_empty()).count()
     }
 
     /// What charts draw of times over size: curves, with ratios to the baseline, and ratios to the other variants.

@@ -99,7 +99,7 @@ pub(crate) fn judged(
         }
     }
     let over_size = looked.over_size();
-    findings.extend(sizes::findings(&over_size));
+    findings.extend(sizes::findings(&over_size, &|cliff| looked.measured(cliff)));
     findings.extend(spreads.iter().map(spread_finding));
     let relays = parts::relays(question, gathered, &variants);
     findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.severity));
