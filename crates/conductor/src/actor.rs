@@ -713,7 +713,13 @@ impl Actor {
         if let Some(running) = self.running {
             running.stop();
         }
+        let folder = self.site.as_ref().map(|site| site.ground().folder.clone());
         drop(self.site);
+        for file in folder.iter().flat_map(|folder| layer_files(folder)) {
+            if self.secrets.hide_file(&file).is_err() {
+                let _ = std::fs::remove_file(&file);
+            }
+        }
         for log in &self.logs {
             // What cannot be written anew is not kept.
             let _ = log.keep(&self.secrets);
@@ -724,6 +730,14 @@ impl Actor {
             }
         }
     }
+}
+
+/// Configurations and logs of the programs of a variant's layers, each of which has a folder in this one. A container's
+/// configuration holds its environment.
+fn layer_files(folder: &Path) -> Vec<PathBuf> {
+    let within = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = within(folder).flat_map(|program| within(&program.path()).collect::<Vec<_>>());
+    files.map(|entry| entry.path()).filter(|path| path.is_file()).collect()
 }
 
 /// Looks a variant's service up and says why it cannot be used here.

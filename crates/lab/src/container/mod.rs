@@ -8,9 +8,9 @@
 mod bundle;
 mod files;
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -250,7 +250,7 @@ impl Container {
             symlink(target, &made).map_err(|source| container.failed(&made, source))?;
         }
         // The port is known to the runtime's environment only when it is started.
-        let script = "sed \"s/{port}/$PORT/g\" config.in > config.json && exec \"$@\"";
+        let script = "(umask 077; sed \"s/{port}/$PORT/g\" config.in > config.json) && exec \"$@\"";
         let script = script.replace("{port}", PORT);
         launch.command = ["sh", "-c", &script, "sh"].map(str::to_owned).to_vec();
         launch.command.extend(container.runtime.run(&executable, &container.id));
@@ -295,7 +295,9 @@ impl Container {
             name: self.id.clone(),
         };
         let file = self.folder.join("config.in");
-        fs::write(&file, configuration(&plan)).map_err(failed(&file))?;
+        // Its environment is nobody else's to read.
+        let made = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file);
+        made.and_then(|mut made| made.write_all(configuration(&plan).as_bytes())).map_err(failed(&file))?;
         Ok(files)
     }
 

@@ -1,6 +1,9 @@
 //! Which layers this host can run, for `weigh doctor`.
 
-use weighbridge_model::experiment::{Delay, Layer, Layers, Loss, Rate, Relay, Towards, Veth, Vxlan};
+use weighbridge_model::experiment::{
+    Container, Delay, Layer, Layers, Loss, Rate, Relay, Sidecar, SidecarMode, SidecarProgram, SidecarSide,
+    Towards, Veth, Vxlan,
+};
 use weighbridge_model::quantity::{BitsPerSecond, Bytes, Nanoseconds, Ratio};
 
 use super::parts;
@@ -48,5 +51,13 @@ fn samples() -> Vec<Layer> {
         }),
         Layer::Loss(Loss { share: Ratio::new(0.01), towards: Towards::Both }),
         Layer::Vxlan(Vxlan::default()),
+        sidecar(SidecarProgram::Haproxy),
+        sidecar(SidecarProgram::Nginx),
+        sidecar(SidecarProgram::Envoy),
+        Layer::Container(Container::default()),
     ]
+}
+
+const fn sidecar(program: SidecarProgram) -> Layer {
+    Layer::Sidecar(Sidecar { program, side: SidecarSide::Server, mode: SidecarMode::Http })
 }

@@ -21,9 +21,12 @@ use weighbridge_model::quantity::Nanoseconds;
 use crate::cores::CoreId;
 use crate::launch::{Lab, Launch, LaunchError, Ready};
 use crate::process::{Running, Wrapping};
+use crate::sys;
 
 /// A proxy starts in milliseconds; a loaded machine gets much more.
 const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(20);
+/// From the first connection to the first answer about counters, likewise.
+const ASK_PATIENCE: Nanoseconds = Nanoseconds::from_secs(5);
 /// What a version is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -277,7 +280,7 @@ impl Setup {
         let counters =
             Counters { program: self.program, wire: self.wire, folder: self.folder.clone(), asked: 0 };
         let mut gauge = Gauge { counters, before: Passed::default() };
-        gauge.before = gauge.counters.read()?;
+        gauge.before = gauge.counters.first()?;
         Ok(Sidecar { running, gauge })
     }
 }
@@ -347,6 +350,19 @@ struct Counters {
 }
 
 impl Counters {
+    /// The first reading: programs open the port of their clients before the socket by which they are asked.
+    fn first(&mut self) -> Result<Passed, SidecarError> {
+        let start = sys::monotonic();
+        loop {
+            match self.read() {
+                Err(_) if sys::monotonic().since(start) < ASK_PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                other => return other,
+            }
+        }
+    }
+
     fn read(&mut self) -> Result<Passed, SidecarError> {
         let question = match self.program {
             Program::Haproxy => haproxy::QUESTION,
