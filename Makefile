@@ -28,7 +28,7 @@ test: setup-tests
 
 # The program as it is shipped; the tests around it are those that the other tests are built with.
 accuracy: setup-tests build
-	WEIGH_BINARY="$(CURDIR)/weigh" cargo test --workspace --locked --test accuracy --test traps -- \
+	WEIGH_BINARY="$(CURDIR)/weigh" cargo test --workspace --locked --test accuracy --test cliffs --test traps -- \
 		--ignored --test-threads=1
 
 # PEERS='--case http1-16 --rounds 7': see peers/README.md.

@@ -38,6 +38,7 @@ pub mod resp_reply;
 pub mod run_record;
 pub mod service_toml;
 pub mod shape;
+pub mod sidecar_counters;
 pub mod template;
 pub mod trace;
 pub mod url;
@@ -47,7 +48,7 @@ pub mod view_path;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 27] = [
+pub const TARGETS: [Target; 28] = [
     ("control_messages", control_messages::check),
     ("curl_line", curl_line::check),
     ("direct_answer", direct_answer::check),
@@ -72,6 +73,7 @@ pub const TARGETS: [Target; 27] = [
     ("run_record", run_record::check),
     ("service_toml", service_toml::check),
     ("shape", shape::check),
+    ("sidecar_counters", sidecar_counters::check),
     ("template", template::check),
     ("trace", trace::check),
     ("url", url::check),

@@ -13,12 +13,15 @@ mod init;
 mod plot;
 #[path = "args/revisions.rs"]
 mod revisions;
+#[path = "args/summary.rs"]
+mod summary;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use weighbridge_model::experiment::{Profile, SessionLength, Think, speed};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
+use weighbridge_probe::law::NanosecondsPerByte;
 
 #[allow(unused_imports)] // the test of the documents looks into none
 pub use frames::Frames;
@@ -30,6 +33,8 @@ pub use init::{Curl, Init, TakenAs};
 #[allow(unused_imports)] // likewise
 pub use plot::{Plot, PlotFormat, PlotTheme};
 pub use revisions::Revisions;
+#[allow(unused_imports)] // likewise
+pub use summary::{Cite, CiteFormat, Summary};
 
 /// Measures what a design decision costs a networked service: runs the alternatives side by side under the same
 /// load, interleaved, and answers with the difference, its confidence interval and a verdict.
@@ -85,6 +90,10 @@ pub enum Verb {
     Import(Import),
     /// Print the JSON schema of something that is printed or stored as JSON; all names without one.
     Schema(SchemaOf),
+    /// Show runs in one line a variant: counts, and figures with their intervals; imported runs too.
+    Summary(Summary),
+    /// Say how to cite Weighbridge, or what a run measured.
+    Cite(Cite),
     /// List the runs in a folder, newest first.
     History(History),
     /// Show the runs of a folder in a browser: reports, a live run, comparisons, downloads. Loopback only, read-only.
@@ -353,8 +362,11 @@ pub struct Run {
     /// Only these variants, comma-separated; the first named is the baseline.
     #[arg(long, value_delimiter = ',', value_name = "VARIANT")]
     pub only: Vec<String>,
+    /// A word to find the run by later, such as `machine=m3.large`; repeat for several. Goes before the file's.
+    #[arg(long = "tag", value_name = "NAME=VALUE", value_parser = weighbridge_model::tags::parse)]
+    pub tags: Vec<(String, String)>,
     /// Go on with an interrupted run.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "quick", "budget", "only", "out", "revisions"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "quick", "budget", "only", "out", "tags", "revisions"])]
     pub resume: Option<PathBuf>,
     /// Fail (exit code 1) when this is shown to hold, such as `p50 > +2%`; added to the file's gates.
     #[arg(long, value_name = "CONDITION")]
@@ -583,11 +595,15 @@ pub struct Services {
 /// What to do with services.
 #[derive(Debug, Subcommand)]
 pub enum ServicesAction {
-    /// Name, language, whether it can run here, and its version.
+    /// Name, language, whether it can run here, and its version, asked from the running service: each that is built is
+    /// started for a moment.
     List {
         /// Format: text or json.
         #[arg(long, default_value = "text", value_name = "FORMAT")]
         format: weighbridge_report::Format,
+        /// Start none: ask their programs by `--version`.
+        #[arg(long)]
+        no_start: bool,
     },
     /// Build services; all available ones without a name.
     Build {
@@ -614,7 +630,8 @@ pub enum ServicesAction {
 #[command(after_help = "Examples:
   weigh probe null
   weigh probe delay exponential:mean=1ms --port 8080
-  weigh probe stall --at 3s --length 1s")]
+  weigh probe stall --at 3s --length 1s
+  weigh probe cliff --step 5ms --above 87380 --slope 10ns/B --corner 250kB --slope-above 30ns/B")]
 pub struct Probe {
     /// The law by which it answers.
     #[command(subcommand)]
@@ -668,14 +685,26 @@ pub enum ProbeLaw {
         #[arg(long, default_value = "10ms")]
         gap: Nanoseconds,
     },
-    /// Takes longer for larger answers.
+    /// Takes longer for larger answers: keeps its CPU busy for a time with a step and a corner over their size.
     Cliff {
         /// Size above which the step applies.
         #[arg(long, default_value = "87380")]
         above: Bytes,
-        /// The step.
+        /// The step; `0ms` for none.
         #[arg(long, default_value = "5ms")]
         step: Nanoseconds,
+        /// Busy time of every answer.
+        #[arg(long, default_value = "0ms")]
+        base: Nanoseconds,
+        /// Further busy time for each byte, such as `10ns/B`.
+        #[arg(long, default_value = "0ns/B")]
+        slope: NanosecondsPerByte,
+        /// Size from which each byte takes `--slope-above` instead [default: that of `--above`].
+        #[arg(long)]
+        corner: Option<Bytes>,
+        /// Busy time for each byte beyond the corner [default: as below it].
+        #[arg(long)]
+        slope_above: Option<NanosecondsPerByte>,
     },
     /// Becomes faster or slower through its life: keeps its CPU busy for `from` at first, for `to` in the end.
     Trend {

@@ -78,6 +78,7 @@ replays!(
     run_record,
     service_toml,
     shape,
+    sidecar_counters,
     template,
     trace,
     url,

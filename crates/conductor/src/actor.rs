@@ -14,7 +14,7 @@ use weighbridge_lab::lanes::Lane;
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
 use weighbridge_lab::layers::{self, Site};
 use weighbridge_lab::logs::{excerpt, last_lines};
-use weighbridge_lab::process::Running;
+use weighbridge_lab::process::{Running, Wrapping};
 use weighbridge_lab::runtime;
 use weighbridge_lab::service::Service;
 use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
@@ -224,6 +224,16 @@ impl Recipe {
             _ => None,
         }
     }
+
+    /// The time for which it is to be warmed at least, as it declares.
+    pub fn warmup(&self) -> Option<Nanoseconds> {
+        match self {
+            Self::Service { service, peer, .. } => {
+                service.warmup().max(peer.as_deref().and_then(PeerRecipe::warmup))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// A variant that is up.
@@ -237,6 +247,8 @@ pub(crate) struct Actor {
     pub secured: Secured,
     /// The longest time constant of its behaviour: what its service declares, or the period of a quota of CPU time.
     pub period: Option<Nanoseconds>,
+    /// The time for which its service says that it must be warmed.
+    pub warmup: Option<Nanoseconds>,
     /// Where its operations run in its own process.
     pub direct: Option<Direct>,
     /// Where it lives, with its layers; `None` where it is not ours.
@@ -261,6 +273,8 @@ pub(crate) struct Stage<'a> {
     /// What is hidden in whatever is kept or said of a service.
     pub secrets: &'a Secrets,
     pub freeze: bool,
+    /// Most connections that a client holds to a variant at a time.
+    pub connections: u32,
     /// The batch that is started, where there are several.
     pub party: Option<&'a Party>,
     /// Watches memory in the run's first block.
@@ -366,6 +380,7 @@ impl Stage<'_> {
             },
             secured,
             period: self.period(recipe, variant, quota),
+            warmup: recipe.warmup(),
             direct: running.take_talk().map(Direct::new),
             running: Some(Roles { service: running, peer, layers: site.take_programs() }),
             site: Some(site),
@@ -498,6 +513,7 @@ fn command_launch(
         stderr: stderr.clone(),
         ready,
         ready_timeout: program.ready_timeout,
+        wrapping: Wrapping::None,
     }
 }
 
@@ -572,6 +588,7 @@ impl Actor {
             facts: ServiceFacts::default(),
             secured,
             period: None,
+            warmup: None,
             direct: None,
             site: None,
             running: None,

@@ -399,7 +399,7 @@ impl<'a, 'b> Block<'a, 'b> {
             self.side_by_side(point, &bound, arrangement, measured / points)?;
             self.note_memory(point);
             self.tell_samples(point);
-            self.note_processes();
+            self.note_processes()?;
             self.tell_failures();
             for actor in &self.actors {
                 let variant = actor.variant;
@@ -494,12 +494,13 @@ impl<'a, 'b> Block<'a, 'b> {
     }
 
     /// How long a variant is warmed: at least as long as a window with a period takes, since by the pace of less than a few
-    /// whole periods windows would come out too long or too short.
+    /// whole periods windows would come out too long or too short; and as long as its service asks for.
     fn warm_rule(&self, point: &Point, variant: VariantId) -> WarmRule {
         let periods = self.actors[variant.index()].period.unwrap_or_default() * WINDOW_PERIODS;
-        let least = point.load.warmup.max(WARM_UP_LEAST).max(periods);
+        let told = point.load.warmup.max(WARM_UP_LEAST).max(periods);
+        let least = told.max(self.actors[variant.index()].warmup.unwrap_or_default());
         let nominal = self.window_rule(point).nominal();
-        WarmRule { least, most: least * WARM_UP_MOST, nominal, slots: slots(&point.load) }
+        WarmRule { least, most: least.max(told * WARM_UP_MOST), nominal, slots: slots(&point.load) }
     }
 
     /// Warms every variant at the point and notes its pace.

@@ -175,6 +175,7 @@ impl<'a> Shop<'a> {
                 logs: self.logs,
                 secrets: self.secrets,
                 freeze: plan.freeze && plan.pairing != PairingChoice::Duet,
+                connections: experiment.points.iter().map(|point| point.load.connections).max().unwrap_or(1),
                 party: None,
                 watch: None,
             },
@@ -528,10 +529,9 @@ impl Course<'_> {
         facts: &Value,
     ) -> Result<(Summary, Detail), RunError> {
         self.question.run.took = monotonic_now().since(self.began);
-        let mut summary = judge::summarise(&self.question, &self.trials);
+        let (mut summary, detail) = judge::whole(&self.question, &self.trials);
         let asked = (&*self.experiment.title, self.question.headline);
         summary.calibration = quoted(calibrations, asked, &self.trials, facts);
-        let detail = judge::detail(&self.question, &self.trials);
         self.writer.write_summary(&summary)?;
         self.writer.write_detail(&detail)?;
         let folder = self.writer.folder().path().display().to_string();

@@ -47,6 +47,11 @@ impl PeerRecipe {
         self.service.period()
     }
 
+    /// The time for which it is to be warmed at least.
+    pub fn warmup(&self) -> Option<Nanoseconds> {
+        self.service.warmup()
+    }
+
     /// Who it is, for the environment and for resuming.
     pub fn identity(&self) -> Value {
         json!({ "service": self.service.name(), "version": self.version, "binary_sha256": self.hash })

@@ -39,6 +39,7 @@ use crate::environment;
 use crate::failures;
 use crate::ground::{self, GroundError, Grounds};
 use crate::hook::HookError;
+use crate::names::{self, NameError};
 use crate::peer;
 use crate::room;
 use crate::seating::Seating;
@@ -132,6 +133,9 @@ pub enum RunError {
     /// No variant can run here.
     #[error("no variant can run here: {0}")]
     NothingLeft(String),
+    /// A service is in no catalogue.
+    #[error(transparent)]
+    Name(#[from] NameError),
     /// There is no catalogue of services.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
@@ -239,6 +243,12 @@ impl From<GroundError> for RunError {
 }
 
 impl RunError {
+    /// Whether the experiment itself is wrong, wherever it is run: a name that is in no catalogue.
+    pub fn is_mistake(&self) -> bool {
+        let unknown = |error: &NameError| matches!(error.source, CatalogError::Unknown { .. });
+        matches!(self, Self::Name(error) if unknown(error))
+    }
+
     /// The error as it may be told.
     fn without(self, secrets: &Secrets) -> Self {
         if let Self::Interrupted { .. } | Self::InterruptedEarly = self {
@@ -270,18 +280,7 @@ pub fn check(experiment: &Experiment, options: &Options) -> Result<(), RunError>
     check_remote(experiment, &shapes, options.allow_remote)?;
     room::check(experiment, options.connect_to.as_ref())?;
     check_limits(experiment, &Seating::detect(experiment, options)?)?;
-    let services = |variant: &Variant| {
-        let own = match &variant.target {
-            Target::Service { name } => Some(name.clone()),
-            _ => None,
-        };
-        own.into_iter().chain(variant.peer.as_ref().map(|peer| peer.service.clone()))
-    };
-    let mut names = experiment.variants.iter().flat_map(services).peekable();
-    if names.peek().is_some() {
-        let catalog = find_catalog(options.experiment_folder.as_deref())?;
-        names.try_for_each(|name| catalog.get(&name).map(drop))?;
-    }
+    names::check(experiment, options.experiment_folder.as_deref())?;
     ground::revisions(experiment)?;
     // Where a request goes to makes no difference to whether it can be rendered.
     let anywhere =

@@ -9,25 +9,39 @@ mod density;
 mod factor;
 mod roles;
 
+pub(crate) use roles::told_apart;
+
 use weighbridge_model::record::TrialRecord;
-use weighbridge_model::summary::Detail;
+use weighbridge_model::summary::{Detail, Summary};
 
 use crate::gather::Gathered;
 use crate::question::Question;
-use crate::sizes;
+use crate::sizes::{self, Looked};
+use crate::summary::judged;
 
 /// Everything that charts draw of a run.
 pub fn detail(question: &Question, trials: &[TrialRecord]) -> Detail {
     let gathered = Gathered::new(trials);
+    drawn(question, &gathered, &Looked::new(question, &gathered))
+}
+
+/// A run's summary and what charts draw of it, at less than the price of one after the other.
+pub fn whole(question: &Question, trials: &[TrialRecord]) -> (Summary, Detail) {
+    let gathered = Gathered::new(trials);
+    let looked = Looked::new(question, &gathered);
+    (judged(question, &gathered, (None, &looked)), drawn(question, &gathered, &looked))
+}
+
+fn drawn(question: &Question, gathered: &Gathered<'_>, looked: &Looked<'_>) -> Detail {
     Detail {
-        curves: curve::curves(question, &gathered),
-        densities: density::densities(question, &gathered),
-        courses: course::courses(question, &gathered),
-        samples: course::samples(question, &gathered),
+        curves: curve::curves(question, gathered),
+        densities: density::densities(question, gathered),
+        courses: course::courses(question, gathered),
+        samples: course::samples(question, gathered),
         axes: factor::axes(question),
-        roles: roles::roles(question, &gathered),
-        size_curves: sizes::curves(question, &gathered),
-        size_samples: sizes::samples(question, &gathered),
+        roles: roles::roles(question, gathered),
+        size_curves: looked.curves(),
+        size_samples: sizes::samples(question, gathered),
         capacities: Vec::new(),
         waterfalls: Vec::new(),
     }

@@ -18,7 +18,7 @@ use weighbridge_model::sizes::{
 };
 
 use crate::gather::{Gathered, Lens};
-use crate::question::{Point, Question};
+use crate::question::{AskedSizes, Point, Question};
 use crate::stats::cliffs::{self, Change, Cliff};
 use crate::stats::scatter::{Observation, Scatter, half_width, standard_error};
 use crate::stats::smooth::{Smooth, places, smooth};
@@ -29,58 +29,100 @@ pub(crate) const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 /// Which of them is the median.
 const MEDIAN: usize = 2;
 
-/// What is said of times over size.
-pub fn over_size(question: &Question, gathered: &Gathered<'_>) -> OverSize {
-    let mut over = OverSize::default();
-    for family in families(question, gathered) {
-        let cliffs = family.cliffs(question);
-        let cuts: Vec<Vec<f64>> = cliffs.iter().map(|cliffs| steps(cliffs)).collect();
-        over.advice.extend(advice::advice(question, &family, &cuts));
-        for (variant, cliffs) in cliffs.iter().enumerate() {
-            over.cliffs.extend(cliffs.iter().map(|cliff| named(question, &family, variant, cliff)));
-        }
-    }
-    if !over.is_empty() {
-        over.guides = question.guides.clone();
-    }
-    over
+/// The requests of a run over their sizes, with what cliffs, advice and charts have in common: made once for all of them.
+pub struct Looked<'a> {
+    question: &'a Question,
+    families: Vec<LookedAt<'a>>,
 }
 
-/// What charts draw of times over size.
-pub fn curves(question: &Question, gathered: &Gathered<'_>) -> Vec<SizeCurve> {
-    let mut curves = Vec::new();
-    for family in families(question, gathered) {
-        let cuts: Vec<Vec<f64>> = family.cliffs(question).iter().map(|cliffs| steps(cliffs)).collect();
-        for time in SizeTime::ALL {
-            let scatters = family.scatters(time);
-            let places = places(&scatters);
-            let smoothed: Vec<Smooth> = scatters
-                .iter()
-                .zip(&cuts)
-                .map(|(scatter, cuts)| smooth(scatter, &QUANTILES, &places, cuts))
-                .collect();
-            for (variant, scatter) in scatters.iter().enumerate().filter(|(_, scatter)| !scatter.is_empty()) {
-                let median = |variant: usize| Median {
-                    scatter: &scatters[variant],
-                    smooth: &smoothed[variant],
-                    at: MEDIAN,
-                };
-                let ratio = if variant > 0 { median(variant).ratios(&median(0)) } else { Vec::new() };
-                curves.push(SizeCurve {
-                    variant: question.variants[variant].name.clone(),
-                    point: family.point.label.clone(),
-                    operation: family.operation.clone(),
-                    time,
-                    requests: scatter.len() as u64,
-                    size_bytes: places.iter().map(|place| *place as u64).collect(),
-                    quantiles: quantiles(&smoothed[variant]),
-                    median_interval_ns: median(variant).intervals(),
-                    ratio,
-                });
+/// A family with its service times, variant by variant.
+struct LookedAt<'a> {
+    family: Family<'a>,
+    cliffs: Vec<Vec<Cliff>>,
+    /// Steps, which nothing is smoothed over.
+    cuts: Vec<Vec<f64>>,
+    service: Curves,
+}
+
+/// Scatters and their smoothed quantiles, variant by variant, at common places.
+struct Curves {
+    places: Vec<f64>,
+    scatters: Vec<Scatter>,
+    smoothed: Vec<Smooth>,
+}
+
+impl<'a> Looked<'a> {
+    /// Looks at all requests that were kept.
+    pub fn new(question: &'a Question, gathered: &Gathered<'a>) -> Self {
+        let look = |family: Family<'a>| {
+            let scatters = family.scatters(SizeTime::Service);
+            let cliffs: Vec<Vec<Cliff>> =
+                scatters.iter().map(|scatter| cliffs::cliffs(scatter, question.margin.get())).collect();
+            let cuts: Vec<Vec<f64>> = cliffs.iter().map(|cliffs| steps(cliffs)).collect();
+            LookedAt { family, cliffs, service: Curves::new(scatters, &cuts), cuts }
+        };
+        Self { question, families: families(question, gathered).into_iter().map(look).collect() }
+    }
+
+    /// What is said of times over size.
+    pub fn over_size(&self) -> OverSize {
+        let mut over = OverSize::default();
+        for looked in &self.families {
+            over.advice.extend(advice::advice(self.question, &looked.family, &looked.service));
+            for (variant, cliffs) in looked.cliffs.iter().enumerate() {
+                let named = |cliff| named(self.question, &looked.family, variant, cliff);
+                over.cliffs.extend(cliffs.iter().map(named));
             }
         }
+        if !over.is_empty() {
+            over.guides = self.question.guides.clone();
+        }
+        over
     }
-    curves
+
+    /// What charts draw of times over size.
+    pub fn curves(&self) -> Vec<SizeCurve> {
+        let of = |looked: &LookedAt<'_>| -> Vec<SizeCurve> {
+            let of_time = |time| match time {
+                SizeTime::Service => self.drawn(looked, time, &looked.service),
+                _ => self.drawn(looked, time, &Curves::new(looked.family.scatters(time), &looked.cuts)),
+            };
+            SizeTime::ALL.into_iter().flat_map(of_time).collect()
+        };
+        self.families.iter().flat_map(of).collect()
+    }
+
+    fn drawn(&self, looked: &LookedAt<'_>, time: SizeTime, curves: &Curves) -> Vec<SizeCurve> {
+        let there = (0..curves.scatters.len()).filter(|variant| !curves.scatters[*variant].is_empty());
+        let curve = |variant: usize| {
+            let median = curves.median(variant);
+            SizeCurve {
+                variant: self.question.variants[variant].name.clone(),
+                point: looked.family.point.label.clone(),
+                operation: looked.family.operation.clone(),
+                time,
+                requests: curves.scatters[variant].len() as u64,
+                size_bytes: curves.places.iter().map(|place| *place as u64).collect(),
+                quantiles: quantiles(&curves.smoothed[variant]),
+                median_interval_ns: median.intervals(),
+                ratio: if variant > 0 { median.ratios(&curves.median(0)) } else { Vec::new() },
+            }
+        };
+        there.map(curve).collect()
+    }
+}
+
+impl Curves {
+    fn new(scatters: Vec<Scatter>, cuts: &[Vec<f64>]) -> Self {
+        let places = places(&scatters);
+        let each = scatters.iter().zip(cuts);
+        let smoothed = each.map(|(scatter, cuts)| smooth(scatter, &QUANTILES, &places, cuts)).collect();
+        Self { places, scatters, smoothed }
+    }
+
+    fn median(&self, variant: usize) -> Median<'_> {
+        Median { scatter: &self.scatters[variant], smooth: &self.smoothed[variant] }
+    }
 }
 
 /// The single requests that curves are made of.
@@ -123,7 +165,8 @@ struct Family<'a> {
 /// All operations whose requests were kept.
 fn families<'a>(question: &'a Question, gathered: &Gathered<'a>) -> Vec<Family<'a>> {
     let mut families = Vec::new();
-    for (id, point) in question.points() {
+    // Single requests of sizes in a list are kept for other reasons, and make no curve.
+    for (id, point) in question.points().filter(|(id, _)| question.asked(*id) == AskedSizes::Range) {
         for (at, operation) in point.operations.iter().enumerate() {
             let of = |(variant, _)| requests(gathered, (id, variant), OperationId(at as u16));
             let requests: Vec<_> = question.variants().map(of).collect();
@@ -172,12 +215,6 @@ impl Family<'_> {
         };
         self.requests.iter().map(|requests| Scatter::new(good(requests, time).map(observation))).collect()
     }
-
-    /// The cliffs of each variant.
-    fn cliffs(&self, question: &Question) -> Vec<Vec<Cliff>> {
-        let of = |scatter: &Scatter| cliffs::cliffs(scatter, question.margin.get());
-        self.scatters(SizeTime::Service).iter().map(of).collect()
-    }
 }
 
 /// Places that nothing is smoothed over.
@@ -213,8 +250,6 @@ pub(crate) fn quantiles(smooth: &Smooth) -> Vec<SizeQuantile> {
 struct Median<'a> {
     scatter: &'a Scatter,
     smooth: &'a Smooth,
-    /// Which of the smoothed quantiles is the median.
-    at: usize,
 }
 
 /// ln(median / another's median) with its standard error over blocks.
@@ -227,12 +262,16 @@ struct LogRatio {
 }
 
 impl Median<'_> {
-    fn value(&self, place: usize) -> Option<f64> {
-        self.smooth.curves[self.at][place]
+    fn curve(&self) -> &[Option<f64>] {
+        &self.smooth.curves[MEDIAN]
     }
 
-    fn resampled(&self, place: usize) -> Option<Vec<f64>> {
-        self.smooth.resampled.iter().map(|curves| curves[self.at][place]).collect()
+    fn value(&self, place: usize) -> Option<f64> {
+        self.curve()[place]
+    }
+
+    fn resampled(&self, place: usize) -> Option<&[f64]> {
+        Some(&*self.smooth.medians[place]).filter(|medians| !medians.is_empty())
     }
 
     /// The interval at each place; empty below four blocks.
@@ -242,10 +281,10 @@ impl Median<'_> {
             return Vec::new();
         }
         let of = |place: usize| {
-            let half = half_width(standard_error(&self.resampled(place)?, blocks)?, blocks, LEVEL);
+            let half = half_width(standard_error(self.resampled(place)?, blocks)?, blocks, LEVEL);
             self.value(place).map(|log| ((log - half).exp(), (log + half).exp()))
         };
-        (0..self.smooth.curves[self.at].len()).map(of).collect()
+        (0..self.curve().len()).map(of).collect()
     }
 
     /// The ratio to another's median at each place.
@@ -255,7 +294,7 @@ impl Median<'_> {
             let interval = half.map(|half| ((log.point - half).exp(), (log.point + half).exp()));
             SizeRatio { point: log.point.exp(), interval }
         };
-        (0..self.smooth.curves[self.at].len()).map(|place| self.log_ratio(other, place).map(ratio)).collect()
+        (0..self.curve().len()).map(|place| self.log_ratio(other, place).map(ratio)).collect()
     }
 
     /// Where both were measured in the same blocks these are resampled together, so that what a block does to both cancels;
@@ -267,11 +306,10 @@ impl Median<'_> {
         let error = || {
             let (numerator, denominator) = (self.resampled(place)?, other.resampled(place)?);
             if mine == theirs {
-                let ratios: Vec<f64> = numerator.iter().zip(&denominator).map(|(n, d)| n - d).collect();
+                let ratios: Vec<f64> = numerator.iter().zip(denominator).map(|(n, d)| n - d).collect();
                 return standard_error(&ratios, blocks);
             }
-            let errors =
-                (standard_error(&numerator, mine.len())?, standard_error(&denominator, theirs.len())?);
+            let errors = (standard_error(numerator, mine.len())?, standard_error(denominator, theirs.len())?);
             Some(errors.0.hypot(errors.1))
         };
         let error = if blocks < BLOCKS_FOR_INTERVAL { None } else { error() };

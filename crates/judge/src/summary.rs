@@ -12,15 +12,18 @@ use weighbridge_model::summary::{
     Summary, VariantSummary, Verdict,
 };
 
+use crate::carried;
+use crate::detail::told_apart;
 use crate::diagnose::{Diagnosis, GENERATOR_BOUND, diagnose, subject};
 use crate::estimate::{Absence, Side, between, headlines};
 use crate::gather::{Cell, Gathered, Lens};
 use crate::legs::stamps;
 use crate::machine;
+use crate::parts;
 use crate::pauses::pauses;
 use crate::question::{Life, Point, Question, Scope, Transport, Variant};
 use crate::settled::{DEPENDS_ON_COMPANY, DEPENDS_ON_TURNS, depends_on_turns, not_warm};
-use crate::sizes;
+use crate::sizes::{self, Looked};
 use crate::spread::{in_words, spread};
 use crate::steadiness::{
     DEPENDS_ON_WINDOW, carried_over, depends_on_window, drifting, on_two_levels, on_two_starts, run_drifting,
@@ -39,14 +42,15 @@ pub struct Bridge {
 
 /// Judges a run.
 pub fn summarise(question: &Question, trials: &[TrialRecord]) -> Summary {
-    judged(question, &Gathered::new(trials), None)
+    let gathered = Gathered::new(trials);
+    judged(question, &gathered, (None, &Looked::new(question, &gathered)))
 }
 
 /// Judges variants that were measured in different batches: every cost is a ratio of ratios, and a difference of
 /// differences, through `bridge`.
 pub fn summarise_through(question: &Question, trials: &[TrialRecord], bridge: &Bridge) -> Summary {
     let gathered = Gathered { bridge: Some(bridge.variant), ..Gathered::new(trials) };
-    judged(question, &gathered, Some(bridge))
+    judged(question, &gathered, (Some(bridge), &Looked::new(question, &gathered)))
 }
 
 /// A row of the table before anything is known of it.
@@ -71,7 +75,12 @@ pub(crate) fn unjudged(
     }
 }
 
-fn judged(question: &Question, gathered: &Gathered<'_>, bridge: Option<&Bridge>) -> Summary {
+/// Judges what was gathered.
+pub(crate) fn judged(
+    question: &Question,
+    gathered: &Gathered<'_>,
+    (bridge, looked): (Option<&Bridge>, &Looked<'_>),
+) -> Summary {
     let mut findings = limits(question);
     findings.extend(void_blocks(gathered));
     findings.extend(in_batches(question, gathered, bridge));
@@ -89,9 +98,10 @@ fn judged(question: &Question, gathered: &Gathered<'_>, bridge: Option<&Bridge>)
             pairings.push(PointPairing { point: point.label.clone(), pairing: gathered.pairing(id) });
         }
     }
-    let over_size = sizes::over_size(question, gathered);
+    let over_size = looked.over_size();
     findings.extend(sizes::findings(&over_size));
     findings.extend(spreads.iter().map(spread_finding));
+    let relays = parts::relays(question, gathered, &variants);
     findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.severity));
     let run = question.run.clone();
     Summary {
@@ -119,6 +129,10 @@ fn judged(question: &Question, gathered: &Gathered<'_>, bridge: Option<&Bridge>)
         cpu_roles: machine::roles(question, gathered),
         spread: spreads,
         over_size,
+        tags: run.tags,
+        relays,
+        carried: carried::carried(question, gathered),
+        roles: told_apart(question, gathered),
         unavailable: run.unavailable,
         calibration: None,
     }

@@ -81,6 +81,8 @@ pub const PLATEAU_FROM: Nanoseconds = Nanoseconds::from_millis(38);
 pub const PLATEAU_TO: Nanoseconds = Nanoseconds::from_millis(48);
 /// … from this share of all on …
 pub const PLATEAU_SHARE: f64 = 0.05;
+/// … and this many, since a busy host holds up a few for as long …
+pub const PLATEAU_LEAST: u64 = 10;
 /// … where at most so many times as many lie in as wide a stretch just below.
 pub const PLATEAU_BELOW: f64 = 0.10;
 

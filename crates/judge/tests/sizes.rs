@@ -90,10 +90,10 @@ fn advice_names_the_best_variant_by_size_and_says_ties() {
     tied.sort();
     assert_eq!(tied, ["a", "a again"], "{:?}", advice.ranges);
     assert_eq!(last.best, ["b"]);
-    // The laws cross at 200 kB; there, and only about there, all are tied.
-    assert!((100_000..200_000).contains(&first.to_bytes), "{:?}", advice.ranges);
-    assert!((200_000..330_000).contains(&last.from_bytes), "{:?}", advice.ranges);
-    assert!(first.lead.unwrap() > 0.0 && last.lead.unwrap() > 0.0);
+    // The laws cross at 200 kB; classes of sizes are some 50 kB wide, and only about there may all be tied.
+    assert!((140_000..210_000).contains(&first.to_bytes), "{:?}", advice.ranges);
+    assert!((190_000..260_000).contains(&last.from_bytes), "{:?}", advice.ranges);
+    assert!(first.lead.unwrap() > 0.0 && last.lead.is_some());
     assert!(advice.ranges.windows(2).all(|pair| pair[0].to_bytes == pair[1].from_bytes));
 }
 

@@ -5,7 +5,9 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,10 +82,42 @@ pub struct Listing {
     pub tls: bool,
     /// Whether it can be used.
     pub status: Status,
-    /// Its answer to `--version`; `None` where it is not built yet.
+    /// Its version in its own words; `None` where it is not built yet.
     pub version: Option<String>,
-    /// Why it is unavailable, with the remedy; or that it is not built yet.
+    /// Who was asked for it; `None` where nobody could be.
+    pub asked: Option<Asked>,
+    /// Why it is unavailable, with the remedy; that it is not built yet; or why it could not be asked while it runs.
     pub reason: Option<String>,
+}
+
+/// Who told a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Asked {
+    /// The running service.
+    Running,
+    /// Its program, by `--version`.
+    Program,
+}
+
+/// What was told of a version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// The version.
+    pub version: String,
+    /// Who said so.
+    pub asked: Asked,
+    /// Why it was not the running service, where that was wanted.
+    pub reason: Option<String>,
+}
+
+/// Asks a service's program, without starting the service.
+///
+/// # Errors
+/// In words, where it does not tell.
+pub fn by_program(service: &Service) -> Result<Told, String> {
+    let told = |version| Told { version, asked: Asked::Program, reason: None };
+    service.version().map(told).map_err(|error| error.to_string())
 }
 
 impl Catalog {
@@ -155,21 +189,44 @@ impl Catalog {
         }
     }
 
-    /// Asks each service in turn whether its toolchain is there and which version it is.
-    pub fn list(&self) -> Vec<Listing> {
-        self.services.iter().map(|(name, service)| listing(name, service)).collect()
+    /// Asks each service whether its toolchain is there and, by `ask`, which version it is: as many at once as there are
+    /// cores.
+    pub fn list(&self, ask: &(dyn Fn(&Service) -> Result<Told, String> + Sync)) -> Vec<Listing> {
+        let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mine = || self.services.get(next.fetch_add(1, Ordering::Relaxed));
+            std::iter::from_fn(mine).map(|(name, service)| listing(name, service, ask)).collect::<Vec<_>>()
+        };
+        let mut rows: Vec<Listing> = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads.min(self.services.len())).map(|_| scope.spawn(work)).collect();
+            // A worker that panicked has nothing to join; the panic is what there is to tell.
+            let rows = workers.into_iter().map(|worker| worker.join());
+            rows.flat_map(|rows| rows.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        });
+        rows.sort_by(|a, b| a.name.cmp(&b.name));
+        rows
     }
 }
 
-fn listing(name: &str, service: &Result<Service, ServiceError>) -> Listing {
-    let line = |service: Option<&Service>, status, version, reason| Listing {
-        name: name.to_owned(),
-        language: service.map(|service| service.language().to_owned()),
-        protocols: service.map(|service| service.protocols().to_vec()).unwrap_or_default(),
-        tls: service.is_some_and(|service| service.tls() == Tls::Offered),
-        status,
-        version,
-        reason,
+fn listing(
+    name: &str,
+    service: &Result<Service, ServiceError>,
+    ask: &dyn Fn(&Service) -> Result<Told, String>,
+) -> Listing {
+    let line = |service: Option<&Service>, status, told: Option<Told>, reason: Option<String>| {
+        let (version, asked, why) =
+            told.map_or((None, None, None), |told| (Some(told.version), Some(told.asked), told.reason));
+        Listing {
+            name: name.to_owned(),
+            language: service.map(|service| service.language().to_owned()),
+            protocols: service.map(|service| service.protocols().to_vec()).unwrap_or_default(),
+            tls: service.is_some_and(|service| service.tls() == Tls::Offered),
+            status,
+            version,
+            asked,
+            reason: reason.or(why),
+        }
     };
     let service = match service {
         Ok(service) => service,
@@ -178,12 +235,14 @@ fn listing(name: &str, service: &Result<Service, ServiceError>) -> Listing {
     if let Err(error) = service.probe() {
         return line(Some(service), Status::Unavailable, None, Some(error.to_string()));
     }
-    let (version, reason) = match service.version() {
-        Ok(version) => (Some(version), None),
-        Err(_) if service.binary_sha256().is_none() => (None, Some("not built yet".to_owned())),
-        Err(error) => (None, Some(error.to_string())),
-    };
-    line(Some(service), Status::Available, version, reason)
+    if !service.is_built() {
+        let remedy = format!("not built yet; build it with `weigh services build {name}`");
+        return line(Some(service), Status::Available, None, Some(remedy));
+    }
+    match ask(service) {
+        Ok(told) => line(Some(service), Status::Available, Some(told), None),
+        Err(reason) => line(Some(service), Status::Available, None, Some(reason)),
+    }
 }
 
 /// The name closest to `wanted`, if at most a third of it would have to change.
@@ -283,14 +342,15 @@ mod tests {
         service(&root, "broken", "true");
         fs::write(root.join("services/broken/service.toml"), "nonsense = 1\n").expect("a file");
         let catalog = Catalog::find(None, &root, None).expect("services");
-        let list = catalog.list();
+        let list = catalog.list(&by_program);
         let states: Vec<_> = list.iter().map(|line| (line.name.as_str(), line.status)).collect();
         let wanted =
             [("absent", Status::Unavailable), ("broken", Status::Unavailable), ("rust", Status::Available)];
         assert_eq!(states, wanted);
         assert!(list[0].reason.as_ref().is_some_and(|reason| reason.ends_with("; install it")));
         assert!(list[1].reason.as_ref().is_some_and(|reason| reason.contains("`nonsense`")));
-        assert_eq!(list[2].reason.as_deref(), Some("not built yet"));
+        let remedy = "not built yet; build it with `weigh services build rust`";
+        assert_eq!(list[2].reason.as_deref(), Some(remedy));
         assert!(matches!(catalog.get("broken"), Err(CatalogError::Invalid(_))));
     }
 
@@ -303,12 +363,13 @@ mod tests {
             tls: true,
             status: Status::Available,
             version: None,
+            asked: Some(Asked::Running),
             reason: None,
         };
         let json = serde_json::to_string(&line).expect("plain data");
         let (head, tail) = json.split_once(r#""status""#).expect("it has a status");
         assert_eq!(head, r#"{"name":"go","language":"Go","protocols":["grpc"],"tls":true,"#);
-        assert_eq!(tail, r#":"available","version":null,"reason":null}"#);
+        assert_eq!(tail, r#":"available","version":null,"asked":"running","reason":null}"#);
     }
 
     #[test]

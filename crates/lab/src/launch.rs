@@ -32,6 +32,7 @@ use crate::ready::{READY_DIRECT, Watch};
 use crate::registry::Registry;
 use crate::sys::{self, Gate, SetupStep};
 
+pub use crate::process::Wrapping;
 pub use crate::ready::{Asking, LinePattern, Ready};
 
 /// Exit code by which a service says that its configuration is bad.
@@ -70,6 +71,8 @@ pub struct Launch {
     pub ready: Ready,
     /// How long it may take.
     pub ready_timeout: Nanoseconds,
+    /// What the process that is started is to the program that is meant.
+    pub wrapping: Wrapping,
 }
 
 /// Why a role could not be started. Nothing of it runs.
@@ -367,6 +370,7 @@ impl Lab {
         };
         let unit = Unit::new(identity.pid, groups.own).limited_by(groups.limit);
         let mut running = Running::new(child, identity, unit, started, Arc::clone(&self.custody));
+        running.set_wrapping(launch.wrapping);
         // An error drops `running`, which kills the role and strikes it out.
         let (port, ready) = await_ready(&mut running, launch, port, (started, &self.called_off))?;
         running.set_ready(port, ready);

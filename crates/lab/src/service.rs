@@ -17,7 +17,7 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::ask::{self, AskError};
 use crate::errand::{self, Errand};
-use crate::launch::{Launch, Ready};
+use crate::launch::{Launch, Ready, Wrapping};
 use crate::logs::last_lines;
 use crate::sys;
 
@@ -48,6 +48,7 @@ struct WireService {
     tls: bool,
     freeze: WireFreeze,
     period: Option<String>,
+    warmup: Option<String>,
     toolchain: WireToolchain,
     build: WireCommand,
     start: WireCommand,
@@ -102,6 +103,7 @@ pub struct Service {
     tls: Tls,
     freezing: Freezing,
     period: Option<Nanoseconds>,
+    warmup: Option<Nanoseconds>,
     probe: Vec<String>,
     remedy: String,
     build: Vec<String>,
@@ -268,9 +270,13 @@ impl Service {
                 return Err(bad(key, "[]", "a list with at least one text"));
             }
         }
-        let period = wire.period.as_deref().map(|text| {
-            text.parse::<Nanoseconds>().map_err(|_| bad("period", text, "a time such as `100 ms`"))
-        });
+        let time = |key: &'static str, text: &Option<String>| {
+            let parsed = text.as_deref().map(|text| {
+                text.parse::<Nanoseconds>().map_err(|_| bad(key, text, "a time such as `100 ms`"))
+            });
+            parsed.transpose()
+        };
+        let (period, warmup) = (time("period", &wire.period)?, time("warmup", &wire.warmup)?);
         Ok(Self {
             folder: folder.to_owned(),
             name: wire.name,
@@ -282,7 +288,8 @@ impl Service {
                 WireFreeze::Safe => Freezing::Safe,
                 WireFreeze::Unsafe => Freezing::Unsafe,
             },
-            period: period.transpose()?,
+            period,
+            warmup,
             probe: wire.toolchain.probe,
             remedy: wire.toolchain.remedy,
             build: wire.build.command,
@@ -321,6 +328,11 @@ impl Service {
     /// Its longest time constant, where it declares one.
     pub const fn period(&self) -> Option<Nanoseconds> {
         self.period
+    }
+
+    /// The time for which it is warmed at least, where it declares one.
+    pub const fn warmup(&self) -> Option<Nanoseconds> {
+        self.warmup
     }
 
     /// Whether it offers a workload by a protocol.
@@ -381,6 +393,14 @@ impl Service {
         command.push("--version".to_owned());
         ask::ask(&command, Some(&self.folder), PATIENCE)
             .map_err(|source| ServiceError::NoVersion { service: self.name.clone(), source })
+    }
+
+    /// Whether there is something to start: the program where it is a path, and one at least of the relative paths that the
+    /// start command names. Whether that is up to date, only its build knows.
+    pub fn is_built(&self) -> bool {
+        let is_there = |word: &String| Path::new(word).is_relative() && self.folder.join(word).exists();
+        let program = self.start.first().is_none_or(|program| !program.contains('/') || is_there(program));
+        program && self.start.iter().any(is_there)
     }
 
     /// Builds it by its own command, which itself decides what is to do; all output goes to `log`. It ends early once
@@ -459,6 +479,7 @@ impl Service {
             stderr: stderr.to_owned(),
             ready,
             ready_timeout: READY_TIMEOUT,
+            wrapping: Wrapping::None,
         }
     }
 
@@ -530,11 +551,12 @@ command = ["bin/weigh-go"]
         let service = parse(GO).expect("a right file");
         assert_eq!((service.name(), service.language()), ("go", "Go"));
         assert_eq!(service.freezing(), Freezing::Safe);
-        assert_eq!(service.period(), None);
-        let slow = GO.replace("\"safe\"", "\"unsafe\"\nperiod = \"100 ms\"");
+        assert_eq!((service.period(), service.warmup()), (None, None));
+        let slow = GO.replace("\"safe\"", "\"unsafe\"\nperiod = \"100 ms\"\nwarmup = \"4 s\"");
         let slow = parse(&slow).expect("a right file");
         assert_eq!(slow.freezing(), Freezing::Unsafe);
         assert_eq!(slow.period(), Some(Nanoseconds::from_millis(100)));
+        assert_eq!(slow.warmup(), Some(Nanoseconds::from_secs(4)));
     }
 
     #[test]
@@ -646,10 +668,19 @@ command = ["bin/weigh-go"]
             &format!("['sh', '-c', '''{script}''']"),
         );
         let service = Service::parse(&root, &text).expect("a right file");
-        assert!(matches!(service.version(), Err(ServiceError::NoVersion { .. })));
+        assert!(matches!(service.version(), Err(ServiceError::NoVersion { .. })) && !service.is_built());
         let built = service.build(&folder.path().join("build.log"), &|| false).expect("a build");
         assert_eq!(built.binary_sha256, service.binary_sha256());
         assert!(built.binary_sha256.is_some());
         assert_eq!(service.version().expect("built now"), "Go 1 lib 2");
+        assert!(service.is_built());
+        // Neither of an interpreter that lies in the folder nor of classes in one is there more than is needed.
+        for (start, built) in
+            [("'bin/python', 'bin/weigh-go'", false), ("'java', '-cp', 'bin', 'Pong'", true)]
+        {
+            let text = text
+                .replace("[start]\ncommand = [\"bin/weigh-go\"]", &format!("[start]\ncommand = [{start}]"));
+            assert_eq!(Service::parse(&root, &text).expect("a right file").is_built(), built, "{start}");
+        }
     }
 }

@@ -292,9 +292,21 @@ impl fmt::Display for Nanoseconds {
         f.pad(&display_nanos(self.0.min(LONGEST_SHOWN) as f64))
     }
 }
+/// In the units it is a whole number of, as its writer put it: `500 kB`, `64 KiB`; else as [`display_bytes`].
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&display_bytes(self.0 as f64))
+        let bytes = self.0;
+        let decimal =
+            [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")].into_iter().find(|(unit, _)| {
+                bytes / unit > 0
+                    && bytes / unit < 1000
+                    && bytes.is_multiple_of(*unit)
+                    && !bytes.is_multiple_of(1024)
+            });
+        match decimal {
+            Some((unit, name)) => f.pad(&format!("{} {name}", bytes / unit)),
+            None => f.pad(&display_bytes(bytes as f64)),
+        }
     }
 }
 impl fmt::Display for BitsPerSecond {

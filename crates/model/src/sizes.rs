@@ -170,10 +170,10 @@ pub struct SizeRange {
     pub from_bytes: u64,
     /// Largest size in bytes.
     pub to_bytes: u64,
-    /// The variant with the lowest median first, then those that cannot be told from it by the margin: a tie.
+    /// The variant with the lowest level first, then those that are not told from it: a tie; rising by level.
     pub best: Vec<String>,
-    /// How much slower the next variant behind them is at least, as a ratio of medians minus 1 (lower bound); absent where
-    /// all are tied.
+    /// How much slower the next variant behind them is at least, as a ratio of medians minus 1 (lower bound, simultaneous over
+    /// the whole advice, 0 where it is below); absent where all are tied.
     pub lead: Option<f64>,
 }
 

@@ -16,7 +16,7 @@
 //! | `trend:from=400us,to=100us,requests=1000` | `from` at first, `to` after so many requests, linearly between |
 //! | `trend:from=100us,to=200us,over=10s` | the same by the time since the first request began |
 //! | `cold:idle=5ms,requests=100,cold=300us[,warm=50us]` | `cold` for so many requests at first and after each pause of `idle`, else `warm` |
-//! | `cliff:above=64KiB[,step=200us][,slope=0.1ns/B][,slope_above=0.2ns/B]` | by the size of the reply's body |
+//! | `cliff:above=64KiB[,step=200us][,base=1ms][,slope=0.1ns/B][,corner=250kB][,slope_above=0.2ns/B]` | by the size of the reply's body |
 
 mod text;
 
@@ -126,17 +126,26 @@ pub struct PeriodicStall {
     gap: Nanoseconds,
 }
 
-/// A delay that depends on the size n of the reply's body: `slope · n` up to and including `above`, then
-/// `slope · above + step + slope_above · (n − above)`. Where `step` is zero it is continuous in n.
+/// A delay that depends on the size n of the reply's body:
+///
+/// ```text
+/// base + slope · min(n, corner) + slope_above · (n − corner)₊ + step · [n > above]
+/// ```
+///
+/// Where `step` is zero it is continuous in n; where both slopes are the same too, it is smooth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cliff {
-    /// The last size before the cliff.
+    /// What every reply costs.
+    pub base: Nanoseconds,
+    /// The last size before the step.
     pub above: Bytes,
     /// What a reply beyond it costs more at once.
     pub step: Nanoseconds,
-    /// Time per byte up to `above`.
+    /// Time per byte up to `corner`.
     pub slope: NanosecondsPerByte,
-    /// Time per byte beyond `above`.
+    /// The size at which the slope changes.
+    pub corner: Bytes,
+    /// Time per byte beyond `corner`.
     pub slope_above: NanosecondsPerByte,
 }
 
@@ -268,13 +277,11 @@ impl PeriodicStall {
 impl Cliff {
     /// The delay of a reply whose body is `size` long, to the nearest nanosecond.
     pub fn delay(&self, size: Bytes) -> Nanoseconds {
-        let (size, above) = (size.get(), self.above.get());
-        let below_cost = self.slope.0 * size.min(above) as f64;
-        if size <= above {
-            return Nanoseconds::from_nanos(below_cost.round() as u64);
-        }
-        let beyond_cost = self.slope_above.0 * (size - above) as f64;
-        self.step + Nanoseconds::from_nanos((below_cost + beyond_cost).round() as u64)
+        let corner = self.corner.get();
+        let below = self.slope.0 * size.get().min(corner) as f64;
+        let beyond = self.slope_above.0 * size.get().saturating_sub(corner) as f64;
+        let step = if size > self.above { self.step } else { Nanoseconds::ZERO };
+        self.base + step + Nanoseconds::from_nanos((below + beyond).round() as u64)
     }
 }
 
@@ -308,13 +315,34 @@ impl NanosecondsPerByte {
     }
 }
 
+impl std::fmt::Display for NanosecondsPerByte {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}ns/B", self.0)
+    }
+}
+
+/// A text that is no time per byte. Remedy: a number with its unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a time per byte such as `0.5ns/B`")]
+pub struct NotPerByte;
+
+impl std::str::FromStr for NanosecondsPerByte {
+    type Err = NotPerByte;
+    fn from_str(text: &str) -> Result<Self, NotPerByte> {
+        let number = text.strip_suffix("ns/B").and_then(|number| number.trim().parse().ok());
+        number.and_then(Self::new).ok_or(NotPerByte)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn cliff(step_us: u64, slope: f64, slope_above: f64) -> Cliff {
         Cliff {
+            base: Nanoseconds::ZERO,
             above: Bytes::new(1000),
+            corner: Bytes::new(1000),
             step: Nanoseconds::from_micros(step_us),
             slope: NanosecondsPerByte::new(slope).unwrap(),
             slope_above: NanosecondsPerByte::new(slope_above).unwrap(),
@@ -330,6 +358,16 @@ mod tests {
         let sloped = cliff(200, 0.5, 2.0);
         for (size, nanos) in [(4, 2), (1000, 500), (1001, 200_502), (2000, 202_500)] {
             assert_eq!(sloped.delay(Bytes::new(size)), Nanoseconds::from_nanos(nanos));
+        }
+    }
+
+    #[test]
+    fn a_step_and_a_corner_may_lie_apart() {
+        let both =
+            Cliff { base: Nanoseconds::from_micros(10), corner: Bytes::new(3000), ..cliff(200, 0.5, 2.0) };
+        for (size, nanos) in [(4, 10_002), (1000, 10_500), (1001, 210_501), (3000, 211_500), (4000, 213_500)]
+        {
+            assert_eq!(both.delay(Bytes::new(size)), Nanoseconds::from_nanos(nanos));
         }
     }
 

@@ -87,8 +87,8 @@ fn the_records_clock_is_the_hosts_monotonic_clock() {
 }
 
 #[test]
-fn a_cliff_delays_replies_above_its_size() {
-    let probe = Probe::obeying("cliff:above=1000,step=300us,slope=1ns/B");
+fn a_cliff_delays_replies_by_their_size() {
+    let probe = Probe::obeying("cliff:above=1000,step=300us,slope=1ns/B,corner=1500,slope_above=3ns/B");
     let mut client = probe.client();
     for n in [4, 1000, 1001, 2000] {
         client.get(&format!("/pong/{n}"));
@@ -96,7 +96,7 @@ fn a_cliff_delays_replies_above_its_size() {
     }
     let finished = probe.finish();
     let drawn: Vec<u64> = finished.records.iter().map(|served| served.drawn.as_nanos()).collect();
-    assert_eq!(drawn, [4, 1000, 301_001, 302_000]);
+    assert_eq!(drawn, [4, 1000, 301_001, 303_000]);
     assert_one_at_a_time(&finished.records);
 }
 

@@ -5,6 +5,8 @@
 
 pub mod browse;
 pub mod calibration;
+mod carried;
+pub mod cite;
 pub mod columns;
 pub mod csv;
 pub mod export;
@@ -18,8 +20,10 @@ pub mod load;
 pub mod markdown;
 mod names;
 mod open_metrics;
+pub mod overview;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod parts;
 mod plain;
 pub mod plot;
 pub mod reliability;
@@ -136,11 +140,13 @@ pub struct TextOptions<'a> {
     pub columns: usize,
     /// Where the run or its report lies, for the last line.
     pub place: Option<&'a str>,
+    /// Whether the table of every pair is told, however many there are.
+    pub every_pair: bool,
 }
 
 impl Default for TextOptions<'_> {
     fn default() -> Self {
-        Self { style: Style::Plain, columns: DEFAULT_COLUMNS, place: None }
+        Self { style: Style::Plain, columns: DEFAULT_COLUMNS, place: None, every_pair: false }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The verdict table at a terminal: alarms, the headline in words, absolute figures, one quantity a line, findings,
-//! and where the run lies. Fits 80 columns unless a name alone is longer.
+//! and where the run lies. Fits 80 columns unless a name alone is longer. Of many variants the table of each is left to the
+//! report, which the last lines name: a screen of headlines and figures is read, five hundred lines are not.
 
 use weighbridge_model::summary::{
     Cost, Finding, Quantity, Severity, Summary, Validity, VariantSummary, Verdict,
@@ -9,7 +10,7 @@ use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
 use crate::text::{clean, columns, counted, grouped, hanging, hanging_whole};
 use crate::view::{self, Pair, Point};
-use crate::{TextOptions, legs, names, reliability, words};
+use crate::{TextOptions, carried, legs, names, parts, reliability, words};
 
 /// From this width on the interval of the ratio is shown as well.
 const WIDE: usize = 100;
@@ -17,13 +18,17 @@ const WIDE: usize = 100;
 const NAME_ROOM: usize = 20;
 const HEADLINE_MARK: &str = "▸ ";
 const NO_MARK: &str = "  ";
+/// With more pairs than these only the headline of each is told.
+const PAIRS_MOST: usize = 6;
+/// The finding of which each is a result of its own.
+const CLIFF: &str = "cliff";
 
 /// The result of one run for people, with a final newline.
 pub fn verdicts(summary: &Summary, options: &TextOptions<'_>) -> String {
     let columns = options.width();
     // Two names stand in a line, with a few words.
     let summary = &names::shortened(summary, (columns - NAME_ROOM) / 2);
-    let page = Page { summary, style: options.style, columns };
+    let page = Page { summary, style: options.style, columns, every_pair: options.every_pair };
     let mut lines = page.opening();
     lines.extend(page.body());
     lines.push(String::new());
@@ -36,6 +41,7 @@ struct Page<'a> {
     summary: &'a Summary,
     style: Style,
     columns: usize,
+    every_pair: bool,
 }
 
 impl Page<'_> {
@@ -94,6 +100,11 @@ impl Page<'_> {
         lines
     }
 
+    /// Whether there are too many pairs for a table of each.
+    fn is_brief(&self, points: &[Point<'_>]) -> bool {
+        !self.every_pair && points.iter().map(|point| point.pairs.len()).sum::<usize>() > PAIRS_MOST
+    }
+
     fn pair_heading(&self, point: &Point<'_>, pair: &Pair<'_>) -> String {
         let heading = format!("{} against {} (baseline)", clean(pair.variant), clean(pair.baseline));
         let label = words::point(point.label);
@@ -116,7 +127,7 @@ impl Page<'_> {
         for point in points {
             table.line("");
             self.figures(point).into_iter().for_each(|line| table.line(line));
-            for pair in &point.pairs {
+            for pair in point.pairs.iter().filter(|_| !self.is_brief(points)) {
                 table.line("");
                 table.line(self.style.paint(Tone::Strong, &self.pair_heading(point, pair)));
                 for operation in pair.operations() {
@@ -128,7 +139,9 @@ impl Page<'_> {
                 }
             }
             let stamped = legs::of_variants(&point.variants, self.style, self.columns);
-            stamped.into_iter().for_each(|line| table.line(line));
+            let told = parts::of_point(&parts::at(self.summary, point.label), self.style, self.columns);
+            let used = carried::of_point(self.summary, point.label, self.style, self.columns);
+            stamped.into_iter().chain(told).chain(used).for_each(|line| table.line(line));
         }
         table
     }
@@ -136,7 +149,7 @@ impl Page<'_> {
     /// One cost with its reason, or one line for costs without figures that share a reason.
     fn group(&self, table: &mut Table, group: &[&Cost], names: Names) {
         let cost = group[0];
-        let reason = cost.reason.as_deref().map(clean);
+        let reason = cost.reason.as_deref().map(|reason| clean(self.in_short(reason)));
         if !words::has_figures(cost) {
             let mark = if group.iter().any(|cost| cost.headline) { HEADLINE_MARK } else { NO_MARK };
             let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -154,6 +167,15 @@ impl Page<'_> {
             }
             Some(reason) => table.line(self.folded("      ", &reason)),
             None => {}
+        }
+    }
+
+    /// A reason that a finding below tells whole is told by its name alone.
+    fn in_short<'r>(&self, reason: &'r str) -> &'r str {
+        let told = |name: &str| self.summary.findings.iter().any(|finding| finding.name == name);
+        match reason.split_once(": ") {
+            Some((short, _)) if told(short.split(" (").next().unwrap_or(short)) => short,
+            _ => reason,
         }
     }
 
@@ -178,10 +200,22 @@ impl Page<'_> {
 
     /// Findings, how to read the table, the goal, and where the run lies.
     fn closing(&self, place: Option<&str>) -> Vec<String> {
-        let mut lines: Vec<String> =
-            self.summary.findings.iter().flat_map(|finding| self.finding(finding)).collect();
+        let brief = self.is_brief(&view::points(self.summary));
+        let alike = |a: &Finding, b: &Finding| {
+            (a.severity, &a.name) == (b.severity, &b.name) && (brief || a.remedy == b.remedy)
+        };
+        let mut lines: Vec<String> = alike_together(&self.summary.findings, alike)
+            .iter()
+            .flat_map(|findings| self.findings(findings))
+            .collect();
         if !lines.is_empty() {
             lines.push(String::new());
+        }
+        if brief {
+            lines.push(self.folded(
+                "",
+                "all quantities and notes of each pair: `weigh export RUN --format text`, or the report",
+            ));
         }
         lines.extend(words::goal(self.summary).map(|text| self.folded("", &text)));
         lines.push(self.secondary(&reading(self.summary)));
@@ -192,21 +226,41 @@ impl Page<'_> {
         lines
     }
 
-    fn finding(&self, finding: &Finding) -> Vec<String> {
+    /// Findings of one kind, with their common remedy.
+    fn findings(&self, findings: &[&Finding]) -> Vec<String> {
+        let finding = findings[0];
+        let brief = findings.len() > 1
+            && finding.severity == Severity::Note
+            && finding.name != CLIFF
+            && self.is_brief(&view::points(self.summary));
         let (word, tone) = match finding.severity {
             Severity::Note => ("note", Tone::Plain),
             Severity::Warning => ("warning", Tone::Undecided),
             Severity::Problem => ("problem", Tone::Problem),
         };
-        let subject = if finding.subject.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", clean(&finding.subject))
+        let subject = match findings {
+            [one] if !one.subject.is_empty() => {
+                format!(" ({}): {}", clean(&one.subject), clean(&one.evidence))
+            }
+            [one] => format!(": {}", clean(&one.evidence)),
+            all if brief => {
+                let subjects: Vec<String> = all.iter().map(|finding| clean(&finding.subject)).collect();
+                format!(" ({})", subjects.join(", "))
+            }
+            _ => String::new(),
         };
-        let text = format!("{}{subject}: {}", clean(&finding.name), clean(&finding.evidence));
-        let plain = self.folded(&format!("{word}: "), &text);
+        let plain = self.folded(&format!("{word}: "), &format!("{}{subject}", clean(&finding.name)));
         let rest = plain.strip_prefix(word).unwrap_or(&plain);
         let mut lines = vec![format!("{}{rest}", self.style.paint(tone, word))];
+        if brief {
+            return lines;
+        }
+        if findings.len() > 1 {
+            let each = |finding: &&Finding| {
+                self.folded("     ", &format!("{}: {}", clean(&finding.subject), clean(&finding.evidence)))
+            };
+            lines.extend(findings.iter().map(each));
+        }
         if !finding.remedy.is_empty() {
             lines.push(self.folded("  -> ", &clean(&finding.remedy)));
         }
@@ -243,6 +297,21 @@ fn groups<'a>(costs: impl Iterator<Item = &'a Cost>) -> Vec<Vec<&'a Cost>> {
         match groups.last_mut() {
             Some(group) if alike(group[0], cost) => group.push(cost),
             _ => groups.push(vec![cost]),
+        }
+    }
+    groups
+}
+
+/// Findings in their order, each with those like it that come later.
+fn alike_together<'a>(
+    findings: &'a [Finding],
+    alike: impl Fn(&Finding, &Finding) -> bool,
+) -> Vec<Vec<&'a Finding>> {
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    for finding in findings {
+        match groups.iter_mut().find(|group| !finding.subject.is_empty() && alike(group[0], finding)) {
+            Some(group) => group.push(finding),
+            None => groups.push(vec![finding]),
         }
     }
     groups

@@ -24,7 +24,12 @@ fn golden(name: &str, made: &str) {
 }
 
 fn text(columns: usize, style: Style) -> TextOptions<'static> {
-    TextOptions { style, columns, place: Some("runs/2026-11-21T10-15-00-languages/report.html") }
+    TextOptions {
+        style,
+        columns,
+        place: Some("runs/2026-11-21T10-15-00-languages/report.html"),
+        every_pair: true,
+    }
 }
 
 fn made(summary: &Summary, format: Format, options: &TextOptions<'_>) -> String {

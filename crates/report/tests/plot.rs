@@ -177,8 +177,11 @@ fn a_chart_says_the_figures_of_the_terminal() {
         let how = support::how();
         let report =
             Report { summary: &case.summary, detail: &case.detail, environment: &environment, how: &how };
-        let table =
-            render(Format::Text, &report, &TextOptions { style: Style::Plain, columns: 140, place: None });
+        let table = render(
+            Format::Text,
+            &report,
+            &TextOptions { style: Style::Plain, columns: 140, place: None, every_pair: true },
+        );
         let svg = plotter(&case).svg(Kind::Forest, &options(Theme::Light)).unwrap();
         let intervals: Vec<String> =
             texts(&svg).into_iter().filter(|text| text.contains(" % [") && !text.contains(':')).collect();

@@ -3,7 +3,7 @@
 
 mod support;
 
-use weighbridge_model::summary::{Detail, Summary, Verdict};
+use weighbridge_model::summary::{Cost, Detail, Finding, Severity, Summary, Verdict};
 use weighbridge_report::{
     Comparison, DEFAULT_COLUMNS, Format, HowToRepeat, Report, Style, TextOptions, headline_sentences, load,
     page, render,
@@ -219,4 +219,38 @@ fn colours_take_nothing_from_the_words() {
         coloured = coloured.replace(&format!("\x1b[{code}m"), "");
     }
     assert_eq!(coloured, made(&summary, Format::Text));
+}
+
+/// A screen of headlines is read; the table of each of many pairs is left to the export and the report.
+#[test]
+fn of_many_variants_the_terminal_tells_the_headlines_and_kinds_of_notes() {
+    let mut summary = support::valid();
+    let pair: Vec<_> = summary.costs.clone();
+    let finding = |subject: &str, severity| Finding {
+        severity,
+        name: "spread".to_owned(),
+        subject: subject.to_owned(),
+        evidence: format!("told of {subject}"),
+        remedy: "so it is".to_owned(),
+    };
+    summary.findings = ["v0", "v1"].map(|variant| finding(variant, Severity::Note)).into();
+    summary.findings.push(finding("v2", Severity::Warning));
+    for number in 0..8 {
+        summary.costs.extend(pair.iter().cloned().map(|cost| Cost { variant: format!("v{number}"), ..cost }));
+    }
+    let brief = made(&summary, Format::Text);
+    assert!(brief.contains("v7 against ") && !brief.contains("response p90"), "{brief}");
+    assert!(brief.contains("note: spread (v0, v1)\n") && !brief.contains("told of v0"), "{brief}");
+    assert!(
+        brief.contains("warning: spread (v2): told of v2\n") && brief.contains("`weigh export RUN"),
+        "{brief}"
+    );
+    let (detail, environment, how) = (support::detail(), support::environment(), support::how());
+    let report = Report { summary: &summary, detail: &detail, environment: &environment, how: &how };
+    let whole = render(Format::Text, &report, &TextOptions { every_pair: true, ..TextOptions::default() });
+    assert!(whole.contains("v7 against ") && whole.contains("response p90") && whole.contains("told of v0"));
+    assert!(
+        whole.contains("note: spread\n     v0: told of v0\n     v1: told of v1\n  -> so it is\n"),
+        "{whole}"
+    );
 }

@@ -90,7 +90,7 @@ fn chosen_point(experiment: &Experiment, number: usize) -> anyhow::Result<PointI
 }
 
 fn layout(printer: &Printer) -> TextOptions<'static> {
-    TextOptions { style: printer.style(), columns: printer.columns(), place: None }
+    TextOptions { style: printer.style(), columns: printer.columns(), place: None, every_pair: true }
 }
 
 /// This program and the word by which it becomes a part of itself.

@@ -42,7 +42,8 @@ pub fn run(arguments: &Compare, printer: &Printer) -> anyhow::Result<Exit> {
              `weigh compare RUN RUN [VARIANT [VARIANT]]`"
         ),
     };
-    let options = TextOptions { style: printer.style(), columns: printer.columns(), place: None };
+    let options =
+        TextOptions { style: printer.style(), columns: printer.columns(), place: None, every_pair: true };
     let text = match arguments.output.format {
         Format::Text => terminal::verdicts(&summary, &options),
         Format::Json => json::run(&summary),

@@ -35,7 +35,12 @@ pub fn run(arguments: &Export, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = open_run(arguments.run.as_deref())?;
     let stored = Stored::read(&folder)?;
     let place = folder.path().display().to_string();
-    let options = TextOptions { style: printer.style(), columns: printer.columns(), place: Some(&place) };
+    let options = TextOptions {
+        style: printer.style(),
+        columns: printer.columns(),
+        place: Some(&place),
+        every_pair: true,
+    };
     let bytes = exported(&folder, &stored, (format, arguments.table.unwrap_or_default()), &extra, &options)?;
     Destination::at(arguments.output.as_deref())?.write_bytes(&bytes, printer)?;
     Ok(Exit::Fine)

@@ -112,7 +112,8 @@ fn one(
         (Ending::Complete, None) => None,
     };
     summary.reasons.extend(cut.clone());
-    let options = TextOptions { style: printer.style(), columns: printer.columns(), place: None };
+    let options =
+        TextOptions { style: printer.style(), columns: printer.columns(), place: None, every_pair: true };
     let text = weighbridge_report::load::render(arguments.output.format, &summary, &options)?;
     destination.write(&text, printer)?;
     let exit = exit_of(gates, &figures, printer);
@@ -392,9 +393,11 @@ fn experiment(
             together: 64,
             freeze: false,
             pairing: PairingChoice::Auto,
+            quick: Vec::new(),
         },
         gates,
         hooks: Hooks::default(),
+        tags: Default::default(),
     })
 }
 

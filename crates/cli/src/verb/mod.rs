@@ -1,6 +1,7 @@
 //! One file per verb, each with one public `run`. A verb loads, calls a library and hands values to a renderer.
 
 pub mod calibrate;
+pub mod cite;
 pub mod compare;
 pub mod completions;
 pub mod doctor;
@@ -23,5 +24,6 @@ pub mod schema;
 pub mod serve;
 pub mod services;
 mod shape;
+pub mod summary;
 mod support;
 pub mod verify;

@@ -31,8 +31,12 @@ pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
         experiment_folder: folder_of(&arguments.experiment),
         ..options(PathBuf::from("runs"))?
     };
-    if let Err(error) = check(&experiment, &options) {
-        printer.warning(format_args!("it cannot be run here as it is: {error}"));
+    match check(&experiment, &options) {
+        Err(error) if error.is_mistake() => {
+            bail!("experiment `{}` cannot be run: {error}", arguments.experiment.display())
+        }
+        Err(error) => printer.warning(format_args!("it cannot be run here as it is: {error}")),
+        Ok(()) => {}
     }
     let text = match arguments.format {
         Format::Text => fitted(&describe(&experiment), printer.columns()),

@@ -85,7 +85,11 @@ fn law_text(law: &ProbeLaw) -> String {
         ProbeLaw::PeriodicStall { every, length, gap } => {
             format!("periodic-stall:every={},length={},gap={}", nanos(every), nanos(length), nanos(gap))
         }
-        ProbeLaw::Cliff { above, step } => format!("cliff:above={},step={}", above.get(), nanos(step)),
+        ProbeLaw::Cliff { above, step, base, slope, corner, slope_above } => {
+            let (corner, slope_above) = (corner.unwrap_or(*above), slope_above.unwrap_or(*slope));
+            let step = format!("cliff:above={},step={},base={}", above.get(), nanos(step), nanos(base));
+            format!("{step},slope={slope},corner={},slope_above={slope_above}", corner.get())
+        }
         ProbeLaw::Trend { from, to, over } => {
             let what = if is_count(over) { "requests" } else { "over" };
             format!("trend:from={},to={},{what}={over}", nanos(from), nanos(to))

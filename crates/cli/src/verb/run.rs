@@ -12,7 +12,9 @@ use weighbridge_report::{Format, TextOptions, render, render_suite};
 use weighbridge_store::RunFolder;
 
 use super::revisions;
-use super::support::{Destination, Stored, folder_of, gates, options, pass_gates, quicken, read_experiment};
+use super::support::{
+    Destination, Stored, folder_of, gates, keep_quick, options, pass_gates, quicken, read_experiment,
+};
 use crate::args::{Output, Run};
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -33,6 +35,17 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
     // All files are read before anything is measured: a mistake in the last must not cost the first's time.
     for (file, mut experiment) in chosen(arguments)? {
         select(&mut experiment, &arguments.only)?;
+        if arguments.quick {
+            // Before revisions give variants other names.
+            let all = experiment.variants.len();
+            keep_quick(&mut experiment);
+            let kept = experiment.variants.len();
+            if kept < all {
+                printer.progress(format_args!(
+                    "quick: {kept} of {all} variants; the others with `--only`, or without `--quick`"
+                ));
+            }
+        }
         revisions::expand(&mut experiment, &arguments.revisions, printer)?;
         if let Some(budget) = arguments.budget {
             if budget == Nanoseconds::ZERO {
@@ -44,6 +57,7 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
             quicken(&mut experiment);
         }
         experiment.gates.extend(extra.iter().cloned());
+        experiment.tags.run.extend(arguments.tags.iter().cloned());
         let options = Options { experiment_folder: folder_of(&file), ..base.clone() };
         run::check(&experiment, &options)
             .with_context(|| format!("experiment `{}` cannot be run", file.display()))?;
@@ -123,7 +137,12 @@ fn show(
 ) -> anyhow::Result<Exit> {
     let page = write_report(folder, stored)?;
     let place = folder.path().display().to_string();
-    let text = TextOptions { style: printer.style(), columns: printer.columns(), place: Some(&place) };
+    let text = TextOptions {
+        style: printer.style(),
+        columns: printer.columns(),
+        place: Some(&place),
+        every_pair: false,
+    };
     destination.write(&render(format, &stored.report(), &text), printer)?;
     printer.progress(format_args!("wrote `{}`", page.display()));
     Ok(pass_gates(stored.summary(), gates, printer))
@@ -162,7 +181,8 @@ fn suite(
             }
         }
     }
-    let text = TextOptions { style: printer.style(), columns: printer.columns(), place: None };
+    let text =
+        TextOptions { style: printer.style(), columns: printer.columns(), place: None, every_pair: false };
     let all: Vec<_> = ended.iter().map(|(stored, _)| stored.report()).collect();
     // What was measured before an interruption is worth showing.
     destination.write(&render_suite(format, &all, &text), printer)?;
@@ -207,5 +227,7 @@ pub(super) fn select(experiment: &mut Experiment, only: &[String]) -> anyhow::Re
         }
     }
     experiment.variants = kept;
+    // Whoever names variants means these, with `--quick` too.
+    experiment.plan.quick.clear();
     Ok(())
 }

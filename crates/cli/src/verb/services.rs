@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use anyhow::bail;
 use weighbridge_conductor::Control;
+use weighbridge_conductor::inquiry::Inquiry;
 use weighbridge_conductor::run::find_catalog;
 use weighbridge_conductor::tls::Certificates;
-use weighbridge_lab::catalog::{Catalog, Listing, Status};
+use weighbridge_lab::catalog::{Asked, Catalog, Listing, Status, by_program};
 use weighbridge_lab::guardian::Guardian;
 use weighbridge_lab::launch::{Lab, Ready};
 use weighbridge_lab::process::GRACE;
@@ -24,7 +25,7 @@ use crate::signals;
 /// Carries the action out.
 pub fn run(arguments: &Services, printer: &Printer) -> anyhow::Result<Exit> {
     match &arguments.action {
-        ServicesAction::List { format } => list(*format, printer),
+        ServicesAction::List { format, no_start } => list(*format, *no_start, printer),
         ServicesAction::Build { names } => build(names, printer),
         ServicesAction::Start { name, port, tls } => start(name, *port, *tls, printer),
         ServicesAction::Stop => {
@@ -34,8 +35,9 @@ pub fn run(arguments: &Services, printer: &Printer) -> anyhow::Result<Exit> {
     }
 }
 
-fn list(format: Format, printer: &Printer) -> anyhow::Result<Exit> {
-    let rows = find_catalog(None)?.list();
+fn list(format: Format, no_start: bool, printer: &Printer) -> anyhow::Result<Exit> {
+    let catalog = find_catalog(None)?;
+    let rows = if no_start { catalog.list(&by_program) } else { asked_while_running(&catalog)? };
     let text = match format {
         Format::Json => serde_json::to_string_pretty(&rows)?,
         Format::Text => listed(&rows, printer.style(), printer.columns()),
@@ -43,6 +45,18 @@ fn list(format: Format, printer: &Printer) -> anyhow::Result<Exit> {
     };
     printer.data(&text)?;
     Ok(Exit::Fine)
+}
+
+/// Each service is started for as long as it takes to ask it.
+fn asked_while_running(catalog: &Catalog) -> anyhow::Result<Vec<Listing>> {
+    let options = options("runs".into())?;
+    let inquiry = Inquiry::open(&options)?;
+    let rows = catalog.list(&|service| inquiry.ask(service));
+    inquiry.close()?;
+    if options.control.is_interrupted() {
+        bail!("interrupted while services were asked");
+    }
+    Ok(rows)
 }
 
 /// The list as a table; where a line does not hold it, what a service speaks and its version stand below its name.
@@ -53,13 +67,13 @@ fn listed(rows: &[Listing], style: Style, columns: usize) -> String {
             Status::Available => ("available", Tone::Plain),
             Status::Unavailable => ("unavailable", Tone::Undecided),
         };
-        let version = row.version.as_deref().or(row.reason.as_deref()).unwrap_or("-");
+        let version = version(row);
         [
             Cell::new(clean(&row.name)),
             Cell::new(clean(row.language.as_deref().unwrap_or("-"))),
             Cell::toned(tone, status),
             Cell::new(clean(&offer(row))),
-            Cell::toned(tone, clean(version)),
+            Cell::toned(tone, clean(&version)),
         ]
     };
     let mut wide = Table::new([Align::Left; 5], 2);
@@ -77,6 +91,16 @@ fn listed(rows: &[Listing], style: Style, columns: usize) -> String {
         said.lines().for_each(|line| narrow.line(style.paint(version.tone, line)));
     }
     narrow.lines(style, columns).join("\n")
+}
+
+/// Its version and whether it was not the running service that told it; or why there is none.
+fn version(row: &Listing) -> String {
+    match (&row.version, row.asked, &row.reason) {
+        (Some(version), Some(Asked::Running), _) => version.clone(),
+        (Some(version), _, None) => format!("{version} (by `--version`)"),
+        (Some(version), _, Some(reason)) => format!("{version} (by `--version`; {reason})"),
+        (None, _, reason) => reason.clone().unwrap_or_else(|| "-".to_owned()),
+    }
 }
 
 /// What a service speaks, in one cell.
@@ -175,6 +199,7 @@ mod tests {
             language: Some("Rust".to_owned()),
             status,
             version: (status == Status::Available).then(|| version.to_owned()),
+            asked: (status == Status::Available).then_some(Asked::Running),
             reason: (status == Status::Unavailable).then(|| version.to_owned()),
             protocols: ["http1-json", "http2-json", "grpc"].map(str::to_owned).to_vec(),
             tls: true,
@@ -196,6 +221,10 @@ mod tests {
             assert!(text.lines().all(|line| line.chars().count() <= columns), "{name}: {text}");
         }
         assert_eq!(listed(&rows, Style::Plain, 200).lines().count(), 3);
+        let mut second_hand = rows.clone();
+        second_hand[0].asked = Some(Asked::Program);
+        let text = listed(&second_hand, Style::Plain, 200);
+        assert!(text.contains("rust 1.95.0 axum 0.8.4 (by `--version`)"), "{text}");
         assert!(
             listed(&rows, Style::Plain, 80)
                 .starts_with("rust  Rust  available\n    http1-json, http2-json, grpc; TLS\n")

@@ -37,6 +37,18 @@ pub fn read_text(path: &Path, remedy: &str) -> anyhow::Result<(String, String)> 
     Ok((name, text))
 }
 
+/// A file's bytes and name; `-` is stdin. `remedy` says what to give instead of one that cannot be read.
+pub fn read_bytes(path: &Path, remedy: &str) -> anyhow::Result<(String, Vec<u8>)> {
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).context("could not read stdin")?;
+        return Ok(("stdin".to_owned(), bytes));
+    }
+    let name = path.display().to_string();
+    let bytes = std::fs::read(path).with_context(|| format!("could not read `{name}`; {remedy}"))?;
+    Ok((name, bytes))
+}
+
 /// The folder of an experiment file, where services are sought first; none of stdin.
 pub fn folder_of(file: &Path) -> Option<PathBuf> {
     let file = file.canonicalize().ok()?;
@@ -52,8 +64,18 @@ pub fn read_experiment(path: &Path) -> anyhow::Result<Experiment> {
     Ok(experiment)
 }
 
-/// The experiment as `--quick` does it: 4 blocks, a shorter warm-up, no goal, at most a minute.
+/// Leaves of the variants those that the experiment names for `--quick`; all where it names none.
+pub fn keep_quick(experiment: &mut Experiment) {
+    let kept = std::mem::take(&mut experiment.plan.quick);
+    if !kept.is_empty() {
+        experiment.variants.retain(|variant| kept.contains(&variant.name));
+    }
+}
+
+/// The experiment as `--quick` does it: 4 blocks, a shorter warm-up, no goal, at most a minute, and the variants that it
+/// keeps for this.
 pub fn quicken(experiment: &mut Experiment) {
+    keep_quick(experiment);
     let plan = &mut experiment.plan;
     (plan.blocks_min, plan.blocks_max, plan.until) = (QUICK_BLOCKS, QUICK_BLOCKS, None);
     plan.budget = plan.budget.min(QUICK_BUDGET);

@@ -38,7 +38,7 @@ pub fn build(name: &str) {
     static BUILDING: Mutex<()> = Mutex::new(());
     let _turn = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
     let (folder, manifest) = manifest(name);
-    if folder.join(&manifest.start.command[0]).is_file() {
+    if is_built(&folder, &manifest.start.command) {
         return;
     }
     let command = &manifest.build.command;
@@ -47,6 +47,14 @@ pub fn build(name: &str) {
     build.env_remove("RUSTUP_TOOLCHAIN");
     let output = build.args(&command[1..]).current_dir(folder).output().expect("the toolchain is there");
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Whether its program is there: a file in its folder, or what an interpreter or a virtual machine starts.
+fn is_built(folder: &Path, start: &[String]) -> bool {
+    let program = folder.join(&start[0]);
+    let says_version =
+        || Command::new(&start[0]).args(&start[1..]).arg("--version").current_dir(folder).output();
+    program.is_file() || !start[0].contains('/') && says_version().is_ok_and(|output| output.status.success())
 }
 
 fn manifest(name: &str) -> (PathBuf, Manifest) {

@@ -1,6 +1,6 @@
 //! Cliffs and advice as findings, so that every report tells them in words.
 
-use weighbridge_model::quantity::{display_bytes, display_nanos};
+use weighbridge_model::quantity::{Bytes, display_nanos};
 use weighbridge_model::sizes::{CliffChange, OverSize, SizeAdvice, SizeCliff, SizeRange};
 use weighbridge_model::summary::{Finding, Severity};
 
@@ -63,19 +63,19 @@ fn advice(advice: &SizeAdvice) -> Finding {
         subject: subject("", &advice.point).trim().to_owned(),
         evidence: format!("`{}`: {}", advice.operation, ranges.join("; ")),
         remedy:
-            "the lowest median service time; tied are those whose verdict against it would not be `higher`"
+            "the lowest median service time; `or` joins those that are not told apart, which more blocks may do"
                 .to_owned(),
     }
 }
 
 fn range(range: &SizeRange) -> String {
     let names: Vec<String> = range.best.iter().map(|name| format!("`{name}`")).collect();
-    let tie = if range.best.len() > 1 { " (tied)" } else { "" };
+    let tie = if range.best.len() > 1 { " (not told apart)" } else { "" };
     let lead = range.lead.filter(|lead| *lead > 0.0);
     let lead =
         lead.map(|lead| format!(", the next at least {:.0} % slower", 100.0 * lead)).unwrap_or_default();
-    let sizes = (display_bytes(range.from_bytes as f64), display_bytes(range.to_bytes as f64));
-    format!("{} to {} {}{tie}{lead}", sizes.0, sizes.1, names.join(", "))
+    let sizes = (Bytes::new(range.from_bytes), Bytes::new(range.to_bytes));
+    format!("{} to {} {}{tie}{lead}", sizes.0, sizes.1, names.join(" or "))
 }
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
                 "`pong` above 87380 B [87300 B, 87500 B]: the median service time steps +5.00 ms [+4.90 ms, +5.10 ms]",
                 "`pong` above 87380 B [87300 B, 87500 B]: each further KiB takes -20.5 µs [-21.5 µs, -19.5 µs] more; \
                  send buffer, 16384 B, lies in the interval",
-                "`pong`: 4 B to 64 KiB `go`, the next at least 21 % slower; 64 KiB to 1 MiB `rust`, `go` (tied)",
+                "`pong`: 4 B to 64 KiB `go`, the next at least 21 % slower; 64 KiB to 1 MiB `rust` or `go` (not told apart)",
             ]
         );
     }

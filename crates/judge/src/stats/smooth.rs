@@ -9,7 +9,8 @@
 //! A quantile band (p5 to p95 …) is where requests lie; an interval is how well a curve is known, blocks being resampled
 //! whole. They have nothing to do with each other.
 
-use super::scatter::{Multiplicity, Scatter};
+use super::scatter::Scatter;
+use super::weighed::{Draws, Item, Weighed};
 
 /// Share of the observations that the curve rests on at each place …
 const SPAN: f64 = 0.1;
@@ -19,14 +20,17 @@ const MOST: usize = 1000;
 /// Most places of a curve.
 const PLACES: usize = 100;
 
+/// The quantile whose curve is made anew of every resample.
+const MEDIAN: f64 = 0.5;
+
 /// Curves of several quantiles, one value for each place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Smooth {
     /// Curves by quantile in the order asked for: natural logarithms of times; `None` where too few observations lie
     /// beyond a quantile.
     pub curves: Vec<Vec<Option<f64>>>,
-    /// The same in each resample of blocks.
-    pub(crate) resampled: Vec<Vec<Vec<Option<f64>>>>,
+    /// The median at each place in each resample of blocks; empty where it is not told in one of them.
+    pub(crate) medians: Vec<Vec<f64>>,
 }
 
 /// Fewest observations beyond a quantile, within reach of a place, for it to be told.
@@ -49,97 +53,92 @@ fn neighbourhood(count: usize) -> usize {
     ((SPAN * count as f64) as usize).clamp(FEWEST, MOST)
 }
 
-/// At how many places a curve can be looked at without one observation being seen twice.
-pub fn independent(scatter: &Scatter) -> usize {
-    scatter.len().div_ceil(neighbourhood(scatter.len())).max(1)
-}
-
 /// The curves at `places`; what lies on different sides of a cut does not see each other.
 pub fn smooth(scatter: &Scatter, quantiles: &[f64], places: &[f64], cuts: &[f64]) -> Smooth {
-    let draws: Vec<Multiplicity> = std::iter::once(scatter.once()).chain(scatter.resamples()).collect();
-    let mut all = vec![vec![vec![None; places.len()]; quantiles.len()]; draws.len()];
+    let blocks = scatter.blocks().len();
+    // One block is the same in every resample.
+    let resamples = if blocks > 1 { scatter.resamples() } else { Vec::new() };
+    let (once, resamples) = (Draws::new(&[scatter.once()], blocks), Draws::new(&resamples, blocks));
+    let mut curves = vec![vec![None; places.len()]; quantiles.len()];
+    let mut medians = vec![Vec::new(); places.len()];
     for (at, place) in places.iter().enumerate() {
-        let Some(near) = Near::new(scatter, *place, cuts) else { continue };
-        for (draw, curves) in draws.iter().zip(&mut all) {
-            for (curve, value) in curves.iter_mut().zip(near.quantiles(quantiles, draw)) {
-                curve[at] = value;
-            }
+        let Some(near) = Near::new(scatter, *place, cuts, &once) else { continue };
+        for (curve, quantile) in curves.iter_mut().zip(quantiles) {
+            curve[at] = near.quantiles(*quantile, &once).and_then(|values| values.first().copied());
         }
+        medians[at] = near.quantiles(MEDIAN, &resamples).unwrap_or_default();
     }
-    let mut all = all.into_iter();
-    Smooth { curves: all.next().unwrap_or_default(), resampled: all.collect() }
-}
-
-/// An observation near a place.
-#[derive(Debug, Clone, Copy)]
-struct Neighbour {
-    block: u32,
-    /// ln(size) less that of the place.
-    off: f64,
-    /// ln(time).
-    time: f64,
-    weight: f64,
+    Smooth { curves, medians }
 }
 
 /// The observations near one place.
 struct Near {
-    /// Those of smaller sizes and those of larger ones, each rising by time.
-    halves: [Vec<Neighbour>; 2],
-    /// All of them, rising by what the line leaves.
-    rest: Vec<Neighbour>,
+    /// Those of smaller sizes and those of larger ones, by ln(time).
+    halves: [Weighed; 2],
+    /// All of them, by what the line leaves.
+    rest: Weighed,
     /// The line's slope in the sample itself.
     slope: f64,
 }
 
 impl Near {
-    fn new(scatter: &Scatter, place: f64, cuts: &[f64]) -> Option<Self> {
+    fn new(scatter: &Scatter, place: f64, cuts: &[f64], once: &Draws) -> Option<Self> {
         let (low, high) = within(scatter, place, cuts);
         let count = neighbourhood(scatter.len()).min(high - low);
+        if count == 0 {
+            return None;
+        }
         let centre = place.ln();
         let off = |at: usize| scatter.size[at].ln() - centre;
         // The nearest `count` between `low` and `high`: slide a window while its right neighbour is nearer than its left end.
         let start = (low..high - count).find(|from| off(from + count).abs() > off(*from).abs());
         let from = start.unwrap_or(high - count);
-        let reach = off(from).abs().max(off((from + count).checked_sub(1)?).abs()) * (1.0 + 1e-9);
-        let neighbour = |at: usize| {
-            let share = if reach > 0.0 { off(at).abs() / reach } else { 0.0 };
+        let reach = off(from).abs().max(off(from + count - 1).abs()) * (1.0 + 1e-9);
+        let item = |at: usize| {
+            let off = off(at);
+            let share = if reach > 0.0 { off.abs() / reach } else { 0.0 };
             let weight = (1.0 - share.powi(3)).powi(3);
-            Neighbour { block: scatter.block[at], off: off(at), time: scatter.log_time[at], weight }
+            Item { block: scatter.block[at], off, value: scatter.log_time[at], weight }
         };
-        let mut all: Vec<Neighbour> = (from..from + count).map(neighbour).collect();
-        let upper = all.split_off(all.len() / 2);
-        let mut halves = [all, upper];
-        halves.iter_mut().for_each(|half| half.sort_by(|a, b| a.time.total_cmp(&b.time)));
-        let mut near = Self { halves, rest: Vec::new(), slope: 0.0 };
-        near.slope = near.slope_of(&scatter.once());
-        near.rest = near.halves.iter().flatten().copied().collect();
-        let slope = near.slope;
-        near.rest.iter_mut().for_each(|neighbour| neighbour.time -= slope * neighbour.off);
-        near.rest.sort_by(|a, b| a.time.total_cmp(&b.time));
-        Some(near)
+        let mut all: Vec<Item> = (from..from + count).map(item).collect();
+        let blocks = scatter.blocks().len();
+        let (lower, upper) = all.split_at(all.len() / 2);
+        let halves = [lower, upper].map(|half| Weighed::new(half.to_vec(), blocks));
+        let slope = slopes(&halves, once)[0];
+        all.iter_mut().for_each(|item| item.value -= slope * item.off);
+        Some(Self { halves, rest: Weighed::new(all, blocks), slope })
     }
 
-    /// Through the weighted medians of the two halves; level where these lie at one size.
-    fn slope_of(&self, draw: &Multiplicity) -> f64 {
-        let [lower, upper] = [0, 1].map(|half| {
-            let weighed = Weighed::new(&self.halves[half], draw);
-            Some((weighed.quantile(&self.halves[half], 0.5)?, weighed.off))
-        });
+    /// A quantile at the place in each draw; `None` where one of them has too few observations beyond it. A draw has a line
+    /// of its own; by how much its slope differs moves what is left in proportion to how far its observations lie off the
+    /// place, on average.
+    fn quantiles(&self, quantile: f64, draws: &Draws) -> Option<Vec<f64>> {
+        let beyond = |count: &f64| quantile.min(1.0 - quantile) * count >= BEYOND;
+        if !self.rest.counts(draws).iter().all(beyond) {
+            return None;
+        }
+        let values = self.rest.quantiles(quantile, draws);
+        let moved = slopes(&self.halves, draws).into_iter().zip(self.rest.offs(draws));
+        values
+            .into_iter()
+            .zip(moved)
+            .map(|(value, (slope, off))| Some(value? - (slope - self.slope) * off?))
+            .collect()
+    }
+}
+
+/// Slopes through the weighted medians of two halves, one for each draw; level where these lie at one size.
+fn slopes(halves: &[Weighed; 2], draws: &Draws) -> Vec<f64> {
+    let middles = halves.each_ref().map(|half| half.quantiles(MEDIAN, draws));
+    let offs = halves.each_ref().map(|half| half.offs(draws));
+    let slope = |draw: usize| {
+        let [lower, upper] = [0, 1].map(|half| middles[half][draw].zip(offs[half][draw]));
         match lower.zip(upper) {
             Some((lower, upper)) if upper.1 - lower.1 > 1e-9 => (upper.0 - lower.0) / (upper.1 - lower.1),
             _ => 0.0,
         }
-    }
-
-    /// Quantiles at the place. A resample has a line of its own; by how much its slope differs moves what is left in
-    /// proportion to how far its observations lie off the place, on average.
-    fn quantiles(&self, quantiles: &[f64], draw: &Multiplicity) -> Vec<Option<f64>> {
-        let weighed = Weighed::new(&self.rest, draw);
-        let moved = (self.slope_of(draw) - self.slope) * weighed.off;
-        let is_told = |q: f64| q.min(1.0 - q) * f64::from(weighed.count) >= BEYOND;
-        let value = |q: &f64| Some(weighed.quantile(&self.rest, *q)? - moved);
-        quantiles.iter().map(|q| value(q).filter(|_| is_told(*q))).collect()
-    }
+    };
+    (0..draws.len()).map(slope).collect()
 }
 
 /// The observations between the cuts around a place.
@@ -149,75 +148,10 @@ fn within(scatter: &Scatter, place: f64, cuts: &[f64]) -> (usize, usize) {
     (scatter.size.partition_point(|size| *size <= below), scatter.size.partition_point(|size| *size <= above))
 }
 
-/// The weights of neighbours in one draw.
-struct Weighed {
-    /// The weight of all before each, its own counted half.
-    middle: Vec<f64>,
-    total: f64,
-    /// How many observations, each as often as its block is there.
-    count: u32,
-    /// Their weighted mean distance from the place.
-    off: f64,
-}
-
-impl Weighed {
-    fn new(neighbours: &[Neighbour], draw: &Multiplicity) -> Self {
-        let (mut total, mut off, mut count) = (0.0, 0.0, 0);
-        let middle = neighbours
-            .iter()
-            .map(|neighbour| {
-                let times = draw[neighbour.block as usize];
-                let weight = neighbour.weight * f64::from(times);
-                total += weight;
-                off += weight * neighbour.off;
-                count += times;
-                total - 0.5 * weight
-            })
-            .collect();
-        Self { middle, total, count, off: if total > 0.0 { off / total } else { 0.0 } }
-    }
-
-    /// The quantile of times that are rising: where the weight passes the share q of all. Between two times in proportion,
-    /// so that it is smooth in q.
-    fn quantile(&self, rising: &[Neighbour], q: f64) -> Option<f64> {
-        if self.total <= 0.0 {
-            return None;
-        }
-        let wanted = q * self.total;
-        let above = self.middle.partition_point(|middle| *middle < wanted).min(rising.len() - 1);
-        let below = above.saturating_sub(1);
-        let (from, to) = (self.middle[below], self.middle[above]);
-        let share = if to > from { ((wanted - from) / (to - from)).clamp(0.0, 1.0) } else { 1.0 };
-        Some(rising[below].time + share * (rising[above].time - rising[below].time))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::scatter::Observation;
     use super::*;
-
-    fn neighbours(times: &[(u32, f64)]) -> Vec<Neighbour> {
-        times
-            .iter()
-            .map(|(block, time)| Neighbour { block: *block, off: 0.0, time: *time, weight: 1.0 })
-            .collect()
-    }
-
-    #[test]
-    fn quantiles_lie_between_the_middles_of_the_weights() {
-        let rising = neighbours(&[(0, 1.0), (0, 2.0), (1, 3.0), (1, 4.0), (1, 5.0)]);
-        let all = Weighed::new(&rising, &vec![1, 1]);
-        // Hazen's rule: the k-th of n is the quantile (k − ½)/n.
-        for (q, wanted) in
-            [(0.1, 1.0), (0.3, 2.0), (0.5, 3.0), (0.6, 3.5), (0.9, 5.0), (0.0, 1.0), (1.0, 5.0)]
-        {
-            let found = all.quantile(&rising, q).unwrap();
-            assert!((found - wanted).abs() < 1e-12, "{q}: {found}");
-        }
-        assert_eq!(Weighed::new(&rising, &vec![2, 0]).quantile(&rising, 0.5), Some(1.5));
-        assert_eq!(Weighed::new(&rising, &vec![0, 0]).quantile(&rising, 0.5), None);
-    }
 
     /// A power law is a straight line on these scales: the curve must be it, at the ends too, whatever the spacing.
     #[test]

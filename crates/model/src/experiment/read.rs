@@ -8,7 +8,7 @@ use super::node::{ExperimentError, Node, Reader, Value, suggestion};
 use super::{
     Equality, Experiment, Hooks, LoadModel, LoadSpec, PlanRules, Point, Program, Protocol, ReplyCheck,
     RequestSpec, Scheme, Target, Template, TemplateError, TemplatePiece, TlsSpec, Url, Variant, WorkloadSpec,
-    commands, grpc, layers, matrix, peer, pingpong, program, scenario,
+    commands, grpc, layers, matrix, peer, pingpong, program, scenario, tags,
 };
 use crate::gate::{Gate, GateKind};
 use crate::pairing::PairingChoice;
@@ -60,6 +60,7 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     let (plan, asked) = (plan(reader.table("plan")?)?, reader.table("plan")?);
     let gates = gates(reader.table("gates")?)?;
     let hooks = hooks(reader.table("hooks")?)?;
+    let run_tags = tags::read(&reader)?;
     reader.finish()?;
 
     let mut points = Vec::new();
@@ -86,11 +87,13 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     }
     if let Some(asked) = asked {
         duet(&asked, &variants)?;
+        check_quick(&asked, &plan.quick, &variants)?;
     }
     for (variant, node) in variants.iter().zip(&expanded.variants) {
         super::direct::check(file, (variant, node.line), &points, &plan)?;
     }
-    Ok(Experiment { title, points, variants, plan, gates, hooks })
+    let tags = tags::of_variants(file, run_tags, &variants, &expanded.variants)?;
+    Ok(Experiment { title, points, variants, plan, gates, hooks, tags })
 }
 
 /// Refuses sessions of several requests where single requests arrive: which of them a session would have got on to
@@ -130,6 +133,7 @@ fn plan(reader: Option<Reader<'_>>) -> Read<PlanRules> {
         together: default::TOGETHER,
         freeze: true,
         pairing: PairingChoice::Auto,
+        quick: Vec::new(),
     };
     let Some(reader) = reader else { return Ok(rules) };
     if let Some(headline) = reader.quantity("headline")? {
@@ -156,6 +160,7 @@ fn plan(reader: Option<Reader<'_>>) -> Read<PlanRules> {
     rules.together = reader.integer("together", 2, 64)?.map_or(rules.together, |n| n as u32);
     rules.freeze = reader.boolean("freeze")?.unwrap_or(rules.freeze);
     rules.pairing = pairing(&reader)?.unwrap_or(rules.pairing);
+    rules.quick = quick(&reader)?.unwrap_or_default();
     reader.finish()?;
     Ok(rules)
 }
@@ -167,6 +172,29 @@ fn pairing(reader: &Reader<'_>) -> Read<Option<PairingChoice>> {
         PairingChoice::named(&text)
             .ok_or_else(|| format!("`{text}` is not known{}", suggestion(&text, &names)))
     })
+}
+
+fn quick(reader: &Reader<'_>) -> Read<Option<Vec<String>>> {
+    reader.value("quick", |node| match &node.value {
+        Value::List(names) if !names.is_empty() => Ok(names.iter().map(Node::show).collect()),
+        _ => Err(format!("`{}` must be a list of at least one variant's name", node.show())),
+    })
+}
+
+/// What a quick run keeps must be there, each once.
+fn check_quick(plan: &Reader<'_>, quick: &[String], variants: &[Variant]) -> Read<()> {
+    let line = plan.node("quick").map_or(plan.line(), |node| node.line);
+    let refuse = |message: String| Err(plan.error(line, format!("`plan.quick`: {message}")));
+    let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
+    for (at, name) in quick.iter().enumerate() {
+        if !names.contains(&name.as_str()) {
+            return refuse(format!("`{name}` is no variant{}", suggestion(name, &names)));
+        }
+        if quick[..at].contains(name) {
+            return refuse(format!("`{name}` stands there twice; leave one out"));
+        }
+    }
+    Ok(())
 }
 
 /// A duet is of two variants, both started here: a server that somebody else runs stays on the cores that it has.
@@ -463,6 +491,8 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let env = pairs(&reader, "env")?;
     let cpu = super::limit::read(&reader)?;
     let peer = peer::read(&reader)?;
+    // Kept by name beside the variants.
+    tags::read(&reader)?;
     let line_of_tls = reader.node("tls").map_or(line, |node| node.line);
     let tls = super::tls::read(&reader)?;
     let line_of_layers = reader.node("layers").map_or(line, |node| node.line);

@@ -475,6 +475,26 @@ fn wrong_calls_are_refused() {
 }
 
 #[test]
+fn a_quick_run_keeps_variants_that_are_there() {
+    let text = |quick: &str| {
+        format!(
+            "[workload]\nname = 'pingpong'\n[plan]\nquick = {quick}\n[matrix]\nservice = ['rust', 'go', 'java']\n"
+        )
+    };
+    let read = Experiment::parse("x.toml", &text("['rust', 'java']")).unwrap();
+    assert_eq!(read.plan.quick, ["rust", "java"]);
+    assert_eq!(Experiment::parse("x.toml", &read.to_toml()).unwrap(), read);
+    let unknown = error(&text("['rust', 'jave']"));
+    assert!(
+        unknown.starts_with("x.toml:4: `plan.quick`: `jave` is no variant; did you mean `java`?"),
+        "{unknown}"
+    );
+    assert!(error(&text("['go', 'go']")).contains("`go` stands there twice"));
+    assert!(error(&text("[]")).contains("at least one variant's name"));
+    assert!(error(&text("'go'")).contains("must be a list"));
+}
+
+#[test]
 fn a_duet_is_of_two_variants_that_are_started_here() {
     let text = |variants: &str, more: &str| {
         format!("[workload]\nname = 'pingpong'\n[plan]\nseed = 2\npairing = 'duet'\n{more}\n{variants}")

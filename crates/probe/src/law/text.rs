@@ -192,12 +192,15 @@ fn read_periodic_stall(text: &str) -> Result<PeriodicStall, LawError> {
 }
 
 fn read_cliff(text: &str) -> Result<Cliff, LawError> {
-    let mut keys = Keys::read(text, "`above`, `step`, `slope`, `slope_above`")?;
+    let mut keys = Keys::read(text, "`above`, `step`, `base`, `slope`, `corner`, `slope_above`")?;
     let slope = keys.slope("slope")?.unwrap_or_default();
+    let above = keys.required::<Bytes>("above")?;
     let cliff = Cliff {
-        above: keys.required::<Bytes>("above")?,
+        base: keys.optional("base")?.unwrap_or_default(),
+        above,
         step: keys.optional("step")?.unwrap_or_default(),
         slope,
+        corner: keys.optional("corner")?.unwrap_or(above),
         slope_above: keys.slope("slope_above")?.unwrap_or(slope),
     };
     keys.finish()?;
@@ -290,9 +293,8 @@ impl<'a> Keys<'a> {
 
     fn slope(&mut self, key: &'static str) -> Result<Option<NanosecondsPerByte>, LawError> {
         let Some(value) = self.take(key) else { return Ok(None) };
-        let number = value.strip_suffix("ns/B").and_then(|number| number.trim().parse().ok());
-        let slope = number.and_then(NanosecondsPerByte::new);
-        slope.map(Some).ok_or_else(|| self.wrong_number(key, value, "a time per byte such as `0.5ns/B`"))
+        let slope = value.parse().map(Some);
+        slope.map_err(|_| self.wrong_number(key, value, "a time per byte such as `0.5ns/B`"))
     }
 
     fn wrong_number(&self, key: &'static str, value: &str, wanted: &'static str) -> LawError {
@@ -327,9 +329,9 @@ impl fmt::Display for Law {
                 write!(f, "periodic-stall:every={},length={}", Exact(*every), Exact(*length))?;
                 if *gap == PeriodicStall::GAP { Ok(()) } else { write!(f, ",gap={}", Exact(*gap)) }
             }
-            Self::Cliff(Cliff { above, step, slope, slope_above }) => {
-                write!(f, "cliff:above={}B,step={}", above.get(), Exact(*step))?;
-                write!(f, ",slope={}ns/B,slope_above={}ns/B", slope.get(), slope_above.get())
+            Self::Cliff(Cliff { base, above, step, slope, corner, slope_above }) => {
+                write!(f, "cliff:above={}B,step={},base={}", above.get(), Exact(*step), Exact(*base))?;
+                write!(f, ",slope={slope},corner={}B,slope_above={slope_above}", corner.get())
             }
             Self::Trend(Trend { from, to, span }) => {
                 write!(f, "trend:from={},to={},", Exact(*from), Exact(*to))?;
@@ -391,7 +393,7 @@ mod tests {
             "stall:requests=1000,length=20ms",
             "periodic-stall:every=2s,length=100ms",
             "periodic-stall:every=2s,length=100ms,gap=1ms",
-            "cliff:above=65536B,step=200us,slope=0.1ns/B,slope_above=0.25ns/B",
+            "cliff:above=65536B,step=200us,base=1ms,slope=0.1ns/B,corner=250000B,slope_above=0.25ns/B",
             "trend:from=400us,to=100us,requests=1000",
             "trend:from=100us,to=200us,over=10s",
             "cold:idle=5ms,requests=100,cold=300us,warm=50us",
@@ -407,7 +409,7 @@ mod tests {
             ("exponential:mean=1ms", "exponential:mean=1ms,seed=1"),
             (
                 " cliff: above = 64 KiB, slope=2 ns/B",
-                "cliff:above=65536B,step=0ns,slope=2ns/B,slope_above=2ns/B",
+                "cliff:above=65536B,step=0ns,base=0ns,slope=2ns/B,corner=65536B,slope_above=2ns/B",
             ),
             ("bimodal:high=2ms,low=1ms,share=50 %", "bimodal:low=1ms,high=2ms,share=0.5,seed=1"),
             ("periodic-stall:every=2s,length=100ms,gap=10ms", "periodic-stall:every=2s,length=100ms"),

@@ -1,0 +1,152 @@
+//! Services asked for their version while they run: each is started, asked by `GET /version`, and stopped.
+//!
+//! What a service says of itself while it serves is what a run's record should hold; `--version` of the same program is
+//! asked only where that cannot be done, and then it is said. Nothing is measured or judged here.
+
+use std::net::SocketAddr;
+
+use tempfile::TempDir;
+use weighbridge_lab::catalog::{Told, by_program};
+use weighbridge_lab::custody::CustodyError;
+use weighbridge_lab::guardian::{Guardian, GuardianError};
+use weighbridge_lab::launch::Lab;
+use weighbridge_lab::process::GRACE;
+use weighbridge_lab::service::Service;
+use weighbridge_load::Stack;
+use weighbridge_load::exchange::{Limits, exchange};
+use weighbridge_load::h2::Http2Settings;
+use weighbridge_load::request::{Framing, Request};
+use weighbridge_model::experiment::Protocol;
+use weighbridge_model::quantity::{Bytes, Nanoseconds};
+use weighbridge_model::record::OperationId;
+
+pub use weighbridge_lab::catalog::Asked;
+
+use crate::run::Options;
+
+/// Longest wait for an answer of a service that is ready.
+const PATIENCE: Nanoseconds = Nanoseconds::from_secs(10);
+/// Longest answer that is read.
+const LONGEST: Bytes = Bytes::new(1 << 16);
+/// The workload that is served where a service offers several: it needs no peer.
+const WORKLOAD: &str = "pingpong";
+
+/// Why nobody can be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum InquiryError {
+    /// The guardian could not be started.
+    #[error(transparent)]
+    Guardian(#[from] GuardianError),
+    /// Something that was started could not be released.
+    #[error(transparent)]
+    Custody(#[from] CustodyError),
+    /// The folder of the services' output could not be made.
+    #[error("could not make a folder for the output of services: {0}; free space or set `TMPDIR`")]
+    Folder(#[from] std::io::Error),
+}
+
+/// Asks services, several at once where it is shared among threads.
+#[derive(Debug)]
+pub struct Inquiry {
+    lab: Lab,
+    logs: TempDir,
+}
+
+impl Inquiry {
+    /// Puts a guardian over what will be started; starts end early where `options.control` says so.
+    ///
+    /// # Errors
+    /// [`InquiryError`].
+    pub fn open(options: &Options) -> Result<Self, InquiryError> {
+        let (program, verb) = &options.guardian;
+        let logs = tempfile::Builder::new().prefix("weigh-services-").tempdir()?;
+        let lab =
+            Lab::new(&format!("inquiry-{}", std::process::id()), Some(Guardian::start(program, verb)?), None);
+        Ok(Self { lab: lab.called_off_by(options.control.window.clone()), logs })
+    }
+
+    /// The version that a built service tells while it runs; that of its program where it cannot be asked so, with the
+    /// reason.
+    ///
+    /// # Errors
+    /// In words, where neither tells.
+    pub fn ask(&self, service: &Service) -> Result<Told, String> {
+        let why = match self.ask_running(service) {
+            Ok(version) => return Ok(Told { version, asked: Asked::Running, reason: None }),
+            Err(why) => format!("not asked while running: {why}"),
+        };
+        let told = by_program(service).map_err(|error| format!("{why}; {error}"))?;
+        Ok(Told { reason: Some(why), ..told })
+    }
+
+    fn ask_running(&self, service: &Service) -> Result<String, String> {
+        let (protocol, framing) = spoken(service)?;
+        let workload = service.workloads().iter().find(|name| *name == WORKLOAD);
+        let workload = workload.or(service.workloads().first()).map_or(WORKLOAD, String::as_str);
+        let log = self.logs.path().join(service.name());
+        let launch = service.launch(workload, protocol.name(), &log, &log);
+        let running = self.lab.launch(&launch).map_err(|error| error.to_string())?;
+        let answer = get_version(running.port(), framing);
+        running.stop(GRACE);
+        answer
+    }
+
+    /// Ends it; everything that was started has been stopped.
+    ///
+    /// # Errors
+    /// [`InquiryError::Custody`] where the guardian had gone.
+    pub fn close(self) -> Result<(), InquiryError> {
+        Ok(self.lab.close().map(drop)?)
+    }
+}
+
+/// A protocol of the service over which a path can be asked.
+fn spoken(service: &Service) -> Result<(Protocol, Framing), String> {
+    let offered = [
+        (Protocol::Http1Json, Framing::Http1),
+        (Protocol::Http2Json, Framing::Http2(Http2Settings::default())),
+    ];
+    let mut spoken = offered.into_iter().filter(|(protocol, _)| service.speaks(protocol.name()).is_ok());
+    spoken.next().ok_or_else(|| "it speaks neither `http1-json` nor `http2-json`".to_owned())
+}
+
+fn get_version(port: u16, framing: Framing) -> Result<String, String> {
+    let address = SocketAddr::from(([127, 0, 0, 1], port));
+    let request = Request {
+        method: "GET".to_owned(),
+        target: "/version".to_owned(),
+        authority: address.to_string(),
+        ..Request::default()
+    };
+    let rendered = framing.render(OperationId(0), &request).map_err(|error| error.to_string())?;
+    let limits = Limits { timeout: PATIENCE, body: LONGEST, stop: None };
+    let stack = Stack { framing, tls: None };
+    let reply = exchange(&[address], stack, &rendered, limits).map_err(|error| error.to_string())?;
+    version_of(reply.status, &reply.body)
+}
+
+/// The one line of a good reply.
+fn version_of(status: u16, body: &[u8]) -> Result<String, String> {
+    if status != 200 {
+        return Err(format!("`GET /version` has status {status}"));
+    }
+    let line = String::from_utf8_lossy(body).trim().to_owned();
+    if line.is_empty() || line.lines().count() > 1 {
+        return Err("`GET /version` answers something else than one line".to_owned());
+    }
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_one_line_of_a_good_reply() {
+        assert_eq!(version_of(200, b"Go 1.26 net/http\n"), Ok("Go 1.26 net/http".to_owned()));
+        for (status, body) in [(404, &b"Go 1"[..]), (200, b""), (200, b" \n"), (200, b"Go 1\nand more")] {
+            let error = version_of(status, body).expect_err("no version");
+            assert!(error.starts_with("`GET /version` "), "{error}");
+        }
+    }
+}
