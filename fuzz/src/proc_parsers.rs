@@ -48,16 +48,7 @@ pub fn check(data: &[u8]) {
         let written = format!("intr {} 5\nctxt {}\n", counts.interrupts, counts.switches);
         assert_eq!(parse_counts(&written), Some(counts), "{written}");
     }
-    let devices = parse_devices("client", text);
-    let written: Vec<String> = devices
-        .iter()
-        .map(|link| {
-            let (received, sent) = (link.received_bytes, link.sent_bytes);
-            let (packets_in, packets_out) = (link.received_packets, link.sent_packets);
-            format!("{}: {received} {packets_in} 0 0 0 0 0 0 {sent} {packets_out}", link.device)
-        })
-        .collect();
-    assert_eq!(parse_devices("client", &written.join("\n")), devices, "{written:?}");
+    check_devices(text);
     if let Some(mut cores) = parse_core_list(text) {
         cores.sort_unstable();
         cores.dedup();
@@ -96,4 +87,18 @@ fn fields(times: &CoreTimes) -> String {
     let CoreTimes { user, nice, system, idle, iowait, irq, softirq, steal } = times;
     let all = [user, nice, system, idle, iowait, irq, softirq, steal];
     all.map(|time| time.as_nanos().to_string()).join(" ")
+}
+
+/// What is read of a table of devices reads back the same.
+fn check_devices(text: &str) {
+    let devices = parse_devices("client", text);
+    let written: Vec<String> = devices
+        .iter()
+        .map(|link| {
+            let (received, sent) = (link.received_bytes, link.sent_bytes);
+            let (packets_in, packets_out) = (link.received_packets, link.sent_packets);
+            format!("{}: {received} {packets_in} 0 0 0 0 0 0 {sent} {packets_out}", link.device)
+        })
+        .collect();
+    assert_eq!(parse_devices("client", &written.join("\n")), devices, "{written:?}");
 }

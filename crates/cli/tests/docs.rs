@@ -258,9 +258,16 @@ fn documented_thresholds_are_those_of_the_code() {
 #[test]
 fn every_finding_is_documented_and_every_documented_one_exists() {
     let mut found: BTreeSet<String> = BTreeSet::new();
-    for file in
-        ["diagnose.rs", "pauses.rs", "plateau.rs", "settled.rs", "sizes/words.rs", "steadiness.rs", "tail.rs"]
-    {
+    for file in [
+        "diagnose.rs",
+        "network.rs",
+        "pauses.rs",
+        "plateau.rs",
+        "settled.rs",
+        "sizes/words.rs",
+        "steadiness.rs",
+        "tail.rs",
+    ] {
         let text = read(&format!("crates/judge/src/{file}"));
         let text = text.split("#[cfg(test)]").next().expect("a beginning").to_owned();
         let literals = text.split("name: \"").skip(1).chain(text.split("&str = \"").skip(1));

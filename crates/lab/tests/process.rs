@@ -45,7 +45,7 @@ impl Bench {
             command: words.iter().map(|word| (*word).to_owned()).collect(),
             environment: Vec::new(),
             folder: None,
-            host: std::net::Ipv4Addr::LOCALHOST.into(),
+            host: Ipv4Addr::LOCALHOST.into(),
             cores: None,
             stdout: self.folder.path().join("out.log"),
             stderr: self.folder.path().join("err.log"),

@@ -4,7 +4,9 @@
 //! Addresses are the same in every variant: the client is 10.77.0.1, the server 10.77.0.2, as many characters as
 //! 127.0.0.1 has, so that a request with its `Host` is as long with layers as without. There is no way out.
 
+use std::fs;
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 
 use weighbridge_model::experiment::{CongestionControl, Layers, Veth};
 use weighbridge_model::network::LinkCounters;
@@ -28,6 +30,9 @@ pub(super) const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 pub(super) const CAPABILITIES: [Capability; 2] = [Capability::SysAdmin, Capability::NetAdmin];
 
 const CONGESTION_CONTROL: &str = "net/ipv4/tcp_congestion_control";
+/// Ports of closed connections are used again, as they are between loopback addresses: with a connection for every request
+/// a minute has more of them than there are ports.
+const REUSE_PORTS: &str = "net/ipv4/tcp_tw_reuse";
 
 /// The layer `veth`.
 #[derive(Debug)]
@@ -80,6 +85,11 @@ impl Part for VethPart {
             let address = Batch::new(Tool::Ip).with(format!("address add {address}/24 dev {DEVICE}"));
             configure(host, &up(up(address, "lo"), DEVICE))?;
         }
+        let settings = own_settings();
+        for host in [(&hosts.client, "client"), (&hosts.server, "server")] {
+            host.0.run(|| take_over(&settings))?;
+            set(host, REUSE_PORTS, "1")?;
+        }
         let control = self.control(&hosts)?;
         let end = |address| End { address, device: DEVICE.to_owned() };
         site.set_ends(Ends { client: end(CLIENT), server: end(SERVER), mtu, overlay: None });
@@ -105,15 +115,37 @@ impl VethPart {
                 set(host, CONGESTION_CONTROL, control.name())?;
             }
         }
-        let read = || std::fs::read_to_string(format!("/proc/sys/{CONGESTION_CONTROL}"));
+        let read = || fs::read_to_string(format!("/proc/sys/{CONGESTION_CONTROL}"));
         Ok(hosts.server.run(read)?.unwrap_or_default().trim().to_owned())
+    }
+}
+
+/// The settings of this host's TCP: buffers, windows, time-outs, local ports.
+fn own_settings() -> Vec<(PathBuf, String)> {
+    let files = fs::read_dir("/proc/sys/net/ipv4").into_iter().flatten().flatten().map(|entry| entry.path());
+    let of_tcp = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("tcp_") || name == "ip_local_port_range"
+    };
+    let files = files.filter(of_tcp).chain([PathBuf::from("/proc/sys/net/core/somaxconn")]);
+    files.filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?))).collect()
+}
+
+/// Has TCP in the network of the calling thread behave as on the host, as far as the kernel keeps it apart: what differs
+/// between variants is to be the layers.
+fn take_over(settings: &[(PathBuf, String)]) {
+    for (path, value) in settings {
+        // What cannot be read or written here is the same for all networks.
+        if fs::read_to_string(path).is_ok_and(|own| own != *value) {
+            let _ = fs::write(path, value);
+        }
     }
 }
 
 /// Whether the kernel has this congestion control.
 fn has_control(control: &CongestionControl) -> Result<(), Unavailable> {
     let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-    let available = std::fs::read_to_string(path).unwrap_or_default();
+    let available = fs::read_to_string(path).unwrap_or_default();
     if available.split_ascii_whitespace().any(|name| name == control.name()) {
         return Ok(());
     }

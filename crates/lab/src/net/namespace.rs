@@ -7,7 +7,7 @@
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -123,9 +123,7 @@ impl Namespace {
         let removed = remove(&self.path);
         // Where `/run/netns` was mounted upon meanwhile (the first `ip netns add` of a boot does that), the path led to a
         // copy of our mount, and the mount itself can be reached only by what is open on it.
-        if let Ok(own) =
-            CString::new(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.file)))
-        {
+        if let Ok(own) = CString::new(format!("/proc/self/fd/{}", self.file.as_raw_fd())) {
             let _ = sys::unmount_open(&own);
         }
         removed

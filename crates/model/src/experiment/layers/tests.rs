@@ -1,3 +1,5 @@
+//! Layers read from files: names, tables, settings; what goes together, and what is said of what does not.
+
 use super::super::Experiment;
 use super::*;
 use crate::quantity::{BitsPerSecond, Bytes, Nanoseconds, Ratio};
