@@ -91,7 +91,9 @@ fn groups_in(base: &Path) -> Vec<PathBuf> {
     let listed = registry::list(base).expect("registries");
     let group = |thing: &Thing| match thing {
         Thing::Cgroup { path } => Some(path.clone()),
-        Thing::Process(_) | Thing::Namespace { .. } | Thing::Worktree { .. } => None,
+        Thing::Process(_) | Thing::Namespace { .. } | Thing::Container { .. } | Thing::Worktree { .. } => {
+            None
+        }
     };
     listed.iter().flat_map(|listed| listed.things.iter().filter_map(group)).collect()
 }
