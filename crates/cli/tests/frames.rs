@@ -4,6 +4,7 @@ mod support;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
@@ -118,6 +119,17 @@ fn rust(name: &str, layers: &str) -> String {
     )
 }
 
+/// The p50 of each window of a trial, in nanoseconds.
+fn medians_of(trial: &Path) -> Vec<u64> {
+    let text = fs::read_to_string(trial.join("windows.csv")).expect("windows");
+    let mut rows = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = rows.next().expect("a header");
+    let column = header.iter().position(|name| *name == "all_response_p50_ns").expect("a column");
+    let medians: Vec<u64> = rows.filter_map(|row| row[column].parse().ok()).collect();
+    assert!(!medians.is_empty(), "{text}");
+    medians
+}
+
 #[test]
 fn delay_and_loss_are_weighed_against_the_null_relay() {
     if !may_make_networks() {
@@ -129,10 +141,7 @@ fn delay_and_loss_are_weighed_against_the_null_relay() {
         "[plan]\nblocks = { min = 2, max = 2 }\nbudget = \"3 s\"",
         &[
             &rust("relay", "[\"veth\", \"relay\"]"),
-            &rust(
-                "delay",
-                "[\"veth\", \"relay\", { layer = \"delay\", time = \"1 ms\", jitter = \"200 us\" }]",
-            ),
+            &rust("delay", "[\"veth\", \"relay\", { layer = \"delay\", time = \"1 ms\" }]"),
             &rust("loss", "[\"veth\", \"relay\", { layer = \"loss\", share = \"5 %\" }, \"vxlan\"]"),
         ],
     );
@@ -142,15 +151,11 @@ fn delay_and_loss_are_weighed_against_the_null_relay() {
     for variant in summary["variants"].as_array().expect("variants") {
         assert_ne!(variant["validity"], "invalid", "{variant}");
     }
-    let costs = summary["costs"].as_array().expect("costs");
-    let cost = costs.iter().find(|cost| cost["variant"] == "delay" && cost["quantity"] == "response_p50");
-    let cost = cost.expect("a cost of the delay");
-    // A busy machine adds to what was planted; it takes nothing away. How near it comes on a quiet one the relay's own tests ask.
-    assert!(cost["difference"]["point"].as_f64() > Some(980_000.0), "{cost}");
     let folders = fs::read_dir(world.run_folder().join("trials")).expect("trials");
-    let mut seeds = Vec::new();
+    let (mut seeds, mut medians) = (Vec::new(), Vec::new());
     for folder in folders {
-        let text = fs::read_to_string(folder.expect("an entry").path().join("trial.json")).expect("a trial");
+        let folder = folder.expect("an entry").path();
+        let text = fs::read_to_string(folder.join("trial.json")).expect("a trial");
         let trial: Value = serde_json::from_str(&text).expect("JSON");
         let relayed = &trial["service"]["network"]["relayed"];
         let count = |direction: &str, what: &str| relayed[direction][what].as_u64().expect("a count");
@@ -167,6 +172,9 @@ fn delay_and_loss_are_weighed_against_the_null_relay() {
                 let median = relayed["forth"]["delay"]["p50_ns"].as_f64().expect("a time");
                 assert!((median / 1e6 - 1.0).abs() < 0.1, "{trial}");
                 assert_eq!(relayed["back"]["way"], "null", "{trial}");
+                // A busy machine adds to what was planted and takes nothing away. How near it comes on a quiet one the
+                // relay's own tests ask.
+                assert!(medians_of(&folder).into_iter().all(|median| median >= 1_000_000), "{trial}");
             }
             Some("loss") => assert!(count("forth", "lost") + count("back", "lost") > 0, "{trial}"),
             _ => assert_eq!(
@@ -175,6 +183,7 @@ fn delay_and_loss_are_weighed_against_the_null_relay() {
             ),
         }
     }
+    assert!(medians.into_iter().min() < Some(1_000_000), "the null relay delays as much");
     seeds.sort_unstable();
     seeds.dedup();
     assert_eq!(seeds.len(), 6, "each trial loses other packets");

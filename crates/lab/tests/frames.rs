@@ -4,8 +4,9 @@
 
 mod ground;
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
@@ -156,6 +157,59 @@ fn a_null_relay_carries_every_frame_as_it_came() {
             assert_eq!(way.whole > 0, segments > 1, "{report:?}");
         }
     }
+}
+
+/// Prints each frame with its tag in its place: the kernel takes it out before anybody sees the frame.
+const TAG_READER: &str = "
+import socket, struct
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.ntohs(3))
+s.bind(('eth0', 3))
+s.setsockopt(263, 8, 1)
+s.settimeout(20)
+print('bound', flush=True)
+for _ in range(3):
+    frame, beside, _, _ = s.recvmsg(2048, 64)
+    status, _, _, _, _, control, protocol = struct.unpack('IIIHHHH', beside[0][2][:20])
+    print(((struct.pack('!HH', protocol, control) if status & 16 else b'') + frame[12:]).decode('latin-1'), flush=True)
+";
+/// Sends a frame with a VLAN tag, one without, one with two.
+const TAG_WRITER: &str = "
+import socket
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind(('eth0', 0))
+for tags in [b'\\x81\\x00\\x20\\x64', b'', b'\\x88\\xa8\\x00\\x05\\x81\\x00\\x00\\x07']:
+    s.send(b'\\xff' * 6 + b'\\x02\\x00\\x00\\x00\\x00\\x01' + tags + b'\\x88\\xb5' + b'payload' * 7)
+";
+
+#[test]
+fn tags_of_vlans_pass_with_their_frames() {
+    let Some(_turn) = turn() else { return };
+    let ground = Ground::new(1500, 1);
+    ground.introduce();
+    let relay = ground.relay(|_| {});
+    let python = |script: &str| {
+        let mut python = Command::new("python3");
+        python.args(["-c", script]).env("PYTHONUTF8", "1").stdout(Stdio::piped());
+        python.spawn().expect("python3")
+    };
+    let (mut reader, lines) = ground
+        .at_host(1, move || {
+            let mut reader = python(TAG_READER);
+            let lines = BufReader::new(reader.stdout.take().expect("piped")).lines();
+            (reader, lines)
+        })
+        .join()
+        .expect("it starts");
+    let mut lines = lines.map(|line| line.expect("text"));
+    assert_eq!(lines.next().as_deref(), Some("bound"));
+    let mut writer = ground.at_host(0, move || python(TAG_WRITER)).join().expect("it starts");
+    assert!(writer.wait().expect("it is ours").success());
+    let payload = format!("\u{88}\u{b5}{}", "payload".repeat(7));
+    let expected = ["\u{81}\0\u{20}\u{64}", "", "\u{88}\u{a8}\0\u{5}\u{81}\0\0\u{7}"]
+        .map(|tag| format!("{tag}{payload}"));
+    assert_eq!(lines.collect::<Vec<_>>(), expected);
+    assert!(reader.wait().expect("it is ours").success());
+    assert_eq!(relay.stop().forth.sent, 3);
 }
 
 #[test]
