@@ -47,7 +47,7 @@ fn single_requests_of_a_relay_are_kept_with_their_sizes() {
         let world = World::new();
         let services = catalogue(&world);
         world.experiment_with(
-            "[workload]\nname = \"pingpong\"\noperation = \"mping\"\n\
+            "[tags]\nmachine = \"here\"\n[workload]\nname = \"pingpong\"\noperation = \"mping\"\n\
              sizes = { min = \"4 B\", max = \"20 kB\", number = 40 }\n",
             &[
                 "service = \"go\"\npeer = \"go\"",
@@ -56,8 +56,10 @@ fn single_requests_of_a_relay_are_kept_with_their_sizes() {
             ],
         );
         let home = std::env::var("HOME").expect("a home");
-        let run = world.run(&[]).env("WEIGH_SERVICES", services.to_str().expect("a plain path"));
+        let run = world.run(&["--tag", "zone=a"]);
+        let run = run.env("WEIGH_SERVICES", services.to_str().expect("a plain path"));
         run.env("HOME", &home).end().assert_measured();
+        summarised_and_exported(&world);
         let folder = weighbridge_store::RunFolder::open(world.run_folder()).expect("a run");
         let blocks = folder.load_blocks().expect("its record");
         let folders = world.run_folder().join("trials");
@@ -204,6 +206,29 @@ fn failed_and_repeated_requests_are_counted_wherever_they_are_told() {
         }
         assert!(ended.stdout.contains("where the time went"), "{ended}");
     });
+}
+
+/// What other verbs make of the run: figures of the relay's own times, with their intervals, and rows of ppbench with the
+/// run's tags.
+fn summarised_and_exported(world: &World) {
+    let run = world.run_folder().to_str().expect("a plain path").to_owned();
+    let filters = ["--machine", "here", "--experiment", "go to go", "--tag", "zone=a"];
+    let shown = world.weigh(&[&["summary", &run, "--format", "json"], &filters[..]].concat()).end().json();
+    let [row] = &shown["rows"].as_array().expect("rows")[..] else { panic!("one is chosen: {shown}") };
+    assert_eq!((&row["time"], &row["retried"], &row["failed"]), (&"relayed".into(), &0.into(), &0.into()));
+    assert_eq!(row["tags"], serde_json::json!({ "machine": "here", "zone": "a" }));
+    assert!(
+        row["size_from_bytes"].as_u64() >= Some(4) && row["size_to_bytes"].as_u64() <= Some(20_000),
+        "{row}"
+    );
+    for figure in ["median_ns", "transfer_median_bytes_per_s", "throughput_per_s"] {
+        let [lower, point, upper] = ["lower", "point", "upper"].map(|key| row[figure][key].as_f64());
+        assert!(lower < point && point < upper && point > Some(0.0), "{figure}: {row}");
+    }
+    let rows = world.weigh(&["export", &run, "--format", "ppbench-csv"]).end().stdout;
+    let first = rows.lines().nth(1).expect("a row");
+    assert!(first.starts_with("\"here\",\"go to go\",\"/mping/"), "{first}");
+    assert_eq!(first.split("\",\"").nth(4), Some("1"), "one connection with one request in flight: {first}");
 }
 
 #[test]

@@ -22,6 +22,7 @@ pub mod limits;
 pub mod machine;
 pub mod messages;
 pub mod network;
+pub mod overview;
 pub mod parts;
 pub mod pauses;
 pub mod plateau;

@@ -7,7 +7,8 @@ use weighbridge_model::experiment::{self, Experiment, LoadModel, Sizes, Workload
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 use weighbridge_model::record::{OperationId, PointId, VariantId};
 use weighbridge_model::sizes::SizeGuide;
-use weighbridge_model::summary::{PointLabel, Quantity};
+use weighbridge_model::summary::{PointLabel, Quantity, Relay};
+use weighbridge_model::tags::Tags;
 
 /// The whole question.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,6 +66,8 @@ pub struct Run {
     pub quick: bool,
     /// In words: workload, load model and connections of each point.
     pub conditions: Vec<String>,
+    /// Words by which the run and its variants are found.
+    pub tags: Tags,
     /// Variants that could not be measured: name and reason with remedy.
     pub unavailable: Vec<(String, String)>,
 }
@@ -87,6 +90,8 @@ pub struct Variant {
     pub transport: Transport,
     /// Whether each block has a life of its own.
     pub life: Life,
+    /// The service and its peer, where it passes requests on.
+    pub relay: Option<Relay>,
 }
 
 /// Whether a variant is started afresh for each block.
@@ -160,6 +165,12 @@ impl Question {
             life: match v.target {
                 experiment::Target::Url(_) => Life::Instance,
                 experiment::Target::Service { .. } | experiment::Target::Command(_) => Life::Restarted,
+            },
+            relay: match (&v.target, &v.peer) {
+                (experiment::Target::Service { name }, Some(peer)) => {
+                    Some(Relay { service: name.clone(), peer: peer.service.clone() })
+                }
+                _ => None,
             },
         };
         let point = |p: &experiment::Point| Point {

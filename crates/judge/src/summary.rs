@@ -129,6 +129,7 @@ pub(crate) fn judged(
         cpu_roles: machine::roles(question, gathered),
         spread: spreads,
         over_size,
+        tags: run.tags,
         relays,
         carried: carried::carried(question, gathered),
         roles: told_apart(question, gathered),
@@ -430,6 +431,7 @@ impl<'a> Table<'a> {
                 .iter()
                 .flat_map(|cell| &cell.trials)
                 .find_map(|trial| trial.service.version.clone()),
+            relay: self.question.variants[variant.index()].relay.clone(),
             figures: self.figures(variant),
             traffic,
             kernel_timestamps: self.stamps(&cells),

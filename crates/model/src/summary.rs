@@ -16,6 +16,7 @@ use crate::quantity::{Nanoseconds, Ratio, display_bytes, display_nanos, display_
 use crate::record::{ErrorCounts, Traffic};
 use crate::reliability::CalibrationQuote;
 use crate::sizes::OverSize;
+use crate::tags::Tags;
 
 pub use crate::detail::{Detail, RoleUse};
 
@@ -370,6 +371,9 @@ pub struct VariantSummary {
     pub batches: Vec<u32>,
     /// The service's answer to the version question.
     pub version: Option<String>,
+    /// The service and its peer, where it passes requests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay: Option<Relay>,
     /// Absolute figures.
     pub figures: Vec<Figure>,
     /// Kernel's counts on the generator's sockets over measured windows.
@@ -377,6 +381,15 @@ pub struct VariantSummary {
     /// Where service times went, by the kernel's time stamps, over measured windows; absent where not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_timestamps: Option<StampSummary>,
+}
+
+/// Two services of which one passes requests on to the other.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Relay {
+    /// The service that is asked, and asks in its turn.
+    pub service: String,
+    /// The one that answers it.
+    pub peer: String,
 }
 
 /// How much a finding matters.
@@ -563,6 +576,9 @@ pub struct Summary {
     /// Cliffs and advice over size; left out where sizes do not vary.
     #[serde(default, skip_serializing_if = "OverSize::is_empty")]
     pub over_size: OverSize,
+    /// Words by which the run and its variants are found; left out where there is none.
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    pub tags: Tags,
     /// Where the time of requests went that a relay told of; left out where none did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relays: Vec<RelayParts>,

@@ -6,6 +6,7 @@
 pub mod browse;
 pub mod calibration;
 mod carried;
+pub mod cite;
 pub mod columns;
 pub mod csv;
 pub mod export;
@@ -19,6 +20,7 @@ pub mod load;
 pub mod markdown;
 mod names;
 mod open_metrics;
+pub mod overview;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod parts;

@@ -152,6 +152,7 @@ export interface Everything {
   StampSummary?: StampSummary;
   Step?: Step;
   Summary?: Summary;
+  Tags?: Tags;
   TimeKind?: TimeKind;
   TimePart?: TimePart;
   Traffic?: Traffic;
@@ -1134,6 +1135,7 @@ export interface Summary {
    * When it started, RFC 3339 in UTC.
    */
   started: string;
+  tags?: Tags;
   /**
    * The experiment's title.
    */
@@ -1306,6 +1308,25 @@ export interface Spread {
    * The variant.
    */
   variant: string;
+}
+/**
+ * The tags of a run and those that only some of its variants have.
+ */
+export interface Tags {
+  /**
+   * Of all variants.
+   */
+  run?: {
+    [k: string]: string;
+  };
+  /**
+   * Of single variants, by name; they go before those of the run.
+   */
+  variants?: {
+    [k: string]: {
+      [k: string]: string;
+    };
+  };
 }
 /**
  * One variant at one point.

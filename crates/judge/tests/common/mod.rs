@@ -185,6 +185,7 @@ pub fn question(variants: &[&str]) -> Question {
                 name: (*name).to_owned(),
                 transport: Transport::Tcp,
                 life: Life::Restarted,
+                relay: None,
             })
             .collect(),
         points: vec![Point {

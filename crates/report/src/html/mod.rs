@@ -15,6 +15,7 @@ mod gauge;
 mod legs;
 mod parts;
 mod resources;
+mod sizes;
 mod spread;
 mod suite;
 mod tables;
@@ -131,6 +132,7 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
                 details("Percentiles as a table", curves::table(report.detail))
             ),
         ),
+        ("sizes", "Message sizes", sizes::section(summary, report.detail)),
         ("legs", "Where the time went", format!("{}{}", parts::section(summary), legs::section(summary))),
         (
             "resources",
@@ -143,7 +145,7 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
                 )
             ),
         ),
-        ("warnings", "Warnings", warnings(summary)),
+        ("warnings", "Warnings", trust::other_warnings(summary)),
         (
             "figures",
             "All figures",
@@ -156,8 +158,9 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
         ),
         ("repeat", "How to repeat", repeat(report.how)),
     ];
-    // Only some runs ask the kernel for time stamps.
-    let shown = all.into_iter().filter(|(id, _, content)| *id != "legs" || !content.is_empty());
+    // Only some runs vary the size, or ask the kernel for time stamps.
+    let shown =
+        all.into_iter().filter(|(id, _, content)| !["sizes", "legs"].contains(id) || !content.is_empty());
     shown.map(|(id, name, content)| Section { id, name, content }).collect()
 }
 
