@@ -236,6 +236,11 @@ Future<void> run() async {
   final server = await listen(configuration);
   ProcessSignal.sigterm.watch().listen((_) => stop(server));
   serve(server, configuration.handlers);
+  final facts = variable('RUNTIME_FACTS');
+  if (facts.isNotEmpty) {
+    final cores = Platform.numberOfProcessors;
+    File(facts).writeAsStringSync('cores=$cores vm=$machine\n');
+  }
   print('ready ${server.port}');
   await stdout.flush();
 }
@@ -245,6 +250,8 @@ Future<void> run() async {
 /// than to compile while it runs.
 final versionText = () {
   final release = Platform.version.split(' ').first;
-  final processor = Platform.version.split('_').last.replaceAll('"', '');
-  return 'Dart $release-$processor-jit dart:io $release';
+  return 'Dart $release-$machine dart:io $release';
 }();
+
+/// The processor that the VM is for, and how it runs programs there.
+final machine = '${Platform.version.split('_').last.replaceAll('"', '')}-jit';
