@@ -20,7 +20,7 @@ pub struct NameError {
     /// The key that names it.
     pub key: Key,
     /// What is wrong, with the nearest name where one comes near.
-    pub source: CatalogError,
+    pub source: Box<CatalogError>,
 }
 
 /// A key of a variant that names a service.
@@ -61,7 +61,7 @@ pub(crate) fn check(experiment: &Experiment, folder: Option<&Path>) -> Result<()
             look_up(&mut catalog, folder, name).map_err(|source| NameError {
                 variant: variant.name.clone(),
                 key,
-                source,
+                source: Box::new(source),
             })?;
         }
     }

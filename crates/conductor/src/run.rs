@@ -245,7 +245,7 @@ impl From<GroundError> for RunError {
 impl RunError {
     /// Whether the experiment itself is wrong, wherever it is run: a name that is in no catalogue.
     pub fn is_mistake(&self) -> bool {
-        let unknown = |error: &NameError| matches!(error.source, CatalogError::Unknown { .. });
+        let unknown = |error: &NameError| matches!(*error.source, CatalogError::Unknown { .. });
         matches!(self, Self::Name(error) if unknown(error))
     }
 
