@@ -10,13 +10,12 @@ use weighbridge_judge as judge;
 use weighbridge_judge::steer::{BlockHistory, BlockRule, CrowdHistory, CrowdRule, CrowdStep};
 use weighbridge_model::event::Event;
 use weighbridge_model::experiment::Experiment;
-use weighbridge_model::pairing::Pairing;
 use weighbridge_model::plan::{Batches, Plan};
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::{TrialRecord, VariantId};
 
 use crate::actor::{ActorError, Recipe};
-use crate::block::{Bench, BlockError, BlockResult};
+use crate::block::{Bench, BlockError, BlockResult, Settled};
 use crate::times::BlockTimes;
 
 /// One batch as an experiment of its own.
@@ -74,20 +73,20 @@ pub(crate) struct Crew<'a> {
 }
 
 impl Crew<'_> {
-    /// Measures block `number`, batch after batch. `history` is the run without this block, `settled` how earlier blocks put
-    /// the variants side by side.
+    /// Measures block `number`, batch after batch. `history` is the run without this block, `settled` what earlier
+    /// blocks decided.
     ///
     /// A block is void as a whole: once a batch was disturbed, those to come are not begun.
     pub fn block(
         &self,
         number: u32,
-        (history, settled): (&BlockHistory<'_>, &[Pairing]),
+        (history, settled): (&BlockHistory<'_>, Settled<'_>),
         emit: &mut dyn FnMut(Event),
     ) -> Result<BlockResult, BlockError> {
         if let [bench] = &self.benches[..] {
             return bench.block(number, (history, settled), emit);
         }
-        let mut settled = settled.to_vec();
+        let mut pairings = settled.pairings.to_vec();
         let count = self.benches.len() as u32;
         let mut whole = BlockResult { trials: Vec::new(), times: BlockTimes::default(), disturbed: None };
         for (done, batch) in (0..).zip(self.plan.batch_order(number, count)) {
@@ -97,10 +96,11 @@ impl Crew<'_> {
             }
             emit(Event::BatchStarted { block: number, batch, of: count, variants: party.names() });
             let before = in_batches(history, count, done, &whole.times);
-            let mut part = bench.block(number, (&before, &settled), emit)?;
+            let mut part =
+                bench.block(number, (&before, Settled { pairings: &pairings, ..settled }), emit)?;
             // What the first batch settled holds for all: they are parts of one block.
-            if let (true, Some(trial)) = (settled.is_empty(), part.trials.first()) {
-                settled.clone_from(&trial.pairings);
+            if let (true, Some(trial)) = (pairings.is_empty(), part.trials.first()) {
+                pairings.clone_from(&trial.pairings);
             }
             part.trials.iter_mut().for_each(|trial| party.place(trial));
             whole.add(part);

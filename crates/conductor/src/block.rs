@@ -30,11 +30,11 @@ use weighbridge_model::event::{Event, Phase};
 use weighbridge_model::experiment::{Experiment, LoadSpec, Point};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::plan::Plan;
-use weighbridge_model::quantity::{Nanoseconds, Ratio};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 use weighbridge_model::record::{PointId, Tallies, TrialRecord, VariantId, Void, WindowFigures, WindowKind};
 use weighbridge_model::summary::PointLabel;
 use weighbridge_workload::reflection::ReflectionError;
-use weighbridge_workload::{Workload, WorkloadError};
+use weighbridge_workload::{Given, Workload, WorkloadError};
 
 use crate::actor::{Actor, ActorError, Recipe, Stage};
 use crate::answers::{self, AnswerError, Asked};
@@ -160,6 +160,17 @@ struct Block<'a, 'b> {
     stood: Nanoseconds,
     /// What variants said of failed requests, by their numbers.
     failures: BTreeMap<usize, Failures>,
+    /// Sizes asked for besides those of a range, by point.
+    extra: &'a [Vec<Bytes>],
+}
+
+/// What earlier blocks decided for a block.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settled<'a> {
+    /// How the variants are put side by side, point by point; nothing in the first block.
+    pub pairings: &'a [Pairing],
+    /// Sizes asked for besides those of a range, by point; nothing where none are.
+    pub extra: &'a [Vec<Bytes>],
 }
 
 /// One variant, bound to a point.
@@ -169,26 +180,25 @@ struct Bound {
 }
 
 impl Bench<'_> {
-    /// Measures block `number`. `history` is the run without this block, `settled` how earlier blocks put the variants
-    /// side by side, point by point; nothing where there are none.
+    /// Measures block `number`. `history` is the run without this block, `settled` what earlier blocks decided.
     ///
     /// A block that was disturbed (suspended, clock jump, a service that died) is returned with void trials, or
     /// without any where it had not yet begun.
     pub fn block(
         &self,
         number: u32,
-        (history, settled): (&BlockHistory<'_>, &[Pairing]),
+        (history, settled): (&BlockHistory<'_>, Settled<'_>),
         emit: &mut dyn FnMut(Event),
     ) -> Result<BlockResult, BlockError> {
         let _engaged = self.control.engage();
         let began = monotonic_now();
         let machine = CpuTimes::read();
         let order = self.plan.block(number);
-        let mut block = Block::new(self, number, emit);
+        let mut block = Block::new(self, number, (settled.extra, emit));
         let mut stretch = None;
         let measured = block.start(&order.starts).and_then(|()| {
             stretch = Stretch::begin(&mut block.actors);
-            block.points(&order.points, (history, settled), began)
+            block.points(&order.points, (history, settled.pairings), began)
         });
         let roles = stretch.and_then(|stretch| stretch.end(&mut block.actors));
         let outcome = measured.map_err(|cut| block.sort_out(cut));
@@ -223,7 +233,7 @@ impl Bench<'_> {
                     requests += compared;
                 }
             };
-            let mut block = Block::new(self, 0, &mut count);
+            let mut block = Block::new(self, 0, (&[], &mut count));
             let outcome = block.answers().map_err(|cut| block.sort_out(cut));
             block.end();
             match outcome {
@@ -257,7 +267,11 @@ impl<E: Into<BlockError>> From<E> for Cut {
 }
 
 impl<'a, 'b> Block<'a, 'b> {
-    fn new(bench: &'a Bench<'a>, number: u32, emit: &'b mut dyn FnMut(Event)) -> Self {
+    fn new(
+        bench: &'a Bench<'a>,
+        number: u32,
+        (extra, emit): (&'a [Vec<Bytes>], &'b mut dyn FnMut(Event)),
+    ) -> Self {
         Self {
             bench,
             number,
@@ -270,6 +284,7 @@ impl<'a, 'b> Block<'a, 'b> {
             told: Vec::new(),
             stood: Nanoseconds::ZERO,
             failures: BTreeMap::new(),
+            extra,
         }
     }
 
@@ -399,7 +414,7 @@ impl<'a, 'b> Block<'a, 'b> {
             self.side_by_side(point, &bound, arrangement, measured / points)?;
             self.note_memory(point);
             self.tell_samples(point);
-            self.note_processes();
+            self.note_processes()?;
             self.tell_failures();
             for actor in &self.actors {
                 let variant = actor.variant;
@@ -425,7 +440,11 @@ impl<'a, 'b> Block<'a, 'b> {
                 variant: actor.name.clone(),
                 source: Box::new(source),
             })?;
-            let given = (&environment as &dyn Fn(&str) -> _, self.bench.shapes[id.index()].rows());
+            let given = Given {
+                environment: &environment,
+                rows: self.bench.shapes[id.index()].rows(),
+                extra: self.extra.get(id.index()).map_or(&[], Vec::as_slice),
+            };
             let workload = Workload::with_rows(&spec, &point.load, of.protocol, &actor.address, given)
                 .map_err(|source| BlockError::Workload { variant: actor.name.clone(), source })?;
             actor.forget_memory_peak();

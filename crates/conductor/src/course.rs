@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use weighbridge_judge as judge;
-use weighbridge_judge::steer::{BlockHistory, BlockRule, BlockStep, Budget, Stop};
+use weighbridge_judge::steer::{
+    BlockHistory, BlockRule, BlockStep, Budget, SizeHistory, SizeRule, SizeStep, Stop,
+};
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::Pinned;
 use weighbridge_lab::custody::CustodyError;
@@ -18,10 +20,10 @@ use weighbridge_lab::launch::Lab;
 use weighbridge_lab::procfs::Pid;
 use weighbridge_lab::registry::{self, Listed, Registry, RegistryError};
 use weighbridge_model::event::{Event, Interim, TimedEvent};
-use weighbridge_model::experiment::{Experiment, Variant};
+use weighbridge_model::experiment::{Experiment, Variant, WorkloadSpec};
 use weighbridge_model::pairing::{Pairing, PairingChoice};
 use weighbridge_model::plan::{Batches, Plan};
-use weighbridge_model::quantity::Timestamp;
+use weighbridge_model::quantity::{Bytes, Timestamp};
 use weighbridge_model::record::{TrialRecord, VariantId};
 use weighbridge_model::summary::{Detail, Summary};
 use weighbridge_store::scrub::Secrets;
@@ -29,7 +31,7 @@ use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 
 use crate::actor::{ActorError, Recipe, Stage};
 use crate::batch::{Crew, Party, Watch, rule_of_batch, whole_plan};
-use crate::block::{Bench, BlockError, BlockResult};
+use crate::block::{Bench, BlockError, BlockResult, Settled};
 use crate::client::Clients;
 use crate::control::Control;
 use crate::division::Division;
@@ -139,7 +141,9 @@ impl<'a> Shop<'a> {
             Some(base) => Some(own_registry(&base, &name)?),
             None => None,
         };
-        let lab = Lab::new(&name, guardian, registry).called_off_by(options.control.window.clone());
+        let lab = Lab::new(&name, guardian, registry)
+            .called_off_by(options.control.window.clone())
+            .with_program(program);
         let cut = options.control.window.clone();
         let clients = match seating {
             Seating::Duet(lanes) => Clients::in_lanes(lanes, &cut)?,
@@ -173,6 +177,7 @@ impl<'a> Shop<'a> {
                 logs: self.logs,
                 secrets: self.secrets,
                 freeze: plan.freeze && plan.pairing != PairingChoice::Duet,
+                connections: experiment.points.iter().map(|point| point.load.connections).max().unwrap_or(1),
                 party: None,
                 watch: None,
             },
@@ -394,8 +399,9 @@ impl Course<'_> {
             let number = self.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
             self.say(Event::BlockStarted { block: number, of })?;
             let mut trouble = None;
-            let settled = self.settled();
-            let result = crew.block(number, (&history, &settled), &mut |event| {
+            let (pairings, extra) = (self.settled(), self.further_sizes(number)?);
+            let settled = Settled { pairings: &pairings, extra: &extra };
+            let result = crew.block(number, (&history, settled), &mut |event| {
                 trouble = self.say(event).err().or(trouble.take());
             });
             let result = result.map_err(RunError::Block)?;
@@ -458,6 +464,29 @@ impl Course<'_> {
             true => Vec::new(),
             false => self.experiment.point_ids().map(|point| gathered.pairing(point)).collect(),
         }
+    }
+
+    /// Sizes that a block asks for besides those of a range, point by point; they are told, so that the record has them.
+    fn further_sizes(&mut self, block: u32) -> Result<Vec<Vec<Bytes>>, RunError> {
+        let mut extra = Vec::new();
+        for point in self.experiment.point_ids() {
+            let spread = match &self.experiment.points[point.index()].workload {
+                WorkloadSpec::Pingpong(spec) => spec.spread(),
+                _ => None,
+            };
+            let history = SizeHistory { point, block, trials: &self.trials };
+            let step = spread.map(|spread| SizeRule { spread: *spread }.next(&history));
+            let sizes = match step {
+                Some(SizeStep::Extra(sizes)) => sizes,
+                Some(SizeStep::Range) | None => Vec::new(),
+            };
+            if !sizes.is_empty() {
+                let label = self.experiment.points[point.index()].label.clone();
+                self.say(Event::FurtherSizes { block, point: label, sizes: sizes.clone() })?;
+            }
+            extra.push(sizes);
+        }
+        Ok(extra)
     }
 
     fn log_ratios(&self) -> Vec<Vec<f64>> {

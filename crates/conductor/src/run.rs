@@ -26,7 +26,7 @@ use weighbridge_model::record::{PointId, TrialRecord, VariantId};
 use weighbridge_model::summary::{Detail, Summary};
 use weighbridge_store::scrub::Secrets;
 use weighbridge_store::{ReadError, RunFolder, RunWriter, UtcTime, WriteError};
-use weighbridge_workload::{Address, GrpcError, UrlScheme, Workload, WorkloadError};
+use weighbridge_workload::{Address, Given, GrpcError, UrlScheme, Workload, WorkloadError};
 
 use crate::actor::{ActorError, Recipe, find_service};
 use crate::batch::{self, Party, whole_plan};
@@ -293,7 +293,8 @@ pub fn check(experiment: &Experiment, options: &Options) -> Result<(), RunError>
         }
         crate::actor::secured(variant)?;
         for (point, shape) in experiment.points.iter().zip(&shapes) {
-            let (protocol, given) = (variant.protocol, (&set as &dyn Fn(&str) -> _, shape.rows()));
+            let protocol = variant.protocol;
+            let given = Given { environment: &set, rows: shape.rows(), extra: &[] };
             let asked = point.workload.asked_of(variant);
             match Workload::with_rows(&asked, &point.load, protocol, &anywhere, given) {
                 // A server that has not been started cannot have been asked for its descriptors.

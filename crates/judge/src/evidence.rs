@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use weighbridge_model::evidence::{
-    BlockValue, Evidence, Extent, OperationEvidence, OutcomeTimes, Percentile, WindowEvidence,
+    BlockValue, Evidence, Extent, OperationEvidence, OutcomeTimes, Percentile, SampleEvidence, WindowEvidence,
 };
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{
-    ErrorKind, Outcome, PointId, TimeHistogram, TrialRecord, VariantId, time_histogram,
+    ErrorKind, OperationId, Outcome, PointId, TimeHistogram, TrialRecord, VariantId, time_histogram,
 };
 use weighbridge_model::summary::Quantity;
 
@@ -32,7 +32,11 @@ pub fn evidence(question: &Question, trials: &[TrialRecord]) -> Evidence {
             }
         }
     }
-    Evidence { operations, windows: windows(question, &gathered, trials) }
+    Evidence {
+        operations,
+        windows: windows(question, &gathered, trials),
+        samples: samples(question, &gathered, trials),
+    }
 }
 
 fn operation((point, variant): (&Point, &str), scope: Scope, side: &Side<'_>) -> OperationEvidence {
@@ -100,4 +104,30 @@ fn windows(question: &Question, gathered: &Gathered<'_>, trials: &[TrialRecord])
         })
     });
     each.collect()
+}
+
+fn samples(question: &Question, gathered: &Gathered<'_>, trials: &[TrialRecord]) -> Vec<SampleEvidence> {
+    let void: BTreeMap<u32, &String> = gathered.void.iter().map(|(block, reason)| (*block, reason)).collect();
+    let mut all = Vec::new();
+    for trial in trials {
+        let Some(variant) = question.variants.get(trial.variant.index()) else { continue };
+        for (id, point) in question.points() {
+            for (at, operation) in (0..).map(OperationId).zip(&point.operations) {
+                let here = trial.samples.iter().filter(|s| (s.point, s.operation) == (id, at));
+                let samples: Vec<_> = here.copied().collect();
+                if samples.is_empty() {
+                    continue;
+                }
+                all.push(SampleEvidence {
+                    variant: variant.name.clone(),
+                    point: point.label.clone(),
+                    operation: operation.clone(),
+                    block: trial.block,
+                    void: void.get(&trial.block).map(|reason| (*reason).clone()),
+                    samples,
+                });
+            }
+        }
+    }
+    all
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::quantity::Nanoseconds;
+use crate::quantity::{Bytes, Nanoseconds};
 use crate::summary::{PointLabel, Quantity};
 
 /// One line of `events.jsonl`.
@@ -133,6 +133,16 @@ pub enum Event {
         block: u32,
         /// Blocks planned by now.
         of: u32,
+    },
+    /// A block asks for further sizes, where a curve bends.
+    FurtherSizes {
+        /// From 0.
+        block: u32,
+        /// The point.
+        point: PointLabel,
+        /// The sizes, ascending.
+        #[serde(rename = "sizes_bytes")]
+        sizes: Vec<Bytes>,
     },
     /// More variants than live at once: they are measured in batches, or in other batches from now on.
     Batches {

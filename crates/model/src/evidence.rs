@@ -3,6 +3,7 @@
 
 use crate::quantity::Nanoseconds;
 use crate::record::{Outcome, TimeHistogram, WindowRecord};
+use crate::samples::Sample;
 use crate::summary::{PointLabel, Quantity};
 
 /// The evidence of one run.
@@ -12,6 +13,8 @@ pub struct Evidence {
     pub operations: Vec<OperationEvidence>,
     /// Every window, in the order of blocks and trials.
     pub windows: Vec<WindowEvidence>,
+    /// Single requests, trial by trial, where a workload keeps them.
+    pub samples: Vec<SampleEvidence>,
 }
 
 /// One operation of one variant at one point, over the blocks that count.
@@ -74,6 +77,23 @@ pub struct BlockValue {
     pub block: u32,
     /// The value in the quantity's unit.
     pub value: f64,
+}
+
+/// The single requests of one operation in one trial at one point, with the names of what they are of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampleEvidence {
+    /// The variant's name.
+    pub variant: String,
+    /// The point.
+    pub point: PointLabel,
+    /// The operation's name.
+    pub operation: String,
+    /// The block, from 0.
+    pub block: u32,
+    /// Why its block counts for nothing; absent where it counts.
+    pub void: Option<String>,
+    /// What was recorded, in its order.
+    pub samples: Vec<Sample>,
 }
 
 /// One window with the names of what it is of.

@@ -221,6 +221,8 @@ pub enum WindowKind {
     Measured,
     /// A longer window that asks whether costs depend on the window's length.
     Check,
+    /// Asks for further sizes where a curve bends: its requests are in curves over size, and in no other figure.
+    Extra,
 }
 
 /// How a window ended.
@@ -704,10 +706,11 @@ pub struct TrialRecord {
 }
 
 impl TrialRecord {
-    /// Requests of measured windows that are not among the samples, though others of their point are.
+    /// Requests of windows whose requests are kept that are not among the samples, though others of their point are.
     pub fn samples_left_out(&self) -> u64 {
         let sampled = |point| self.samples.iter().filter(|sample| sample.point == point).count() as u64;
-        let measured = self.windows.iter().filter(|window| window.kind == WindowKind::Measured);
+        let is_kept = |kind| matches!(kind, WindowKind::Measured | WindowKind::Extra);
+        let measured = self.windows.iter().filter(|window| is_kept(window.kind));
         let mut asked: BTreeMap<PointId, u64> = BTreeMap::new();
         measured.for_each(|window| *asked.entry(window.point).or_default() += window.figures.requests);
         let left_out = |(point, requests): (PointId, u64)| match sampled(point) {

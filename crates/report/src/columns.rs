@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use weighbridge_model::evidence::{BlockValue, Evidence, OperationEvidence, WindowEvidence};
+use weighbridge_model::evidence::{BlockValue, Evidence, OperationEvidence, SampleEvidence, WindowEvidence};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{OperationFigures, WindowEnd, WindowFigures, WindowKind};
+use weighbridge_model::samples::Sample;
 use weighbridge_model::summary::{Cost, Effect, Estimate, Figure, PointLabel, Summary, Unit, VariantSummary};
 
 use crate::words::baseline;
@@ -24,11 +25,13 @@ pub enum TableName {
     Blocks,
     /// Every window, one a row.
     Windows,
+    /// Single requests, one a row, of workloads that keep them.
+    Samples,
 }
 
 impl TableName {
     /// Every table, in the order of help texts.
-    pub const ALL: [Self; 4] = [Self::Costs, Self::Figures, Self::Blocks, Self::Windows];
+    pub const ALL: [Self; 5] = [Self::Costs, Self::Figures, Self::Blocks, Self::Windows, Self::Samples];
 
     /// The name by which it is asked for.
     pub const fn name(self) -> &'static str {
@@ -37,12 +40,13 @@ impl TableName {
             Self::Figures => "figures",
             Self::Blocks => "blocks",
             Self::Windows => "windows",
+            Self::Samples => "samples",
         }
     }
 
     /// Whether the summary alone does not hold it.
     pub const fn needs_evidence(self) -> bool {
-        matches!(self, Self::Blocks | Self::Windows)
+        matches!(self, Self::Blocks | Self::Windows | Self::Samples)
     }
 }
 
@@ -111,6 +115,12 @@ pub(crate) fn write<S: TableSink>(
             let windows = evidence.into_iter().flat_map(|evidence| &evidence.windows);
             let rows = windows.map(|window| WindowRow { summary, window });
             sink.write(&window_columns(), &rows.collect::<Vec<_>>())
+        }
+        TableName::Samples => {
+            let parts = evidence.into_iter().flat_map(|evidence| &evidence.samples);
+            let of = |of| move |sample| SampleRow { summary, of, sample };
+            let rows = parts.flat_map(|part| part.samples.iter().map(of(part)));
+            sink.write(&sample_columns(), &rows.collect::<Vec<_>>())
         }
     }
 }
@@ -307,6 +317,37 @@ fn window_health<'a>() -> Vec<Column<WindowRow<'a>>> {
     ]
 }
 
+struct SampleRow<'a> {
+    summary: &'a Summary,
+    of: &'a SampleEvidence,
+    sample: &'a Sample,
+}
+
+/// The columns of `samples.csv` in the record, names instead of positions.
+fn sample_columns<'a>() -> Vec<Column<SampleRow<'a>>> {
+    use Read::{Count, Text};
+    vec![
+        column("run", Text(|row| some(&row.summary.run))),
+        column("point", Text(|row| Some(point(&row.of.point)))),
+        column("variant", Text(|row| some(&row.of.variant))),
+        column("operation", Text(|row| some(&row.of.operation))),
+        column("void", Text(|row| row.of.void.as_deref().and_then(some))),
+        column("block", Count(|row| Some(u64::from(row.of.block)))),
+        column("round", Count(|row| Some(u64::from(row.sample.round)))),
+        column("size_bytes", Count(|row| Some(row.sample.size.get()))),
+        column("due_ns", Count(|row| Some(row.sample.due.as_nanos()))),
+        column("sent_ns", Count(|row| Some(row.sample.sent.as_nanos()))),
+        column("done_ns", Count(|row| Some(row.sample.done.as_nanos()))),
+        column("outcome", Text(|row| some(row.sample.outcome.name()))),
+        column("status", Count(|row| row.sample.status.map(u64::from))),
+        column("length_bytes", Count(|row| Some(row.sample.length.get()))),
+        column("relayed_duration_ns", Count(|row| Some(row.sample.relayed?.duration.as_nanos()))),
+        column("relayed_status", Count(|row| Some(u64::from(row.sample.relayed?.status)))),
+        column("relayed_length_bytes", Count(|row| Some(row.sample.relayed?.length.get()))),
+        column("relayed_retries", Count(|row| Some(u64::from(row.sample.relayed?.retries)))),
+    ]
+}
+
 /// A point in one field: `key=value;key=value`.
 fn point(label: &PointLabel) -> Cow<'_, str> {
     label.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(";").into()
@@ -334,6 +375,7 @@ const fn kind(kind: WindowKind) -> &'static str {
         WindowKind::LeadIn => "lead-in",
         WindowKind::Measured => "measured",
         WindowKind::Check => "check",
+        WindowKind::Extra => "extra",
     }
 }
 

@@ -185,6 +185,17 @@ enum Expect {
 /// What a variable of the environment holds, by its name.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
+/// What a specification does not hold itself.
+#[derive(Clone, Copy)]
+pub struct Given<'a> {
+    /// What variables of the environment hold.
+    pub environment: Variables<'a>,
+    /// The rows of the workload's data files, in their order.
+    pub rows: &'a [Arc<Rows>],
+    /// Sizes that a block asks for besides those of a range.
+    pub extra: &'a [Bytes],
+}
+
 /// A specification bound to one variant.
 #[derive(Debug, Clone)]
 pub struct Workload {
@@ -213,10 +224,10 @@ impl Workload {
         address: &Address,
         environment: Variables<'_>,
     ) -> Result<Self, WorkloadError> {
-        Self::with_rows(spec, load, protocol, address, (environment, &[]))
+        Self::with_rows(spec, load, protocol, address, Given { environment, rows: &[], extra: &[] })
     }
 
-    /// The same with the rows of the workload's data files, in their order.
+    /// The same with all that a specification does not hold.
     ///
     /// # Errors
     /// Also where rows, values or expressions cannot be used.
@@ -225,7 +236,7 @@ impl Workload {
         load: &LoadSpec,
         protocol: Protocol,
         address: &Address,
-        (environment, rows): (Variables<'_>, &[Arc<Rows>]),
+        Given { environment, rows, extra }: Given<'_>,
     ) -> Result<Self, WorkloadError> {
         let unbound = || WorkloadError::Unbound { workload: spec.name(), protocol };
         let framing = framing(protocol, address.scheme);
@@ -233,13 +244,13 @@ impl Workload {
         let (mut ignored, mut scene, mut spread) = (Vec::new(), None, None);
         let (entries, mix, equality) = match (spec, protocol) {
             (WorkloadSpec::Pingpong(spec), Protocol::Http1Json | Protocol::Http2Json | Protocol::Direct) => {
-                spread = binding.spread(spec, protocol)?;
+                spread = binding.spread((spec, extra), protocol)?;
                 let entries = binding.pongs(spec)?;
                 let mix = Mix::even(entries.len());
                 (entries, mix, Equality::Bytes)
             }
             (WorkloadSpec::Pingpong(spec), Protocol::Grpc) if spec.operation == PingpongOperation::Pong => {
-                spread = binding.spread(spec, protocol)?;
+                spread = binding.spread((spec, extra), protocol)?;
                 let entries = binding.pong_calls(&compared(&spec.sizes))?;
                 let mix = Mix::even(entries.len());
                 (entries, mix, Equality::Bytes)
@@ -324,6 +335,14 @@ impl Workload {
 }
 
 impl Expect {
+    /// The size asked for; 0 of what has none.
+    fn size(&self) -> Bytes {
+        match self {
+            Self::Pong(size) | Self::Mping(size) | Self::PongMessage(size) => *size,
+            Self::Http(_) | Self::Command(_) | Self::Grpc(_) => Bytes::new(0),
+        }
+    }
+
     fn check(&self, log: &FailureLog) -> Box<dyn Reset + Send> {
         match self {
             Self::Pong(size) => Box::new(Noted::new(PongCheck::new(*size), log)),
@@ -372,7 +391,11 @@ impl Binding<'_> {
     }
 
     /// All sizes of a range with their requests, where sizes are spread over one.
-    fn spread(&self, spec: &PingpongSpec, protocol: Protocol) -> Result<Option<Arc<Spread>>, WorkloadError> {
+    fn spread(
+        &self,
+        (spec, extra): (&PingpongSpec, &[Bytes]),
+        protocol: Protocol,
+    ) -> Result<Option<Arc<Spread>>, WorkloadError> {
         let Some(range) = spec.spread() else { return Ok(None) };
         let operation = OperationId(0);
         let reply = match (protocol, spec.operation) {
@@ -386,7 +409,7 @@ impl Binding<'_> {
             }
             _ => self.framing.render(operation, &self.pong_request(spec.operation, size)),
         };
-        let spread = Spread::new(*range, reply, render);
+        let spread = Spread::new((*range, extra), reply, render);
         spread
             .map(|spread| Some(Arc::new(spread)))
             .map_err(|source| render_error(spec.operation.operation(), source))

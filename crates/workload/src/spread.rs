@@ -11,15 +11,14 @@ use weighbridge_load::request::Rendered;
 use weighbridge_load::session::{Check, Fate, Reply, RequestId, Seen, Sessions, Step};
 use weighbridge_model::experiment::SizeSpread;
 use weighbridge_model::quantity::Bytes;
-use weighbridge_model::samples::Relayed;
 
-use crate::checks::{PongCheck, Reset};
+use crate::checks::{PongCheck, Reset, SeenReply};
 use crate::explain::{Explain, FailureLog, Noted};
 use crate::grpc::PongMessageCheck;
 use crate::mping::MpingCheck;
 
 /// Requests of a window for whose notes memory is set aside from the start.
-const SET_ASIDE: usize = 16_384;
+pub(crate) const SET_ASIDE: usize = 16_384;
 
 /// Most sizes that are asked for and compared before anything is timed.
 const COMPARED: usize = 12;
@@ -35,28 +34,45 @@ pub(crate) enum SizedReply {
     Mping,
 }
 
-/// Sizes with their requests, ascending.
+/// Sizes with their requests: those of the range, ascending, then the further ones of a block.
 #[derive(Debug)]
 pub(crate) struct Spread {
     spec: SizeSpread,
     sizes: Vec<Bytes>,
+    /// How many of them are the range's.
+    plain: u32,
     rendered: Vec<Rendered>,
     reply: SizedReply,
 }
 
 impl Spread {
-    /// Every size of `spec` with the request that asks for it.
+    /// Every size of `spec`, and the further ones, with the request that asks for it.
     ///
     /// # Errors
     /// What `render` says of the first that cannot be rendered.
     pub fn new<E>(
-        spec: SizeSpread,
+        (spec, extra): (SizeSpread, &[Bytes]),
         reply: SizedReply,
         render: impl Fn(Bytes) -> Result<Rendered, E>,
     ) -> Result<Self, E> {
-        let sizes = spec.sizes();
+        let mut sizes = spec.sizes();
+        let plain = sizes.len() as u32;
+        sizes.extend(extra);
         let rendered = sizes.iter().map(|size| render(*size)).collect::<Result<_, _>>()?;
-        Ok(Self { spec, sizes, rendered, reply })
+        Ok(Self { spec, sizes, plain, rendered, reply })
+    }
+
+    /// How many further sizes there are.
+    fn extra(&self) -> u32 {
+        self.sizes.len() as u32 - self.plain
+    }
+
+    /// Puts the order of a passage into `order`, of the range's sizes or of the further ones.
+    fn order(&self, which: Which, passage: u64, order: &mut Vec<u32>) {
+        match which {
+            Which::Plain => self.spec.order(passage, order),
+            Which::Extra => self.spec.extra_order(self.extra(), passage, order),
+        }
     }
 
     /// Sizes that stand for all where answers are compared: both ends and some between, ascending.
@@ -72,18 +88,11 @@ impl Spread {
 trait SizedCheck: Reset {
     /// The next reply is to a request for so many bytes.
     fn begin(&mut self, size: Bytes);
-
-    /// Status and length of the reply as far as it came, and what a relay said.
-    fn seen(&self) -> (Option<u16>, Bytes, Option<Relayed>);
 }
 
 impl SizedCheck for PongCheck {
     fn begin(&mut self, size: Bytes) {
         *self = Self::new(size);
-    }
-
-    fn seen(&self) -> (Option<u16>, Bytes, Option<Relayed>) {
-        (self.status(), self.length(), None)
     }
 }
 
@@ -91,19 +100,11 @@ impl SizedCheck for PongMessageCheck {
     fn begin(&mut self, size: Bytes) {
         self.resize(size);
     }
-
-    fn seen(&self) -> (Option<u16>, Bytes, Option<Relayed>) {
-        (self.status(), self.length(), None)
-    }
 }
 
 impl SizedCheck for MpingCheck {
     fn begin(&mut self, size: Bytes) {
         self.resize(size);
-    }
-
-    fn seen(&self) -> (Option<u16>, Bytes, Option<Relayed>) {
-        (self.status(), self.length(), self.relayed())
     }
 }
 
@@ -111,15 +112,22 @@ impl<C: SizedCheck + Explain> SizedCheck for Noted<C> {
     fn begin(&mut self, size: Bytes) {
         self.inner().begin(size);
     }
+}
 
-    fn seen(&self) -> (Option<u16>, Bytes, Option<Relayed>) {
-        self.check().seen()
-    }
+/// Which sizes an order is of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Which {
+    /// Those of the range.
+    #[default]
+    Plain,
+    /// Those that a block asks for besides.
+    Extra,
 }
 
 /// Where in the order the next request stands.
 #[derive(Debug, Default)]
 struct Place {
+    which: Which,
     /// Which passage `order` is of.
     passage: u64,
     /// The next size's place in it.
@@ -162,13 +170,14 @@ impl SpreadSessions {
 
     /// The place of the next size, and one further.
     fn advance(&mut self) -> u32 {
-        let Place { passage, at, repeated, order } = &mut self.place;
+        let Place { which, passage, at, repeated, order } = &mut self.place;
         if *at == order.len() {
             *passage += 1;
             *at = 0;
-            self.of.spec.order(*passage, order);
+            self.of.order(*which, *passage, order);
         }
-        let size = order[*at];
+        let first = if *which == Which::Extra { self.of.plain } else { 0 };
+        let size = first + order[*at];
         *repeated += 1;
         if *repeated == self.of.spec.repetitions {
             (*repeated, *at) = (0, *at + 1);
@@ -183,13 +192,17 @@ impl Sessions for SpreadSessions {
     }
 
     fn rewind(&mut self, substream: u64) {
-        let (position, passage) = (SizeSpread::position(substream), self.of.spec.passage());
-        let within = position % passage;
+        let position = SizeSpread::position(substream);
         let repetitions = u64::from(self.of.spec.repetitions);
+        let (which, passage) = match SizeSpread::is_extra(substream) && self.of.extra() > 0 {
+            true => (Which::Extra, u64::from(self.of.extra()) * repetitions),
+            false => (Which::Plain, self.of.spec.passage()),
+        };
+        let within = position % passage;
         let place = &mut self.place;
-        if place.passage != position / passage {
-            place.passage = position / passage;
-            self.of.spec.order(place.passage, &mut place.order);
+        if (place.which, place.passage) != (which, position / passage) {
+            (place.which, place.passage) = (which, position / passage);
+            self.of.order(which, place.passage, &mut place.order);
         }
         place.at = (within / repetitions) as usize;
         place.repeated = (within % repetitions) as u32;
@@ -217,9 +230,9 @@ impl Sessions for SpreadSessions {
 
     fn over(&mut self, slot: u32, request: RequestId, fate: Fate) {
         let size = self.of.sizes[request.0 as usize];
-        let (status, length, relayed) = match fate {
+        let SeenReply { status, length, relayed } = match fate {
             Fate::Sent => self.slots[slot as usize].seen(),
-            Fate::NeverSent => (None, Bytes::new(0), None),
+            Fate::NeverSent => SeenReply::default(),
         };
         self.seen.push(Seen { size, status, length, relayed });
     }
@@ -245,9 +258,13 @@ mod tests {
     use weighbridge_model::record::{ErrorKind, OperationId, Outcome};
 
     fn sessions(number: u32, repetitions: u32) -> SpreadSessions {
+        sessions_with(number, repetitions, &[])
+    }
+
+    fn sessions_with(number: u32, repetitions: u32, extra: &[Bytes]) -> SpreadSessions {
         let (min, max) = (Bytes::new(4), Bytes::new(10_003));
-        let count = SizeCount::Number(number);
-        let spec = SizeSpread { min, max, spacing: Spacing::Linear, count, repetitions, seed: 5 };
+        let (count, spacing) = (SizeCount::Number(number), Spacing::Linear);
+        let spec = SizeSpread { min, max, spacing, count, adaptive: 0.5, repetitions, seed: 5 };
         let request = |size: Bytes| Request {
             method: "GET".to_owned(),
             target: format!("/pong/{}", size.get()),
@@ -256,7 +273,7 @@ mod tests {
             body: Vec::new(),
         };
         let render = |size| Framing::Http1.render(OperationId(0), &request(size));
-        let spread = Spread::new(spec, SizedReply::Pong, render).expect("plain requests");
+        let spread = Spread::new((spec, extra), SizedReply::Pong, render).expect("plain requests");
         let mut sessions = SpreadSessions::new(Arc::new(spread));
         sessions.prepare(2);
         sessions
@@ -284,6 +301,28 @@ mod tests {
             assert_eq!(sorted, (0..100).collect::<Vec<u32>>());
         }
         assert_ne!(whole[..100], whole[100..200]);
+    }
+
+    /// Further sizes are asked for by windows of their own, and those of the range are asked for as if there were none.
+    #[test]
+    fn further_sizes_have_an_order_of_their_own() {
+        let extra: Vec<Bytes> = (0..5).map(|n| Bytes::new(20_000 + n)).collect();
+        let mut sessions = sessions_with(10, 2, &extra);
+        let plain = read(&mut sessions, 0, 60);
+        assert_eq!(plain, read(&mut self::sessions(10, 2), 0, 60));
+        let further = |sessions: &mut SpreadSessions, from: u64| -> Vec<u64> {
+            sessions.rewind(SizeSpread::extra_stream(9, from));
+            let asked: Vec<u32> = (0..20).map(|_| sessions.open(0).0).collect();
+            asked.into_iter().map(|id| sessions.of.sizes[id as usize].get()).collect()
+        };
+        let (first, later) = (further(&mut sessions, 0), further(&mut sessions, 10));
+        assert_eq!(first[10..], later[..10]);
+        for passage in [&first[..10], &first[10..]] {
+            let mut sorted = passage.to_vec();
+            sorted.sort_unstable();
+            assert_eq!(sorted, (0..10).map(|n| 20_000 + n / 2).collect::<Vec<u64>>());
+        }
+        assert_eq!(read(&mut sessions, 0, 60), plain);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::{Experiment, LoadSpec, Protocol, WorkloadSpec};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{Tallies, VariantId};
-use weighbridge_workload::{Address, Rows, UrlScheme, Workload};
+use weighbridge_workload::{Address, Given, Rows, UrlScheme, Workload};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -93,9 +93,14 @@ fn sessions_that_take_values_allocate_nothing_in_the_steady_state() {
         let server = if protocol == Protocol::Http1Json { shop.open() } else { shop.open_http2() };
         let address =
             Address { authority: server.to_string(), base: "/".to_owned(), scheme: UrlScheme::default() };
-        let workload =
-            Workload::with_rows(&spec, &LoadSpec::default(), protocol, &address, (&|_| None, &rows))
-                .expect("binds");
+        let workload = Workload::with_rows(
+            &spec,
+            &LoadSpec::default(),
+            protocol,
+            &address,
+            Given { environment: &|_| None, rows: &rows, extra: &[] },
+        )
+        .expect("binds");
         let dial = Box::new(SocketDial::to(VariantId(0), [server]));
         let mut generator = Generator::new(dial, Options::default()).expect("a generator");
         let settings =

@@ -17,7 +17,7 @@ use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::{Experiment, Protocol, WorkloadSpec};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{RequestRecord, Tallies, VariantId, WindowEnd};
-use weighbridge_workload::{Address, Received, Rows, UrlScheme, Workload, WorkloadError};
+use weighbridge_workload::{Address, Given, Received, Rows, UrlScheme, Workload, WorkloadError};
 
 const VARIANT: VariantId = VariantId(0);
 const CUSTOMERS: [(&str, &str, &str); 2] = [("ann", "s3cret, \"really\"", "17"), ("bob", "hunter2", "23")];
@@ -54,7 +54,7 @@ fn bind(
     let address =
         Address { authority: address.to_string(), base: "/".to_owned(), scheme: UrlScheme::default() };
     let load = weighbridge_model::experiment::LoadSpec::default();
-    Workload::with_rows(spec, &load, protocol, &address, (&|_| None, rows))
+    Workload::with_rows(spec, &load, protocol, &address, Given { environment: &|_| None, rows, extra: &[] })
 }
 
 /// One window of so many requests, and its requests in the order in which they were sent.

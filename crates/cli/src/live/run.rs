@@ -139,6 +139,7 @@ impl RunView {
             }
             Event::RunEnded { .. } | Event::Interrupted { .. } => self.over(at),
             Event::Unavailable { .. }
+            | Event::FurtherSizes { .. }
             | Event::Batches { .. }
             | Event::BatchStarted { .. }
             | Event::Started { .. }

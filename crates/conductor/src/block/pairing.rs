@@ -77,6 +77,7 @@ impl Block<'_, '_> {
             Pairing::Requests => self.interleaved(point, bound, extent, rule),
             Pairing::Sequential => {
                 let each = Arrangement { extent, ..arrangement }.round_time(&paces(bound));
+                let each = self.with_further(point, each);
                 let windows = RoundRule { variants: 1, ..rule }.of_length(each);
                 self.one_after_another(point, bound, extent, windows)
             }

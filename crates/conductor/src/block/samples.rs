@@ -1,18 +1,21 @@
-//! Which requests a window reads, and what is kept of them one by one where sizes are spread over a range.
+//! Which requests a window reads, and what is kept of them one by one where sizes are spread over a range or a relay tells of
+//! its own requests.
 //!
 //! Windows of a round read the same piece of the order of sizes, those of the next round the piece behind it, and blocks
 //! begin apart from each other, so that the sizes of all blocks together are none twice before all are through. Nothing
 //! is estimated here.
 
+use weighbridge_judge::steer::Extent;
 use weighbridge_load::session::Seen;
 use weighbridge_load::window::{Load, OpenEnd, Stop};
 use weighbridge_model::event::Event;
 use weighbridge_model::experiment::{SizeSpread, WorkloadSpec};
+use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PointId, RequestRecord, WindowKind};
 use weighbridge_model::samples::Sample;
 
 use super::Block;
-use super::turn::Place;
+use super::turn::{Place, measured_load};
 
 /// Most samples that are kept of a trial at a point; those behind them are counted and left out.
 const KEPT: usize = 20_000;
@@ -36,26 +39,52 @@ impl Block<'_, '_> {
             WindowKind::LeadIn => place.round | 1 << 31,
             WindowKind::WarmUp => place.round | 1 << 30,
             WindowKind::Check => place.round | 1 << 29,
+            WindowKind::Extra => place.round | 1 << 28,
         };
         let drawn = self.bench.plan.substream(self.number, place.point, round);
         let Some(spread) = self.spread(place.point) else { return drawn };
+        let salt = drawn >> (u64::BITS - SALT_BITS);
         let position = match place.kind {
             WindowKind::Measured => {
                 let blocks = u64::from(self.bench.experiment.plan.blocks_min);
                 let first = u64::from(self.number) * spread.passage().div_ceil(blocks);
                 first + u64::from(place.round) * requests(load)
             }
+            // Every block has sizes of its own, and windows of a round read the same piece.
+            WindowKind::Extra => {
+                return SizeSpread::extra_stream(salt, u64::from(place.round) * requests(load));
+            }
             // What is not evaluated may begin anywhere.
             WindowKind::LeadIn | WindowKind::WarmUp | WindowKind::Check => drawn % spread.passage(),
         };
-        SizeSpread::stream(drawn >> (u64::BITS - SALT_BITS), position)
+        SizeSpread::stream(salt, position)
     }
 
     /// Where a window's requests go one by one, with room for them; `None` where they are not kept.
     pub(super) fn sheet(&self, place: Place, load: &Load) -> Option<Vec<RequestRecord>> {
-        let kept = place.kind == WindowKind::Measured && self.spread(place.point).is_some();
+        let workload = &self.bench.experiment.points[place.point.index()].workload;
+        let keeps = matches!(workload, WorkloadSpec::Pingpong(spec) if spec.keeps_requests());
+        let kept = matches!(place.kind, WindowKind::Measured | WindowKind::Extra) && keeps;
         // In open load as many again may come before the window ends.
         kept.then(|| Vec::with_capacity(2 * requests(load) as usize + 64))
+    }
+
+    /// The load of a window of further sizes beside a measured one of so many requests; `None` where a block asks for none.
+    pub(super) fn further(&self, place: Place, requests: u64) -> Option<Load> {
+        let spread = self.spread(place.point)?;
+        let asked = self.extra.get(place.point.index()).is_some_and(|extra| !extra.is_empty());
+        let count = (spread.adaptive * requests as f64).round().max(1.0) as u64;
+        (asked && place.kind == WindowKind::Measured).then(|| {
+            let place = Place { kind: WindowKind::Extra, ..place };
+            measured_load(&self.bench.shapes[place.point.index()], Extent::Requests(count), place)
+        })
+    }
+
+    /// What rounds of so long take with their windows of further sizes.
+    pub(super) fn with_further(&self, point: PointId, round: Nanoseconds) -> Nanoseconds {
+        let asked = self.extra.get(point.index()).is_some_and(|extra| !extra.is_empty());
+        let share = self.spread(point).filter(|_| asked).map_or(0.0, |spread| spread.adaptive);
+        round + Nanoseconds::from_secs_f64(share * round.as_secs_f64())
     }
 
     /// Keeps what a window showed of each of its requests, up to the bound.
@@ -88,8 +117,23 @@ impl Block<'_, '_> {
 
     /// Tells once where the blocks of the plan will not ask for every size, and where samples are left out.
     pub(super) fn tell_samples(&mut self, point: PointId) {
-        let Some(spread) = self.spread(point).filter(|_| self.number == 0) else { return };
-        let (passage, number) = (spread.passage(), spread.number());
+        if self.number > 0 {
+            return;
+        }
+        if let Some(spread) = self.spread(point) {
+            self.tell_unasked(point, spread.passage(), spread.number());
+        }
+        let left_out: u64 =
+            self.trials.iter().map(|trial| trial.samples_left_out()).max().unwrap_or_default();
+        if left_out > 0 {
+            let text = format!(
+                "of each variant at most {KEPT} requests a block are kept one by one; up to {left_out} more are in all other figures only"
+            );
+            (self.emit)(Event::Warning { text });
+        }
+    }
+
+    fn tell_unasked(&mut self, point: PointId, passage: u64, number: u32) {
         let measured = |trial: &weighbridge_model::record::TrialRecord| -> u64 {
             let here = |window: &&weighbridge_model::record::WindowRecord| {
                 window.point == point && window.kind == WindowKind::Measured
@@ -101,14 +145,6 @@ impl Block<'_, '_> {
         if fewest * blocks < passage {
             let text = format!(
                 "{blocks} blocks of {fewest} requests do not ask for all of {number} sizes; raise `budget` or lower their number"
-            );
-            (self.emit)(Event::Warning { text });
-        }
-        let left_out: u64 =
-            self.trials.iter().map(|trial| trial.samples_left_out()).max().unwrap_or_default();
-        if left_out > 0 {
-            let text = format!(
-                "of each variant at most {KEPT} requests a block are kept one by one; up to {left_out} more are in all other figures only"
             );
             (self.emit)(Event::Warning { text });
         }

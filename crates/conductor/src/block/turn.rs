@@ -129,6 +129,12 @@ impl Block<'_, '_> {
             let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
             record.cpu.extend(after.since(&before, before_it + figures.requests));
             (before, before_it) = (after, 0);
+            if let Some(load) = self.further(place, figures.requests) {
+                let further = Place { kind: WindowKind::Extra, ..place };
+                self.window(index, further, load, None, Vec::new())?;
+                // What they took of the CPU is nobody's.
+                before = self.actors[index].clocks();
+            }
             // A turn of many windows, one variant after another, would else be silent for long.
             if of - place.round > 1 && place.kind == WindowKind::Measured {
                 self.report(place.point, place.round, of, REPORT_IN_TURN);
@@ -246,7 +252,7 @@ impl Block<'_, '_> {
     ) -> Result<(), Cut> {
         let ErrorCounts { connect, reset, timeout, protocol, .. } = figures.errors;
         let unanswered = connect + reset + timeout + protocol;
-        let timed = matches!(kind, WindowKind::Measured | WindowKind::Check);
+        let timed = matches!(kind, WindowKind::Measured | WindowKind::Check | WindowKind::Extra);
         let mute = timed && figures.requests >= MUTE_REQUESTS && unanswered == figures.requests;
         let aborted = figures.end == WindowEnd::Aborted;
         if (unanswered > 0 || aborted)
@@ -305,7 +311,7 @@ pub(super) fn measured_load(shape: &Shape, extent: Extent, place: Place) -> Load
         Extent::Time(nominal) => {
             let slice = match place.kind {
                 WindowKind::Measured => place.round % shape.slices(nominal),
-                WindowKind::WarmUp | WindowKind::LeadIn | WindowKind::Check => 0,
+                WindowKind::WarmUp | WindowKind::LeadIn | WindowKind::Check | WindowKind::Extra => 0,
             };
             let slice = Slice::from(nominal * u64::from(slice));
             shape.window(Stop::Time(nominal), OpenEnd::BusyCycles(nominal), slice)

@@ -11,12 +11,75 @@ pub const CLIFF: &str = "cliff";
 /// Name of the finding of advice.
 pub const BEST_BY_SIZE: &str = "best by size";
 
-/// Everything that is said of times over size.
-pub fn findings(over: &OverSize) -> Vec<Finding> {
+/// Everything that is said of times over size. `measured` says how many variants have times where a cliff lies.
+pub fn findings(over: &OverSize, measured: &dyn Fn(&SizeCliff) -> usize) -> Vec<Finding> {
+    let cliff = |one: &SizeCliff| cliff(one, Company::of(one, &over.cliffs, measured(one)));
     over.cliffs.iter().map(cliff).chain(over.advice.iter().map(advice)).collect()
 }
 
-fn cliff(cliff: &SizeCliff) -> Finding {
+/// Which variants have a cliff at the same place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Company {
+    /// There is no other variant.
+    Single,
+    /// This one alone of several: it is the service's, or what this service makes of the host.
+    Alone,
+    /// So many, this one among them, of so many.
+    Some(usize, usize),
+    /// All of several: it is the host's or the client's, likelier than each service's.
+    All(usize),
+}
+
+impl Company {
+    /// Places are the same where their intervals overlap.
+    fn of(one: &SizeCliff, all: &[SizeCliff], measured: usize) -> Self {
+        let is_there = |other: &&SizeCliff| {
+            let (a, b) = (one.place_bytes, other.place_bytes);
+            (&other.point, &other.operation, other.change) == (&one.point, &one.operation, one.change)
+                && a.lower <= b.upper
+                && b.lower <= a.upper
+        };
+        let mut there: Vec<&str> = all.iter().filter(is_there).map(|other| &*other.variant).collect();
+        there.sort_unstable();
+        there.dedup();
+        match there.len() {
+            _ if measured < 2 => Self::Single,
+            0 | 1 => Self::Alone,
+            count if count >= measured => Self::All(measured),
+            count => Self::Some(count, measured),
+        }
+    }
+
+    fn said(self) -> String {
+        match self {
+            Self::Single => String::new(),
+            Self::Alone => "; no other variant has it there".to_owned(),
+            Self::Some(count, of) => format!("; {count} of {of} variants have it there"),
+            Self::All(of) => format!("; all {of} variants have it there"),
+        }
+    }
+
+    fn remedy(self, cause: Option<&str>) -> &'static str {
+        match (self, cause) {
+            (Self::All(_), Some(_)) => {
+                "what all variants share has it: change that value of the host and measure again: a cause moves its cliff"
+            }
+            (Self::All(_), None) => {
+                "look at what all variants share: windows and buffers of the host, the network, the client"
+            }
+            (Self::Alone, Some(_)) => {
+                "look how this service uses it, change that value and measure again: a cause moves its cliff"
+            }
+            (Self::Alone, None) => {
+                "look for what this service fills at that size: a buffer, a window, a chunk"
+            }
+            (_, Some(_)) => "change that value and measure again: a cause moves its cliff",
+            (_, None) => "look for what is filled at that size: a buffer, a window, a chunk",
+        }
+    }
+}
+
+fn cliff(cliff: &SizeCliff, company: Company) -> Finding {
     let (place, height) = (cliff.place_bytes, cliff.height);
     let (change, show): (&str, fn(f64) -> String) = match cliff.change {
         CliffChange::Level => ("the median service time steps", signed),
@@ -29,19 +92,17 @@ fn cliff(cliff: &SizeCliff) -> Finding {
         name: CLIFF.to_owned(),
         subject: subject(&cliff.variant, &cliff.point),
         evidence: format!(
-            "`{}` above {} [{}, {}]: {change} {} [{}, {}]{after}{cause}",
+            "`{}` above {} [{}, {}]: {change} {} [{}, {}]{after}{cause}{}",
             cliff.operation,
             whole_bytes(place.point),
             whole_bytes(place.lower),
             whole_bytes(place.upper),
             show(height.point),
             show(height.lower),
-            show(height.upper)
+            show(height.upper),
+            company.said()
         ),
-        remedy: match cliff.cause {
-            Some(_) => "change that value and measure again: a cause moves its cliff".to_owned(),
-            None => "look for what is filled at that size: a buffer, a window, a chunk".to_owned(),
-        },
+        remedy: company.remedy(cliff.cause.as_deref()).to_owned(),
     }
 }
 
@@ -84,6 +145,44 @@ mod tests {
 
     use super::*;
 
+    /// A cliff of every variant is the host's; one of a single variant is the service's.
+    #[test]
+    fn the_words_say_whether_it_is_the_services_or_what_all_share() {
+        let cliff = |variant: &str, place: f64, change| SizeCliff {
+            variant: variant.to_owned(),
+            point: Default::default(),
+            operation: "pong".to_owned(),
+            change,
+            place_bytes: Bounded { point: place, lower: 0.98 * place, upper: 1.02 * place },
+            height: Bounded { point: 5e6, lower: 4e6, upper: 6e6 },
+            before: 1e6,
+            cause: None,
+        };
+        let (step, bend) = (CliffChange::Level, CliffChange::Slope);
+        let cliffs = vec![
+            cliff("go", 64_000.0, step),
+            cliff("rust", 65_000.0, step),
+            cliff("go", 200_000.0, step),
+            cliff("rust", 200_000.0, bend),
+        ];
+        let over = OverSize { cliffs, ..OverSize::default() };
+        let told = |measured: usize| -> Vec<(String, String)> {
+            let found = findings(&over, &|_| measured).into_iter();
+            found.map(|f| (f.evidence.rsplit("; ").next().unwrap_or_default().to_owned(), f.remedy)).collect()
+        };
+        let of_two = told(2);
+        assert!(of_two[..2].iter().all(|(said, remedy)| {
+            said == "all 2 variants have it there" && remedy.contains("what all variants share")
+        }));
+        assert!(of_two[2..].iter().all(|(said, remedy)| {
+            said == "no other variant has it there" && remedy.contains("this service fills")
+        }));
+        assert_eq!(told(3)[0].0, "2 of 3 variants have it there");
+        assert!(told(1).iter().all(|(said, _)| !said.contains("variant")));
+        let known = SizeCliff { cause: Some("segment, 65483 B".to_owned()), ..over.cliffs[0].clone() };
+        assert!(super::cliff(&known, Company::All(2)).remedy.contains("value of the host"));
+    }
+
     #[test]
     fn a_cliff_and_advice_in_words() {
         let bounded = |lower, point, upper| Bounded { point, lower, upper };
@@ -118,7 +217,7 @@ mod tests {
             ],
         };
         let over = OverSize { cliffs: vec![cliff, slope], advice: vec![advice], guides: Vec::new() };
-        let told: Vec<String> = findings(&over).into_iter().map(|finding| finding.evidence).collect();
+        let told: Vec<String> = findings(&over, &|_| 1).into_iter().map(|finding| finding.evidence).collect();
         assert_eq!(
             told,
             [

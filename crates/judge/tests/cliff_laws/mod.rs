@@ -27,9 +27,18 @@ impl Spacing {
 }
 
 /// A standard normal by Box and Muller.
-fn normal(random: &mut ChaCha8Rng) -> f64 {
+pub fn normal(random: &mut ChaCha8Rng) -> f64 {
     let (u, v): (f64, f64) = (random.random_range(f64::MIN_POSITIVE..1.0), random.random());
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}
+
+/// One time about a law, of a block of that level.
+pub fn time(law: fn(f64) -> f64, size: f64, level: f64, random: &mut ChaCha8Rng) -> f64 {
+    let tail = match random.random::<f64>() {
+        u if u < 0.02 => random.random_range(f64::MIN_POSITIVE..1.0_f64).powf(-1.0 / 1.5),
+        _ => 1.0,
+    };
+    (law(size) * (level + 0.1 * normal(random)).exp() * tail).round()
 }
 
 /// Times about a law in nanoseconds: lognormal with a spread of 10 %, every fiftieth slower by a Pareto factor of
@@ -46,12 +55,7 @@ pub fn scatter(law: fn(f64) -> f64, spacing: Spacing, (blocks, each): Plan, seed
                 Spacing::Logarithmic => LEAST * (MOST / LEAST).powf(share),
             };
             let size = size.round();
-            let tail = match random.random::<f64>() {
-                u if u < 0.02 => random.random_range(f64::MIN_POSITIVE..1.0_f64).powf(-1.0 / 1.5),
-                _ => 1.0,
-            };
-            let time = law(size) * (level + 0.1 * normal(&mut random)).exp() * tail;
-            all.push(Observation { block, size, time: time.round() });
+            all.push(Observation { block, size, time: time(law, size, level, &mut random) });
         }
     }
     Scatter::new(all)

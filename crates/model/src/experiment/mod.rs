@@ -11,6 +11,7 @@ mod layers;
 mod limit;
 mod load;
 mod matrix;
+mod misplaced;
 mod node;
 mod peer;
 mod pingpong;
@@ -46,7 +47,9 @@ pub use grpc::{
     parse_method,
 };
 pub use layers::{
-    CongestionControl, Delay, Layer, Layers, Loss, Mtu, Place, Rate, Relay, Towards, Veth, Vxlan, VxlanLayout,
+    CongestionControl, Container, ContainerNetwork, ContainerRuntime, Delay, Layer, Layers, Loss, Mtu, Place,
+    Rate, Relay, Seccomp, Sidecar, SidecarMode, SidecarProgram, SidecarSide, Towards, Veth, Vxlan,
+    VxlanLayout,
 };
 pub use limit::CpuLimit;
 pub use load::speed;

@@ -23,8 +23,13 @@ const MOST: u64 = 100_000;
 /// Most repetitions in a row.
 const REPETITIONS_MOST: u64 = 1_000;
 
-/// Bits of a stream's number that are a place in the order.
+/// Most further sizes of a block, as a share of the others.
+const ADAPTIVE_MOST: f64 = 4.0;
+
+/// Bits of a stream's number that are a place in the order, and which order.
 const POSITION_BITS: u32 = 40;
+/// The bit that says that the order is that of further sizes; those below are the place.
+const EXTRA: u64 = 1 << (POSITION_BITS - 1);
 
 /// The sizes asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,6 +52,9 @@ pub struct SizeSpread {
     pub spacing: Spacing,
     /// How many sizes there are.
     pub count: SizeCount,
+    /// How many further sizes a block asks for where a curve bends, as a share of `count`: 0 to 4, 0 for none.
+    #[serde(default)]
+    pub adaptive: f64,
     /// How often each is asked for in a row, at least 1.
     pub repetitions: u32,
     /// The experiment's seed.
@@ -143,15 +151,57 @@ impl SizeSpread {
         order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
     }
 
+    /// Further sizes for a block within some stretches (smallest and largest size of each), ascending, each once: one from
+    /// each of as many strata as the share says, about as many in every stretch. By the seed and the block.
+    pub fn extra(&self, stretches: &[(Bytes, Bytes)], block: u32) -> Vec<Bytes> {
+        let number = (self.adaptive * f64::from(self.number())).round().max(1.0) as usize;
+        let seed = self.seed ^ u64::from(block + 1).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut order: Vec<usize> = (0..stretches.len()).collect();
+        order.shuffle(&mut random);
+        let mut sizes = Vec::new();
+        for (turn, at) in order.into_iter().enumerate() {
+            let (from, to) = (stretches[at].0.get() as f64, stretches[at].1.get() as f64);
+            // As many as are left over the stretches that are left.
+            let strata = (number - sizes.len()).div_ceil(stretches.len() - turn);
+            let width = (to - from) / strata as f64;
+            for stratum in 0..strata {
+                let size = from + width * (stratum as f64 + random.random::<f64>());
+                sizes.push((size.round() as u64).clamp(self.min.get(), self.max.get()));
+            }
+        }
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes.into_iter().map(Bytes::new).collect()
+    }
+
+    /// Puts the order of a passage through so many further sizes into `order`.
+    pub fn extra_order(&self, number: u32, passage: u64, order: &mut Vec<u32>) {
+        order.clear();
+        order.extend(0..number);
+        let seed = !self.seed ^ (passage + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    }
+
     /// The number of a stream of requests that begins at `position` of the order; `salt` tells streams apart that
     /// begin at the same place.
     pub const fn stream(salt: u64, position: u64) -> u64 {
-        salt << POSITION_BITS | position & ((1 << POSITION_BITS) - 1)
+        salt << POSITION_BITS | position & (EXTRA - 1)
+    }
+
+    /// The same of a stream that asks for further sizes alone.
+    pub const fn extra_stream(salt: u64, position: u64) -> u64 {
+        Self::stream(salt, position) | EXTRA
     }
 
     /// Where a stream of that number begins.
     pub const fn position(stream: u64) -> u64 {
-        stream & ((1 << POSITION_BITS) - 1)
+        stream & (EXTRA - 1)
+    }
+
+    /// Whether a stream of that number asks for further sizes.
+    pub const fn is_extra(stream: u64) -> bool {
+        stream & EXTRA != 0
     }
 }
 
@@ -185,8 +235,14 @@ pub(super) fn read(reader: &Reader<'_>, table: Reader<'_>) -> Result<SizeSpread,
         // A narrow range has fewer.
         (None, None) => SizeCount::Number(u64::from(NUMBER).min(max.get() - min.get() + 1) as u32),
     };
+    let adaptive = table.value("adaptive", |node| match node.show().parse::<crate::quantity::Ratio>() {
+        Ok(share) if (0.0..=ADAPTIVE_MOST).contains(&share.get()) => Ok(share.get()),
+        Ok(share) => Err(format!("`{share}` must be from 0 % to 400 %")),
+        Err(error) => Err(error.to_string()),
+    })?;
+    let adaptive = adaptive.unwrap_or_default();
     let repetitions = reader.integer("repetitions", 1, REPETITIONS_MOST)?.unwrap_or(1) as u32;
-    let spread = SizeSpread { min, max, spacing, count, repetitions, seed: 0 };
+    let spread = SizeSpread { min, max, spacing, count, adaptive, repetitions, seed: 0 };
     let all = spread.width();
     let wanted = match count {
         SizeCount::Number(number) => u64::from(number),
@@ -218,6 +274,9 @@ pub(super) fn write(table: &mut Table, spread: &SizeSpread) {
         SizeCount::Number(number) => sizes.insert("number".into(), i64::from(number).into()),
         SizeCount::Coverage(share) => sizes.insert("coverage".into(), share.to_string().into()),
     };
+    if spread.adaptive > 0.0 {
+        sizes.insert("adaptive".into(), spread.adaptive.to_string().into());
+    }
     table.insert("sizes".into(), Toml::from(sizes));
     table.insert("repetitions".into(), i64::from(spread.repetitions).into());
 }
@@ -242,7 +301,15 @@ mod tests {
 
     fn spread(min: u64, max: u64, spacing: Spacing, number: u32) -> SizeSpread {
         let count = SizeCount::Number(number);
-        SizeSpread { min: Bytes::new(min), max: Bytes::new(max), spacing, count, repetitions: 1, seed: 3 }
+        SizeSpread {
+            min: Bytes::new(min),
+            max: Bytes::new(max),
+            spacing,
+            count,
+            adaptive: 0.0,
+            repetitions: 1,
+            seed: 3,
+        }
     }
 
     fn sizes(spread: &SizeSpread) -> Vec<u64> {
@@ -298,9 +365,27 @@ mod tests {
     }
 
     #[test]
+    fn further_sizes_lie_in_their_stretches_and_differ_from_block_to_block() {
+        let spread = SizeSpread { adaptive: 0.5, ..spread(4, 100_000, Spacing::Log, 100) };
+        let bytes = |(from, to)| (Bytes::new(from), Bytes::new(to));
+        let stretches = [(1_000, 2_000), (50_000, 80_000)].map(bytes);
+        let first = spread.extra(&stretches, 2);
+        assert_eq!((first.len(), &first), (50, &spread.extra(&stretches, 2)));
+        assert!(first.windows(2).all(|two| two[0] < two[1]));
+        let within = |of: &(Bytes, Bytes)| first.iter().filter(|size| (of.0..=of.1).contains(size)).count();
+        assert_eq!(stretches.each_ref().map(within), [25, 25]);
+        assert_ne!(first, spread.extra(&stretches, 3));
+        // A stretch of few sizes gives those that it has.
+        assert!(spread.extra(&[bytes((7, 9))], 2).len() <= 3);
+    }
+
+    #[test]
     fn a_stream_says_where_it_begins() {
-        for (salt, position) in [(0, 0), (0xFF_FFFF, 12), (5, (1 << 40) - 1)] {
-            assert_eq!(SizeSpread::position(SizeSpread::stream(salt, position)), position);
+        for (salt, position) in [(0, 0), (0xFF_FFFF, 12), (5, (1 << 39) - 1)] {
+            let (plain, extra) =
+                (SizeSpread::stream(salt, position), SizeSpread::extra_stream(salt, position));
+            assert_eq!([plain, extra].map(SizeSpread::position), [position; 2]);
+            assert_eq!([plain, extra].map(SizeSpread::is_extra), [false, true]);
         }
         assert_ne!(SizeSpread::stream(1, 5), SizeSpread::stream(2, 5));
     }
@@ -313,7 +398,9 @@ mod tests {
         let covered =
             parse("sizes = { min = 4, max = 1003, spacing = 'linear', coverage = '5 %' }\nrepetitions = 3");
         let covered = covered.expect("right");
-        assert_eq!((covered.number(), covered.passage()), (50, 150));
+        assert_eq!((covered.number(), covered.passage(), covered.adaptive), (50, 150, 0.0));
+        let adaptive = parse("sizes = { min = 4, max = 1003, adaptive = '50 %' }").expect("right");
+        assert_eq!(adaptive.adaptive, 0.5);
         for (wrong, said) in [
             ("sizes = { max = 5 }", "`workload.sizes` has no `min`"),
             ("sizes = { min = 3, max = 5 }", "must be from 4 B to 100 MB"),
@@ -321,6 +408,7 @@ mod tests {
             ("sizes = { min = 4, max = 5, number = 3 }", "3 sizes are more than the 2 from 4 B to 5 B"),
             ("sizes = { min = 4, max = 50, number = 3, coverage = 0.5 }", "cannot stand together"),
             ("sizes = { min = 4, max = 50, coverage = 1.5 }", "at most 100 %"),
+            ("sizes = { min = 4, max = 50, adaptive = '500 %' }", "from 0 % to 400 %"),
             ("sizes = { min = 4, max = '50 MB', coverage = 0.5 }", "lower `coverage`"),
             ("sizes = { min = 4, max = 50, spacing = 'even' }", "`log`"),
             ("sizes = { min = 4, max = 50, steps = 3 }", "steps"),

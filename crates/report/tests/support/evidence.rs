@@ -1,13 +1,14 @@
 //! Evidence that fits the synthetic results: a few requests, blocks and windows. No figure was measured.
 
 use weighbridge_model::evidence::{
-    BlockValue, Evidence, Extent, OperationEvidence, OutcomeTimes, Percentile, WindowEvidence,
+    BlockValue, Evidence, Extent, OperationEvidence, OutcomeTimes, Percentile, SampleEvidence, WindowEvidence,
 };
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{
     ErrorCounts, ErrorKind, LoopHealth, OperationFigures, OperationId, Outcome, PointId, Traffic, VariantId,
     WindowEnd, WindowFigures, WindowKind, WindowRecord, time_histogram,
 };
+use weighbridge_model::samples::{Relayed, Sample};
 use weighbridge_model::summary::{Summary, VariantSummary};
 
 /// Evidence of every variant of a summary, its last block void.
@@ -19,7 +20,41 @@ pub fn evidence(summary: &Summary) -> Evidence {
             windows.push(window((at, variant), round, kind));
         }
     }
-    Evidence { operations, windows }
+    let names = summary.variants.iter().map(|variant| &*variant.name);
+    Evidence { operations, windows, samples: names.map(samples).collect() }
+}
+
+/// Two requests, of which one failed without an answer.
+fn samples(variant: &str) -> SampleEvidence {
+    let nanos = Nanoseconds::from_nanos;
+    let good = Sample {
+        point: PointId(0),
+        round: 2,
+        operation: OperationId(0),
+        size: Bytes::new(87_380),
+        due: nanos(1_000),
+        sent: nanos(1_500),
+        done: nanos(301_500),
+        outcome: Outcome::Ok,
+        status: Some(200),
+        length: Bytes::new(90),
+        relayed: Some(Relayed {
+            duration: nanos(250_000),
+            status: 200,
+            length: Bytes::new(87_380),
+            retries: 1,
+        }),
+    };
+    let outcome = Outcome::Error(ErrorKind::Timeout);
+    let failed = Sample { outcome, status: None, length: Bytes::new(0), relayed: None, ..good };
+    SampleEvidence {
+        variant: variant.to_owned(),
+        point: Default::default(),
+        operation: "mping".to_owned(),
+        block: 3,
+        void: None,
+        samples: vec![good, failed],
+    }
 }
 
 fn of_variant(variant: &VariantSummary) -> OperationEvidence {

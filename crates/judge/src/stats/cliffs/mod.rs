@@ -23,11 +23,14 @@
 
 mod bins;
 mod fit;
+mod suspect;
+
+pub use suspect::{Suspect, suspects};
 
 use self::bins::{Bins, Single};
 use self::fit::{Data, Fit, Shape, Term};
 use super::sample::standard_deviation;
-use super::scatter::{Multiplicity, Scatter, half_width, standard_error};
+use super::scatter::{Multiplicity, Scatter, half_width, resamples, standard_error};
 use super::student::two_sided_p;
 
 /// Squared standard errors that a term must gain, beside 2 ln n of n bins.
@@ -46,6 +49,8 @@ const TERMS: usize = 10;
 const MARGIN: usize = 3;
 /// The p over blocks from which a cliff is told.
 const BLOCK_P: f64 = 0.01;
+/// The p over blocks that had no part in choosing sizes, from which a cliff is confirmed.
+const CONFIRM_P: f64 = 0.05;
 /// Confidence level of the intervals.
 const LEVEL: f64 = 0.95;
 /// Bins on either side in which a place is sought anew in a resample.
@@ -89,8 +94,16 @@ pub struct Cliff {
 /// The cliffs of a scatter of at least four blocks, by place. Steps of less than `margin` of the level, and kinks that
 /// change the time at the far end by less, are not told. Empty where there are too few blocks or sizes.
 pub fn cliffs(scatter: &Scatter, margin: f64) -> Vec<Cliff> {
+    confirmed(scatter, margin, 0)
+}
+
+/// The same where the first `scouts` blocks decided which sizes the others asked for besides: the others alone must hold a
+/// cliff too.
+pub fn confirmed(scatter: &Scatter, margin: f64, scouts: usize) -> Vec<Cliff> {
     let blocks = scatter.blocks().len();
-    let Some((bins, fit)) = (blocks >= 4).then(|| course(scatter)).flatten() else { return Vec::new() };
+    let Some((bins, fit)) = (blocks >= 4).then(|| course(scatter, GAIN)).flatten() else {
+        return Vec::new();
+    };
     let search = Search::new(&bins);
     let sharp: Vec<usize> = (0..fit.terms.len()).filter(|term| search.is_sharp(&fit, *term)).collect();
     let worth = |term: &usize| search.is_worth(&fit, *term, margin);
@@ -105,19 +118,21 @@ pub fn cliffs(scatter: &Scatter, margin: f64) -> Vec<Cliff> {
         // Levels were taken out before; that they differ is in the error of every height all the same.
         level: standard_deviation(&scatter.levels()).unwrap_or(0.0) / (blocks as f64).sqrt(),
     };
+    let is_confirmed = search.confirmation(&fit, scatter, scouts);
+    let told = told.iter().filter(|term| is_confirmed[**term]);
     let mut cliffs: Vec<Cliff> =
-        told.iter().filter_map(|term| search.tell(&fit, *term, &resampled, blocks)).collect();
+        told.filter_map(|term| search.tell(&fit, *term, &resampled, blocks)).collect();
     cliffs.sort_by(|a, b| a.place.point.total_cmp(&b.place.point));
     cliffs
 }
 
 /// The course and the bins that it is fitted to. Whenever a step is found, bins are cut anew there: the median of a bin
 /// with both sides in it would look like a step of its own.
-fn course(scatter: &Scatter) -> Option<(Bins, Fit)> {
+fn course(scatter: &Scatter, gain: f64) -> Option<(Bins, Fit)> {
     let (mut cuts, mut terms) = (Vec::new(), Vec::new());
     loop {
         let bins = Bins::new(scatter, &cuts)?;
-        let search = Search::new(&bins);
+        let search = Search::with_gain(&bins, gain);
         let fit = search.settle(&bins.time, std::mem::take(&mut terms));
         let Some(term) = search.next(&fit) else {
             let fit = search.pruned(fit);
@@ -155,8 +170,13 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(bins: &'a Bins) -> Self {
+        Self::with_gain(bins, GAIN)
+    }
+
+    /// Terms must gain so much beside 2 ln n.
+    fn with_gain(bins: &'a Bins, gain: f64) -> Self {
         let gaps = bins.range.windows(2).map(|pair| 0.5 * (pair[0].1 + pair[1].0)).collect();
-        Self { bins, gaps, gain: 2.0 * (bins.len() as f64).ln() + GAIN }
+        Self { bins, gaps, gain: 2.0 * (bins.len() as f64).ln() + gain }
     }
 
     fn fit(&self, time: &[f64], terms: Vec<Term>) -> Fit {
@@ -322,6 +342,28 @@ impl<'a> Search<'a> {
         let gain = |place: &f64| without.gain(&self.bins.size, Term { shape, place: *place });
         let places = (0..=parts).map(along);
         places.max_by(|a, b| gain(a).total_cmp(&gain(b))).unwrap_or(place)
+    }
+
+    /// Of each term, whether the blocks after the first `scouts` hold it by themselves, in the same direction.
+    fn confirmation(&self, fit: &Fit, scatter: &Scatter, scouts: usize) -> Vec<bool> {
+        let others = scatter.blocks().len().saturating_sub(scouts);
+        if scouts == 0 {
+            return vec![true; fit.terms.len()];
+        }
+        let alone = |mut times: Multiplicity| {
+            times.splice(..0, std::iter::repeat_n(0, scouts));
+            self.again(fit, &times)
+        };
+        let whole = alone(vec![1; others]);
+        let resampled: Vec<Fit> = resamples(others).into_iter().map(alone).collect();
+        let holds = |term: usize| {
+            let heights: Vec<f64> = resampled.iter().map(|fit| fit.height(term)).collect();
+            let (height, error) = (whole.height(term), standard_error(&heights, others));
+            let p =
+                error.map(|error| two_sided_p(height / error.max(f64::MIN_POSITIVE), others as f64 - 1.0));
+            height * fit.height(term) > 0.0 && p.is_some_and(|p| p < CONFIRM_P)
+        };
+        (0..fit.terms.len()).map(holds).collect()
     }
 
     /// A cliff with its intervals; `None` where the blocks do not hold it.
