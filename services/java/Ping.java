@@ -43,7 +43,8 @@ final class Ping {
     static Map<String, Pong.SizedHandler> handlers(String peer) throws Pong.Refusal {
         Matcher parts = PEER.matcher(peer);
         boolean isPeer = parts.matches()
-                && Pong.addressOf(parts.group(2) == null ? parts.group(1) : parts.group(2)).isPresent();
+                && Pong.addressOf(parts.group(2) == null ? parts.group(1) : parts.group(2))
+                        .isPresent();
         int port = isPeer ? Integer.parseInt(parts.group(3)) : 0;
         if (port < 1 || port > 65535) {
             throw new Pong.Refusal("PEER", peer, "host:port, such as 127.0.0.1:8080 or [::1]:8080");
@@ -62,7 +63,10 @@ final class Ping {
         } else if (answer.get().response.statusCode() == 200) {
             Pong.reply(exchange, 200, "text/plain", answer.get().response.body());
         } else {
-            Pong.problem(exchange, 502, "the peer answered with status " + answer.get().response.statusCode());
+            Pong.problem(
+                    exchange,
+                    502,
+                    "the peer answered with status " + answer.get().response.statusCode());
         }
     }
 
@@ -88,7 +92,8 @@ final class Ping {
 
     /** Asks the peer and reads the reply to its end; empty where none came whole. */
     private Optional<Answer> ask(int size) {
-        HttpRequest request = HttpRequest.newBuilder(URI.create("http://" + peer + "/pong/" + size)).build();
+        HttpRequest request = HttpRequest.newBuilder(URI.create("http://" + peer + "/pong/" + size))
+                .build();
         long start = System.nanoTime();
         for (int retries = 0; ; retries++) {
             try {

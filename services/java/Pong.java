@@ -3,11 +3,7 @@ import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.lang.management.ManagementFactory;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
-import java.net.UnknownHostException;
+import java.net.*;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,7 +21,7 @@ import java.util.regex.Pattern;
  * services/README.md has it and no more. README.md has why.
  */
 final class Pong {
-    /** Sizes of a body that the contract allows, in bytes. */
+    // Sizes of a body that the contract allows, in bytes.
     private static final int SMALLEST_BODY = 4;
     private static final int LARGEST_BODY = 100_000_000;
     /** How long outstanding requests may take after SIGTERM, in ms; the contract allows 5 s in all. */
@@ -106,7 +102,8 @@ final class Pong {
     /** Reads an address, never a name. */
     static Optional<InetAddress> addressOf(String text) {
         try {
-            boolean isAddress = IPV4.matcher(text).matches() || IPV6.matcher(text).matches();
+            boolean isAddress =
+                    IPV4.matcher(text).matches() || IPV6.matcher(text).matches();
             return isAddress ? Optional.of(InetAddress.getByName(text)) : Optional.empty();
         } catch (UnknownHostException malformed) {
             return Optional.empty();
@@ -280,15 +277,18 @@ final class Pong {
     private static void writeRuntimeFacts() throws IOException {
         String file = variable("RUNTIME_FACTS", "");
         if (!file.isEmpty()) {
-            String collector = ManagementFactory.getGarbageCollectorMXBeans().get(0).getName().replace(' ', '_');
+            var collectors = ManagementFactory.getGarbageCollectorMXBeans();
+            String collector = collectors.get(0).getName().replace(' ', '_');
             String facts = "cores=" + Runtime.getRuntime().availableProcessors() + " gc=" + collector;
-            Files.writeString(Path.of(file), facts + " heap_bytes=" + Runtime.getRuntime().maxMemory() + "\n");
+            Files.writeString(
+                    Path.of(file), facts + " heap_bytes=" + Runtime.getRuntime().maxMemory() + "\n");
         }
     }
 
     /** What --version and /version answer: the server is a module of the JDK, which bears the version. */
     private static String versionText() {
-        String library = HttpServer.class.getModule().getDescriptor().rawVersion().orElse("unknown");
+        String library =
+                HttpServer.class.getModule().getDescriptor().rawVersion().orElse("unknown");
         return "Java " + System.getProperty("java.version") + " com.sun.net.httpserver " + library;
     }
 

@@ -43,7 +43,7 @@ fn a_misspelt_peer_is_refused_by_plan_and_run_as_a_misspelt_service_is() {
 #[test]
 fn services_are_asked_for_their_version_while_they_run() {
     let folder = tempfile::tempdir().expect("a folder");
-    ["go", "rust"].map(service::build);
+    ["go", "rust"].into_iter().for_each(service::build);
     // Only these two: what else is built here is not known.
     for name in ["go", "rust"] {
         let link = folder.path().join("services").join(name);

@@ -52,36 +52,66 @@ fn samples<'a>(gathered: &Gathered<'a>, point: PointId, variant: VariantId) -> V
     trials.flat_map(|trial| trial.samples.iter().filter(of).map(move |one| (trial.block, one))).collect()
 }
 
-fn of_variant(
-    summary: &Summary,
-    variant: &VariantSummary,
-    samples: &[(u32, &Sample)],
-    asked: Option<(Bytes, Bytes)>,
-) -> OverviewRow {
-    let relayed = samples.iter().any(|(_, sample)| sample.relayed.is_some());
-    let time = if relayed { SizeTime::Relayed } else { SizeTime::Service };
-    let seconds = |sample: &Sample| -> Option<(f64, f64)> {
-        let relay = sample.relayed.filter(|_| relayed);
-        let (bytes, time) = match (relay, relayed) {
-            (Some(relay), _) => (relay.length, relay.duration),
-            (None, false) => (sample.length, sample.service()),
-            (None, true) => return None,
+/// Single requests that were kept of a variant at a point, with their blocks.
+struct Kept<'a> {
+    samples: &'a [(u32, &'a Sample)],
+    /// Whether a relay told of its own requests, whose times are then looked at.
+    relayed: bool,
+}
+
+impl<'a> Kept<'a> {
+    fn of(samples: &'a [(u32, &'a Sample)]) -> Self {
+        Self { samples, relayed: samples.iter().any(|(_, sample)| sample.relayed.is_some()) }
+    }
+
+    /// Bytes of the body and time in nanoseconds of a good reply.
+    fn figures(&self, sample: &Sample) -> Option<(f64, f64)> {
+        let (bytes, time) = match sample.relayed.filter(|_| self.relayed) {
+            Some(relay) => (relay.length, relay.duration),
+            None if self.relayed => return None,
+            None => (sample.length, sample.service()),
         };
         (sample.is_good() && time.as_nanos() > 0).then(|| (bytes.get() as f64, time.as_nanos() as f64))
-    };
-    let over_blocks = |q: f64, value: &dyn Fn(f64, f64) -> f64| {
+    }
+
+    /// Quantile `q` of what `value` makes of bytes and time, block by block.
+    fn over_blocks(&self, q: f64, value: &dyn Fn(f64, f64) -> f64, first_stage: usize) -> Option<Bounded> {
         let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for (block, (bytes, time)) in samples.iter().filter_map(|(block, one)| Some((*block, seconds(one)?)))
-        {
-            blocks.entry(block).or_default().push(value(bytes, time));
+        for (block, sample) in self.samples {
+            if let Some((bytes, time)) = self.figures(sample) {
+                blocks.entry(*block).or_default().push(value(bytes, time));
+            }
         }
         let of = |values: &Vec<f64>| {
             let enough = q <= 0.5 || beyond(values.len() as u64, q) >= BEYOND;
             enough.then(|| quantile_nearest_rank(values, q)).flatten()
         };
         let values: Option<Vec<f64>> = blocks.values().map(of).collect();
-        of_blocks(&values.filter(|values| !values.is_empty())?, summary.blocks.min as usize)
-    };
+        of_blocks(&values.filter(|values| !values.is_empty())?, first_stage)
+    }
+
+    /// The smallest and the largest size.
+    fn sizes(&self) -> Option<(Bytes, Bytes)> {
+        let sizes = || self.samples.iter().map(|(_, sample)| sample.size);
+        sizes().min().zip(sizes().max())
+    }
+
+    /// Requests that the relay had to repeat; `None` where none told.
+    fn retried(&self) -> Option<u64> {
+        let is_retried = |sample: &Sample| sample.relayed.is_some_and(|relay| relay.retries > 0);
+        self.relayed.then(|| self.samples.iter().filter(|(_, sample)| is_retried(sample)).count() as u64)
+    }
+}
+
+fn of_variant(
+    summary: &Summary,
+    variant: &VariantSummary,
+    samples: &[(u32, &Sample)],
+    asked: Option<(Bytes, Bytes)>,
+) -> OverviewRow {
+    let kept = Kept::of(samples);
+    let time = if kept.relayed { SizeTime::Relayed } else { SizeTime::Service };
+    let first_stage = summary.blocks.min as usize;
     let figure = |quantity: Quantity| {
         let of = |operation: &str| {
             let mut all = variant.figures.iter();
@@ -91,7 +121,10 @@ fn of_variant(
         whole.and_then(|figure| figure.estimate.as_ref()).and_then(bounded)
     };
     let (median_ns, p90_ns) = match time {
-        SizeTime::Relayed => (over_blocks(0.5, &|_, time| time), over_blocks(UPPER, &|_, time| time)),
+        SizeTime::Relayed => {
+            let of = |q: f64| kept.over_blocks(q, &|_, time| time, first_stage);
+            (of(0.5), of(UPPER))
+        }
         _ => (figure(Quantity::ServiceP50), figure(Quantity::ServiceP90)),
     };
     let rate = |bytes: f64, time: f64| bytes * 1e9 / time;
@@ -100,8 +133,7 @@ fn of_variant(
         let size = asked.filter(|(from, to)| from == to).map(|(size, _)| size.get() as f64)?;
         median_ns.map(|time| inverse(size * 1e9, time))
     };
-    let kept = || samples.iter().map(|(_, sample)| sample.size);
-    let asked = kept().min().zip(kept().max()).or(asked);
+    let asked = kept.sizes().or(asked);
     let name = &variant.name;
     OverviewRow {
         run: summary.run.clone(),
@@ -115,22 +147,23 @@ fn of_variant(
         validity: Some(variant.validity),
         requests: variant.requests,
         failed: variant.errors,
-        retried: relayed.then(|| {
-            samples.iter().filter(|(_, sample)| sample.relayed.is_some_and(|relay| relay.retries > 0)).count()
-                as u64
-        }),
+        retried: kept.retried(),
         size_from_bytes: asked.map(|(from, _)| from.get()),
         size_to_bytes: asked.map(|(_, to)| to.get()),
         time,
         median_ns,
         p90_ns,
-        transfer_median_bytes_per_s: over_blocks(0.5, &rate).or_else(of_one),
+        transfer_median_bytes_per_s: kept.over_blocks(0.5, &rate, first_stage).or_else(of_one),
         throughput_per_s: figure(Quantity::Throughput),
     }
 }
 
-/// The geometric mean of blocks' values, which are above zero: on the scale of logarithms no bound can be below it.
+/// The geometric mean of blocks' values: on the scale of logarithms no bound can be below zero. `None` where a value is not
+/// above it.
 fn of_blocks(values: &[f64], first_stage: usize) -> Option<Bounded> {
+    if values.iter().any(|value| *value <= 0.0) {
+        return None;
+    }
     let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     let Bounded { point, lower, upper } = bounded(&estimate(&logarithms, first_stage))?;
     Some(Bounded { point: point.exp(), lower: lower.exp(), upper: upper.exp() })

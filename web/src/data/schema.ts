@@ -1002,8 +1002,8 @@ export interface SizeRange {
    */
   from_bytes: number;
   /**
-   * How much slower the next variant behind them is at least, as a ratio of medians minus 1 (lower bound); absent where
-   * all are tied.
+   * How much slower the next variant behind them is at least, as a ratio of medians minus 1 (lower bound, simultaneous over
+   * the whole advice, 0 where it is below); absent where all are tied.
    */
   lead?: number | null;
   /**

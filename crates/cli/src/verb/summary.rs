@@ -92,12 +92,10 @@ fn known(
     tag: &dyn Fn(&OverviewRow) -> Option<String>,
 ) -> anyhow::Result<()> {
     let there: BTreeSet<String> = rows.iter().filter_map(tag).collect();
-    for word in wanted.iter().filter(|word| !there.contains(*word)) {
-        if there.is_empty() {
-            bail!("`{flag} {word}`: none of these runs has such a tag; give it with `weigh run --tag`");
-        }
-        let names: Vec<&str> = there.iter().map(String::as_str).collect();
-        bail!("`{flag} {word}`: nothing has this tag{}", suggestion(word, &names));
+    let Some(word) = wanted.iter().find(|word| !there.contains(*word)) else { return Ok(()) };
+    if there.is_empty() {
+        bail!("`{flag} {word}`: none of these runs has such a tag; give it with `weigh run --tag`");
     }
-    Ok(())
+    let names: Vec<&str> = there.iter().map(String::as_str).collect();
+    bail!("`{flag} {word}`: nothing has this tag{}", suggestion(word, &names));
 }
