@@ -19,6 +19,7 @@ pub mod direct_answer;
 mod draft;
 pub mod experiment;
 pub mod extract;
+pub mod frames_way;
 pub mod gate;
 pub mod grpc_reply;
 pub mod h2_reply;
@@ -37,6 +38,7 @@ pub mod resp_reply;
 pub mod run_record;
 pub mod service_toml;
 pub mod shape;
+pub mod sidecar_counters;
 pub mod template;
 pub mod trace;
 pub mod url;
@@ -46,12 +48,13 @@ pub mod view_path;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 27] = [
+pub const TARGETS: [Target; 28] = [
     ("control_messages", control_messages::check),
     ("curl_line", curl_line::check),
     ("direct_answer", direct_answer::check),
     ("experiment", experiment::check),
     ("extract", extract::check),
+    ("frames_way", frames_way::check),
     ("gate", gate::check),
     ("grpc_reply", grpc_reply::check),
     ("h2_reply", h2_reply::check),
@@ -70,6 +73,7 @@ pub const TARGETS: [Target; 27] = [
     ("run_record", run_record::check),
     ("service_toml", service_toml::check),
     ("shape", shape::check),
+    ("sidecar_counters", sidecar_counters::check),
     ("template", template::check),
     ("trace", trace::check),
     ("url", url::check),

@@ -1,11 +1,15 @@
 //! The CSV of ppbench: what is read and written reads the same, and is written the same again; what is refused is refused
 //! with a line of the text.
 
-use weighbridge_model::ppbench::{read, write};
+use weighbridge_model::ppbench::{decode, read, write};
 
 /// Reads `data` as a file.
 pub fn check(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
+    // What is no text is refused by its line too.
+    let text = match decode(data) {
+        Ok(text) => text,
+        Err(damage) => return assert!(damage.line >= 1),
+    };
     match read(text) {
         Ok(table) => {
             let written = write(&table.rows);

@@ -7,6 +7,7 @@ use std::path::Component;
 use weighbridge_lab::cgroup::Hierarchy;
 use weighbridge_lab::cores::{core_list, parse_core_list};
 use weighbridge_lab::cputime::{CoreTimes, CpuTimes};
+use weighbridge_lab::net::parse_devices;
 use weighbridge_lab::noise::parse_counts;
 use weighbridge_lab::procfs::ProcessStat;
 use weighbridge_lab::{quota, runtime};
@@ -47,6 +48,16 @@ pub fn check(data: &[u8]) {
         let written = format!("intr {} 5\nctxt {}\n", counts.interrupts, counts.switches);
         assert_eq!(parse_counts(&written), Some(counts), "{written}");
     }
+    let devices = parse_devices("client", text);
+    let written: Vec<String> = devices
+        .iter()
+        .map(|link| {
+            let (received, sent) = (link.received_bytes, link.sent_bytes);
+            let (packets_in, packets_out) = (link.received_packets, link.sent_packets);
+            format!("{}: {received} {packets_in} 0 0 0 0 0 0 {sent} {packets_out}", link.device)
+        })
+        .collect();
+    assert_eq!(parse_devices("client", &written.join("\n")), devices, "{written:?}");
     if let Some(mut cores) = parse_core_list(text) {
         cores.sort_unstable();
         cores.dedup();

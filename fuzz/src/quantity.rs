@@ -1,6 +1,6 @@
 //! Quantities as text: exact where they are written in the base unit, and to the three digits of `Display`.
 
-use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
+use weighbridge_model::quantity::{BitsPerSecond, Bytes, Nanoseconds, PerSecond, Ratio};
 
 /// Display shows at least two significant digits more than the first (`1.00`, `12.3`, `131`).
 const DISPLAYED: f64 = 0.0051;
@@ -18,6 +18,12 @@ pub fn check(data: &[u8]) {
         assert_eq!(size.get().to_string().parse(), Ok(size), "{text:?}");
         near(text, &size.to_string(), size.get() as f64, |t| {
             Ok::<_, ()>(t.parse::<Bytes>().map_err(|_| ())?.get() as f64)
+        });
+    }
+    if let Ok(rate) = text.parse::<BitsPerSecond>() {
+        assert_eq!(format!("{} bit/s", rate.get()).parse(), Ok(rate), "{text:?}");
+        near(text, &rate.to_string(), rate.get() as f64, |t| {
+            Ok::<_, ()>(t.parse::<BitsPerSecond>().map_err(|_| ())?.get() as f64)
         });
     }
     if let Ok(rate) = text.parse::<PerSecond>() {

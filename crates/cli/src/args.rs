@@ -1,6 +1,8 @@
 //! What may be typed. Only typing: meaning is given in the verb's file.
 
 // By path, since a test of the documents reads this file as its own module.
+#[path = "args/frames.rs"]
+mod frames;
 #[path = "args/grpc.rs"]
 mod grpc;
 #[path = "args/import.rs"]
@@ -11,6 +13,8 @@ mod init;
 mod plot;
 #[path = "args/revisions.rs"]
 mod revisions;
+#[path = "args/summary.rs"]
+mod summary;
 
 use std::path::PathBuf;
 
@@ -19,6 +23,8 @@ use weighbridge_model::experiment::{Profile, SessionLength, Think, speed};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 use weighbridge_probe::law::NanosecondsPerByte;
 
+#[allow(unused_imports)] // the test of the documents looks into none
+pub use frames::Frames;
 pub use grpc::Grpc;
 #[allow(unused_imports)] // the test of the documents looks into none
 pub use import::{Import, ImportFormat};
@@ -27,6 +33,8 @@ pub use init::{Curl, Init, TakenAs};
 #[allow(unused_imports)] // likewise
 pub use plot::{Over, Plot, PlotFormat, PlotScale, PlotTheme, PlotTime};
 pub use revisions::Revisions;
+#[allow(unused_imports)] // likewise
+pub use summary::{Cite, CiteFormat, Summary};
 
 /// Measures what a design decision costs a networked service: runs the alternatives side by side under the same
 /// load, interleaved, and answers with the difference, its confidence interval and a verdict.
@@ -82,6 +90,10 @@ pub enum Verb {
     Import(Import),
     /// Print the JSON schema of something that is printed or stored as JSON; all names without one.
     Schema(SchemaOf),
+    /// Show runs in one line a variant: counts, and figures with their intervals; imported runs too.
+    Summary(Summary),
+    /// Say how to cite Weighbridge, or what a run measured.
+    Cite(Cite),
     /// List the runs in a folder, newest first.
     History(History),
     /// Show the runs of a folder in a browser: reports, a live run, comparisons, downloads. Loopback only, read-only.
@@ -103,6 +115,9 @@ pub enum Verb {
     /// Ends what a run started when the run itself cannot.
     #[command(hide = true)]
     Guardian,
+    /// Carries Ethernet frames between two interfaces of this network namespace until its input ends.
+    #[command(hide = true)]
+    Frames(Frames),
 }
 
 /// Arguments of `weigh load`.
@@ -347,8 +362,11 @@ pub struct Run {
     /// Only these variants, comma-separated; the first named is the baseline.
     #[arg(long, value_delimiter = ',', value_name = "VARIANT")]
     pub only: Vec<String>,
+    /// A word to find the run by later, such as `machine=m3.large`; repeat for several. Goes before the file's.
+    #[arg(long = "tag", value_name = "NAME=VALUE", value_parser = weighbridge_model::tags::parse)]
+    pub tags: Vec<(String, String)>,
     /// Go on with an interrupted run.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "quick", "budget", "only", "out", "revisions"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["experiment", "quick", "budget", "only", "out", "tags", "revisions"])]
     pub resume: Option<PathBuf>,
     /// Fail (exit code 1) when this is shown to hold, such as `p50 > +2%`; added to the file's gates.
     #[arg(long, value_name = "CONDITION")]

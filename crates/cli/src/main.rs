@@ -46,6 +46,8 @@ fn run(verb: Verb, printer: &Printer) -> anyhow::Result<Exit> {
         Verb::Export(arguments) => verb::export::run(&arguments, printer),
         Verb::Schema(arguments) => verb::schema::run(&arguments, printer),
         Verb::Import(arguments) => verb::import::run(&arguments, printer),
+        Verb::Summary(arguments) => verb::summary::run(&arguments, printer),
+        Verb::Cite(arguments) => verb::cite::run(&arguments, printer),
         Verb::History(arguments) => verb::history::run(&arguments, printer),
         Verb::Serve(arguments) => verb::serve::run(&arguments, printer),
         Verb::Calibrate(arguments) => verb::calibrate::run(&arguments, printer),
@@ -56,5 +58,6 @@ fn run(verb: Verb, printer: &Printer) -> anyhow::Result<Exit> {
         Verb::Completions(arguments) => verb::completions::run(&arguments, printer),
         Verb::Man(arguments) => verb::man::run(&arguments, printer),
         Verb::Guardian => verb::guardian::run(),
+        Verb::Frames(arguments) => verb::frames::run(&arguments),
     }
 }

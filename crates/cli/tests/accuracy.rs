@@ -13,7 +13,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 use weighbridge_lab::cores::{CoreLayout, pin_current_thread};
-use weighbridge_lab::launch::{Lab, Launch, Ready};
+use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
 use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_lab::quota::Controller;
 use weighbridge_load::dial::{SocketDial, resolve};
@@ -380,6 +380,7 @@ impl TestBench {
             stderr: log("err"),
             ready: Ready::Line,
             ready_timeout: Nanoseconds::from_secs(20),
+            wrapping: Wrapping::None,
         };
         self.lab.launch(&launch).unwrap()
     }

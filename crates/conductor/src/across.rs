@@ -14,6 +14,7 @@ use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::{HostCalibration, HostIdentity};
+use weighbridge_model::sizes::{OverSize, SizeCliff, SizeGuide};
 use weighbridge_model::summary::{
     BlockCounts, Cost, Finding, Severity, Summary, Validity, VariantSummary, Verdict,
 };
@@ -347,6 +348,26 @@ fn not_together(runs: [Stored; 2], reason: &str) -> Summary {
     summary
 }
 
+/// A variant's name with its run's.
+fn named(name: &str, run: &str) -> String {
+    format!("{name} ({run})")
+}
+
+/// What each run found over sizes by itself. Which variant is best where is not said: that is a comparison, and of two runs
+/// one is made of their costs alone. Guide lines are the first run's, and the second's where its host has others.
+fn over_size(runs: [&Summary; 2]) -> OverSize {
+    let mut over = OverSize::default();
+    for run in runs {
+        let of = |cliff: &SizeCliff| SizeCliff { variant: named(&cliff.variant, &run.run), ..cliff.clone() };
+        over.cliffs.extend(run.over_size.cliffs.iter().map(of));
+        let new = |guide: &&SizeGuide| !over.guides.contains(guide);
+        let guides: Vec<SizeGuide> = run.over_size.guides.iter().filter(new).cloned().collect();
+        over.guides.extend(guides);
+    }
+    over.guides.sort_by_key(|guide| guide.bytes);
+    over
+}
+
 /// A summary of costs between two runs: variants are named with their runs. `compared` is the first run's variant that the
 /// table is against; without one it is that run's baseline.
 fn whole(
@@ -355,7 +376,6 @@ fn whole(
     compared: Option<&str>,
     costs: Vec<Cost>,
 ) -> Summary {
-    let named = |name: &str, run: &str| format!("{name} ({run})");
     let against = |variant: &VariantSummary| compared.map_or(variant.baseline, |name| variant.name == name);
     let of = |summary: &Summary, against: &dyn Fn(&VariantSummary) -> bool| -> Vec<VariantSummary> {
         let rename = |variant: &VariantSummary| VariantSummary {
@@ -384,8 +404,56 @@ fn whole(
         variants,
         findings: Vec::new(),
         spread: Vec::new(),
-        over_size: Default::default(),
+        over_size: over_size([first, second]),
+        // Of variants that are named otherwise here.
+        tags: Default::default(),
+        relays: Vec::new(),
+        carried: Vec::new(),
+        roles: Vec::new(),
         unavailable: Vec::new(),
         ..stored
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weighbridge_model::quantity::Bytes;
+    use weighbridge_model::sizes::{Bounded, CliffChange};
+    use weighbridge_model::summary::PointLabel;
+
+    fn run(name: &str, cliff_at: f64, guides: &[(&str, u64)]) -> Summary {
+        let (mut summary, _) = judge::imported::imported(
+            &[],
+            &|_| String::new(),
+            judge::Run { name: name.to_owned(), ..Default::default() },
+        );
+        let at = |point: f64| Bounded { point, lower: 0.9 * point, upper: 1.1 * point };
+        summary.over_size.cliffs = vec![SizeCliff {
+            variant: "go".to_owned(),
+            point: PointLabel::new(),
+            operation: "pong".to_owned(),
+            change: CliffChange::Level,
+            place_bytes: at(cliff_at),
+            height: at(5e6),
+            before: 1e6,
+            cause: None,
+        }];
+        let guide =
+            |(name, bytes): &(&str, u64)| SizeGuide { name: (*name).to_owned(), bytes: Bytes::new(*bytes) };
+        summary.over_size.guides = guides.iter().map(guide).collect();
+        summary
+    }
+
+    #[test]
+    fn cliffs_of_two_runs_are_told_apart_by_their_runs_and_nothing_is_advised() {
+        let one = run("a", 87_380.0, &[("buffer", 100), ("window", 300)]);
+        let two = run("b", 40_000.0, &[("buffer", 200), ("window", 300)]);
+        let over = over_size([&one, &two]);
+        let cliffs: Vec<_> = over.cliffs.iter().map(|c| (c.variant.as_str(), c.place_bytes.point)).collect();
+        assert_eq!(cliffs, [("go (a)", 87_380.0), ("go (b)", 40_000.0)]);
+        let guides: Vec<_> = over.guides.iter().map(|guide| guide.bytes.get()).collect();
+        assert_eq!(guides, [100, 200, 300]);
+        assert!(over.advice.is_empty());
     }
 }

@@ -14,7 +14,7 @@ use weighbridge_lab::lanes::Lane;
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
 use weighbridge_lab::layers::{self, Site};
 use weighbridge_lab::logs::{excerpt, last_lines};
-use weighbridge_lab::process::Running;
+use weighbridge_lab::process::{Running, Wrapping};
 use weighbridge_lab::runtime;
 use weighbridge_lab::service::Service;
 use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
@@ -273,6 +273,8 @@ pub(crate) struct Stage<'a> {
     /// What is hidden in whatever is kept or said of a service.
     pub secrets: &'a Secrets,
     pub freeze: bool,
+    /// Most connections that a client holds to a variant at a time.
+    pub connections: u32,
     /// The batch that is started, where there are several.
     pub party: Option<&'a Party>,
     /// Watches memory in the run's first block.
@@ -511,6 +513,7 @@ fn command_launch(
         stderr: stderr.clone(),
         ready,
         ready_timeout: program.ready_timeout,
+        wrapping: Wrapping::None,
     }
 }
 

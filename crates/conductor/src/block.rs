@@ -399,7 +399,7 @@ impl<'a, 'b> Block<'a, 'b> {
             self.side_by_side(point, &bound, arrangement, measured / points)?;
             self.note_memory(point);
             self.tell_samples(point);
-            self.note_processes();
+            self.note_processes()?;
             self.tell_failures();
             for actor in &self.actors {
                 let variant = actor.variant;

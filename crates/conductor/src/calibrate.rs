@@ -11,7 +11,7 @@ use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::CoreLayout;
 use weighbridge_lab::gaps;
 use weighbridge_lab::guardian::{Guardian, GuardianError};
-use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
+use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
 use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_load::exchange::{ExchangeError, Limits, exchange};
 use weighbridge_load::generator::{
@@ -339,6 +339,7 @@ impl Bench<'_> {
             stderr: log,
             ready: Ready::Line,
             ready_timeout: Nanoseconds::from_secs(20),
+            wrapping: Wrapping::None,
         };
         Ok(self.lab.launch(&launch)?)
     }

@@ -144,6 +144,7 @@ pub(crate) fn question_of(stored: Summary, experiment: &Experiment) -> judge::Qu
         took: stored.took,
         quick: stored.quick,
         conditions: Vec::new(),
+        tags: stored.tags,
         unavailable: stored.unavailable,
     };
     let guides = stored.over_size.guides;

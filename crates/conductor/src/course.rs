@@ -139,7 +139,9 @@ impl<'a> Shop<'a> {
             Some(base) => Some(own_registry(&base, &name)?),
             None => None,
         };
-        let lab = Lab::new(&name, guardian, registry).called_off_by(options.control.window.clone());
+        let lab = Lab::new(&name, guardian, registry)
+            .called_off_by(options.control.window.clone())
+            .with_program(program);
         let cut = options.control.window.clone();
         let clients = match seating {
             Seating::Duet(lanes) => Clients::in_lanes(lanes, &cut)?,
@@ -173,6 +175,7 @@ impl<'a> Shop<'a> {
                 logs: self.logs,
                 secrets: self.secrets,
                 freeze: plan.freeze && plan.pairing != PairingChoice::Duet,
+                connections: experiment.points.iter().map(|point| point.load.connections).max().unwrap_or(1),
                 party: None,
                 watch: None,
             },

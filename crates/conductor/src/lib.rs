@@ -24,6 +24,7 @@ mod hook;
 pub mod inquiry;
 pub mod names;
 mod network;
+pub mod overview;
 mod peer;
 mod printed;
 mod question;

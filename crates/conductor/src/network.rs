@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use weighbridge_lab::lanes::Lane;
 use weighbridge_lab::launch::{Launch, LaunchError};
-use weighbridge_lab::layers::{Allotment, LayerError, Site};
+use weighbridge_lab::layers::{Allotment, Ground, LayerError, Site};
 use weighbridge_lab::net::{Connector, NamespaceError};
 use weighbridge_lab::process::Running;
 use weighbridge_model::experiment::{CpuLimit, Variant};
@@ -42,7 +42,15 @@ impl Stage<'_> {
             cores: self.seating.at(lane).service().to_vec(),
             logs: self.logs_of(block, id),
         };
-        Site::make(self.lab, given, &variant.layers).map_err(|source| of_variant(&variant.name, source))
+        let ground = Ground {
+            folder: self.said(block, id, "layers").with_extension(""),
+            protocol: variant.protocol,
+            connections: self.connections,
+        };
+        let mut site = Site::make(self.lab, given, &variant.layers)
+            .map_err(|source| of_variant(&variant.name, source))?;
+        site.settle(ground);
+        Ok(site)
     }
 
     /// Starts a variant's service in its place, behind what its layers put in front of it; returns where the client goes.
@@ -93,8 +101,17 @@ impl Actor {
     }
 
     /// Takes down what its layers are, and what passed there while so many requests were answered.
-    pub(crate) fn look_at_network(&mut self, answered: u64) {
-        let site = self.site.as_ref().filter(|site| site.has_layers());
-        self.facts.network = site.map(|site| Box::new(site.facts(answered)));
+    ///
+    /// # Errors
+    /// Where what stands still cannot be asked.
+    pub(crate) fn look_at_network(&mut self, answered: u64) -> Result<(), ActorError> {
+        if self.site.as_ref().is_some_and(Site::has_layers) {
+            // A program of a layer answers only while it runs.
+            self.thaw()?;
+            let site = self.site.as_ref();
+            self.facts.network = site.map(|site| Box::new(site.facts(answered)));
+            self.freeze()?;
+        }
+        Ok(())
     }
 }

@@ -17,7 +17,8 @@ pub(crate) fn question(
     cores: Option<&CoreLayout>,
     run: judge::Run,
 ) -> judge::Question {
-    let run = judge::Run { conditions: experiment.points.iter().map(conditions).collect(), ..run };
+    let conditions = experiment.points.iter().map(conditions).collect();
+    let run = judge::Run { conditions, tags: experiment.tags.clone(), ..run };
     judge::Question::of(experiment, run, judged_cores(experiment, cores))
 }
 

@@ -4,6 +4,8 @@
 //! The certificate behind `https://` is not verified here: it is our own or none of our business, and every connection
 //! that is measured is verified as the variant says.
 
+use std::net::SocketAddr;
+
 use weighbridge_lab::launch::{Asking, LinePattern, Ready};
 use weighbridge_load::Stack;
 use weighbridge_load::exchange::{Limits, exchange};
@@ -52,8 +54,11 @@ fn asking(address: ReadyAddress, scheme: Scheme, protocol: Protocol) -> Result<A
         false => Framing::Http1,
     };
     let shown = address.shown(scheme);
-    let ask = move |port: u16| -> Result<(), String> {
-        let url = address.url(port, scheme)?;
+    let ask = move |at: SocketAddr| -> Result<(), String> {
+        let mut url = address.url(at.port(), scheme)?;
+        if address.is_path() {
+            url.host = at.ip().to_string();
+        }
         let addresses = endpoints(&url, None).map_err(|error| error.to_string())?;
         let request = Request {
             method: "GET".to_owned(),

@@ -22,6 +22,11 @@ pub(crate) enum Role {
 }
 
 impl Role {
+    /// What started the service's container and waits for its end.
+    fn wrapper() -> Self {
+        Self::Layer("container-runtime".to_owned())
+    }
+
     /// Its name in records.
     pub fn name(&self) -> &str {
         match self {
@@ -89,12 +94,16 @@ impl Roles {
 
     /// CPU time so far.
     pub fn clocks(&mut self) -> Clocks {
-        Clocks(self.each().map(|(role, running)| (role, running.cpu_time().time)).collect())
+        let mut clocks: Vec<_> = self.each().map(|(role, running)| (role, running.cpu_time().time)).collect();
+        clocks.extend(self.service.wrapper_use().map(|(time, _)| (Role::wrapper(), time)));
+        Clocks(clocks)
     }
 
     /// Peak of resident memory by role.
     pub fn memory_peaks(&mut self) -> Vec<(Role, Bytes)> {
-        self.each().map(|(role, running)| (role, running.memory_peak())).collect()
+        let mut peaks: Vec<_> = self.each().map(|(role, running)| (role, running.memory_peak())).collect();
+        peaks.extend(self.service.wrapper_use().map(|(_, peak)| (Role::wrapper(), peak)));
+        peaks
     }
 
     /// Numbers of all processes.

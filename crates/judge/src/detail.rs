@@ -9,6 +9,8 @@ mod density;
 mod factor;
 mod roles;
 
+pub(crate) use roles::told_apart;
+
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Detail, Summary};
 

@@ -92,6 +92,10 @@ fn summary(series: &[Series<'_>], run: Run) -> Summary {
         cpu_roles: None,
         spread: Vec::new(),
         over_size: Default::default(),
+        tags: run.tags,
+        relays: Vec::new(),
+        carried: Vec::new(),
+        roles: Vec::new(),
         unavailable: Vec::new(),
         calibration: None,
     }

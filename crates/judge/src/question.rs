@@ -3,11 +3,12 @@
 //! Plain values that the conductor makes from the checked experiment, the host's facts and the run's; no record of
 //! a measurement is in here, and the judge learns nothing of the run from anywhere else.
 
-use weighbridge_model::experiment::{self, Experiment, LoadModel};
-use weighbridge_model::quantity::{Nanoseconds, Ratio};
+use weighbridge_model::experiment::{self, Experiment, LoadModel, Sizes, WorkloadSpec};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 use weighbridge_model::record::{OperationId, PointId, VariantId};
 use weighbridge_model::sizes::SizeGuide;
 use weighbridge_model::summary::{PointLabel, Quantity, Relay};
+use weighbridge_model::tags::Tags;
 
 /// The whole question.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +31,24 @@ pub struct Question {
     pub cores: Cores,
     /// Sizes at which something known of the host changes; empty where nobody looked.
     pub guides: Vec<SizeGuide>,
+    /// Which sizes are asked for at each point; a point behind the last asks for none that are known.
+    pub sizes: Vec<AskedSizes>,
+    /// A relay and the variant that is its peer asked directly, for every relay that has one.
+    pub directs: Vec<(VariantId, VariantId)>,
+}
+
+/// Which sizes a point asks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AskedSizes {
+    /// Nobody knows: the workload has none.
+    #[default]
+    Unknown,
+    /// Always the same.
+    One(Bytes),
+    /// Several, one by one.
+    Listed,
+    /// Many, spread over a range.
+    Range,
 }
 
 /// Facts of a run that the summary repeats.
@@ -47,6 +66,8 @@ pub struct Run {
     pub quick: bool,
     /// In words: workload, load model and connections of each point.
     pub conditions: Vec<String>,
+    /// Words by which the run and its variants are found.
+    pub tags: Tags,
     /// Variants that could not be measured: name and reason with remedy.
     pub unavailable: Vec<(String, String)>,
 }
@@ -171,7 +192,14 @@ impl Question {
             points: experiment.points.iter().map(point).collect(),
             cores,
             guides: Vec::new(),
+            sizes: experiment.points.iter().map(|point| AskedSizes::of(&point.workload)).collect(),
+            directs: directs(&experiment.variants),
         }
+    }
+
+    /// Which sizes a point asks for.
+    pub fn asked(&self, point: PointId) -> AskedSizes {
+        self.sizes.get(point.index()).copied().unwrap_or_default()
     }
 
     /// All points with their ids.
@@ -183,6 +211,35 @@ impl Question {
     pub fn variants(&self) -> impl Iterator<Item = (VariantId, &Variant)> {
         (0..).map(VariantId).zip(&self.variants)
     }
+}
+
+impl AskedSizes {
+    fn of(workload: &WorkloadSpec) -> Self {
+        let WorkloadSpec::Pingpong(spec) = workload else { return Self::Unknown };
+        match &spec.sizes {
+            Sizes::Spread(_) => Self::Range,
+            Sizes::List(sizes) if sizes.len() == 1 => Self::One(sizes[0]),
+            Sizes::List(_) => Self::Listed,
+        }
+    }
+}
+
+/// For each relay the first variant that is its peer, alike but for being asked directly.
+fn directs(variants: &[experiment::Variant]) -> Vec<(VariantId, VariantId)> {
+    let is_direct = |relay: &experiment::Variant, other: &experiment::Variant| {
+        let (Some(peer), experiment::Target::Service { name }) = (&relay.peer, &other.target) else {
+            return false;
+        };
+        let as_it_is = other.peer.is_none() && other.tls.is_none() && other.cpu.is_none();
+        // A relay asks its peer on the bare host, so that is how the peer is to be asked.
+        let alike = *name == peer.service && other.env == peer.env && other.layers.is_empty();
+        alike && as_it_is && other.protocol == experiment::Protocol::Http1Json
+    };
+    let of = |(id, relay): (VariantId, &experiment::Variant)| {
+        let direct = variants.iter().position(|other| is_direct(relay, other))?;
+        Some((id, VariantId(direct as u16)))
+    };
+    (0..).map(VariantId).zip(variants).filter_map(of).collect()
 }
 
 impl Point {

@@ -19,7 +19,7 @@ use weighbridge_model::sizes::{
 };
 
 use crate::gather::{Gathered, Lens};
-use crate::question::{Point, Question};
+use crate::question::{AskedSizes, Point, Question};
 use crate::stats::cliffs::{self, Change, Cliff};
 use crate::stats::scatter::{Observation, Scatter, half_width, standard_error};
 use crate::stats::smooth::{Smooth, places, smooth};
@@ -208,7 +208,8 @@ struct Family<'a> {
 /// All operations whose requests were kept.
 fn families<'a>(question: &'a Question, gathered: &Gathered<'a>) -> Vec<Family<'a>> {
     let mut families = Vec::new();
-    for (id, point) in question.points() {
+    // Single requests of sizes in a list are kept for other reasons, and make no curve.
+    for (id, point) in question.points().filter(|(id, _)| question.asked(*id) == AskedSizes::Range) {
         for (at, operation) in point.operations.iter().enumerate() {
             let of = |(variant, _)| requests(gathered, (id, variant), OperationId(at as u16));
             let requests: Vec<_> = question.variants().map(of).collect();

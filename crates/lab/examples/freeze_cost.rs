@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use weighbridge_lab::cores::{CoreLayout, pin_current_thread};
 use weighbridge_lab::freeze::FreezeMethod;
-use weighbridge_lab::launch::{Lab, Launch, Ready};
+use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
 use weighbridge_model::quantity::Nanoseconds;
 
 /// Freezes per row.
@@ -73,6 +73,7 @@ fn one(layout: &CoreLayout, method: FreezeMethod, busy: usize, waiting: usize) -
             stderr: folder.path().join("err"),
             ready: Ready::Line,
             ready_timeout: Nanoseconds::from_secs(10),
+            wrapping: Wrapping::None,
         })
         .expect("it starts");
     let micros = |start: Instant| start.elapsed().as_secs_f64() * 1e6;

@@ -29,6 +29,15 @@ pub enum Thing {
         /// The file that it is mounted on.
         path: PathBuf,
     },
+    /// A container, with its processes, groups and mounts.
+    Container {
+        /// The name of what runs it.
+        runtime: String,
+        /// Its name.
+        id: String,
+        /// Its bundle's folder.
+        folder: PathBuf,
+    },
     /// A folder with a revision of a repository.
     Worktree {
         /// The folder.
@@ -50,6 +59,7 @@ impl std::fmt::Display for Thing {
         match self {
             Self::Process(process) => write!(f, "process {}", process.pid),
             Self::Cgroup { path } => write!(f, "control group `{}`", path.display()),
+            Self::Container { runtime, id, .. } => write!(f, "container `{id}` of {runtime}"),
             Self::Namespace { path } => write!(f, "network namespace `{}`", path.display()),
             Self::Worktree { path, .. } => write!(f, "worktree `{}`", path.display()),
         }

@@ -16,6 +16,7 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::cgroup;
 use crate::checkout;
+use crate::container;
 use crate::custody::{Change, Thing, in_order_of_ending};
 use crate::net::namespace;
 use crate::procfs::{self, ProcessIdentity};
@@ -193,12 +194,17 @@ pub(crate) enum Ending {
     Failed(io::Error),
 }
 
-/// Thaws and kills a process's session, thaws, kills and removes a control group, or removes a network or a worktree.
+/// Thaws and kills a process's session, thaws, kills and removes a control group or a container, or removes a network or a worktree.
 pub(crate) fn end(thing: &Thing) -> Ending {
     match thing {
         Thing::Process(process) => end_session(*process),
         Thing::Worktree { path, .. } if !path.is_dir() => Ending::AlreadyGone,
         Thing::Worktree { path, repository } => match checkout::remove(path, repository) {
+            Ok(()) => Ending::Ended,
+            Err(error) => Ending::Failed(error),
+        },
+        Thing::Container { id, folder, .. } if !container::exists(id, folder) => Ending::AlreadyGone,
+        Thing::Container { runtime, id, folder } => match container::end(runtime, id, folder) {
             Ok(()) => Ending::Ended,
             Err(error) => Ending::Failed(error),
         },

@@ -32,6 +32,7 @@ use crate::ready::{READY_DIRECT, Watch};
 use crate::registry::Registry;
 use crate::sys::{self, Gate, SetupStep};
 
+pub use crate::process::Wrapping;
 pub use crate::ready::{Asking, LinePattern, Ready};
 
 /// Exit code by which a service says that its configuration is bad.
@@ -46,7 +47,7 @@ const SHOWN: usize = 200;
 const LOG_ROOM: i64 = 4096;
 
 /// What to start, and how. In the command and the environment `{port}` stands for the port, unless the role
-/// chooses it.
+/// chooses it, and `{host}` for the address that it is to listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     /// The role's name for messages.
@@ -70,6 +71,8 @@ pub struct Launch {
     pub ready: Ready,
     /// How long it may take.
     pub ready_timeout: Nanoseconds,
+    /// What the process that is started is to the program that is meant.
+    pub wrapping: Wrapping,
 }
 
 /// Why a role could not be started. Nothing of it runs.
@@ -253,6 +256,8 @@ pub struct Lab {
     prefix: String,
     units: AtomicU32,
     called_off: Arc<AtomicBool>,
+    /// Our own executable, for what is done by a process of its own.
+    program: Option<PathBuf>,
 }
 
 impl Lab {
@@ -282,6 +287,7 @@ impl Lab {
             prefix: format!("{}{hex}", cgroup::PREFIX),
             units: AtomicU32::new(0),
             called_off: Arc::default(),
+            program: None,
         }
     }
 
@@ -289,6 +295,17 @@ impl Lab {
     #[must_use]
     pub fn called_off_by(self, flag: Arc<AtomicBool>) -> Self {
         Self { called_off: flag, ..self }
+    }
+
+    /// The same lab, whose layers start `program`, our own executable, for what is done by a process of its own.
+    #[must_use]
+    pub fn with_program(self, program: &Path) -> Self {
+        Self { program: Some(program.to_owned()), ..self }
+    }
+
+    /// Our own executable, where it is known.
+    pub(crate) fn program(&self) -> Option<&Path> {
+        self.program.as_deref()
     }
 
     /// How this lab freezes.
@@ -353,6 +370,7 @@ impl Lab {
         };
         let unit = Unit::new(identity.pid, groups.own).limited_by(groups.limit);
         let mut running = Running::new(child, identity, unit, started, Arc::clone(&self.custody));
+        running.set_wrapping(launch.wrapping);
         // An error drops `running`, which kills the role and strikes it out.
         let (port, ready) = await_ready(&mut running, launch, port, (started, &self.called_off))?;
         running.set_ready(port, ready);
@@ -532,9 +550,12 @@ fn choose_port(launch: &Launch) -> Result<Option<u16>, LaunchError> {
 }
 
 fn prepare(launch: &Launch, port: Option<u16>) -> Result<Command, LaunchError> {
-    let fill = |text: &String| match port {
-        Some(port) => text.replace("{port}", &port.to_string()),
-        None => text.clone(),
+    let fill = |text: &String| {
+        let text = text.replace("{host}", &launch.host.to_string());
+        match port {
+            Some(port) => text.replace("{port}", &port.to_string()),
+            None => text,
+        }
     };
     let log = |path: &Path| {
         let opened =

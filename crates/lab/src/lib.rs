@@ -1,4 +1,4 @@
-//! The bench top: host facts, service processes, pinning, freezing, accounting, clean-up.
+//! The bench top: host facts, service processes, layers, pinning, freezing, accounting, clean-up.
 //!
 //! The lab starts programs, keeps them where they belong, tells what they used, and sees that nothing outlives a run.
 //! It never sends a request, never estimates, and never prints; it freezes and kills only what it started.
@@ -11,11 +11,13 @@ pub mod catalog;
 pub mod cgroup;
 pub mod checkout;
 pub mod clock;
+pub mod container;
 pub mod cores;
 pub mod cputime;
 pub mod custody;
 pub mod doctor;
 pub mod errand;
+pub mod frames;
 pub mod freeze;
 pub mod gaps;
 pub mod guardian;
@@ -37,5 +39,6 @@ pub mod registry;
 pub mod room;
 pub mod runtime;
 pub mod service;
+pub mod sidecar;
 mod sys;
 pub mod talk;

@@ -96,6 +96,19 @@ pub struct Running {
     custody: Arc<Custody>,
     /// The other ends of its pipes, where it has any.
     talk: Option<Talk>,
+    wrapping: Wrapping,
+    /// What its first process used, where that is accounted apart.
+    wrapper: CpuAccount,
+}
+
+/// What the first process of a role is to the role.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Wrapping {
+    /// It is the program that is meant, or its parent.
+    #[default]
+    None,
+    /// It started the program and waits for its end, as a container's runtime does: what it uses is not the program's.
+    Leader,
 }
 
 impl Running {
@@ -119,7 +132,14 @@ impl Running {
             port: 0,
             account: CpuAccount::default(),
             custody,
+            wrapping: Wrapping::None,
+            wrapper: CpuAccount::default(),
         }
+    }
+
+    /// Says what its first process is.
+    pub(crate) const fn set_wrapping(&mut self, wrapping: Wrapping) {
+        self.wrapping = wrapping;
     }
 
     pub(crate) const fn set_ready(&mut self, port: u16, after: Nanoseconds) {
@@ -187,10 +207,29 @@ impl Running {
         self.unit.as_mut().map(Unit::members).unwrap_or_default()
     }
 
-    /// CPU time of all its processes by their own clocks; never runs backwards. While frozen it stands still, but for
-    /// less than a microsecond a thread directly after the freeze.
+    /// Its processes that run, but for a first one that only started them.
+    fn workers(&mut self) -> Vec<Pid> {
+        let mut members = self.members();
+        if self.wrapping == Wrapping::Leader {
+            members.retain(|pid| *pid != self.identity.pid);
+        }
+        members
+    }
+
+    /// CPU time and peak of resident memory of a first process that only started the others; `None` where it is the program
+    /// itself.
+    pub fn wrapper_use(&mut self) -> Option<(Nanoseconds, Bytes)> {
+        (self.wrapping == Wrapping::Leader).then(|| {
+            let pid = self.identity.pid;
+            let clock = sys::process_cpu_clock(pid).ok().map(|time| (pid, time));
+            (self.wrapper.observe(clock.as_slice()).time, procfs::peak_memory(pid).unwrap_or_default())
+        })
+    }
+
+    /// CPU time of all its processes by their own clocks, but for a first one that only started them; never runs backwards.
+    /// While frozen it stands still, but for less than a microsecond a thread directly after the freeze.
     pub fn cpu_time(&mut self) -> CpuReading {
-        let members = self.members();
+        let members = self.workers();
         let clock = |pid: Pid| sys::process_cpu_clock(pid).ok().map(|time| (pid, time));
         let clocks: Vec<(Pid, Nanoseconds)> = members.into_iter().filter_map(clock).collect();
         self.account.observe(&clocks)
@@ -202,9 +241,9 @@ impl Running {
         self.unit.as_ref()?.cgroup()?.cpu_time()
     }
 
-    /// Threads of all its processes.
+    /// Threads of all its processes, but for a first one that only started them.
     pub fn threads(&mut self) -> u32 {
-        self.members().into_iter().map(|pid| procfs::threads(pid).len() as u32).sum()
+        self.workers().into_iter().map(|pid| procfs::threads(pid).len() as u32).sum()
     }
 
     /// The cores that its first process may run on, ascending; `None` where it has ended.
@@ -233,7 +272,7 @@ impl Running {
     /// The peaks of resident memory (`VmHWM`) of the processes that run now, summed: pages that they share count once
     /// for each. Processes that ended are not in it.
     pub fn memory_peak(&mut self) -> Bytes {
-        self.members().into_iter().filter_map(procfs::peak_memory).sum()
+        self.workers().into_iter().filter_map(procfs::peak_memory).sum()
     }
 
     /// Freezes all its processes; when this returns, every thread stands still. Freezing twice is freezing once.

@@ -45,13 +45,16 @@ pub enum Ready {
 pub struct Asking {
     /// What is asked, `{port}` for the port.
     pub shown: String,
-    ask: Arc<dyn Fn(u16) -> Result<(), String> + Send + Sync>,
+    ask: Arc<dyn Fn(SocketAddr) -> Result<(), String> + Send + Sync>,
 }
 
 impl Asking {
-    /// `ask` is called with the port until it says that all is well; an error is in words, such as `status 503`. It
-    /// should take a second at most.
-    pub fn new(shown: String, ask: impl Fn(u16) -> Result<(), String> + Send + Sync + 'static) -> Self {
+    /// `ask` is called with the address that the role is to listen on until it says that all is well; an error is in words,
+    /// such as `status 503`. It should take a second at most.
+    pub fn new(
+        shown: String,
+        ask: impl Fn(SocketAddr) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
         Self { shown, ask: Arc::new(ask) }
     }
 }
@@ -142,7 +145,8 @@ impl<'a> Watch<'a> {
                 let Some(line) = found else { return Ok(None) };
                 port.map_or_else(|| port_in(name, pattern, &line), Ok).map(Some)
             }
-            (Ready::Asked(asking), Some(port)) => match (asking.ask)(port) {
+            (Ready::Asked(asking), Some(port)) => match (asking.ask)(SocketAddr::new(self.launch.host, port))
+            {
                 Ok(()) => Ok(Some(port)),
                 Err(why) => {
                     self.last = why;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cgroup;
 use crate::checkout;
+use crate::container;
 use crate::custody::{Change, Thing, in_order_of_ending};
 use crate::guardian::{self, Ending};
 use crate::net::namespace;
@@ -317,6 +318,10 @@ fn clean_thing(listed: &Listed, thing: &Thing, mode: CleanMode) -> CleanOutcome 
             return CleanOutcome::Kept(format!("its name does not begin with `{}`", cgroup::PREFIX));
         }
         Thing::Cgroup { path } => path.is_dir(),
+        Thing::Container { runtime, id, folder } if !container::is_ours(runtime, id, folder) => {
+            return CleanOutcome::Kept("it is not named as ours are".to_owned());
+        }
+        Thing::Container { id, folder, .. } => container::exists(id, folder),
         Thing::Namespace { path } if !namespace::is_ours(path) => {
             return CleanOutcome::Kept("it does not lie where we put networks".to_owned());
         }
@@ -351,6 +356,7 @@ pub(crate) fn stale_summary(stale: &[Listed]) -> String {
     let alive = |thing: &Thing| match thing {
         Thing::Process(process) => ProcessStat::read(process.pid).is_some(),
         Thing::Namespace { path } => path.exists(),
+        Thing::Container { id, folder, .. } => container::exists(id, folder),
         Thing::Cgroup { path } | Thing::Worktree { path, .. } => path.is_dir(),
     };
     let things = stale.iter().flat_map(|listed| &listed.things).filter(|thing| alive(thing));

@@ -17,7 +17,7 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::ask::{self, AskError};
 use crate::errand::{self, Errand};
-use crate::launch::{Launch, Ready};
+use crate::launch::{Launch, Ready, Wrapping};
 use crate::logs::last_lines;
 use crate::sys;
 
@@ -479,6 +479,7 @@ impl Service {
             stderr: stderr.to_owned(),
             ready,
             ready_timeout: READY_TIMEOUT,
+            wrapping: Wrapping::None,
         }
     }
 

@@ -14,7 +14,7 @@ use weighbridge_lab::cgroup::Hierarchy;
 use weighbridge_lab::custody::{Change, Thing};
 use weighbridge_lab::freeze::FreezeMethod;
 use weighbridge_lab::guardian::{self, Guardian};
-use weighbridge_lab::launch::{Lab, Launch, Ready};
+use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
 use weighbridge_lab::ports::{self, Listener};
 use weighbridge_lab::process::Departure;
 use weighbridge_lab::procfs::{self, Pid, ProcessIdentity};
@@ -84,6 +84,7 @@ fn launch(folder: &Path, name: &str, command: &[&str]) -> Launch {
         stderr: folder.join(format!("{name}.err")),
         ready: Ready::Line,
         ready_timeout: Nanoseconds::from_secs(60),
+        wrapping: Wrapping::None,
     }
 }
 
@@ -141,7 +142,7 @@ impl Scene {
         let listed = registry::list(&self.folder.path().join("registry")).expect("registries");
         let group = |thing: &Thing| match thing {
             Thing::Cgroup { path } => Some(path.clone()),
-            Thing::Process(_) | Thing::Worktree { .. } => None,
+            _ => None,
         };
         listed.iter().flat_map(|listed| listed.things.iter().filter_map(group)).collect()
     }

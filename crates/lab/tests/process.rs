@@ -8,7 +8,7 @@ use std::time::Duration;
 use weighbridge_lab::account::CpuReading;
 use weighbridge_lab::cores::CoreId;
 use weighbridge_lab::freeze::FreezeMethod;
-use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
+use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
 use weighbridge_lab::process::{Departure, Exit, Running};
 use weighbridge_lab::procfs::{Pid, ProcessIdentity, ProcessStat};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
@@ -51,6 +51,7 @@ impl Bench {
             stderr: self.folder.path().join("err.log"),
             ready: Ready::Line,
             ready_timeout: Nanoseconds::from_secs(60),
+            wrapping: Wrapping::None,
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use weighbridge_lab::custody::Thing;
 use weighbridge_lab::freeze::FreezeMethod;
-use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
+use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
 use weighbridge_lab::quota::{Controller, Place};
 use weighbridge_lab::registry::{self, Registry};
 use weighbridge_model::quantity::Nanoseconds;
@@ -30,6 +30,7 @@ fn launch(folder: &Path, script: &str) -> Launch {
         stderr: folder.join("err.log"),
         ready: Ready::Line,
         ready_timeout: Nanoseconds::from_secs(60),
+        wrapping: Wrapping::None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use weighbridge_lab::custody::Thing;
-use weighbridge_lab::launch::{Lab, Launch, Ready};
+use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
 use weighbridge_lab::procfs::{Pid, ProcessIdentity};
 use weighbridge_lab::registry::{self, Action, CleanMode, CleanOutcome, Owner, Registry};
 use weighbridge_model::quantity::Nanoseconds;
@@ -76,6 +76,7 @@ fn a_run_lists_what_lives_and_takes_its_registry_away() {
         stderr: folder.path().join("err"),
         ready: Ready::Line,
         ready_timeout: Nanoseconds::from_secs(60),
+        wrapping: Wrapping::None,
     };
     let mut role = lab.launch(&launch).expect("it starts");
     let listed = registry::list(&base).expect("registries");
@@ -111,6 +112,7 @@ fn a_failed_start_leaves_nothing_listed() {
             stderr: folder.path().join("err"),
             ready: Ready::Line,
             ready_timeout: Nanoseconds::from_secs(60),
+            wrapping: Wrapping::None,
         };
         lab.launch(&launch).expect_err("it cannot start");
         assert_eq!(registry::list(folder.path()).expect("registries")[0].things, []);

@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::quantity::Nanoseconds;
+use crate::relayed::Relayed;
+
 /// What a variant's layers were in one trial.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkFacts {
@@ -14,8 +17,14 @@ pub struct NetworkFacts {
     pub congestion_control: Option<String>,
     /// What passed over each link from the moment the service was ready to the trial's end.
     pub links: Vec<LinkCounters>,
-    /// Why the links do not show that the trial's packets took this way; `None` where they do.
+    /// The programs of layers, and what they counted themselves from the moment they were ready to the trial's end.
+    #[serde(default)]
+    pub programs: Vec<ProgramFacts>,
+    /// Why links and programs do not show that the trial's packets took this way; `None` where they do.
     pub unproved: Option<String>,
+    /// What the relay in user space carried, where one stood there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relayed: Option<Box<Relayed>>,
 }
 
 /// One layer as it was put in.
@@ -27,6 +36,24 @@ pub struct LayerFacts {
     pub name: String,
     /// What it is made of: `tbf`, `netem`, a program with its version.
     pub by: String,
+}
+
+/// One program of a layer, such as a proxy.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramFacts {
+    /// The layer's name: `sidecar:haproxy`.
+    pub layer: String,
+    /// Its role, under which its CPU time and memory are told apart.
+    pub role: String,
+    /// Its version as it says itself.
+    pub version: String,
+    /// Time from start to ready.
+    #[serde(rename = "start_ns")]
+    pub start: Nanoseconds,
+    /// Connections that it accepted.
+    pub connections: u64,
+    /// Requests that it read; `None` where it passes bytes on.
+    pub requests: Option<u64>,
 }
 
 /// What passed over one link, as the kernel counts it: a packet that is handed over whole and cut later counts once.

@@ -42,6 +42,18 @@ pub const APACHE_BENCH_COLUMNS: [&str; 11] = [
     "Time per request",
 ];
 
+/// Columns of the first versions of ppbench, which knew one tag and derived nothing.
+pub const EARLY_COLUMNS: [&str; 8] = [
+    "Tag",
+    "Document Path",
+    "Failed requests",
+    "Concurrency Level",
+    "Total transferred",
+    "Time per request",
+    "Retries",
+    "Response Code",
+];
+
 /// One row: the mean of some requests for one size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
@@ -54,11 +66,13 @@ pub struct Row {
     status: u16,
 }
 
-/// Which of the two layouts a file has.
+/// Which of the layouts a file has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// Eleven columns, written by `ppbench run`.
     Ppbench,
+    /// Eight columns, written by its first versions.
+    EarlyPpbench,
     /// One row for each run of ApacheBench.
     ApacheBench,
 }
@@ -171,6 +185,11 @@ impl Row {
         self.time_ms
     }
 
+    /// Bytes of bodies per second of its time, as the writer says; may be infinite or no number.
+    pub fn transfer_bytes_per_s(&self) -> f64 {
+        self.fields[7].parse().unwrap_or(f64::NAN)
+    }
+
     /// How often its requests were repeated.
     pub const fn retries(&self) -> f64 {
         self.retries
@@ -198,23 +217,26 @@ impl Naming {
 
     /// The name of a row's series: of the experiment, and of the machine where there is a tag of one.
     pub fn series(&self, row: &Row) -> String {
-        self.of(row.machine(), row.experiment())
+        self.name((!row.machine().is_empty()).then(|| row.machine()), row.experiment())
     }
 
-    /// The name of the series of two tags, of which that of the machine may be empty.
-    pub fn of(&self, machine: &str, experiment: &str) -> String {
+    /// The readable name of two tags; of neither it is `untagged`.
+    pub fn name(&self, machine: Option<&str>, experiment: &str) -> String {
         let named = |names: &BTreeMap<String, String>, tag: &str| {
             names.get(tag).cloned().unwrap_or_else(|| tag.to_owned())
         };
-        let experiment = named(&self.experiments, experiment);
+        let experiment = match named(&self.experiments, experiment) {
+            empty if empty.is_empty() => "untagged".to_owned(),
+            experiment => experiment,
+        };
         match machine {
-            "" => experiment,
-            machine => format!("{experiment} on {}", named(&self.machines, machine)),
+            None => experiment,
+            Some(machine) => format!("{experiment} on {}", named(&self.machines, machine)),
         }
     }
 }
 
-/// Reads a file of either layout, told apart by its header.
+/// Reads a file of any layout, told apart by its header.
 ///
 /// # Errors
 /// [`Damage`]: the first thing that is wrong.
@@ -228,10 +250,7 @@ pub fn read(text: &str) -> Result<Table, Damage> {
         ));
     };
     let names: Vec<&str> = header.fields.iter().map(|field| field.as_ref()).collect();
-    let (layout, columns) = match names.first() {
-        Some(&"Tag") => (Layout::ApacheBench, &APACHE_BENCH_COLUMNS),
-        _ => (Layout::Ppbench, &COLUMNS),
-    };
+    let (layout, columns) = layout(&names);
     if let Some(at) = (0..columns.len().max(names.len())).find(|at| names.get(*at) != columns.get(*at)) {
         let found = names.get(at).map_or("nothing".to_owned(), |name| format!("`{name}`"));
         let wanted = columns.get(at).map_or("the end of the line".to_owned(), |name| format!("`{name}`"));
@@ -256,10 +275,39 @@ pub fn read(text: &str) -> Result<Table, Damage> {
         let cells = Cells { line: record.line, columns, fields };
         rows.push(match layout {
             Layout::Ppbench => cells.ppbench()?,
+            Layout::EarlyPpbench => cells.early_ppbench()?,
             Layout::ApacheBench => cells.apache_bench()?,
         });
     }
     Ok(Table { layout, rows })
+}
+
+/// The layout that a header begins. Both that begin with `Tag` differ in their third column.
+fn layout(names: &[&str]) -> (Layout, &'static [&'static str]) {
+    match names {
+        ["Tag", "Document Path", "Failed requests", ..] => (Layout::EarlyPpbench, &EARLY_COLUMNS),
+        ["Tag", ..] => (Layout::ApacheBench, &APACHE_BENCH_COLUMNS),
+        _ => (Layout::Ppbench, &COLUMNS),
+    }
+}
+
+/// The text of a file, and what is wrong with it where it is none.
+///
+/// # Errors
+/// [`Damage`]: compressed, in UTF-16, or with bytes that are no UTF-8.
+pub fn decode(bytes: &[u8]) -> Result<&str, Damage> {
+    let refuse = |what: &str| Err(damage(1, "the first bytes", what.to_owned()));
+    match bytes {
+        [0x1f, 0x8b, ..] => return refuse("the file is compressed; unpack it first, with `gunzip`"),
+        [0xfe, 0xff, ..] | [0xff, 0xfe, ..] => return refuse("the file is in UTF-16; save it as UTF-8"),
+        _ => {}
+    }
+    std::str::from_utf8(bytes).map_err(|error| {
+        let before = &bytes[..error.valid_up_to()];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let bad = bytes[before.len()];
+        damage(line, "its text", format!("the byte 0x{bad:02x} is no UTF-8; save the file as UTF-8"))
+    })
 }
 
 /// Writes rows as ppbench does: a header, every field in quotes, lines that end in a line feed.
@@ -272,6 +320,16 @@ pub fn write<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
     text
 }
 
+/// A number as rows hold it.
+fn spelled(value: f64) -> String {
+    match value {
+        _ if value.is_nan() => "NaN".to_owned(),
+        f64::INFINITY => "Infinity".to_owned(),
+        f64::NEG_INFINITY => "-Infinity".to_owned(),
+        _ => value.to_string(),
+    }
+}
+
 fn damage(line: u64, at: &str, what: String) -> Damage {
     Damage { line, at: at.to_owned(), what }
 }
@@ -279,7 +337,7 @@ fn damage(line: u64, at: &str, what: String) -> Damage {
 /// The fields of one row, of as many as there are columns.
 struct Cells {
     line: u64,
-    columns: &'static [&'static str; 11],
+    columns: &'static [&'static str],
     fields: Vec<String>,
 }
 
@@ -327,6 +385,33 @@ impl Cells {
         Ok(Row { fields, size, failed, time_ms, retries, status })
     }
 
+    /// As rows of eleven columns: the tag is the experiment's, and what is derived is derived as later versions do.
+    fn early_ppbench(self) -> Result<Row, Damage> {
+        let size = self.size(1)?;
+        let failed = self.whole(2)?;
+        self.whole(3)?;
+        let length = self.number(4)?;
+        let time_ms = self.finite(5)?;
+        let retries = self.finite(6)?;
+        let status = self.fields[7].parse().map_err(|_| self.wrong(7, "a status from 0 to 65535"))?;
+        let per_time = |value: f64| spelled(if time_ms > 0.0 { value / time_ms } else { 0.0 });
+        let text = |at: usize| self.fields[at].clone();
+        let fields = [
+            String::new(),
+            text(0),
+            text(1),
+            text(2),
+            text(3),
+            text(4),
+            text(5),
+            per_time(1000.0 * length),
+            per_time(1000.0),
+            text(6),
+            text(7),
+        ];
+        Ok(Row { fields, size, failed, time_ms, retries, status })
+    }
+
     /// ApacheBench's time per request here is *across all concurrent requests*: a request took that, times their number.
     fn apache_bench(self) -> Result<Row, Damage> {
         let size = self.size(1)?;
@@ -339,9 +424,12 @@ impl Cells {
         self.number(8)?;
         let rate = self.number(9)?;
         let time_ms = self.finite(10)? * concurrency as f64;
+        if !time_ms.is_finite() {
+            return Err(self.wrong(10, "a time that can be multiplied by the concurrency"));
+        }
         let [tag, path, length] = [0, 1, 2].map(|at| self.fields[at].clone());
         // ApacheBench counts kilobytes of 1024, ppbench bytes.
-        let rate = (rate * 1024.0).to_string();
+        let rate = spelled(rate * 1024.0);
         let fields = [
             String::new(),
             tag,

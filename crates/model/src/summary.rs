@@ -11,12 +11,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::legs::StampSummary;
 use crate::pairing::Pairing;
+use crate::parts::{Carried, RelayParts};
 use crate::quantity::{Nanoseconds, Ratio, display_bytes, display_nanos, display_rate};
 use crate::record::{ErrorCounts, Traffic};
 use crate::reliability::CalibrationQuote;
 use crate::sizes::OverSize;
+use crate::tags::Tags;
 
-pub use crate::detail::Detail;
+pub use crate::detail::{Detail, RoleUse};
 
 /// Version of the JSON that [`Summary`] makes.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -574,6 +576,18 @@ pub struct Summary {
     /// Cliffs and advice over size; left out where sizes do not vary.
     #[serde(default, skip_serializing_if = "OverSize::is_empty")]
     pub over_size: OverSize,
+    /// Words by which the run and its variants are found; left out where there is none.
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    pub tags: Tags,
+    /// Where the time of requests went that a relay told of; left out where none did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relays: Vec<RelayParts>,
+    /// True throughput: bytes carried per second, by variant and size.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub carried: Vec<Carried>,
+    /// CPU per request and memory of variants with more than one role of their own, each role by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<RoleUse>,
     /// Variants that could not be measured at all: name and reason with remedy.
     pub unavailable: Vec<(String, String)>,
     /// What a calibration of this host says of measurements on it; absent where there is none.

@@ -5,6 +5,8 @@
 
 pub mod browse;
 pub mod calibration;
+mod carried;
+pub mod cite;
 pub mod columns;
 pub mod csv;
 pub mod export;
@@ -18,8 +20,10 @@ pub mod load;
 pub mod markdown;
 mod names;
 mod open_metrics;
+pub mod overview;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod parts;
 mod plain;
 pub mod plot;
 pub mod reliability;

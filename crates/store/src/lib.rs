@@ -218,6 +218,7 @@ pub mod redact;
 pub mod scrub;
 
 mod calibrations;
+mod digest;
 mod durable;
 mod events;
 mod folder;

@@ -7,10 +7,12 @@ use serde_json::json;
 use weighbridge_conductor::run::utc_now;
 use weighbridge_judge::Run;
 use weighbridge_judge::imported::imported;
+use weighbridge_model::experiment::{Experiment, LoadSpec};
 use weighbridge_model::ppbench::{self, Naming, Row};
+use weighbridge_model::tags::{EXPERIMENT, MACHINE, TagSet, Tags};
 use weighbridge_store::{RunFolder, RunWriter};
 
-use super::support::read_text;
+use super::support::{read_bytes, read_text};
 use crate::args::{Import, ImportFormat};
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -31,6 +33,7 @@ pub fn run(arguments: &Import, printer: &Printer) -> anyhow::Result<Exit> {
         name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         started: started.rfc3339(),
         conditions: vec!["pingpong, as ppbench measured it: times at ping".to_owned()],
+        tags: tags(&rows, &naming),
         ..Run::default()
     };
     let (summary, detail) = imported(&rows, &|row| naming.series(row), about);
@@ -50,11 +53,24 @@ pub fn run(arguments: &Import, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
+/// The tags of each series, as the log has them.
+fn tags(rows: &[Row], naming: &Naming) -> Tags {
+    let mut tags = Tags::default();
+    for row in rows {
+        let of_row = [(MACHINE, row.machine()), (EXPERIMENT, row.experiment())];
+        let set = of_row.into_iter().filter(|(_, tag)| !tag.is_empty());
+        let set: TagSet = set.map(|(name, tag)| (name.to_owned(), tag.to_owned())).collect();
+        tags.variants.entry(naming.series(row)).or_insert(set);
+    }
+    tags
+}
+
 fn rows(files: &[PathBuf]) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     for file in files {
-        let (name, text) = read_text(file, "give a log that `ppbench run` wrote")?;
-        rows.extend(ppbench::read(&text).with_context(|| format!("`{name}` is no CSV of ppbench"))?.rows);
+        let (name, bytes) = read_bytes(file, "give a log that `ppbench run` wrote")?;
+        let table = ppbench::decode(&bytes).and_then(ppbench::read);
+        rows.extend(table.with_context(|| format!("`{name}` is no CSV of ppbench"))?.rows);
     }
     if rows.is_empty() {
         bail!("the files hold no row; give a log that `ppbench run` wrote");
@@ -62,7 +78,8 @@ fn rows(files: &[PathBuf]) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn naming(file: Option<&PathBuf>) -> anyhow::Result<Naming> {
+/// ppbench's naming file, where one is given.
+pub fn naming(file: Option<&PathBuf>) -> anyhow::Result<Naming> {
     let Some(file) = file else { return Ok(Naming::default()) };
     let (name, text) = read_text(file, "give the file that `ppbench naming-template` wrote")?;
     Naming::parse(&text).map_err(|problem| anyhow::anyhow!("`{name}`: {problem}"))
@@ -78,20 +95,25 @@ pub fn rows_of(folder: &RunFolder) -> anyhow::Result<Vec<Row>> {
             .rows);
     }
     let summary = folder.summary()?;
+    let points = Experiment::parse("experiment.toml", &folder.experiment()?)?.points;
+    // As many threads of ppbench would have as many requests outstanding.
+    let outstanding = |load: &LoadSpec| u64::from(load.connections) * u64::from(load.in_flight);
     let mut rows = Vec::new();
     for trial in folder.load_blocks()?.into_iter().flatten() {
         let variant = summary.variants.get(trial.variant.index());
-        let experiment = variant.map_or_else(|| trial.variant.0.to_string(), |variant| variant.name.clone());
+        let name = variant.map_or_else(|| trial.variant.0.to_string(), |variant| variant.name.clone());
+        let experiment = summary.tags.experiment(&name);
+        let machine = summary.tags.machine(&name).unwrap_or(&summary.run);
         rows.extend(trial.samples.iter().map(|sample| {
             let relayed = sample.relayed;
             let size = sample.size.get();
             Row::of(&ppbench::Measured {
-                machine: &summary.run,
+                machine,
                 experiment: &experiment,
                 path: format!("/{}/{size}", if relayed.is_some() { "mping" } else { "pong" }),
                 size,
                 failed: u64::from(!sample.is_good()),
-                concurrency: 1,
+                concurrency: points.get(sample.point.index()).map_or(1, |point| outstanding(&point.load)),
                 length: relayed.map_or(sample.length, |relayed| relayed.length).get(),
                 time_ns: relayed.map_or(sample.service(), |relayed| relayed.duration).as_nanos(),
                 retries: relayed.map_or(0, |relayed| relayed.retries),

@@ -397,6 +397,7 @@ fn experiment(
         },
         gates,
         hooks: Hooks::default(),
+        tags: Default::default(),
     })
 }
 

@@ -1,10 +1,12 @@
 //! One file per verb, each with one public `run`. A verb loads, calls a library and hands values to a renderer.
 
 pub mod calibrate;
+pub mod cite;
 pub mod compare;
 pub mod completions;
 pub mod doctor;
 pub mod export;
+pub mod frames;
 pub mod guardian;
 pub mod history;
 pub mod hostile;
@@ -23,5 +25,6 @@ mod series;
 pub mod serve;
 pub mod services;
 mod shape;
+pub mod summary;
 mod support;
 pub mod verify;

@@ -7,6 +7,7 @@ use anyhow::bail;
 use weighbridge_conductor::conditions;
 use weighbridge_conductor::run::{BatchPlan, Options, batches, check, first_block, plan_value};
 use weighbridge_judge::steer::WindowRule;
+use weighbridge_lab::layers;
 use weighbridge_model::experiment::{CpuLimit, Experiment};
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::record::VariantId;
@@ -164,16 +165,15 @@ fn pairing(choice: PairingChoice) -> &'static str {
 
 /// The length of windows as far as the experiment tells: services and hosts have time constants of their own.
 fn window(experiment: &Experiment) -> String {
-    let limited = experiment.variants.iter().any(|variant| variant.cpu.is_some());
-    let rule = WindowRule {
-        nominal: experiment.plan.window,
-        period: limited.then_some(CpuLimit::PERIOD),
-        slots: 1,
-        headline: experiment.plan.headline,
-    };
+    let quota = experiment.variants.iter().any(|variant| variant.cpu.is_some()).then_some(CpuLimit::PERIOD);
+    let layers = experiment.variants.iter().filter_map(|variant| layers::period(&variant.layers)).max();
+    let period = quota.max(layers);
+    let rule =
+        WindowRule { nominal: experiment.plan.window, period, slots: 1, headline: experiment.plan.headline };
     match experiment.plan.window {
-        _ if limited && rule.nominal() > experiment.plan.window.unwrap_or_default() => {
-            format!("{}, 20 periods of a CPU quota", rule.nominal())
+        _ if period.is_some() && rule.nominal() > experiment.plan.window.unwrap_or_default() => {
+            let whose = if period == quota { "a CPU quota" } else { "a layer" };
+            format!("{}, 20 periods of {whose}", rule.nominal())
         }
         Some(wanted) => wanted.to_string(),
         None => "about 20 ms, by the pace of the warm-up".to_owned(),

@@ -57,6 +57,7 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
             quicken(&mut experiment);
         }
         experiment.gates.extend(extra.iter().cloned());
+        experiment.tags.run.extend(arguments.tags.iter().cloned());
         let options = Options { experiment_folder: folder_of(&file), ..base.clone() };
         run::check(&experiment, &options)
             .with_context(|| format!("experiment `{}` cannot be run", file.display()))?;

@@ -46,7 +46,10 @@ pub fn tags(folder: &RunFolder, summary: &Summary, naming: Option<&PathBuf>) -> 
             .into_iter()
             .zip(variants)
             .map(|((machine, experiment), variant)| Series {
-                shown: naming.as_ref().map_or_else(|| variant.to_owned(), |n| n.of(&machine, &experiment)),
+                shown: naming.as_ref().map_or_else(
+                    || variant.to_owned(),
+                    |n| n.name(Some(machine.as_str()).filter(|tag| !tag.is_empty()), &experiment),
+                ),
                 variant: variant.to_owned(),
                 machine: Some(machine),
                 experiment,
@@ -56,7 +59,7 @@ pub fn tags(folder: &RunFolder, summary: &Summary, naming: Option<&PathBuf>) -> 
         _ => variants
             .into_iter()
             .map(|variant| Series {
-                shown: naming.as_ref().map_or_else(|| variant.to_owned(), |n| n.of("", variant)),
+                shown: naming.as_ref().map_or_else(|| variant.to_owned(), |n| n.name(None, variant)),
                 variant: variant.to_owned(),
                 machine: None,
                 experiment: variant.to_owned(),

@@ -37,6 +37,18 @@ pub fn read_text(path: &Path, remedy: &str) -> anyhow::Result<(String, String)> 
     Ok((name, text))
 }
 
+/// A file's bytes and name; `-` is stdin. `remedy` says what to give instead of one that cannot be read.
+pub fn read_bytes(path: &Path, remedy: &str) -> anyhow::Result<(String, Vec<u8>)> {
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).context("could not read stdin")?;
+        return Ok(("stdin".to_owned(), bytes));
+    }
+    let name = path.display().to_string();
+    let bytes = std::fs::read(path).with_context(|| format!("could not read `{name}`; {remedy}"))?;
+    Ok((name, bytes))
+}
+
 /// The folder of an experiment file, where services are sought first; none of stdin.
 pub fn folder_of(file: &Path) -> Option<PathBuf> {
     let file = file.canonicalize().ok()?;

@@ -249,6 +249,10 @@ impl Drop for World {
             send("CONT", pid);
             send("KILL", pid);
         }
+        for network in self.networks() {
+            let name = network.file_name().unwrap_or_default();
+            let _ = Command::new("ip").args(["netns", "delete"]).arg(name).status();
+        }
         for group in self.groups() {
             let _ = fs::write(group.join("cgroup.kill"), "1");
             // It can be removed once the kernel has ended its processes.

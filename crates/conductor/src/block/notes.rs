@@ -8,7 +8,7 @@ use weighbridge_model::event::Event;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PointId, RoleMemory, WindowRecord};
 
-use super::{Block, Bound};
+use super::{Block, Bound, Cut};
 use crate::failures;
 use crate::roles::Role;
 
@@ -64,14 +64,15 @@ impl Block<'_, '_> {
     }
 
     /// Takes down what the processes show at the end of their last window.
-    pub(super) fn note_processes(&mut self) {
+    pub(super) fn note_processes(&mut self) -> Result<(), Cut> {
         for (actor, trial) in self.actors.iter_mut().zip(&mut self.trials) {
             actor.look_at_processes();
             let good =
                 |window: &WindowRecord| window.figures.requests.saturating_sub(window.figures.errors.total());
-            actor.look_at_network(trial.windows.iter().map(good).sum());
+            actor.look_at_network(trial.windows.iter().map(good).sum())?;
             trial.service.clone_from(&actor.facts);
         }
+        Ok(())
     }
 }
 

@@ -13,6 +13,7 @@ pub mod fisher;
 pub mod interval;
 pub mod multiple;
 pub mod power;
+pub mod ranks;
 pub mod sample;
 pub mod scatter;
 pub mod smooth;

@@ -4,7 +4,9 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use weighbridge_judge::{Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant};
+use weighbridge_judge::{
+    AskedSizes, Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant,
+};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio, Timestamp};
 use weighbridge_model::record::{
     ErrorCounts, ErrorKind, LoopHealth, OperationFigures, OperationId, Outcome, PointId, RequestRecord,
@@ -193,6 +195,8 @@ pub fn question(variants: &[&str]) -> Question {
         }],
         cores: Cores { service: Some(1), placement: Placement::Apart },
         guides: Vec::new(),
+        sizes: vec![AskedSizes::Range],
+        directs: Vec::new(),
     }
 }
 

@@ -257,5 +257,7 @@ pub fn question(law: &Law) -> Question {
         }],
         cores: Cores { service: Some(1), placement: Placement::Apart },
         guides: Vec::new(),
+        sizes: Vec::new(),
+        directs: Vec::new(),
     }
 }

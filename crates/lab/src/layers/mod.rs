@@ -5,9 +5,12 @@
 //! program in front of it once it is ready. Whatever is made is in custody first and goes in reverse order. Nothing here
 //! knows what is asked or how often.
 
+mod carrier;
+mod container;
 mod crossing;
 mod probe;
 mod rate;
+mod sidecar;
 mod site;
 mod veth;
 mod vxlan;
@@ -17,16 +20,19 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use weighbridge_model::experiment::{Layer, Layers};
-use weighbridge_model::network::LinkCounters;
+use weighbridge_model::network::{LinkCounters, ProgramFacts};
 use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::relayed::Relayed;
 
+use crate::container::ContainerError;
 use crate::custody::CustodyError;
 use crate::launch::{Lab, Launch, LaunchError};
 use crate::net::tools::Tool;
 use crate::net::{NamespaceError, ToolError, Unavailable};
+use crate::sidecar::{Missing, SidecarError};
 
 pub use probe::{LayerReport, report};
-pub use site::{Allotment, End, Ends, Hosts, Site, Spot};
+pub use site::{Allotment, End, Ends, Ground, Hosts, Site, Spot};
 
 /// What a kind of layer is to the lab. Every method but [`Part::by`] may be left as it is.
 pub trait Part: fmt::Debug + Send + Sync {
@@ -80,6 +86,19 @@ pub trait Part: fmt::Debug + Send + Sync {
         Ok(service)
     }
 
+    /// What its programs counted of what passed since the service was ready. They must not be frozen.
+    ///
+    /// # Errors
+    /// Which does not tell, in words.
+    fn counted(&self) -> Result<Vec<ProgramFacts>, String> {
+        Ok(Vec::new())
+    }
+
+    /// What a relay of ours carried, in the part that has one.
+    fn relayed(&self) -> Option<Relayed> {
+        None
+    }
+
     /// Whether what passed over the links in a trial shows that its packets took this way. At least `requests` were
     /// answered.
     ///
@@ -118,9 +137,21 @@ pub enum LayerError {
     /// A program of its own could not be started.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// A proxy could not be started or asked.
+    #[error(transparent)]
+    Sidecar(#[from] SidecarError),
+    /// A container could not be made.
+    #[error(transparent)]
+    Container(#[from] ContainerError),
     /// Something could not be written down; it was then not made.
     #[error(transparent)]
     Custody(#[from] CustodyError),
+}
+
+impl From<Missing> for LayerError {
+    fn from(missing: Missing) -> Self {
+        Self::Unavailable(Unavailable::new(missing.reason, missing.remedy))
+    }
 }
 
 /// The parts of a variant's layers, in their order. What the link does to packets may come as one part for several layers.
@@ -133,6 +164,8 @@ pub fn parts(layers: &Layers) -> Vec<(Layer, Box<dyn Part>)> {
                 Box::new(crossing::CrossingPart::new(layer, layers))
             }
             Layer::Vxlan(vxlan) => Box::new(vxlan::VxlanPart::new(*vxlan)),
+            Layer::Sidecar(sidecar) => Box::new(sidecar::SidecarPart::new(*sidecar)),
+            Layer::Container(container) => Box::new(container::ContainerPart::new(*container)),
         }
     };
     layers.iter().map(|layer| (layer.clone(), part(layer))).collect()

@@ -4,15 +4,17 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use weighbridge_model::experiment::{Layer, Layers};
-use weighbridge_model::network::{LayerFacts, LinkCounters, NetworkFacts, passed};
+use weighbridge_model::experiment::{Layer, Layers, Protocol};
+use weighbridge_model::network::{LayerFacts, LinkCounters, NetworkFacts, ProgramFacts, passed};
 use weighbridge_model::quantity::Nanoseconds;
 
 use super::{LayerError, Part, parts};
 use crate::cores::CoreId;
-use crate::launch::{Lab, Launch, Ready};
+use crate::launch::{Lab, Launch, Ready, Wrapping};
 use crate::net::{Batch, Connector, Namespace, NamespaceError, counters};
 use crate::process::Running;
+use crate::sidecar::Passed;
+use crate::talk::Talk;
 
 /// How long a program of a layer may take to be ready: proxies read certificates and resolve names.
 const PROGRAM_PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);
@@ -50,6 +52,17 @@ pub struct Ends {
     pub overlay: Option<String>,
 }
 
+/// What programs of layers need to know of their variant.
+#[derive(Debug, Clone, Default)]
+pub struct Ground {
+    /// A folder of the variant's own, absolute; made by whoever first needs it.
+    pub folder: PathBuf,
+    /// What is spoken.
+    pub protocol: Protocol,
+    /// Most connections that its client holds at a time.
+    pub connections: u32,
+}
+
 /// What a site is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allotment {
@@ -79,6 +92,7 @@ pub struct Site {
     /// `wb-<8 hex of the run>-<variant>`.
     name: String,
     parts: Vec<(Layer, Box<dyn Part>)>,
+    ground: Ground,
     /// Programs that layers started, by their role; they end before the hosts go.
     programs: Vec<(String, Running)>,
     ends: Option<Ends>,
@@ -97,6 +111,7 @@ impl Site {
             name: format!("{}-{}", lab.prefix(), given.variant),
             given,
             parts: parts(layers),
+            ground: Ground::default(),
             programs: Vec::new(),
             ends: None,
             hosts: None,
@@ -142,6 +157,16 @@ impl Site {
     /// The name of a namespace of this site for a role.
     pub fn name_of(&self, role: &str) -> String {
         format!("{}-{role}", self.name)
+    }
+
+    /// Tells what is known of the variant, before its programs start.
+    pub fn settle(&mut self, ground: Ground) {
+        self.ground = ground;
+    }
+
+    /// What is known of its variant.
+    pub fn ground(&self) -> &Ground {
+        &self.ground
     }
 
     /// Whether any layer stands here.
@@ -202,6 +227,7 @@ impl Site {
             stderr: log("err"),
             ready,
             ready_timeout: PROGRAM_PATIENCE,
+            wrapping: Wrapping::None,
         };
         let running = within(self.host(spot), || lab.launch(&launch))??;
         let port = running.port();
@@ -226,6 +252,11 @@ impl Site {
     /// apart under `role`.
     pub fn keep(&mut self, role: impl Into<String>, running: Running) {
         self.programs.push((role.into(), running));
+    }
+
+    /// The input and output of the program of that role, where it is talked to and nobody has taken them.
+    pub(super) fn take_talk(&mut self, role: &str) -> Option<Talk> {
+        self.programs.iter_mut().find(|(name, _)| name == role)?.1.take_talk()
     }
 
     /// The programs that layers started, by their role, the last started first: the caller's from now on, to be ended
@@ -272,6 +303,24 @@ impl Site {
         })
     }
 
+    /// What the programs of its layers counted themselves, and what speaks against the answers to at least `requests` having
+    /// passed them.
+    fn counted(&self, requests: u64) -> (Vec<ProgramFacts>, Option<String>) {
+        let (mut programs, mut against) = (Vec::new(), None);
+        for (layer, part) in &self.parts {
+            let proved = part.counted().and_then(|counted| {
+                let proved = counted.iter().try_for_each(|facts| {
+                    let passed = Passed { connections: facts.connections, requests: facts.requests };
+                    passed.prove(requests).map_err(|why| format!("`{}`: {why}", facts.role))
+                });
+                programs.extend(counted);
+                proved
+            });
+            against = against.or(proved.err().map(|why| format!("layer `{}`: {why}", layer.name())));
+        }
+        (programs, against)
+    }
+
     /// What the layers are, what passed since the service was ready, and whether that shows that the answers to at least
     /// `requests` took this way.
     pub fn facts(&self, requests: u64) -> NetworkFacts {
@@ -281,13 +330,16 @@ impl Site {
             by: part.by(),
         };
         let links = passed(&self.before, &self.counters());
-        let unproved = self.unproved(&links, requests);
+        let (programs, uncounted) = self.counted(requests);
+        let unproved = self.unproved(&links, requests).or(uncounted);
         NetworkFacts {
             layers: self.parts.iter().map(facts).collect(),
             mtu: self.ends.as_ref().map(|ends| ends.mtu),
             congestion_control: self.congestion_control.clone(),
             links,
+            programs,
             unproved,
+            relayed: self.parts.iter().find_map(|(_, part)| part.relayed()).map(Box::new),
         }
     }
 }

@@ -11,6 +11,7 @@ mod layers;
 mod limit;
 mod load;
 mod matrix;
+mod misplaced;
 mod node;
 mod peer;
 mod pingpong;
@@ -20,6 +21,7 @@ mod scenario;
 mod shape;
 mod sizes;
 mod spell;
+mod tags;
 mod template;
 mod tls;
 mod typed;
@@ -37,6 +39,7 @@ use crate::pairing::PairingChoice;
 use crate::quantity::{Bytes, Nanoseconds, Ratio};
 use crate::record::{OperationId, PointId, VariantId};
 use crate::summary::{PointLabel, Quantity};
+use crate::tags::Tags;
 
 pub use commands::{CommandCheck, CommandSpec, Presence, RespSetup, RespVersion, ValueSpec, split_words};
 pub use grpc::{
@@ -44,7 +47,9 @@ pub use grpc::{
     parse_method,
 };
 pub use layers::{
-    CongestionControl, Delay, Layer, Layers, Loss, Mtu, Place, Rate, Relay, Towards, Veth, Vxlan, VxlanLayout,
+    CongestionControl, Container, ContainerNetwork, ContainerRuntime, Delay, Layer, Layers, Loss, Mtu, Place,
+    Rate, Relay, Seccomp, Sidecar, SidecarMode, SidecarProgram, SidecarSide, Towards, Veth, Vxlan,
+    VxlanLayout,
 };
 pub use limit::CpuLimit;
 pub use load::speed;
@@ -84,6 +89,9 @@ pub struct Experiment {
     pub gates: Vec<Gate>,
     /// Commands run around the measurement.
     pub hooks: Hooks,
+    /// Words to find it and its variants by.
+    #[serde(default)]
+    pub tags: Tags,
 }
 
 /// One setting of workload and load.

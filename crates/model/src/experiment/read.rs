@@ -8,7 +8,7 @@ use super::node::{ExperimentError, Node, Reader, Value, suggestion};
 use super::{
     Equality, Experiment, Hooks, LoadModel, LoadSpec, PlanRules, Point, Program, Protocol, ReplyCheck,
     RequestSpec, Scheme, Target, Template, TemplateError, TemplatePiece, TlsSpec, Url, Variant, WorkloadSpec,
-    commands, grpc, layers, matrix, peer, pingpong, program, scenario,
+    commands, grpc, layers, matrix, peer, pingpong, program, scenario, tags,
 };
 use crate::gate::{Gate, GateKind};
 use crate::pairing::PairingChoice;
@@ -60,6 +60,7 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     let (plan, asked) = (plan(reader.table("plan")?)?, reader.table("plan")?);
     let gates = gates(reader.table("gates")?)?;
     let hooks = hooks(reader.table("hooks")?)?;
+    let run_tags = tags::read(&reader)?;
     reader.finish()?;
 
     let mut points = Vec::new();
@@ -91,7 +92,8 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     for (variant, node) in variants.iter().zip(&expanded.variants) {
         super::direct::check(file, (variant, node.line), &points, &plan)?;
     }
-    Ok(Experiment { title, points, variants, plan, gates, hooks })
+    let tags = tags::of_variants(file, run_tags, &variants, &expanded.variants)?;
+    Ok(Experiment { title, points, variants, plan, gates, hooks, tags })
 }
 
 /// Refuses sessions of several requests where single requests arrive: which of them a session would have got on to
@@ -489,6 +491,8 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let env = pairs(&reader, "env")?;
     let cpu = super::limit::read(&reader)?;
     let peer = peer::read(&reader)?;
+    // Kept by name beside the variants.
+    tags::read(&reader)?;
     let line_of_tls = reader.node("tls").map_or(line, |node| node.line);
     let tls = super::tls::read(&reader)?;
     let line_of_layers = reader.node("layers").map_or(line, |node| node.line);

@@ -1,6 +1,6 @@
 //! The way back: a checked experiment as a file, every default written out.
 
-use super::{Equality, Experiment, Point, RequestSpec, Target, WorkloadSpec, grpc, load, scenario};
+use super::{Equality, Experiment, Point, RequestSpec, Target, WorkloadSpec, grpc, load, scenario, tags};
 use crate::gate::GateKind;
 use crate::quantity::{Nanoseconds, Ratio};
 use toml::{Table, Value};
@@ -18,7 +18,11 @@ pub(super) fn experiment(experiment: &Experiment) -> String {
     if let Some(table) = hooks(experiment) {
         root.insert("hooks".into(), table.into());
     }
-    root.insert("variant".into(), experiment.variants.iter().map(variant).collect::<Vec<Value>>().into());
+    if let Some(table) = tags::write(Some(&experiment.tags.run)) {
+        root.insert("tags".into(), table.into());
+    }
+    let variants = experiment.variants.iter().map(|variant| tagged(variant, experiment));
+    root.insert("variant".into(), variants.collect::<Vec<Value>>().into());
     if let Some(table) = matrix(&experiment.points) {
         root.insert("matrix".into(), table.into());
     }
@@ -182,7 +186,16 @@ fn hooks(experiment: &Experiment) -> Option<Table> {
     (!table.is_empty()).then_some(table)
 }
 
-fn variant(variant: &super::Variant) -> Value {
+/// A variant with its own tags.
+fn tagged(one: &super::Variant, experiment: &Experiment) -> Value {
+    let mut table = variant(one);
+    if let Some(tags) = tags::write(experiment.tags.variants.get(&one.name)) {
+        table.insert("tags".into(), tags.into());
+    }
+    table.into()
+}
+
+fn variant(variant: &super::Variant) -> Table {
     let mut table = Table::new();
     table.insert("name".into(), variant.name.clone().into());
     table.insert("protocol".into(), variant.protocol.name().into());
@@ -213,7 +226,7 @@ fn variant(variant: &super::Variant) -> Value {
     if !variant.layers.is_empty() {
         table.insert("layers".into(), super::layers::write(&variant.layers));
     }
-    table.into()
+    table
 }
 
 /// The factors that the points' labels name, with their values in order of first appearance. The last factor of a file

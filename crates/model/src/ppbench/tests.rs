@@ -122,3 +122,103 @@ fn a_measured_request_becomes_a_row_that_reads_back() {
         (2.5, "800000", "400")
     );
 }
+
+const EARLY: &str = "Tag,Document Path,Failed requests,Concurrency Level,Total transferred,Time per request,Retries,Response Code\n";
+
+#[test]
+fn early_rows_of_eight_columns_get_what_later_versions_derive() {
+    let text = format!(
+        "{EARLY}\"bare\",\"/mping/1961\",\"1\",\"10\",\"0\",\"4\",\"100\",\"503\"\nbare,/mping/2000,0,1,2000,2.5,1,200\n,/mping/1,0,1,1,0,0,200\n"
+    );
+    let table = read(&text).unwrap();
+    assert_eq!(table.layout, Layout::EarlyPpbench);
+    let [failed, good, timeless] = &table.rows[..] else { panic!("three rows") };
+    assert_eq!(
+        (failed.machine(), failed.experiment(), failed.failed(), failed.retries()),
+        ("", "bare", 1, 100.0)
+    );
+    assert_eq!(
+        (good.size(), good.time_ms(), good.is_good(), good.transfer_bytes_per_s()),
+        (2000, 2.5, true, 8e5)
+    );
+    assert_eq!((good.fields[4].as_str(), good.fields[8].as_str()), ("1", "400"));
+    assert_eq!((timeless.transfer_bytes_per_s(), timeless.is_good()), (0.0, false));
+    assert_eq!(Naming::default().series(timeless), "untagged");
+    assert_eq!(
+        read(&write(&table.rows)).unwrap().rows,
+        table.rows,
+        "as a CSV of eleven columns it reads the same"
+    );
+    // A header that is neither, though it begins alike.
+    let error = read("Tag,Document Path,Failed requests,Retries\n").unwrap_err().to_string();
+    assert_eq!(error, "line 1, column 4: `Retries` where `Concurrency Level` is expected");
+}
+
+/// What may happen to a file on its way, and what is said of it.
+#[test]
+fn every_damage_is_one_error_that_names_its_line() {
+    let whole = file(&[GOOD, FAILED, GOOD].concat());
+    let mut damaged: Vec<(Vec<u8>, u64)> = Vec::new();
+    // Cut off anywhere within its third row, but at the end of a field's digits, where nobody can tell.
+    let third = whole.len() - GOOD.len();
+    for cut in third + 1..whole.len() - 1 {
+        damaged.push((whole.as_bytes()[..cut].to_vec(), 4));
+    }
+    // A word where a number is, in each column and line.
+    for (line, row) in [(2_u64, 0_usize), (4, 2)] {
+        for column in 2..11 {
+            let mut rows =
+                [GOOD, FAILED, GOOD].map(|row| row.split(',').map(str::to_owned).collect::<Vec<_>>());
+            // The experiment's tag holds a comma.
+            rows[row][column + 1] = format!("\"x\"{}", if column == 10 { "\n" } else { "" });
+            damaged.push((file(&rows.map(|row| row.join(",")).concat()).into_bytes(), line));
+        }
+    }
+    // No header, a header twice, another file altogether.
+    damaged.push(([GOOD, FAILED].concat().into_bytes(), 1));
+    damaged.push((format!("{HEADER}{HEADER}{GOOD}").into_bytes(), 2));
+    damaged.push((b"{\"machines\": {}}\n".to_vec(), 1));
+    // Compressed, of another alphabet, or with a byte that is no text.
+    damaged.push((vec![0x1f, 0x8b, 8, 0, 0], 1));
+    damaged
+        .push((whole.encode_utf16().fold(vec![0xff, 0xfe], |mut b, c| (b.extend(c.to_le_bytes()), b).1), 1));
+    damaged.push((
+        whole
+            .replacen("m3.large", "m\u{1}", 3)
+            .into_bytes()
+            .into_iter()
+            .map(|b| if b == 1 { 0xe4 } else { b })
+            .collect(),
+        2,
+    ));
+    for (bytes, line) in &damaged {
+        let error = match decode(bytes) {
+            Ok(text) => read(text).map(|table| table.rows.len()),
+            Err(damage) => Err(damage),
+        };
+        let error = error.expect_err(&String::from_utf8_lossy(bytes)).to_string();
+        assert!(
+            error.starts_with(&format!("line {line}, ")),
+            "{error}, not line {line}: {}",
+            String::from_utf8_lossy(bytes)
+        );
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+    assert!(damaged.len() > 60, "{}", damaged.len());
+}
+
+#[test]
+fn line_ends_and_a_byte_order_mark_do_no_harm_anywhere() {
+    let text = file(&[GOOD, FAILED, BACKWARDS].concat());
+    let rows = read(&text).unwrap().rows;
+    for other in [
+        text.replace('\n', "\r\n"),
+        format!("\u{feff}{text}"),
+        format!("\u{feff}{}", text.replace('\n', "\r\n")),
+        text.trim_end().to_owned(),
+    ] {
+        let table = read(decode(other.as_bytes()).unwrap()).unwrap();
+        assert_eq!(table.rows, rows);
+        assert_eq!(write(&table.rows), text, "written again it is as ppbench writes it");
+    }
+}

@@ -6,12 +6,14 @@
 //! light, in dark, on paper and on a telephone.
 
 mod beside;
+mod carried;
 mod curves;
 mod data;
 mod environment;
 pub(crate) mod escape;
 mod gauge;
 mod legs;
+mod parts;
 mod resources;
 mod sizes;
 mod spread;
@@ -131,13 +133,16 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
             ),
         ),
         ("sizes", "Message sizes", sizes::section(summary, report.detail)),
-        ("legs", "Where the time went", legs::section(summary)),
+        ("legs", "Where the time went", format!("{}{}", parts::section(summary), legs::section(summary))),
         (
             "resources",
             "Resources",
             format!(
                 "<div class=\"charts\"></div>\n{}",
-                details("Resources as a table", resources::section(summary))
+                details(
+                    "Resources as a table",
+                    format!("{}{}", resources::section(summary), carried::section(summary))
+                )
             ),
         ),
         ("warnings", "Warnings", trust::other_warnings(summary)),

@@ -192,6 +192,10 @@ pub fn valid() -> Summary {
         }),
         spread: Vec::new(),
         over_size: Default::default(),
+        tags: Default::default(),
+        relays: Vec::new(),
+        carried: Vec::new(),
+        roles: Vec::new(),
         unavailable: Vec::new(),
         calibration: Some(quote()),
     }

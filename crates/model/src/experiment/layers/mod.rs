@@ -5,10 +5,12 @@
 //! the service. Each kind is one file here with its settings, and one file in the lab that puts it in; whether a host can
 //! run it is the lab's to say.
 
+mod container;
 mod delay;
 mod loss;
 mod rate;
 mod relay;
+mod sidecar;
 mod veth;
 mod vxlan;
 
@@ -20,10 +22,12 @@ use toml::{Table, Value as Toml};
 use super::node::{ExperimentError, Node, Reader, Value, suggestion};
 use super::{Protocol, Target, Variant};
 
+pub use container::{Container, ContainerNetwork, ContainerRuntime, Seccomp};
 pub use delay::Delay;
 pub use loss::Loss;
 pub use rate::Rate;
 pub use relay::Relay;
+pub use sidecar::{Sidecar, SidecarMode, SidecarProgram, SidecarSide};
 pub use veth::{CongestionControl, Mtu, Veth};
 pub use vxlan::{Vxlan, VxlanLayout};
 
@@ -43,6 +47,10 @@ pub enum Layer {
     Loss(Loss),
     /// An overlay of Ethernet frames in UDP packets.
     Vxlan(Vxlan),
+    /// A proxy beside the client or the service.
+    Sidecar(Sidecar),
+    /// A container around the service.
+    Container(Container),
 }
 
 /// Where a layer stands: the list of a variant goes from the first of these to the last.
@@ -109,13 +117,15 @@ struct Kind {
 }
 
 /// Every kind that this program knows. A further kind is a further row, a file here and an arm of [`Layer`].
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 8] = [
     Kind { name: "veth", read: |reader| veth::read(reader).map(Layer::Veth) },
     Kind { name: "rate", read: |reader| rate::read(reader).map(Layer::Rate) },
     Kind { name: "relay", read: |_| Ok(Layer::Relay(Relay)) },
     Kind { name: "delay", read: |reader| delay::read(reader).map(Layer::Delay) },
     Kind { name: "loss", read: |reader| loss::read(reader).map(Layer::Loss) },
     Kind { name: "vxlan", read: |reader| vxlan::read(reader).map(Layer::Vxlan) },
+    Kind { name: "sidecar", read: |reader| sidecar::read(reader).map(Layer::Sidecar) },
+    Kind { name: "container", read: |reader| container::read(reader).map(Layer::Container) },
 ];
 
 impl Layer {
@@ -128,6 +138,8 @@ impl Layer {
             Self::Delay(_) => "delay",
             Self::Loss(_) => "loss",
             Self::Vxlan(_) => "vxlan",
+            Self::Sidecar(sidecar) => sidecar.name(),
+            Self::Container(_) => "container",
         }
     }
 
@@ -137,6 +149,8 @@ impl Layer {
             Self::Veth(_) => Place::Hosts,
             Self::Rate(_) | Self::Relay(_) | Self::Delay(_) | Self::Loss(_) => Place::Link,
             Self::Vxlan(_) => Place::Overlay,
+            Self::Sidecar(_) => Place::Sidecar,
+            Self::Container(_) => Place::Container,
         }
     }
 
@@ -150,6 +164,8 @@ impl Layer {
             Self::Delay(delay) => delay.write(&mut table),
             Self::Loss(loss) => loss.write(&mut table),
             Self::Vxlan(vxlan) => vxlan.write(&mut table),
+            Self::Sidecar(sidecar) => sidecar.write(&mut table),
+            Self::Container(container) => container.write(&mut table),
         }
         table.into()
     }
@@ -166,6 +182,8 @@ impl fmt::Display for Layer {
             Self::Delay(delay) => delay.fmt(f),
             Self::Loss(loss) => loss.fmt(f),
             Self::Vxlan(vxlan) => vxlan.fmt(f),
+            Self::Sidecar(sidecar) => sidecar.fmt(f),
+            Self::Container(container) => container.fmt(f),
         }
     }
 }
@@ -243,11 +261,26 @@ fn check_next(before: &[Layer], layer: &Layer) -> Result<(), String> {
     if before.iter().any(|other| other.name() == name) {
         return Err(format!("`{name}` stands there twice; leave one out"));
     }
+    if let Layer::Sidecar(sidecar) = layer {
+        let same_side =
+            |other: &&Layer| matches!(other, Layer::Sidecar(other) if other.side.meets(sidecar.side));
+        if let Some(other) = before.iter().find(same_side) {
+            return Err(format!(
+                "`{}` and `{name}` stand on the same side; give them different ones (`side`) or leave one out",
+                other.name()
+            ));
+        }
+    }
     let has_hosts = before.iter().any(|other| other.place() == Place::Hosts);
     if matches!(layer.place(), Place::Link | Place::Overlay) && !has_hosts {
         return Err(format!(
             "`{name}` needs two hosts to stand between, which `veth` makes; write `veth` before it"
         ));
+    }
+    for other in before {
+        if let (Layer::Veth(veth), Layer::Rate(rate)) = (other, layer) {
+            rate.check(veth.mtu)?;
+        }
     }
     if let Some(other) = before.iter().find(|other| other.place() > layer.place()) {
         return Err(format!(
@@ -336,7 +369,11 @@ pub(super) fn check(variant: &Variant) -> Result<(), String> {
                 .to_owned(),
         );
     }
-    Ok(())
+    variant.layers.iter().try_for_each(|layer| match layer {
+        Layer::Sidecar(sidecar) => sidecar.check(variant),
+        Layer::Container(container) => container.check(variant),
+        _ => Ok(()),
+    })
 }
 
 pub(super) fn write(layers: &Layers) -> Toml {

@@ -7,6 +7,7 @@ use toml::Table;
 
 use super::super::node::{ExperimentError, Reader};
 use super::super::write::time;
+use super::Mtu;
 use crate::quantity::{BitsPerSecond, Bytes, Nanoseconds};
 
 /// A token bucket at each port of the switch: so many bits of whole frames a second in either direction.
@@ -24,7 +25,9 @@ pub struct Rate {
 const SLOWEST: BitsPerSecond = BitsPerSecond::new(8_000);
 /// Beyond what tbf can tell from no limit on any host.
 const FASTEST: BitsPerSecond = BitsPerSecond::new(100_000_000_000);
-/// One full frame of Ethernet; a smaller bucket lets none through.
+/// The header of Ethernet.
+const ETHERNET: u64 = 14;
+/// One full frame of the usual Ethernet; a smaller bucket lets none through.
 const BURST_LEAST: Bytes = Bytes::new(1_514);
 const BURST_MOST: Bytes = Bytes::new(1 << 30);
 /// About twenty full frames: enough for what a window of TCP sends at once, little enough to be spent soon.
@@ -58,6 +61,19 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Rate, ExperimentError> {
 }
 
 impl Rate {
+    /// Whether a full frame of the link fits into the bucket.
+    pub(super) fn check(&self, mtu: Mtu) -> Result<(), String> {
+        let frame = Bytes::new(u64::from(mtu.get()) + ETHERNET);
+        if self.burst >= frame {
+            return Ok(());
+        }
+        Err(format!(
+            "`rate` with a `burst` of {} B lets no full frame of this link through, which has {} B; give it that or more",
+            self.burst.get(),
+            frame.get()
+        ))
+    }
+
     /// How long an empty bucket takes to fill: the longest time over which more than the rate may pass.
     pub fn period(&self) -> Nanoseconds {
         self.rate.time_of(self.burst)

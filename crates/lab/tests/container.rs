@@ -1,0 +1,148 @@
+//! Containers by the real runtimes: what is inside, that it is one unit with its runtime, and that nothing is left.
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use weighbridge_lab::container::{Container, Network, Runtime, Settings};
+use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
+use weighbridge_lab::process::{Departure, Exit, GRACE};
+use weighbridge_model::quantity::Nanoseconds;
+
+/// Says who and where it is, tries what it should not be able to, and ends with code 7 when it is asked to.
+const PROGRAM: &str = r#"
+import os, signal, sys, time
+def status(name):
+    return next(line.split()[1] for line in open("/proc/self/status") if line.startswith(name + ":"))
+def can(act):
+    try:
+        act()
+    except OSError as error:
+        return str(error.errno)
+    return "yes"
+facts = {
+    "pid": str(os.getpid()), "host": os.uname().nodename, "seccomp": status("Seccomp"), "new": status("NoNewPrivs"),
+    "capabilities": status("CapEff"), "write": can(lambda: open("/usr/mine", "w")), "tmp": can(lambda: open("/tmp/mine", "w")),
+    "root": can(lambda: os.mkdir("/mine")), "shadow": can(lambda: open("/etc/shadow")), "port": os.environ["PORT"],
+    "home": os.environ["HOME"], "mine": os.environ["MINE"], "cwd": os.getcwd(),
+}
+open(os.environ["RUNTIME_FACTS"], "w").write(" ".join(f"{key}={value}" for key, value in facts.items()))
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+print("ready 4242", flush=True)
+while True:
+    time.sleep(0.001)
+"#;
+
+fn launch(folder: &Path) -> Launch {
+    let own = folder.join("service");
+    fs::create_dir_all(&own).expect("a folder");
+    fs::write(own.join("program.py"), PROGRAM).expect("a program");
+    let facts = folder.join("facts.txt").display().to_string();
+    Launch {
+        name: "contained".to_owned(),
+        command: ["python3", "program.py"].map(str::to_owned).to_vec(),
+        environment: vec![("RUNTIME_FACTS".to_owned(), facts), ("MINE".to_owned(), "kept".to_owned())],
+        folder: Some(own),
+        host: Ipv4Addr::LOCALHOST.into(),
+        cores: None,
+        stdout: folder.join("out.log"),
+        stderr: folder.join("err.log"),
+        ready: Ready::Line,
+        ready_timeout: Nanoseconds::from_secs(30),
+        wrapping: Wrapping::None,
+    }
+}
+
+/// Control groups of this name in every hierarchy.
+fn groups(id: &str) -> Vec<PathBuf> {
+    let hierarchies = fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten();
+    hierarchies.map(|entry| entry.path().join(id)).filter(|path| path.exists()).collect()
+}
+
+#[test]
+fn a_container_is_confined_counted_frozen_and_leaves_nothing() {
+    for runtime in Runtime::ALL {
+        runtime.probe().expect("run `scripts/setup --tests` as root");
+        assert!(runtime.version().expect("a version").starts_with(|c: char| c.is_ascii_digit()));
+        let scratch = tempfile::tempdir().expect("a folder");
+        let folder = fs::canonicalize(scratch.path()).expect("a folder");
+        let lab = Lab::new(&format!("container-test-{}", std::process::id()), None, None);
+        let settings = Settings { runtime, network: Network::Inherited, read_only: true, filtered: true };
+        let mut launch = launch(&folder);
+        let (id, bundle) = (format!("{}-container", lab.prefix()), folder.join("bundle"));
+        let container =
+            Container::around(&lab, (id.clone(), bundle.clone()), settings, &mut launch).expect("a bundle");
+        let mut running = lab.launch(&launch).unwrap_or_else(|error| panic!("{}: {error}", runtime.name()));
+        assert_eq!(running.port(), 4242);
+        let facts = weighbridge_lab::runtime::said(&folder.join("facts.txt"));
+        let fact = |name: &str| facts.get(name).map(String::as_str);
+        let own = folder.join("service").display().to_string();
+        // EROFS is 30, ENOENT 2.
+        for (name, wanted) in [
+            ("pid", "1"),
+            ("host", id.as_str()),
+            ("seccomp", "2"),
+            ("new", "1"),
+            ("capabilities", "0000000000000000"),
+            ("write", "30"),
+            ("tmp", "yes"),
+            ("root", "30"),
+            ("shadow", "2"),
+            ("port", "0"),
+            ("home", "/tmp"),
+            ("mine", "kept"),
+        ] {
+            assert_eq!(fact(name), Some(wanted), "{} {name}: {facts:?}", runtime.name());
+        }
+        assert!(fact("cwd").is_none_or(|cwd| cwd == own), "{facts:?}");
+        let first = container.pid().expect("its first process");
+        let members = running.members();
+        assert!(members.contains(&first) && members.contains(&running.pid()), "{members:?}");
+        running.freeze().expect("it stands still");
+        let (service, wrapper) = (running.cpu_time(), running.wrapper_use().expect("a runtime"));
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(
+            (running.cpu_time(), running.wrapper_use()),
+            (service, Some(wrapper)),
+            "{}",
+            runtime.name()
+        );
+        assert_eq!(service.processes, 1, "the runtime is told apart");
+        running.thaw().expect("it goes on");
+        let report = running.stop(GRACE);
+        assert_eq!((report.exit, report.departure), (Exit::Code(7), Departure::InTime), "{}", runtime.name());
+        drop(container);
+        assert!(!bundle.join("rootfs").exists() && !bundle.join("state").exists());
+        assert!(bundle.join("config.json").is_file(), "the record keeps it");
+        assert_eq!(groups(&id), Vec::<PathBuf>::new());
+        assert!(lab.close().expect("nothing to close").is_empty(), "{}", runtime.name());
+    }
+}
+
+#[test]
+fn a_container_that_is_dropped_alive_is_killed_and_removed() {
+    for runtime in Runtime::ALL {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let folder = fs::canonicalize(scratch.path()).expect("a folder");
+        let lab = Lab::new(&format!("dropped-container-{}", std::process::id()), None, None);
+        let settings = Settings { runtime, network: Network::Own, read_only: false, filtered: false };
+        let mut launch = launch(&folder);
+        let (id, bundle) = (format!("{}-container", lab.prefix()), folder.join("bundle"));
+        let container =
+            Container::around(&lab, (id.clone(), bundle.clone()), settings, &mut launch).expect("a bundle");
+        let mut running = lab.launch(&launch).unwrap_or_else(|error| panic!("{}: {error}", runtime.name()));
+        let first = container.pid().expect("its first process");
+        // As a guardian does: the container goes while its runtime still waits.
+        drop(container);
+        assert!(!Path::new(&format!("/proc/{first}/root/usr")).exists(), "its process is gone");
+        assert!((0..1_000).any(|_| {
+            std::thread::sleep(Duration::from_millis(5));
+            !running.is_alive()
+        }));
+        drop(running);
+        assert!(!bundle.join("rootfs").exists());
+        assert_eq!(groups(&id), Vec::<PathBuf>::new());
+        assert!(lab.close().expect("nothing to close").is_empty());
+    }
+}

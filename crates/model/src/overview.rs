@@ -1,0 +1,83 @@
+//! What `weigh summary` says of runs, measured and imported ones alike: one row a variant (or imported series) and point.
+//!
+//! Every figure here has its interval; what has none is left out, and everything else is a count.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::sizes::{Bounded, SizeTime};
+use crate::summary::{PointLabel, Validity};
+use crate::tags::TagSet;
+
+/// Rows of one or several runs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Overview {
+    /// Run by run, point by point, variant by variant.
+    pub rows: Vec<OverviewRow>,
+}
+
+/// Who measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// A run of ours: intervals are over blocks, each a fresh start.
+    Measured,
+    /// Another program: intervals are over the rows of its log, as if they were independent of each other. They say how
+    /// well this one log knows its quantile, and nothing of another run.
+    Imported,
+}
+
+impl Origin {
+    /// What intervals are over.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Measured => "blocks",
+            Self::Imported => "rows",
+        }
+    }
+}
+
+/// One variant at one point, or one imported series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OverviewRow {
+    /// The run folder's name.
+    pub run: String,
+    /// The variant, or the imported series, as the run calls it.
+    pub variant: String,
+    /// The point, where the experiment has several.
+    #[serde(skip_serializing_if = "PointLabel::is_empty", default)]
+    pub point: PointLabel,
+    /// The tag of where it ran; `null` where nobody said.
+    pub machine: Option<String>,
+    /// The tag of what was tried: that of ppbench's log, or the variant's.
+    pub experiment: String,
+    /// Both as a reader is shown them, by a naming file where there is one.
+    pub name: String,
+    /// All tags.
+    #[serde(skip_serializing_if = "TagSet::is_empty", default)]
+    pub tags: TagSet,
+    /// Who measured it.
+    pub origin: Origin,
+    /// Whether its figures may be used; `null` of imported ones, which nobody checked.
+    pub validity: Option<Validity>,
+    /// Requests begun in measured windows; rows of an imported log.
+    pub requests: u64,
+    /// Failures among them; rows of an imported log that failed, have another status than 200, or a time not above 0.
+    pub failed: u64,
+    /// Those that a relay had to repeat; `null` where no relay told.
+    pub retried: Option<u64>,
+    /// The smallest size asked for; `null` where the workload has none.
+    pub size_from_bytes: Option<u64>,
+    /// The largest.
+    pub size_to_bytes: Option<u64>,
+    /// Which time the next two are of.
+    pub time: SizeTime,
+    /// Its median.
+    pub median_ns: Option<Bounded>,
+    /// Its 90th percentile.
+    pub p90_ns: Option<Bounded>,
+    /// The median over requests of the body's bytes per second of that time.
+    pub transfer_median_bytes_per_s: Option<Bounded>,
+    /// Good replies per second of window time; `null` of imported logs, whose requests per second are one over the time.
+    pub throughput_per_s: Option<Bounded>,
+}

@@ -1,0 +1,230 @@
+//! How to cite this program and what it measured: sentences, BibTeX, JSON, and the Citation File Format, which
+//! `CITATION.cff` in the repository holds. All of them are made of the same facts, which stand here and in `Cargo.toml`.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use crate::json;
+
+/// What is cited of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Software {
+    /// Its name.
+    pub title: &'static str,
+    /// What it does, in a sentence.
+    pub about: &'static str,
+    /// Who wrote it.
+    pub author: &'static str,
+    /// The version.
+    pub version: &'static str,
+    /// Its licence, as SPDX spells it.
+    pub license: &'static str,
+    /// Where it is found.
+    pub url: &'static str,
+}
+
+/// This program.
+pub const WEIGHBRIDGE: Software = Software {
+    title: "Weighbridge",
+    about: "Measures what a design decision costs a networked service: runs the alternatives side by side under the \
+            same load, interleaved, and answers with the difference, its confidence interval and a verdict.",
+    author: "The Weighbridge authors",
+    version: env!("CARGO_PKG_VERSION"),
+    license: env!("CARGO_PKG_LICENSE"),
+    url: env!("CARGO_PKG_REPOSITORY"),
+};
+
+/// What is cited of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CitedRun {
+    /// The folder's name.
+    pub run: String,
+    /// The experiment's title.
+    pub title: String,
+    /// When it started, RFC 3339 in UTC.
+    pub started: String,
+    /// The host in words; `None` where it is not known.
+    pub host: Option<String>,
+    /// The version of `weigh` that measured it; `None` of imported runs.
+    pub weigh: Option<String>,
+    /// Its variants.
+    pub variants: Vec<CitedVariant>,
+    /// SHA-256 of the record.
+    pub digest: String,
+}
+
+/// One of a run's variants.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CitedVariant {
+    /// Its name.
+    pub name: String,
+    /// Its service's version, where there is one.
+    pub version: Option<String>,
+}
+
+/// The program, and a run where one is cited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Citation {
+    /// The program.
+    pub software: Software,
+    /// The run.
+    pub run: Option<CitedRun>,
+}
+
+impl CitedRun {
+    /// The day on which it started.
+    fn day(&self) -> &str {
+        self.started.split('T').next().unwrap_or(&self.started)
+    }
+
+    fn year(&self) -> &str {
+        self.started.split('-').next().unwrap_or(&self.started)
+    }
+
+    /// Who measured, and on what.
+    fn by(&self) -> String {
+        let program = match &self.weigh {
+            Some(version) => format!("measured with Weighbridge {version}"),
+            None => "imported into Weighbridge from another program's log".to_owned(),
+        };
+        self.host.as_ref().map_or(program.clone(), |host| format!("{program} on {host}"))
+    }
+
+    fn variants(&self) -> String {
+        let one = |CitedVariant { name, version }: &CitedVariant| match version {
+            Some(version) => format!("{name} ({version})"),
+            None => name.clone(),
+        };
+        self.variants.iter().map(one).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// JSON: [`Citation`].
+pub fn json(citation: &Citation) -> String {
+    json::pretty(citation)
+}
+
+/// Sentences.
+pub fn text(citation: &Citation) -> String {
+    let Software { title, author, version, license, url, .. } = citation.software;
+    let mut text = format!("{author}: {title}, version {version}. {license}. {url}\n");
+    if let Some(run) = &citation.run {
+        let _ = write!(
+            text,
+            "\n{}. Run {}, {}; {}.\nVariants: {}.\nRecord sha256:{}\n",
+            run.title,
+            run.run,
+            run.day(),
+            run.by(),
+            run.variants(),
+            run.digest
+        );
+    }
+    text
+}
+
+/// Entries that BibTeX and biblatex both understand.
+pub fn bibtex(citation: &Citation) -> String {
+    let Software { title, author, version, license, url, .. } = citation.software;
+    let mut text = entry(
+        "weighbridge",
+        &[
+            ("author", format!("{{{}}}", escape(author))),
+            ("title", format!("{{{}}}", escape(title))),
+            ("howpublished", format!("\\url{{{url}}}")),
+            ("note", format!("Version {}. {}", escape(version), escape(license))),
+        ],
+    );
+    if let Some(run) = &citation.run {
+        let note = format!(
+            "{}. Variants: {}. Record sha256:{}",
+            escape(&capital(&run.by())),
+            escape(&run.variants()),
+            run.digest
+        );
+        text.push('\n');
+        text.push_str(&entry(
+            &format!("weighbridge-{}", key(&run.run)),
+            &[
+                ("title", format!("{{{}}}", escape(&run.title))),
+                ("howpublished", format!("Data set, run {}", escape(&run.run))),
+                ("year", escape(run.year())),
+                ("note", format!("{}. {note}", escape(run.day()))),
+            ],
+        ));
+    }
+    text
+}
+
+fn entry(key: &str, fields: &[(&str, String)]) -> String {
+    let mut text = format!("@misc{{{key},\n");
+    for (name, value) in fields {
+        let _ = writeln!(text, "  {name:12} = {{{value}}},");
+    }
+    text.push_str("}\n");
+    text
+}
+
+/// A key of a bibliography: what BibTeX reads as one word.
+fn key(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | ':');
+    text.chars().map(|c| if plain(c) { c } else { '-' }).collect()
+}
+
+/// Text without anything that TeX reads as a command.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in crate::text::clean(text).chars() {
+        match c {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
+            '~' => out.push_str("\\textasciitilde{}"),
+            '^' => out.push_str("\\textasciicircum{}"),
+            '\\' => out.push_str("\\textbackslash{}"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// The Citation File Format 1.2 of the program: `CITATION.cff`.
+pub fn cff(software: &Software) -> String {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+    let licenses: String = software.license.split(" OR ").map(|license| format!("  - {license}\n")).collect();
+    format!(
+        "# Written by `weigh cite --format cff`; a test holds it to that.\n\
+         cff-version: 1.2.0\n\
+         message: \"If you use Weighbridge, please cite it as below; `weigh cite RUN` says how to cite a measurement.\"\n\
+         type: software\n\
+         title: {}\n\
+         abstract: {}\n\
+         authors:\n  - name: {}\n\
+         version: {}\n\
+         license:\n{licenses}\
+         url: {}\n",
+        quoted(software.title),
+        quoted(software.about),
+        quoted(software.author),
+        quoted(software.version),
+        quoted(software.url),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tex_would_read_as_a_command_is_text() {
+        assert_eq!(
+            escape(r"50 % of a_b\c{d} & $x^2~#"),
+            r"50 \% of a\_b\textbackslash{}c\{d\} \& \$x\textasciicircum{}2\textasciitilde{}\#"
+        );
+        assert_eq!(key("20260101-120000-a b,c"), "20260101-120000-a-b-c");
+    }
+}

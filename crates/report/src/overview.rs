@@ -1,0 +1,218 @@
+//! Runs in one row a variant: text for a terminal, JSON, CSV and Markdown. A figure stands with its interval or not at all.
+
+use weighbridge_model::overview::{Origin, Overview, OverviewRow};
+use weighbridge_model::quantity::display_bytes;
+use weighbridge_model::sizes::Bounded;
+use weighbridge_model::summary::{Unit, Validity};
+
+use crate::csv::line;
+use crate::json;
+use crate::markdown::escape;
+use crate::style::{Style, Tone};
+use crate::table::{Align, Cell, Table};
+use crate::text::{clean, counted, grouped, hanging};
+
+/// How many columns a row has.
+const COLUMNS: usize = 9;
+/// The headings of tables.
+const HEADS: [&str; COLUMNS] =
+    ["", "requests", "failed", "retried", "sizes", "median", "p90", "transfer, median", "throughput"];
+/// What stands for a figure without interval, and for a count that nobody took.
+const ABSENT: &str = "-";
+
+/// JSON: [`Overview`].
+pub fn json(overview: &Overview) -> String {
+    json::pretty(overview)
+}
+
+/// For a terminal: a table where that has the room, else a paragraph a row.
+pub fn text(overview: &Overview, style: Style, columns: usize) -> String {
+    let mut table = Table::new(
+        [Align::Left, Align::Right, Align::Right, Align::Right]
+            .into_iter()
+            .chain([Align::Left; 5])
+            .collect::<Vec<_>>(),
+        2,
+    );
+    table.push(HEADS.map(|head| Cell::toned(Tone::Secondary, head)).to_vec());
+    for row in &overview.rows {
+        let mut cells: Vec<Cell> = cells(row).into_iter().map(Cell::new).collect();
+        cells[0].text = clean(&heading(row));
+        cells[0].tone = tone(row);
+        table.push(cells);
+    }
+    let mut lines = match table.width() <= columns {
+        true => table.lines(style, columns),
+        false => overview.rows.iter().flat_map(|row| paragraph(row, style, columns)).collect(),
+    };
+    lines.push(String::new());
+    lines
+        .extend(notes(overview).iter().map(|note| style.paint(Tone::Secondary, &hanging("", note, columns))));
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// A row where the terminal is narrow.
+fn paragraph(row: &OverviewRow, style: Style, columns: usize) -> Vec<String> {
+    let cells = cells(row);
+    let mut lines = vec![style.paint(tone(row), &hanging("", &clean(&heading(row)), columns))];
+    let [_, _, failed, retried, sizes, ..] = &cells;
+    let mut counts = format!("{}, {failed} failed", counted(row.requests, "request"));
+    if row.retried.is_some() {
+        counts.push_str(&format!(", {retried} retried"));
+    }
+    if sizes != ABSENT {
+        counts.push_str(&format!("; sizes {sizes}"));
+    }
+    lines.push(hanging("  ", &counts, columns));
+    for (head, cell) in HEADS.iter().zip(&cells).skip(5).filter(|(_, cell)| *cell != ABSENT) {
+        lines.push(format!("  {head:16}  {cell}"));
+    }
+    lines
+}
+
+/// Who it is: the series, the point, and what must be known before its figures are used.
+fn heading(row: &OverviewRow) -> String {
+    let mut text = row.name.clone();
+    for value in row.point.values() {
+        text.push_str(&format!(", {value}"));
+    }
+    match row.validity {
+        Some(Validity::Valid) | None => text,
+        Some(doubted) => format!("{text} ({})", doubted.name()),
+    }
+}
+
+fn tone(row: &OverviewRow) -> Tone {
+    match row.validity {
+        Some(Validity::Invalid) => Tone::Problem,
+        Some(Validity::Suspect) => Tone::Undecided,
+        _ => Tone::Strong,
+    }
+}
+
+/// A row's cells; the first is for whoever names it.
+fn cells(row: &OverviewRow) -> [String; COLUMNS] {
+    let sizes = match (row.size_from_bytes, row.size_to_bytes) {
+        (Some(from), Some(to)) if from == to => display_bytes(from as f64),
+        (Some(from), Some(to)) => format!("{} to {}", display_bytes(from as f64), display_bytes(to as f64)),
+        _ => ABSENT.to_owned(),
+    };
+    [
+        String::new(),
+        grouped(row.requests),
+        grouped(row.failed),
+        row.retried.map_or(ABSENT.to_owned(), grouped),
+        sizes,
+        time(row, row.median_ns),
+        time(row, row.p90_ns),
+        figure(row.transfer_median_bytes_per_s, |rate| format!("{}/s", display_bytes(rate))),
+        figure(row.throughput_per_s, |rate| Unit::PerSecond.display(rate)),
+    ]
+}
+
+/// A time with its interval, and which time it is where that is not ping's own.
+fn time(row: &OverviewRow, value: Option<Bounded>) -> String {
+    let shown = figure(value, |time| Unit::Ns.display(time));
+    if value.is_none() { shown } else { format!("{shown} {}", row.time.name()) }
+}
+
+fn figure(value: Option<Bounded>, shown: impl Fn(f64) -> String) -> String {
+    value.map_or(ABSENT.to_owned(), |Bounded { point, lower, upper }| {
+        format!("{} [{}, {}]", shown(point), shown(lower), shown(upper))
+    })
+}
+
+/// What the intervals are, and which time is which.
+fn notes(overview: &Overview) -> Vec<String> {
+    let has = |origin: Origin| overview.rows.iter().any(|row| row.origin == origin);
+    let mut notes = Vec::new();
+    if has(Origin::Measured) {
+        notes.push("[lower, upper]: 95 % interval over blocks. service: done minus sent, at the client; relayed: what a relay measured of its own request.".to_owned());
+    }
+    if has(Origin::Imported) {
+        notes.push("Imported: 95 % interval of the quantile over the log's rows, as if they were independent; it says nothing of another run. relayed: as ping measured it.".to_owned());
+    }
+    notes
+}
+
+/// Markdown: one table.
+pub fn markdown(overview: &Overview) -> String {
+    let mut text = format!("| {} |\n", HEADS.join(" | "));
+    text.push_str(&format!("|{}\n", " --- |".repeat(COLUMNS)));
+    for row in &overview.rows {
+        let mut cells = cells(row).map(|cell| escape(&cell));
+        cells[0] = escape(&heading(row));
+        text.push_str(&format!("| {} |\n", cells.join(" | ")));
+    }
+    for note in notes(overview) {
+        text.push_str(&format!("\n{}\n", escape(&note)));
+    }
+    text
+}
+
+/// CSV: base units, nothing rounded; absent figures are empty fields.
+pub fn csv(overview: &Overview) -> String {
+    const FIGURES: [&str; 4] = ["median", "p90", "transfer_median", "throughput"];
+    const UNITS: [&str; 4] = ["ns", "ns", "bytes_per_s", "per_s"];
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let mut header = words(&[
+        "run",
+        "variant",
+        "point",
+        "machine",
+        "experiment",
+        "name",
+        "tags",
+        "origin",
+        "validity",
+        "requests",
+        "failed",
+        "retried",
+        "size_from_bytes",
+        "size_to_bytes",
+        "time",
+    ]);
+    for (figure, unit) in FIGURES.iter().zip(UNITS) {
+        header.extend(["", "_lower", "_upper"].map(|bound| format!("{figure}{bound}_{unit}")));
+    }
+    let mut text = String::new();
+    line(&mut text, &header);
+    for row in &overview.rows {
+        line(&mut text, &fields(row));
+    }
+    text
+}
+
+fn fields(row: &OverviewRow) -> Vec<String> {
+    let joined = |pairs: &std::collections::BTreeMap<String, String>| {
+        pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
+    };
+    let count = |count: Option<u64>| count.map(|count| count.to_string()).unwrap_or_default();
+    let mut fields = vec![
+        row.run.clone(),
+        row.variant.clone(),
+        joined(&row.point),
+        row.machine.clone().unwrap_or_default(),
+        row.experiment.clone(),
+        row.name.clone(),
+        joined(&row.tags),
+        match row.origin {
+            Origin::Measured => "measured".to_owned(),
+            Origin::Imported => "imported".to_owned(),
+        },
+        row.validity.map(|validity| validity.name().to_owned()).unwrap_or_default(),
+        row.requests.to_string(),
+        row.failed.to_string(),
+        count(row.retried),
+        count(row.size_from_bytes),
+        count(row.size_to_bytes),
+        row.time.name().to_owned(),
+    ];
+    let figures = [row.median_ns, row.p90_ns, row.transfer_median_bytes_per_s, row.throughput_per_s];
+    for value in figures {
+        let bounds =
+            value.map(|value| [value.point, value.lower, value.upper].map(|number| number.to_string()));
+        fields.extend(bounds.unwrap_or_default());
+    }
+    fields
+}
