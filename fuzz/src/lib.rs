@@ -48,7 +48,7 @@ pub mod view_path;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 28] = [
+pub const TARGETS: [Target; 29] = [
     ("control_messages", control_messages::check),
     ("curl_line", curl_line::check),
     ("direct_answer", direct_answer::check),
