@@ -128,6 +128,7 @@ export interface Everything {
   PointPairing?: PointPairing;
   Quantity?: Quantity;
   Ratio?: Ratio;
+  Relay?: Relay;
   RelayParts?: RelayParts;
   RoleUse?: RoleUse;
   RunToRun?: RunToRun;
@@ -142,6 +143,7 @@ export interface Everything {
   SizeQuantile?: SizeQuantile;
   SizeRange?: SizeRange;
   SizeRatio?: SizeRatio;
+  SizeRatios?: SizeRatios;
   SizeSamples?: SizeSamples;
   SizeTime?: SizeTime;
   SizedCarried?: SizedCarried;
@@ -650,6 +652,10 @@ export interface Detail {
    */
   size_curves?: SizeCurve[];
   /**
+   * Medians over size against other references than the baseline; of at most 12 variants.
+   */
+  size_ratios?: SizeRatios[];
+  /**
    * Single requests over size.
    */
   size_samples?: SizeSamples[];
@@ -781,6 +787,34 @@ export interface SizeRatio {
    * The ratio.
    */
   point: number;
+}
+/**
+ * A variant's median over that of another which is not the baseline, over size.
+ */
+export interface SizeRatios {
+  /**
+   * The operation's name.
+   */
+  operation: string;
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * The ratio at each size of the variant's curve.
+   */
+  ratio: (SizeRatio | null)[];
+  /**
+   * The other's name; the ratio the other way round is the inverse, bounds exchanged.
+   */
+  reference: string;
+  time: SizeTime;
+  /**
+   * The variant's name.
+   */
+  variant: string;
 }
 /**
  * Single requests over size; columns of equal length.
@@ -1390,6 +1424,10 @@ export interface VariantSummary {
    */
   version?: string | null;
   /**
+   * The service and its peer, where it passes requests on.
+   */
+  relay?: Relay | null;
+  /**
    * Measured windows.
    */
   windows: number;
@@ -1451,4 +1489,17 @@ export interface Traffic {
    */
   segments_out: number;
   sent: Bytes;
+}
+/**
+ * Two services of which one passes requests on to the other.
+ */
+export interface Relay {
+  /**
+   * The one that answers it.
+   */
+  peer: string;
+  /**
+   * The service that is asked, and asks in its turn.
+   */
+  service: string;
 }
