@@ -19,6 +19,7 @@ pub mod direct_answer;
 mod draft;
 pub mod experiment;
 pub mod extract;
+pub mod frames_way;
 pub mod gate;
 pub mod grpc_reply;
 pub mod h2_reply;
@@ -53,6 +54,7 @@ pub const TARGETS: [Target; 28] = [
     ("direct_answer", direct_answer::check),
     ("experiment", experiment::check),
     ("extract", extract::check),
+    ("frames_way", frames_way::check),
     ("gate", gate::check),
     ("grpc_reply", grpc_reply::check),
     ("h2_reply", h2_reply::check),

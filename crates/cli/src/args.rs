@@ -1,6 +1,8 @@
 //! What may be typed. Only typing: meaning is given in the verb's file.
 
 // By path, since a test of the documents reads this file as its own module.
+#[path = "args/frames.rs"]
+mod frames;
 #[path = "args/grpc.rs"]
 mod grpc;
 #[path = "args/import.rs"]
@@ -21,13 +23,15 @@ use weighbridge_model::experiment::{Profile, SessionLength, Think, speed};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 use weighbridge_probe::law::NanosecondsPerByte;
 
+#[allow(unused_imports)] // the test of the documents looks into none
+pub use frames::Frames;
 pub use grpc::Grpc;
 #[allow(unused_imports)] // the test of the documents looks into none
 pub use import::{Import, ImportFormat};
 #[allow(unused_imports)] // the test of the documents parses command lines and looks into none
 pub use init::{Curl, Init, TakenAs};
 #[allow(unused_imports)] // likewise
-pub use plot::{Plot, PlotFormat, PlotTheme};
+pub use plot::{Over, Plot, PlotFormat, PlotScale, PlotTheme, PlotTime};
 pub use revisions::Revisions;
 #[allow(unused_imports)] // likewise
 pub use summary::{Cite, CiteFormat, Summary};
@@ -111,6 +115,9 @@ pub enum Verb {
     /// Ends what a run started when the run itself cannot.
     #[command(hide = true)]
     Guardian,
+    /// Carries Ethernet frames between two interfaces of this network namespace until its input ends.
+    #[command(hide = true)]
+    Frames(Frames),
 }
 
 /// Arguments of `weigh load`.

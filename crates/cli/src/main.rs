@@ -58,5 +58,6 @@ fn run(verb: Verb, printer: &Printer) -> anyhow::Result<Exit> {
         Verb::Completions(arguments) => verb::completions::run(&arguments, printer),
         Verb::Man(arguments) => verb::man::run(&arguments, printer),
         Verb::Guardian => verb::guardian::run(),
+        Verb::Frames(arguments) => verb::frames::run(&arguments),
     }
 }

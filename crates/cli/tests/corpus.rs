@@ -59,6 +59,7 @@ replays!(
     direct_answer,
     experiment,
     extract,
+    frames_way,
     gate,
     grpc_reply,
     h2_reply,

@@ -407,6 +407,9 @@ fn whole(
         over_size: over_size([first, second]),
         // Of variants that are named otherwise here.
         tags: Default::default(),
+        relays: Vec::new(),
+        carried: Vec::new(),
+        roles: Vec::new(),
         unavailable: Vec::new(),
         ..stored
     }

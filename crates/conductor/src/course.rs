@@ -141,7 +141,9 @@ impl<'a> Shop<'a> {
             Some(base) => Some(own_registry(&base, &name)?),
             None => None,
         };
-        let lab = Lab::new(&name, guardian, registry).called_off_by(options.control.window.clone());
+        let lab = Lab::new(&name, guardian, registry)
+            .called_off_by(options.control.window.clone())
+            .with_program(program);
         let cut = options.control.window.clone();
         let clients = match seating {
             Seating::Duet(lanes) => Clients::in_lanes(lanes, &cut)?,

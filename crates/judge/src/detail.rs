@@ -9,6 +9,8 @@ mod density;
 mod factor;
 mod roles;
 
+pub(crate) use roles::told_apart;
+
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Detail, Summary};
 
@@ -31,6 +33,7 @@ pub fn whole(question: &Question, trials: &[TrialRecord]) -> (Summary, Detail) {
 }
 
 fn drawn(question: &Question, gathered: &Gathered<'_>, looked: &Looked<'_>) -> Detail {
+    let (size_curves, size_ratios) = looked.curves();
     Detail {
         curves: curve::curves(question, gathered),
         densities: density::densities(question, gathered),
@@ -38,7 +41,8 @@ fn drawn(question: &Question, gathered: &Gathered<'_>, looked: &Looked<'_>) -> D
         samples: course::samples(question, gathered),
         axes: factor::axes(question),
         roles: roles::roles(question, gathered),
-        size_curves: looked.curves(),
+        size_curves,
+        size_ratios,
         size_samples: sizes::samples(question, gathered),
         capacities: Vec::new(),
         waterfalls: Vec::new(),

@@ -239,6 +239,11 @@ impl<'a> Cell<'a> {
         Self { trials: Vec::new(), windows, ..*self }
     }
 
+    /// The same cell with only these of its windows; figures that need a trial's histograms or its memory are absent.
+    pub(crate) fn with(&self, windows: Vec<&'a WindowRecord>) -> Self {
+        Self { trials: Vec::new(), windows, ..*self }
+    }
+
     /// The windows' figures of a scope, windows without a good reply left out.
     fn figures(&self, scope: Scope) -> impl Iterator<Item = &'a OperationFigures> {
         self.windows.iter().filter_map(move |window| figures_of(window, scope))

@@ -5,17 +5,17 @@
 use weighbridge_model::ppbench::Row;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::ErrorCounts;
-use weighbridge_model::sizes::{SizeCurve, SizeSamples, SizeTime};
+use weighbridge_model::sizes::{SizeCurve, SizeRatios, SizeSamples, SizeTime};
 use weighbridge_model::summary::{
     BlockCounts, Cost, Detail, Estimate, Figure, Finding, Quantity, SCHEMA_VERSION, Severity, Summary,
     Validity, VariantSummary, Verdict,
 };
 
 use crate::question::Run;
-use crate::sizes::{QUANTILES, quantiles};
+use crate::sizes::{QUANTILES, medians, quantiles, ratios_to_others};
 use crate::stats::sample::median;
 use crate::stats::scatter::{Observation, Scatter};
-use crate::stats::smooth::{places, smooth};
+use crate::stats::smooth::{Smooth, places, smooth};
 use crate::thresholds::LEVEL;
 
 /// The operation of all imported rows.
@@ -50,7 +50,8 @@ pub fn imported(rows: &[Row], name: &dyn Fn(&Row) -> String, run: Run) -> (Summa
             None => series.push(Series { name, rows: vec![row] }),
         }
     }
-    let detail = Detail { size_curves: curves(&series), size_samples: samples(&series), ..Detail::default() };
+    let (size_curves, size_ratios) = curves(&series);
+    let detail = Detail { size_curves, size_ratios, size_samples: samples(&series), ..Detail::default() };
     (summary(&series, run), detail)
 }
 
@@ -92,6 +93,9 @@ fn summary(series: &[Series<'_>], run: Run) -> Summary {
         spread: Vec::new(),
         over_size: Default::default(),
         tags: run.tags,
+        relays: Vec::new(),
+        carried: Vec::new(),
+        roles: Vec::new(),
         unavailable: Vec::new(),
         calibration: None,
     }
@@ -138,6 +142,7 @@ fn variant(baseline: bool, series: &Series<'_>) -> VariantSummary {
         blocks: 0,
         batches: Vec::new(),
         version: None,
+        relay: None,
         figures: vec![Figure {
             operation: OPERATION.to_owned(),
             quantity: Quantity::ServiceP50,
@@ -150,24 +155,37 @@ fn variant(baseline: bool, series: &Series<'_>) -> VariantSummary {
     }
 }
 
-fn curves(series: &[Series<'_>]) -> Vec<SizeCurve> {
+/// Curves, and ratios without intervals: there are no blocks.
+fn curves(series: &[Series<'_>]) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
     let scatter = |series: &Series<'_>| {
         Scatter::new(series.good().map(|(size, time)| Observation { block: 0, size: size as f64, time }))
     };
     let scatters: Vec<Scatter> = series.iter().map(scatter).collect();
     let places = places(&scatters);
-    let curve = |(series, scatter): (&Series<'_>, &Scatter)| SizeCurve {
+    let smoothed: Vec<Smooth> =
+        scatters.iter().map(|scatter| smooth(scatter, &QUANTILES, &places, &[])).collect();
+    let medians = medians(&scatters, &smoothed);
+    let others = ratios_to_others(&medians).map(|(variant, reference, ratio)| SizeRatios {
+        variant: series[variant].name.clone(),
+        reference: series[reference].name.clone(),
+        point: Default::default(),
+        operation: OPERATION.to_owned(),
+        time: SizeTime::Relayed,
+        ratio,
+    });
+    let curve = |at: usize, series: &Series<'_>| SizeCurve {
         variant: series.name.clone(),
         point: Default::default(),
         operation: OPERATION.to_owned(),
         time: SizeTime::Relayed,
-        requests: scatter.len() as u64,
+        requests: scatters[at].len() as u64,
         size_bytes: places.iter().map(|place| *place as u64).collect(),
-        quantiles: quantiles(&smooth(scatter, &QUANTILES, &places, &[])),
+        quantiles: quantiles(&smoothed[at]),
         median_interval_ns: Vec::new(),
-        ratio: Vec::new(),
+        ratio: if at > 0 { medians[at].ratios(&medians[0]) } else { Vec::new() },
     };
-    series.iter().zip(&scatters).filter(|(_, scatter)| !scatter.is_empty()).map(curve).collect()
+    let filled = series.iter().enumerate().filter(|(at, _)| !scatters[*at].is_empty());
+    (filled.map(|(at, series)| curve(at, series)).collect(), others.collect())
 }
 
 fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
@@ -218,6 +236,8 @@ mod tests {
         let truth = 1e6 + go.size_bytes[at] as f64 * 10.0;
         assert!((go.quantiles[2].time_ns[at].unwrap() / truth - 1.0).abs() < 0.02);
         assert!(go.median_interval_ns.is_empty() && go.ratio.is_empty());
+        let ratio = detail.size_curves[1].ratio[at].unwrap();
+        assert!((ratio.point / (4.5e6 / truth) - 1.0).abs() < 0.02 && ratio.interval.is_none());
         assert_eq!((detail.size_samples[1].failed, detail.size_samples[1].time_ns.len()), (2, 200));
     }
 }

@@ -9,6 +9,7 @@
 
 pub mod across;
 pub mod calibration;
+pub mod carried;
 pub mod detail;
 pub mod diagnose;
 pub mod estimate;
@@ -22,6 +23,7 @@ pub mod machine;
 pub mod messages;
 pub mod network;
 pub mod overview;
+pub mod parts;
 pub mod pauses;
 pub mod plateau;
 pub mod question;
@@ -40,5 +42,7 @@ pub mod verdict;
 
 pub use detail::{detail, whole};
 pub use evidence::evidence;
-pub use question::{Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant};
+pub use question::{
+    AskedSizes, Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant,
+};
 pub use summary::{Bridge, summarise, summarise_through};

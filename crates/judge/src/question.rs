@@ -3,11 +3,11 @@
 //! Plain values that the conductor makes from the checked experiment, the host's facts and the run's; no record of
 //! a measurement is in here, and the judge learns nothing of the run from anywhere else.
 
-use weighbridge_model::experiment::{self, Experiment, LoadModel, WorkloadSpec};
-use weighbridge_model::quantity::{Nanoseconds, Ratio};
+use weighbridge_model::experiment::{self, Experiment, LoadModel, Sizes, WorkloadSpec};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 use weighbridge_model::record::{OperationId, PointId, VariantId};
 use weighbridge_model::sizes::SizeGuide;
-use weighbridge_model::summary::{PointLabel, Quantity};
+use weighbridge_model::summary::{PointLabel, Quantity, Relay};
 use weighbridge_model::tags::Tags;
 
 use crate::steer::SCOUTS;
@@ -33,6 +33,24 @@ pub struct Question {
     pub cores: Cores,
     /// Sizes at which something known of the host changes; empty where nobody looked.
     pub guides: Vec<SizeGuide>,
+    /// Which sizes are asked for at each point; a point behind the last asks for none that are known.
+    pub sizes: Vec<AskedSizes>,
+    /// A relay and the variant that is its peer asked directly, for every relay that has one.
+    pub directs: Vec<(VariantId, VariantId)>,
+}
+
+/// Which sizes a point asks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AskedSizes {
+    /// Nobody knows: the workload has none.
+    #[default]
+    Unknown,
+    /// Always the same.
+    One(Bytes),
+    /// Several, one by one.
+    Listed,
+    /// Many, spread over a range.
+    Range,
 }
 
 /// Facts of a run that the summary repeats.
@@ -74,6 +92,8 @@ pub struct Variant {
     pub transport: Transport,
     /// Whether each block has a life of its own.
     pub life: Life,
+    /// The service and its peer, where it passes requests on.
+    pub relay: Option<Relay>,
 }
 
 /// Whether a variant is started afresh for each block.
@@ -150,6 +170,12 @@ impl Question {
                 experiment::Target::Url(_) => Life::Instance,
                 experiment::Target::Service { .. } | experiment::Target::Command(_) => Life::Restarted,
             },
+            relay: match (&v.target, &v.peer) {
+                (experiment::Target::Service { name }, Some(peer)) => {
+                    Some(Relay { service: name.clone(), peer: peer.service.clone() })
+                }
+                _ => None,
+            },
         };
         let point = |p: &experiment::Point| Point {
             label: p.label.clone(),
@@ -174,7 +200,14 @@ impl Question {
             points: experiment.points.iter().map(point).collect(),
             cores,
             guides: Vec::new(),
+            sizes: experiment.points.iter().map(|point| AskedSizes::of(&point.workload)).collect(),
+            directs: directs(&experiment.variants),
         }
+    }
+
+    /// Which sizes a point asks for.
+    pub fn asked(&self, point: PointId) -> AskedSizes {
+        self.sizes.get(point.index()).copied().unwrap_or_default()
     }
 
     /// All points with their ids.
@@ -186,6 +219,35 @@ impl Question {
     pub fn variants(&self) -> impl Iterator<Item = (VariantId, &Variant)> {
         (0..).map(VariantId).zip(&self.variants)
     }
+}
+
+impl AskedSizes {
+    fn of(workload: &WorkloadSpec) -> Self {
+        let WorkloadSpec::Pingpong(spec) = workload else { return Self::Unknown };
+        match &spec.sizes {
+            Sizes::Spread(_) => Self::Range,
+            Sizes::List(sizes) if sizes.len() == 1 => Self::One(sizes[0]),
+            Sizes::List(_) => Self::Listed,
+        }
+    }
+}
+
+/// For each relay the first variant that is its peer, alike but for being asked directly.
+fn directs(variants: &[experiment::Variant]) -> Vec<(VariantId, VariantId)> {
+    let is_direct = |relay: &experiment::Variant, other: &experiment::Variant| {
+        let (Some(peer), experiment::Target::Service { name }) = (&relay.peer, &other.target) else {
+            return false;
+        };
+        let as_it_is = other.peer.is_none() && other.tls.is_none() && other.cpu.is_none();
+        // A relay asks its peer on the bare host, so that is how the peer is to be asked.
+        let alike = *name == peer.service && other.env == peer.env && other.layers.is_empty();
+        alike && as_it_is && other.protocol == experiment::Protocol::Http1Json
+    };
+    let of = |(id, relay): (VariantId, &experiment::Variant)| {
+        let direct = variants.iter().position(|other| is_direct(relay, other))?;
+        Some((id, VariantId(direct as u16)))
+    };
+    (0..).map(VariantId).zip(variants).filter_map(of).collect()
 }
 
 impl Point {

@@ -14,11 +14,12 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{OperationId, PointId, VariantId};
 use weighbridge_model::samples::Sample;
 use weighbridge_model::sizes::{
-    Bounded, CliffChange, OverSize, SizeCliff, SizeCurve, SizeQuantile, SizeRatio, SizeSamples, SizeTime,
+    Bounded, CliffChange, OverSize, SizeCliff, SizeCurve, SizeQuantile, SizeRatio, SizeRatios, SizeSamples,
+    SizeTime,
 };
 
 use crate::gather::{Gathered, Lens};
-use crate::question::{Point, Question};
+use crate::question::{AskedSizes, Point, Question};
 use crate::stats::cliffs::{self, Change, Cliff};
 use crate::stats::scatter::{Observation, Scatter, half_width, standard_error};
 use crate::stats::smooth::{Smooth, places, smooth};
@@ -28,6 +29,9 @@ use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
 pub(crate) const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 /// Which of them is the median.
 const MEDIAN: usize = 2;
+
+/// Most variants of which each can be the reference of all others: their pairs are kept.
+const REFERENCES: usize = 12;
 
 /// The requests of a run over their sizes, with what cliffs, advice and charts have in common: made once for all of them.
 pub struct Looked<'a> {
@@ -90,16 +94,37 @@ impl<'a> Looked<'a> {
         scatters.filter(|scatter| !scatter.is_empty()).count()
     }
 
-    /// What charts draw of times over size.
-    pub fn curves(&self) -> Vec<SizeCurve> {
-        let of = |looked: &LookedAt<'_>| -> Vec<SizeCurve> {
-            let of_time = |time| match time {
-                SizeTime::Service => self.drawn(looked, time, &looked.service),
-                _ => self.drawn(looked, time, &Curves::new(looked.family.scatters(time), &looked.cuts)),
-            };
-            SizeTime::ALL.into_iter().flat_map(of_time).collect()
+    /// What charts draw of times over size: curves, with ratios to the baseline, and ratios to the other variants.
+    pub fn curves(&self) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
+        let (mut all, mut ratios) = (Vec::new(), Vec::new());
+        for looked in &self.families {
+            for time in SizeTime::ALL {
+                let made;
+                let curves = match time {
+                    SizeTime::Service => &looked.service,
+                    _ => {
+                        made = Curves::new(looked.family.scatters(time), &looked.cuts);
+                        &made
+                    }
+                };
+                all.extend(self.drawn(looked, time, curves));
+                ratios.extend(self.others(looked, time, curves));
+            }
+        }
+        (all, ratios)
+    }
+
+    fn others(&self, looked: &LookedAt<'_>, time: SizeTime, curves: &Curves) -> Vec<SizeRatios> {
+        let medians: Vec<Median<'_>> = (0..curves.scatters.len()).map(|at| curves.median(at)).collect();
+        let pair = |(variant, reference, ratio): (usize, usize, Vec<Option<SizeRatio>>)| SizeRatios {
+            variant: self.question.variants[variant].name.clone(),
+            reference: self.question.variants[reference].name.clone(),
+            point: looked.family.point.label.clone(),
+            operation: looked.family.operation.clone(),
+            time,
+            ratio,
         };
-        self.families.iter().flat_map(of).collect()
+        ratios_to_others(&medians).map(pair).collect()
     }
 
     fn drawn(&self, looked: &LookedAt<'_>, time: SizeTime, curves: &Curves) -> Vec<SizeCurve> {
@@ -133,6 +158,24 @@ impl Curves {
     fn median(&self, variant: usize) -> Median<'_> {
         Median { scatter: &self.scatters[variant], smooth: &self.smoothed[variant] }
     }
+}
+
+/// The medians of all variants, in their order.
+pub(crate) fn medians<'a>(scatters: &'a [Scatter], smoothed: &'a [Smooth]) -> Vec<Median<'a>> {
+    scatters.iter().zip(smoothed).map(|(scatter, smooth)| Median { scatter, smooth }).collect()
+}
+
+/// Variant, reference and ratios of each pair without the baseline, the reference being the earlier; none where there are
+/// too many variants.
+pub(crate) fn ratios_to_others<'a>(
+    medians: &'a [Median<'a>],
+) -> impl Iterator<Item = (usize, usize, Vec<Option<SizeRatio>>)> + 'a {
+    let count = if medians.len() > REFERENCES { 0 } else { medians.len() };
+    let pairs = (1..count).flat_map(move |reference| (reference + 1..count).map(move |v| (v, reference)));
+    let there = |at: usize| !medians[at].scatter.is_empty();
+    pairs
+        .filter(move |(variant, reference)| there(*variant) && there(*reference))
+        .map(|(variant, reference)| (variant, reference, medians[variant].ratios(&medians[reference])))
 }
 
 /// The single requests that curves are made of.
@@ -175,7 +218,8 @@ struct Family<'a> {
 /// All operations whose requests were kept.
 fn families<'a>(question: &'a Question, gathered: &Gathered<'a>) -> Vec<Family<'a>> {
     let mut families = Vec::new();
-    for (id, point) in question.points() {
+    // Single requests of sizes in a list are kept for other reasons, and make no curve.
+    for (id, point) in question.points().filter(|(id, _)| question.asked(*id) == AskedSizes::Range) {
         for (at, operation) in point.operations.iter().enumerate() {
             let of = |(variant, _)| requests(gathered, (id, variant), OperationId(at as u16));
             let requests: Vec<_> = question.variants().map(of).collect();
@@ -256,7 +300,7 @@ pub(crate) fn quantiles(smooth: &Smooth) -> Vec<SizeQuantile> {
 
 /// A variant's median over size.
 #[derive(Debug, Clone, Copy)]
-struct Median<'a> {
+pub(crate) struct Median<'a> {
     scatter: &'a Scatter,
     smooth: &'a Smooth,
 }
@@ -297,7 +341,7 @@ impl Median<'_> {
     }
 
     /// The ratio to another's median at each place.
-    fn ratios(&self, other: &Self) -> Vec<Option<SizeRatio>> {
+    pub(crate) fn ratios(&self, other: &Self) -> Vec<Option<SizeRatio>> {
         let ratio = |log: LogRatio| {
             let half = log.error.map(|error| half_width(error, log.blocks, LEVEL));
             let interval = half.map(|half| ((log.point - half).exp(), (log.point + half).exp()));

@@ -12,11 +12,14 @@ use weighbridge_model::summary::{
     Summary, VariantSummary, Verdict,
 };
 
+use crate::carried;
+use crate::detail::told_apart;
 use crate::diagnose::{Diagnosis, GENERATOR_BOUND, diagnose, subject};
 use crate::estimate::{Absence, Side, between, headlines};
 use crate::gather::{Cell, Gathered, Lens};
 use crate::legs::stamps;
 use crate::machine;
+use crate::parts;
 use crate::pauses::pauses;
 use crate::question::{Life, Point, Question, Scope, Transport, Variant};
 use crate::settled::{DEPENDS_ON_COMPANY, DEPENDS_ON_TURNS, depends_on_turns, not_warm};
@@ -98,6 +101,7 @@ pub(crate) fn judged(
     let over_size = looked.over_size();
     findings.extend(sizes::findings(&over_size, &|cliff| looked.measured(cliff)));
     findings.extend(spreads.iter().map(spread_finding));
+    let relays = parts::relays(question, gathered, &variants);
     findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.severity));
     let run = question.run.clone();
     Summary {
@@ -126,6 +130,9 @@ pub(crate) fn judged(
         spread: spreads,
         over_size,
         tags: run.tags,
+        relays,
+        carried: carried::carried(question, gathered),
+        roles: told_apart(question, gathered),
         unavailable: run.unavailable,
         calibration: None,
     }
@@ -424,6 +431,7 @@ impl<'a> Table<'a> {
                 .iter()
                 .flat_map(|cell| &cell.trials)
                 .find_map(|trial| trial.service.version.clone()),
+            relay: self.question.variants[variant.index()].relay.clone(),
             figures: self.figures(variant),
             traffic,
             kernel_timestamps: self.stamps(&cells),

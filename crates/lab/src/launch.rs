@@ -256,6 +256,8 @@ pub struct Lab {
     prefix: String,
     units: AtomicU32,
     called_off: Arc<AtomicBool>,
+    /// Our own executable, for what is done by a process of its own.
+    program: Option<PathBuf>,
 }
 
 impl Lab {
@@ -285,6 +287,7 @@ impl Lab {
             prefix: format!("{}{hex}", cgroup::PREFIX),
             units: AtomicU32::new(0),
             called_off: Arc::default(),
+            program: None,
         }
     }
 
@@ -292,6 +295,17 @@ impl Lab {
     #[must_use]
     pub fn called_off_by(self, flag: Arc<AtomicBool>) -> Self {
         Self { called_off: flag, ..self }
+    }
+
+    /// The same lab, whose layers start `program`, our own executable, for what is done by a process of its own.
+    #[must_use]
+    pub fn with_program(self, program: &Path) -> Self {
+        Self { program: Some(program.to_owned()), ..self }
+    }
+
+    /// Our own executable, where it is known.
+    pub(crate) fn program(&self) -> Option<&Path> {
+        self.program.as_deref()
     }
 
     /// How this lab freezes.

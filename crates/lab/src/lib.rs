@@ -17,6 +17,7 @@ pub mod cputime;
 pub mod custody;
 pub mod doctor;
 pub mod errand;
+pub mod frames;
 pub mod freeze;
 pub mod gaps;
 pub mod guardian;

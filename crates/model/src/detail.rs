@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::Nanoseconds;
-use crate::sizes::{SizeCurve, SizeSamples};
+use crate::sizes::{SizeCurve, SizeRatios, SizeSamples};
 use crate::summary::{Estimate, PointLabel, Quantity, Unit};
 
 /// Which of the two times of a request.
@@ -257,6 +257,9 @@ pub struct Detail {
     /// Times over size, of workloads whose sizes vary.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub size_curves: Vec<SizeCurve>,
+    /// Medians over size against other references than the baseline; of at most 12 variants.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub size_ratios: Vec<SizeRatios>,
     /// Single requests over size.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub size_samples: Vec<SizeSamples>,

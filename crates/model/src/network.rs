@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::Nanoseconds;
+use crate::relayed::Relayed;
 
 /// What a variant's layers were in one trial.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +22,9 @@ pub struct NetworkFacts {
     pub programs: Vec<ProgramFacts>,
     /// Why links and programs do not show that the trial's packets took this way; `None` where they do.
     pub unproved: Option<String>,
+    /// What the relay in user space carried, where one stood there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relayed: Option<Box<Relayed>>,
 }
 
 /// One layer as it was put in.

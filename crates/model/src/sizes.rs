@@ -91,6 +91,23 @@ pub struct SizeRatio {
     pub interval: Option<(f64, f64)>,
 }
 
+/// A variant's median over that of another which is not the baseline, over size.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SizeRatios {
+    /// The variant's name.
+    pub variant: String,
+    /// The other's name; the ratio the other way round is the inverse, bounds exchanged.
+    pub reference: String,
+    /// The point.
+    pub point: PointLabel,
+    /// The operation's name.
+    pub operation: String,
+    /// Which time.
+    pub time: SizeTime,
+    /// The ratio at each size of the variant's curve.
+    pub ratio: Vec<Option<SizeRatio>>,
+}
+
 /// Single requests over size; columns of equal length.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeSamples {

@@ -11,13 +11,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::legs::StampSummary;
 use crate::pairing::Pairing;
+use crate::parts::{Carried, RelayParts};
 use crate::quantity::{Nanoseconds, Ratio, display_bytes, display_nanos, display_rate};
 use crate::record::{ErrorCounts, Traffic};
 use crate::reliability::CalibrationQuote;
 use crate::sizes::OverSize;
 use crate::tags::Tags;
 
-pub use crate::detail::Detail;
+pub use crate::detail::{Detail, RoleUse};
 
 /// Version of the JSON that [`Summary`] makes.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -370,6 +371,9 @@ pub struct VariantSummary {
     pub batches: Vec<u32>,
     /// The service's answer to the version question.
     pub version: Option<String>,
+    /// The service and its peer, where it passes requests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay: Option<Relay>,
     /// Absolute figures.
     pub figures: Vec<Figure>,
     /// Kernel's counts on the generator's sockets over measured windows.
@@ -377,6 +381,15 @@ pub struct VariantSummary {
     /// Where service times went, by the kernel's time stamps, over measured windows; absent where not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_timestamps: Option<StampSummary>,
+}
+
+/// Two services of which one passes requests on to the other.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Relay {
+    /// The service that is asked, and asks in its turn.
+    pub service: String,
+    /// The one that answers it.
+    pub peer: String,
 }
 
 /// How much a finding matters.
@@ -566,6 +579,15 @@ pub struct Summary {
     /// Words by which the run and its variants are found; left out where there is none.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
     pub tags: Tags,
+    /// Where the time of requests went that a relay told of; left out where none did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relays: Vec<RelayParts>,
+    /// True throughput: bytes carried per second, by variant and size.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub carried: Vec<Carried>,
+    /// CPU per request and memory of variants with more than one role of their own, each role by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<RoleUse>,
     /// Variants that could not be measured at all: name and reason with remedy.
     pub unavailable: Vec<(String, String)>,
     /// What a calibration of this host says of measurements on it; absent where there is none.

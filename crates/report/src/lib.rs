@@ -5,6 +5,7 @@
 
 pub mod browse;
 pub mod calibration;
+mod carried;
 pub mod cite;
 pub mod columns;
 pub mod csv;
@@ -22,6 +23,7 @@ mod open_metrics;
 pub mod overview;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod parts;
 mod plain;
 pub mod plot;
 pub mod reliability;

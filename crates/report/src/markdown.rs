@@ -1,10 +1,11 @@
 //! The verdict table for a pull request, in GitHub's Markdown. Foreign text can neither form markup nor mention anyone.
 
+use weighbridge_model::parts::RelayParts;
 use weighbridge_model::summary::{Cost, Severity, Summary};
 
 use crate::text::clean;
 use crate::view::{self, Pair};
-use crate::words;
+use crate::{carried, parts, words};
 
 /// One run: alarms, the headline in words, a table per variant and point, findings.
 pub fn verdicts(summary: &Summary) -> String {
@@ -28,6 +29,12 @@ pub fn verdicts(summary: &Summary) -> String {
             text.push_str(&heading(&words::point(point.label), pair));
             text.push_str(&table(summary, pair));
         }
+        let bodies = carried::carried(summary, point.label, 0);
+        text.push_str(&used("carried", &carried::CARRIED, &bodies));
+        text.push_str(&used("by role", &carried::ROLES, &carried::roles(summary, point.label)));
+        for relay in parts::at(summary, point.label) {
+            text.push_str(&relayed(&words::point(point.label), relay));
+        }
     }
     text.push_str(&closing(summary));
     text
@@ -50,6 +57,38 @@ fn table(summary: &Summary, pair: &Pair<'_>) -> String {
         }
         text.push_str(&row(cost));
     }
+    text
+}
+
+/// What a point's variants carried, or their roles used.
+fn used(name: &str, heads: &[&str], rows: &[carried::Row]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let rule = "| ---: ".repeat(heads.len());
+    let mut text = format!("\n| {name} | {} |\n| --- {rule}|\n", heads.join(" | "));
+    for row in rows {
+        let name =
+            if row.part.is_empty() { row.variant.clone() } else { format!("{}, {}", row.variant, row.part) };
+        let cells: Vec<String> = row.cells.iter().map(|cell| escape(cell)).collect();
+        text.push_str(&format!("| {} | {} |\n", escape(&name), cells.join(" | ")));
+    }
+    text
+}
+
+/// Where the time of a relay's requests went.
+fn relayed(point: &str, relay: &RelayParts) -> String {
+    let point = if point.is_empty() { String::new() } else { format!(", {}", escape(point)) };
+    let mut text = format!("\n**where the time went: {}{point}**\n\n", escape(&relay.variant));
+    text.push_str(&format!(
+        "| part | {} |\n| --- | ---: | --- | ---: | ---: | --- |\n",
+        parts::HEADS.join(" | ")
+    ));
+    for row in parts::rows(relay) {
+        let cells = row.cells.map(|cell| escape(&cell));
+        text.push_str(&format!("| {} | {} |\n", escape(row.part.trim()), cells.join(" | ")));
+    }
+    text.push_str(&format!("\n{}\n", escape(&parts::basis(relay))));
     text
 }
 

@@ -27,6 +27,13 @@ pub(crate) fn shortened(summary: &Summary, most: usize) -> Summary {
         replace(&mut cost.variant, &variants);
         replace(&mut cost.operation, &operations);
     }
+    for relay in &mut summary.relays {
+        replace(&mut relay.variant, &variants);
+        relay.direct.iter_mut().for_each(|direct| replace(direct, &variants));
+        replace(&mut relay.operation, &operations);
+    }
+    summary.carried.iter_mut().for_each(|one| replace(&mut one.variant, &variants));
+    summary.roles.iter_mut().for_each(|one| replace(&mut one.variant, &variants));
     for finding in &mut summary.findings {
         for (name, short) in &variants {
             finding.subject = finding.subject.replace(name, short);

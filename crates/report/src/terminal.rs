@@ -10,7 +10,7 @@ use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
 use crate::text::{clean, columns, counted, grouped, hanging, hanging_whole};
 use crate::view::{self, Pair, Point};
-use crate::{TextOptions, legs, names, reliability, words};
+use crate::{TextOptions, carried, legs, names, parts, reliability, words};
 
 /// From this width on the interval of the ratio is shown as well.
 const WIDE: usize = 100;
@@ -139,7 +139,9 @@ impl Page<'_> {
                 }
             }
             let stamped = legs::of_variants(&point.variants, self.style, self.columns);
-            stamped.into_iter().for_each(|line| table.line(line));
+            let told = parts::of_point(&parts::at(self.summary, point.label), self.style, self.columns);
+            let used = carried::of_point(self.summary, point.label, self.style, self.columns);
+            stamped.into_iter().chain(told).chain(used).for_each(|line| table.line(line));
         }
         table
     }

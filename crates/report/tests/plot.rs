@@ -12,7 +12,7 @@ use weighbridge_report::plot::{Drawing, Kind, Options, PlotError, Plotter, Theme
 use weighbridge_report::{Format, Report, Style, TextOptions, render};
 
 /// What is kept as SVG: run, kind, theme. The first of each kind, and all of `pair`, are kept as PNG too.
-const KEPT: [(&str, Kind, Theme); 34] = [
+const KEPT: [(&str, Kind, Theme); 42] = [
     ("pair", Kind::Forest, Theme::Light),
     ("pair", Kind::Forest, Theme::Dark),
     ("pair", Kind::Percentiles, Theme::Light),
@@ -45,6 +45,14 @@ const KEPT: [(&str, Kind, Theme); 34] = [
     ("capacity", Kind::Capacity, Theme::Light),
     ("capacity", Kind::Capacity, Theme::Print),
     ("dots", Kind::Samples, Theme::Light),
+    ("pairs", Kind::Heatmap, Theme::Light),
+    ("pairs", Kind::Heatmap, Theme::Dark),
+    ("sizes", Kind::Latency, Theme::Light),
+    ("sizes", Kind::LatencyRelative, Theme::Dark),
+    ("sizes", Kind::Transfer, Theme::Dark),
+    ("sizes", Kind::TransferRelative, Theme::Light),
+    ("sizes", Kind::Requests, Theme::Print),
+    ("sizes", Kind::RequestsRelative, Theme::Print),
     ("troubled", Kind::Forest, Theme::Light),
     ("bare", Kind::Forest, Theme::Light),
 ];
@@ -128,7 +136,7 @@ fn no_text_is_dropped_from_pictures() {
 
 #[test]
 fn names_units_and_intervals_stand_in_each_drawing() {
-    let wanted: [(&str, Kind, &[&str]); 12] = [
+    let wanted: [(&str, Kind, &[&str]); 16] = [
         (
             "pair",
             Kind::Forest,
@@ -152,6 +160,24 @@ fn names_units_and_intervals_stand_in_each_drawing() {
         ("trade", Kind::Operations, &["buy", "sell", "portfolio", "withheld", "rust"]),
         ("pair", Kind::Radar, &["throughput", "CPU per operation", "0 %"]),
         ("matrix", Kind::Heatmap, &["4 MiB", "withheld", "soap · connections 16", "[−33.9, −32.6]"]),
+        ("pairs", Kind::Heatmap, &["asks", "answers", "node", "212.0 µs", "baseline", "+186 %"]),
+        (
+            "sizes",
+            Kind::Latency,
+            &[
+                "From 30.0 µs (rust) to 240 µs (ruby) at 4 B, from 251 µs (java) to 2.14 ms (ruby) at 486 KiB",
+                "service time (logarithmic)",
+                "message size (logarithmic)",
+                "A  16,384 B initial send buffer (tcp_wmem)",
+                "1  rust above 87,380 B [87,102, 87,700]: the median steps by +60.0 µs [+57.0 µs, +63.0 µs]; no known cause",
+            ],
+        ),
+        (
+            "sizes",
+            Kind::LatencyRelative,
+            &["ruby against rust: time ×8 [7.69, 8.32] at 4 B, ×3.97 [3.82, 4.13] at 486 KiB"],
+        ),
+        ("sizes", Kind::Transfer, &["1 GiB/s", "transfer rate: size ÷ service time (logarithmic)"]),
         (
             "layers",
             Kind::Waterfall,

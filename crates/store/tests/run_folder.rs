@@ -138,6 +138,9 @@ fn summary() -> Summary {
         spread: Vec::new(),
         over_size: Default::default(),
         tags: Default::default(),
+        relays: Vec::new(),
+        carried: Vec::new(),
+        roles: Vec::new(),
         unavailable: vec![("soap".to_owned(), "no JDK: install one".to_owned())],
         calibration: None,
     }

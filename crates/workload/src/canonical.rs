@@ -157,13 +157,16 @@ pub(crate) fn canonical(
     hide: &dyn Fn(&str) -> String,
 ) -> Result<Canonical, String> {
     judge(expect, received, hide)?;
-    let body = content(expect, received);
+    let body = received.body;
     // Over gRPC the status that says something is gRPC's.
     let status = match expect {
         Expect::Grpc(call) => u16::from(call.status().number()),
-        // What a relay measured differs from call to call; that its peer sent so many bytes does not.
-        Expect::Mping(size) => return Ok(Canonical::Length(received.status, size.get() as usize)),
-        Expect::Pong(_) | Expect::PongMessage(_) | Expect::Http(_) | Expect::Command(_) => received.status,
+        // The check has seen every byte of a pong, and its size says them all. What a relay measured differs from call to
+        // call; that its peer sent so many bytes does not.
+        Expect::Pong(size) | Expect::PongMessage(size) | Expect::Mping(size) => {
+            return Ok(Canonical::Length(received.status, size.get() as usize));
+        }
+        Expect::Http(_) | Expect::Command(_) => received.status,
     };
     Ok(match (equality, expect) {
         (Equality::Status, _) => Canonical::Status(status),
@@ -179,17 +182,6 @@ pub(crate) fn canonical(
         }
         (Equality::Bytes, _) => Canonical::Bytes(status, body.len(), Sha256::digest(body).into()),
     })
-}
-
-/// What carries the answer: of a pong over gRPC its `body`, so that it equals the same pong over HTTP.
-fn content<'a>(expect: &Expect, received: &Received<'a>) -> &'a [u8] {
-    match expect {
-        // The check has seen that the message is tag, length and so many bytes, and nothing more.
-        Expect::PongMessage(size) => &received.body[received.body.len() - size.get() as usize..],
-        Expect::Pong(_) | Expect::Mping(_) | Expect::Http(_) | Expect::Command(_) | Expect::Grpc(_) => {
-            received.body
-        }
-    }
 }
 
 /// Runs the check over a whole reply; says why it does not hold.

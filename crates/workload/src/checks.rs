@@ -8,16 +8,33 @@ use weighbridge_load::session::Check;
 use weighbridge_model::experiment::ReplyCheck;
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::{ErrorKind, Outcome};
+use weighbridge_model::samples::Relayed;
 
 use crate::explain::{Explain, status_line};
 
 /// Longest body kept for a JSON check; a longer one fails it.
 const JSON_LIMIT: usize = 16 << 20;
 
+/// What was seen of one reply.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SeenReply {
+    /// Its status, once its head came.
+    pub status: Option<u16>,
+    /// Bytes of its body as far as it came.
+    pub length: Bytes,
+    /// What a relay said, once the reply was judged.
+    pub relayed: Option<Relayed>,
+}
+
 /// Something that can be used for one reply after another.
 pub(crate) trait Reset: Check {
     /// Forgets the reply before.
     fn reset(&mut self);
+
+    /// What single requests are kept with; nothing where a check belongs to none that are.
+    fn seen(&self) -> SeenReply {
+        SeenReply::default()
+    }
 }
 
 /// `p`, `o`…, `ng`, exactly so many bytes, each of them looked at: the law of a pong's body in every protocol.
@@ -87,6 +104,10 @@ impl Reset for PongCheck {
     fn reset(&mut self) {
         self.body.reset();
         self.status = 0;
+    }
+
+    fn seen(&self) -> SeenReply {
+        SeenReply { status: self.status(), length: self.length(), relayed: None }
     }
 }
 

@@ -10,7 +10,7 @@ use weighbridge_load::failures::{Failures, LONGEST};
 use weighbridge_load::session::Check;
 use weighbridge_model::record::Outcome;
 
-use crate::checks::Reset;
+use crate::checks::{Reset, SeenReply};
 
 /// A check that knows what the peer said about a failure.
 pub(crate) trait Explain: Reset {
@@ -45,11 +45,6 @@ impl<C: Explain> Noted<C> {
         Self { check, log: log.clone() }
     }
 
-    /// The check itself.
-    pub fn check(&self) -> &C {
-        &self.check
-    }
-
     /// The check itself, to be changed.
     pub fn inner(&mut self) -> &mut C {
         &mut self.check
@@ -59,6 +54,10 @@ impl<C: Explain> Noted<C> {
 impl<C: Explain> Reset for Noted<C> {
     fn reset(&mut self) {
         self.check.reset();
+    }
+
+    fn seen(&self) -> SeenReply {
+        self.check.seen()
     }
 }
 

@@ -335,6 +335,14 @@ impl Workload {
 }
 
 impl Expect {
+    /// The size asked for; 0 of what has none.
+    fn size(&self) -> Bytes {
+        match self {
+            Self::Pong(size) | Self::Mping(size) | Self::PongMessage(size) => *size,
+            Self::Http(_) | Self::Command(_) | Self::Grpc(_) => Bytes::new(0),
+        }
+    }
+
     fn check(&self, log: &FailureLog) -> Box<dyn Reset + Send> {
         match self {
             Self::Pong(size) => Box::new(Noted::new(PongCheck::new(*size), log)),

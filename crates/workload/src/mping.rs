@@ -12,7 +12,7 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{ErrorKind, Outcome};
 use weighbridge_model::samples::Relayed;
 
-use crate::checks::Reset;
+use crate::checks::{Reset, SeenReply};
 use crate::explain::{Explain, status_line};
 
 /// No object of the contract is longer, blanks included that any server would write.
@@ -78,6 +78,10 @@ impl MpingCheck {
 impl Reset for MpingCheck {
     fn reset(&mut self) {
         (self.status, self.seen, self.relayed) = (0, 0, None);
+    }
+
+    fn seen(&self) -> SeenReply {
+        SeenReply { status: self.status(), length: self.length(), relayed: self.relayed() }
     }
 }
 

@@ -11,15 +11,14 @@ use weighbridge_load::request::Rendered;
 use weighbridge_load::session::{Check, Fate, Reply, RequestId, Seen, Sessions, Step};
 use weighbridge_model::experiment::SizeSpread;
 use weighbridge_model::quantity::Bytes;
-use weighbridge_model::samples::Relayed;
 
-use crate::checks::{PongCheck, Reset};
+use crate::checks::{PongCheck, Reset, SeenReply};
 use crate::explain::{Explain, FailureLog, Noted};
 use crate::grpc::PongMessageCheck;
 use crate::mping::MpingCheck;
 
 /// Requests of a window for whose notes memory is set aside from the start.
-const SET_ASIDE: usize = 16_384;
+pub(crate) const SET_ASIDE: usize = 16_384;
 
 /// Most sizes that are asked for and compared before anything is timed.
 const COMPARED: usize = 12;
@@ -89,18 +88,11 @@ impl Spread {
 trait SizedCheck: Reset {
     /// The next reply is to a request for so many bytes.
     fn begin(&mut self, size: Bytes);
-
-    /// Status and length of the reply as far as it came, and what a relay said.
-    fn seen(&self) -> (Option<u16>, Bytes, Option<Relayed>);
 }
 
 impl SizedCheck for PongCheck {
     fn begin(&mut self, size: Bytes) {
         *self = Self::new(size);
-    }
-
-    fn seen(&self) -> (Option<u16>, Bytes, Option<Relayed>) {
-        (self.status(), self.length(), None)
     }
 }
 
@@ -108,29 +100,17 @@ impl SizedCheck for PongMessageCheck {
     fn begin(&mut self, size: Bytes) {
         self.resize(size);
     }
-
-    fn seen(&self) -> (Option<u16>, Bytes, Option<Relayed>) {
-        (self.status(), self.length(), None)
-    }
 }
 
 impl SizedCheck for MpingCheck {
     fn begin(&mut self, size: Bytes) {
         self.resize(size);
     }
-
-    fn seen(&self) -> (Option<u16>, Bytes, Option<Relayed>) {
-        (self.status(), self.length(), self.relayed())
-    }
 }
 
 impl<C: SizedCheck + Explain> SizedCheck for Noted<C> {
     fn begin(&mut self, size: Bytes) {
         self.inner().begin(size);
-    }
-
-    fn seen(&self) -> (Option<u16>, Bytes, Option<Relayed>) {
-        self.check().seen()
     }
 }
 
@@ -250,9 +230,9 @@ impl Sessions for SpreadSessions {
 
     fn over(&mut self, slot: u32, request: RequestId, fate: Fate) {
         let size = self.of.sizes[request.0 as usize];
-        let (status, length, relayed) = match fate {
+        let SeenReply { status, length, relayed } = match fate {
             Fate::Sent => self.slots[slot as usize].seen(),
-            Fate::NeverSent => (None, Bytes::new(0), None),
+            Fate::NeverSent => SeenReply::default(),
         };
         self.seen.push(Seen { size, status, length, relayed });
     }

@@ -4,12 +4,13 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use weighbridge_load::failures::Failures;
 use weighbridge_load::request::Rendered;
-use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
+use weighbridge_load::session::{Check, Fate, Reply, RequestId, Seen, Sessions, Step};
 use weighbridge_model::record::OperationId;
 
 use crate::Expect;
-use crate::checks::Reset;
+use crate::checks::{Reset, SeenReply};
 use crate::explain::FailureLog;
+use crate::spread::SET_ASIDE;
 
 /// Shares of kinds of request, as rising thresholds in (0, 1].
 #[derive(Debug, Clone, PartialEq)]
@@ -57,6 +58,8 @@ pub(crate) struct Stream {
     slots: Vec<Slot>,
     /// What the checks note.
     failures: FailureLog,
+    /// What was seen of single requests, where these are kept: then memory is set aside.
+    seen: Vec<Seen>,
 }
 
 struct Slot {
@@ -75,6 +78,8 @@ impl Stream {
         };
         let by_operation = (0..=last).map(kinds_of).collect();
         let random = ChaCha8Rng::seed_from_u64(0);
+        // A relay's own measurement is worth nothing but request by request.
+        let keeps = expects.iter().any(|expect| matches!(expect, Expect::Mping(_)));
         Self {
             rendered,
             expects,
@@ -83,6 +88,7 @@ impl Stream {
             random,
             slots: Vec::new(),
             failures: FailureLog::default(),
+            seen: Vec::with_capacity(if keeps { SET_ASIDE } else { 0 }),
         }
     }
 
@@ -103,6 +109,7 @@ impl Sessions for Stream {
     fn rewind(&mut self, substream: u64) {
         self.random = ChaCha8Rng::seed_from_u64(substream);
         self.failures.take();
+        self.seen.clear();
     }
 
     fn open(&mut self, slot: u32) -> RequestId {
@@ -131,6 +138,22 @@ impl Sessions for Stream {
     fn check(&mut self, slot: u32) -> &mut dyn Check {
         let slot = &mut self.slots[slot as usize];
         slot.checks[slot.kind].as_mut()
+    }
+
+    fn over(&mut self, slot: u32, request: RequestId, fate: Fate) {
+        let kind = request.0 as usize;
+        let SeenReply { status, length, relayed } = match fate {
+            Fate::Sent => self.slots[slot as usize].checks[kind].seen(),
+            Fate::NeverSent => SeenReply::default(),
+        };
+        self.seen.push(Seen { size: self.expects[kind].size(), status, length, relayed });
+    }
+
+    fn take_seen(&mut self) -> Vec<Seen> {
+        // What was set aside stays for the next window.
+        let taken = self.seen.clone();
+        self.seen.clear();
+        taken
     }
 
     fn take_failures(&mut self) -> Failures {

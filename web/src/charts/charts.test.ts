@@ -1,7 +1,7 @@
 // Charts as values: what is offered, what is drawn, what is left out. Their looks are golden files of `report`.
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Cost, Estimate, Figure, Quantity, Summary, VariantSummary } from "../data/schema.ts";
+import type { Cost, Estimate, Figure, Quantity, SizeCurve, Summary, VariantSummary } from "../data/schema.ts";
 import { ratioScale, ratioText } from "./forest.ts";
 import { figureScale, linearTicks, logTicks, shorten, textWidth, tickText, wrap } from "./frame.ts";
 import { available, describe, drawings, kinds } from "./index.ts";
@@ -204,4 +204,141 @@ test("text fits: names lose their middle, lines break at spaces", () => {
   assert.equal(shorten("go", 120, 12), "go");
   for (const line of wrap("a finding that is too long for one line of a narrow chart", 120, 12))
     assert.ok(textWidth(line, 12) <= 120, line);
+});
+
+function sizes(): PageData {
+  const data = run();
+  const size_bytes = [1000, 2000, 4000, 8000, 16_000];
+  const curve = (name: string, times: readonly number[], ratio: readonly number[]) => ({
+    variant: name,
+    point: {},
+    operation: "get",
+    time: "service" as const,
+    requests: 500,
+    size_bytes,
+    quantiles: [0.05, 0.25, 0.5, 0.75, 0.95].map((quantile, at) => ({
+      quantile,
+      time_ns: times.map((time) => time * (0.8 + 0.1 * at)),
+    })),
+    median_interval_ns: times.map((time): [number, number] => [time * 0.98, time * 1.02]),
+    ratio: ratio.map((point) => ({ point, interval: [point / 1.1, point * 1.1] as [number, number] })),
+  });
+  const samples = {
+    variant: "old",
+    point: {},
+    operation: "get",
+    time: "service" as const,
+    size_bytes: [1000, 2000, 16_000],
+    time_ns: [1e5, 1e5, 1e5],
+    failed: 0,
+  };
+  const times = [1e5, 1e5, 1e5, 1e5, 1e5];
+  return {
+    summary: data.summary,
+    detail: {
+      ...data.detail,
+      size_curves: [
+        curve("old", times, []),
+        curve(
+          "new",
+          times.map((time) => 2 * time),
+          [2, 2, 2, 2, 2],
+        ),
+      ],
+      size_samples: [samples],
+    },
+  };
+}
+
+/** Where a variant's line lies, in the units of its axis. */
+function middles(kind: (typeof kinds)[number], data: PageData, over: object = {}): Record<string, number[]> {
+  const drawn = series(describe(kind, data, { theme: "light", over: { y: { scale: "linear" }, ...over } }));
+  const lines = drawn.filter((one) => one.type === "line" && one.name && one.data.length > 0 && one.z === 5);
+  return Object.fromEntries(
+    lines.map((one) => [one.name, one.data.map((at: { value: [number, number] }) => at.value[1])]),
+  );
+}
+
+test("over size a time is drawn as itself, as a transfer rate and as requests in a second", () => {
+  assert.deepEqual(middles("latency", sizes()).new, [2e5, 2e5, 2e5, 2e5, 2e5]);
+  assert.deepEqual(
+    middles("transfer", sizes()).old?.map(Math.round),
+    [1e7, 2e7, 4e7, 8e7, 16e7],
+    "1,000 bytes in 100 µs are 10 MB/s",
+  );
+  assert.deepEqual(middles("requests", sizes()).new?.map(Math.round), [5000, 5000, 5000, 5000, 5000]);
+});
+
+test("relative to the baseline or to another, of a time and of a rate", () => {
+  assert.deepEqual(middles("latency-relative", sizes()), { new: [2, 2, 2, 2, 2] });
+  assert.deepEqual(middles("transfer-relative", sizes()), { new: [0.5, 0.5, 0.5, 0.5, 0.5] });
+  assert.deepEqual(middles("latency-relative", sizes(), { reference: "new" }), {
+    old: [0.5, 0.5, 0.5, 0.5, 0.5],
+  });
+  const third = sizes();
+  third.detail.size_curves?.push({ ...(third.detail.size_curves[1] as SizeCurve), variant: "third" });
+  third.summary.variants.push({ ...(third.summary.variants[1] as VariantSummary), name: "third" });
+  third.detail.size_ratios = [
+    { variant: "third", reference: "new", point: {}, operation: "get", time: "service", ratio: [] },
+  ];
+  const [pair] = third.detail.size_ratios;
+  if (pair) pair.ratio = [4, 4, 4, 4, 4].map((point) => ({ point, interval: null }));
+  assert.deepEqual(
+    middles("latency-relative", third, { reference: "third" }).new,
+    [0.25, 0.25, 0.25, 0.25, 0.25],
+  );
+});
+
+test("charts over size say what they draw: bands by their quantiles, dots that are left out", () => {
+  const texts = (over: object) =>
+    JSON.stringify(describe("latency", sizes(), { theme: "light", titled: true, over })?.option);
+  const all = texts({ points: true, bands: [90, 50] });
+  assert.match(all, /p5 to p95/);
+  assert.match(all, /p25 to p75/);
+  assert.match(all, /3 of/, "3 of 1,000 requests are drawn");
+  const bare = texts({ points: false, bands: [], intervals: false });
+  assert.doesNotMatch(bare, /p25|Dots|95 %/);
+});
+
+test("axes over size end where they are told to, with the steps asked for", () => {
+  const of = describe("latency", sizes(), {
+    theme: "light",
+    over: {
+      x: { scale: "linear", min: 0, max: 20_000, steps: 4 },
+      y: { scale: "linear", max: 4e5, steps: 2 },
+    },
+  })?.option as {
+    xAxis: { max: number; axisLabel: { customValues: number[]; formatter: (at: number) => string } }[];
+    yAxis: { max: number }[];
+  };
+  assert.deepEqual(of.xAxis[0]?.axisLabel.customValues, [0, 5000, 10_000, 15_000, 20_000]);
+  assert.equal(of.yAxis[0]?.max, 4e5);
+  assert.equal(of.xAxis[0]?.axisLabel.formatter(5000), "5 kB", "as they were asked for");
+});
+
+test("pairs of clients and servers are a map of rows and columns; one diagonal is none", () => {
+  const data = run();
+  const [first] = data.summary.variants;
+  assert.ok(first);
+  const pair = (service: string, peer: string): VariantSummary => ({
+    ...first,
+    name: `${service}/${peer}`,
+    baseline: service === "a" && peer === "a",
+    relay: { service, peer },
+  });
+  data.summary.costs = [];
+  data.summary.variants = [pair("a", "a"), pair("b", "b")];
+  assert.equal(describe("heatmap", data, { theme: "light" }), null);
+  data.summary.variants = [pair("a", "a"), pair("a", "b"), pair("b", "a"), pair("b", "b")];
+  const [cells] = series(describe("heatmap", data, { theme: "light" }));
+  assert.deepEqual(
+    cells.data.map((cell: { value: number[] }) => cell.value),
+    [
+      [0, 0],
+      [1, 0],
+      [0, 1],
+      [1, 1],
+    ],
+  );
+  assert.match(cells.data[1].tip, /^a asks b/);
 });

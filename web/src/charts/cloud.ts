@@ -1,6 +1,5 @@
 // Clouds of dots. A run may hold hundreds of thousands: dots that would fall onto the same few pixels are drawn once, the
 // darker the more there are, so that a drawing stays small and quick whatever is zoomed into.
-import type { Samples } from "../data/schema.ts";
 import type { Look } from "./theme.ts";
 
 /** How dots are gathered: the edge of their squares in pixels, and from how many dots on a square is drawn how dark. */
@@ -29,14 +28,26 @@ const FINE: Grain = {
   ],
 };
 
+/** Dots on a spot, on average over the spots that have any, from which shades begin later and are paler. */
+const CROWDED = 3;
+const PALER = 0.75;
+
 // biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
 type Api = any;
 
-/** The dots of one variant; `place` puts a time on the upright axis, which is linear in what it is given. */
-export function cloud(one: Samples, look: Look, place: (time: number) => number, grid: number) {
+/** Dots by number: where each lies on the axes, which are linear in these. */
+export interface Dots {
+  name: string;
+  count: number;
+  x(index: number): number;
+  y(index: number): number;
+}
+
+/** The dots of one variant. */
+export function cloud(dots: Dots, look: Look, grid: number) {
   return {
     type: "custom",
-    name: one.variant,
+    name: dots.name,
     xAxisIndex: grid,
     yAxisIndex: grid,
     silent: true,
@@ -47,29 +58,33 @@ export function cloud(one: Samples, look: Look, place: (time: number) => number,
     encode: { x: -1, y: -1 },
     renderItem: (params: { coordSys: { x: number; y: number; width: number; height: number } }, api: Api) => {
       const box = params.coordSys;
-      const { edge, shades } = one.at_ns.length <= FEW ? COARSE : FINE;
+      const { edge, shades } = dots.count <= FEW ? COARSE : FINE;
       // The axes are linear in what they place, so that two corners tell where every dot lies.
       const [x0, y0] = api.coord([0, 0]);
       const [x1, y1] = api.coord([1, 1]);
       const columns = Math.ceil(box.width / edge);
       const rows = Math.ceil(box.height / edge);
       const counts = new Uint16Array(columns * rows);
-      for (let index = 0; index < one.at_ns.length; index += 1) {
-        const column = Math.floor((x0 + ((one.at_ns[index] ?? 0) / 1e9) * (x1 - x0) - box.x) / edge);
-        const row = Math.floor((y0 + place(one.time_ns[index] ?? 0) * (y1 - y0) - box.y) / edge);
+      for (let index = 0; index < dots.count; index += 1) {
+        const column = Math.floor((x0 + dots.x(index) * (x1 - x0) - box.x) / edge);
+        const row = Math.floor((y0 + dots.y(index) * (y1 - y0) - box.y) / edge);
         if (column < 0 || row < 0 || column >= columns || row >= rows) continue;
         const cell = row * columns + column;
         counts[cell] = Math.min(65_535, (counts[cell] ?? 0) + 1);
       }
+      const many = crowded(counts);
+      const own = many
+        ? shades.map(([from, opacity], at) => [at === 0 ? 1 : from * many, opacity * PALER] as const)
+        : shades;
       return {
         type: "group",
         silent: true,
-        children: shades.map(([from, opacity], at) =>
+        children: own.map(([from, opacity], at) =>
           shaded(
             counts,
             { columns, edge },
             box,
-            [from, shades[at + 1]?.[0] ?? Number.POSITIVE_INFINITY],
+            [from, own[at + 1]?.[0] ?? Number.POSITIVE_INFINITY],
             look.color,
             opacity,
           ),
@@ -77,6 +92,17 @@ export function cloud(one: Samples, look: Look, place: (time: number) => number,
       };
     },
   };
+}
+
+/** How many times the usual count a spot holds where dots lie upon each other nearly everywhere; 0 where they do not. */
+function crowded(counts: Uint16Array): number {
+  let [filled, dots] = [0, 0];
+  for (const count of counts) {
+    if (count > 0) filled += 1;
+    dots += count;
+  }
+  const mean = filled > 0 ? dots / filled : 0;
+  return mean > CROWDED ? mean / 2 : 0;
 }
 
 /** One path for all squares of a shade: runs of neighbours as one rectangle each. */

@@ -234,7 +234,7 @@ const SHARES = [1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9,
 const FACTORS = [1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000];
 
 /** Round changes between two logarithms of ratios: even steps of percents near none, factors far from it. */
-function ratioTicks(min: number, max: number, count: number): { at: number; text: string }[] {
+export function ratioTicks(min: number, max: number, count: number): { at: number; text: string }[] {
   const near = Math.max(Math.exp(max) - 1, 1 - Math.exp(min)) < 0.6;
   const changes = near
     ? linearTicks((Math.exp(min) - 1) * 100, (Math.exp(max) - 1) * 100, count).map(

@@ -101,7 +101,7 @@ export function head(on: Sheet, { title, subtitle, legend = [], note }: Head) {
     }
   };
   if (on.options.titled) {
-    write(wrap(title, room, TITLE, true), TITLE, on.theme.ink, true);
+    write(wrap(on.options.title ?? title, room, TITLE, true), TITLE, on.theme.ink, true);
     top += 1;
     if (subtitle) write(wrap(subtitle, room, SUBTITLE), SUBTITLE, on.theme.quiet, false);
   }
@@ -343,7 +343,7 @@ export function base(on: Sheet, texts: readonly unknown[]) {
 export function described(on: Sheet, words: Head, option: object, height: number): Description {
   return {
     kind: on.kind,
-    title: words.title,
+    title: on.options.title ?? words.title,
     ...(words.subtitle ? { subtitle: words.subtitle } : {}),
     option: option as Description["option"],
     width: on.width,

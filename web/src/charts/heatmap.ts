@@ -148,7 +148,7 @@ function widest(here: readonly Point[]): string {
   return keys.reduce((best, key) => (count(key) > count(best) ? key : best), keys[0] ?? "");
 }
 
-function colorOf(theme: Theme, log: number, most: number): string {
+export function colorOf(theme: Theme, log: number, most: number): string {
   const [low, middle, high] = theme.diverging;
   return between(middle, log < 0 ? low : high, Math.min(1, Math.abs(log) / most) ** 0.8);
 }

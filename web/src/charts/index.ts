@@ -5,6 +5,9 @@ import { density, densityPoints } from "./density.ts";
 import { forest } from "./forest.ts";
 import { heatmap, heatmapPoints } from "./heatmap.ts";
 import { operationPoints, operations } from "./operations.ts";
+import { over } from "./over/chart.ts";
+import { overPoints } from "./over/pick.ts";
+import { pairMap, pairPoints } from "./pairs.ts";
 import { percentilePoints, percentiles } from "./percentiles.ts";
 import { radar, radarPoints } from "./radar.ts";
 import { resourcePoints, resources } from "./resources.ts";
@@ -21,7 +24,16 @@ import {
 } from "./types.ts";
 import { waterfall, waterfallPoints } from "./waterfall.ts";
 
-export type { ChartKind, ChartOptions, Description, PageData, Point, ThemeName } from "./types.ts";
+export type {
+  AxisOptions,
+  ChartKind,
+  ChartOptions,
+  Description,
+  OverOptions,
+  PageData,
+  Point,
+  ThemeName,
+} from "./types.ts";
 export { kinds } from "./types.ts";
 
 interface Kind {
@@ -37,10 +49,19 @@ const every: Record<ChartKind, Kind> = {
   time: { points: timePoints, describe: time },
   samples: { points: samplePoints, describe: samples },
   size: { points: sizePoints, describe: size },
+  latency: { points: overPoints, describe: over("latency", false) },
+  "latency-relative": { points: overPoints, describe: over("latency", true) },
+  transfer: { points: overPoints, describe: over("transfer", false) },
+  "transfer-relative": { points: overPoints, describe: over("transfer", true) },
+  requests: { points: overPoints, describe: over("requests", false) },
+  "requests-relative": { points: overPoints, describe: over("requests", true) },
   resources: { points: resourcePoints, describe: resources },
   operations: { points: operationPoints, describe: operations },
   radar: { points: radarPoints, describe: radar },
-  heatmap: { points: heatmapPoints, describe: heatmap },
+  heatmap: {
+    points: (data) => [...pairPoints(data), ...(pairPoints(data).length > 0 ? [] : heatmapPoints(data))],
+    describe: (data, options) => pairMap(data, options) ?? heatmap(data, options),
+  },
   waterfall: { points: waterfallPoints, describe: waterfall },
   capacity: { points: capacityPoints, describe: capacity },
 };

@@ -10,6 +10,7 @@ export function band(
   look: Look,
   theme: Theme,
   stretches: readonly (readonly [x: number, low: number, high: number][])[],
+  { opacity = theme.fill, axes = 0 } = {},
 ) {
   return {
     type: "custom",
@@ -17,6 +18,8 @@ export function band(
     silent: true,
     clip: true,
     z: 1,
+    xAxisIndex: axes,
+    yAxisIndex: axes,
     tooltip: { show: false },
     itemStyle: { color: look.color },
     data: stretches.map((_, at) => [at]),
@@ -29,7 +32,7 @@ export function band(
         type: "polygon",
         silent: true,
         shape: { points: [...upper, ...lower].map(round) },
-        style: { fill: look.color, opacity: theme.fill },
+        style: { fill: look.color, opacity },
       };
     },
   };

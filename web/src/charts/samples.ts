@@ -27,7 +27,7 @@ import {
   shownVariants,
 } from "./select.ts";
 import { FONT } from "./theme.ts";
-import { timeAxis, zoom } from "./time.ts";
+import { overTime, timeAxis, zoom } from "./time.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
 import { clean, finding, grouped, pointWords, value } from "./words.ts";
 
@@ -112,7 +112,7 @@ export function samples(data: PageData, options: ChartOptions): Description | nu
       series: [
         ...ghosts(on, words.legend),
         ...shown.map((one) =>
-          cloud(one, of(one.variant), y.place, strips ? variants.indexOf(one.variant) : 0),
+          cloud(overTime(one, y.place), of(one.variant), strips ? variants.indexOf(one.variant) : 0),
         ),
       ],
     },

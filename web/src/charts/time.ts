@@ -1,7 +1,7 @@
 // Medians over the time of the run: stretches of windows with their middle half, block by block. A variant that drifts
 // or jumps shows here before any figure tells.
-import type { Course, Span } from "../data/schema.ts";
-import { cloud } from "./cloud.ts";
+import type { Course, Samples, Span } from "../data/schema.ts";
+import { cloud, type Dots } from "./cloud.ts";
 import {
   axisName,
   base,
@@ -180,6 +180,16 @@ function blocks(spans: readonly Span[]): [number, number][] {
     );
 }
 
+/** Dots over the time of the run, in seconds. */
+export function overTime(one: Samples, place: (time: number) => number): Dots {
+  return {
+    name: one.variant,
+    count: one.at_ns.length,
+    x: (index) => (one.at_ns[index] ?? 0) / 1e9,
+    y: (index) => place(one.time_ns[index] ?? 0),
+  };
+}
+
 function dots(
   data: PageData,
   point: Point,
@@ -194,5 +204,5 @@ function dots(
       courses.some((course) => course.variant === one.variant),
   );
   if (samples.reduce((sum, one) => sum + one.at_ns.length, 0) > MOST_DOTS) return [];
-  return samples.map((one) => ({ ...cloud(one, of(one.variant), place, 0), z: 1 }));
+  return samples.map((one) => ({ ...cloud(overTime(one, place), of(one.variant), 0), z: 1 }));
 }

@@ -1,6 +1,6 @@
 // What a chart is made of and what it becomes.
 import type { EChartsCoreOption } from "echarts/core";
-import type { Detail, Quantity, Summary } from "../data/schema.ts";
+import type { Detail, Quantity, SizeTime, Summary } from "../data/schema.ts";
 
 /** Every kind of chart, in the order in which a report shows them. */
 export const kinds = [
@@ -10,6 +10,12 @@ export const kinds = [
   "time",
   "samples",
   "size",
+  "latency",
+  "latency-relative",
+  "transfer",
+  "transfer-relative",
+  "requests",
+  "requests-relative",
   "resources",
   "operations",
   "radar",
@@ -31,6 +37,40 @@ export type Point = Record<string, string>;
 
 export type ThemeName = "light" | "dark" | "print";
 
+/** An axis as somebody wants it; what is absent is the chart's own choice. */
+export interface AxisOptions {
+  scale?: "linear" | "log";
+  /** Ends in the axis' unit: bytes, nanoseconds, bytes per second, requests per second, or a ratio. */
+  min?: number;
+  max?: number;
+  /** Steps between its ends, or about as many on a logarithmic axis. */
+  steps?: number;
+  title?: string;
+}
+
+/** How times over message size are drawn; what is absent is the chart's own choice. */
+export interface OverOptions {
+  /** Which time; the service time where there is one. */
+  time?: SizeTime;
+  /** Compared with this variant; the baseline where absent. */
+  reference?: string;
+  /** Single requests as dots. */
+  points?: boolean;
+  /** Bands that hold so many percent of the requests: 50, 90. */
+  bands?: readonly number[];
+  medians?: boolean;
+  /** Intervals of the medians. */
+  intervals?: boolean;
+  /** Lines at sizes at which something of the host changes, and at those named here. */
+  guides?: boolean;
+  more_guides?: readonly { name: string; bytes: number }[];
+  cliffs?: boolean;
+  /** A panel for each variant. */
+  apart?: boolean;
+  x?: AxisOptions;
+  y?: AxisOptions;
+}
+
 export interface ChartOptions {
   theme: ThemeName;
   /** Only these variants; all where absent. The baseline keeps its look either way. */
@@ -41,6 +81,10 @@ export interface ChartOptions {
   quantity?: Quantity;
   /** The point, where a kind shows one; the first where absent. */
   point?: Point;
+  /** Of charts over message size. */
+  over?: OverOptions;
+  /** Instead of what was found. */
+  title?: string;
   /** In pixels; each kind has its own default. */
   width?: number;
   height?: number;

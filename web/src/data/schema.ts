@@ -75,6 +75,10 @@ export type Severity = "note" | "warning" | "problem";
  */
 export type Pairing = "duet" | "windows" | "requests" | "sequential";
 /**
+ * One part of a request's response time, or the whole.
+ */
+export type TimePart = "waiting" | "outside" | "inside" | "server" | "client" | "response";
+/**
  * Which level of repetition makes most of the spread of a cost.
  */
 export type Source = "starts" | "rounds" | "neither";
@@ -95,6 +99,7 @@ export interface Everything {
   Bytes?: Bytes;
   CalibrationQuote?: CalibrationQuote;
   Capacity?: Capacity;
+  Carried?: Carried;
   CliffChange?: CliffChange;
   Cost?: Cost;
   Course?: Course;
@@ -118,9 +123,12 @@ export interface Everything {
   PageData?: PageData;
   PageRun?: PageRun;
   Pairing?: Pairing;
+  PartCost?: PartCost;
+  PartTimes?: PartTimes;
   PointPairing?: PointPairing;
   Quantity?: Quantity;
   Ratio?: Ratio;
+  RelayParts?: RelayParts;
   RoleUse?: RoleUse;
   RunToRun?: RunToRun;
   Samples?: Samples;
@@ -136,6 +144,8 @@ export interface Everything {
   SizeRatio?: SizeRatio;
   SizeSamples?: SizeSamples;
   SizeTime?: SizeTime;
+  SizedCarried?: SizedCarried;
+  SizedParts?: SizedParts;
   Source?: Source;
   Span?: Span;
   Spread?: Spread;
@@ -144,6 +154,7 @@ export interface Everything {
   Summary?: Summary;
   Tags?: Tags;
   TimeKind?: TimeKind;
+  TimePart?: TimePart;
   Traffic?: Traffic;
   Unit?: Unit;
   Validity?: Validity;
@@ -394,6 +405,53 @@ export interface Step {
    * Requests due per second.
    */
   offered_per_s: number;
+}
+/**
+ * True throughput of one variant at one point: bytes carried over the windows' time, whatever single requests took.
+ */
+export interface Carried {
+  /**
+   * Body bytes of good replies per second (of a relay that tells of its call: of its peer's bodies); absent where sizes
+   * of single requests are not known.
+   */
+  bytes_per_s?: Estimate | null;
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * The share of each class of sizes in `bytes_per_s`, rising; empty of a single size.
+   */
+  sizes?: SizedCarried[];
+  /**
+   * Payload on the generator's sockets per second, both ways, heads and failed replies included; absent where it is not
+   * counted.
+   */
+  sockets_bytes_per_s?: Estimate | null;
+  /**
+   * The variant's name.
+   */
+  variant: string;
+}
+/**
+ * What good replies of some sizes carried.
+ */
+export interface SizedCarried {
+  bytes_per_s: Estimate;
+  /**
+   * Smallest size.
+   */
+  from_bytes: number;
+  /**
+   * Good replies.
+   */
+  requests: number;
+  /**
+   * Largest size.
+   */
+  to_bytes: number;
 }
 /**
  * Variant minus baseline in one quantity.
@@ -1019,6 +1077,10 @@ export interface Summary {
    */
   calibration?: CalibrationQuote | null;
   /**
+   * True throughput: bytes carried per second, by variant and size.
+   */
+  carried?: Carried[];
+  /**
    * In words: workload, load model and connections of each point.
    */
   conditions: string[];
@@ -1049,6 +1111,14 @@ export interface Summary {
    * Measured by `--quick`: 4 blocks, short warm-up.
    */
   quick: boolean;
+  /**
+   * Where the time of requests went that a relay told of; left out where none did.
+   */
+  relays?: RelayParts[];
+  /**
+   * CPU per request and memory of variants with more than one role of their own, each role by itself.
+   */
+  roles?: RoleUse[];
   /**
    * The run folder's name.
    */
@@ -1092,6 +1162,114 @@ export interface PointPairing {
   point?: {
     [k: string]: string;
   };
+}
+/**
+ * Where the time of one relay's requests went at one point.
+ */
+export interface RelayParts {
+  /**
+   * The variant that is the peer asked directly, where there is one: `server` and `client` rest on it.
+   */
+  direct?: string | null;
+  /**
+   * Failed requests among those kept one by one; in no part.
+   */
+  failed: number;
+  /**
+   * Requests that are not kept one by one, and so in no part.
+   */
+  left_out: number;
+  /**
+   * The operation's name.
+   */
+  operation: string;
+  /**
+   * The parts, in the order of [`TimePart::ALL`].
+   */
+  parts: PartTimes[];
+  /**
+   * The point.
+   */
+  point: {
+    [k: string]: string;
+  };
+  /**
+   * Good replies that the parts are of.
+   */
+  requests: number;
+  /**
+   * Requests that the relay repeated, good and failed ones.
+   */
+  retried: number;
+  /**
+   * How often it did, in all.
+   */
+  retries: number;
+  /**
+   * The same by size, rising: each size by itself where they are few, else by powers of ten; empty of a single size.
+   */
+  sizes?: SizedParts[];
+  /**
+   * The variant's name.
+   */
+  variant: string;
+}
+/**
+ * One part, in nanoseconds.
+ */
+export interface PartTimes {
+  /**
+   * The means against the baseline's; absent of the baseline, and where the part is not above zero in every block.
+   */
+  cost?: PartCost | null;
+  mean_ns: Estimate;
+  /**
+   * Median of a block's requests, over blocks; absent of `server` and `client`, which are no parts of single requests,
+   * and where fewer than 20 requests lie beyond in some block.
+   */
+  p50_ns?: Estimate | null;
+  part: TimePart;
+}
+/**
+ * A part's mean against the baseline's, blocks paired.
+ */
+export interface PartCost {
+  difference: Estimate;
+  /**
+   * Whether that is good news.
+   */
+  effect?: Effect | null;
+  /**
+   * The p by which Holm ranks it.
+   */
+  p?: number | null;
+  ratio: Estimate;
+  /**
+   * What the verdict alone does not say.
+   */
+  reason?: string | null;
+  verdict: Verdict;
+}
+/**
+ * The parts of requests of some sizes.
+ */
+export interface SizedParts {
+  /**
+   * Smallest size.
+   */
+  from_bytes: number;
+  /**
+   * Its parts, without costs.
+   */
+  parts: PartTimes[];
+  /**
+   * Good replies that it is of.
+   */
+  requests: number;
+  /**
+   * Largest size.
+   */
+  to_bytes: number;
 }
 /**
  * Where the spread of one variant's headline cost comes from. Standard deviations are of ln(variant / baseline), so

@@ -19,6 +19,8 @@ export interface View {
   opened: readonly number[];
   /** Light or dark, where the reader chose. */
   theme?: Theme;
+  /** How charts over message size are drawn, where the reader chose: `time` to `relayed`. */
+  sizes?: Readonly<Record<string, string>>;
 }
 
 export type Theme = "light" | "dark";
@@ -65,6 +67,9 @@ export function link(view: View): string {
   for (const { table, column, descending } of view.sorts) {
     given.append("sort", `${table}.${column}.${descending ? "down" : "up"}`);
   }
+  for (const [key, value] of Object.entries(view.sizes ?? {})) {
+    given.append("sizes", `${key}.${value}`);
+  }
   for (const part of view.opened) {
     given.append("open", String(part));
   }
@@ -86,12 +91,14 @@ export function read(fragment: string): View {
   const point = given.get("point");
   const run = count(given.get("run") ?? "")[0];
   const theme = given.get("theme");
+  const sizes = Object.fromEntries(given.getAll("sizes").flatMap(pair));
   return {
     ...view,
     ...(operation === null ? {} : { operation }),
     ...(point === null ? {} : { point }),
     ...(run === undefined ? {} : { run }),
     ...(theme === "light" || theme === "dark" ? { theme } : {}),
+    ...(Object.keys(sizes).length > 0 ? { sizes } : {}),
   };
 }
 
@@ -105,6 +112,12 @@ function decoded(text: string): string {
 
 function count(text: string): number[] {
   return /^\d{1,6}$/.test(text) ? [Number(text)] : [];
+}
+
+/** `key.value`; the value may have dots of its own. */
+function pair(text: string): [string, string][] {
+  const at = text.indexOf(".");
+  return at > 0 && at < text.length - 1 ? [[text.slice(0, at), text.slice(at + 1)]] : [];
 }
 
 function sort(text: string): Sort[] {

@@ -15,6 +15,7 @@ import { type Point, points, pointWords } from "../data/points.ts";
 import type { PageRun } from "../data/schema.ts";
 import type { View } from "../data/view.ts";
 import { element } from "./dom.ts";
+import { overOptions, type Sizes, sizeControls } from "./sizes.ts";
 
 /** The part of the page in which a kind of chart stands; others stand with the costs. */
 const PART: Partial<Record<ChartKind, string>> = {
@@ -24,10 +25,22 @@ const PART: Partial<Record<ChartKind, string>> = {
   samples: "latency",
   size: "latency",
   capacity: "latency",
+  latency: "sizes",
+  "latency-relative": "sizes",
+  transfer: "sizes",
+  "transfer-relative": "sizes",
+  requests: "sizes",
+  "requests-relative": "sizes",
   resources: "resources",
 };
 /** Kinds that say again, otherwise, what tables or other charts say: they are there for who asks. */
-const ON_DEMAND: readonly ChartKind[] = ["radar", "density", "samples"];
+const ON_DEMAND: readonly ChartKind[] = [
+  "radar",
+  "density",
+  "samples",
+  "transfer-relative",
+  "requests-relative",
+];
 /** Points of which each has a chart of its own; of more, the first is drawn until another is chosen. */
 const POINTS_AT_ONCE = 3;
 /** How far below the window's edge charts are drawn already. */
@@ -62,12 +75,20 @@ export class Charts {
   #view: View | undefined;
   #isPrinting = false;
 
-  constructor(runs: readonly PageRun[]) {
+  readonly #bars: ((view: View) => void)[] = [];
+
+  /** `chosen` is told what a reader chooses of the charts over message size. */
+  constructor(runs: readonly PageRun[], chosen: (sizes: Sizes) => void) {
     this.#near = new IntersectionObserver((entries) => this.#seen(entries), { rootMargin: AHEAD });
     runs.forEach((run, at) => {
       const article = document.querySelector(`article[data-run="${at}"]`);
       if (article) {
         this.#place(run, article);
+        const part = article.querySelector('[data-part="sizes"]');
+        const bar = part && sizeControls(part, run, chosen);
+        if (bar) {
+          this.#bars.push(bar);
+        }
       }
     });
     this.#follow();
@@ -76,6 +97,9 @@ export class Charts {
   /** Shows a view in every chart. */
   show(view: View): void {
     this.#view = view;
+    for (const bar of this.#bars) {
+      bar(view);
+    }
     for (const slot of this.#slots) {
       this.#describe(slot);
     }
@@ -163,6 +187,7 @@ export class Charts {
       ...(view.variants.length > 0 ? { variants: view.variants } : {}),
       ...(view.operation !== undefined ? { operations: [view.operation] } : {}),
       ...(point !== undefined ? { point } : {}),
+      ...(view.sizes ? { over: overOptions(view.sizes, slot.run) } : {}),
       ...(width ? { width } : {}),
     };
   }

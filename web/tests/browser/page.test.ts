@@ -20,6 +20,8 @@ const PAGES_WITH_CHARTS = [
   "matrix",
   "layers",
   "capacity",
+  "sizes",
+  "pairs",
   "bare",
   "runs",
   "suite",
@@ -207,6 +209,39 @@ test("filters hide rows and charts, and a link to the view restores it", async (
       await page.getByRole("button", { name: "Show all" }).click();
       assert.ok((await seen(page)).length > before.length);
       assert.equal(await page.getByRole("checkbox", { name: "rust" }).isChecked(), true);
+    },
+    { fragment },
+  );
+});
+
+test("charts over message size follow their bar, and a link to the view restores it", async () => {
+  let fragment = "";
+  const titles = (page: Page) => page.locator("#sizes figure.chart:not([hidden]) h3").allInnerTexts();
+  const drawn = (page: Page) =>
+    page.locator("#sizes figure.chart:not([hidden]) .canvas").first().getAttribute("aria-label");
+  let before = "";
+  await reading("sizes", async (page) => {
+    await page.locator("#sizes").scrollIntoViewIfNeeded();
+    const given = await titles(page);
+    assert.match(given[1] ?? "", /^ruby against rust: time ×8/);
+    await page.getByRole("combobox", { name: "relative to" }).selectOption("java");
+    await page.getByRole("combobox", { name: "time", exact: true }).selectOption("response");
+    await page.getByRole("combobox", { name: "panels" }).selectOption("each");
+    assert.match((await titles(page))[1] ?? "", /against java/);
+    before = (await drawn(page)) ?? "";
+    assert.match(before, /34\.0 µs \(rust\)/, "the response time is 4 µs more");
+    fragment = new URL(page.url()).hash;
+    assert.match(fragment, /sizes=reference\.java/);
+  });
+  await reading(
+    "sizes",
+    async (page) => {
+      assert.equal(await drawn(page), before);
+      assert.equal(await page.getByRole("combobox", { name: "panels" }).inputValue(), "each");
+      const rows = await page.locator("#sizes .cliffs tbody tr").allInnerTexts();
+      assert.match(rows[0] ?? "", /rust\s+87,380 \[87,102, 87,700\]/);
+      await page.getByRole("combobox", { name: "panels" }).selectOption("");
+      assert.ok(!new URL(page.url()).hash.includes("panels"));
     },
     { fragment },
   );

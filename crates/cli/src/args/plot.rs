@@ -3,20 +3,23 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
 use weighbridge_model::summary::Quantity;
 use weighbridge_report::plot::Kind;
 
 /// Arguments of `weigh plot`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Kinds: forest, percentiles, density, time, samples, size, resources, operations, radar, heatmap, \
-waterfall, capacity
+    after_help = "Kinds: forest, percentiles, density, time, samples, size, latency, latency-relative, transfer, \
+transfer-relative, requests, requests-relative, resources, operations, radar, heatmap, waterfall, capacity
 
 Examples:
   weigh plot runs/20260101-120000-pong                           # every chart it has, into its folder `charts`
   weigh plot runs/20260101-120000-pong forest --format png -o forest.png
   weigh plot runs/20260101-120000-pong percentiles --theme dark -o - > percentiles.svg
   weigh plot runs/20260101-120000-pong size --quantity p99 --variant old --variant new
+  weigh plot runs/20260101-120000-pingpong latency --variant go --variant rust --x-scale linear
+  weigh plot runs/20260101-120000-pingpong transfer-relative --reference go --y-max 2
   weigh plot runs/20260101-120000-pong --list"
 )]
 pub struct Plot {
@@ -56,9 +59,125 @@ pub struct Plot {
     /// The point, where a chart shows one: `workload.size=64 B`; repeat for several factors.
     #[arg(long = "point", value_name = "KEY=VALUE", value_parser = factor)]
     pub point: Vec<(String, String)>,
+    /// The title [default: what was found].
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// Other names for variants: ppbench's naming file, or `{"experiments": {NAME: TEXT}}`.
+    #[arg(long, value_name = "FILE")]
+    pub names: Option<PathBuf>,
+    /// Only variants of this machine tag, of an imported run; repeat for several.
+    #[arg(long = "machine", value_name = "TAG")]
+    pub machines: Vec<String>,
+    /// Only variants of this experiment tag: a variant's name, where the run was not imported; repeat for several.
+    #[arg(long = "experiment", value_name = "TAG")]
+    pub experiments: Vec<String>,
     /// List the charts that the run can fill, and draw none.
     #[arg(long)]
     pub list: bool,
+    /// Of charts over message size.
+    #[command(flatten)]
+    pub over: Over,
+}
+
+/// What charts over message size show.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Charts over message size")]
+pub struct Over {
+    /// The time: as the client sent it, was due, or as a relay measured its own call [default: service, else what there is].
+    #[arg(long, value_enum)]
+    pub time: Option<PlotTime>,
+    /// What relative charts are relative to [default: the baseline].
+    #[arg(long, value_name = "VARIANT")]
+    pub reference: Option<String>,
+    /// Draw single requests as dots [default: up to 4 variants, or apart].
+    #[arg(long, overrides_with = "no_points")]
+    pub points: bool,
+    /// Draw no dots.
+    #[arg(long, overrides_with = "points")]
+    pub no_points: bool,
+    /// Draw bands that hold so many percent of the requests, 50 or 90 or both [default: both up to 2 variants, or apart].
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = band, overrides_with = "no_bands")]
+    pub bands: Vec<u32>,
+    /// Draw no bands.
+    #[arg(long, overrides_with = "bands")]
+    pub no_bands: bool,
+    /// Draw no medians.
+    #[arg(long)]
+    pub no_medians: bool,
+    /// Draw 95 % intervals of the medians [default: up to 6 variants, or apart].
+    #[arg(long, overrides_with = "no_intervals")]
+    pub intervals: bool,
+    /// Draw no intervals.
+    #[arg(long, overrides_with = "intervals")]
+    pub no_intervals: bool,
+    /// Draw a panel for each variant [default: where dots or bands of more than 4 are asked for, or ratios of more than 6].
+    #[arg(long, overrides_with = "together")]
+    pub apart: bool,
+    /// Draw all variants in one panel.
+    #[arg(long, overrides_with = "apart")]
+    pub together: bool,
+    /// Draw no lines at sizes at which something of the host changes.
+    #[arg(long)]
+    pub no_guides: bool,
+    /// Draw a line at this size; repeat for several.
+    #[arg(long = "guide", value_name = "NAME=SIZE", value_parser = guide)]
+    pub guides: Vec<(String, u64)>,
+    /// Draw lines at this size and its multiples, as of a receive window.
+    #[arg(long, value_name = "SIZE")]
+    pub receive_window: Option<Bytes>,
+    /// Mark no cliffs.
+    #[arg(long)]
+    pub no_cliffs: bool,
+    /// How the axis of sizes divides its length [default: log, where sizes are spread so].
+    #[arg(long, value_enum)]
+    pub x_scale: Option<PlotScale>,
+    /// How the upright axis divides its length [default: log, where figures range over more than a factor of 6].
+    #[arg(long, value_enum)]
+    pub y_scale: Option<PlotScale>,
+    /// Where the axis of sizes begins: `1 kB`.
+    #[arg(long, value_name = "SIZE", value_parser = end)]
+    pub x_min: Option<f64>,
+    /// Where the axis of sizes ends: `500 kB`.
+    #[arg(long, value_name = "SIZE", value_parser = end)]
+    pub x_max: Option<f64>,
+    /// Where the upright axis begins: `0`, `100 us`, `10 MB/s`, `200/s`, or a ratio such as `0.5`.
+    #[arg(long, value_name = "FIGURE", value_parser = end)]
+    pub y_min: Option<f64>,
+    /// Where the upright axis ends.
+    #[arg(long, value_name = "FIGURE", value_parser = end)]
+    pub y_max: Option<f64>,
+    /// Steps of the axis of sizes.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub x_steps: Option<u32>,
+    /// Steps of the upright axis.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub y_steps: Option<u32>,
+    /// Title of the axis of sizes.
+    #[arg(long, value_name = "TEXT")]
+    pub x_title: Option<String>,
+    /// Title of the upright axis.
+    #[arg(long, value_name = "TEXT")]
+    pub y_title: Option<String>,
+}
+
+/// Which time is drawn over message size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PlotTime {
+    /// From sent to done.
+    Service,
+    /// From due to done.
+    Response,
+    /// As a relay measured its own call.
+    Relayed,
+}
+
+/// How an axis divides its length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PlotScale {
+    /// Equal differences.
+    Linear,
+    /// Equal ratios.
+    Log,
 }
 
 /// Into what a chart is made.
@@ -86,4 +205,33 @@ pub enum PlotTheme {
 fn factor(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("write `KEY=VALUE`, such as `workload.size=64 B`")?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// A band of which the run's curves hold the quantiles.
+fn band(text: &str) -> Result<u32, String> {
+    match text.trim().trim_end_matches('%').trim() {
+        "50" => Ok(50),
+        "90" => Ok(90),
+        _ => Err("allowed: 50 (p25 to p75), 90 (p5 to p95), or both: `50,90`".to_owned()),
+    }
+}
+
+fn guide(text: &str) -> Result<(String, u64), String> {
+    let wanted = || "write `NAME=SIZE`, such as `receive window=87380`".to_owned();
+    let (name, size) = text.split_once('=').ok_or_else(wanted)?;
+    let size: Bytes = size.trim().parse().map_err(|_| wanted())?;
+    Ok((name.trim().to_owned(), size.get()))
+}
+
+/// An end of an axis in its unit: bytes, nanoseconds, bytes or requests in a second, or a ratio.
+fn end(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let plain = text.parse::<f64>().ok();
+    let time = || text.parse::<Nanoseconds>().ok().map(|time| time.as_nanos() as f64);
+    let size = || text.trim_end_matches("/s").parse::<Bytes>().ok().map(|size| size.get() as f64);
+    let rate = || text.parse::<PerSecond>().ok().map(PerSecond::get);
+    let found = plain.or_else(time).or_else(size).or_else(rate);
+    found.filter(|value| value.is_finite() && *value >= 0.0).ok_or_else(|| {
+        "write a number from 0 on, with a unit where it has one: `100 us`, `1 MiB`, `200/s`".to_owned()
+    })
 }

@@ -4,17 +4,21 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use weighbridge_model::sizes::SizeTime;
 use weighbridge_model::summary::{PointLabel, Summary};
-use weighbridge_report::plot::{self, Drawing, Kind, Options, PlotError, Plotter, Theme};
+use weighbridge_report::plot::{self, AxisScale, Drawing, Guide, Kind, Options, PlotError, Plotter, Theme};
 use weighbridge_store::RunFolder;
 
+use super::series;
 use super::support::{Stored, open_run};
-use crate::args::{Plot, PlotFormat, PlotTheme};
+use crate::args::{self, Plot, PlotFormat, PlotScale, PlotTheme, PlotTime};
 use crate::exit::Exit;
 use crate::printer::Printer;
 
 /// Drawings of a kind that are made without being asked for by point: of a matrix there may be hundreds.
 const MOST_OF_A_KIND: usize = 6;
+/// Multiples of a receive window that get lines.
+const WINDOWS: u64 = 6;
 /// The folder in the run's that charts go to by default.
 const FOLDER: &str = "charts";
 
@@ -25,7 +29,17 @@ pub fn run(arguments: &Plot, printer: &Printer) -> anyhow::Result<Exit> {
     let stored = Stored::read(&folder)?;
     check_names(arguments, stored.summary())?;
     let report = stored.report();
-    let plotter = Plotter::new(report.summary, report.detail)?;
+    let tags = series::tags(&folder, report.summary, arguments.names.as_ref())?;
+    let chosen_variants = tags.chosen(arguments)?;
+    let names = tags.names();
+    let plotter = if names.is_empty() {
+        Plotter::new(report.summary, report.detail)?
+    } else {
+        let (summary, detail) = plot::named(report.summary.clone(), report.detail.clone(), &names);
+        Plotter::new(&summary, &detail)?
+    };
+    let shown =
+        Shown { variants: chosen_variants, reference: tags.name_of(arguments.over.reference.as_deref()) };
     let all = plotter.list()?;
     if arguments.list {
         return list(&all, printer);
@@ -34,7 +48,7 @@ pub fn run(arguments: &Plot, printer: &Printer) -> anyhow::Result<Exit> {
     let format = format(arguments);
     let place = Place::of(arguments, &folder, &chosen)?;
     for drawing in &chosen {
-        let svg = match plotter.svg(drawing.kind, &options(arguments, drawing)) {
+        let svg = match plotter.svg(drawing.kind, &options(arguments, drawing, &shown)) {
             // Nobody named it, and of what was chosen it has nothing.
             Err(PlotError::Nothing(_)) if kinds.is_empty() => continue,
             drawn => drawn?,
@@ -64,7 +78,8 @@ fn run_and_kinds(arguments: &Plot) -> anyhow::Result<(Option<PathBuf>, Vec<Kind>
 /// Names that were asked for must be the run's.
 fn check_names(arguments: &Plot, summary: &Summary) -> anyhow::Result<()> {
     let variants = summary.variants.iter().map(|variant| variant.name.as_str());
-    check_known("variant", &arguments.variants, variants.collect())?;
+    check_known("variant", &arguments.variants, variants.clone().collect())?;
+    check_known("variant", arguments.over.reference.as_slice(), variants.collect())?;
     let figures = summary.variants.iter().flat_map(|variant| &variant.figures);
     check_known(
         "operation",
@@ -144,7 +159,13 @@ fn format(arguments: &Plot) -> PlotFormat {
     })
 }
 
-fn options(arguments: &Plot, drawing: &Drawing) -> Options {
+/// Names of variants, as they are drawn.
+struct Shown {
+    variants: Option<Vec<String>>,
+    reference: Option<String>,
+}
+
+fn options(arguments: &Plot, drawing: &Drawing, shown: &Shown) -> Options {
     let some = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
     let mut point: PointLabel = drawing.point.clone();
     if drawing.kind == Kind::Forest || drawing.kind == Kind::Heatmap {
@@ -156,12 +177,72 @@ fn options(arguments: &Plot, drawing: &Drawing) -> Options {
             PlotTheme::Dark => Theme::Dark,
             PlotTheme::Print => Theme::Print,
         },
-        variants: some(&arguments.variants),
+        variants: shown.variants.clone(),
         operations: some(&arguments.operations),
         quantity: arguments.quantity,
         point: Some(point),
+        over: over(&arguments.over, shown.reference.clone()),
+        title: arguments.title.clone(),
         width: arguments.width,
         height: arguments.height,
+    }
+}
+
+/// Two flags of which at most one was given.
+fn either(yes: bool, no: bool) -> Option<bool> {
+    match (yes, no) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    }
+}
+
+fn over(typed: &args::Over, reference: Option<String>) -> plot::Over {
+    let scale = |scale: PlotScale| match scale {
+        PlotScale::Linear => AxisScale::Linear,
+        PlotScale::Log => AxisScale::Log,
+    };
+    let mut more_guides: Vec<Guide> =
+        typed.guides.iter().map(|(name, bytes)| Guide { name: name.clone(), bytes: *bytes }).collect();
+    if let Some(window) = typed.receive_window {
+        more_guides.extend((1..=WINDOWS).map(|times| Guide {
+            name: if times == 1 { "receive window".to_owned() } else { format!("{times} receive windows") },
+            bytes: window.get() * times,
+        }));
+    }
+    plot::Over {
+        time: typed.time.map(|time| match time {
+            PlotTime::Service => SizeTime::Service,
+            PlotTime::Response => SizeTime::Response,
+            PlotTime::Relayed => SizeTime::Relayed,
+        }),
+        reference,
+        points: either(typed.points, typed.no_points),
+        bands: match (typed.bands.is_empty(), typed.no_bands) {
+            (false, _) => Some(typed.bands.clone()),
+            (true, true) => Some(Vec::new()),
+            (true, false) => None,
+        },
+        medians: either(false, typed.no_medians),
+        intervals: either(typed.intervals, typed.no_intervals),
+        guides: either(!more_guides.is_empty(), typed.no_guides),
+        more_guides,
+        cliffs: either(false, typed.no_cliffs),
+        apart: either(typed.apart, typed.together),
+        x: plot::Axis {
+            scale: typed.x_scale.map(scale),
+            min: typed.x_min,
+            max: typed.x_max,
+            steps: typed.x_steps,
+            title: typed.x_title.clone(),
+        },
+        y: plot::Axis {
+            scale: typed.y_scale.map(scale),
+            min: typed.y_min,
+            max: typed.y_max,
+            steps: typed.y_steps,
+            title: typed.y_title.clone(),
+        },
     }
 }
 

@@ -1,4 +1,5 @@
-//! Which requests a window reads, and what is kept of them one by one where sizes are spread over a range.
+//! Which requests a window reads, and what is kept of them one by one where sizes are spread over a range or a relay tells of
+//! its own requests.
 //!
 //! Windows of a round read the same piece of the order of sizes, those of the next round the piece behind it, and blocks
 //! begin apart from each other, so that the sizes of all blocks together are none twice before all are through. Nothing
@@ -61,8 +62,9 @@ impl Block<'_, '_> {
 
     /// Where a window's requests go one by one, with room for them; `None` where they are not kept.
     pub(super) fn sheet(&self, place: Place, load: &Load) -> Option<Vec<RequestRecord>> {
-        let is_kept = matches!(place.kind, WindowKind::Measured | WindowKind::Extra);
-        let kept = is_kept && self.spread(place.point).is_some();
+        let workload = &self.bench.experiment.points[place.point.index()].workload;
+        let keeps = matches!(workload, WorkloadSpec::Pingpong(spec) if spec.keeps_requests());
+        let kept = matches!(place.kind, WindowKind::Measured | WindowKind::Extra) && keeps;
         // In open load as many again may come before the window ends.
         kept.then(|| Vec::with_capacity(2 * requests(load) as usize + 64))
     }
@@ -115,8 +117,23 @@ impl Block<'_, '_> {
 
     /// Tells once where the blocks of the plan will not ask for every size, and where samples are left out.
     pub(super) fn tell_samples(&mut self, point: PointId) {
-        let Some(spread) = self.spread(point).filter(|_| self.number == 0) else { return };
-        let (passage, number) = (spread.passage(), spread.number());
+        if self.number > 0 {
+            return;
+        }
+        if let Some(spread) = self.spread(point) {
+            self.tell_unasked(point, spread.passage(), spread.number());
+        }
+        let left_out: u64 =
+            self.trials.iter().map(|trial| trial.samples_left_out()).max().unwrap_or_default();
+        if left_out > 0 {
+            let text = format!(
+                "of each variant at most {KEPT} requests a block are kept one by one; up to {left_out} more are in all other figures only"
+            );
+            (self.emit)(Event::Warning { text });
+        }
+    }
+
+    fn tell_unasked(&mut self, point: PointId, passage: u64, number: u32) {
         let measured = |trial: &weighbridge_model::record::TrialRecord| -> u64 {
             let here = |window: &&weighbridge_model::record::WindowRecord| {
                 window.point == point && window.kind == WindowKind::Measured
@@ -128,14 +145,6 @@ impl Block<'_, '_> {
         if fewest * blocks < passage {
             let text = format!(
                 "{blocks} blocks of {fewest} requests do not ask for all of {number} sizes; raise `budget` or lower their number"
-            );
-            (self.emit)(Event::Warning { text });
-        }
-        let left_out: u64 =
-            self.trials.iter().map(|trial| trial.samples_left_out()).max().unwrap_or_default();
-        if left_out > 0 {
-            let text = format!(
-                "of each variant at most {KEPT} requests a block are kept one by one; up to {left_out} more are in all other figures only"
             );
             (self.emit)(Event::Warning { text });
         }

@@ -42,6 +42,16 @@ pub fn roles(question: &Question, gathered: &Gathered<'_>) -> Vec<RoleUse> {
     roles
 }
 
+/// What the processes of each variant used that has more than one role, each role by itself.
+pub(crate) fn told_apart(question: &Question, gathered: &Gathered<'_>) -> Vec<RoleUse> {
+    let own: Vec<RoleUse> =
+        roles(question, gathered).into_iter().filter(|one| one.role != GENERATOR).collect();
+    let several = |one: &RoleUse| {
+        own.iter().filter(|other| other.variant == one.variant && other.point == one.point).count() > 1
+    };
+    own.iter().filter(|one| several(one)).cloned().collect()
+}
+
 fn names<'a>(cells: &[Cell<'a>], point: PointId) -> BTreeSet<&'a str> {
     let mut names = BTreeSet::new();
     for cell in cells {

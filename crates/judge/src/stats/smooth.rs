@@ -85,12 +85,15 @@ impl Near {
     fn new(scatter: &Scatter, place: f64, cuts: &[f64], once: &Draws) -> Option<Self> {
         let (low, high) = within(scatter, place, cuts);
         let count = neighbourhood(scatter.len()).min(high - low);
+        if count == 0 {
+            return None;
+        }
         let centre = place.ln();
         let off = |at: usize| scatter.size[at].ln() - centre;
         // The nearest `count` between `low` and `high`: slide a window while its right neighbour is nearer than its left end.
         let start = (low..high - count).find(|from| off(from + count).abs() > off(*from).abs());
         let from = start.unwrap_or(high - count);
-        let reach = off(from).abs().max(off((from + count).checked_sub(1)?).abs()) * (1.0 + 1e-9);
+        let reach = off(from).abs().max(off(from + count - 1).abs()) * (1.0 + 1e-9);
         let item = |at: usize| {
             let off = off(at);
             let share = if reach > 0.0 { off.abs() / reach } else { 0.0 };

@@ -4,7 +4,9 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use weighbridge_judge::{Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant};
+use weighbridge_judge::{
+    AskedSizes, Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant,
+};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio, Timestamp};
 use weighbridge_model::record::{
     ErrorCounts, ErrorKind, LoopHealth, OperationFigures, OperationId, Outcome, PointId, RequestRecord,
@@ -183,6 +185,7 @@ pub fn question(variants: &[&str]) -> Question {
                 name: (*name).to_owned(),
                 transport: Transport::Tcp,
                 life: Life::Restarted,
+                relay: None,
             })
             .collect(),
         points: vec![Point {
@@ -193,6 +196,8 @@ pub fn question(variants: &[&str]) -> Question {
         }],
         cores: Cores { service: Some(1), placement: Placement::Apart },
         guides: Vec::new(),
+        sizes: vec![AskedSizes::Range],
+        directs: Vec::new(),
     }
 }
 

@@ -237,8 +237,12 @@ pub fn estimate(law: &Law, trials: &[TrialRecord]) -> BlockEstimate {
 
 /// The question of a simulated run.
 pub fn question(law: &Law) -> Question {
-    let variant =
-        |name: &str| Variant { name: name.to_owned(), transport: Transport::Tcp, life: Life::Restarted };
+    let variant = |name: &str| Variant {
+        name: name.to_owned(),
+        transport: Transport::Tcp,
+        life: Life::Restarted,
+        relay: None,
+    };
     Question {
         run: Run::default(),
         headline: law.quantity,
@@ -254,5 +258,7 @@ pub fn question(law: &Law) -> Question {
         }],
         cores: Cores { service: Some(1), placement: Placement::Apart },
         guides: Vec::new(),
+        sizes: Vec::new(),
+        directs: Vec::new(),
     }
 }

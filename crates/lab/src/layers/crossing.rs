@@ -4,11 +4,15 @@
 //! One way for all: which it is follows from the layers of the variant and from what the kernel has.
 
 use weighbridge_model::experiment::{Delay, Layer, Layers, Loss, Towards};
+use weighbridge_model::network::LinkCounters;
 use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::relayed::Relayed;
 
+use super::carrier::Carrier;
 use super::site::configure;
 use super::veth::{CAPABILITIES, CLIENT_PORT, SERVER_PORT, try_here};
 use super::{LayerError, Part, Site};
+use crate::launch::Lab;
 use crate::net::tools::{Tool, need};
 use crate::net::{Batch, Unavailable};
 
@@ -123,13 +127,18 @@ pub(super) fn has_netem() -> Result<(), Unavailable> {
 #[derive(Debug)]
 pub(super) struct CrossingPart {
     crossing: Crossing,
-    treatment: Treatment,
+    /// The relay, in the first of these layers' parts: one does the work of all.
+    carrier: Option<Carrier>,
 }
 
 impl CrossingPart {
     /// The part of one of `layers`.
-    pub fn new(_layer: &Layer, layers: &Layers) -> Self {
-        Self { crossing: Crossing::of(layers), treatment: Treatment::of(layers) }
+    pub fn new(layer: &Layer, layers: &Layers) -> Self {
+        let crossing = Crossing::of(layers);
+        let ours = |layer: &&Layer| matches!(layer, Layer::Relay(_) | Layer::Delay(_) | Layer::Loss(_));
+        let is_first = layers.iter().find(ours) == Some(layer);
+        let carrier = (crossing == Crossing::Relay && is_first).then(|| Carrier::new(Treatment::of(layers)));
+        Self { crossing, carrier }
     }
 }
 
@@ -145,14 +154,20 @@ impl Part for CrossingPart {
     fn probe(&self) -> Result<(), Unavailable> {
         match self.crossing {
             Crossing::Bridge | Crossing::Netem => Ok(()),
-            Crossing::Relay => Err(Unavailable::new(
-                "the relay in user space is not part of this version",
-                match self.treatment.is_none() {
-                    true => "leave it out",
-                    false => "use a kernel with netem (CONFIG_NET_SCH_NETEM)",
-                },
-            )),
+            Crossing::Relay => Carrier::probe(),
         }
+    }
+
+    fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+        self.carrier.as_ref().map_or(Ok(()), |carrier| carrier.start(lab, site))
+    }
+
+    fn prove(&self, _passed: &[LinkCounters], requests: u64) -> Result<(), String> {
+        self.carrier.as_ref().map_or(Ok(()), |carrier| carrier.prove(requests))
+    }
+
+    fn relayed(&self) -> Option<Relayed> {
+        self.carrier.as_ref()?.ask()
     }
 }
 

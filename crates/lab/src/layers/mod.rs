@@ -5,6 +5,7 @@
 //! program in front of it once it is ready. Whatever is made is in custody first and goes in reverse order. Nothing here
 //! knows what is asked or how often.
 
+mod carrier;
 mod container;
 mod crossing;
 mod probe;
@@ -21,6 +22,7 @@ use std::net::SocketAddr;
 use weighbridge_model::experiment::{Layer, Layers};
 use weighbridge_model::network::{LinkCounters, ProgramFacts};
 use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::relayed::Relayed;
 
 use crate::container::ContainerError;
 use crate::custody::CustodyError;
@@ -90,6 +92,11 @@ pub trait Part: fmt::Debug + Send + Sync {
     /// Which does not tell, in words.
     fn counted(&self) -> Result<Vec<ProgramFacts>, String> {
         Ok(Vec::new())
+    }
+
+    /// What a relay of ours carried, in the part that has one.
+    fn relayed(&self) -> Option<Relayed> {
+        None
     }
 
     /// Whether what passed over the links in a trial shows that its packets took this way. At least `requests` were

@@ -14,6 +14,7 @@ use crate::launch::{Lab, Launch, Ready, Wrapping};
 use crate::net::{Batch, Connector, Namespace, NamespaceError, counters};
 use crate::process::Running;
 use crate::sidecar::Passed;
+use crate::talk::Talk;
 
 /// How long a program of a layer may take to be ready: proxies read certificates and resolve names.
 const PROGRAM_PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);
@@ -253,6 +254,11 @@ impl Site {
         self.programs.push((role.into(), running));
     }
 
+    /// The input and output of the program of that role, where it is talked to and nobody has taken them.
+    pub(super) fn take_talk(&mut self, role: &str) -> Option<Talk> {
+        self.programs.iter_mut().find(|(name, _)| name == role)?.1.take_talk()
+    }
+
     /// The programs that layers started, by their role, the last started first: the caller's from now on, to be ended
     /// before the site is.
     pub fn take_programs(&mut self) -> Vec<(String, Running)> {
@@ -333,6 +339,7 @@ impl Site {
             links,
             programs,
             unproved,
+            relayed: self.parts.iter().find_map(|(_, part)| part.relayed()).map(Box::new),
         }
     }
 }

@@ -11,6 +11,7 @@ mod layers;
 mod limit;
 mod load;
 mod matrix;
+mod misplaced;
 mod node;
 mod peer;
 mod pingpong;

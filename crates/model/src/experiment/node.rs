@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use toml::de::{DeTable, DeValue};
 
+use super::misplaced::elsewhere;
 use crate::secret::is_unprintable;
 
 /// Why a file is not an experiment: where, what, and what would be right.
@@ -301,7 +302,8 @@ impl<'a> Reader<'a> {
             if !asked.contains(&key.as_str()) {
                 let place =
                     if self.path.is_empty() { "the file".to_owned() } else { format!("`[{}]`", self.path) };
-                let message = format!("unknown key `{key}` in {place}{}", suggestion(key, &asked));
+                let hint = elsewhere(&self.path, key).unwrap_or_else(|| suggestion(key, &asked));
+                let message = format!("unknown key `{key}` in {place}{hint}");
                 return Err(self.error(node.line, message));
             }
         }

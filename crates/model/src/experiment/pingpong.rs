@@ -30,7 +30,7 @@ pub enum PingpongOperation {
     Pong,
     /// `/ping/{n}`.
     Ping,
-    /// `/mping/{n}`: what the relay measured of its own request.
+    /// `/mping/{n}`: what the relay measured of its own request; `/pong/{n}` of a service without a peer.
     Mping,
 }
 
@@ -75,15 +75,27 @@ impl PingpongSpec {
         }
     }
 
-    /// The same as it is asked of a variant: one with a peer passes bodies on.
+    /// Whether single requests are kept: of sizes over a range, and where a relay tells of its own.
+    pub fn keeps_requests(&self) -> bool {
+        self.spread().is_some() || self.operation == PingpongOperation::Mping
+    }
+
+    /// The same as it is asked of a variant: one with a peer passes bodies on, a service without one has no call of its
+    /// own to tell of.
     #[must_use]
     pub fn asked_of(&self, variant: &Variant) -> Self {
         let operation = match (self.operation, &variant.peer) {
             (PingpongOperation::Pong, Some(_)) => PingpongOperation::Ping,
+            (PingpongOperation::Mping, None) if is_alone(variant) => PingpongOperation::Pong,
             (operation, _) => operation,
         };
         Self { operation, ..self.clone() }
     }
+}
+
+/// Whether it is a service that passes nothing on. What a `command` or a `url` is, its owner knows.
+fn is_alone(variant: &Variant) -> bool {
+    matches!(variant.target, Target::Service { .. }) && variant.peer.is_none()
 }
 
 pub(super) fn read(reader: &Reader<'_>) -> Result<PingpongSpec, ExperimentError> {
@@ -152,7 +164,7 @@ pub(super) fn seed(workload: &mut WorkloadSpec, seed: u64) {
     }
 }
 
-/// Refuses what is asked of a relay where a variant is none. What a `command` or a `url` is, its owner knows.
+/// Refuses what is asked of a relay where a variant is none.
 pub(super) fn check_relays(
     file: &str,
     workload: &WorkloadSpec,
@@ -161,10 +173,10 @@ pub(super) fn check_relays(
     let message = match workload {
         WorkloadSpec::Pingpong(PingpongSpec { operation: PingpongOperation::Pong, .. }) => None,
         WorkloadSpec::Pingpong(PingpongSpec { operation, .. }) => {
-            let alone = |variant: &&Variant| {
-                matches!(variant.target, Target::Service { .. }) && variant.peer.is_none()
-            };
-            variants.iter().find(alone).map(|variant| {
+            // Beside one that tells, those that have nothing to tell of are asked directly.
+            let is_told =
+                *operation == PingpongOperation::Mping && !variants.iter().all(|variant| is_alone(variant));
+            variants.iter().find(|variant| is_alone(variant) && !is_told).map(|variant| {
                 format!(
                     "`workload.operation`: `{}` is asked of a service that passes requests on, and variant `{}` has no peer; give it `peer = \"<service>\"`",
                     operation.name(),

@@ -1,5 +1,6 @@
 //! The results as JSON inside the page, for its script. Nothing that is there can end the element it stands in.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
@@ -24,12 +25,36 @@ pub(crate) struct PageRun<'a> {
     detail: &'a Detail,
 }
 
+/// Most single requests over size that a page holds of a run: more would make it slow to open, and fall onto the same
+/// pixels.
+const MOST_SIZE_SAMPLES: usize = 150_000;
+
 /// The content of the element that holds the data.
 pub(crate) fn embedded(reports: &[Report<'_>]) -> String {
-    let run = |&Report { summary, detail, .. }| PageRun { summary, detail };
-    let data = PageData { runs: reports.iter().map(run).collect() };
+    let details: Vec<Cow<'_, Detail>> = reports.iter().map(|report| thinned(report.detail)).collect();
+    let runs = reports.iter().zip(&details);
+    let data = PageData { runs: runs.map(|(of, detail)| PageRun { summary: of.summary, detail }).collect() };
     let json = serde_json::to_string(&data).expect("maps have keys of text, and nothing else can fail");
     harmless(&json)
+}
+
+/// A detail with no more requests over size than a page may hold: of each series every so-manieth in the order of sizes and
+/// times, so that neither a size nor a time is favoured. What charts say of their number they take from the curves.
+fn thinned(detail: &Detail) -> Cow<'_, Detail> {
+    let all: usize = detail.size_samples.iter().map(|samples| samples.size_bytes.len()).sum();
+    if all <= MOST_SIZE_SAMPLES {
+        return Cow::Borrowed(detail);
+    }
+    let mut detail = detail.clone();
+    let most = MOST_SIZE_SAMPLES / detail.size_samples.len().max(1);
+    for samples in &mut detail.size_samples {
+        let step = samples.size_bytes.len().div_ceil(most.max(1)).max(1);
+        let mut at = 0..;
+        samples.size_bytes.retain(|_| at.next().is_some_and(|at: usize| at % step == 0));
+        let mut at = 0..;
+        samples.time_ns.retain(|_| at.next().is_some_and(|at: usize| at % step == 0));
+    }
+    Cow::Owned(detail)
 }
 
 /// `json` without any character that HTML, JavaScript or an editor could take for more than text. None of them stands
@@ -50,7 +75,32 @@ fn harmless(json: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use weighbridge_model::sizes::{SizeSamples, SizeTime};
+
     use super::*;
+
+    #[test]
+    fn many_requests_over_size_are_thinned_alike_and_few_are_kept() {
+        let samples = |count: u64| SizeSamples {
+            variant: "a".to_owned(),
+            point: Default::default(),
+            operation: "pong".to_owned(),
+            time: SizeTime::Service,
+            size_bytes: (0..count).collect(),
+            time_ns: (0..count).map(|at| 10 * at).collect(),
+            failed: 0,
+        };
+        let of = |counts: &[u64]| Detail {
+            size_samples: counts.iter().map(|count| samples(*count)).collect(),
+            ..Detail::default()
+        };
+        assert!(matches!(thinned(&of(&[75_000, 75_000])), Cow::Borrowed(_)));
+        let much = of(&[300_000, 20_000]);
+        let thin = thinned(&much);
+        let [first, second] = &thin.size_samples[..] else { panic!("two series") };
+        assert_eq!((first.size_bytes.len(), second.size_bytes.len()), (75_000, 20_000));
+        assert_eq!((first.size_bytes[1], first.time_ns[1], first.size_bytes[74_999]), (4, 40, 299_996));
+    }
 
     #[test]
     fn nothing_ends_the_element_and_everything_reads_back() {

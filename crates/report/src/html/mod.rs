@@ -6,13 +6,16 @@
 //! light, in dark, on paper and on a telephone.
 
 mod beside;
+mod carried;
 mod curves;
 mod data;
 mod environment;
 pub(crate) mod escape;
 mod gauge;
 mod legs;
+mod parts;
 mod resources;
+mod sizes;
 mod spread;
 mod suite;
 mod tables;
@@ -129,16 +132,20 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
                 details("Percentiles as a table", curves::table(report.detail))
             ),
         ),
-        ("legs", "Where the time went", legs::section(summary)),
+        ("sizes", "Message sizes", sizes::section(summary, report.detail)),
+        ("legs", "Where the time went", format!("{}{}", parts::section(summary), legs::section(summary))),
         (
             "resources",
             "Resources",
             format!(
                 "<div class=\"charts\"></div>\n{}",
-                details("Resources as a table", resources::section(summary))
+                details(
+                    "Resources as a table",
+                    format!("{}{}", resources::section(summary), carried::section(summary))
+                )
             ),
         ),
-        ("warnings", "Warnings", warnings(summary)),
+        ("warnings", "Warnings", trust::other_warnings(summary)),
         (
             "figures",
             "All figures",
@@ -151,8 +158,9 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
         ),
         ("repeat", "How to repeat", repeat(report.how)),
     ];
-    // Only some runs ask the kernel for time stamps.
-    let shown = all.into_iter().filter(|(id, _, content)| *id != "legs" || !content.is_empty());
+    // Only some runs vary the size, or ask the kernel for time stamps.
+    let shown =
+        all.into_iter().filter(|(id, _, content)| !["sizes", "legs"].contains(id) || !content.is_empty());
     shown.map(|(id, name, content)| Section { id, name, content }).collect()
 }
 

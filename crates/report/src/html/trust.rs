@@ -215,10 +215,20 @@ fn withheld(summary: &Summary) -> String {
 
 /// Findings in full.
 pub(crate) fn warnings(summary: &Summary) -> String {
-    if summary.findings.is_empty() {
+    listed(summary.findings.iter())
+}
+
+/// Findings in full, but for those of which the part on message sizes says more.
+pub(crate) fn other_warnings(summary: &Summary) -> String {
+    let of_sizes = |finding: &&Finding| ["cliff", "best by size"].contains(&finding.name.as_str());
+    listed(summary.findings.iter().filter(|finding| !of_sizes(finding)))
+}
+
+fn listed<'a>(findings: impl Iterator<Item = &'a Finding>) -> String {
+    let items: String = findings.map(finding).collect();
+    if items.is_empty() {
         return quiet("None.");
     }
-    let items: String = summary.findings.iter().map(finding).collect();
     format!("<ul class=\"findings\">\n{items}</ul>\n")
 }
 

@@ -4,6 +4,7 @@
 //! way. What was withheld is not drawn.
 
 mod font;
+mod over;
 mod raster;
 mod script;
 
@@ -13,6 +14,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use weighbridge_model::summary::{Detail, PointLabel, Quantity, Summary};
 
+pub use over::{Axis, AxisScale, Guide, Over, named};
 #[cfg(feature = "pdf")]
 pub use raster::pdf;
 pub use raster::png;
@@ -20,7 +22,7 @@ use script::{BUNDLE, Script};
 
 /// A kind of chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Costs with their intervals.
     Forest,
@@ -34,6 +36,18 @@ pub enum Kind {
     Samples,
     /// A figure against size, rate or another number.
     Size,
+    /// Times over message size.
+    Latency,
+    /// Times over message size, relative to a reference.
+    LatencyRelative,
+    /// Bytes per second over message size.
+    Transfer,
+    /// Bytes per second over message size, relative to a reference.
+    TransferRelative,
+    /// Requests one after another in a second, over message size.
+    Requests,
+    /// Requests one after another in a second, over message size, relative to a reference.
+    RequestsRelative,
     /// CPU and memory by role.
     Resources,
     /// Figures of each operation.
@@ -50,13 +64,19 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of reports.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 18] = [
         Self::Forest,
         Self::Percentiles,
         Self::Density,
         Self::Time,
         Self::Samples,
         Self::Size,
+        Self::Latency,
+        Self::LatencyRelative,
+        Self::Transfer,
+        Self::TransferRelative,
+        Self::Requests,
+        Self::RequestsRelative,
         Self::Resources,
         Self::Operations,
         Self::Radar,
@@ -74,6 +94,12 @@ impl Kind {
             Self::Time => "time",
             Self::Samples => "samples",
             Self::Size => "size",
+            Self::Latency => "latency",
+            Self::LatencyRelative => "latency-relative",
+            Self::Transfer => "transfer",
+            Self::TransferRelative => "transfer-relative",
+            Self::Requests => "requests",
+            Self::RequestsRelative => "requests-relative",
             Self::Resources => "resources",
             Self::Operations => "operations",
             Self::Radar => "radar",
@@ -92,6 +118,12 @@ impl Kind {
             Self::Time => "medians of windows over the time of the run",
             Self::Samples => "a dot for each window or request",
             Self::Size => "a figure against size, rate or another number",
+            Self::Latency => "times over message size",
+            Self::LatencyRelative => "times over message size, relative to a reference",
+            Self::Transfer => "bytes per second over message size",
+            Self::TransferRelative => "bytes per second over message size, relative to a reference",
+            Self::Requests => "requests in a second over message size",
+            Self::RequestsRelative => "requests in a second over message size, relative to a reference",
             Self::Resources => "CPU and memory by role",
             Self::Operations => "figures of each operation",
             Self::Radar => "several quantities or operations at once",
@@ -149,6 +181,11 @@ pub struct Options {
     /// Factor values that the point must have, where a kind shows one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub point: Option<PointLabel>,
+    /// Of charts over message size.
+    pub over: Over,
+    /// The title, instead of what was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// Width in pixels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width: Option<u32>,

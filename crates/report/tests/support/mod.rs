@@ -133,6 +133,7 @@ fn variant(name: &str, size: &str, scale: f64) -> VariantSummary {
         blocks: 6,
         batches: Vec::new(),
         version: versions.iter().find(|(of, _)| *of == name).map(|(_, version)| (*version).to_owned()),
+        relay: None,
         figures: figures.into(),
         traffic: Traffic {
             sent: Bytes::new(84_303_240),
@@ -192,6 +193,9 @@ pub fn valid() -> Summary {
         spread: Vec::new(),
         over_size: Default::default(),
         tags: Default::default(),
+        relays: Vec::new(),
+        carried: Vec::new(),
+        roles: Vec::new(),
         unavailable: Vec::new(),
         calibration: Some(quote()),
     }
@@ -479,7 +483,22 @@ pub fn hostile() -> (Summary, Detail, Value, HowToRepeat) {
         (finding.evidence, finding.remedy) = (text(), text());
     }
     summary.unavailable = vec![(text(), text())];
+    let sizes = plot::sizes();
+    summary.over_size = sizes.summary.over_size;
+    for cliff in &mut summary.over_size.cliffs {
+        (cliff.variant, cliff.point, cliff.operation) = (text(), label(), text());
+        cliff.cause = Some(text());
+    }
+    for advice in &mut summary.over_size.advice {
+        (advice.point, advice.operation) = (label(), text());
+        advice.ranges.iter_mut().flat_map(|range| &mut range.best).for_each(|name| *name = text());
+    }
+    summary.over_size.guides.iter_mut().for_each(|guide| guide.name = text());
     let mut detail = detail();
+    detail.size_curves = sizes.detail.size_curves;
+    for curve in &mut detail.size_curves {
+        (curve.variant, curve.point, curve.operation) = (text(), label(), text());
+    }
     for curve in &mut detail.curves {
         (curve.variant, curve.point, curve.operation) = (text(), label(), text());
     }

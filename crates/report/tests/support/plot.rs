@@ -4,9 +4,14 @@
 use weighbridge_model::detail::{
     Axis, Capacity, Density, Detail, DotKind, Kept, Level, RoleUse, Samples, Scale, Step, TimeKind, Waterfall,
 };
-use weighbridge_model::quantity::Ratio;
+use weighbridge_model::quantity::{Bytes, Ratio};
+use weighbridge_model::sizes::{
+    Bounded, CliffChange, OverSize, SizeAdvice, SizeCliff, SizeCurve, SizeGuide, SizeQuantile, SizeRange,
+    SizeRatio, SizeRatios, SizeSamples, SizeTime,
+};
 use weighbridge_model::summary::{
-    Cost, Effect, Estimate, Figure, PointLabel, Quantity, Summary, Unit, Validity, VariantSummary, Verdict,
+    Cost, Effect, Estimate, Figure, PointLabel, Quantity, Relay, Summary, Unit, Validity, VariantSummary,
+    Verdict,
 };
 
 use super::{add_times, add_windows, detail, estimate, noise, troubled, valid};
@@ -16,6 +21,148 @@ pub struct Case {
     pub name: &'static str,
     pub summary: Summary,
     pub detail: Detail,
+}
+
+/// Three languages asking each other.
+pub fn pairs() -> Case {
+    let mut summary = empty("Which half of a pair makes it slow?");
+    let laws = [("rust", 1.0), ("node", 1.9), ("python", 2.86)];
+    for (service, asking) in laws {
+        for (peer, answering) in laws {
+            let name = format!("{service}/{peer}");
+            let base = |quantity: Quantity, _: &str| base_of(quantity);
+            let ratio = |_: Quantity, _: &str| 0.7 * asking + 0.3 * answering;
+            fill(&mut summary, (&name, &PointLabel::new()), &["pong"], &base, &ratio);
+            let last = summary.variants.last_mut().expect("just filled");
+            last.relay = Some(Relay { service: service.into(), peer: peer.into() });
+        }
+    }
+    Case { name: "pairs", summary, detail: Detail::default() }
+}
+
+/// Three variants over message sizes: one with a step, one with a bend, one that is worse for small messages and better for
+/// large ones; advice, cliffs and guides as a judge would say them.
+pub fn sizes() -> Case {
+    let mut summary = empty("Which language for which size?");
+    let mut detail = Detail::default();
+    let laws: [(&str, &dyn Fn(f64) -> f64); 3] = [
+        ("rust", &|size| 30_000.0 + 0.9 * size + if size > 87_380.0 { 60_000.0 } else { 0.0 }),
+        ("java", &|size| 52_000.0 + 0.4 * size),
+        ("ruby", &|size| 240_000.0 + 1.6 * size + 3.0 * (size - 131_072.0).max(0.0)),
+    ];
+    let places: Vec<u64> = (0..60).map(|at| (4.0 * 1.22_f64.powi(at)).round() as u64).collect();
+    for (place, (name, law)) in laws.iter().enumerate() {
+        let base = |quantity: Quantity, _: &str| base_of(quantity);
+        let ratio = |_: Quantity, _: &str| law(8_192.0) / laws[0].1(8_192.0);
+        fill(&mut summary, (name, &PointLabel::new()), &["pong"], &base, &ratio);
+        for time in [SizeTime::Response, SizeTime::Service] {
+            let waited = if time == SizeTime::Response { 4_000.0 } else { 0.0 };
+            let median = |size: u64| law(size as f64) + waited;
+            detail.size_curves.push(SizeCurve {
+                variant: (*name).into(),
+                point: PointLabel::new(),
+                operation: "pong".into(),
+                time,
+                requests: 1_200,
+                size_bytes: places.clone(),
+                quantiles: [(0.05, 0.8), (0.25, 0.92), (0.5, 1.0), (0.75, 1.12), (0.95, 1.5)]
+                    .map(|(quantile, factor)| SizeQuantile {
+                        quantile,
+                        time_ns: places.iter().map(|size| Some(factor * median(*size))).collect(),
+                    })
+                    .into(),
+                median_interval_ns: places
+                    .iter()
+                    .map(|size| Some((0.97 * median(*size), 1.03 * median(*size))))
+                    .collect(),
+                ratio: match place {
+                    0 => Vec::new(),
+                    _ => places
+                        .iter()
+                        .map(|size| over_size(law(*size as f64), laws[0].1(*size as f64)))
+                        .collect(),
+                },
+            });
+            let sizes: Vec<u64> = (0..400).map(|at| (4.0 * 1.0299_f64.powi(at)) as u64).collect();
+            let mut noise = noise(977 * (place as u32 + 1));
+            let times = sizes.iter().map(|size| (median(*size) * (0.85 + 0.4 * noise())) as u64).collect();
+            detail.size_samples.push(SizeSamples {
+                variant: (*name).into(),
+                point: PointLabel::new(),
+                operation: "pong".into(),
+                time,
+                time_ns: times,
+                size_bytes: sizes,
+                failed: 0,
+            });
+        }
+    }
+    detail.size_ratios.push(SizeRatios {
+        variant: "ruby".into(),
+        reference: "java".into(),
+        point: PointLabel::new(),
+        operation: "pong".into(),
+        time: SizeTime::Service,
+        ratio: places
+            .iter()
+            .map(|size| over_size(laws[2].1(*size as f64), laws[1].1(*size as f64)))
+            .collect(),
+    });
+    summary.over_size = said_of_sizes();
+    Case { name: "sizes", summary, detail }
+}
+
+fn over_size(time: f64, reference: f64) -> Option<SizeRatio> {
+    let point = time / reference;
+    Some(SizeRatio { point, interval: Some((point / 1.04, point * 1.04)) })
+}
+
+fn said_of_sizes() -> OverSize {
+    let bounded = |lower, point, upper| Bounded { point, lower, upper };
+    let cliff = SizeCliff {
+        variant: "rust".into(),
+        point: PointLabel::new(),
+        operation: "pong".into(),
+        change: CliffChange::Level,
+        place_bytes: bounded(87_102.0, 87_380.0, 87_700.0),
+        height: bounded(57e3, 60e3, 63e3),
+        before: 108_642.0,
+        cause: None,
+    };
+    let bend = SizeCliff {
+        variant: "ruby".into(),
+        change: CliffChange::Slope,
+        place_bytes: bounded(128_000.0, 131_000.0, 134_100.0),
+        height: bounded(2.8, 3.0, 3.2),
+        before: 1.6,
+        cause: Some("initial receive buffer (tcp_rmem), 131072 B, lies in the interval".into()),
+        ..cliff.clone()
+    };
+    let range = |from_bytes, to_bytes, best: &[&str], lead| SizeRange {
+        from_bytes,
+        to_bytes,
+        best: best.iter().map(|name| (*name).into()).collect(),
+        lead,
+    };
+    let guide = |name: &str, bytes| SizeGuide { name: name.into(), bytes: Bytes::new(bytes) };
+    OverSize {
+        cliffs: vec![cliff, bend],
+        advice: vec![SizeAdvice {
+            point: PointLabel::new(),
+            operation: "pong".into(),
+            ranges: vec![
+                range(4, 38_000, &["rust"], Some(0.06)),
+                range(38_000, 52_000, &["rust", "java"], Some(2.1)),
+                range(52_000, 502_000, &["java"], Some(0.31)),
+            ],
+        }],
+        guides: vec![
+            guide("initial send buffer (tcp_wmem)", 16_384),
+            guide("segment (loopback's MTU less heads)", 65_484),
+            guide("initial receive window (half of tcp_rmem)", 65_536),
+            guide("initial receive buffer (tcp_rmem)", 131_072),
+        ],
+    }
 }
 
 /// Every run that charts are drawn of.
@@ -29,6 +176,8 @@ pub fn cases() -> Vec<Case> {
         capacity(),
         layers(),
         dots(500),
+        sizes(),
+        pairs(),
         Case { name: "bare", summary: bare(), detail: Detail::default() },
     ]
 }

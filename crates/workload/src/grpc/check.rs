@@ -15,7 +15,7 @@ use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
 use super::message_text;
-use crate::checks::{Body, Reset, same_json};
+use crate::checks::{Body, Reset, SeenReply, same_json};
 use crate::explain::{Explain, Words, status_line};
 
 /// Most bytes of messages kept for a JSON check; a longer reply fails it.
@@ -168,6 +168,10 @@ impl Reset for PongMessageCheck {
         self.envelope.reset();
         self.part = Part::Tag;
         self.body.reset();
+    }
+
+    fn seen(&self) -> SeenReply {
+        SeenReply { status: self.status(), length: self.length(), relayed: None }
     }
 }
 

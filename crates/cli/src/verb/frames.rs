@@ -1,0 +1,32 @@
+//! The hidden verb that the lab starts between two hosts of its own: see `weighbridge_lab::frames`.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+
+use anyhow::Context;
+use weighbridge_lab::cores::CoreId;
+use weighbridge_lab::frames::{self, DEFAULT_SPIN, InterfacePair, Settings, Watch, Way};
+
+use crate::args;
+use crate::exit::Exit;
+
+/// Carries frames until SIGTERM, Ctrl-C, or the end of its input.
+pub fn run(arguments: &args::Frames) -> anyhow::Result<Exit> {
+    let way = |flag: &str, text: &str| text.parse::<Way>().with_context(|| format!("`{flag}` is no way"));
+    let [first, second] = arguments.between.as_slice() else {
+        anyhow::bail!("`--between` takes two interfaces")
+    };
+    let settings = Settings {
+        between: InterfacePair::try_new(first.clone(), second.clone())?,
+        forth: way("--forth", &arguments.forth)?,
+        back: way("--back", &arguments.back)?,
+        seed: arguments.seed,
+        spin: arguments.spin.unwrap_or(DEFAULT_SPIN),
+        core: arguments.core.map(CoreId::new),
+    };
+    let signals = Some(frames::watch_signals().context("could not watch for signals")?);
+    let orders = std::io::stdin().as_fd().try_clone_to_owned().context("could not keep the input")?;
+    let watch = Watch { orders: File::from(orders), signals };
+    frames::run(&settings, watch, &mut std::io::stdout().lock())?;
+    Ok(Exit::Fine)
+}

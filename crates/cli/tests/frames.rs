@@ -1,0 +1,182 @@
+//! Stories of the packet relay: as a process of its own between two interfaces, and as layers of variants that are weighed.
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use support::{WEIGH, World, send, service, skipped};
+use weighbridge_lab::net::{Capability, tools};
+
+/// Whether this process may make networks; says so where it may not.
+fn may_make_networks() -> bool {
+    let missing = tools::missing(&[Capability::SysAdmin, Capability::NetAdmin, Capability::NetRaw]);
+    if !missing.is_empty() {
+        skipped("networks need root");
+    }
+    missing.is_empty()
+}
+
+/// A network namespace with the interfaces `left` and `right`, both up. It goes with the value.
+struct Middle(String);
+
+impl Middle {
+    fn new() -> Self {
+        let middle = Self(format!("wb-{:08x}-story", std::process::id()));
+        let name = &middle.0;
+        ip(&format!("netns add {name}"));
+        for side in ["left", "right"] {
+            ip(&format!("-n {name} link add {side} type veth peer name {side}-end"));
+            for end in [side, &format!("{side}-end")] {
+                ip(&format!("-n {name} link set {end} addrgenmode none up"));
+            }
+        }
+        middle
+    }
+
+    /// A relay in it.
+    fn relay(&self, arguments: &[&str]) -> Child {
+        let mut command = Command::new("ip");
+        command
+            .args(["netns", "exec", &self.0, WEIGH, "frames", "--between", "left", "right"])
+            .args(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("`ip` of iproute2")
+    }
+}
+
+impl Drop for Middle {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["netns", "delete", &self.0]).status();
+    }
+}
+
+#[track_caller]
+fn ip(arguments: &str) {
+    let done = Command::new("ip").args(arguments.split(' ')).status().expect("`ip` of iproute2");
+    assert!(done.success(), "ip {arguments}");
+}
+
+#[test]
+fn a_relay_reports_when_asked_and_at_its_end_however_that_comes() {
+    if !may_make_networks() {
+        return;
+    }
+    let middle = Middle::new();
+    for by_signal in [true, false] {
+        let mut relay = middle.relay(&["--forth", "delay=1ms,jitter=200us,loss=1%", "--seed", "7"]);
+        let mut lines =
+            BufReader::new(relay.stdout.take().expect("piped")).lines().map(|line| line.expect("text"));
+        assert_eq!(lines.next().as_deref(), Some("ready direct"));
+        let mut orders = relay.stdin.take().expect("piped");
+        orders.write_all(b"\n").expect("it reads");
+        let first: Value = serde_json::from_str(&lines.next().expect("a report")).expect("JSON");
+        assert_eq!(first["forth"]["way"], "delay=1000000ns,jitter=200000ns,distribution=uniform,loss=0.01");
+        assert_eq!((&first["back"]["way"], &first["seed"]), (&"null".into(), &7.into()));
+        if by_signal {
+            send("TERM", relay.id());
+        } else {
+            drop(orders);
+        }
+        let last: Value = serde_json::from_str(&lines.next().expect("a report")).expect("JSON");
+        assert!(last["time_ns"].as_u64() > first["time_ns"].as_u64());
+        assert_eq!(lines.next(), None);
+        assert!(relay.wait().expect("it is ours").success());
+    }
+    for (arguments, complaint) in [
+        (&["--forth", "delay=5"][..], "`--forth` is no way"),
+        (&["--back", "jitter=1ms"][..], "would let frames leave before they came"),
+        (&["--core", "1000"][..], "core"),
+    ] {
+        let refused = middle.relay(arguments).wait_with_output().expect("it is ours");
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(2) && said.contains(complaint), "{said}");
+        assert!(refused.stdout.is_empty(), "{said}");
+    }
+}
+
+#[test]
+fn a_relay_without_the_capability_says_which_it_needs() {
+    let without = "-net_raw";
+    let words = ["--bounding-set", without, "--inh-caps", without];
+    let world = World::idle();
+    let arguments = ["frames", "--between", "lo", "lo2"];
+    let refused = world.weigh(&arguments).through("setpriv", &words).end();
+    refused.assert_code(2);
+    assert!(refused.says("CAP_NET_RAW") && refused.says("run as root"), "{refused}");
+    assert!(world.weigh(&["frames", "--between", "lo", "lo"]).end().says("`lo` is named for both sides"));
+}
+
+/// The Rust service behind these layers.
+fn rust(name: &str, layers: &str) -> String {
+    let program = service::folder().join("rust/target/release/weigh-rust");
+    format!(
+        "name = \"{name}\"\ncommand = [\"{}\"]\nready = \"line\"\nenv = {{ WORKLOAD = \"pingpong\" }}\nlayers = {layers}",
+        program.display()
+    )
+}
+
+#[test]
+fn delay_and_loss_are_weighed_against_the_null_relay() {
+    if !may_make_networks() {
+        return;
+    }
+    service::build("rust");
+    let world = World::new();
+    world.experiment_with(
+        "[plan]\nblocks = { min = 2, max = 2 }\nbudget = \"3 s\"",
+        &[
+            &rust("relay", "[\"veth\", \"relay\"]"),
+            &rust(
+                "delay",
+                "[\"veth\", \"relay\", { layer = \"delay\", time = \"1 ms\", jitter = \"200 us\" }]",
+            ),
+            &rust("loss", "[\"veth\", \"relay\", { layer = \"loss\", share = \"5 %\" }, \"vxlan\"]"),
+        ],
+    );
+    let ended = world.run(&["--format", "json"]).end();
+    ended.assert_measured();
+    let summary = ended.json();
+    for variant in summary["variants"].as_array().expect("variants") {
+        assert_ne!(variant["validity"], "invalid", "{variant}");
+    }
+    let costs = summary["costs"].as_array().expect("costs");
+    let cost = costs.iter().find(|cost| cost["variant"] == "delay" && cost["quantity"] == "response_p50");
+    let cost = cost.expect("a cost of the delay");
+    // A busy machine adds to what was planted; it takes nothing away. How near it comes on a quiet one the relay's own tests ask.
+    assert!(cost["difference"]["point"].as_f64() > Some(980_000.0), "{cost}");
+    let folders = fs::read_dir(world.run_folder().join("trials")).expect("trials");
+    let mut seeds = Vec::new();
+    for folder in folders {
+        let text = fs::read_to_string(folder.expect("an entry").path().join("trial.json")).expect("a trial");
+        let trial: Value = serde_json::from_str(&text).expect("JSON");
+        let relayed = &trial["service"]["network"]["relayed"];
+        let count = |direction: &str, what: &str| relayed[direction][what].as_u64().expect("a count");
+        seeds.push(relayed["seed"].as_u64());
+        for direction in ["forth", "back"] {
+            assert!(count(direction, "sent") > 50, "{trial}");
+            assert_eq!(count(direction, "whole") + count(direction, "full"), 0, "{trial}");
+            let gone =
+                ["sent", "lost", "full", "refused", "cut", "waiting"].map(|what| count(direction, what));
+            assert_eq!(count(direction, "came"), gone.iter().sum::<u64>(), "{trial}");
+        }
+        match trial["variant_name"].as_str() {
+            Some("delay") => {
+                let median = relayed["forth"]["delay"]["p50_ns"].as_f64().expect("a time");
+                assert!((median / 1e6 - 1.0).abs() < 0.1, "{trial}");
+                assert_eq!(relayed["back"]["way"], "null", "{trial}");
+            }
+            Some("loss") => assert!(count("forth", "lost") + count("back", "lost") > 0, "{trial}"),
+            _ => assert_eq!(
+                count("forth", "lost") + relayed["forth"]["delay"]["max_ns"].as_u64().expect("a time"),
+                0
+            ),
+        }
+    }
+    seeds.sort_unstable();
+    seeds.dedup();
+    assert_eq!(seeds.len(), 6, "each trial loses other packets");
+    world.assert_nothing_left();
+}

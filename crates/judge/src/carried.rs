@@ -1,0 +1,113 @@
+//! True throughput: bytes that good replies carried, over the whole time of the windows in which they did. It is no inverse
+//! of a time: it falls where connections stand idle and rises with requests in flight.
+//!
+//! Where single requests are kept, windows of rounds that are whole among them count, so that bytes and time are of the
+//! same requests; where one size is asked for, good replies times that size. Else sizes are unknown and nothing is guessed.
+
+use std::collections::BTreeMap;
+
+use weighbridge_model::parts::{Carried, SizedCarried};
+use weighbridge_model::record::PointId;
+use weighbridge_model::samples::Sample;
+use weighbridge_model::summary::Estimate;
+
+use crate::estimate::estimate;
+use crate::gather::{Cell, Gathered, Lens};
+use crate::parts::{ANY, Class, classes, is_of};
+use crate::question::{AskedSizes, Question, Scope};
+
+/// What every variant carried at every point; variants of which neither bytes nor sizes are known are left out.
+pub fn carried(question: &Question, gathered: &Gathered<'_>) -> Vec<Carried> {
+    let mut all = Vec::new();
+    for (id, point) in question.points() {
+        for (variant, of) in question.variants() {
+            let cells = gathered.cells(id, variant, Lens::Measured);
+            let kept: Vec<Kept<'_>> = cells.iter().map(|cell| Kept::new(cell, id)).collect();
+            let stage = question.blocks.min as usize;
+            let bytes_per_s = match question.asked(id) {
+                AskedSizes::Unknown => None,
+                AskedSizes::One(size) => over(&cells, stage, |cell| {
+                    per_second(cell.good(Scope::All) as f64 * size.get() as f64, cell.time().as_secs_f64())
+                }),
+                AskedSizes::Listed | AskedSizes::Range => over(&kept, stage, |kept| kept.rate(ANY)),
+            };
+            let sockets_bytes_per_s = over(&cells, stage, |cell| {
+                let traffic = cell.traffic();
+                let bytes = traffic.sent.get() + traffic.received.get();
+                (bytes > 0)
+                    .then_some(bytes as f64)
+                    .and_then(|bytes| per_second(bytes, cell.time().as_secs_f64()))
+            });
+            if bytes_per_s.is_some() || sockets_bytes_per_s.is_some() {
+                let known = bytes_per_s.is_some() && !matches!(question.asked(id), AskedSizes::One(_));
+                let sizes = if known { sized(&kept, stage) } else { Vec::new() };
+                let (variant, point) = (of.name.clone(), point.label.clone());
+                all.push(Carried { variant, point, bytes_per_s, sockets_bytes_per_s, sizes });
+            }
+        }
+    }
+    all
+}
+
+/// Each class's share; empty of a single size.
+fn sized(kept: &[Kept<'_>], stage: usize) -> Vec<SizedCarried> {
+    let classes = classes(kept.iter().flat_map(|block| &block.good).map(|sample| sample.size.get()));
+    let of = |class: &Class| {
+        let requests = kept.iter().flat_map(|block| &block.good).filter(|sample| is_of(sample, *class));
+        Some(SizedCarried {
+            from_bytes: class.0,
+            to_bytes: class.1,
+            requests: requests.count() as u64,
+            bytes_per_s: over(kept, stage, |block| block.rate(*class))?,
+        })
+    };
+    if classes.len() > 1 { classes.iter().filter_map(of).collect() } else { Vec::new() }
+}
+
+fn per_second(bytes: f64, seconds: f64) -> Option<f64> {
+    (seconds > 0.0).then(|| bytes / seconds)
+}
+
+/// The estimate over blocks; `None` unless every block tells.
+fn over<T>(blocks: &[T], stage: usize, value: impl Fn(&T) -> Option<f64>) -> Option<Estimate> {
+    let values: Vec<f64> = blocks.iter().map(value).collect::<Option<_>>()?;
+    (!values.is_empty()).then(|| estimate(&values, stage))
+}
+
+/// The requests of a block whose windows are whole among those kept, and the time of these windows.
+struct Kept<'a> {
+    good: Vec<&'a Sample>,
+    seconds: f64,
+}
+
+impl<'a> Kept<'a> {
+    fn new(cell: &Cell<'a>, point: PointId) -> Self {
+        let mut kept = Self { good: Vec::new(), seconds: 0.0 };
+        // A trial of the baseline for each batch, each with rounds of its own.
+        for trial in &cell.trials {
+            let mut rounds: BTreeMap<u32, Vec<&'a Sample>> = BTreeMap::new();
+            for sample in trial.samples.iter().filter(|sample| sample.point == point) {
+                rounds.entry(sample.round).or_default().push(sample);
+            }
+            for (round, samples) in rounds {
+                let windows = cell.windows.iter().filter(|w| w.round == round);
+                let own: Vec<_> = windows
+                    .copied()
+                    .filter(|w| trial.windows.iter().any(|one| std::ptr::eq(one, *w)))
+                    .collect();
+                let asked: u64 = own.iter().map(|window| window.figures.requests).sum();
+                if samples.len() as u64 >= asked {
+                    kept.good.extend(samples.into_iter().filter(|sample| sample.is_good()));
+                    kept.seconds += cell.with(own).time().as_secs_f64();
+                }
+            }
+        }
+        kept
+    }
+
+    fn rate(&self, class: Class) -> Option<f64> {
+        let bytes: u64 =
+            self.good.iter().filter(|sample| is_of(sample, class)).map(|sample| sample.size.get()).sum();
+        per_second(bytes as f64, self.seconds)
+    }
+}

@@ -1,0 +1,308 @@
+//! Where the time of relayed requests went: waiting at the client, outside the relay's own call, inside it; and of the call
+//! what the peer's server takes by itself and what the relay's client adds.
+//!
+//! The first three are parts of every single request and sum up to its response time. Their means add up too; medians do
+//! not, and none is ever made by subtracting two. What the peer takes by itself another variant tells, in the same block and
+//! of the same rounds; the rest of the call is a difference of two means, blocks paired. Nothing here looks at a clock but
+//! through durations: the relay's clock and the generator's are never compared.
+
+use std::collections::BTreeSet;
+
+use weighbridge_model::parts::{PartCost, PartTimes, RelayParts, SizedParts, TimePart};
+use weighbridge_model::quantity::{Nanoseconds, Ratio};
+use weighbridge_model::record::{PointId, TrialRecord, VariantId, WindowKind};
+use weighbridge_model::samples::Sample;
+use weighbridge_model::summary::{Cost, Estimate, Quantity, Validity, VariantSummary, Verdict};
+
+use crate::estimate::{BlockEstimate, Contrast, beyond, estimate};
+use crate::gather::{Block, Gathered};
+use crate::question::{Point, Question};
+use crate::stats::sample::quantile_nearest_rank;
+use crate::summary::unjudged;
+use crate::thresholds::BEYOND_PER_BLOCK;
+use crate::verdict::{conclude, correct};
+
+/// Up to so many sizes each is shown by itself; more are put together by powers of ten.
+const SIZES_BY_THEMSELVES: usize = 6;
+
+/// The parts of every relay that told of its calls. `variants` says whose figures must not be used.
+pub fn relays(question: &Question, gathered: &Gathered<'_>, variants: &[VariantSummary]) -> Vec<RelayParts> {
+    let mut all = Vec::new();
+    for (id, point) in question.points() {
+        let of = |(variant, _)| Relay::new(question, gathered, id, variant);
+        let relays: Vec<Relay<'_>> = question.variants().filter_map(of).collect();
+        let mut costs = Vec::new();
+        let first = all.len();
+        for relay in &relays {
+            let mut parts = relay.told(question, point);
+            if gathered.bridge.is_none() && relay.variant != VariantId(0) {
+                relay.costs(question, &mut parts.parts);
+            }
+            costs.extend(
+                parts.parts.iter().filter_map(|part| Some(row(point, &parts.variant, part.cost.as_ref()?))),
+            );
+            all.push(parts);
+        }
+        correct(&mut costs);
+        let mut judged = costs.into_iter();
+        for relay in &mut all[first..] {
+            let doubt = invalid(variants, point, &relay.variant);
+            for cost in relay.parts.iter_mut().filter_map(|part| part.cost.as_mut()) {
+                judged.next().into_iter().for_each(|row| take(cost, row));
+                if let Some(reason) = &doubt {
+                    (cost.verdict, cost.effect) = (Verdict::Invalid, None);
+                    cost.reason = Some(reason.clone());
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Why a variant's costs must not be used: its own figures or the baseline's.
+fn invalid(variants: &[VariantSummary], point: &Point, name: &str) -> Option<String> {
+    let here = |one: &&VariantSummary| one.point == point.label && (one.baseline || one.name == name);
+    let bad = variants.iter().filter(here).find(|one| one.validity == Validity::Invalid)?;
+    Some(format!("`{}`: {}", bad.name, bad.reasons.join("; ")))
+}
+
+/// A cost of a part as a row that Holm's correction takes.
+fn row(point: &Point, variant: &str, cost: &PartCost) -> Cost {
+    let quantities = (Quantity::ServiceMean, Quantity::ResponseP50);
+    Cost {
+        verdict: cost.verdict,
+        effect: cost.effect,
+        reason: cost.reason.clone(),
+        p: cost.p,
+        ..unjudged((point, crate::question::Scope::Only), variant, quantities)
+    }
+}
+
+fn take(cost: &mut PartCost, row: Cost) {
+    (cost.verdict, cost.effect, cost.reason) = (row.verdict, row.effect, row.reason);
+}
+
+/// The requests of one block.
+struct BlockRequests<'a> {
+    block: u32,
+    /// Good ones of which the relay told.
+    good: Vec<(&'a Sample, [Nanoseconds; 4])>,
+    /// Good ones of the baseline where it told, of the batch in which the relay lived.
+    baseline: Vec<(&'a Sample, [Nanoseconds; 4])>,
+    /// Good ones that went directly to the peer, of the rounds that the relay has too.
+    direct: Vec<&'a Sample>,
+}
+
+/// One relay at one point.
+struct Relay<'a> {
+    variant: VariantId,
+    direct: Option<VariantId>,
+    blocks: Vec<BlockRequests<'a>>,
+    failed: u64,
+    left_out: u64,
+    retried: u64,
+    retries: u64,
+}
+
+/// Sizes from one to another.
+pub(crate) type Class = (u64, u64);
+
+/// Waiting, outside, inside, response: the parts of a single request, if its relay told.
+fn parts(sample: &Sample) -> Option<[Nanoseconds; 4]> {
+    let inside = sample.relayed?.duration;
+    let waiting = sample.sent.saturating_sub(sample.due);
+    Some([waiting, sample.relay_cost()?, inside, sample.response()])
+}
+
+/// Where a part stands among those of a single request.
+const fn place(part: TimePart) -> Option<usize> {
+    match part {
+        TimePart::Waiting => Some(0),
+        TimePart::Outside => Some(1),
+        TimePart::Inside => Some(2),
+        TimePart::Response => Some(3),
+        TimePart::Server | TimePart::Client => None,
+    }
+}
+
+fn good<'a>(trials: &[&'a TrialRecord], point: PointId) -> Vec<(&'a Sample, [Nanoseconds; 4])> {
+    let all = trials.iter().flat_map(|trial| &trial.samples);
+    let good = all.filter(|sample| sample.point == point && sample.is_good());
+    good.filter_map(|sample| Some((sample, parts(sample)?))).collect()
+}
+
+impl<'a> Relay<'a> {
+    /// `None` where no good reply of the variant tells of a call.
+    fn new(question: &Question, gathered: &Gathered<'a>, point: PointId, variant: VariantId) -> Option<Self> {
+        let direct = question.directs.iter().find(|(relay, _)| *relay == variant).map(|(_, direct)| *direct);
+        let mut relay =
+            Self { variant, direct, blocks: Vec::new(), failed: 0, left_out: 0, retried: 0, retries: 0 };
+        for block in &gathered.used {
+            relay.add(block, point);
+        }
+        (!relay.blocks.is_empty()).then_some(relay)
+    }
+
+    fn add(&mut self, block: &Block<'a>, point: PointId) {
+        let of =
+            |variant: VariantId| block.trials.iter().copied().filter(move |trial| trial.variant == variant);
+        let mine: Vec<&TrialRecord> = of(self.variant).collect();
+        let beside = |trial: &&TrialRecord| mine.iter().any(|one| one.batch == trial.batch);
+        let good = good(&mine, point);
+        for trial in &mine {
+            let here = || trial.samples.iter().filter(|sample| sample.point == point);
+            self.failed += here().filter(|sample| !sample.is_good()).count() as u64;
+            let asked = trial.windows.iter().filter(|w| w.point == point && w.kind == WindowKind::Measured);
+            let asked: u64 = asked.map(|window| window.figures.requests).sum();
+            self.left_out += asked.saturating_sub(here().count() as u64);
+            let retries =
+                here().filter_map(|sample| sample.relayed).map(|relayed| u64::from(relayed.retries));
+            let retries: Vec<u64> = retries.filter(|retries| *retries > 0).collect();
+            self.retried += retries.len() as u64;
+            self.retries += retries.iter().sum::<u64>();
+        }
+        if good.is_empty() {
+            return;
+        }
+        let rounds: BTreeSet<u32> = good.iter().map(|(sample, _)| sample.round).collect();
+        let direct: Vec<&TrialRecord> = self.direct.map(|direct| of(direct).collect()).unwrap_or_default();
+        let shared =
+            |sample: &&Sample| sample.point == point && sample.is_good() && rounds.contains(&sample.round);
+        self.blocks.push(BlockRequests {
+            block: block.number,
+            good,
+            baseline: self::good(&of(VariantId(0)).filter(beside).collect::<Vec<_>>(), point),
+            direct: direct.iter().flat_map(|trial| &trial.samples).filter(shared).collect(),
+        });
+    }
+
+    fn told(&self, question: &Question, point: &Point) -> RelayParts {
+        let first_stage = question.blocks.min as usize;
+        let requests = |class: Class| {
+            let good = self.blocks.iter().flat_map(|block| &block.good);
+            good.filter(|(sample, _)| is_of(sample, class)).count() as u64
+        };
+        let classes =
+            classes(self.blocks.iter().flat_map(|block| &block.good).map(|(sample, _)| sample.size.get()));
+        let sized = |class: &Class| SizedParts {
+            from_bytes: class.0,
+            to_bytes: class.1,
+            requests: requests(*class),
+            parts: self.parts(first_stage, *class),
+        };
+        let direct = self.direct.filter(|_| self.blocks.iter().all(|block| !block.direct.is_empty()));
+        RelayParts {
+            variant: question.variants[self.variant.index()].name.clone(),
+            point: point.label.clone(),
+            operation: point.operations.first().cloned().unwrap_or_default(),
+            requests: requests(ANY),
+            failed: self.failed,
+            left_out: self.left_out,
+            retried: self.retried,
+            retries: self.retries,
+            direct: direct.map(|direct| question.variants[direct.index()].name.clone()),
+            parts: self.parts(first_stage, ANY),
+            sizes: if classes.len() > 1 { classes.iter().map(sized).collect() } else { Vec::new() },
+        }
+    }
+
+    fn parts(&self, first_stage: usize, class: Class) -> Vec<PartTimes> {
+        let over_blocks = |value: &dyn Fn(&BlockRequests<'_>) -> Option<f64>| -> Option<Estimate> {
+            // A class of sizes that a block never asked for is in no part of it.
+            let asked = self.blocks.iter().filter(|block| block.has(class));
+            let values: Vec<f64> = asked.map(value).collect::<Option<_>>()?;
+            (!values.is_empty()).then(|| estimate(&values, first_stage))
+        };
+        let part = |part: TimePart| {
+            let mean_ns = over_blocks(&|block| block.mean(part, class))?;
+            let p50_ns = over_blocks(&|block| block.median(part, class));
+            Some(PartTimes { part, mean_ns, p50_ns, cost: None })
+        };
+        TimePart::ALL.into_iter().filter_map(part).collect()
+    }
+
+    /// Each part's mean against the baseline's, of blocks in which both are above zero.
+    fn costs(&self, question: &Question, parts: &mut [PartTimes]) {
+        for part in parts {
+            let Some(place) = place(part.part) else { continue };
+            let block = |block: &BlockRequests<'_>| {
+                let (mine, theirs) = (mean(&block.good, place, ANY)?, mean(&block.baseline, place, ANY)?);
+                (mine > 0.0 && theirs > 0.0).then(|| BlockEstimate {
+                    block: block.block,
+                    log_ratio: (mine / theirs).ln(),
+                    difference: mine - theirs,
+                })
+            };
+            let Some(blocks) = self.blocks.iter().map(block).collect::<Option<Vec<_>>>() else { continue };
+            part.cost = Some(cost(Contrast::new(blocks, question.blocks.min as usize), question.margin));
+        }
+    }
+}
+
+fn cost(contrast: Contrast, margin: Ratio) -> PartCost {
+    let conclusion = conclude(&contrast, Quantity::ServiceMean, margin);
+    PartCost {
+        difference: contrast.difference(),
+        ratio: contrast.ratio(),
+        verdict: conclusion.verdict,
+        effect: conclusion.effect,
+        reason: conclusion.reason,
+        p: conclusion.p,
+    }
+}
+
+impl BlockRequests<'_> {
+    fn has(&self, class: Class) -> bool {
+        self.good.iter().any(|(sample, _)| is_of(sample, class))
+    }
+
+    fn mean(&self, part: TimePart, class: Class) -> Option<f64> {
+        match (part, place(part)) {
+            (_, Some(place)) => mean(&self.good, place, class),
+            (TimePart::Client, _) => {
+                Some(self.mean(TimePart::Inside, class)? - self.mean(TimePart::Server, class)?)
+            }
+            _ => {
+                let times =
+                    self.direct.iter().filter(|sample| is_of(sample, class)).map(|sample| sample.service());
+                mean_of(times)
+            }
+        }
+    }
+
+    fn median(&self, part: TimePart, class: Class) -> Option<f64> {
+        let place = place(part)?;
+        let of = self.good.iter().filter(|(sample, _)| is_of(sample, class));
+        let times: Vec<f64> = of.map(|(_, times)| times[place].as_nanos() as f64).collect();
+        let enough = beyond(times.len() as u64, 0.5) >= BEYOND_PER_BLOCK;
+        quantile_nearest_rank(&times, 0.5).filter(|_| enough)
+    }
+}
+
+fn mean(requests: &[(&Sample, [Nanoseconds; 4])], place: usize, class: Class) -> Option<f64> {
+    mean_of(requests.iter().filter(|(sample, _)| is_of(sample, class)).map(|(_, times)| times[place]))
+}
+
+/// Sum over count, the sum exact.
+fn mean_of(times: impl Iterator<Item = Nanoseconds>) -> Option<f64> {
+    let (sum, count) =
+        times.fold((0_u128, 0_u64), |(sum, count), time| (sum + u128::from(time.as_nanos()), count + 1));
+    (count > 0).then(|| sum as f64 / count as f64)
+}
+
+/// Every size.
+pub(crate) const ANY: Class = (0, u64::MAX);
+
+pub(crate) fn is_of(sample: &Sample, (from, to): Class) -> bool {
+    (from..=to).contains(&sample.size.get())
+}
+
+/// Sizes in classes, rising: each by itself where they are few, else all of as many digits together.
+pub(crate) fn classes(sizes: impl Iterator<Item = u64>) -> Vec<Class> {
+    let sizes: Vec<u64> = sizes.collect::<BTreeSet<_>>().into_iter().collect();
+    if sizes.len() <= SIZES_BY_THEMSELVES {
+        return sizes.into_iter().map(|size| (size, size)).collect();
+    }
+    let alike = |a: &u64, b: &u64| a.max(&1).ilog10() == b.max(&1).ilog10();
+    sizes.chunk_by(alike).map(|class| (class[0], class[class.len() - 1])).collect()
+}

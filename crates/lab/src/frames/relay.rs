@@ -1,0 +1,533 @@
+//! The relay at work: one thread that takes frames from two packet sockets, holds them as long as their schedules say, and
+//! sends them on at the other side.
+//!
+//! It sleeps until a frame comes or one is nearly due, and waits awake for the last [`Settings::spin`] only. While it waits
+//! awake it goes on taking frames, so that none is noted late. It makes and changes no interface.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::relayed::{Relayed, RelayedWay};
+
+use super::frame::Frame;
+use super::report::Distribution;
+use super::schedule::{Admission, Direction, Schedule};
+use super::sys::{self, BATCH, Taken};
+use super::way::Way;
+use crate::cores::{self, CoreError, CoreId};
+use crate::ready::READY_DIRECT;
+use crate::sys::monotonic;
+
+/// The hidden verb by which our own program becomes a relay.
+pub const VERB: &str = "frames";
+
+/// How long before a frame is due the relay waits awake where nothing is said. A timer of a busy host ends about 10 µs late,
+/// and 15 µs in the worst tenth.
+pub const DEFAULT_SPIN: Nanoseconds = Nanoseconds::from_micros(30);
+
+/// Two different interfaces of this namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InterfacePair([String; 2]);
+
+impl InterfacePair {
+    /// The first and the second, by name.
+    ///
+    /// # Errors
+    /// [`FramesError::Same`] where they are one.
+    pub fn try_new(first: String, second: String) -> Result<Self, FramesError> {
+        if first == second { Err(FramesError::Same { name: first }) } else { Ok(Self([first, second])) }
+    }
+}
+
+/// What is to be carried, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Between which interfaces.
+    pub between: InterfacePair,
+    /// What is done to frames from the first to the second.
+    pub forth: Way,
+    /// What is done to frames from the second to the first.
+    pub back: Way,
+    /// Of losses and jitter.
+    pub seed: u64,
+    /// For how long before a frame is due the relay waits awake. More costs CPU, less lets frames go late.
+    pub spin: Nanoseconds,
+    /// The core on which it stays; any where none is given.
+    pub core: Option<CoreId>,
+}
+
+/// Whether a packet socket may be made here.
+///
+/// # Errors
+/// Why not; [`io::ErrorKind::PermissionDenied`] without CAP_NET_RAW.
+pub fn available() -> io::Result<()> {
+    sys::packet_socket().map(drop)
+}
+
+impl Settings {
+    /// A null relay: frames pass as they come.
+    pub fn null(between: InterfacePair) -> Self {
+        let way = Way::default();
+        Self { between, forth: way, back: way, seed: 1, spin: DEFAULT_SPIN, core: None }
+    }
+
+    /// The arguments by which our own program becomes this relay.
+    pub fn arguments(&self) -> Vec<String> {
+        let [first, second] = self.between.0.clone();
+        let mut arguments = vec![VERB.to_owned(), "--between".to_owned(), first, second];
+        let mut give = |flag: &str, value: String| arguments.extend([flag.to_owned(), value]);
+        give("--forth", self.forth.to_string());
+        give("--back", self.back.to_string());
+        give("--seed", self.seed.to_string());
+        give("--spin", format!("{}ns", self.spin.as_nanos()));
+        if let Some(core) = self.core {
+            give("--core", core.get().to_string());
+        }
+        arguments
+    }
+}
+
+/// By what the relay is told to say how far it is, and to end.
+#[derive(Debug)]
+pub struct Watch {
+    /// A line asks for a report; its end ends the relay, so that none outlives whoever holds the other side.
+    pub orders: File,
+    /// Readable when a signal that ends it has come; see [`watch_signals`].
+    pub signals: Option<OwnedFd>,
+}
+
+/// Turns SIGTERM, SIGINT and SIGHUP into something to watch. They are blocked in the calling thread and those that it starts, so
+/// call it before any other thread exists. Errors are the kernel's.
+pub fn watch_signals() -> io::Result<OwnedFd> {
+    sys::termination()
+}
+
+/// Why frames are not carried.
+#[derive(Debug, thiserror::Error)]
+pub enum FramesError {
+    /// Both sides are one.
+    #[error("`{name}` is named for both sides; a relay stands between two interfaces")]
+    Same {
+        /// The interface.
+        name: String,
+    },
+    /// There is no such interface here.
+    #[error("there is no interface `{name}` in this network namespace; `ip link` lists those that there are")]
+    NoInterface {
+        /// What was asked for.
+        name: String,
+    },
+    /// The capability is missing.
+    #[error(
+        "packets of `{name}` may not be taken: the relay needs the capability CAP_NET_RAW in its network namespace; run as \
+         root"
+    )]
+    NotPermitted {
+        /// The interface.
+        name: String,
+    },
+    /// The interface carries nothing.
+    #[error("interface `{name}` is down; bring it up with `ip link set {name} up`")]
+    Down {
+        /// The interface.
+        name: String,
+    },
+    /// Frames of the one do not fit through the other.
+    #[error("`{first}` has an MTU of {first_mtu} and `{second}` one of {second_mtu}; give both the same")]
+    Mtu {
+        /// The first interface.
+        first: String,
+        /// Its MTU in bytes.
+        first_mtu: u32,
+        /// The second interface.
+        second: String,
+        /// Its MTU in bytes.
+        second_mtu: u32,
+    },
+    /// The interface went away while frames were carried.
+    #[error("interface `{name}` went down or away; leave it up until the relay has ended")]
+    Gone {
+        /// The interface.
+        name: String,
+    },
+    /// The core is not to be had.
+    #[error("the relay could not be put on its core")]
+    Core(#[from] CoreError),
+    /// A system call failed that does not fail on an ordinary host.
+    #[error("could not {what} of `{name}`; this kernel may lack packet sockets (CONFIG_PACKET)")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// The interface.
+        name: String,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// Nobody takes what the relay says, or it cannot wait.
+    #[error("the relay lost its input or output")]
+    Lost(#[source] io::Error),
+}
+
+/// Carries frames until `watch` says to end, and says so on `output`: `ready direct` once it does (see [`crate::talk`]), then a [`Relayed`] as one line of
+/// JSON for each line of orders, and a last one.
+///
+/// # Errors
+/// Where it cannot begin, nothing was said; where an interface goes away, the last report is missing.
+pub fn run(settings: &Settings, watch: Watch, output: &mut dyn Write) -> Result<Relayed, FramesError> {
+    if let Some(core) = settings.core {
+        cores::pin_current_thread(core)?;
+    }
+    sys::tighten_timers();
+    let mut relay = Relay::open(settings)?;
+    say(output, READY_DIRECT)?;
+    loop {
+        match relay.carry(&watch)? {
+            Told::Report => say(output, &line(&relay.report()?)?)?,
+            Told::End => break,
+        }
+    }
+    let report = relay.report()?;
+    match say(output, &line(&report)?) {
+        // Who has gone wants no last word.
+        Err(FramesError::Lost(error)) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        said => said?,
+    }
+    Ok(report)
+}
+
+fn line(report: &Relayed) -> Result<String, FramesError> {
+    serde_json::to_string(report).map_err(|error| FramesError::Lost(error.into()))
+}
+
+fn say(output: &mut dyn Write, line: &str) -> Result<(), FramesError> {
+    writeln!(output, "{line}").and_then(|()| output.flush()).map_err(FramesError::Lost)
+}
+
+/// What the relay was told.
+enum Told {
+    Report,
+    End,
+}
+
+/// One interface and its socket.
+struct Port {
+    name: String,
+    socket: OwnedFd,
+}
+
+impl Port {
+    fn open(name: &str) -> Result<Self, FramesError> {
+        let named = || name.to_owned();
+        let failed = |what, source: io::Error| FramesError::System { what, name: named(), source };
+        let socket = sys::packet_socket().map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => FramesError::NotPermitted { name: named() },
+            _ => failed("make a packet socket for frames", error),
+        })?;
+        let index = sys::interface_index(name).map_err(|_| FramesError::NoInterface { name: named() })?;
+        sys::attach(&socket, index).map_err(|error| failed("take frames", error))?;
+        Ok(Self { name: named(), socket })
+    }
+
+    fn failed(&self, what: &'static str, source: io::Error) -> FramesError {
+        let name = self.name.clone();
+        match source.raw_os_error() {
+            Some(libc::ENETDOWN | libc::ENXIO | libc::ENODEV) => FramesError::Gone { name },
+            _ => FramesError::System { what, name, source },
+        }
+    }
+}
+
+/// The frames of one direction: what waits, and what became of the others.
+struct Course {
+    way: Way,
+    schedule: Schedule<Frame>,
+    sent: u64,
+    sent_bytes: u64,
+    came: u64,
+    whole: u64,
+    lost: u64,
+    full: u64,
+    overflowed: u64,
+    refused: u64,
+    cut: u64,
+    waiting_max: usize,
+    delay: Distribution,
+    lateness: Distribution,
+}
+
+impl Course {
+    fn new(way: &Way, seed: u64, direction: Direction) -> Self {
+        Self {
+            way: *way,
+            schedule: Schedule::new(way, seed, direction),
+            sent: 0,
+            sent_bytes: 0,
+            came: 0,
+            whole: 0,
+            lost: 0,
+            full: 0,
+            overflowed: 0,
+            refused: 0,
+            cut: 0,
+            waiting_max: 0,
+            delay: Distribution::new(),
+            lateness: Distribution::new(),
+        }
+    }
+
+    fn report(&self) -> RelayedWay {
+        RelayedWay {
+            way: self.way.to_string(),
+            came: self.came,
+            sent: self.sent,
+            sent_bytes: Bytes::new(self.sent_bytes),
+            whole: self.whole,
+            lost: self.lost,
+            full: self.full,
+            overflowed: self.overflowed,
+            refused: self.refused,
+            cut: self.cut,
+            waiting: self.schedule.waiting() as u64,
+            waiting_max: self.waiting_max as u64,
+            delay: self.delay.times(),
+            lateness: self.lateness.times(),
+        }
+    }
+}
+
+/// Rooms for frames, used again before others are made, and the last that was given back first: its memory is the warmest.
+#[derive(Default)]
+struct Rooms(Vec<Frame>);
+
+impl Rooms {
+    fn get(&mut self) -> Frame {
+        self.0.pop().unwrap_or_else(Frame::new)
+    }
+    fn give_back(&mut self, frame: Frame) {
+        self.0.push(frame);
+    }
+}
+
+/// Sockets and schedules. Of either array the first is forth, the second back: `ports[0]` is where frames of `courses[0]`
+/// come in, and `ports[1]` where they leave.
+struct Relay {
+    ports: [Port; 2],
+    courses: [Course; 2],
+    rooms: Rooms,
+    /// [`BATCH`] of them, to receive into.
+    incoming: Vec<Frame>,
+    /// What is sent by the next call.
+    outgoing: Vec<Frame>,
+    spin: Nanoseconds,
+    seed: u64,
+    begun: Timestamp,
+    cpu_begun: Nanoseconds,
+}
+
+impl Relay {
+    fn open(settings: &Settings) -> Result<Self, FramesError> {
+        let [first, second] = &settings.between.0;
+        let ports = [Port::open(first)?, Port::open(second)?];
+        let mut mtus = [0; 2];
+        for (port, mtu) in ports.iter().zip(&mut mtus) {
+            let link = sys::link(&port.socket, &port.name)
+                .map_err(|error| port.failed("ask for flags and MTU", error))?;
+            if !link.is_up {
+                return Err(FramesError::Down { name: port.name.clone() });
+            }
+            *mtu = link.mtu;
+        }
+        let [first_mtu, second_mtu] = mtus;
+        if first_mtu != second_mtu {
+            let (first, second) = (first.clone(), second.clone());
+            return Err(FramesError::Mtu { first, first_mtu, second, second_mtu });
+        }
+        let course = |way, direction| Course::new(way, settings.seed, direction);
+        Ok(Self {
+            ports,
+            courses: [course(&settings.forth, Direction::Forth), course(&settings.back, Direction::Back)],
+            rooms: Rooms::default(),
+            incoming: Vec::with_capacity(BATCH),
+            outgoing: Vec::with_capacity(BATCH),
+            spin: settings.spin,
+            seed: settings.seed,
+            begun: monotonic(),
+            cpu_begun: sys::thread_cpu(),
+        })
+    }
+
+    /// Carries frames until there is an order.
+    fn carry(&mut self, watch: &Watch) -> Result<Told, FramesError> {
+        loop {
+            for from in 0..2 {
+                self.release(from)?;
+            }
+            let patience = self.patience(monotonic());
+            let descriptors = [
+                Some(self.ports[0].socket.as_fd()),
+                Some(self.ports[1].socket.as_fd()),
+                Some(watch.orders.as_fd()),
+                watch.signals.as_ref().map(AsFd::as_fd),
+            ];
+            let [first, second, orders, signals] =
+                sys::wait(descriptors, patience).map_err(FramesError::Lost)?;
+            for (from, ready) in [first, second].into_iter().enumerate() {
+                if ready {
+                    self.take(from)?;
+                }
+            }
+            if signals {
+                return Ok(Told::End);
+            }
+            if orders && let Some(told) = read_order(&watch.orders)? {
+                return Ok(told);
+            }
+        }
+    }
+
+    /// How long there is nothing to do but for what comes: until shortly before the next frame is due, not at all where that
+    /// is near, for ever where none waits.
+    fn patience(&self, now: Timestamp) -> Option<Nanoseconds> {
+        let due = self.courses.iter().filter_map(|course| course.schedule.next_due()).min()?;
+        Some(due.since(now).saturating_sub(self.spin))
+    }
+
+    /// Takes what lies ready at a port and gives each frame its time.
+    fn take(&mut self, from: usize) -> Result<(), FramesError> {
+        while self.incoming.len() < BATCH {
+            self.incoming.push(self.rooms.get());
+        }
+        let (port, course) = (&self.ports[from], &mut self.courses[from]);
+        let mut taken = [Taken::Whole; BATCH];
+        let received = match sys::receive(&port.socket, &mut self.incoming, &mut taken) {
+            Ok(received) => received,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+                // The kernel could not say what remains to be done to the frame, and threw it away.
+                course.came += 1;
+                course.cut += 1;
+                return Ok(());
+            }
+            Err(error) => return Err(port.failed("take frames", error)),
+        };
+        let now = monotonic();
+        for (frame, taken) in self.incoming.drain(..received).zip(taken) {
+            course.came += 1;
+            course.whole += u64::from(frame.is_super());
+            if taken == Taken::Cut {
+                course.cut += 1;
+                self.rooms.give_back(frame);
+                continue;
+            }
+            match course.schedule.admit(now, frame) {
+                Admission::Waits => {}
+                Admission::Lost(frame) => {
+                    course.lost += 1;
+                    self.rooms.give_back(frame);
+                }
+                Admission::Full(frame) => {
+                    course.full += 1;
+                    self.rooms.give_back(frame);
+                }
+            }
+        }
+        course.waiting_max = course.waiting_max.max(course.schedule.waiting());
+        Ok(())
+    }
+
+    /// Sends every frame that came in at a port and is due.
+    fn release(&mut self, from: usize) -> Result<(), FramesError> {
+        while self.courses[from].schedule.next_due().is_some() {
+            let now = monotonic();
+            let course = &mut self.courses[from];
+            while self.outgoing.len() < BATCH
+                && let Some(released) = course.schedule.release(now)
+            {
+                course.delay.add(released.due.since(released.came));
+                course.lateness.add(now.since(released.due));
+                self.outgoing.push(released.frame);
+            }
+            if self.outgoing.is_empty() {
+                break;
+            }
+            self.send(from)?;
+        }
+        Ok(())
+    }
+
+    /// Sends what is outgoing. What the interface will not take is lost, as on a wire.
+    fn send(&mut self, from: usize) -> Result<(), FramesError> {
+        let (port, course) = (&self.ports[1 - from], &mut self.courses[from]);
+        let mut rest = &self.outgoing[..];
+        while !rest.is_empty() {
+            let passed = match sys::send(&port.socket, rest) {
+                Ok(count) => {
+                    course.sent += count as u64;
+                    course.sent_bytes += rest[..count].iter().map(|frame| frame.length() as u64).sum::<u64>();
+                    count
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+                Err(error) if is_of_one_frame(&error) => {
+                    course.refused += 1;
+                    1
+                }
+                Err(error) => return Err(port.failed("send frames", error)),
+            };
+            rest = &rest[passed..];
+        }
+        for frame in self.outgoing.drain(..) {
+            self.rooms.give_back(frame);
+        }
+        Ok(())
+    }
+
+    fn report(&mut self) -> Result<Relayed, FramesError> {
+        for (port, course) in self.ports.iter().zip(&mut self.courses) {
+            course.overflowed +=
+                sys::overflowed(&port.socket).map_err(|error| port.failed("ask for lost frames", error))?;
+        }
+        Ok(Relayed {
+            between: [self.ports[0].name.clone(), self.ports[1].name.clone()],
+            seed: self.seed,
+            forth: self.courses[0].report(),
+            back: self.courses[1].report(),
+            time_ns: monotonic().since(self.begun),
+            cpu_ns: sys::thread_cpu().saturating_sub(self.cpu_begun),
+        })
+    }
+}
+
+/// Whether the error of a sending call says that this frame cannot go, and nothing of the next: no room behind the interface,
+/// longer than its MTU, or something in its header that it does not do.
+fn is_of_one_frame(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+        || matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EMSGSIZE | libc::EINVAL))
+}
+
+/// What was ordered; nothing by a part of a line.
+fn read_order(orders: &File) -> Result<Option<Told>, FramesError> {
+    let mut text = [0; 256];
+    let mut orders = orders;
+    match orders.read(&mut text) {
+        Ok(0) => Ok(Some(Told::End)),
+        Ok(length) => Ok(text[..length].contains(&b'\n').then_some(Told::Report)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => {
+            Ok(None)
+        }
+        Err(error) => Err(FramesError::Lost(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relay_needs_two_interfaces_that_there_are() {
+        let same = InterfacePair::try_new("lo".to_owned(), "lo".to_owned()).expect_err("one interface");
+        assert_eq!(same.to_string(), "`lo` is named for both sides; a relay stands between two interfaces");
+    }
+}

@@ -1,0 +1,368 @@
+//! When each frame of one direction leaves, and which do not: a state machine on whatever clock its caller keeps.
+//!
+//! The fate of the n-th frame (lost or not, its own delay) is a function of seed, direction and n alone, so that two runs
+//! of one seed treat the same frames alike, and loss stays where it is when the jitter is changed. It neither reads a clock
+//! nor sends.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::f64::consts::TAU;
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use weighbridge_model::quantity::{Nanoseconds, Timestamp};
+
+use super::way::{Delay, Distribution, Order, Way};
+
+/// Which way frames go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From the first interface to the second.
+    Forth,
+    /// From the second to the first.
+    Back,
+}
+
+/// What happens to one frame, before anything is known of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It is lost.
+    Lost,
+    /// It is held for this long at least.
+    Held(Nanoseconds),
+}
+
+/// The fates of the frames of one direction, in the order in which they come.
+#[derive(Debug, Clone)]
+pub struct Fates {
+    delay: Delay,
+    /// 0 to 1.
+    loss: f64,
+    losses: ChaCha8Rng,
+    delays: ChaCha8Rng,
+}
+
+impl Fates {
+    /// From the first frame on.
+    pub fn new(way: &Way, seed: u64, direction: Direction) -> Self {
+        let stream = |number: u64| {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            random.set_stream(number);
+            random
+        };
+        let first = match direction {
+            Direction::Forth => 0,
+            Direction::Back => 2,
+        };
+        Self { delay: way.delay(), loss: way.loss().get(), losses: stream(first), delays: stream(first + 1) }
+    }
+
+    /// That of the next frame. Each draws as much as any other, lost or not.
+    pub fn draw(&mut self) -> Fate {
+        let lost = self.loss > 0.0 && self.losses.random::<f64>() < self.loss;
+        let held = self.draw_delay();
+        if lost { Fate::Lost } else { Fate::Held(held) }
+    }
+
+    fn draw_delay(&mut self) -> Nanoseconds {
+        let (time, jitter) = (self.delay.time(), self.delay.jitter());
+        if jitter == Nanoseconds::ZERO {
+            return time;
+        }
+        match self.delay.distribution() {
+            // The jitter is at most the time, so that the least is not below zero.
+            Distribution::Uniform => {
+                let width = jitter.as_nanos() * 2;
+                time.saturating_sub(jitter) + Nanoseconds::from_nanos(self.delays.random_range(0..=width))
+            }
+            Distribution::Normal => {
+                // Box and Muller 1958: two even draws make a normal one. The first is above zero, so that its logarithm is
+                // finite.
+                let (radius, angle) = (1.0 - self.delays.random::<f64>(), self.delays.random::<f64>());
+                let deviations = (-2.0 * radius.ln()).sqrt() * (TAU * angle).cos();
+                let nanos = time.as_nanos() as f64 + deviations * jitter.as_nanos() as f64;
+                // Below zero it is cut; a float becomes a whole number in that way.
+                Nanoseconds::from_nanos(nanos.round() as u64)
+            }
+        }
+    }
+}
+
+/// What became of a frame that came.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Admission<T> {
+    /// It waits to be released.
+    Waits,
+    /// It was lost on purpose; here it is.
+    Lost(T),
+    /// As many wait as may; here it is.
+    Full(T),
+}
+
+/// A frame whose time has come.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Released<T> {
+    /// When it came.
+    pub came: Timestamp,
+    /// When it was to leave.
+    pub due: Timestamp,
+    /// The frame.
+    pub frame: T,
+}
+
+/// The frames of one direction that have come and not left.
+#[derive(Debug)]
+pub struct Schedule<T> {
+    fates: Fates,
+    order: Order,
+    limit: usize,
+    waiting: BinaryHeap<Waiting<T>>,
+    /// How many have been let in: frames that are due at once leave in the order in which they came.
+    admitted: u64,
+    /// When the last that was let in is due.
+    last: Timestamp,
+}
+
+impl<T> Schedule<T> {
+    /// Nothing waits yet.
+    pub fn new(way: &Way, seed: u64, direction: Direction) -> Self {
+        Self {
+            fates: Fates::new(way, seed, direction),
+            order: way.order,
+            limit: way.limit().get() as usize,
+            waiting: BinaryHeap::new(),
+            admitted: 0,
+            last: Timestamp::default(),
+        }
+    }
+
+    /// A frame came at `now`, which is never earlier than before.
+    pub fn admit(&mut self, now: Timestamp, frame: T) -> Admission<T> {
+        let held = match self.fates.draw() {
+            Fate::Lost => return Admission::Lost(frame),
+            Fate::Held(_) if self.waiting.len() >= self.limit => return Admission::Full(frame),
+            Fate::Held(held) => held,
+        };
+        let due = match self.order {
+            Order::Kept => (now + held).max(self.last),
+            Order::Free => now + held,
+        };
+        self.last = due;
+        self.waiting.push(Waiting { due, number: self.admitted, came: now, frame });
+        self.admitted += 1;
+        Admission::Waits
+    }
+
+    /// When the next frame leaves.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        self.waiting.peek().map(|first| first.due)
+    }
+
+    /// The next frame that is due at `now` or was before.
+    pub fn release(&mut self, now: Timestamp) -> Option<Released<T>> {
+        if self.next_due()? > now {
+            return None;
+        }
+        let Waiting { due, came, frame, .. } = self.waiting.pop()?;
+        Some(Released { came, due, frame })
+    }
+
+    /// How many wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+#[derive(Debug)]
+struct Waiting<T> {
+    due: Timestamp,
+    number: u64,
+    came: Timestamp,
+    frame: T,
+}
+
+/// The earliest is the greatest, since a heap gives its greatest first.
+impl<T> Ord for Waiting<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.due, other.number).cmp(&(self.due, self.number))
+    }
+}
+impl<T> PartialOrd for Waiting<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<T> PartialEq for Waiting<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+impl<T> Eq for Waiting<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const FRAMES: usize = 100_000;
+    /// A Kolmogorov distance that so many draws of the right law exceed once in a million: √(ln(2·10⁶)/2n).
+    const DISTANCE: f64 = 0.00852;
+
+    fn way(text: &str) -> Way {
+        text.parse().expect("a way")
+    }
+
+    fn at(nanos: u64) -> Timestamp {
+        Timestamp::from_nanos(nanos)
+    }
+
+    /// The delays of the first frames, as `text` draws them, ascending.
+    fn drawn(text: &str) -> Vec<f64> {
+        let mut fates = Fates::new(&way(text), 3, Direction::Forth);
+        let mut delays: Vec<f64> = (0..FRAMES)
+            .map(|_| match fates.draw() {
+                Fate::Held(held) => held.as_nanos() as f64,
+                Fate::Lost => panic!("nothing is lost"),
+            })
+            .collect();
+        delays.sort_by(f64::total_cmp);
+        delays
+    }
+
+    /// The greatest distance between the share of `sorted` below a value and the share that `law` says.
+    fn distance(sorted: &[f64], law: impl Fn(f64) -> f64) -> f64 {
+        let n = sorted.len() as f64;
+        let distances = sorted.iter().zip(0..).map(|(value, index)| {
+            let expected = law(*value);
+            (expected - f64::from(index) / n).abs().max((f64::from(index + 1) / n - expected).abs())
+        });
+        distances.fold(0.0, f64::max)
+    }
+
+    /// The normal distribution by Abramowitz and Stegun 7.1.26, to 1.5·10⁻⁷.
+    fn normal(z: f64) -> f64 {
+        let x = z.abs() / std::f64::consts::SQRT_2;
+        let t = 1.0 / (1.0 + 0.327_591_1 * x);
+        let series = [0.254_829_592, -0.284_496_736, 1.421_413_741, -1.453_152_027, 1.061_405_429];
+        let sum = series.iter().rev().fold(0.0, |sum, factor| (sum + factor) * t);
+        let upper = sum * (-x * x).exp() / 2.0;
+        if z < 0.0 { upper } else { 1.0 - upper }
+    }
+
+    #[test]
+    fn uniform_jitter_fills_its_width_evenly() {
+        let delays = drawn("delay=1ms,jitter=200us");
+        let off = distance(&delays, |value| ((value - 800_000.0) / 400_000.0).clamp(0.0, 1.0));
+        assert!(off < DISTANCE, "{off}");
+        assert!(delays[0] >= 800_000.0 && delays[FRAMES - 1] <= 1_200_000.0);
+        // As much jitter as delay: some frames leave at once, and none before.
+        assert!(drawn("delay=1us,jitter=1us")[0] == 0.0);
+    }
+
+    #[test]
+    fn normal_jitter_has_its_deviation() {
+        let delays = drawn("delay=1ms,jitter=100us,distribution=normal");
+        let off = distance(&delays, |value| normal((value - 1e6) / 1e5));
+        assert!(off < DISTANCE, "{off}");
+        // Three deviations fit below the mean; what lies further is cut at zero.
+        let cut = drawn("delay=300us,jitter=100us,distribution=normal");
+        let share = cut.iter().filter(|value| **value == 0.0).count() as f64 / FRAMES as f64;
+        assert!((share - normal(-3.0)).abs() < 5.0 * (normal(-3.0) / FRAMES as f64).sqrt(), "{share}");
+    }
+
+    #[test]
+    fn what_does_not_vary_is_exact() {
+        let delays = drawn("delay=1234567ns");
+        assert!(delays.iter().all(|delay| *delay == 1_234_567.0));
+    }
+
+    #[test]
+    fn loss_is_a_share_of_all_and_independent_of_the_frame_before() {
+        let mut fates = Fates::new(&way("loss=10%"), 5, Direction::Back);
+        let lost: Vec<bool> = (0..FRAMES).map(|_| fates.draw() == Fate::Lost).collect();
+        let n = FRAMES as f64;
+        let share = lost.iter().filter(|lost| **lost).count() as f64 / n;
+        // Five standard deviations of a binomial share: once in two million seeds, and this is one seed.
+        assert!((share - 0.1).abs() < 5.0 * (0.1_f64 * 0.9 / n).sqrt(), "{share}");
+        let pairs = lost.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64 / n;
+        assert!((pairs - 0.01).abs() < 6.0 * (0.01_f64 / n).sqrt(), "{pairs}");
+        let mut all = Fates::new(&way("loss=100%"), 5, Direction::Back);
+        assert!((0..1000).all(|_| all.draw() == Fate::Lost));
+    }
+
+    #[test]
+    fn fates_follow_from_seed_direction_and_number() {
+        let draw = |text: &str, seed, direction| {
+            let mut fates = Fates::new(&way(text), seed, direction);
+            (0..200).map(|_| fates.draw()).collect::<Vec<_>>()
+        };
+        let text = "delay=1ms,jitter=1ms,loss=20%";
+        let first = draw(text, 7, Direction::Forth);
+        assert_eq!(first, draw(text, 7, Direction::Forth));
+        assert_ne!(first, draw(text, 8, Direction::Forth));
+        assert_ne!(first, draw(text, 7, Direction::Back));
+        // Another jitter loses the same frames; without loss they are held as long.
+        let lost = |fates: &[Fate]| fates.iter().map(|fate| *fate == Fate::Lost).collect::<Vec<_>>();
+        assert_eq!(lost(&first), lost(&draw("delay=5ms,loss=20%", 7, Direction::Forth)));
+        let kept = draw("delay=1ms,jitter=1ms", 7, Direction::Forth);
+        assert!(first.iter().zip(&kept).all(|(fate, kept)| *fate == Fate::Lost || fate == kept));
+    }
+
+    #[test]
+    fn frames_above_the_limit_come_back_and_room_is_used_again() {
+        let mut schedule = Schedule::new(&way("delay=10ns,limit=2"), 1, Direction::Forth);
+        assert_eq!(schedule.admit(at(100), 'a'), Admission::Waits);
+        assert_eq!(schedule.admit(at(101), 'b'), Admission::Waits);
+        assert_eq!(schedule.admit(at(102), 'c'), Admission::Full('c'));
+        assert_eq!(schedule.release(at(109)), None);
+        assert_eq!(schedule.release(at(115)), Some(Released { came: at(100), due: at(110), frame: 'a' }));
+        assert_eq!(schedule.admit(at(115), 'd'), Admission::Waits);
+        assert_eq!((schedule.waiting(), schedule.next_due()), (2, Some(at(111))));
+    }
+
+    proptest! {
+        /// Whatever comes when: each frame leaves once, not before its delay is over, in order of due times, and in the order
+        /// of coming where that is kept; where it is not, exactly when its delay is over.
+        #[test]
+        fn every_frame_leaves_once_and_in_its_time(
+            gaps in prop::collection::vec(0..2_000_000_u64, 1..200),
+            free: bool,
+            seed: u64,
+        ) {
+            let order = if free { "free" } else { "kept" };
+            let way = way(&format!("delay=1ms,jitter=1ms,loss=10%,limit=1000,order={order}"));
+            let mut schedule = Schedule::new(&way, seed, Direction::Forth);
+            let mut fates = Fates::new(&way, seed, Direction::Forth);
+            let (mut now, mut expected, mut left) = (at(1), Vec::new(), Vec::new());
+            for (gap, number) in gaps.iter().zip(0..) {
+                now = now + Nanoseconds::from_nanos(*gap);
+                while let Some(released) = schedule.release(now) {
+                    left.push(released);
+                }
+                match (fates.draw(), schedule.admit(now, number)) {
+                    (Fate::Lost, Admission::Lost(lost)) => prop_assert_eq!(lost, number),
+                    (Fate::Held(held), Admission::Waits) => expected.push((number, now, now + held)),
+                    other => prop_assert!(false, "{:?}", other),
+                }
+            }
+            while let Some(due) = schedule.next_due() {
+                left.push(schedule.release(due).expect("it is due"));
+                prop_assert!(schedule.next_due().is_none_or(|next| next >= due));
+            }
+            prop_assert_eq!(schedule.waiting(), 0);
+            if free {
+                expected.sort_by_key(|(number, _, due)| (*due, *number));
+                let exact: Vec<_> = left.iter().map(|one| (one.frame, one.came, one.due)).collect();
+                prop_assert_eq!(exact, expected);
+            } else {
+                let order: Vec<i32> = left.iter().map(|one| one.frame).collect();
+                prop_assert_eq!(order, expected.iter().map(|(number, ..)| *number).collect::<Vec<_>>());
+                let mut last = at(0);
+                for (one, (_, came, earliest)) in left.iter().zip(&expected) {
+                    prop_assert_eq!((one.came, one.due), (*came, (*earliest).max(last)));
+                    last = one.due;
+                }
+            }
+        }
+    }
+}

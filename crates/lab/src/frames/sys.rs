@@ -1,0 +1,287 @@
+//! The system calls of the packet relay, each behind a safe function: packet sockets, batches of frames, waiting to the
+//! nanosecond, signals as a descriptor.
+//!
+//! The only module of the relay with `unsafe`. It decides nothing.
+
+use std::ffi::CString;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use weighbridge_model::quantity::Nanoseconds;
+
+use super::frame::{Frame, VlanTag};
+
+/// Frames that one call takes or sends at most.
+pub(super) const BATCH: usize = 32;
+
+/// Bytes of frames, with what the kernel keeps beside each, that may lie in a socket unread or unsent: several times what a
+/// relay that was held up for 10 ms misses at 10 Gbit/s. It is a bound and not a reservation.
+const SOCKET_BUFFER: libc::c_int = 64 << 20;
+
+/// linux/if_packet.h; `libc` has it for some C libraries only.
+const PACKET_AUXDATA: libc::c_int = 8;
+/// Likewise.
+const PACKET_VNET_HDR: libc::c_int = 15;
+/// Likewise: what another socket sends over the interface is not to come back as if it had been received.
+const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
+
+/// An interface as its socket sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Link {
+    /// The largest packet without its Ethernet header.
+    pub mtu: u32,
+    /// Whether it carries anything.
+    pub is_up: bool,
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn owned(result: libc::c_int) -> io::Result<OwnedFd> {
+    check(result)?;
+    // SAFETY: the kernel returned a new descriptor that nothing else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(result) })
+}
+
+fn set<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
+    let length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the pointer and the length are those of `value`, which the kernel only reads.
+    check(unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, option, std::ptr::from_ref(value).cast(), length)
+    })
+}
+
+/// The number of an interface of this thread's network namespace.
+pub(super) fn interface_index(name: &str) -> io::Result<u32> {
+    let name = CString::new(name)?;
+    // SAFETY: the text ends with a zero byte and lives through the call.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(io::Error::last_os_error()),
+        index => Ok(index),
+    }
+}
+
+/// A packet socket without a protocol: it receives nothing yet. What fails without a capability fails here.
+pub(super) fn packet_socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: takes plain numbers.
+    owned(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })
+}
+
+/// Makes the socket take every frame that comes in by an interface, whomever it is for, with its offload header and its VLAN
+/// tag, and none that goes out.
+pub(super) fn attach(socket: &OwnedFd, interface: u32) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    set(socket, libc::SOL_PACKET, PACKET_VNET_HDR, &on)?;
+    set(socket, libc::SOL_PACKET, PACKET_AUXDATA, &on)?;
+    set(socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &on)?;
+    for (force, plain) in [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)] {
+        // Beyond the system's bound needs a capability more; without it the bound has to do.
+        set(socket, libc::SOL_SOCKET, force, &SOCKET_BUFFER)
+            .or_else(|_| set(socket, libc::SOL_SOCKET, plain, &SOCKET_BUFFER))?;
+    }
+    // SAFETY: sockaddr_ll is plain numbers, for which zeros are a valid value.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = interface as libc::c_int;
+    let length = size_of_val(&address) as libc::socklen_t;
+    // SAFETY: the pointer and the length are those of `address`, which the kernel only reads.
+    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
+    let membership = libc::packet_mreq {
+        mr_ifindex: interface as libc::c_int,
+        mr_type: libc::PACKET_MR_PROMISC as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    set(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)
+}
+
+/// What the interface of that name is like.
+pub(super) fn link(socket: &OwnedFd, name: &str) -> io::Result<Link> {
+    // SAFETY: ifreq is plain numbers, for which zeros are a valid value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    if name.len() >= request.ifr_name.len() {
+        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+    }
+    for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *place = byte as libc::c_char;
+    }
+    // SAFETY: the request lives through the call and its name ends with a zero byte.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFMTU as _, &raw mut request) })?;
+    // SAFETY: after SIOCGIFMTU this is the field of the union that was written.
+    let mtu = u32::try_from(unsafe { request.ifr_ifru.ifru_mtu }).unwrap_or_default();
+    // SAFETY: as above.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFFLAGS as _, &raw mut request) })?;
+    // SAFETY: after SIOCGIFFLAGS this is the field of the union that was written.
+    let flags = unsafe { request.ifr_ifru.ifru_flags };
+    Ok(Link { mtu, is_up: libc::c_int::from(flags) & libc::IFF_UP != 0 })
+}
+
+/// Room for what comes beside a frame: one header, and `tpacket_auxdata` of 20 bytes.
+const BESIDE: usize = 64;
+
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+struct Beside([u8; BESIDE]);
+
+/// How a receiving call went for one frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It is in its room, whole.
+    Whole,
+    /// It was longer than the room.
+    Cut,
+}
+
+/// Takes frames into `rooms`, as many as there are and lie ready, at most [`BATCH`]; what happened to each is left in `taken`.
+/// None ready is [`io::ErrorKind::WouldBlock`].
+pub(super) fn receive(
+    socket: &OwnedFd,
+    rooms: &mut [Frame],
+    taken: &mut [Taken; BATCH],
+) -> io::Result<usize> {
+    let count = rooms.len().min(BATCH);
+    let mut beside = [Beside([0; BESIDE]); BATCH];
+    let mut vectors = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
+    // SAFETY: mmsghdr is pointers and numbers, for which zeros are a valid value.
+    let mut messages: [libc::mmsghdr; BATCH] = unsafe { std::mem::zeroed() };
+    for (index, frame) in rooms.iter_mut().take(count).enumerate() {
+        let room = frame.room();
+        vectors[index] = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
+        let header = &mut messages[index].msg_hdr;
+        header.msg_iov = &raw mut vectors[index];
+        header.msg_iovlen = 1;
+        header.msg_control = (&raw mut beside[index]).cast();
+        header.msg_controllen = BESIDE as _;
+    }
+    let flags = libc::MSG_DONTWAIT as _;
+    // SAFETY: `count` messages whose vectors point into rooms and control buffers that outlive the call, with their lengths.
+    let received = unsafe {
+        libc::recvmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count as _, flags, std::ptr::null_mut())
+    };
+    check(received)?;
+    let received = (received as usize).min(count);
+    for ((message, frame), taken) in messages.iter().zip(rooms).zip(taken).take(received) {
+        frame.fill(message.msg_len as usize, tag(&message.msg_hdr));
+        *taken = if message.msg_hdr.msg_flags & libc::MSG_TRUNC == 0 { Taken::Whole } else { Taken::Cut };
+    }
+    Ok(received)
+}
+
+/// The VLAN tag that the kernel took out of a frame.
+fn tag(header: &libc::msghdr) -> Option<VlanTag> {
+    // SAFETY: the control buffer of a message that was received outlives this call, and its length is the kernel's.
+    let first = unsafe { libc::CMSG_FIRSTHDR(header) };
+    // SAFETY: null, or a whole header within the buffer, which is aligned for it.
+    let control = unsafe { first.as_ref() }?;
+    if (control.cmsg_level, control.cmsg_type) != (libc::SOL_PACKET, PACKET_AUXDATA) {
+        return None;
+    }
+    // SAFETY: behind a header of this type lies a tpacket_auxdata, whatever its alignment.
+    let beside = unsafe { libc::CMSG_DATA(first).cast::<libc::tpacket_auxdata>().read_unaligned() };
+    if beside.tp_status & libc::TP_STATUS_VLAN_VALID == 0 {
+        return None;
+    }
+    let named = beside.tp_status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
+    let protocol = if named { beside.tp_vlan_tpid } else { libc::ETH_P_8021Q as u16 };
+    Some(VlanTag { protocol, control: beside.tp_vlan_tci })
+}
+
+/// Sends frames in their order, at most [`BATCH`]; how many of them the interface took. An error is that of the first.
+pub(super) fn send(socket: &OwnedFd, frames: &[Frame]) -> io::Result<usize> {
+    let count = frames.len().min(BATCH);
+    let mut vectors = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
+    // SAFETY: mmsghdr is pointers and numbers, for which zeros are a valid value.
+    let mut messages: [libc::mmsghdr; BATCH] = unsafe { std::mem::zeroed() };
+    for (index, frame) in frames.iter().take(count).enumerate() {
+        let bytes = frame.bytes();
+        // The kernel only reads it, but the type is shared with receiving.
+        vectors[index] = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+        messages[index].msg_hdr.msg_iov = &raw mut vectors[index];
+        messages[index].msg_hdr.msg_iovlen = 1;
+    }
+    let flags = (libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) as _;
+    // SAFETY: `count` messages whose vectors point at frames that outlive the call, with their lengths.
+    let sent = unsafe { libc::sendmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count as _, flags) };
+    check(sent)?;
+    Ok(sent as usize)
+}
+
+/// Frames that came since the last call and for which the socket had no room.
+pub(super) fn overflowed(socket: &OwnedFd) -> io::Result<u64> {
+    let mut statistics = MaybeUninit::<libc::tpacket_stats>::zeroed();
+    let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+    // SAFETY: the pointer is valid for as many bytes as `length` says.
+    check(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            statistics.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    })?;
+    // SAFETY: it was zeroed, and the kernel filled it.
+    Ok(u64::from(unsafe { statistics.assume_init() }.tp_drops))
+}
+
+/// Which descriptors can be read from (or are at their end, or broken), in their order.
+pub(super) fn wait<const N: usize>(
+    from: [Option<BorrowedFd<'_>>; N],
+    patience: Option<Nanoseconds>,
+) -> io::Result<[bool; N]> {
+    let mut watched = from.map(|fd| libc::pollfd {
+        // A negative descriptor is passed over.
+        fd: fd.map_or(-1, |fd| fd.as_raw_fd()),
+        events: libc::POLLIN,
+        revents: 0,
+    });
+    let time = patience.map(|patience| libc::timespec {
+        tv_sec: (patience.as_nanos() / 1_000_000_000) as libc::time_t,
+        tv_nsec: (patience.as_nanos() % 1_000_000_000) as libc::c_long,
+    });
+    let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: N pollfd and, unless null, one timespec, which all outlive the call; no mask of signals.
+    let ready = unsafe { libc::ppoll(watched.as_mut_ptr(), N as libc::nfds_t, time, std::ptr::null()) };
+    match check(ready) {
+        Ok(()) => Ok(watched.map(|one| one.revents != 0)),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok([false; N]),
+        Err(error) => Err(error),
+    }
+}
+
+/// Lets timers of this thread end when they are due, not up to 50 µs later.
+pub(super) fn tighten_timers() {
+    // SAFETY: prctl with these arguments takes plain numbers. It cannot fail, and without it the relay only spins longer.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}
+
+/// A descriptor that becomes readable when SIGTERM, SIGINT or SIGHUP comes, and no longer kills: they are blocked in the
+/// calling thread and those it starts.
+pub(super) fn termination() -> io::Result<OwnedFd> {
+    let mut signals = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: sigemptyset initialises the set before it is read; all pointers are to that one live value, and a null old
+    // set is allowed.
+    unsafe {
+        libc::sigemptyset(signals.as_mut_ptr());
+        for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
+            libc::sigaddset(signals.as_mut_ptr(), signal);
+        }
+        let error = libc::pthread_sigmask(libc::SIG_BLOCK, signals.as_ptr(), std::ptr::null_mut());
+        if error != 0 {
+            return Err(io::Error::from_raw_os_error(error));
+        }
+        owned(libc::signalfd(-1, signals.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK))
+    }
+}
+
+/// CPU time that the calling thread has used.
+pub(super) fn thread_cpu() -> Nanoseconds {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec to write to; the clock exists on every Linux.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    Nanoseconds::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}

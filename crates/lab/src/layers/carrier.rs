@@ -1,0 +1,140 @@
+//! The relay of ours in the switch's place: started there before the service, asked at the end of a trial what it carried.
+//!
+//! What it does to frames is in [`crate::frames`]; which layers need it is in [`super::crossing`]. Both hosts hand down each
+//! packet by itself while it stands there: a frame that stands for forty packets would be held back or lost as one.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use weighbridge_model::experiment::Towards;
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::relayed::Relayed;
+
+use super::crossing::Treatment;
+use super::site::configure;
+use super::veth::{CAPABILITIES, CLIENT_PORT, DEVICE, SERVER_PORT};
+use super::{LayerError, Site, Spot};
+use crate::frames::way::{Delay, Distribution, Way, WayError};
+use crate::frames::{self, InterfacePair, Settings};
+use crate::launch::{Lab, Ready};
+use crate::net::namespace::in_scratch;
+use crate::net::tools::{Tool, need};
+use crate::net::{Batch, Capability, Unavailable};
+use crate::sys::monotonic;
+use crate::talk::Talk;
+
+/// Its name among the programs of a variant, and the role of its CPU time.
+const ROLE: &str = "relay";
+/// It answers within microseconds once it runs.
+const ANSWER_PATIENCE: Nanoseconds = Nanoseconds::from_secs(5);
+
+/// What the relay is to do in either direction.
+#[derive(Debug)]
+pub(super) struct Carrier {
+    treatment: Treatment,
+    /// Its input and output while it runs. When they go, it ends.
+    talk: Mutex<Option<Talk>>,
+}
+
+impl Carrier {
+    pub const fn new(treatment: Treatment) -> Self {
+        Self { treatment, talk: Mutex::new(None) }
+    }
+
+    /// Whether this host has what a relay needs.
+    pub fn probe() -> Result<(), Unavailable> {
+        let [admin, net] = CAPABILITIES;
+        need(&[admin, net, Capability::NetRaw])?;
+        let tried = in_scratch(frames::available).and_then(|made| made);
+        tried.map_err(|error| {
+            Unavailable::new(
+                format!("a packet socket cannot be made: {error}"),
+                "run as root on a kernel with packet sockets (CONFIG_PACKET)",
+            )
+        })
+    }
+
+    /// Starts the relay between the switch's ports.
+    pub fn start(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+        let Some(hosts) = site.hosts() else { return Ok(()) };
+        for host in [&hosts.client, &hosts.server] {
+            configure(host, &Batch::new(Tool::Ip).with(format!("link set {DEVICE} gso_max_segs 1")))?;
+        }
+        let command = own_command(lab, &self.settings()?)?;
+        site.start(lab, (Spot::Switch, ROLE), (command, Ready::Direct))?;
+        *self.talk() = site.take_talk(ROLE);
+        Ok(())
+    }
+
+    fn settings(&self) -> Result<Settings, LayerError> {
+        let impossible = |error: WayError| Unavailable::new(error.to_string(), "change the layer's settings");
+        let ports = InterfacePair::try_new(CLIENT_PORT.to_owned(), SERVER_PORT.to_owned());
+        let ports =
+            ports.map_err(|error| Unavailable::new(error.to_string(), "name the ports differently"))?;
+        Ok(Settings {
+            forth: self.way(Towards::is_to_server).map_err(impossible)?,
+            back: self.way(Towards::is_to_client).map_err(impossible)?,
+            // Another one in each trial, or every block would lose the same packets; the record keeps it.
+            seed: monotonic().as_nanos(),
+            ..Settings::null(ports)
+        })
+    }
+
+    /// What is done to packets in the direction that `is_meant` picks.
+    fn way(&self, is_meant: fn(Towards) -> bool) -> Result<Way, WayError> {
+        let delay = match self.treatment.delay.filter(|delay| is_meant(delay.towards)) {
+            Some(delay) => Delay::try_new(delay.time, delay.jitter, Distribution::Uniform)?,
+            None => Delay::default(),
+        };
+        let loss = self.treatment.loss.filter(|loss| is_meant(loss.towards));
+        Way::try_new(delay, loss.map_or(Way::default().loss(), |loss| loss.share))
+    }
+
+    fn talk(&self) -> MutexGuard<'_, Option<Talk>> {
+        self.talk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What it has carried so far; `None` where it does not answer. It must not stand still.
+    pub fn ask(&self) -> Option<Relayed> {
+        let mut talk = self.talk();
+        let talk = talk.as_mut()?;
+        talk.say("").ok()?;
+        let line = talk.line(ANSWER_PATIENCE).ok()??;
+        serde_json::from_slice(&line).ok()
+    }
+
+    /// Whether all frames took this way, as they should, while so many requests were answered.
+    pub fn prove(&self, requests: u64) -> Result<(), String> {
+        let Some(relayed) = self.ask() else {
+            return Err("the relay does not say what it carried".to_owned());
+        };
+        let ways = [&relayed.forth, &relayed.back];
+        if requests > 0 && ways.iter().any(|way| way.sent == 0) {
+            return Err(format!(
+                "{requests} requests were answered, and the relay carried {} frames there and {} back: they took \
+                 another way",
+                relayed.forth.sent, relayed.back.sent
+            ));
+        }
+        let whole: u64 = ways.iter().map(|way| way.whole).sum();
+        if whole > 0 {
+            return Err(format!(
+                "{whole} frames stood for several packets each, and were held back or lost as one"
+            ));
+        }
+        let overflowed: u64 = ways.iter().map(|way| way.overflowed).sum();
+        if overflowed > 0 {
+            return Err(format!(
+                "{overflowed} packets were lost since the relay had no time to take them; give it a core, or less to do"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Our own program as a relay.
+fn own_command(lab: &Lab, settings: &Settings) -> Result<Vec<String>, LayerError> {
+    let program = lab.program().and_then(|program| program.to_str()).ok_or_else(|| {
+        Unavailable::new("the program `weigh` does not know its own path", "start it by its full path")
+    })?;
+    Ok(std::iter::once(program.to_owned()).chain(settings.arguments()).collect())
+}

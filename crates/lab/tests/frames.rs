@@ -1,0 +1,368 @@
+//! The packet relay between real network namespaces: what it carries, what it delays, what it loses.
+//!
+//! Needs root; without it each test says so and what needs no namespace is tried alone.
+
+mod ground;
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::Duration;
+
+use ground::{Ground, HOSTS, HOSTS_V6, may_make_namespaces};
+use rand::{RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use sha2::{Digest, Sha256};
+use weighbridge_lab::clock::monotonic_now;
+use weighbridge_lab::frames::schedule::{Direction, Fate, Fates};
+use weighbridge_lab::frames::way::DEFAULT_LIMIT;
+use weighbridge_lab::frames::{self, Settings, Way};
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::relayed::Relayed;
+
+/// Long enough for a loaded machine, short enough to end.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// An ordinary segment's worth of packets for one frame: what TCP hands down unless told otherwise.
+const MANY: u32 = 65_535;
+
+/// The tests take turns: streams of one would be in the way of another's delays.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A turn, where this process may make networks.
+fn turn() -> Option<MutexGuard<'static, ()>> {
+    may_make_namespaces().then(|| TURN.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn way(text: &str) -> Way {
+    text.parse().expect("a way")
+}
+
+/// Sends `bytes` of a seeded stream and ends; the digest.
+fn pour(mut stream: TcpStream, seed: u64, bytes: usize) -> [u8; 32] {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut digest = Sha256::new();
+    let mut piece = vec![0; 65_536];
+    for _ in 0..bytes / piece.len() {
+        random.fill_bytes(&mut piece);
+        digest.update(&piece);
+        stream.write_all(&piece).expect("the other side reads");
+    }
+    stream.shutdown(Shutdown::Write).expect("connected");
+    digest.finalize().into()
+}
+
+/// Reads to the end; the digest.
+fn drink(mut stream: TcpStream) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    let mut piece = vec![0; 65_536];
+    loop {
+        match stream.read(&mut piece).expect("the other side writes") {
+            0 => return digest.finalize().into(),
+            length => digest.update(&piece[..length]),
+        }
+    }
+}
+
+/// Both directions of one connection at a time; the digests of what each end sent and received.
+fn exchange(stream: TcpStream, seed: u64, bytes: usize) -> [[u8; 32]; 2] {
+    stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    let other = stream.try_clone().expect("a descriptor");
+    // A thread is where the one that starts it is; sockets stay where they were made anyway.
+    let sending = std::thread::spawn(move || pour(other, seed, bytes));
+    let received = drink(stream);
+    [sending.join().expect("it sends"), received]
+}
+
+/// Streams `bytes` in either direction between the hosts.
+fn stream_both_ways(ground: &Ground, hosts: [&'static str; 2], bytes: usize) {
+    let (tell, port) = mpsc::channel();
+    let server = ground.at_host(1, move || {
+        let listener = TcpListener::bind((hosts[1], 0)).expect("an address of its own");
+        tell.send(listener.local_addr().expect("bound").port()).expect("somebody waits");
+        exchange(listener.accept().expect("a client").0, 2, bytes)
+    });
+    let port = port.recv().expect("the server listens");
+    let client = ground.at_host(0, move || {
+        let address = SocketAddr::new(hosts[1].parse().expect("an address"), port);
+        exchange(TcpStream::connect_timeout(&address, PATIENCE).expect("the server"), 1, bytes)
+    });
+    let ([client_sent, client_received], [server_sent, server_received]) =
+        (client.join().expect("client"), server.join().expect("server"));
+    assert!(client_sent == server_received && server_sent == client_received, "{hosts:?}");
+}
+
+/// Sends `count` numbered datagrams of `length` bytes from the first host to the second, at most `ahead` of what came; the
+/// numbers that came, in their order, once as many as are `awaited` came or none for a while.
+///
+/// Where nothing bounds what is ahead, all of them together must fit into the buffer of a socket: who receives may not get a
+/// core meanwhile.
+fn datagrams(ground: &Ground, count: u32, awaited: usize, (length, ahead): (usize, usize)) -> Vec<u32> {
+    let (tell, port) = mpsc::channel();
+    let received = Arc::new(AtomicUsize::new(0));
+    let heard = Arc::clone(&received);
+    let receiver = ground.at_host(1, move || {
+        let socket = UdpSocket::bind((HOSTS[1], 0)).expect("an address of its own");
+        socket.set_read_timeout(Some(Duration::from_secs(3))).expect("a socket");
+        tell.send(socket.local_addr().expect("bound").port()).expect("somebody waits");
+        let (mut came, mut room) = (Vec::new(), vec![0; 65_536]);
+        while came.len() < awaited
+            && let Ok(size) = socket.recv(&mut room)
+        {
+            let number = u32::from_be_bytes(room[..4].try_into().expect("four bytes"));
+            assert_eq!(size, length);
+            assert!(room[4..length].iter().all(|byte| *byte == number as u8), "datagram {number}");
+            came.push(number);
+            heard.store(came.len(), Ordering::SeqCst);
+        }
+        came
+    });
+    let port = port.recv().expect("the receiver is bound");
+    let sender = ground.at_host(0, move || {
+        let socket = UdpSocket::bind((HOSTS[0], 0)).expect("an address of its own");
+        for number in 0..count {
+            let mut datagram = vec![number as u8; length];
+            datagram[..4].copy_from_slice(&number.to_be_bytes());
+            socket.send_to(&datagram, (HOSTS[1], port)).expect("there is a way");
+            let begun = monotonic_now();
+            while number as usize >= received.load(Ordering::SeqCst).saturating_add(ahead)
+                && monotonic_now().since(begun).as_duration() < PATIENCE
+            {
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        }
+    });
+    sender.join().expect("the sender");
+    receiver.join().expect("the receiver")
+}
+
+#[test]
+fn a_null_relay_carries_every_frame_as_it_came() {
+    let Some(_turn) = turn() else { return };
+    for (mtu, segments) in [(1500, 1), (1500, MANY), (9000, 1), (1280, 1)] {
+        let ground = Ground::new(mtu, segments);
+        let relay = ground.relay(|_| {});
+        stream_both_ways(&ground, HOSTS, 4 << 20);
+        stream_both_ways(&ground, HOSTS_V6, 4 << 20);
+        let length = mtu as usize - 28;
+        let came = datagrams(&ground, 500, 500, (length, 8));
+        assert_eq!(came, Vec::from_iter(0..500), "MTU {mtu}");
+        let report = relay.stop();
+        for way in [&report.forth, &report.back] {
+            assert_eq!((way.came, way.waiting, way.lost, way.full), (way.sent, 0, 0, 0), "{report:?}");
+            assert_eq!((way.refused, way.cut, way.overflowed), (0, 0, 0), "{report:?}");
+            assert!(way.sent_bytes.get() > 8 << 20, "{report:?}");
+            // A packet that waits for nobody to cut it is one packet.
+            assert_eq!(way.whole > 0, segments > 1, "{report:?}");
+        }
+    }
+}
+
+#[test]
+fn exactly_the_frames_that_the_seed_says_are_lost() {
+    let Some(_turn) = turn() else { return };
+    let ground = Ground::new(1500, 1);
+    ground.introduce();
+    let lossy = way("loss=20%");
+    let relay = ground.relay(|settings| (settings.forth, settings.seed) = (lossy, 7));
+    let mut fates = Fates::new(&lossy, 7, Direction::Forth);
+    let kept: Vec<u32> = (0..250).filter(|_| fates.draw() != Fate::Lost).collect();
+    let came = datagrams(&ground, 250, kept.len(), (100, usize::MAX));
+    assert_eq!(came, kept);
+    let report = relay.stop();
+    assert_eq!((report.forth.came, report.forth.lost), (250, 250 - kept.len() as u64));
+    assert_eq!((report.back.came, report.back.lost), (0, 0), "{report:?}");
+}
+
+/// A socket at the first host and an echo at the second: datagrams there and back.
+struct Echo {
+    socket: UdpSocket,
+}
+
+impl Echo {
+    fn new(ground: &Ground) -> Self {
+        let (tell, port) = mpsc::channel();
+        // It ends with the test's process at the latest, or when it hears an empty datagram.
+        ground.at_host(1, move || {
+            let socket = UdpSocket::bind((HOSTS[1], 0)).expect("an address of its own");
+            tell.send(socket.local_addr().expect("bound").port()).expect("somebody waits");
+            let mut room = [0; 2048];
+            while let Ok((length @ 1.., from)) = socket.recv_from(&mut room) {
+                let _ = socket.send_to(&room[..length], from);
+            }
+        });
+        let port = port.recv().expect("the echo is bound");
+        let socket = ground.at_host(0, move || {
+            let socket = UdpSocket::bind((HOSTS[0], 0)).expect("an address of its own");
+            socket.connect((HOSTS[1], port)).expect("there is a way");
+            socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
+            socket
+        });
+        Self { socket: socket.join().expect("it connects") }
+    }
+
+    /// How long one datagram takes there and back.
+    fn round_trip(&self) -> Nanoseconds {
+        let sent = monotonic_now();
+        self.socket.send(b"ping").expect("there is a way");
+        self.socket.recv(&mut [0; 16]).expect("it comes back");
+        monotonic_now().since(sent)
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        let _ = self.socket.send(b"");
+    }
+}
+
+/// The value that a quarter of them are below. What a busy machine adds to some round trips it never takes away from
+/// others, so the quicker ones tell best how long the way is.
+fn quarter(times: &[f64]) -> f64 {
+    let mut times = times.to_vec();
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 4]
+}
+
+/// Round trips by a null relay and by another one, in turn, in nanoseconds.
+struct Trips {
+    null: Vec<f64>,
+    other: Vec<f64>,
+    /// What the other relay tells of them.
+    report: Relayed,
+}
+
+/// Round trips that are not counted, before the others.
+const FIRST: usize = 20;
+const TRIPS: usize = 200;
+
+fn trips(change: impl FnOnce(&mut Settings)) -> Trips {
+    let grounds = [Ground::new(1500, 1), Ground::new(1500, 1)];
+    grounds.iter().for_each(Ground::introduce);
+    let (_null, other) = (grounds[0].relay(|_| {}), grounds[1].relay(change));
+    let echoes = grounds.each_ref().map(Echo::new);
+    let trip = |which: usize| {
+        // Everybody on the way has slept as long, whichever it is: who slept longer takes longer to wake.
+        std::thread::sleep(Duration::from_millis(2));
+        echoes[which].round_trip().as_nanos() as f64
+    };
+    let (null, other_times): (Vec<f64>, Vec<f64>) = (0..FIRST + TRIPS).map(|_| (trip(0), trip(1))).unzip();
+    Trips { null: null[FIRST..].to_vec(), other: other_times[FIRST..].to_vec(), report: other.stop() }
+}
+
+/// Tries a claim about times again where it does not hold: others may take the cores for as long as one try lasts.
+fn in_three_tries(claim: impl Fn() -> Result<(), String>) {
+    let failures: Vec<String> = (0..3).map_while(|_| claim().err()).collect();
+    assert!(failures.len() < 3, "{failures:#?}");
+}
+
+#[test]
+fn a_planted_delay_is_recovered_against_the_null_relay() {
+    let Some(_turn) = turn() else { return };
+    in_three_tries(|| {
+        let Trips { null, other, report } =
+            trips(|settings| (settings.forth, settings.back) = (way("delay=1ms"), way("delay=1ms")));
+        for direction in [&report.forth, &report.back] {
+            // To the three digits of the histogram.
+            let delay = direction.delay;
+            assert!(delay.min_ns >= 999_000 && delay.max_ns <= 1_001_000, "{report:?}");
+            assert_eq!(direction.sent as usize, FIRST + TRIPS);
+        }
+        let (planted, found) = (2e6, quarter(&other) - quarter(&null));
+        if (found / planted - 1.0).abs() < 0.02 { Ok(()) } else { Err(format!("{found} ns: {report:?}")) }
+    });
+}
+
+#[test]
+fn planted_jitter_is_recovered_frame_by_frame() {
+    let Some(_turn) = turn() else { return };
+    let jittery = way("delay=1ms,jitter=400us");
+    let mut fates = Fates::new(&jittery, 11, Direction::Forth);
+    let mut held = || match fates.draw() {
+        Fate::Held(held) => held.as_nanos() as f64,
+        Fate::Lost => panic!("nothing is lost"),
+    };
+    let drawn: Vec<f64> = (0..FIRST + TRIPS).map(|_| held()).skip(FIRST).collect();
+    in_three_tries(|| {
+        let Trips { null, other, report } = trips(|settings| (settings.forth, settings.seed) = (jittery, 11));
+        let left: Vec<f64> = other.iter().zip(&drawn).map(|(time, drawn)| time - drawn).collect();
+        // What is left of each trip without its own delay is a trip by the null relay, to 2 % of the delay.
+        let off = quarter(&left) - quarter(&null);
+        // One delay for all would leave a tenth of the trips within a tenth of the width.
+        let near = left.iter().filter(|time| (*time - quarter(&left)).abs() < 40_000.0).count();
+        match off.abs() < 20_000.0 && near > TRIPS / 2 {
+            true => Ok(()),
+            false => Err(format!("{off} ns off, {near} near: {report:?}")),
+        }
+    });
+}
+
+#[test]
+fn order_is_kept_unless_it_is_free() {
+    let Some(_turn) = turn() else { return };
+    let ground = Ground::new(1500, 1);
+    ground.introduce();
+    for (order, sorted) in [("kept", true), ("free", false)] {
+        let jittery = way(&format!("delay=20ms,jitter=20ms,order={order}"));
+        let relay = ground.relay(|settings| settings.forth = jittery);
+        let mut came = datagrams(&ground, 200, 200, (100, usize::MAX));
+        assert_eq!(came.is_sorted(), sorted, "{order}");
+        came.sort_unstable();
+        assert_eq!(came, Vec::from_iter(0..200), "{order}");
+        assert!(relay.stop().forth.waiting_max > 10);
+    }
+}
+
+#[test]
+fn what_exceeds_the_queue_is_dropped_and_counted() {
+    let Some(_turn) = turn() else { return };
+    let ground = Ground::new(1500, 1);
+    ground.introduce();
+    // Longer than any machine takes to send them all.
+    let mut relay = ground.relay(|settings| settings.forth = way("delay=2s,limit=50"));
+    let came = datagrams(&ground, 200, 50, (100, usize::MAX));
+    assert_eq!(came, Vec::from_iter(0..50));
+    let report = relay.ask();
+    let forth = report.forth;
+    assert_eq!((forth.came, forth.sent, forth.full, forth.waiting), (200, 50, 150, 0));
+    assert_eq!(forth.waiting_max, 50);
+    assert_eq!(relay.stop().forth, forth);
+    assert!(DEFAULT_LIMIT.get() > 1000);
+}
+
+#[test]
+fn a_relay_says_what_keeps_it_from_carrying() {
+    let Some(_turn) = turn() else { return };
+    let ground = Ground::new(1500, 1);
+    let refusal = |ground: &Ground, first: &'static str, second: &'static str| {
+        let refused = ground.in_the_middle(move || {
+            let watch = frames::Watch {
+                orders: std::fs::File::open("/dev/null").expect("it is there"),
+                signals: None,
+            };
+            let settings = Settings::null(ground::pair(first, second));
+            frames::run(&settings, watch, &mut Vec::new()).map(drop).expect_err("it cannot").to_string()
+        });
+        refused.join().expect("it does not panic")
+    };
+    assert_eq!(
+        refusal(&ground, "left", "nowhere"),
+        "there is no interface `nowhere` in this network namespace; `ip link` lists those that there are"
+    );
+    ground.ip_in_the_middle("link set right mtu 1400");
+    assert_eq!(
+        refusal(&ground, "left", "right"),
+        "`left` has an MTU of 1500 and `right` one of 1400; give both the same"
+    );
+    ground.ip_in_the_middle("link set right down");
+    assert_eq!(
+        refusal(&ground, "left", "right"),
+        "interface `right` is down; bring it up with `ip link set right up`"
+    );
+    ground.ip_in_the_middle("link set right up mtu 1500");
+    // One that goes away meanwhile ends the relay.
+    let relay = ground.relay(|_| {});
+    ground.ip_in_the_middle("link delete right");
+    let error = relay.fail().to_string();
+    assert_eq!(error, "interface `right` went down or away; leave it up until the relay has ended");
+}

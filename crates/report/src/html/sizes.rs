@@ -1,0 +1,194 @@
+//! Message sizes: which variant to take for which sizes, where times step or bend, and what lies there on this host. The
+//! judge's own conclusions as tables that say how they are to be read; charts stand above them.
+
+use std::collections::BTreeSet;
+
+use weighbridge_model::quantity::{display_bytes, display_nanos};
+use weighbridge_model::sizes::{Bounded, CliffChange, SizeAdvice, SizeCliff, SizeGuide, SizeRange};
+use weighbridge_model::summary::{Detail, Summary};
+
+use super::escape::{attributes, escape, figure};
+use super::quiet;
+use super::tables::number;
+use crate::text::grouped;
+use crate::words;
+
+/// Most variants of which something is said in a sentence; of more the table does.
+const MOST_NAMED: usize = 4;
+const INTRODUCTION: &str = "The longer a message, the longer it takes, but not evenly: where a buffer, a window or a packet is \
+     full, times jump or rise faster from there on. Below: which variant to take for which size, how the times run over size, \
+     and where they step or bend.";
+
+/// The section; empty where sizes do not vary.
+pub(crate) fn section(summary: &Summary, detail: &Detail) -> String {
+    let over = &summary.over_size;
+    if over.is_empty() && detail.size_curves.is_empty() {
+        return String::new();
+    }
+    let advice: String = over.advice.iter().map(|advice| self::advice(summary, advice)).collect();
+    format!(
+        "{}{advice}<div class=\"charts\"></div>\n{}{}",
+        quiet(INTRODUCTION),
+        cliffs(summary, &over.cliffs),
+        guides(&over.guides)
+    )
+}
+
+/// What holds at every size, where something does: the table says it range by range.
+fn everywhere(summary: &Summary, advice: &SizeAdvice) -> String {
+    let common = |of: &dyn Fn(&SizeRange) -> BTreeSet<String>| {
+        let all = advice.ranges.iter().map(of);
+        all.reduce(|all, range| all.intersection(&range).cloned().collect()).unwrap_or_default()
+    };
+    let best = common(&|range| range.best.iter().cloned().collect());
+    let behind = common(&|range| behind(summary, advice, range).into_iter().collect());
+    let names = |names: &BTreeSet<String>| {
+        names.iter().map(|name| format!("<b>{}</b>", escape(name))).collect::<Vec<_>>().join(", ")
+    };
+    let mut said = Vec::new();
+    if (1..=MOST_NAMED).contains(&best.len()) {
+        let verb = if best.len() == 1 { "is" } else { "are" };
+        said.push(format!("{} {verb} fastest, or tied with the fastest, at every size", names(&best)));
+    }
+    if (1..=MOST_NAMED).contains(&behind.len()) {
+        let verb = if behind.len() == 1 { "takes" } else { "take" };
+        said.push(format!("{} {verb} longer at every size", names(&behind)));
+    }
+    if said.is_empty() { String::new() } else { format!("<p>{}.</p>\n", said.join("; ")) }
+}
+
+/// Variants that are neither the best nor tied with it.
+fn behind(summary: &Summary, advice: &SizeAdvice, range: &SizeRange) -> Vec<String> {
+    let here = summary.variants.iter().filter(|variant| variant.point == advice.point);
+    here.map(|variant| variant.name.clone()).filter(|name| !range.best.contains(name)).collect()
+}
+
+/// Of an operation at a point, where there are several.
+fn of(operation: &str, point: &str, several: bool) -> String {
+    let operation = if several { format!(", {}", escape(operation)) } else { String::new() };
+    let point = if point.is_empty() { String::new() } else { format!(", {}", escape(point)) };
+    format!("{operation}{point}")
+}
+
+fn advice(summary: &Summary, advice: &SizeAdvice) -> String {
+    let point = words::point(&advice.point);
+    let filter = attributes(&[("operation", &advice.operation), ("point", &point)]);
+    let of = of(&advice.operation, &point, words::several_operations(summary));
+    let rows: String = advice.ranges.iter().map(|range| range_row(summary, advice, range)).collect();
+    let everywhere = everywhere(summary, advice);
+    format!(
+        "{everywhere}<div class=\"scroll\"{filter}><table class=\"advice\"><caption>Which variant for which size{of}</caption><thead><tr>\
+         <th scope=\"col\">size</th><th scope=\"col\">fastest, or tied with it</th><th scope=\"col\">take longer</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{}",
+        quiet(
+            "By the median service time. Tied: it cannot be told that they take longer by more than the margin. More blocks \
+             give narrower intervals, and fewer ties."
+        )
+    )
+}
+
+fn range_row(summary: &Summary, advice: &SizeAdvice, range: &SizeRange) -> String {
+    let point = words::point(&advice.point);
+    let place = attributes(&[("operation", &*advice.operation), ("point", &*point)]);
+    let behind = behind(summary, advice, range);
+    let names = |names: &[String]| names.iter().map(|name| escape(name)).collect::<Vec<_>>().join(", ");
+    let best = match (&range.best[..], behind.len()) {
+        ([one], _) => format!("<b>{}</b>", escape(one)),
+        ([_, _, _, ..], 0) => "all tied".to_owned(),
+        (several, _) => names(several),
+    };
+    let lead = range.lead.filter(|lead| *lead > 0.0);
+    let by = lead.map(|lead| {
+        let shown = words::change_of(lead, None).point;
+        format!(" <span class=\"by\">by at least {}</span>", shown.trim_start_matches('+'))
+    });
+    let behind = match behind.len() {
+        0 => "<span class=\"quiet\">none</span>".to_owned(),
+        _ => format!("{}{}", names(&behind), by.unwrap_or_default()),
+    };
+    format!(
+        "<tr{place}><th scope=\"row\">{} to {}</th><td>{best}</td><td{}>{behind}</td></tr>\n",
+        display_bytes(range.from_bytes as f64),
+        display_bytes(range.to_bytes as f64),
+        number(lead),
+    )
+}
+
+fn cliffs(summary: &Summary, cliffs: &[SizeCliff]) -> String {
+    if cliffs.is_empty() && summary.blocks.used == 0 {
+        return quiet("Cliffs and advice need blocks, which a run that was imported has not.");
+    }
+    if cliffs.is_empty() {
+        return quiet("No cliffs were found: no median steps, or bends, beyond the margin at any one size.");
+    }
+    let several = words::several_operations(summary);
+    let head = if several { "<th scope=\"col\">operation</th>" } else { "" };
+    let rows: String = cliffs.iter().map(|cliff| cliff_row(cliff, several)).collect();
+    format!(
+        "<div class=\"scroll\"><table class=\"cliffs sortable\"><caption>Cliffs: sizes at which a median steps or bends</caption>\
+         <thead><tr><th scope=\"col\">variant</th>{head}<th scope=\"col\" class=\"n\">above, in bytes</th><th scope=\"col\">what \
+         happens</th><th scope=\"col\" class=\"n\">by</th><th scope=\"col\" class=\"n\">before it</th><th scope=\"col\">likely \
+         cause</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{}",
+        quiet(
+            "In brackets: 95 % intervals over blocks. A cause is what of this host lies in the interval of the place: change \
+             that value and measure again, and the cliff moves with its cause."
+        )
+    )
+}
+
+fn cliff_row(cliff: &SizeCliff, several: bool) -> String {
+    let point = words::point(&cliff.point);
+    let place = [("variant", &*cliff.variant), ("operation", &*cliff.operation), ("point", &*point)];
+    let operation = if several { format!("<td>{}</td>", escape(&cliff.operation)) } else { String::new() };
+    let (what, unit): (&str, fn(f64) -> String) = match cliff.change {
+        CliffChange::Level => ("the time steps", display_nanos),
+        CliffChange::Slope => ("each further KiB costs another", |value| display_nanos(1024.0 * value)),
+    };
+    let at = if point.is_empty() {
+        String::new()
+    } else {
+        format!(" <span class=\"quiet\">{}</span>", escape(&point))
+    };
+    let signed = |value: f64| format!("{}{}", if value > 0.0 { "+" } else { "" }, unit(value));
+    let per = if cliff.change == CliffChange::Slope { " a KiB" } else { "" };
+    let cause = cliff.cause.as_deref().map_or_else(
+        || "<td class=\"quiet\">none known</td>".to_owned(),
+        |cause| format!("<td>{}</td>", escape(cause)),
+    );
+    format!(
+        "<tr{}><th scope=\"row\">{}{at}</th>{operation}{}<td>{what}</td>{}<td class=\"n\"{}>{}{per}</td>{cause}</tr>\n",
+        attributes(&place),
+        escape(&cliff.variant),
+        bounded(cliff.place_bytes, &|bytes| grouped(bytes.round() as u64)),
+        bounded(cliff.height, &signed),
+        number(Some(cliff.before)),
+        figure(&unit(cliff.before)),
+    )
+}
+
+fn bounded(value: Bounded, shown: &dyn Fn(f64) -> String) -> String {
+    format!(
+        "<td class=\"n\"{}>{} <span class=\"interval\">[{}, {}]</span></td>",
+        number(Some(value.point)),
+        figure(&shown(value.point)),
+        figure(&shown(value.lower)),
+        figure(&shown(value.upper))
+    )
+}
+
+fn guides(guides: &[SizeGuide]) -> String {
+    if guides.is_empty() {
+        return String::new();
+    }
+    let row = |guide: &SizeGuide| {
+        format!(
+            "<tr><td class=\"n\">{}</td><td>{}</td></tr>\n",
+            grouped(guide.bytes.get()),
+            escape(&guide.name)
+        )
+    };
+    format!(
+        "<details><summary>Sizes at which something of this host changes</summary>\n<div class=\"scroll\"><table><thead><tr>\
+         <th scope=\"col\" class=\"n\">bytes</th><th scope=\"col\">what</th></tr></thead><tbody>\n{}</tbody></table></div></details>\n",
+        guides.iter().map(row).collect::<String>()
+    )
+}

@@ -1,0 +1,144 @@
+//! Where the time of relayed requests went, in rows of words for every format.
+
+use weighbridge_model::parts::{PartCost, PartTimes, RelayParts, TimePart};
+use weighbridge_model::summary::{Effect, PointLabel, Summary, Unit, Verdict};
+
+use crate::style::{Style, Tone};
+use crate::table::{Align, Cell, Table};
+use crate::text::{clean, counted, hanging};
+use crate::words;
+
+/// At a terminal, sizes are shown where they are no more.
+const FEW_SIZES: usize = 3;
+
+/// Columns behind the part's name.
+pub(crate) const HEADS: [&str; 5] = ["mean", "95 % interval", "p50", "mean against baseline", "verdict"];
+
+/// One row: the part in words, then the columns of [`HEADS`].
+pub(crate) struct Row {
+    pub(crate) part: String,
+    pub(crate) cells: [String; 5],
+    pub(crate) tone: Tone,
+}
+
+/// The relays of a point.
+pub(crate) fn at<'a>(summary: &'a Summary, point: &PointLabel) -> Vec<&'a RelayParts> {
+    summary.relays.iter().filter(|relay| relay.point == *point).collect()
+}
+
+/// The rows of one relay.
+pub(crate) fn rows(relay: &RelayParts) -> Vec<Row> {
+    relay.parts.iter().map(|part| row(relay, part)).collect()
+}
+
+/// The rows of one relay by size: sizes in words with their parts.
+pub(crate) fn sized(relay: &RelayParts) -> Vec<(String, Vec<Row>)> {
+    let of = |class: &weighbridge_model::parts::SizedParts| {
+        let rows = class.parts.iter().map(|part| row(relay, part)).collect();
+        (format!("{}, {}", range(class.from_bytes, class.to_bytes), counted(class.requests, "request")), rows)
+    };
+    relay.sizes.iter().map(of).collect()
+}
+
+/// Sizes in words: `64 B`, `100 B to 999 B`.
+pub(crate) fn range(from: u64, to: u64) -> String {
+    let size = |bytes: u64| weighbridge_model::quantity::Bytes::new(bytes).to_string();
+    if from == to { size(from) } else { format!("{} to {}", size(from), size(to)) }
+}
+
+fn row(relay: &RelayParts, part: &PartTimes) -> Row {
+    let mean = words::absolute(Unit::Ns, &part.mean_ns);
+    let p50 = part.p50_ns.as_ref().map_or_else(|| "–".to_owned(), |p50| words::absolute(Unit::Ns, p50).point);
+    let (against, verdict, tone) =
+        part.cost.as_ref().map_or_else(|| (String::new(), String::new(), Tone::Plain), cost);
+    Row {
+        part: name(part.part, relay.direct.as_deref()),
+        cells: [mean.point, mean.interval.unwrap_or_default(), p50, against, verdict],
+        tone,
+    }
+}
+
+fn cost(cost: &PartCost) -> (String, String, Tone) {
+    let tone = match (cost.verdict, cost.effect) {
+        (Verdict::Invalid, _) => Tone::Problem,
+        (_, Some(Effect::Better)) => Tone::Better,
+        (_, Some(Effect::Worse)) => Tone::Worse,
+        (Verdict::Undecided, _) => Tone::Undecided,
+        _ => Tone::Plain,
+    };
+    if cost.verdict == Verdict::Invalid {
+        return (String::new(), cost.verdict.name().to_owned(), tone);
+    }
+    let verdict = match cost.effect {
+        Some(Effect::Better) => format!("{} (better)", cost.verdict.name()),
+        Some(Effect::Worse) => format!("{} (worse)", cost.verdict.name()),
+        None => cost.verdict.name().to_owned(),
+    };
+    (words::difference(Unit::Ns, &cost.difference).point, verdict, tone)
+}
+
+fn name(part: TimePart, direct: Option<&str>) -> String {
+    match part {
+        TimePart::Waiting => "waiting at the client".to_owned(),
+        TimePart::Outside => "outside its call: its server".to_owned(),
+        TimePart::Inside => "inside its call".to_owned(),
+        TimePart::Server => format!("  server: {}, directly", clean(direct.unwrap_or("the peer"))),
+        TimePart::Client => "  client: what is left".to_owned(),
+        TimePart::Response => "response time".to_owned(),
+    }
+}
+
+/// What the rows rest on, in a sentence.
+pub(crate) fn basis(relay: &RelayParts) -> String {
+    let mut text = format!("of {}", counted(relay.requests, "good reply").replace("replys", "replies"));
+    if relay.left_out > 0 {
+        text.push_str(&format!("; {} not kept one by one", counted(relay.left_out, "request")));
+    }
+    text.push_str(&format!("; {} failed", counted(relay.failed, "request")));
+    text.push_str(&match relay.retried {
+        0 => "; the relay repeated none".to_owned(),
+        retried => format!(
+            "; the relay repeated {}, {} in all",
+            counted(retried, "request"),
+            counted(relay.retries, "time")
+        ),
+    });
+    text.push_str("; means add up, medians do not");
+    text
+}
+
+/// The costs of the parts in a sentence; `None` where there are none.
+fn against(relay: &RelayParts) -> Option<String> {
+    let part = |part: &PartTimes| {
+        let (difference, verdict, _) = cost(part.cost.as_ref()?);
+        Some(format!("{} {difference} {verdict}", part.part.name()))
+    };
+    let costs: Vec<String> = relay.parts.iter().filter_map(part).collect();
+    (!costs.is_empty()).then(|| format!("means against the baseline's: {}", costs.join(", ")))
+}
+
+/// The tables of a point's relays for a terminal; nothing where none told.
+pub(crate) fn of_point(relays: &[&RelayParts], style: Style, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for relay in relays {
+        let mut table = Table::new([Align::Left, Align::Right, Align::Left, Align::Right], 2);
+        let title = std::iter::once("where the time went").chain(HEADS.into_iter().take(3));
+        table.push(title.map(Cell::new).collect());
+        rows(relay).into_iter().for_each(|row| push(&mut table, "  ", row));
+        against(relay).into_iter().for_each(|text| table.line(hanging("  ", &text, columns)));
+        let sizes = sized(relay);
+        for (size, rows) in sizes.into_iter().filter(|_| relay.sizes.len() <= FEW_SIZES) {
+            table.line(format!("  {size}"));
+            rows.into_iter().for_each(|row| push(&mut table, "    ", row));
+        }
+        lines.extend([String::new(), clean(&relay.variant)]);
+        lines.extend(table.lines(style, columns));
+        lines.push(hanging("  ", &basis(relay), columns));
+    }
+    lines
+}
+
+fn push(table: &mut Table, lead: &str, row: Row) {
+    let [mean, interval, p50, ..] = row.cells;
+    table.push([format!("{lead}{}", row.part), mean, interval, p50].into_iter().map(Cell::new).collect());
+}

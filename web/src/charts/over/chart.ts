@@ -1,0 +1,146 @@
+// Times over message size: latency, transfer and requests, as they are or relative to a reference. Medians with their
+// intervals, bands in which requests lie, single requests as dots, cliffs, and sizes at which something of the host changes.
+import {
+  axisName,
+  base,
+  described,
+  extent,
+  ghosts,
+  head,
+  type Sheet,
+  sheet,
+  textWidth,
+  valueAxis,
+} from "../frame.ts";
+import { looks } from "../select.ts";
+import type { ChartKind, ChartOptions, Description, OverOptions, PageData } from "../types.ts";
+import { clean } from "../words.ts";
+import { type Axis, figureAxis, ratioAxis, sizeAxis } from "./axes.ts";
+import { absoluteCurve, type Curve, relativeCurve } from "./curves.ts";
+import { type Drawing, shownOf } from "./drawing.ts";
+import { cliffWords, guideWords, lettered, numbered } from "./foot.ts";
+import { apart, footLines, footTexts, type Panel, panelName, roomFor, together } from "./layout.ts";
+import { type MeasureName, measures } from "./measure.ts";
+import { pick } from "./pick.ts";
+import { marksWords, said } from "./said.ts";
+import { panelSeries } from "./series.ts";
+
+const NO_CLIFFS = { shown: [], left: 0 };
+
+/** The chart of a measure; `relative` to a reference. */
+export function over(name: MeasureName, relative: boolean) {
+  const kind: ChartKind = relative ? `${name}-relative` : name;
+  const measure = measures[name];
+  return (data: PageData, options: ChartOptions): Description | null => {
+    const picked = pick(data, options);
+    if (!picked) return null;
+    const want = options.over ?? {};
+    const shown = shownOf(picked.all.length - (relative ? 1 : 0), want, relative);
+    const curves = relative
+      ? picked.all.flatMap((one) => relativeCurve(data, picked, one, measure))
+      : picked.all.map((one) => absoluteCurve(one, measure, shown, picked.time));
+    const known = curves.filter((curve) => curve.middle.filter((at) => at !== null).length > 1);
+    if (known.length === 0) return null;
+    const on = sheet(kind, options, 900);
+    return drawn({ data, on, picked, measure, relative, shown, curves: known, want });
+  };
+}
+
+function drawn(of: Drawing): Description {
+  const { data, on, picked, shown, curves, want } = of;
+  const look = looks(data, on.theme);
+  const x = sizeAxis(
+    curves.flatMap((curve) => [...curve.sizes]).sort((a, b) => a - b),
+    want.x ?? {},
+    shown.apart ? on.width / 3 : on.width - 104,
+  );
+  const y = upright(of);
+  const axes = { x, y };
+  // The reference's own are on its straight line, which a panel of another has no room for.
+  const bearers = of.relative && shown.apart ? curves.map(({ one }) => one) : picked.all;
+  const cliffs = shown.cliffs ? numbered(bearers.flatMap((one) => one.cliffs)) : NO_CLIFFS;
+  const perPixel = (on.width - 104) / (x.max - x.min || 1);
+  const letters = shown.guides ? lettered(picked.guides, x.place, [x.min, x.max], perPixel) : [];
+  // In a page they are the same below each of these charts, and said once.
+  const hasFirst = shown.apart || !shownOf(picked.all.length, want, false).apart;
+  const isTold = on.options.titled || on.kind === "latency" || !hasFirst;
+  const foot = footLines(on, isTold ? [...cliffWords(cliffs), ...guideWords(letters)] : []);
+  const legend = curves.map(({ name }) => ({ name, look: look(name) }));
+  const words = {
+    ...said(of, axes, marksWords(cliffs.shown.length > 0, letters.length > 0, isTold)),
+    legend: shown.apart ? [] : legend,
+  };
+  const { top, texts, legend: rows } = head(on, words);
+  const left = roomFor(y.ticks);
+  const { panels, height } = shown.apart
+    ? apart(on, top, foot.height, curves.length, left)
+    : together(on, top, foot.height, left);
+  const series = panels.flatMap((_, at) => {
+    const own = shown.apart ? [curves[at] as Curve] : curves;
+    return panelSeries(of, own, { axes, grid: at, look }, { cliffs: cliffs.shown, letters });
+  });
+  const names = panels.flatMap((panel, at) =>
+    shown.apart ? [panelName(panel, curves[at]?.name ?? "", look(curves[at]?.name ?? "").color)] : [],
+  );
+  const option = {
+    ...base(on, [
+      ...texts,
+      axisName(on, uprightName(of, y), top + (letters.length > 0 || shown.apart ? -2 : 6)),
+      ...names,
+      ...footTexts(on, foot.lines, height),
+    ]),
+    legend: rows,
+    grid: panels.map(({ left, top, width, height }) => ({ left, top, width, height })),
+    xAxis: panels.map((panel, grid) => xAxisOf(on, panel, grid, x, want)),
+    yAxis: panels.map((panel, grid) => yAxisOf(on, panel, grid, y)),
+    series: [...(shown.apart ? [] : ghosts(on, legend)), ...series],
+  };
+  return described(on, words, option, height);
+}
+
+function xAxisOf(on: Sheet, panel: Panel, grid: number, x: Axis, want: OverOptions) {
+  const name = want.x?.title ?? `message size${x.log ? " (logarithmic)" : ""}`;
+  const axis = valueAxis(on, "x", { name: panel.hasX ? name : "", grid, ...x });
+  return panel.hasX ? axis : bare(axis);
+}
+
+function yAxisOf(on: Sheet, panel: Panel, grid: number, y: Axis) {
+  const axis = valueAxis(on, "y", { name: "", grid, ...y });
+  return panel.hasY ? axis : bare(axis);
+}
+
+function bare(axis: ReturnType<typeof valueAxis>) {
+  return { ...axis, axisLabel: { show: false }, axisTick: { ...axis.axisTick, show: false } };
+}
+
+/** As much of the upright axis' name as there is room for. */
+function uprightName({ measure, relative, picked, want, on }: Drawing, y: Axis): string {
+  if (want.y?.title !== undefined) return want.y.title;
+  const time = `${picked.time} time`;
+  const against = relative ? `, against ${clean(picked.reference)}` : "";
+  const scale = y.log ? " (logarithmic)" : "";
+  const names = [measure.label(time) + against + scale, measure.label(time) + against, measure.brief(time)];
+  return names.find((name) => textWidth(name, 11.5) <= on.width - 32) ?? measure.brief(time);
+}
+
+/** The upright axis: it holds every median, bands whole, intervals and dots as far as they do not flatten these. */
+function upright({ curves, measure, relative, shown, want }: Drawing): Axis {
+  const count = shown.apart ? 4 : 7;
+  const middles = extent(curves.flatMap((curve) => curve.middle.map((at) => at ?? Number.NaN))) ?? [1, 2];
+  const bands = extent(
+    curves.flatMap((curve) => curve.bands.flatMap((one) => one.flatMap((ends) => ends ?? []))),
+  );
+  const [low, high] = [Math.min(middles[0], bands?.[0] ?? middles[0]), Math.max(middles[1], bands?.[1] ?? 0)];
+  // An interval may be endless: it is drawn as far as half the range beyond the medians.
+  const beyond = Math.sqrt(Math.max(high / low, 1.3));
+  const ends = shown.intervals
+    ? extent(curves.flatMap((curve) => curve.interval.flatMap((one) => one ?? [])))
+    : null;
+  const range = [
+    Math.min(low, Math.max(ends?.[0] ?? low, low / beyond)),
+    Math.max(high, Math.min(ends?.[1] ?? high, high * beyond)),
+  ] as const;
+  if (relative) return ratioAxis([Math.min(range[0], 0.98), Math.max(range[1], 1.02)], want.y ?? {}, count);
+  const dotted = shown.points ? ([range[0] / 1.25, range[1] * 1.6] as const) : range;
+  return figureAxis(measure, dotted, want.y ?? {}, count);
+}

@@ -1,0 +1,84 @@
+// A variant's line over size, with what lies around it: as it is, or relative to a reference.
+import type { PageData } from "../types.ts";
+import { change, clean, joined, value } from "../words.ts";
+import { factorText, isFactor } from "./axes.ts";
+import type { Shown } from "./drawing.ts";
+import type { Measure } from "./measure.ts";
+import { inverse, type One, type Picked, quantile, ratios } from "./pick.ts";
+
+/** A line with an interval around it, one entry for each size; `null` is a gap. */
+export interface Curve {
+  name: string;
+  sizes: readonly number[];
+  middle: readonly (number | null)[];
+  interval: readonly (readonly [number, number] | null)[];
+  /** Widest first: the bounds of each band. */
+  bands: readonly (readonly (readonly [number, number] | null)[])[];
+  words(at: number): string;
+  one: One;
+}
+
+export function absoluteCurve(one: One, measure: Measure, shown: Shown, time: string): Curve {
+  const { curve } = one;
+  const sizes = curve.size_bytes;
+  const of = (at: number, ns: number) => measure.of(sizes[at] ?? 0, ns);
+  const pair = (at: number, low: number | null | undefined, high: number | null | undefined) => {
+    if (low == null || high == null) return null;
+    const ends = [of(at, low), of(at, high)] as const;
+    return measure.inverse ? ([ends[1], ends[0]] as const) : ends;
+  };
+  const median = quantile(curve, 0.5);
+  const intervals = curve.median_interval_ns ?? [];
+  const middle = median.map((ns, at) => (ns == null ? null : of(at, ns)));
+  const interval = sizes.map((_, at) => pair(at, intervals[at]?.[0], intervals[at]?.[1]));
+  return {
+    name: one.name,
+    one,
+    sizes,
+    middle,
+    interval,
+    bands: shown.bands.map((percent) => {
+      const [low, high] = [quantile(curve, 0.5 - percent / 200), quantile(curve, 0.5 + percent / 200)];
+      return sizes.map((_, at) => pair(at, low[at], high[at]));
+    }),
+    words: (at) => {
+      const ends = interval[at];
+      const around = ends ? ` [${measure.words(ends[0])}, ${measure.words(ends[1])}]` : "";
+      return `${clean(one.name)}, ${value("bytes", sizes[at] ?? 0)}\nmedian ${time}: ${measure.words(middle[at] ?? 0)}${around}`;
+    },
+  };
+}
+
+export function relativeCurve(data: PageData, picked: Picked, one: One, measure: Measure): Curve[] {
+  const found = ratios(data, picked, one);
+  if (!found) return [];
+  const all = measure.inverse ? found.map(inverse) : found;
+  const sizes = one.curve.size_bytes;
+  return [
+    {
+      name: one.name,
+      one,
+      sizes,
+      middle: all.map((ratio) => ratio?.point ?? null),
+      interval: all.map((ratio) => ratio?.interval ?? null),
+      bands: [],
+      words: (at) => `${clean(one.name)}, ${value("bytes", sizes[at] ?? 0)}\n${ratioWords(all[at])}`,
+    },
+  ];
+}
+
+export function ratioWords(
+  ratio: { point: number; interval?: readonly number[] | null } | null | undefined,
+  asFactor = ratio ? isFactor(ratio.point) : false,
+): string {
+  if (!ratio) return "";
+  const [lower, upper] = ratio.interval ?? [];
+  if (asFactor) {
+    const bound = (of: number) => factorText(of).slice(1);
+    const around = lower == null || upper == null ? "" : ` [${bound(lower)}, ${bound(upper)}]`;
+    return `${factorText(ratio.point)}${around}`;
+  }
+  return joined(
+    change({ point: ratio.point, lower: lower ?? null, upper: upper ?? null, level: 0.95, blocks: 0 }),
+  );
+}

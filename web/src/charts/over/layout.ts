@@ -1,0 +1,115 @@
+// Where panels of charts over size lie: one for all variants, or one for each, and what stands below them.
+import { isNarrow, type Sheet, shorten, type Tick, textWidth, wrap } from "../frame.ts";
+import { FONT } from "../theme.ts";
+import { clean } from "../words.ts";
+
+export interface Panel {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+  /** Whether its axes have words: those of others are the same. */
+  hasX: boolean;
+  hasY: boolean;
+}
+
+/** Least room for the words of the upright axis. */
+const LEFT = 60;
+const RIGHT = 28;
+const SIZE = 11.5;
+const LINE = 16;
+/** Height of one panel of several, and of what stands above it. */
+const SMALL = 150;
+const ABOVE = 24;
+/** Below a panel: its axis, the axis' name. */
+const BELOW = 46;
+
+/** Room for the words of an upright axis, beside what the page cuts off at its edge. */
+export function roomFor(ticks: readonly Tick[]): number {
+  return Math.max(LEFT, ...ticks.map((tick) => 28 + textWidth(tick.text, 11)));
+}
+
+/** One panel for all. */
+export function together(
+  on: Sheet,
+  top: number,
+  foot: number,
+  left: number,
+): { panels: Panel[]; height: number } {
+  const height = on.options.height ?? top + 22 + 380 + BELOW + foot;
+  return {
+    panels: [
+      {
+        left,
+        top: top + 30,
+        width: on.width - left - RIGHT,
+        height: Math.max(80, height - top - 30 - BELOW - foot),
+        hasX: true,
+        hasY: true,
+      },
+    ],
+    height,
+  };
+}
+
+/** A panel for each of `count` variants. */
+export function apart(
+  on: Sheet,
+  top: number,
+  foot: number,
+  count: number,
+  left: number,
+): { panels: Panel[]; height: number } {
+  const columns = Math.min(count, isNarrow(on) ? 1 : on.width < 760 ? 2 : 3);
+  const rows = Math.ceil(count / columns);
+  const gap = 16;
+  const width = (on.width - left - RIGHT - gap * (columns - 1)) / columns;
+  const room = on.options.height ? (on.options.height - top - 22 - foot - BELOW) / rows - ABOVE : SMALL;
+  const tall = Math.max(60, room);
+  const panels = Array.from({ length: count }, (_, at): Panel => {
+    const [column, row] = [at % columns, Math.floor(at / columns)];
+    return {
+      left: left + column * (width + gap),
+      top: top + 22 + row * (tall + ABOVE) + ABOVE,
+      width,
+      height: tall,
+      // The last of each column.
+      hasX: at + columns >= count,
+      hasY: column === 0,
+    };
+  });
+  return { panels, height: on.options.height ?? top + 22 + rows * (tall + ABOVE) + BELOW + foot };
+}
+
+/** A panel's own name, over its top. */
+export function panelName(panel: Panel, name: string, color: string) {
+  return {
+    type: "text",
+    silent: true,
+    left: panel.left,
+    top: panel.top - 17,
+    style: {
+      text: shorten(clean(name), panel.width, 12, true),
+      fill: color,
+      font: `600 12px ${FONT}`,
+    },
+  };
+}
+
+/** Lines of words below the drawing, and the height that they take. */
+export function footLines(on: Sheet, texts: readonly string[]): { lines: string[]; height: number } {
+  const lines = texts.flatMap((text) =>
+    wrap(text, on.width - 44, SIZE).map((line, at) => (at > 0 ? `     ${line}` : line)),
+  );
+  return { lines, height: lines.length > 0 ? lines.length * LINE + 8 : 0 };
+}
+
+export function footTexts(on: Sheet, lines: readonly string[], height: number) {
+  return lines.map((text, at) => ({
+    type: "text",
+    silent: true,
+    left: 16,
+    top: height - (lines.length - at) * LINE - 4,
+    style: { text, fill: on.theme.quiet, font: `${SIZE}px ${FONT}` },
+  }));
+}

@@ -1,0 +1,101 @@
+// What a run says of times over size, variant by variant: curves, ratios, single requests, cliffs. Only picks.
+import type { SizeCliff, SizeCurve, SizeGuide, SizeRatio, SizeSamples, SizeTime } from "../../data/schema.ts";
+import { distinct, distinctPoints, samePoint, shownVariants, variantNames } from "../select.ts";
+import type { ChartOptions, PageData, Point } from "../types.ts";
+
+/** A variant's times over size. */
+export interface One {
+  name: string;
+  curve: SizeCurve;
+  samples: SizeSamples | undefined;
+  cliffs: readonly SizeCliff[];
+}
+
+export interface Picked {
+  point: Point;
+  operation: string;
+  time: SizeTime;
+  /** Variants to show that have a curve. */
+  all: readonly One[];
+  /** Name of the variant that others are compared with. */
+  reference: string;
+  /** The reference's own curve, shown or not. */
+  base: SizeCurve | undefined;
+  guides: readonly SizeGuide[];
+}
+
+/** Points that have curves over more than one size. */
+export function overPoints(data: PageData): Point[] {
+  const curves = (data.detail.size_curves ?? []).filter((curve) => curve.size_bytes.length > 1);
+  return distinctPoints(curves.map((curve) => curve.point));
+}
+
+/** Times that a run has curves of, in the order of tables. */
+export function timesOf(data: PageData): SizeTime[] {
+  const there = distinct((data.detail.size_curves ?? []).map((curve) => curve.time));
+  return (["service", "response", "relayed"] as const).filter((time) => there.includes(time));
+}
+
+export function pick(data: PageData, options: ChartOptions): Picked | null {
+  const wanted = Object.entries(options.point ?? {});
+  const point = overPoints(data).find((one) => wanted.every(([key, value]) => one[key] === value));
+  const time = options.over?.time ?? timesOf(data)[0];
+  if (!point || !time) return null;
+  const here = <T extends { point?: Point; operation: string }>(all: readonly T[]) =>
+    all.filter((one) => samePoint(one.point, point));
+  const curves = here(data.detail.size_curves ?? []).filter((curve) => curve.time === time);
+  const operation = options.operations
+    ? options.operations.find((name) => curves.some((curve) => curve.operation === name))
+    : curves[0]?.operation;
+  if (operation === undefined) return null;
+  const of = <T extends { operation: string; variant: string }>(all: readonly T[], name: string) =>
+    all.filter((one) => one.operation === operation && one.variant === name);
+  const samples = here(data.detail.size_samples ?? []).filter((one) => one.time === time);
+  const cliffs = here(data.summary.over_size?.cliffs ?? []);
+  const all = shownVariants(data, options).flatMap((name): One[] => {
+    const curve = of(curves, name)[0];
+    return curve ? [{ name, curve, samples: of(samples, name)[0], cliffs: of(cliffs, name) }] : [];
+  });
+  const reference = options.over?.reference ?? variantNames(data.summary)[0] ?? "";
+  const guides = [...(data.summary.over_size?.guides ?? []), ...(options.over?.more_guides ?? [])];
+  return {
+    point,
+    operation,
+    time,
+    all,
+    reference,
+    base: of(curves, reference)[0],
+    guides: guides.sort((a, b) => a.bytes - b.bytes),
+  };
+}
+
+/** The ratio of a variant's median time to the reference's at each size of its curve; `null` where a run has none. */
+export function ratios(data: PageData, picked: Picked, one: One): (SizeRatio | null)[] | null {
+  const { reference, base, operation, time } = picked;
+  if (one.name === reference || !base) return null;
+  const baseline = variantNames(data.summary)[0];
+  if (reference === baseline) return one.curve.ratio ?? null;
+  if (one.name === baseline) return base.ratio?.map(inverse) ?? null;
+  const kept = (variant: string, other: string) =>
+    (data.detail.size_ratios ?? []).find(
+      (pair) =>
+        pair.variant === variant &&
+        pair.reference === other &&
+        pair.operation === operation &&
+        pair.time === time &&
+        samePoint(pair.point, picked.point),
+    )?.ratio;
+  return kept(one.name, reference) ?? kept(reference, one.name)?.map(inverse) ?? null;
+}
+
+/** The other way round. */
+export function inverse(ratio: SizeRatio | null): SizeRatio | null {
+  if (!ratio) return null;
+  const { point, interval } = ratio;
+  return { point: 1 / point, interval: interval ? [1 / interval[1], 1 / interval[0]] : null };
+}
+
+/** The curve of a quantile. */
+export function quantile(curve: SizeCurve, share: number): readonly (number | null)[] {
+  return curve.quantiles.find((one) => Math.abs(one.quantile - share) < 1e-9)?.time_ns ?? [];
+}

@@ -1,0 +1,140 @@
+// What a chart over size says in words: what was found, what is drawn, how to read it.
+import { variantAt } from "../select.ts";
+import { capital, clean, grouped, pointWords, value } from "../words.ts";
+import { isFactor } from "./axes.ts";
+import { type Curve, ratioWords } from "./curves.ts";
+import type { Axes, Drawing } from "./drawing.ts";
+import type { Measure } from "./measure.ts";
+
+/** Title, subtitle and how to read it. */
+export function said(of: Drawing, axes: Axes, marks: string) {
+  const { picked, measure, relative, curves } = of;
+  const requests = curves.reduce((sum, { one }) => sum + one.curve.requests, 0);
+  const what = measure.label(`${picked.time} time`);
+  return {
+    title: relative ? relativeTitle(of) : absoluteTitle(of),
+    subtitle: [
+      `Median ${what}, against message size${relative ? `, relative to ${clean(picked.reference)}` : ""}`,
+      `${grouped(requests)} requests`,
+      picked.operation === "all" ? "" : clean(picked.operation),
+      pointWords(picked.point),
+    ]
+      .filter(Boolean)
+      .join(" · "),
+    note: [...reading(of, axes), marks].filter(Boolean).join(" "),
+  };
+}
+
+/** What numbers and letters are. */
+export function marksWords(hasCliffs: boolean, hasGuides: boolean, isTold: boolean): string {
+  const cliffs = "Numbers: cliffs, the stroke across is the interval of their place.";
+  const guides = "Letters: sizes at which something of the host changes.";
+  const where = isTold ? "" : "They are told below the first of these charts.";
+  return [hasCliffs ? cliffs : "", hasGuides ? guides : "", hasCliffs || hasGuides ? where : ""]
+    .filter(Boolean)
+    .join(" ");
+}
+
+function reading({ curves, shown, relative, picked, measure, data }: Drawing, axes: Axes): string[] {
+  const words: string[] = [];
+  const unusable = curves.filter(
+    ({ name }) => variantAt(data.summary, name, picked.point)?.validity === "invalid",
+  );
+  if (unusable.length > 0) {
+    const reasons = variantAt(data.summary, unusable[0]?.name ?? "", picked.point)?.reasons ?? [];
+    const who =
+      unusable.length === curves.length ? "" : ` (${unusable.map(({ name }) => clean(name)).join(", ")})`;
+    words.push(`Not to be relied on${who}: ${clean(reasons[0] ?? "invalid")}.`);
+  }
+  const hasIntervals = shown.intervals && curves.some((curve) => curve.interval.some((one) => one));
+  if (relative) {
+    const better = measure.inverse ? "Above" : "Below";
+    words.push(
+      `Straight line: ${clean(picked.reference)}. ${better} it a variant is ${measure.inverse ? "better" : "faster"} at that size; shaded: the margin of ±${Number((data.summary.margin * 100).toPrecision(3))} %.`,
+    );
+  }
+  if (shown.medians) words.push("Lines: medians of the requests of about that size.");
+  if (hasIntervals)
+    words.push(`${shown.bands.length > 0 ? "Dark bands" : "Bands"}: their 95 % intervals over blocks.`);
+  if (!hasIntervals && !shown.intervals && curves.some((curve) => curve.interval.some((one) => one)))
+    words.push("Intervals are not drawn for so many at once.");
+  if (shown.bands.length > 0) words.push(`Light bands: ${shown.bands.map(bandWords).join(", ")}.`);
+  if (shown.points) words.push(dotWords(curves, axes, measure));
+  if (shown.apart && !relative) words.push(`Grey: the median of ${clean(picked.reference)}.`);
+  return words;
+}
+
+function bandWords(percent: number): string {
+  const [low, high] = [50 - percent / 2, 50 + percent / 2];
+  return `${percent === 50 ? "the middle half of the requests" : `${percent} % of the requests`} (p${low} to p${high})`;
+}
+
+/** What dots are, how many are not drawn, and how many lie outside. */
+function dotWords(curves: readonly Curve[], { x, y }: Axes, measure: Measure): string {
+  let [there, all, outside] = [0, 0, 0];
+  for (const { one } of curves) {
+    const dots = one.samples;
+    all += one.curve.requests;
+    if (!dots) continue;
+    there += dots.size_bytes.length;
+    for (let at = 0; at < dots.size_bytes.length; at += 1) {
+      const size = dots.size_bytes[at] ?? 0;
+      const [across, up] = [x.place(size), y.place(measure.of(size, dots.time_ns[at] ?? 0))];
+      if (across < x.min || across > x.max || up < y.min || up > y.max) outside += 1;
+    }
+  }
+  const thinned = there < all ? ` (${grouped(there)} of ${grouped(all)}, evenly taken)` : "";
+  const beyond = outside > 0 ? `; ${grouped(outside)} lie beyond the axes` : "";
+  return `Dots: single requests${thinned}, the darker the more lie there${beyond}.`;
+}
+
+function absoluteTitle({ curves, measure }: Drawing): string {
+  const ends = [firstKnown, lastKnown].map((known) => {
+    const there = curves.flatMap((curve) => {
+      const at = known(curve);
+      const figure = at === null ? null : curve.middle[at];
+      return at === null || figure == null ? [] : [{ name: curve.name, size: curve.sizes[at] ?? 0, figure }];
+    });
+    return there.sort((a, b) => (measure.inverse ? b.figure - a.figure : a.figure - b.figure));
+  });
+  const told = ends.map((there) => {
+    const [best, worst] = [there[0], there.at(-1)];
+    if (!best || !worst) return "";
+    const of = (one: typeof best) => `${measure.words(one.figure)} (${clean(one.name)})`;
+    const at = `at ${value("bytes", best.size)}`;
+    return there.length === 1
+      ? `${measure.words(best.figure)} ${at}`
+      : `from ${of(best)} to ${of(worst)} ${at}`;
+  });
+  const who = curves.length === 1 ? `${clean(curves[0]?.name ?? "")}: ` : "";
+  return capital(`${who}${told.join(", ")}`);
+}
+
+function relativeTitle({ curves, picked, measure }: Drawing): string {
+  const last = curves.flatMap((curve) => {
+    const [from, to] = [firstKnown(curve), lastKnown(curve)];
+    const figure = to === null ? null : curve.middle[to];
+    return from === null || to === null || figure == null ? [] : [{ curve, from, to, figure }];
+  });
+  const furthest = last.sort((a, b) => Math.abs(Math.log(b.figure)) - Math.abs(Math.log(a.figure)))[0];
+  if (!furthest) return `Against ${clean(picked.reference)}`;
+  const { curve, from, to } = furthest;
+  const asFactor = [from, to].some((at) => isFactor(curve.middle[at] ?? 1));
+  const words = (at: number) => {
+    const ratio = { point: curve.middle[at] ?? 1, interval: curve.interval[at] ?? null };
+    return `${ratioWords(ratio, asFactor)} at ${value("bytes", curve.sizes[at] ?? 0)}`;
+  };
+  const what =
+    measure.name === "latency" ? "time" : measure.name === "transfer" ? "transfer rate" : "requests";
+  return `${clean(curve.name)} against ${clean(picked.reference)}: ${what} ${words(from)}, ${words(to)}`;
+}
+
+function firstKnown(curve: Curve): number | null {
+  const at = curve.middle.findIndex((one) => one !== null);
+  return at < 0 ? null : at;
+}
+
+function lastKnown(curve: Curve): number | null {
+  const at = curve.middle.findLastIndex((one) => one !== null);
+  return at < 0 ? null : at;
+}

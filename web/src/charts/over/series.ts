@@ -1,0 +1,205 @@
+// What is drawn in one panel over size, from the ground up: lines of the host, dots, bands, intervals, medians, cliffs.
+import type { SizeCliff } from "../../data/schema.ts";
+import { cloud } from "../cloud.ts";
+import { lineStyle, markStyle, type Sheet } from "../frame.ts";
+import { band, rule, shade } from "../marks.ts";
+import type { Look } from "../theme.ts";
+import type { Curve } from "./curves.ts";
+import type { Axes, Drawing } from "./drawing.ts";
+import { type CliffMark, cliffMarks, guideMarks, type Lettered, type Numbered } from "./foot.ts";
+import { quantile } from "./pick.ts";
+
+/** Marks along a line, so that lines are told apart without colour. */
+const MARKS = 7;
+/** Opacities of bands, of the widest first, and of intervals. */
+const FILLS = [0.1, 0.14];
+const INTERVAL = 0.3;
+
+/** Numbers and letters that panels bear. */
+export interface Marks {
+  cliffs: readonly Numbered[];
+  letters: readonly Lettered[];
+}
+
+/** One panel: its place among the axes, and how variants look. */
+export interface Place {
+  axes: Axes;
+  grid: number;
+  look: (name: string) => Look;
+}
+
+/** Everything in one panel. */
+export function panelSeries(of: Drawing, curves: readonly Curve[], place: Place, marks: Marks): unknown[] {
+  const { on, shown } = of;
+  const { axes, grid, look } = place;
+  const cliffs = curves.flatMap((curve) => {
+    const own = cliffsOf(curve, marks.cliffs, axes, look(curve.name));
+    return own.length > 0 ? [cliffMarks(curve.name, own, on.theme, grid)] : [];
+  });
+  return [
+    ...(marks.letters.length > 0 ? [guideMarks(marks.letters, on.theme, grid, true)] : []),
+    ...(of.relative ? straight(of, place, marks) : []),
+    ...(shown.points ? curves.flatMap((curve) => dots(of, curve, place)) : []),
+    ...(shown.apart && !of.relative ? referenceLine(of, place) : []),
+    ...curves.flatMap((curve, at) => lines(of, curve, place, { turn: at, of: curves.length })),
+    ...cliffs,
+  ];
+}
+
+/** The reference of ratios: a straight line with the margin around it, and its own cliffs, which are in every curve. */
+function straight({ data, on, picked, shown }: Drawing, { axes, grid }: Place, marks: Marks): unknown[] {
+  const { margin } = data.summary;
+  const [low, high] = [axes.y.place(1 - margin), axes.y.place(1 + margin)];
+  const own = shown.apart ? [] : marks.cliffs.filter(({ cliff }) => cliff.variant === picked.reference);
+  const middle = axes.y.place(1);
+  const cliffs = own.map(({ number, cliff }) => cliffMark(number, cliff, axes, middle, on.theme.quiet));
+  return [
+    shade("y", low, high, on.theme.margin, grid),
+    rule("y", middle, on.theme.quiet, { axes: grid, width: 1.4 }),
+    ...(cliffs.length > 0 ? [cliffMarks(picked.reference, cliffs, on.theme, grid)] : []),
+  ];
+}
+
+function dots({ measure }: Drawing, { name, one }: Curve, { axes, grid, look }: Place): unknown[] {
+  const samples = one.samples;
+  if (!samples) return [];
+  const { size_bytes: sizes, time_ns: times } = samples;
+  const all = {
+    name,
+    count: sizes.length,
+    x: (at: number) => axes.x.place(sizes[at] ?? 0),
+    y: (at: number) => axes.y.place(measure.of(sizes[at] ?? 0, times[at] ?? 0)),
+  };
+  return [{ ...cloud(all, look(name), grid), z: 1 }];
+}
+
+/** The reference's median where each variant has its own panel. */
+function referenceLine({ on, picked, measure }: Drawing, { axes, grid }: Place): unknown[] {
+  const sizes = picked.base?.size_bytes ?? [];
+  const medians = picked.base ? quantile(picked.base, 0.5) : [];
+  const data = medians.map((ns, at) => {
+    const size = sizes[at] ?? 0;
+    return [axes.x.place(size), ns == null ? "-" : axes.y.place(measure.of(size, ns))];
+  });
+  return data.length > 0 ? [plain(data, on.theme.quiet, grid)] : [];
+}
+
+/** Bands, interval and median of a curve; `place` is its number of so many in the panel. */
+function lines(
+  { on, shown }: Drawing,
+  curve: Curve,
+  { axes, grid, look }: Place,
+  { turn, of }: { turn: number; of: number },
+): unknown[] {
+  const own = look(curve.name);
+  const area = (ends: Curve["interval"], opacity: number, z: number) => ({
+    ...band(curve.name, own, on.theme, stretches(curve.sizes, ends, axes), { opacity, axes: grid }),
+    z,
+  });
+  // Over dots and bands a line needs an edge to be seen.
+  const isCrowded = shown.points || shown.bands.length > 0;
+  return [
+    ...curve.bands.map((ends, which) => area(ends, FILLS[which] ?? 0.1, 2)),
+    ...(shown.intervals ? [area(curve.interval, of > 2 ? on.theme.fill : INTERVAL, 3)] : []),
+    ...(shown.medians && isCrowded ? [halo(on, curve, axes, grid)] : []),
+    ...(shown.medians ? [line(on, curve, own, axes, grid, turn)] : []),
+  ];
+}
+
+function plain(data: unknown[], color: string, grid: number) {
+  return {
+    type: "line",
+    silent: true,
+    z: 3,
+    xAxisIndex: grid,
+    yAxisIndex: grid,
+    symbol: "none",
+    lineStyle: { color, width: 1.2, type: [3, 3] },
+    data,
+  };
+}
+
+function halo(on: Sheet, curve: Curve, { x, y }: Axes, grid: number) {
+  const data = curve.sizes.map((size, at) => {
+    const middle = curve.middle[at];
+    return [x.place(size), middle == null ? "-" : y.place(middle)];
+  });
+  return {
+    ...plain(data, on.theme.ground, grid),
+    name: curve.name,
+    z: 4,
+    lineStyle: { color: on.theme.ground, width: 5, opacity: 0.85 },
+    itemStyle: { color: on.theme.ground },
+  };
+}
+
+function line(on: Sheet, curve: Curve, look: Look, { x, y }: Axes, grid: number, turn: number) {
+  const every = Math.max(1, Math.floor(curve.sizes.length / MARKS));
+  // Marks of different lines stand at different sizes, so that they do not hide each other.
+  const isMarked = (at: number) => (at + turn * 3) % every === 0;
+  return {
+    type: "line",
+    name: curve.name,
+    xAxisIndex: grid,
+    yAxisIndex: grid,
+    z: 5,
+    clip: true,
+    symbol: look.symbol,
+    symbolSize: 7,
+    showAllSymbol: true,
+    connectNulls: false,
+    lineStyle: lineStyle(look, 1.8),
+    itemStyle: markStyle(on.theme, look),
+    emphasis: { disabled: !on.interactive, scale: 1.2 },
+    data: curve.sizes.map((size, at) => {
+      const middle = curve.middle[at];
+      const marked = isMarked(at) || curve.sizes.length <= 12;
+      return {
+        value: [x.place(size), middle == null ? "-" : y.place(middle)],
+        // What can be pointed at is there everywhere, though it is seen in some places only.
+        ...(marked ? {} : on.interactive ? { itemStyle: { opacity: 0 } } : { symbol: "none" }),
+        ...(on.interactive ? { tip: curve.words(at) } : {}),
+      };
+    }),
+  };
+}
+
+/** Stretches without a gap. */
+function stretches(
+  sizes: readonly number[],
+  ends: readonly (readonly [number, number] | null)[],
+  { x, y }: Axes,
+) {
+  const found: [number, number, number][][] = [[]];
+  sizes.forEach((size, at) => {
+    const one = ends[at];
+    if (!one) found.push([]);
+    else found.at(-1)?.push([x.place(size), y.place(one[0]), y.place(one[1])]);
+  });
+  return found.filter((stretch) => stretch.length > 1);
+}
+
+function cliffsOf(curve: Curve, cliffs: readonly Numbered[], axes: Axes, look: Look): CliffMark[] {
+  return cliffs.flatMap(({ number, cliff }): CliffMark[] => {
+    if (!curve.one.cliffs.includes(cliff)) return [];
+    const place = cliff.place_bytes;
+    const nearest = curve.sizes.reduce(
+      (best, size, at) =>
+        Math.abs(size - place.point) < Math.abs((curve.sizes[best] ?? 0) - place.point) ? at : best,
+      0,
+    );
+    const middle = curve.middle[nearest];
+    return middle == null ? [] : [cliffMark(number, cliff, axes, axes.y.place(middle), look.color)];
+  });
+}
+
+function cliffMark(
+  number: number,
+  { place_bytes: place }: SizeCliff,
+  { x }: Axes,
+  y: number,
+  color: string,
+): CliffMark {
+  const [at, low, high] = [place.point, place.lower, place.upper].map(x.place) as [number, number, number];
+  return { number, color, at, low, high, y };
+}

@@ -1,0 +1,220 @@
+// Every client against every server: a heat map of variants that are pairs, rows ask and columns answer. Each cell says its
+// figure, so that the colour, which is the ratio to the baseline's pair, only leads the eye.
+import { room } from "./bars.ts";
+import { base, described, head, isNarrow, type Sheet, sheet, shorten, textWidth } from "./frame.ts";
+import { colorOf } from "./heatmap.ts";
+import {
+  chosenOperation,
+  chosenPoint,
+  cost,
+  distinct,
+  figure,
+  points,
+  shownVariants,
+  unitOf,
+  variantAt,
+} from "./select.ts";
+import { FONT, isBright } from "./theme.ts";
+import type { ChartOptions, Description, PageData, Point } from "./types.ts";
+import {
+  absolute,
+  baseline,
+  capital,
+  change,
+  clean,
+  hasFigures,
+  joined,
+  label,
+  pointWords,
+} from "./words.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
+type Api = any;
+
+const TALL = 46;
+
+interface Pair {
+  name: string;
+  service: string;
+  peer: string;
+}
+
+/** Variants that are pairs; none unless services and peers were crossed, each pair once. */
+function pairs(data: PageData, names: readonly string[]): Pair[] {
+  const found = names.flatMap((name): Pair[] => {
+    const relay = data.summary.variants.find((variant) => variant.name === name)?.relay;
+    return relay ? [{ name, ...relay }] : [];
+  });
+  const [services, peers] = [
+    distinct(found.map(({ service }) => service)),
+    distinct(found.map(({ peer }) => peer)),
+  ];
+  const isOnce = new Set(found.map(({ service, peer }) => `${service}\n${peer}`)).size === found.length;
+  const isCrossed = found.length > Math.max(services.length, peers.length);
+  return isOnce && isCrossed && services.length > 1 && peers.length > 1 ? found : [];
+}
+
+/** Points of which each has a map of its pairs. */
+export function pairPoints(data: PageData): Point[] {
+  return pairs(data, shownVariants(data, { theme: "light" })).length > 0 ? points(data.summary) : [];
+}
+
+/** What a cell says, and how far its ratio is from none. */
+interface Cell {
+  column: number;
+  row: number;
+  lines: string[];
+  /** Logarithm of the ratio to the baseline; `null` where there is no figure that may be used. */
+  log: number | null;
+  tip: string;
+}
+
+export function pairMap(data: PageData, options: ChartOptions): Description | null {
+  const all = pairs(data, shownVariants(data, options));
+  const point = chosenPoint(points(data.summary), options);
+  if (all.length === 0 || !point) return null;
+  const { summary } = data;
+  const quantity = options.quantity ?? summary.headline;
+  const operation = chosenOperation(data, options);
+  const rows = distinct(all.map(({ service }) => service));
+  const columns = distinct(all.map(({ peer }) => peer));
+  const first = baseline(summary);
+  const unit = unitOf(quantity);
+  const cells = all.map(({ name, service, peer }): Cell => {
+    const own = figure(summary, name, point, operation, quantity);
+    const against = cost(summary, name, point, operation, quantity);
+    const validity = variantAt(summary, name, point)?.validity;
+    const usable =
+      name === first ? own !== null && validity !== "invalid" : against !== undefined && hasFigures(against);
+    const shown = own ? absolute(unit, own) : null;
+    const ratio = usable ? against?.ratio : null;
+    const why = against?.verdict ?? validity ?? "not measured";
+    const than = name === first && usable ? "baseline" : ratio ? change(ratio).point : why;
+    return {
+      column: columns.indexOf(peer),
+      row: rows.indexOf(service),
+      lines: usable && shown ? [shown.point, than] : [why],
+      log: usable ? Math.log(ratio?.point ?? 1) : null,
+      tip: [
+        `${clean(service)} asks ${clean(peer)}`,
+        shown && usable ? `${label(quantity)} ${joined(shown)}` : "",
+        ratio ? `against ${clean(first)} ${joined(change(ratio))}` : than,
+        against?.reason ? clean(against.reason) : "",
+      ]
+        .filter(Boolean)
+        .join("\n"),
+    };
+  });
+  const known = cells.filter((cell) => cell.log !== null);
+  if (known.length === 0) return null;
+  const on = sheet("heatmap", options, 900);
+  const words = {
+    title: title(known, rows, columns, capital(label(quantity))),
+    subtitle: [`${capital(label(quantity))} of every pair`, pointWords(point)].filter(Boolean).join(" · "),
+    note: `Rows: the service that is asked, and asks. Columns: the one that answers it. Below each figure: the change against ${clean(first)}; blue lower, orange higher.`,
+  };
+  return drawn(on, words, cells, rows, columns);
+}
+
+function title(
+  known: readonly Cell[],
+  rows: readonly string[],
+  columns: readonly string[],
+  quantity: string,
+): string {
+  const sorted = [...known].sort((a, b) => (a.log ?? 0) - (b.log ?? 0));
+  const words = (cell: Cell | undefined) =>
+    cell ? `${cell.lines[0]} (${clean(rows[cell.row] ?? "")} asks ${clean(columns[cell.column] ?? "")})` : "";
+  return `${quantity}: from ${words(sorted[0])} to ${words(sorted.at(-1))}`;
+}
+
+function drawn(
+  on: Sheet,
+  words: { title: string; subtitle: string; note: string },
+  cells: readonly Cell[],
+  rows: readonly string[],
+  columns: readonly string[],
+): Description {
+  const { top, texts } = head(on, words);
+  const left = room(rows.map(clean), 12, 60, isNarrow(on) ? 90 : 220) + 28;
+  const width = (on.width - left - 20) / columns.length;
+  const most = Math.max(0.02, ...cells.map((cell) => Math.abs(cell.log ?? 0)));
+  const category = (names: readonly string[], space: number) => ({
+    type: "category",
+    data: names.map(clean),
+    axisLine: { show: false },
+    axisTick: { show: false },
+    axisLabel: {
+      color: on.theme.ink,
+      fontSize: 12,
+      fontFamily: FONT,
+      interval: 0,
+      formatter: (text: string) => shorten(text, space, 12),
+    },
+    nameLocation: "middle",
+    nameTextStyle: { color: on.theme.quiet, fontSize: 11.5, fontFamily: FONT },
+  });
+  return described(
+    on,
+    words,
+    {
+      ...base(on, texts),
+      grid: { left, right: 20, top: top + 38, height: rows.length * TALL },
+      xAxis: { ...category(columns, width - 6), position: "top", name: "answers", nameGap: 26 },
+      yAxis: { ...category(rows, left - 40), inverse: true, name: "asks", nameGap: left - 24 },
+      series: [
+        {
+          type: "custom",
+          clip: true,
+          data: cells.map(({ column, row, tip }) => ({ value: [column, row], tip })),
+          renderItem: (params: { dataIndex: number }, api: Api) => {
+            const cell = cells[params.dataIndex];
+            if (!cell) return null;
+            const [x, y] = api.coord([cell.column, cell.row]);
+            return box(on, cell, [x, y], width, most);
+          },
+        },
+      ],
+    },
+    on.options.height ?? top + 38 + rows.length * TALL + 16,
+  );
+}
+
+function box(on: Sheet, cell: Cell, [x, y]: readonly [number, number], width: number, most: number) {
+  const shape = { x: x - width / 2 + 1, y: y - TALL / 2 + 1, width: width - 2, height: TALL - 2, r: 3 };
+  const fill = cell.log === null ? "none" : colorOf(on.theme, cell.log, most);
+  const ink = cell.log === null ? on.theme.quiet : isBright(fill) ? "#14171c" : "#ffffff";
+  const line = (words: string, at: number) => {
+    const size = textWidth(words, 12, at === 0) <= width - 6 ? 12 : 10.5;
+    return {
+      type: "text",
+      silent: true,
+      x,
+      y: y + (cell.lines.length > 1 ? (at === 0 ? -8 : 9) : 0),
+      style: {
+        text: shorten(words, width - 4, size, at === 0),
+        fill: ink,
+        font: `${at === 0 && cell.lines.length > 1 ? "600 " : ""}${size}px ${FONT}`,
+        align: "center",
+        verticalAlign: "middle",
+      },
+    };
+  };
+  const isEmpty = cell.log === null;
+  return {
+    type: "group",
+    children: [
+      {
+        type: "rect",
+        shape,
+        style: {
+          fill,
+          stroke: isEmpty ? on.theme.grid : "none",
+          lineWidth: 1,
+          lineDash: isEmpty ? [3, 3] : [],
+        },
+      },
+      ...cell.lines.map(line),
+    ],
+  };
+}

@@ -1,0 +1,117 @@
+// What a reader may choose of the charts over message size, in a bar above them. Empty is the charts' own choice.
+
+import type { AxisOptions, OverOptions } from "../charts/index.ts";
+import { timesOf } from "../charts/over/pick.ts";
+import { variants } from "../data/points.ts";
+import type { PageRun, SizeTime } from "../data/schema.ts";
+import type { View } from "../data/view.ts";
+import { element } from "./dom.ts";
+
+export type Sizes = Readonly<Record<string, string>>;
+
+/** A choice: its key in links, its words, and what there is to choose. */
+interface Choice {
+  key: string;
+  label: string;
+  values: readonly (readonly [value: string, words: string])[];
+}
+
+/** What is drawn, by its name in links. */
+const SHOWN: Readonly<Record<string, OverOptions>> = {
+  medians: { points: false, bands: [], intervals: false },
+  intervals: { points: false, bands: [], intervals: true },
+  points: { points: true, bands: [] },
+  bands: { points: false, bands: [50, 90] },
+  all: { points: true, bands: [50, 90], intervals: true },
+};
+
+const AXES = [
+  ["log", "logarithmic"],
+  ["linear", "linear"],
+] as const;
+
+function choices(run: PageRun): Choice[] {
+  const times: readonly (readonly [SizeTime, string])[] = [
+    ["service", "service: sent to done"],
+    ["response", "response: due to done"],
+    ["relayed", "as the relay measured it"],
+  ];
+  const there = timesOf(run);
+  const names = variants(run);
+  return [
+    { key: "time", label: "time", values: times.filter(([time]) => there.includes(time)) },
+    { key: "reference", label: "relative to", values: names.map((name) => [name, name] as const) },
+    {
+      key: "show",
+      label: "drawn",
+      values: [
+        ["medians", "medians"],
+        ["intervals", "medians, intervals"],
+        ["points", "medians, requests"],
+        ["bands", "medians, bands"],
+        ["all", "everything"],
+      ],
+    },
+    {
+      key: "panels",
+      label: "panels",
+      values: [
+        ["one", "one for all"],
+        ["each", "one for each"],
+      ],
+    },
+    { key: "x", label: "axis of sizes", values: AXES },
+    { key: "y", label: "upright axis", values: AXES },
+  ];
+}
+
+/** What the charts are asked for; a choice that this run has not is left out. */
+export function overOptions(sizes: Sizes, run: PageRun): OverOptions {
+  const { time, reference, show, panels, x, y } = sizes;
+  const scale = (text: string | undefined): AxisOptions =>
+    text === "log" || text === "linear" ? { scale: text } : {};
+  return {
+    ...(timesOf(run).find((one) => one === time) ? { time: time as SizeTime } : {}),
+    ...(reference !== undefined && variants(run).includes(reference) ? { reference } : {}),
+    ...(show === undefined ? {} : (SHOWN[show] ?? {})),
+    ...(panels === "one" ? { apart: false } : panels === "each" ? { apart: true } : {}),
+    x: scale(x),
+    y: scale(y),
+  };
+}
+
+/** Builds the bar into a part of the page; returns how to show a view in it. Nothing where the part has no charts. */
+export function sizeControls(
+  part: Element,
+  run: PageRun,
+  chosen: (sizes: Sizes) => void,
+): ((view: View) => void) | null {
+  const charts = part.querySelector(".charts");
+  if (!charts?.hasChildNodes()) {
+    return null;
+  }
+  let current: Sizes = {};
+  const usable = choices(run).filter(({ values }) => values.length > 1);
+  const made = usable.map(({ key, label, values }) => {
+    const options = values.map(([value, words]) => element("option", { value }, words));
+    const select = element("select", {}, element("option", { value: "" }, "as it suits"), ...options);
+    select.addEventListener("change", () => {
+      const { [key]: _, ...others } = current;
+      chosen(select.value === "" ? others : { ...others, [key]: select.value });
+    });
+    return { key, select, root: element("label", {}, `${label} `, select) };
+  });
+  const form = element(
+    "form",
+    { class: "chartbar", "aria-label": "How charts over message size are drawn" },
+    ...made.map(({ root }) => root),
+  );
+  form.addEventListener("submit", (event) => event.preventDefault());
+  charts.before(form);
+  return (view) => {
+    current = view.sizes ?? {};
+    for (const { key, select } of made) {
+      select.value = current[key] ?? "";
+    }
+  };
+}
