@@ -303,10 +303,7 @@ fn groups<'a>(costs: impl Iterator<Item = &'a Cost>) -> Vec<Vec<&'a Cost>> {
 }
 
 /// Findings in their order, each with those like it that come later.
-fn alike_together<'a>(
-    findings: &'a [Finding],
-    alike: impl Fn(&Finding, &Finding) -> bool,
-) -> Vec<Vec<&'a Finding>> {
+fn alike_together(findings: &[Finding], alike: impl Fn(&Finding, &Finding) -> bool) -> Vec<Vec<&Finding>> {
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
     for finding in findings {
         match groups.iter_mut().find(|group| !finding.subject.is_empty() && alike(group[0], finding)) {

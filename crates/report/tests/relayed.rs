@@ -1,7 +1,6 @@
 //! Where the time of relayed requests went, as people see it: byte for byte as text and Markdown, and without markup of
 //! foreign names in the page. `UPDATE_GOLDEN=1` writes the golden files anew.
 
-#[allow(dead_code)] // each test file uses its own part
 mod support;
 
 use std::path::PathBuf;
@@ -116,7 +115,7 @@ fn used(variant: &str, role: &str, cpu: f64, point: &PointLabel) -> RoleUse {
 
 fn made(summary: &Summary, format: Format) -> String {
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
-    let options = TextOptions { style: Style::Plain, columns: 80, place: None };
+    let options = TextOptions { style: Style::Plain, columns: 80, place: None, every_pair: true };
     render(format, &Report { summary, detail: &detail, environment: &environment, how: &how }, &options)
 }
 

@@ -50,9 +50,9 @@ fn thinned(detail: &Detail) -> Cow<'_, Detail> {
     for samples in &mut detail.size_samples {
         let step = samples.size_bytes.len().div_ceil(most.max(1)).max(1);
         let mut at = 0..;
-        samples.size_bytes.retain(|_| at.next().is_some_and(|at: usize| at % step == 0));
+        samples.size_bytes.retain(|_| at.next().is_some_and(|at: usize| at.is_multiple_of(step)));
         let mut at = 0..;
-        samples.time_ns.retain(|_| at.next().is_some_and(|at: usize| at % step == 0));
+        samples.time_ns.retain(|_| at.next().is_some_and(|at: usize| at.is_multiple_of(step)));
     }
     Cow::Owned(detail)
 }
