@@ -1414,6 +1414,10 @@ export interface VariantSummary {
    */
   reasons: string[];
   /**
+   * The service and its peer, where it passes requests on.
+   */
+  relay?: Relay | null;
+  /**
    * Requests begun in measured windows.
    */
   requests: number;
@@ -1423,10 +1427,6 @@ export interface VariantSummary {
    * The service's answer to the version question.
    */
   version?: string | null;
-  /**
-   * The service and its peer, where it passes requests on.
-   */
-  relay?: Relay | null;
   /**
    * Measured windows.
    */
@@ -1471,6 +1471,19 @@ export interface StampSummary {
   unmatched: number;
 }
 /**
+ * Two services of which one passes requests on to the other.
+ */
+export interface Relay {
+  /**
+   * The one that answers it.
+   */
+  peer: string;
+  /**
+   * The service that is asked, and asks in its turn.
+   */
+  service: string;
+}
+/**
  * What the kernel counted on the generator's sockets (`TCP_INFO`): payload bytes and segments both ways. On Unix
  * sockets the generator counts the bytes itself, and there are no segments: their counts are 0 then.
  */
@@ -1489,17 +1502,4 @@ export interface Traffic {
    */
   segments_out: number;
   sent: Bytes;
-}
-/**
- * Two services of which one passes requests on to the other.
- */
-export interface Relay {
-  /**
-   * The one that answers it.
-   */
-  peer: string;
-  /**
-   * The service that is asked, and asks in its turn.
-   */
-  service: string;
 }
