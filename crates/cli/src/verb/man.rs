@@ -202,7 +202,7 @@ mod tests {
             assert!(!lines.is_empty(), "`{}` has no example", verb.get_name());
             for line in lines {
                 let words = shell_words::split(line).expect("words of a shell");
-                let ours = words.into_iter().take_while(|word| !["|", ">", "#"].contains(&&**word));
+                let ours = words.into_iter().take_while(|word| !["|", ">", ">>", "#"].contains(&&**word));
                 if let Err(error) = Arguments::try_parse_from(ours) {
                     panic!("{line}: {error}");
                 }
