@@ -129,7 +129,8 @@ fn told_in_parts(summary: &Value, blocks: &[Vec<TrialRecord>]) {
 }
 
 /// A relay that tells of 1,000 bytes each time, but now and then of a refusal by its peer or of a repetition, answers 502,
-/// or hangs up; from the 60th request of a connection on, so that it is found well.
+/// or hangs up; from the 60th request of a connection on, so that it is found well. Each takes it a while: so few are asked
+/// that all are kept.
 fn flaky_relay() -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address");
@@ -148,6 +149,7 @@ fn serve(stream: TcpStream) -> Option<()> {
     let mut lines = BufReader::new(stream).lines();
     for number in 0_u64.. {
         while !lines.next()?.ok()?.is_empty() {}
+        std::thread::sleep(std::time::Duration::from_micros(300));
         let is = |every: u64| number >= 60 && number.is_multiple_of(every);
         let (code, retries) = (if is(31) { 503 } else { 200 }, if is(13) { 2 } else { 0 });
         let status = if is(37) { "502 Bad Gateway" } else { "200 OK" };
