@@ -602,7 +602,7 @@ mod tests {
         let mut sorted = subjects.clone();
         sorted.sort();
         assert_eq!(subjects, sorted);
-        assert_eq!(findings.len(), 15);
+        assert_eq!(findings.len(), 16);
         assert!(findings.iter().all(|finding| finding.level == Level::Fine && finding.remedy.is_none()));
     }
 
