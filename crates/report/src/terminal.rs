@@ -141,6 +141,7 @@ impl Page<'_> {
             let stamped = legs::of_variants(&point.variants, self.style, self.columns);
             let told = parts::of_point(&parts::at(self.summary, point.label), self.style, self.columns);
             let used = carried::of_point(self.summary, point.label, self.style, self.columns);
+            let told = told.into_iter().filter(|_| !self.is_brief(points));
             stamped.into_iter().chain(told).chain(used).for_each(|line| table.line(line));
         }
         table
