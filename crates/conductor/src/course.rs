@@ -399,7 +399,8 @@ impl Course<'_> {
             let number = self.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
             self.say(Event::BlockStarted { block: number, of })?;
             let mut trouble = None;
-            let (pairings, extra) = (self.settled(), self.further_sizes(number)?);
+            let pairings = self.settled();
+            let extra = self.further_sizes(number, &pairings)?;
             let settled = Settled { pairings: &pairings, extra: &extra };
             let result = crew.block(number, (&history, settled), &mut |event| {
                 trouble = self.say(event).err().or(trouble.take());
@@ -466,14 +467,17 @@ impl Course<'_> {
         }
     }
 
-    /// Sizes that a block asks for besides those of a range, point by point; they are told, so that the record has them.
-    fn further_sizes(&mut self, block: u32) -> Result<Vec<Vec<Bytes>>, RunError> {
+    /// Sizes that a block asks for besides those of a range, point by point; they are told, so that the record has them. None
+    /// where variants share windows or run at the same time: a window of one variant's own has no place there.
+    fn further_sizes(&mut self, block: u32, pairings: &[Pairing]) -> Result<Vec<Vec<Bytes>>, RunError> {
         let mut extra = Vec::new();
         for point in self.experiment.point_ids() {
             let spread = match &self.experiment.points[point.index()].workload {
                 WorkloadSpec::Pingpong(spec) => spec.spread(),
                 _ => None,
             };
+            let in_turns = !matches!(pairings.get(point.index()), Some(Pairing::Requests | Pairing::Duet));
+            let spread = spread.filter(|_| in_turns);
             let history = SizeHistory { point, block, trials: &self.trials };
             let step = spread.map(|spread| SizeRule { spread: *spread }.next(&history));
             let sizes = match step {

@@ -7,7 +7,6 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use base64::Engine;
@@ -21,6 +20,8 @@ use weighbridge_model::evidence::Evidence;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::summary::{PointLabel, Quantity, Summary, Verdict};
 use weighbridge_report::{ExportFormat, Exported, GateCase, Report, Schema, TableName, TextOptions, export};
+
+use support::golden;
 
 fn gates() -> Vec<GateCase> {
     vec![
@@ -42,17 +43,6 @@ fn made(summary: &Summary, evidence: &Evidence, format: ExportFormat, table: Tab
 
 fn text(summary: &Summary, format: ExportFormat, table: TableName) -> String {
     String::from_utf8(made(summary, &evidence::evidence(summary), format, table)).unwrap()
-}
-
-fn golden(name: &str, made: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, made).unwrap();
-        return;
-    }
-    let kept = std::fs::read_to_string(&path)
-        .unwrap_or_else(|error| panic!("{}: {error}; set UPDATE_GOLDEN=1 to write it", path.display()));
-    assert!(kept == made, "`{name}` differs; if that is meant, set UPDATE_GOLDEN=1");
 }
 
 /// A run in which every name is hostile, and none like another.

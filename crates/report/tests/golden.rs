@@ -3,25 +3,10 @@
 
 mod support;
 
-use std::path::PathBuf;
-
 use weighbridge_model::summary::Summary;
 use weighbridge_report::{Format, Report, Style, TextOptions, load, render, render_suite};
 
-fn golden(name: &str, made: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, made).unwrap();
-        return;
-    }
-    let kept = std::fs::read_to_string(&path)
-        .unwrap_or_else(|error| panic!("{}: {error}; set UPDATE_GOLDEN=1 to write it", path.display()));
-    let differs = kept.lines().zip(made.lines()).position(|(kept, made)| kept != made);
-    assert!(
-        kept == made,
-        "`{name}` differs (first line that does: {differs:?}); if that is meant, set UPDATE_GOLDEN=1"
-    );
-}
+use support::golden;
 
 fn text(columns: usize, style: Style) -> TextOptions<'static> {
     TextOptions {

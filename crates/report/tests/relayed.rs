@@ -3,24 +3,13 @@
 
 mod support;
 
-use std::path::PathBuf;
-
 use weighbridge_model::parts::{
     Carried, PartCost, PartTimes, RelayParts, SizedCarried, SizedParts, TimePart,
 };
 use weighbridge_model::summary::{Effect, Estimate, PointLabel, RoleUse, Summary, Verdict};
 use weighbridge_report::{Format, Report, Style, TextOptions, render};
 
-fn golden(name: &str, made: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, made).unwrap();
-        return;
-    }
-    let kept = std::fs::read_to_string(&path)
-        .unwrap_or_else(|error| panic!("{}: {error}; set UPDATE_GOLDEN=1 to write it", path.display()));
-    assert!(kept == made, "`{name}` differs; if that is meant, set UPDATE_GOLDEN=1");
-}
+use support::golden;
 
 fn estimate(point: f64) -> Estimate {
     let half = point.abs() * 0.01;
