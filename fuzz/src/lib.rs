@@ -1,7 +1,7 @@
 //! One check per parser of foreign bytes, each a plain function of bytes that panics where the parser is wrong.
 //!
 //! None only asks for the absence of a crash: what parses must read back the same, or agree with the bytes fed
-//! differently, or with another parser. The workspace's test `crates/cli/tests/corpus.rs` includes this file and replays
+//! differently, or with another parser. The workspace's test `crates/cli/tests/stories/corpus.rs` includes this file and replays
 //! `corpus/` on the stable toolchain. To search for more:
 //!
 //! ```sh
@@ -43,12 +43,13 @@ pub mod template;
 pub mod trace;
 pub mod url;
 pub mod view_path;
+pub mod wireguard_answer;
 
 /// A check by the name of its fuzz target and corpus.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 29] = [
+pub const TARGETS: [Target; 30] = [
     ("control_messages", control_messages::check),
     ("curl_line", curl_line::check),
     ("direct_answer", direct_answer::check),
@@ -78,4 +79,5 @@ pub const TARGETS: [Target; 29] = [
     ("trace", trace::check),
     ("url", url::check),
     ("view_path", view_path::check),
+    ("wireguard_answer", wireguard_answer::check),
 ];

@@ -9,6 +9,7 @@ use weighbridge_lab::cores::{core_list, parse_core_list};
 use weighbridge_lab::cputime::{CoreTimes, CpuTimes};
 use weighbridge_lab::net::parse_devices;
 use weighbridge_lab::noise::parse_counts;
+use weighbridge_lab::ovs::parse_port_counts;
 use weighbridge_lab::procfs::ProcessStat;
 use weighbridge_lab::{quota, runtime};
 use weighbridge_model::quantity::Nanoseconds;
@@ -49,6 +50,7 @@ pub fn check(data: &[u8]) {
         assert_eq!(parse_counts(&written), Some(counts), "{written}");
     }
     check_devices(text);
+    check_port_counts(text);
     if let Some(mut cores) = parse_core_list(text) {
         cores.sort_unstable();
         cores.dedup();
@@ -62,7 +64,7 @@ pub fn check(data: &[u8]) {
         let below = found.base().strip_prefix(found.mount()).expect("it starts with it");
         assert!(!below.components().any(|part| part == Component::ParentDir), "{found:?}");
     }
-    for place in quota::Place::locate(mounts, own) {
+    for place in quota::Place::locate(quota::Kind::Cpu, mounts, own) {
         assert!(place.group.starts_with(&place.mount), "{place:?}");
         let below = place.group.strip_prefix(&place.mount).expect("it starts with it");
         assert!(!below.components().any(|part| part == Component::ParentDir), "{place:?}");
@@ -101,4 +103,12 @@ fn check_devices(text: &str) {
         })
         .collect();
     assert_eq!(parse_devices("client", &written.join("\n")), devices, "{written:?}");
+}
+
+/// What a switch of Open vSwitch counted at a port reads back the same.
+fn check_port_counts(text: &str) {
+    let Some(counts) = parse_port_counts(text) else { return };
+    let written =
+        format!("port tun0: rx pkts={}, bytes=0\n tx pkts={}, bytes=0", counts.received, counts.sent);
+    assert_eq!(parse_port_counts(&written), Some(counts), "{written}");
 }

@@ -30,8 +30,14 @@ await build({
   logLevel: "warning",
 });
 const files = tests.map((name) => join(web, ".build", name.replace(/\.ts$/, ".mjs")));
-process.exitCode =
-  spawnSync(process.execPath, ["--enable-source-maps", "--test", ...files], {
-    cwd: web,
-    stdio: "inherit",
-  }).status ?? 1;
+// A test that never ends, or that leaves a browser open, must not hold up whoever waits for all of them.
+const ended = spawnSync(process.execPath, ["--enable-source-maps", "--test", ...files], {
+  cwd: web,
+  stdio: "inherit",
+  timeout: 15 * 60_000,
+  killSignal: "SIGKILL",
+});
+if (ended.error !== undefined) {
+  console.error(`${where}: ${ended.error.message}`);
+}
+process.exitCode = ended.status ?? 1;

@@ -465,7 +465,8 @@ pub struct Export {
     /// Format: text, json, detail, csv, parquet, markdown, html, hdr-log, jmh, openmetrics, junit, ppbench-csv.
     #[arg(long, default_value = "text", value_name = "FORMAT")]
     pub format: weighbridge_report::ExportFormat,
-    /// Which table, of csv and parquet: costs, figures, blocks, windows, samples [default: costs].
+    /// Which table, of csv and parquet: costs, figures, blocks, windows, samples, waterfall, sums, interactions, slopes
+    /// [default: costs].
     #[arg(long, value_name = "TABLE")]
     pub table: Option<weighbridge_report::TableName>,
     /// A gate beside the experiment's own, as a test case of junit: fails when this is shown to hold.

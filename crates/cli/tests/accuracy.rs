@@ -3,9 +3,10 @@
 //! These tests need a release build of the program and a machine that does nothing else, so they are run by themselves, by
 //! `make accuracy`; `make test` does that last.
 //!
-//! An interval at 95 % misses its truth one time in twenty; so a story that does not hold is told twice more, and must
-//! hold both times. It can miss in two ways, which are told apart for whoever reads the failure: *wrong*, the truth lies
-//! outside, or *imprecise*, it lies inside and the interval is wider than a quiet machine makes it.
+//! A story can miss in two ways: *wrong*, the truth lies outside, or *imprecise*, it lies inside and the interval is wider
+//! than a quiet machine makes it. An interval at 95 % misses its truth one time in twenty, and a machine that others take
+//! time from makes many wide; so behind a miss a story is told until it has held twice. One that was wrong twice, or has
+//! missed five times, does not hold.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -101,6 +102,8 @@ impl Run {
             .unwrap();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         precision!(output.status.code() != Some(INVALID), "the run calls itself invalid: {errors}");
+        let is_void = !output.status.success() && errors.contains("the hypervisor took");
+        precision!(!is_void, "too many blocks are void: {errors}");
         assert!(output.status.success(), "{}: {errors}", output.status);
         let summary = serde_json::from_slice(&output.stdout).unwrap();
         Ok(Self { folder, summary })
@@ -132,17 +135,24 @@ impl Run {
     }
 }
 
-/// Tells a story once; where it does not hold, twice more.
+/// Tells a story until it holds: the first time, or twice behind a miss.
 fn story(tell: impl Fn() -> Told) {
     let Err(first) = tell() else { return };
-    let again = [tell(), tell()];
-    let missed: Vec<String> =
-        again.into_iter().filter_map(Result::err).map(|miss| miss.to_string()).collect();
-    assert!(
-        missed.is_empty(),
-        "the story did not hold in two of three tries:\n{first}\n{}",
-        missed.join("\n")
-    );
+    let (mut held, mut missed) = (0, vec![first]);
+    while held < 2 {
+        let wrong = missed.iter().filter(|miss| matches!(miss, Miss::Wrong(_))).count();
+        let said = || missed.iter().map(|miss| format!("\n{miss}")).collect::<String>();
+        assert!(
+            wrong < 2 && missed.len() < 5,
+            "the story held {held} times of {}:{}",
+            held + missed.len(),
+            said()
+        );
+        match tell() {
+            Ok(()) => held += 1,
+            Err(miss) => missed.push(miss),
+        }
+    }
 }
 
 fn median(mut values: Vec<u64>) -> f64 {
@@ -291,8 +301,9 @@ fn a_cpu_quota_with_short_windows_lengthens_them_and_halves_the_throughput() {
         return; // this host cannot limit CPU time, and then the variant is unavailable
     }
     story(|| {
+        // Full load: while one request is served the next waits at the probe, however slow the client is.
         let run = Run::of(
-            "title = 'half'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n\
+            "title = 'half'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n[load]\nconnections = 2\n\
          [plan]\nblocks = { min = 1, max = 1 }\nbudget = '10 s'\nwindow = '20 ms'\n\
          [[variant]]\nname = 'whole'\ncommand = ['WEIGH', 'probe', 'delay', '100us']\n\
          [[variant]]\nname = 'half'\ncpu = 0.5\ncommand = ['WEIGH', 'probe', 'delay', '100us']\n",

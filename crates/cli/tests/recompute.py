@@ -47,9 +47,10 @@ QUANTITIES = {
     "response_mean": ("response", None),
     "service_p50": ("service", 0.5), "service_p90": ("service", 0.9), "service_p99": ("service", 0.99),
     "service_mean": ("service", None),
-    "throughput": None, "cpu_per_operation": None, "bytes_per_operation": None, "memory_peak": None,
+    "throughput": None, "cpu_per_operation": None, "bytes_per_operation": None,
+    "segments_per_operation": None, "memory_peak": None,
 }
-WHOLE_ONLY = ("cpu_per_operation", "bytes_per_operation", "memory_peak")
+WHOLE_ONLY = ("cpu_per_operation", "bytes_per_operation", "segments_per_operation", "memory_peak")
 UNANSWERED = ("errors_connect", "errors_reset", "errors_timeout", "errors_protocol")
 ERRORS = UNANSWERED + ("errors_status", "errors_check")
 
@@ -394,6 +395,10 @@ class Cell:
             answered = self.sum("requests") - self.sum(*UNANSWERED)
             payload = self.sum("sent_bytes", "received_bytes")
             return payload / answered if answered > 0 and payload else None
+        if quantity == "segments_per_operation":
+            answered = self.sum("requests") - self.sum(*UNANSWERED)
+            segments = self.sum("segments_out", "segments_in")
+            return segments / answered if answered > 0 and segments else None
         peaks = (sum(m["peak_bytes"] for m in t.memory if m["point"] == self.point) for t in self.trials)
         return float(max(peaks)) or None
 

@@ -410,6 +410,7 @@ fn whole(
         relays: Vec::new(),
         carried: Vec::new(),
         roles: Vec::new(),
+        layering: Default::default(),
         unavailable: Vec::new(),
         ..stored
     }

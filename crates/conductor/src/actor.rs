@@ -5,7 +5,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
 use weighbridge_lab::catalog::Catalog;
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::{CoreError, CoreId};
@@ -19,10 +18,10 @@ use weighbridge_lab::runtime;
 use weighbridge_lab::service::Service;
 use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
 use weighbridge_model::experiment::{
-    CpuLimit, Program, Target, Url, Variant, WorkloadSpec, expand_environment,
+    Limits, Program, Target, Url, Variant, WorkloadSpec, expand_environment,
 };
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{QuotaFacts, QuotaOrigin, ServiceFacts, VariantId};
+use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin, ServiceFacts, VariantId, Void};
 use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::Address;
 
@@ -33,16 +32,15 @@ use crate::hook::LINES;
 use crate::network::listen_at;
 use crate::peer::{self, PeerRecipe};
 use crate::printed::Printed;
+use crate::programs::program_sha256;
 use crate::ready::ready;
 use crate::roles::{Clocks, Role, Roles};
 use crate::seating::Seating;
+use crate::times;
 use crate::tls::{Secured, TlsError, scheme};
 
 /// A connection breaks a moment before the death of the process behind it can be seen.
 const DEATH_SHOWS: Nanoseconds = Nanoseconds::from_millis(200);
-
-/// Files above this many bytes are told apart without being read.
-const LARGE: u64 = 256 << 20;
 
 /// How one variant is started in every block.
 #[derive(Debug, Clone)]
@@ -225,6 +223,11 @@ impl Recipe {
         }
     }
 
+    /// The longest time constant of a variant with this recipe, as far as it is known before anything is started.
+    pub fn period_of(&self, variant: &Variant) -> Option<Nanoseconds> {
+        self.period().max(times::period_of(variant))
+    }
+
     /// The time for which it is to be warmed at least, as it declares.
     pub fn warmup(&self) -> Option<Nanoseconds> {
         match self {
@@ -257,6 +260,8 @@ pub(crate) struct Actor {
     may_freeze: bool,
     /// Whose cores it is on, where there are two sets.
     lane: Lane,
+    /// What it may have at most.
+    limits: Limits,
     /// Where its output goes, stderr first.
     logs: Vec<Printed>,
     /// Where a service writes what its run-time saw, and where its peer does.
@@ -319,7 +324,7 @@ impl Stage<'_> {
             }
         };
         launch.name.clone_from(&variant.name);
-        launch.cores = Some(self.seating.at(lane).service().to_vec());
+        launch.cores = Some(allowed_cores(self.seating.at(lane).service(), variant.limits).to_vec());
         launch.environment.extend(secured.environment());
         if matches!(recipe, Recipe::Service { .. }) {
             launch.environment.push((runtime::VARIABLE.to_owned(), said.display().to_string()));
@@ -333,7 +338,7 @@ impl Stage<'_> {
         launch.environment.extend(peer.as_ref().map(|peer| ("PEER".to_owned(), peer.address(&site))));
         launch.environment.extend(environment(variant)?);
         let (running, at) = self.launch_at(&mut site, variant, launch, &logs)?;
-        let may_freeze = may_freeze && layers::is_freezable(&variant.layers) && self.freeze;
+        let may_freeze = may_freeze && self.freeze;
         let living = (running, peer, may_freeze);
         let actor = self.alive((id, variant, recipe), lane, (living, site, at), (logs, said), secured);
         self.admitted(block, actor)
@@ -374,6 +379,7 @@ impl Stage<'_> {
                 binary_sha256: hash.map(str::to_owned),
                 start: Some(running.ready_after()),
                 quota,
+                memory: None,
                 runtime: None,
                 peer: peer_facts,
                 network: None,
@@ -386,6 +392,7 @@ impl Stage<'_> {
             site: Some(site),
             may_freeze,
             lane,
+            limits: variant.limits,
             logs: written,
             runtime: said,
             peer_runtime,
@@ -409,8 +416,7 @@ impl Stage<'_> {
     /// The longest time constant of a variant: its service's own, or that of a quota.
     fn period(&self, recipe: &Recipe, variant: &Variant, quota: Option<QuotaFacts>) -> Option<Nanoseconds> {
         let found = quota.filter(|facts| self.binds(facts)).map(|facts| facts.quota.period);
-        let limit = variant.cpu.map(|_| CpuLimit::PERIOD);
-        [recipe.period(), limit, found, layers::period(&variant.layers)].into_iter().flatten().max()
+        recipe.period_of(variant).max(found)
     }
 
     /// The error as it may be told, and the logs as they may be kept.
@@ -517,38 +523,6 @@ fn command_launch(
     }
 }
 
-/// SHA-256, hexadecimal, of the files that a command names: its program (sought in `PATH`) and arguments that are
-/// files, such as a script or an archive; of several, of their digests in their order. Paths count from `folder`. `None`
-/// where it names none.
-fn program_sha256(argv: &[String], folder: Option<&Path>) -> Option<String> {
-    let (program, arguments) = argv.split_first()?;
-    let placed = |path: &str| folder.map_or_else(|| PathBuf::from(path), |folder| folder.join(path));
-    let path = match program.contains('/') {
-        true => placed(program),
-        false => std::env::split_paths(&std::env::var_os("PATH")?)
-            .map(|folder| folder.join(program))
-            .find(|path| path.is_file())?,
-    };
-    let files = arguments.iter().map(|word| placed(word)).filter(|path| path.is_file());
-    let digests: Vec<_> = std::iter::once(path).chain(files).filter_map(|path| digest(&path)).collect();
-    let digest = match &digests[..] {
-        [] => return None,
-        [one] => *one,
-        several => several.iter().fold(Sha256::new(), Digest::chain_update).finalize().into(),
-    };
-    Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-/// The digest of a file; of a large one (data rather than a program) of its size and time of change.
-fn digest(path: &Path) -> Option<[u8; 32]> {
-    let facts = std::fs::metadata(path).ok()?;
-    if facts.len() > LARGE {
-        let changed = facts.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-        return Some(Sha256::digest(format!("{} {}", facts.len(), changed.as_nanos())).into());
-    }
-    Some(Sha256::digest(std::fs::read(path).ok()?).into())
-}
-
 /// The variant's environment with `env:` values looked up.
 pub(crate) fn environment(variant: &Variant) -> Result<Vec<(String, String)>, ActorError> {
     lookup(&variant.name, &variant.env)
@@ -594,6 +568,7 @@ impl Actor {
             running: None,
             may_freeze: false,
             lane: Lane::First,
+            limits: Limits::default(),
             logs: Vec::new(),
             runtime: PathBuf::new(),
             peer_runtime: PathBuf::new(),
@@ -626,7 +601,10 @@ impl Actor {
     /// Moves it to the cores of another lane, where it is ours and not there already.
     pub fn take_lane(&mut self, lane: Lane, cores: &[CoreId]) -> Result<(), ActorError> {
         if let Some(running) = self.running.as_mut().filter(|_| self.lane != lane) {
-            running.pin(cores).map_err(|source| ActorError::Move { variant: self.name.clone(), source })?;
+            let own = allowed_cores(cores, self.limits);
+            running
+                .pin(cores, own)
+                .map_err(|source| ActorError::Move { variant: self.name.clone(), source })?;
             self.lane = lane;
         }
         Ok(())
@@ -661,6 +639,7 @@ impl Actor {
     pub fn look_at_processes(&mut self) {
         let Some(running) = &mut self.running else { return };
         self.facts.quota = running.quota().or(self.facts.quota);
+        self.facts.memory = running.service.memory_limit();
         let said = |file: &Path| -> BTreeMap<String, String> {
             let said = runtime::said(file).into_iter();
             said.map(|(key, value)| (key, self.secrets.hide(&value).into_owned())).collect()
@@ -683,7 +662,7 @@ impl Actor {
     }
 
     /// [`Actor::death`] of a process that has ended or is just about to.
-    pub fn death_soon(&mut self) -> Option<String> {
+    pub fn death_soon(&mut self) -> Option<Void> {
         // One that stands still in the middle of its end would seem alive.
         let _ = self.thaw();
         let start = monotonic_now();
@@ -694,7 +673,7 @@ impl Actor {
     }
 
     /// How the process ended and what it said last, where it is ours and has ended.
-    pub fn death(&mut self) -> Option<String> {
+    pub fn death(&mut self) -> Option<Void> {
         let (role, exit) = self.running.as_mut()?.exit()?;
         // Of a variant with a peer the last two files are the peer's.
         let (own, peers) = self.logs.split_at(self.logs.len().min(2));
@@ -703,9 +682,14 @@ impl Actor {
             Role::Peer => (peers, "the peer of "),
             Role::Layer(_) => (&[][..], "a layer of "),
         };
+        let starved = running_out(self.running.as_ref());
         let last = logs.iter().map(|log| last_lines(&log.path(), LINES)).find(|lines| !lines.is_empty());
         let said = excerpt(&last.unwrap_or_default());
-        Some(format!("{whose}`{}` ended with {exit}{}", self.name, self.secrets.hide(&said)))
+        let text = format!("{whose}`{}` ended with {exit}{}", self.name, self.secrets.hide(&said));
+        Some(match starved {
+            Some(facts) => Void::OutOfMemory(format!("{text}; {}", in_words(facts))),
+            None => Void::ServiceDied(text),
+        })
     }
 
     /// Ends the process as the contract says, and then the network that it was in.
@@ -730,6 +714,22 @@ impl Actor {
             }
         }
     }
+}
+
+/// Of the cores of services those that a variant may use: the first so many.
+fn allowed_cores(cores: &[CoreId], limits: Limits) -> &[CoreId] {
+    limits.cores.and_then(|count| cores.get(..count as usize)).unwrap_or(cores)
+}
+
+/// The limit of memory at which something of a variant was killed.
+fn running_out(running: Option<&Roles>) -> Option<MemoryFacts> {
+    running?.service.memory_limit().filter(|facts| facts.killed > 0)
+}
+
+/// A limit of memory that killed.
+fn in_words(facts: MemoryFacts) -> String {
+    let peak = facts.peak.map(|peak| format!(", and it held {peak} at most")).unwrap_or_default();
+    format!("its limit is {} of memory{peak}", facts.limit)
 }
 
 /// Configurations and logs of the programs of a variant's layers, each of which has a folder in this one. A container's

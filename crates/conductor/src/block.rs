@@ -327,7 +327,7 @@ impl<'a, 'b> Block<'a, 'b> {
                     | BlockError::Silent { .. }
                     | BlockError::Direct { .. },
                 ) => match self.actors.iter_mut().find_map(Actor::death_soon) {
-                    Some(how) => BlockError::Died { how }.into(),
+                    Some(death) => BlockError::Died { how: death.detail().to_owned() }.into(),
                     None => cut,
                 },
                 cut => cut,
@@ -411,7 +411,9 @@ impl<'a, 'b> Block<'a, 'b> {
                 ..*history
             });
             self.phase(Phase::Measuring, None, Some(&self.bench.experiment.points[point.index()].label));
+            let crossing = self.crossing();
             self.side_by_side(point, &bound, arrangement, measured / points)?;
+            self.note_crossing(point, &crossing);
             self.note_memory(point);
             self.tell_samples(point);
             self.note_processes()?;

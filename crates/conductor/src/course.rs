@@ -43,7 +43,7 @@ use crate::run::{Finished, Options, Prepared, RunError, first_block};
 use crate::seating::Seating;
 use crate::shape::Shape;
 use crate::single::client_core;
-use crate::times::BlockTimes;
+use crate::times::{BlockTimes, foreseen};
 
 /// Most different warnings of a run.
 const WARNINGS_MOST: usize = 100;
@@ -93,6 +93,7 @@ pub(crate) fn measure(
     }
     course.question.guides = guides(&facts);
     course.announce();
+    course.tell_foreseen(&prepared.recipes);
     let outcome = course.carry_out(&prepared.recipes, options, &seating);
     course.clean_up();
     match outcome {
@@ -306,6 +307,16 @@ impl Course<'_> {
                 _ => "as the run was planned".to_owned(),
             };
             let _ = self.say_batches(reason);
+        }
+    }
+
+    /// A budget that cannot be kept is told before anyone waits for its end.
+    fn tell_foreseen(&mut self, recipes: &[Recipe]) {
+        let place =
+            |variant: &Variant| self.experiment.variants.iter().position(|own| own.name == variant.name);
+        let period = |variant: &Variant| recipes.get(place(variant)?)?.period_of(variant);
+        if let Some(text) = foreseen(self.experiment, &self.batches, period) {
+            let _ = self.say(Event::Warning { text });
         }
     }
 

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use weighbridge_lab::host::HostFacts;
 use weighbridge_lab::identity::identity;
 use weighbridge_lab::layers;
@@ -14,6 +13,7 @@ use weighbridge_store::scrub::redact_named;
 
 use crate::actor::Recipe;
 use crate::failures::names_secret;
+use crate::programs::own_sha256;
 
 /// `environment.json`: host, toolchains, this program, and every variant's service.
 pub(crate) fn environment(experiment: &Experiment, recipes: &[Recipe], folder: Option<&Path>) -> Value {
@@ -29,17 +29,12 @@ pub(crate) fn environment(experiment: &Experiment, recipes: &[Recipe], folder: O
         facts
     };
     json!({
-        "weigh": { "version": env!("CARGO_PKG_VERSION"), "executable_sha256": own_hash() },
+        "weigh": { "version": env!("CARGO_PKG_VERSION"), "executable_sha256": own_sha256() },
         // A fact that does not become JSON cannot be shown; the rest still can.
         "host": serde_json::to_value(HostFacts::collect(folder)).unwrap_or(Value::Null),
         "network": layers::programs(experiment.variants.iter().map(|variant| &variant.layers)),
         "variants": experiment.variants.iter().zip(recipes).map(variant).collect::<Vec<_>>(),
     })
-}
-
-fn own_hash() -> Option<String> {
-    let executable = std::fs::read("/proc/self/exe").ok()?;
-    Some(Sha256::digest(&executable).iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Which host an environment is of; `None` where it does not tell.

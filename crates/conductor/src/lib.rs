@@ -27,6 +27,7 @@ mod network;
 pub mod overview;
 mod peer;
 mod printed;
+mod programs;
 mod question;
 pub mod quoted;
 mod ready;
@@ -46,4 +47,5 @@ pub mod verify;
 pub mod words;
 
 pub use control::Control;
+pub use times::{foreseen, period_of};
 pub use words::{conditions, factors};

@@ -6,19 +6,20 @@
 use std::net::SocketAddr;
 
 use weighbridge_lab::lanes::Lane;
-use weighbridge_lab::launch::{Launch, LaunchError};
+use weighbridge_lab::launch::{Allowed, Launch, LaunchError};
 use weighbridge_lab::layers::{Allotment, Ground, LayerError, Site};
 use weighbridge_lab::net::{Connector, NamespaceError};
 use weighbridge_lab::process::Running;
 use weighbridge_model::experiment::{CpuLimit, Variant};
-use weighbridge_model::record::{CpuQuota, VariantId};
+use weighbridge_model::network::{Crossed, LinkCounters, NetworkFacts};
+use weighbridge_model::record::{PointId, VariantId};
 
 use crate::actor::{Actor, ActorError, Stage};
 use crate::printed::Printed;
 
 /// Has a program listen where the client will look for it.
 pub(crate) fn listen_at(launch: &mut Launch, site: &Site) {
-    let host = site.server_address();
+    let host = site.service_address();
     if launch.host != host {
         launch.host = host;
         launch.environment.push(("HOST".to_owned(), host.to_string()));
@@ -63,23 +64,24 @@ impl Stage<'_> {
     ) -> Result<(Running, SocketAddr), ActorError> {
         let failed = |source| of_variant(&variant.name, source);
         site.dress(self.lab, &mut launch).map_err(failed)?;
-        let quota = variant.cpu.map(CpuLimit::quota);
-        let running = self.launch_in(site, variant, (&launch, quota), logs)?;
-        let at = SocketAddr::new(site.server_address(), running.port());
+        let quota = variant.limits.cpu.map(CpuLimit::quota);
+        let allowed = Allowed { quota, memory: variant.limits.memory };
+        let running = self.launch_in(site, variant, (&launch, allowed), logs)?;
+        let at = SocketAddr::new(site.service_address(), running.port());
         let at = site.front(self.lab, at).map_err(failed)?;
         Ok((running, at))
     }
 
-    /// Starts a program of a variant inside the server's network, and waits there until it is ready.
+    /// Starts a program of a variant inside its network, and waits there until it is ready.
     pub(crate) fn launch_in(
         &self,
         site: &Site,
         variant: &Variant,
-        (launch, quota): (&Launch, Option<CpuQuota>),
+        (launch, allowed): (&Launch, Allowed),
         logs: &[Printed],
     ) -> Result<Running, ActorError> {
         let launched: Result<Result<Running, LaunchError>, NamespaceError> =
-            site.in_server(|| self.lab.launch_within(launch, quota));
+            site.in_service(|| self.lab.launch_within(launch, allowed));
         launched
             .map_err(|source| of_variant(&variant.name, source))?
             .map_err(|source| self.launch_failed(variant, source, logs))
@@ -100,6 +102,19 @@ impl Actor {
         self.site.as_ref()?.connector()
     }
 
+    /// What the link of its client has carried so far; `None` where it has no link of its own.
+    pub(crate) fn crossing(&self) -> Option<LinkCounters> {
+        self.site.as_ref()?.crossing()
+    }
+
+    /// Takes down what crossed the client's link at a point since `before`, while so many requests were answered.
+    pub(crate) fn note_crossing(&mut self, before: &LinkCounters, (point, requests): (PointId, u64)) {
+        let Some(now) = self.crossing() else { return };
+        let passed = now.since(before);
+        let crossed = Crossed { point, requests, packets: passed.packets(), bytes: passed.bytes() };
+        self.facts.network.get_or_insert_default().crossed.push(crossed);
+    }
+
     /// Takes down what its layers are, and what passed there while so many requests were answered.
     ///
     /// # Errors
@@ -108,8 +123,9 @@ impl Actor {
         if self.site.as_ref().is_some_and(Site::has_layers) {
             // A program of a layer answers only while it runs.
             self.thaw()?;
+            let crossed = self.facts.network.take().map(|network| network.crossed).unwrap_or_default();
             let site = self.site.as_ref();
-            self.facts.network = site.map(|site| Box::new(site.facts(answered)));
+            self.facts.network = site.map(|site| Box::new(NetworkFacts { crossed, ..site.facts(answered) }));
             self.freeze()?;
         }
         Ok(())

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use weighbridge_lab::catalog::Catalog;
 use weighbridge_lab::lanes::Lane;
+use weighbridge_lab::launch::Allowed;
 use weighbridge_lab::layers::Site;
 use weighbridge_lab::process::Running;
 use weighbridge_lab::runtime;
@@ -94,7 +95,7 @@ impl Stage<'_> {
         launch.environment.push((runtime::VARIABLE.to_owned(), said.display().to_string()));
         listen_at(&mut launch, site);
         launch.environment.extend(lookup(&variant.name, &peer.env)?);
-        let running = self.launch_in(site, variant, (&launch, None), &logs)?;
+        let running = self.launch_in(site, variant, (&launch, Allowed::default()), &logs)?;
         let facts = PeerFacts {
             service: peer.service.clone(),
             version: recipe.version.clone(),

@@ -6,6 +6,7 @@
 
 use weighbridge_lab::cores::{CoreError, CoreId};
 use weighbridge_lab::freeze::FreezeError;
+use weighbridge_lab::layers;
 use weighbridge_lab::process::{Exit, GRACE, Running};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{QuotaFacts, RoleCpu};
@@ -87,9 +88,12 @@ impl Roles {
         self.each().rev().try_for_each(|(_, running)| running.thaw())
     }
 
-    /// Moves all to these cores.
-    pub fn pin(&mut self, cores: &[CoreId]) -> Result<(), CoreError> {
-        self.each().try_for_each(|(_, running)| running.pin(cores))
+    /// Moves all to these cores, the service to `own` of them.
+    pub fn pin(&mut self, cores: &[CoreId], own: &[CoreId]) -> Result<(), CoreError> {
+        self.each().try_for_each(|(role, running)| match role {
+            Role::Service => running.pin(own),
+            _ => running.pin(cores),
+        })
     }
 
     /// CPU time so far.
@@ -122,12 +126,21 @@ impl Roles {
         self.each().find_map(|(role, running)| Some((role, running.exit()?)))
     }
 
-    /// Ends all as the contract says, who asks before who is asked.
+    /// Ends all as the contract says, who asks before who is asked; an engine after the container that it holds.
     pub fn stop(self) {
-        for (_, layer) in self.layers {
+        let (mut engines, others): (Vec<_>, Vec<_>) =
+            self.layers.into_iter().partition(|(name, _)| name == layers::ENGINE);
+        for (_, engine) in &mut engines {
+            // It has to see its container's end. One that cannot be thawed is killed below.
+            let _ = engine.thaw();
+        }
+        for (_, layer) in others {
             layer.stop(GRACE);
         }
         self.service.stop(GRACE);
+        for (_, engine) in engines {
+            engine.stop(GRACE);
+        }
         if let Some(peer) = self.peer {
             peer.stop(GRACE);
         }

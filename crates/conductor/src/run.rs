@@ -11,14 +11,15 @@ use weighbridge_lab::catalog::{Catalog, CatalogError};
 use weighbridge_lab::cores::{CoreError, CoreLayout};
 use weighbridge_lab::custody::CustodyError;
 use weighbridge_lab::guardian::GuardianError;
+use weighbridge_lab::host::memory_total;
 use weighbridge_lab::lanes::Lanes;
 use weighbridge_lab::layers;
-use weighbridge_lab::quota::Controller;
 use weighbridge_lab::registry::RegistryError;
 use weighbridge_lab::room::RoomError;
 use weighbridge_lab::service::Service;
+use weighbridge_lab::{memory, quota};
 use weighbridge_model::event::{Event, TimedEvent};
-use weighbridge_model::experiment::{CpuLimit, Experiment, Peer, Target, Variant};
+use weighbridge_model::experiment::{Experiment, Limits, Peer, Target, Variant};
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::plan::Batches;
 use weighbridge_model::quantity::Nanoseconds;
@@ -153,15 +154,17 @@ pub enum RunError {
     },
     /// A limit that is none.
     #[error(
-        "variant `{variant}`: `cpu = \"{limit}\"` is more than the {cores} of this machine that services may use; give it less, or leave `cpu` out"
+        "variant `{variant}`: `{key} = {limit}` is more than the {all} of this machine that services may use; give it less, or leave `{key}` out"
     )]
     MoreThanAll {
         /// The variant.
         variant: String,
-        /// Its limit.
-        limit: CpuLimit,
-        /// Cores of services, in words.
-        cores: String,
+        /// What is limited.
+        key: &'static str,
+        /// Its limit as it is written.
+        limit: String,
+        /// What there is, in words.
+        all: String,
     },
     /// Two variants cannot run at the same time here.
     #[error(
@@ -345,8 +348,12 @@ fn carried_out(
     prepared
         .grounds
         .keep_logs(&logs, &prepared.secrets)
-        .map_err(|source| RunError::Logs { path: logs, source })?;
-    measure(prepared, options, (&mut writer, started, facts), Vec::new(), sink)
+        .map_err(|source| RunError::Logs { path: logs.clone(), source })?;
+    let secrets = prepared.secrets.clone();
+    let measured = measure(prepared, options, (&mut writer, started, facts), Vec::new(), sink);
+    // A layer that was not laid to its end was not taken down by its variant.
+    hide_in_logs(&logs, &secrets);
+    measured
 }
 
 /// Goes on with an interrupted run.
@@ -404,12 +411,18 @@ fn taken_up(
     measure(prepared, &options, (&mut writer, started, facts), done, sink)
 }
 
-/// Hides secrets in logs that a run which was killed left as they were written.
+/// Hides secrets in logs, and in the configurations in folders beside them, that a run which ended before its time left as
+/// they were written. What cannot be written anew is not kept.
 fn hide_in_logs(logs: &Path, secrets: &Secrets) {
     let Ok(entries) = std::fs::read_dir(logs) else { return };
-    for path in entries.flatten().map(|entry| entry.path()) {
-        if path.is_file() && secrets.hide_file(&path).is_err() {
-            let _ = std::fs::remove_file(&path);
+    for entry in entries.flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => hide_in_logs(&path, secrets),
+            Ok(kind) if kind.is_file() && secrets.hide_file(&path).is_err() => {
+                let _ = std::fs::remove_file(&path);
+            }
+            _ => {}
         }
     }
 }
@@ -463,7 +476,7 @@ fn verified(
     let outcome = shop.crew(of, &parties, (options, rule), |_| None).verify();
     shop.close()?;
     // Kept where a service failed: its output says why.
-    if outcome.is_ok() {
+    if matches!(outcome, Ok(_) | Err(BlockError::Interrupted)) {
         let _ = std::fs::remove_dir_all(&logs);
     }
     outcome.map_err(|error| match error {
@@ -502,6 +515,7 @@ pub(crate) fn prepare(
         if wants_catalog { Some(find_catalog(options.experiment_folder.as_deref())?) } else { None };
     let grounds = Grounds::lay(&mut experiment, options, &mut say)?;
     let (mut recipes, mut unavailable, mut built) = (Vec::new(), Vec::new(), Vec::<Service>::new());
+    let cores = Seating::detect(&experiment, options)?.usual().service().len();
     let mut kept = Vec::new();
     for variant in std::mem::take(&mut experiment.variants) {
         if options.control.is_interrupted() {
@@ -524,10 +538,7 @@ pub(crate) fn prepare(
             }
             _ => Ok((None, None)),
         };
-        let found = found.and_then(|services| match variant.cpu {
-            Some(_) => Controller::detect().map(|_| services).map_err(|why| why.to_string()),
-            None => Ok(services),
-        });
+        let found = found.and_then(|services| limitable(variant.limits, cores).map(|()| services));
         let found = found.and_then(|services| layers::probe(&variant.layers).map(|()| services));
         match found {
             Ok(services) => {
@@ -598,25 +609,49 @@ fn build(
         say(Event::Building { service: service.name().to_owned() });
         let log =
             std::env::temp_dir().join(format!("weigh-build-{}-{}.log", service.name(), std::process::id()));
-        let outcome = service.build(&log, &|| control.is_interrupted()).map_err(|error| error.to_string());
-        if outcome.is_ok() {
-            // Of interest only where the build failed.
-            let _ = std::fs::remove_file(&log);
-        }
-        outcome?;
+        service.build(&log, &|| control.is_interrupted()).map_err(|error| error.to_string())?;
         built.push(service.clone());
     }
     Ok(service)
 }
 
+/// So many cores, in words.
+fn words_of(cores: usize) -> String {
+    if cores == 1 { "one core".to_owned() } else { format!("{cores} cores") }
+}
+
+/// Whether this host can limit what a variant may have, `cores` being what services may use. A number of cores is a factor by which
+/// machines of several sizes are compared, so one that is too many is no mistake: the variant cannot be run here.
+fn limitable(limits: Limits, cores: usize) -> Result<(), String> {
+    if let Some(count) = limits.cores.filter(|count| *count as usize > cores) {
+        let all = words_of(cores);
+        return Err(format!(
+            "`cores = {count}` is more than the {all} of this machine that services may use; give it less, or use a machine with more"
+        ));
+    }
+    if limits.cpu.is_some() {
+        quota::Controller::detect().map_err(|why| why.to_string())?;
+    }
+    if limits.memory.is_some() {
+        memory::Controller::detect().map_err(|why| why.to_string())?;
+    }
+    Ok(())
+}
+
 /// A limit above what services may use would be kept by the cores, and not be what the experiment says.
 fn check_limits(experiment: &Experiment, seating: &Seating) -> Result<(), RunError> {
-    let limited = experiment.variants.iter().filter_map(|variant| Some((variant, variant.cpu?)));
     let cores = seating.usual().service().len();
-    for (variant, limit) in limited {
-        if limit.cores().get() > cores as f64 {
-            let cores = if cores == 1 { "one core".to_owned() } else { format!("{cores} cores") };
-            return Err(RunError::MoreThanAll { variant: variant.name.clone(), limit, cores });
+    let words = words_of(cores);
+    let whole = memory_total();
+    for Variant { name, limits, .. } in &experiment.variants {
+        let time = limits.cpu.filter(|limit| limit.cores().get() > cores as f64);
+        let memory = limits.memory.zip(whole).filter(|(limit, whole)| limit > whole);
+        let too_much =
+            time.map(|limit| ("cpu", format!("\"{limit}\""), words.clone()))
+                .or(memory
+                    .map(|(limit, whole)| ("memory", format!("\"{limit}\""), format!("{whole} of memory"))));
+        if let Some((key, limit, all)) = too_much {
+            return Err(RunError::MoreThanAll { variant: name.clone(), key, limit, all });
         }
     }
     Ok(())

@@ -8,6 +8,7 @@ mod curve;
 mod density;
 mod factor;
 mod roles;
+mod waterfall;
 
 pub(crate) use roles::told_apart;
 
@@ -15,6 +16,7 @@ use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Detail, Summary};
 
 use crate::gather::Gathered;
+use crate::layering::lineup;
 use crate::question::Question;
 use crate::sizes::{self, Looked};
 use crate::summary::judged;
@@ -22,14 +24,22 @@ use crate::summary::judged;
 /// Everything that charts draw of a run.
 pub fn detail(question: &Question, trials: &[TrialRecord]) -> Detail {
     let gathered = Gathered::new(trials);
-    drawn(question, &gathered, &Looked::new(question, &gathered))
+    let looked = Looked::new(question, &gathered);
+    let mut drawn = drawn(question, &gathered, &looked);
+    if !lineup::lines(question).is_empty() {
+        drawn.waterfalls = waterfall::waterfalls(&judged(question, &gathered, (None, &looked)));
+    }
+    drawn
 }
 
 /// A run's summary and what charts draw of it, at less than the price of one after the other.
 pub fn whole(question: &Question, trials: &[TrialRecord]) -> (Summary, Detail) {
     let gathered = Gathered::new(trials);
     let looked = Looked::new(question, &gathered);
-    (judged(question, &gathered, (None, &looked)), drawn(question, &gathered, &looked))
+    let summary = judged(question, &gathered, (None, &looked));
+    let mut drawn = drawn(question, &gathered, &looked);
+    drawn.waterfalls = waterfall::waterfalls(&summary);
+    (summary, drawn)
 }
 
 fn drawn(question: &Question, gathered: &Gathered<'_>, looked: &Looked<'_>) -> Detail {

@@ -123,7 +123,7 @@ impl<'a> Whole<'a> {
         Self { cells, response, service, lag, loop_delay, requests, failed }
     }
 
-    fn trials(&self) -> impl Iterator<Item = &'a TrialRecord> {
+    fn trials(&self) -> impl Iterator<Item = &'a TrialRecord> + Clone {
         self.cells.iter().flat_map(|cell| cell.trials.iter().copied())
     }
 
@@ -160,12 +160,15 @@ pub fn diagnose(
     alarms.extend(loop_delay(&whole));
     alarms.extend(shared_core(question.cores.placement));
     alarms.extend(retransmits(&whole));
+    alarms.extend(network::lost_on_the_way(whole.trials()));
+    alarms.extend(network::no_null_path(question, variant, whole.trials()));
     alarms.extend(wrong_transport(&whole, transport));
     alarms.extend(network::another_way(whole.trials()));
     alarms.extend(errors(&whole));
     alarms.extend(timeouts(&whole));
     alarms.extend(plateau(&whole.service));
     alarms.extend(limits::quota(whole.trials()));
+    alarms.extend(limits::memory(whole.trials()));
     alarms.extend(reconnects(&whole));
     let beside: Vec<_> =
         gathered.pairs(point, variant, Lens::Measured).into_iter().map(|(_, theirs)| theirs).collect();

@@ -151,7 +151,7 @@ impl Contrast {
     }
 }
 
-fn mean_with_error(values: &[f64], first_stage: usize) -> Option<Mean> {
+pub(crate) fn mean_with_error(values: &[f64], first_stage: usize) -> Option<Mean> {
     let stage = first_stage.max(BLOCKS_FOR_INTERVAL);
     (values.len() >= BLOCKS_FOR_INTERVAL).then(|| Mean::with_first_stage(values, stage)).flatten()
 }

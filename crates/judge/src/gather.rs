@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use weighbridge_model::detail::TimeKind;
+use weighbridge_model::network::Crossed;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{
@@ -156,6 +157,7 @@ fn why_void(trial: &TrialRecord) -> Option<String> {
             Void::Stopped => "the run was stopped in the middle of it".to_owned(),
             Void::ClockJump => "the wall clock jumped".to_owned(),
             Void::ServiceDied(detail) => format!("a service ended by itself: {detail}"),
+            Void::OutOfMemory(detail) => format!("a service was killed for want of memory: {detail}"),
             Void::Steal(detail) => format!("the hypervisor took its CPU time: {detail}"),
         });
     }
@@ -306,17 +308,31 @@ impl<'a> Cell<'a> {
         (sum > 0.0).then_some(sum)
     }
 
+    /// Requests of its windows that got an answer.
+    fn answered(&self) -> u64 {
+        self.windows.iter().map(|window| window.figures.answered()).sum()
+    }
+
     /// Payload bytes both ways per request answered; `None` where none were counted.
     fn bytes_per_request(&self) -> Option<f64> {
-        let errors = self.errors();
-        let unanswered: u64 = [ErrorKind::Connect, ErrorKind::Reset, ErrorKind::Timeout, ErrorKind::Protocol]
-            .into_iter()
-            .map(|kind| errors.get(kind))
-            .sum();
-        let answered = self.requests().saturating_sub(unanswered);
         let traffic = self.traffic();
-        let bytes = traffic.sent.get() + traffic.received.get();
-        (answered > 0 && bytes > 0).then(|| bytes as f64 / answered as f64)
+        per(traffic.sent.get() + traffic.received.get(), self.answered())
+    }
+
+    /// Segments both ways per request answered; `None` where none were counted.
+    fn segments_per_request(&self) -> Option<f64> {
+        let traffic = self.traffic();
+        per(traffic.segments_out + traffic.segments_in, self.answered())
+    }
+
+    /// Bytes on the link of the client's host per request answered, lead-ins and longer windows among both; `None` where
+    /// there is no such link.
+    fn wire_bytes_per_request(&self) -> Option<f64> {
+        let networks = self.trials.iter().filter_map(|trial| trial.service.network.as_ref());
+        let here = |crossed: &&Crossed| crossed.point == self.point;
+        let crossed: Vec<_> = networks.flat_map(|network| &network.crossed).filter(here).collect();
+        let bytes = crossed.iter().map(|crossed| crossed.bytes.get()).sum();
+        per(bytes, crossed.iter().map(|crossed| crossed.requests).sum())
     }
 
     /// The largest resident memory of the variant's processes at the point, roles summed; `None` where it is not known.
@@ -390,6 +406,8 @@ impl<'a> Cell<'a> {
             }
             Quantity::CpuPerOperation if scope.has(quantity) => self.cpu_per_request(),
             Quantity::BytesPerOperation if scope.has(quantity) => self.bytes_per_request(),
+            Quantity::WireBytesPerOperation if scope.has(quantity) => self.wire_bytes_per_request(),
+            Quantity::SegmentsPerOperation if scope.has(quantity) => self.segments_per_request(),
             Quantity::MemoryPeak if scope.has(quantity) => self.memory_peak(),
             _ => None,
         }
@@ -479,6 +497,11 @@ impl Times {
             add(&mut self.service, times);
         }
     }
+}
+
+/// So much for each; `None` where there is none of either.
+fn per(count: u64, requests: u64) -> Option<f64> {
+    (count > 0 && requests > 0).then(|| count as f64 / requests as f64)
 }
 
 /// Merges `from` into `into`.

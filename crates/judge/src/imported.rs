@@ -96,6 +96,7 @@ fn summary(series: &[Series<'_>], run: Run) -> Summary {
         relays: Vec::new(),
         carried: Vec::new(),
         roles: Vec::new(),
+        layering: Default::default(),
         unavailable: Vec::new(),
         calibration: None,
     }
@@ -142,6 +143,7 @@ fn variant(baseline: bool, series: &Series<'_>) -> VariantSummary {
         blocks: 0,
         batches: Vec::new(),
         version: None,
+        runtime: Default::default(),
         relay: None,
         figures: vec![Figure {
             operation: OPERATION.to_owned(),

@@ -17,6 +17,7 @@ pub mod evidence;
 pub mod gate;
 pub mod gather;
 pub mod imported;
+pub mod layering;
 pub mod legs;
 pub mod limits;
 pub mod machine;

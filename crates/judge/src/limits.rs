@@ -1,16 +1,44 @@
-//! Quotas of CPU time: what a variant ran under and what it did, as a note beside its figures.
+//! Limits of CPU time and memory: what a variant ran under and what they did, as notes beside its figures.
 //!
-//! A quota is a setting, not a defect: nothing here makes a figure suspect. Windows that are long enough for it are
-//! `steer`'s business.
+//! A limit is a setting, not a defect: only a process that was killed at one makes figures invalid. Windows that are long
+//! enough for a quota are `steer`'s business.
 
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{QuotaFacts, QuotaOrigin, Throttling, TrialRecord};
+use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin, Throttling, TrialRecord};
 use weighbridge_model::summary::Validity;
 
 use crate::diagnose::Alarm;
 
 /// The name of the note.
 pub const CPU_QUOTA: &str = "cpu quota";
+
+/// The name of the note about memory.
+pub const MEMORY_LIMIT: &str = "memory limit";
+
+/// The name of the finding where something was killed for want of memory.
+pub const OUT_OF_MEMORY: &str = "out of memory";
+
+/// What the limit of memory of these trials of one variant did; `None` without one.
+pub(crate) fn memory<'t>(trials: impl Iterator<Item = &'t TrialRecord>) -> Option<Alarm> {
+    let facts: Vec<MemoryFacts> = trials.filter_map(|trial| trial.service.memory).collect();
+    let limit = facts.iter().map(|facts| facts.limit).min()?;
+    let held = match facts.iter().filter_map(|facts| facts.peak).max() {
+        Some(peak) => format!("{peak} at most was held, the files that it read among them"),
+        None => "the kernel does not tell what was held".to_owned(),
+    };
+    let sum = |of: fn(&MemoryFacts) -> u64| facts.iter().map(of).sum::<u64>();
+    let (met, killed) = (sum(|facts| facts.met), sum(|facts| facts.killed));
+    let evidence = format!("{limit} of memory; {held}; the limit was met {met} times");
+    Some(match killed {
+        0 => Alarm { validity: Validity::Valid, name: MEMORY_LIMIT, evidence, remedy: "" },
+        _ => Alarm {
+            validity: Validity::Invalid,
+            name: OUT_OF_MEMORY,
+            evidence: format!("{evidence}, and {killed} of its processes were killed for it"),
+            remedy: "give `memory` more, or the service a smaller heap",
+        },
+    })
+}
 
 /// What the quota of these trials of one variant did; `None` without one.
 pub(crate) fn quota<'t>(trials: impl Iterator<Item = &'t TrialRecord>) -> Option<Alarm> {

@@ -2,13 +2,24 @@
 //!
 //! The lab reads the counters and says what it did not see there; here that becomes a finding.
 
-use weighbridge_model::record::TrialRecord;
+use weighbridge_model::record::{TrialRecord, VariantId};
 use weighbridge_model::summary::Validity;
 
 use crate::diagnose::Alarm;
+use crate::question::{Question, Variant};
+use crate::thresholds::LOST_SHARE;
 
 /// The name of the finding.
 pub const ANOTHER_WAY: &str = "another way";
+
+/// The name of the finding.
+pub const LOST_ON_THE_WAY: &str = "lost on the way";
+
+/// The name of the finding.
+pub const NO_NULL_PATH: &str = "no null path";
+
+/// Layers that a relay in user space may stand for.
+const RELAYED: [&str; 2] = ["delay", "loss"];
 
 /// Layers at which packets are lost as they should be: because they are told to, or because the link is too slow for what
 /// is sent.
@@ -36,4 +47,65 @@ pub(crate) fn loses<'t>(mut trials: impl Iterator<Item = &'t TrialRecord>) -> bo
         let layers = trial.service.network.iter().flat_map(|network| &network.layers);
         layers.into_iter().any(|facts| LOSING.contains(&facts.layer.as_str()))
     })
+}
+
+/// A note: the hosts of a variant sent much again, as the generator's own sockets, which send little, cannot tell.
+pub(crate) fn lost_on_the_way<'t>(trials: impl Iterator<Item = &'t TrialRecord> + Clone) -> Option<Alarm> {
+    let networks = trials.clone().filter_map(|trial| trial.service.network.as_ref());
+    let hosts = networks.flat_map(|network| &network.segments);
+    let (sent, again) = hosts.fold((0, 0), |(sent, again), host| (sent + host.sent, again + host.again));
+    let is_much = again as f64 > LOST_SHARE * sent as f64;
+    (is_much && !loses(trials)).then(|| Alarm {
+        validity: Validity::Valid,
+        name: LOST_ON_THE_WAY,
+        evidence: format!("{again} segments were sent again by the variant's hosts, beside {sent} that were new"),
+        remedy: "a reply that is lost takes 200 ms and more: read its high quantiles and mean, and compare again at a lower \
+                 load; what stands on the way has a buffer that overflows, as switches in user space have",
+    })
+}
+
+/// A note: the cost of a variant holds that of something below its layers, which no variant of the run prices: of a relay in user
+/// space, or of the two hosts and their switch.
+pub(crate) fn no_null_path<'t>(
+    question: &Question,
+    variant: VariantId,
+    mut trials: impl Iterator<Item = &'t TrialRecord>,
+) -> Option<Alarm> {
+    let is_relayed = trials.any(|trial| {
+        let network = trial.service.network.as_ref();
+        network.is_some_and(|network| {
+            let mut kinds = network.layers.iter().map(|facts| &facts.layer[..]);
+            network.relayed.is_some() && kinds.any(|kind| RELAYED.contains(&kind))
+        })
+    });
+    let all: Vec<Vec<&str>> = question.variants.iter().map(kinds).collect();
+    let (own, baseline) = (all.get(variant.index())?, all.first()?);
+    let is_null_of_relay =
+        |kinds: &Vec<&str>| kinds.contains(&"relay") && !kinds.iter().any(|kind| RELAYED.contains(kind));
+    let alarm = |evidence: &str, remedy| Alarm {
+        validity: Validity::Valid,
+        name: NO_NULL_PATH,
+        evidence: evidence.to_owned(),
+        remedy,
+    };
+    if is_relayed && !all.iter().any(is_null_of_relay) {
+        return Some(alarm(
+            "its packets pass a program in user space, whose own price is in the cost",
+            "add a variant with the layers `veth` and `relay`, and read the cost against that one",
+        ));
+    }
+    let has_hosts = |kinds: &Vec<&str>| kinds.contains(&"veth");
+    let is_above_hosts = own.len() > 1 && has_hosts(own) && !has_hosts(baseline);
+    (is_above_hosts && !all.iter().any(|kinds| kinds[..] == ["veth"])).then(|| {
+        alarm(
+            "it is on hosts of its own and the baseline is not: what two hosts and a switch cost is in the cost of its layers",
+            "add a variant with the layer `veth` alone, and read the cost against that one",
+        )
+    })
+}
+
+/// The layers of a variant by their kind.
+fn kinds(variant: &Variant) -> Vec<&str> {
+    let layers = variant.stack.parts.iter().filter(|part| part.is_layer);
+    layers.map(|part| part.name.split(' ').next().unwrap_or(&part.name)).collect()
 }

@@ -10,6 +10,7 @@ use weighbridge_model::sizes::SizeGuide;
 use weighbridge_model::summary::{PointLabel, Quantity, Relay};
 use weighbridge_model::tags::Tags;
 
+use crate::layering::Stack;
 use crate::steer::SCOUTS;
 
 /// The whole question.
@@ -94,6 +95,8 @@ pub struct Variant {
     pub life: Life,
     /// The service and its peer, where it passes requests on.
     pub relay: Option<Relay>,
+    /// What it is, and what it has that others may have not.
+    pub stack: Stack,
 }
 
 /// Whether a variant is started afresh for each block.
@@ -176,6 +179,7 @@ impl Question {
                 }
                 _ => None,
             },
+            stack: Stack::of(v),
         };
         let point = |p: &experiment::Point| Point {
             label: p.label.clone(),
@@ -238,7 +242,7 @@ fn directs(variants: &[experiment::Variant]) -> Vec<(VariantId, VariantId)> {
         let (Some(peer), experiment::Target::Service { name }) = (&relay.peer, &other.target) else {
             return false;
         };
-        let as_it_is = other.peer.is_none() && other.tls.is_none() && other.cpu.is_none();
+        let as_it_is = other.peer.is_none() && other.tls.is_none() && other.limits.is_none();
         // A relay asks its peer on the bare host, so that is how the peer is to be asked.
         let alike = *name == peer.service && other.env == peer.env && other.layers.is_empty();
         alike && as_it_is && other.protocol == experiment::Protocol::Http1Json
@@ -291,7 +295,11 @@ impl Scope {
     pub const fn has(self, quantity: Quantity) -> bool {
         let whole_only = matches!(
             quantity,
-            Quantity::CpuPerOperation | Quantity::BytesPerOperation | Quantity::MemoryPeak
+            Quantity::CpuPerOperation
+                | Quantity::BytesPerOperation
+                | Quantity::WireBytesPerOperation
+                | Quantity::SegmentsPerOperation
+                | Quantity::MemoryPeak
         );
         self.is_whole() || !whole_only
     }

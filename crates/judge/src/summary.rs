@@ -3,6 +3,8 @@
 //! Estimates come from [`crate::estimate`], verdicts from [`crate::verdict`], doubts from [`crate::diagnose`] and
 //! [`crate::steadiness`]; this module only puts them together and decides that `invalid` overrides.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use weighbridge_model::legs::{Legs, StampSummary};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Ratio;
@@ -17,6 +19,7 @@ use crate::detail::told_apart;
 use crate::diagnose::{Diagnosis, GENERATOR_BOUND, diagnose, subject};
 use crate::estimate::{Absence, Side, between, headlines};
 use crate::gather::{Cell, Gathered, Lens};
+use crate::layering::{Here, Layers, Sides};
 use crate::legs::stamps;
 use crate::machine;
 use crate::parts;
@@ -53,6 +56,19 @@ pub fn summarise_through(question: &Question, trials: &[TrialRecord], bridge: &B
     judged(question, &gathered, (Some(bridge), &Looked::new(question, &gathered)))
 }
 
+/// What a variant's run-time said in each of its trials.
+fn runtime(cells: &[Cell<'_>]) -> BTreeMap<String, String> {
+    let mut seen: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    let trials = cells.iter().flat_map(|cell| &cell.trials);
+    for (key, value) in
+        trials.filter_map(|trial| trial.service.runtime.as_ref()).flat_map(|facts| &facts.said)
+    {
+        seen.entry(key.clone()).or_default().insert(value);
+    }
+    let joined = |values: BTreeSet<&str>| values.into_iter().collect::<Vec<_>>().join(" or ");
+    seen.into_iter().map(|(key, values)| (key, joined(values))).collect()
+}
+
 /// A row of the table before anything is known of it.
 pub(crate) fn unjudged(
     (point, scope): (&Point, Scope),
@@ -86,6 +102,7 @@ pub(crate) fn judged(
     findings.extend(in_batches(question, gathered, bridge));
     let (mut costs, mut variants, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
     let mut pairings = Vec::new();
+    let mut layers = Layers::new(question);
     for (id, point) in question.points() {
         let mut table = Table::new(question, gathered, id, point);
         table.bridge = bridge.map(|bridge| (bridge, table.sides_of(bridge.variant)));
@@ -93,11 +110,17 @@ pub(crate) fn judged(
         variants.extend(table.variants());
         findings.extend(table.findings());
         spreads.extend(table.spreads());
+        // Through a bridge variants are told apart that the experiment's chains do not hold.
+        if bridge.is_none() {
+            table.layers(&mut layers);
+        }
         findings.extend(not_paired(question, gathered, (id, point)));
         if !gathered.used.is_empty() {
             pairings.push(PointPairing { point: point.label.clone(), pairing: gathered.pairing(id) });
         }
     }
+    let (layering, interacting) = layers.end();
+    findings.extend(interacting);
     let over_size = looked.over_size();
     findings.extend(sizes::findings(&over_size, &|cliff| looked.measured(cliff)));
     findings.extend(spreads.iter().map(spread_finding));
@@ -133,6 +156,7 @@ pub(crate) fn judged(
         relays,
         carried: carried::carried(question, gathered),
         roles: told_apart(question, gathered),
+        layering,
         unavailable: run.unavailable,
         calibration: None,
     }
@@ -302,8 +326,7 @@ impl<'a> Table<'a> {
         for (variant, _) in self.question.variants().skip(1) {
             let mut rows = Vec::new();
             for (at, &scope) in self.scopes.iter().enumerate() {
-                let quantities = Quantity::ALL.into_iter().filter(|quantity| scope.has(*quantity));
-                rows.extend(quantities.map(|quantity| self.cost(variant, (at, scope), quantity)));
+                rows.extend(self.quantities(scope).map(|quantity| self.cost(variant, (at, scope), quantity)));
             }
             rows.sort_by_key(|row| !row.headline);
             costs.extend(rows);
@@ -352,8 +375,16 @@ impl<'a> Table<'a> {
             (Absence::NotMeasured, Quantity::MemoryPeak) if self.question.points.len() > 1 => {
                 "a trial that visits several points has one peak for all"
             }
-            (Absence::NotMeasured, Quantity::BytesPerOperation) if self.has_direct() => {
+            (Absence::NotMeasured, Quantity::BytesPerOperation | Quantity::SegmentsPerOperation)
+                if self.has_direct() =>
+            {
                 "nothing travels where operations run in the service's own process"
+            }
+            (Absence::NotMeasured, Quantity::WireBytesPerOperation) => {
+                "only a link of the variant's own is counted, which the layer `veth` makes"
+            }
+            (Absence::NotMeasured, Quantity::SegmentsPerOperation) => {
+                "the kernel counts segments of TCP connections alone"
             }
             (Absence::NotMeasured, Quantity::CpuPerOperation | Quantity::MemoryPeak) => {
                 "only processes that are started here, as `service` or `command`, are accounted"
@@ -361,6 +392,36 @@ impl<'a> Table<'a> {
             _ => return absence.to_string(),
         };
         format!("{absence}: {why}")
+    }
+
+    /// Adds what the point says of layers.
+    fn layers(&self, layers: &mut Layers<'_>) {
+        if !layers.is_asked() {
+            return;
+        }
+        let why = |_, absence, quantity| self.why_absent(absence, quantity);
+        layers.add(&Here {
+            id: self.id,
+            sides: Sides {
+                all: self.sides.iter().map(|sides| &sides[0]).collect(),
+                is_batched: self.gathered.batches().len() > 1,
+                first_stage: self.question.blocks.min as usize,
+            },
+            validity: self.diagnoses.iter().map(Diagnosis::validity).collect(),
+            why: &why,
+        });
+    }
+
+    /// The quantities of a scope. Bytes on a link are told where some variant has a link, or they are the headline.
+    fn quantities(&self, scope: Scope) -> impl Iterator<Item = Quantity> + use<> {
+        let trials = self.gathered.used.iter().flat_map(|block| &block.trials);
+        let mut networks = trials.filter_map(|trial| trial.service.network.as_ref());
+        let has_links = networks.any(|network| !network.crossed.is_empty())
+            || self.question.headline == Quantity::WireBytesPerOperation;
+        let is_there = move |quantity: &Quantity| {
+            scope.has(*quantity) && (has_links || *quantity != Quantity::WireBytesPerOperation)
+        };
+        Quantity::ALL.into_iter().filter(is_there)
     }
 
     fn has_direct(&self) -> bool {
@@ -431,6 +492,7 @@ impl<'a> Table<'a> {
                 .iter()
                 .flat_map(|cell| &cell.trials)
                 .find_map(|trial| trial.service.version.clone()),
+            runtime: runtime(&cells),
             relay: self.question.variants[variant.index()].relay.clone(),
             figures: self.figures(variant),
             traffic,
@@ -456,7 +518,7 @@ impl<'a> Table<'a> {
     fn figures(&self, variant: VariantId) -> Vec<Figure> {
         let mut figures = Vec::new();
         for (&scope, side) in self.scopes.iter().zip(&self.sides[variant.index()]) {
-            for quantity in Quantity::ALL.into_iter().filter(|quantity| scope.has(*quantity)) {
+            for quantity in self.quantities(scope) {
                 let (estimate, reason) = match side.figure(quantity) {
                     Ok(estimate) => (Some(estimate), None),
                     Err(absence) => (None, Some(self.why_absent(absence, quantity))),

@@ -38,6 +38,9 @@ pub const BUSY_SHARE: f64 = 0.85;
 pub const SERVICE_BUSY_SHARE: f64 = 0.90;
 /// Share of segments retransmitted.
 pub const RETRANSMIT_SHARE: f64 = 0.0001;
+/// Segments that the hosts of a variant sent again for each new one, above which packets are lost on the way. Some are sent again
+/// because the way stood still between windows, fewer than this.
+pub const LOST_SHARE: f64 = 0.02;
 /// Share of requests that failed; also the difference between two variants' shares.
 pub const ERROR_SHARE: f64 = 0.01;
 

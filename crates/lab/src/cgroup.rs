@@ -1,7 +1,8 @@
 //! Control groups of version 2: finding the hierarchy, making one group per unit, freezing, killing, removing it.
 //!
-//! Groups are made below the one this process is in, under a name that begins with `wb-`; nothing else is touched,
-//! and no controller is switched on (freezing, killing and counting CPU need none).
+//! Groups are made below the one this process is in, or the nearest above it whose groups may be limited, under a name that
+//! begins with `wb-`; nothing else is touched, and no controller is switched on (freezing, killing and counting CPU need
+//! none).
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -34,7 +35,9 @@ impl Hierarchy {
     pub fn detect() -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-        Self::locate(&mounts, &own).filter(|found| found.base.is_dir())
+        let found = Self::locate(&mounts, &own).filter(|found| found.base.is_dir())?;
+        let base = base_within(&found.mount, &found.base);
+        Some(Self { base, ..found })
     }
 
     /// The same from the text of `/proc/self/mountinfo` and `/proc/self/cgroup`.
@@ -54,7 +57,7 @@ impl Hierarchy {
         &self.mount
     }
 
-    /// The group in which new ones are made: our own.
+    /// The group in which new ones are made.
     pub fn base(&self) -> &Path {
         &self.base
     }
@@ -68,6 +71,36 @@ impl Hierarchy {
         let enterable = OpenOptions::new().write(true).open(self.base.join("cgroup.procs")).is_ok();
         group.remove(Duration::from_millis(100)).is_ok() && enterable
     }
+}
+
+/// What a group must pass down so that those below it can be limited.
+const LIMITING: [&str; 2] = ["cpu", "memory"];
+
+/// The group in which those of roles are made for a process in the group `own`: the nearest on the way up to `mount` that passes
+/// down what limits, and in which this user may move processes; `own` where there is none. A group that has processes of its
+/// own passes nothing down, and that of a session or a service has.
+pub(crate) fn base_within(mount: &Path, own: &Path) -> PathBuf {
+    let passes_down = |group: &Path| {
+        let passed = fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();
+        LIMITING.iter().all(|wanted| passed.split_ascii_whitespace().any(|name| name == *wanted))
+            && OpenOptions::new().write(true).open(group.join("cgroup.procs")).is_ok()
+    };
+    // What somebody limited is not left.
+    let is_limited = |group: &Path| {
+        let limit = |name: &str| fs::read_to_string(group.join(name)).unwrap_or_default();
+        ["cpu.max", "memory.max"]
+            .iter()
+            .any(|name| !limit(name).is_empty() && !limit(name).starts_with("max"))
+    };
+    for group in own.ancestors().take_while(|group| group.starts_with(mount)) {
+        if passes_down(group) {
+            return group.to_owned();
+        }
+        if is_limited(group) {
+            break;
+        }
+    }
+    own.to_owned()
 }
 
 /// Root and mount point of a `cgroup2` line of mountinfo: `id parent dev root mount options … - type source …`.
@@ -260,6 +293,30 @@ mod tests {
         let own = "0::/user.slice/user-1000.slice/session-2.scope\n";
         let found = Hierarchy::locate(unified, own).expect("a mount");
         assert_eq!(found.base(), Path::new("/sys/fs/cgroup/user.slice/user-1000.slice/session-2.scope"));
+    }
+
+    /// Files as on a host with version 2 alone, where a session lies in a slice that passes controllers down.
+    #[test]
+    fn groups_that_may_be_limited_are_made_where_controllers_are_passed_down() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mount, slice) = (folder.path(), folder.path().join("user.slice"));
+        let own = slice.join("session.scope");
+        fs::create_dir_all(&own).expect("a folder");
+        let set = |group: &Path, name: &str, text: &str| fs::write(group.join(name), text).expect("a file");
+        for (group, passed) in [(mount, "cpuset cpu memory pids\n"), (&slice, "cpu memory\n"), (&own, "\n")] {
+            set(group, "cgroup.subtree_control", passed);
+            set(group, "cgroup.procs", "");
+            set(group, "cpu.max", "max 100000\n");
+            set(group, "memory.max", "max\n");
+        }
+        assert_eq!(base_within(mount, &own), slice);
+        set(&slice, "cgroup.subtree_control", "memory\n");
+        assert_eq!(base_within(mount, &own), mount);
+        set(&own, "cpu.max", "50000 100000\n");
+        assert_eq!(base_within(mount, &own), own, "its limit is not to be left");
+        set(&own, "cpu.max", "max 100000\n");
+        fs::remove_file(mount.join("cgroup.procs")).expect("a file");
+        assert_eq!(base_within(mount, &own), own, "nowhere else may a process be moved to");
     }
 
     #[test]

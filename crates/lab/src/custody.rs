@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use crate::container;
 use crate::guardian::{Guardian, GuardianError};
 use crate::procfs::ProcessIdentity;
 use crate::registry::{Registry, RegistryError};
@@ -86,13 +87,19 @@ impl Change {
     }
 }
 
-/// What runs first, each in the order of making (a control group takes its processes with it), then the networks that it
-/// ran in, the last one made first, then what lies on a disk.
+/// What runs first, each in the order of making (a control group takes its processes with it), then what engines held, which
+/// is nothing but what their processes used, then the networks that it ran in, the last one made first, then what lies on a disk.
 pub(crate) fn in_order_of_ending(things: &[Thing]) -> impl Iterator<Item = &Thing> {
     let is_network = |thing: &&Thing| matches!(thing, Thing::Namespace { .. });
-    let running = things.iter().filter(move |thing| !thing.is_on_disk() && !is_network(thing));
+    let is_held =
+        |thing: &&Thing| matches!(thing, Thing::Container { runtime, .. } if container::is_engine(runtime));
+    let running =
+        things.iter().filter(move |thing| !thing.is_on_disk() && !is_network(thing) && !is_held(thing));
     let networks = things.iter().rev().filter(is_network);
-    running.chain(networks).chain(things.iter().filter(|thing| thing.is_on_disk()))
+    running
+        .chain(things.iter().filter(is_held))
+        .chain(networks)
+        .chain(things.iter().filter(|thing| thing.is_on_disk()))
 }
 
 /// Why a thing could not be taken into custody; it was then not made.

@@ -4,7 +4,8 @@
 //! and in custody the guardian ends all of its session. What it starts in the background and leaves there on purpose is
 //! its own business. Not for services.
 
-use std::io;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::custody::{Custody, Thing};
 use crate::procfs::{Pid, ProcessIdentity};
-use crate::sys::{self, Signal, Target};
+use crate::sys::{self, Gate, Signal, Target};
 
 /// Pause between two looks: what it adds to an errand.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -40,21 +41,56 @@ pub fn run(command: Command, called_off: &dyn Fn() -> bool) -> io::Result<Errand
 ///
 /// # Errors
 /// Where it cannot be executed, written down or waited for.
-pub fn run_in(custody: &Custody, mut command: Command, called_off: &dyn Fn() -> bool) -> io::Result<Errand> {
-    sys::terminate_with_us(&mut command);
-    let mut child = command.spawn()?;
-    // It has begun already: until it is written down, only its own death with ours holds.
-    let thing = ProcessIdentity::of(Pid::new(child.id() as i32)).map(Thing::Process);
-    let taken = thing.clone().map_or(Ok(()), |thing| custody.take(thing));
-    let ended = taken.map_err(io::Error::other).and_then(|()| wait(&mut child, called_off));
+pub fn run_in(custody: &Custody, command: Command, called_off: &dyn Fn() -> bool) -> io::Result<Errand> {
+    let (mut child, thing) = spawn(custody, command)?;
+    let ended = wait(&mut child, called_off);
     if ended.is_err() {
         end(&mut child)?;
     }
-    if let Some(thing) = thing {
-        // The guardian finds nothing there later, which is harmless.
-        let _ = custody.release(thing);
-    }
+    // The guardian finds nothing there later, which is harmless.
+    let _ = custody.release(thing);
     ended
+}
+
+/// Forks, has the child written down while it waits at a gate, and lets it execute: whenever we are killed, what it starts
+/// is either not begun or known.
+fn spawn(custody: &Custody, mut command: Command) -> io::Result<(Child, Thing)> {
+    let ((gate_read, gate_write), (mut report_read, report_write)) = (io::pipe()?, io::pipe()?);
+    let gate = Gate { wait: gate_read.as_fd(), release: gate_write.as_fd(), report: report_write.as_fd() };
+    sys::terminate_with_us(&mut command);
+    sys::prepare_child(&mut command, &[], None, gate)?;
+    let admit = move || {
+        let mut pid = [0; 4];
+        report_read.read_exact(&mut pid)?;
+        // Of a step that failed the number is negative, and spawning tells why.
+        let identity = ProcessIdentity::of(Pid::new(i32::from_ne_bytes(pid)));
+        let thing = identity.map(Thing::Process).ok_or(io::ErrorKind::NotFound)?;
+        custody.take(thing.clone()).map_err(io::Error::other)?;
+        // One that is gone already shows in what spawning returns. Without this byte it ends at the gate.
+        let _ = (&gate_write).write_all(b"!");
+        Ok::<_, io::Error>(thing)
+    };
+    std::thread::scope(|scope| {
+        // Spawning returns only after exec, and the child ends with the thread that forks it: so another one opens the gate.
+        let admitting = scope.spawn(admit);
+        let spawned = command.spawn();
+        // Without a child the report ends here, and who reads it learns that.
+        drop(report_write);
+        let admitted = admitting.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
+        match (spawned, admitted) {
+            (Ok(child), Ok(thing)) => Ok((child, thing)),
+            (Ok(mut child), Err(error)) => end(&mut child).and(Err(error)),
+            (Err(error), Ok(thing)) => {
+                let _ = custody.release(thing);
+                Err(error)
+            }
+            // The child was ended at the gate where it could not be written down.
+            (Err(spawning), Err(admitting)) => {
+                let ended_at_gate = spawning.raw_os_error() == Some(sys::ENDED_AT_GATE);
+                Err(if ended_at_gate { admitting } else { spawning })
+            }
+        }
+    })
 }
 
 fn wait(child: &mut Child, called_off: &dyn Fn() -> bool) -> io::Result<Errand> {

@@ -29,8 +29,10 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::MemoryFacts;
 
 use crate::cgroup::{Cgroup, Hierarchy, Wanted};
+use crate::memory;
 use crate::procfs::{self, Pid};
 use crate::quota::Limited;
 use crate::sys::{self, Signal, Target};
@@ -101,8 +103,8 @@ pub(crate) struct Unit {
     leader: Pid,
     /// Where there is one it tells the members and freezes them.
     cgroup: Option<Cgroup>,
-    /// What else holds it, where its quota is one of version 1.
-    limit: Option<Limited>,
+    /// What else holds it, where it is limited by groups of version 1.
+    limits: Vec<Limited>,
     /// Members by session, and the id the kernel had given out last when they were listed.
     listed: Option<(Pid, Vec<Pid>)>,
 }
@@ -111,12 +113,12 @@ impl Unit {
     /// The unit that `leader` leads. The leader must not be reaped while the unit is used: its number is then given
     /// to nobody else, so that nobody else can be frozen or killed in its place.
     pub(crate) const fn new(leader: Pid, cgroup: Option<Cgroup>) -> Self {
-        Self { leader, cgroup, limit: None, listed: None }
+        Self { leader, cgroup, limits: Vec::new(), listed: None }
     }
 
-    /// The same unit, limited by a group beside its own.
-    pub(crate) fn limited_by(self, limit: Option<Limited>) -> Self {
-        Self { limit, ..self }
+    /// The same unit, limited by groups beside its own.
+    pub(crate) fn limited_by(self, limits: Vec<Limited>) -> Self {
+        Self { limits, ..self }
     }
 
     pub(crate) const fn method(&self) -> FreezeMethod {
@@ -212,12 +214,18 @@ impl Unit {
     /// Whether the group at `path` is one of its own.
     pub(crate) fn is_limited_by(&self, path: &Path) -> bool {
         let own = self.cgroup.as_ref().is_some_and(|group| group.path() == path);
-        own || self.limit.as_ref().is_some_and(|limit| limit.path() == path)
+        own || self.limits.iter().any(|limit| limit.path() == path)
+    }
+
+    /// The limit of memory that one of its groups has, and what it did.
+    pub(crate) fn memory(&self) -> Option<MemoryFacts> {
+        let own = self.cgroup.as_ref().map(Cgroup::path);
+        own.into_iter().chain(self.limits.iter().map(Limited::path)).find_map(memory::facts)
     }
 
     /// Gives the control groups away for removal.
-    pub(crate) fn into_groups(self) -> (Option<Cgroup>, Option<Limited>) {
-        (self.cgroup, self.limit)
+    pub(crate) fn into_groups(self) -> (Option<Cgroup>, Vec<Limited>) {
+        (self.cgroup, self.limits)
     }
 }
 

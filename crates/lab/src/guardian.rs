@@ -204,10 +204,14 @@ pub(crate) fn end(thing: &Thing) -> Ending {
             Err(error) => Ending::Failed(error),
         },
         Thing::Container { id, folder, .. } if !container::exists(id, folder) => Ending::AlreadyGone,
-        Thing::Container { runtime, id, folder } => match container::end(runtime, id, folder) {
-            Ok(()) => Ending::Ended,
-            Err(error) => Ending::Failed(error),
-        },
+        Thing::Container { runtime, id, folder } => {
+            // Whoever made it would have hidden what is secret in it, and cannot any more.
+            container::forget(folder);
+            match container::end(runtime, id, folder) {
+                Ok(()) => Ending::Ended,
+                Err(error) => Ending::Failed(error),
+            }
+        }
         Thing::Namespace { path } if !path.exists() => Ending::AlreadyGone,
         Thing::Namespace { path } => match namespace::remove(path) {
             Ok(()) => Ending::Ended,

@@ -390,6 +390,11 @@ pub fn memory_available() -> Option<Bytes> {
     kib_field(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
 }
 
+/// All memory of this machine that the kernel gives out; `None` where it is not told.
+pub fn memory_total() -> Option<Bytes> {
+    kib_field(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

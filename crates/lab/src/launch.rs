@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::CpuQuota;
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::record::{CpuQuota, MemoryFacts};
 
 use crate::cgroup::{self, Cgroup, Hierarchy};
 use crate::cores::{CoreId, core_list};
@@ -24,6 +24,7 @@ use crate::custody::{Custody, CustodyError, Thing};
 use crate::freeze::{FreezeMethod, Unit};
 use crate::guardian::Guardian;
 use crate::logs::{excerpt, last_lines};
+use crate::memory::{self, NoLimit};
 use crate::ports::{self, Listener};
 use crate::process::{Exit, Running};
 use crate::procfs::{Pid, ProcessIdentity};
@@ -130,6 +131,24 @@ pub enum LaunchError {
         /// Why not.
         source: NoQuota,
     },
+    /// Its memory cannot be limited.
+    #[error("`{name}`: {source}")]
+    NoLimit {
+        /// The role.
+        name: String,
+        /// Why not.
+        source: NoLimit,
+    },
+    /// It was killed before it was ready, since it wanted more memory than it may have.
+    #[error("`{name}` was killed for want of memory before it was ready{}; give `memory` more{}", at_limit(.facts), excerpt(.output))]
+    OutOfMemory {
+        /// The role.
+        name: String,
+        /// Its limit.
+        facts: MemoryFacts,
+        /// Its last lines.
+        output: Vec<String>,
+    },
     /// It could not be taken into custody.
     #[error(transparent)]
     Custody(#[from] CustodyError),
@@ -205,6 +224,12 @@ fn named(port: &Option<u16>) -> String {
     port.map(|port| format!(" ({port})")).unwrap_or_default()
 }
 
+/// A limit of memory and its peak, to follow what happened at it.
+fn at_limit(facts: &MemoryFacts) -> String {
+    let peak = facts.peak.map(|peak| format!(", of which it held {peak}")).unwrap_or_default();
+    format!(": its limit is {}{peak}", facts.limit)
+}
+
 fn held(holder: &Option<Pid>) -> String {
     holder.map(|pid| format!(" by process {pid}")).unwrap_or_default()
 }
@@ -215,6 +240,7 @@ impl LaunchError {
         match self {
             Self::PortInUse { output, .. }
             | Self::BadConfiguration { output, .. }
+            | Self::OutOfMemory { output, .. }
             | Self::Exited { output, .. }
             | Self::NeverReady { output, .. } => output,
             Self::BadReadyLine { line, .. } => std::slice::from_mut(line),
@@ -227,6 +253,7 @@ impl LaunchError {
         match self {
             Self::PortInUse { output, .. }
             | Self::BadConfiguration { output, .. }
+            | Self::OutOfMemory { output, .. }
             | Self::Exited { output, .. }
             | Self::NeverReady { output, .. } => output,
             _ => &[],
@@ -237,13 +264,28 @@ impl LaunchError {
 /// The groups that a role enters.
 struct Groups {
     own: Option<Cgroup>,
-    limit: Option<Limited>,
+    limits: Vec<Limited>,
 }
 
 impl Groups {
     fn entries(&self) -> Vec<BorrowedFd<'_>> {
         let own = self.own.as_ref().map(Cgroup::procs);
-        own.into_iter().chain(self.limit.as_ref().map(Limited::procs)).collect()
+        own.into_iter().chain(self.limits.iter().map(Limited::procs)).collect()
+    }
+}
+
+/// What a role may have at most; `None` is as much as there is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Allowed {
+    /// CPU time.
+    pub quota: Option<CpuQuota>,
+    /// Memory.
+    pub memory: Option<Bytes>,
+}
+
+impl From<Option<CpuQuota>> for Allowed {
+    fn from(quota: Option<CpuQuota>) -> Self {
+        Self { quota, memory: None }
     }
 }
 
@@ -342,14 +384,18 @@ impl Lab {
     /// # Errors
     /// See [`LaunchError`]; nothing of the role is left running then.
     pub fn launch(&self, launch: &Launch) -> Result<Running, LaunchError> {
-        self.launch_within(launch, None)
+        self.launch_within(launch, Allowed::default())
     }
 
-    /// The same with at most so much CPU time, from the first instruction of its program on.
+    /// The same with at most so much CPU time and memory, from the first instruction of its program on.
     ///
     /// # Errors
-    /// Also where [`Controller::detect`] finds no way to limit it.
-    pub fn launch_within(&self, launch: &Launch, quota: Option<CpuQuota>) -> Result<Running, LaunchError> {
+    /// Also where [`Controller::detect`] or [`memory::Controller::detect`] finds no way to limit it.
+    pub fn launch_within(
+        &self,
+        launch: &Launch,
+        allowed: impl Into<Allowed>,
+    ) -> Result<Running, LaunchError> {
         let name = || launch.name.clone();
         let (program, _) =
             launch.command.split_first().ok_or_else(|| LaunchError::NoCommand { name: name() })?;
@@ -358,7 +404,7 @@ impl Lab {
         }
         let port = choose_port(launch)?;
         let mut command = prepare(launch, port)?;
-        let groups = self.make_groups(launch, quota)?;
+        let groups = self.make_groups(launch, allowed.into())?;
         let started = sys::monotonic();
         let spawned = self.spawn(launch, program, &mut command, &groups);
         let (child, identity) = match spawned {
@@ -368,12 +414,16 @@ impl Lab {
                 return Err(error);
             }
         };
-        let unit = Unit::new(identity.pid, groups.own).limited_by(groups.limit);
+        let unit = Unit::new(identity.pid, groups.own).limited_by(groups.limits);
         let mut running = Running::new(child, identity, unit, started, Arc::clone(&self.custody));
         running.set_wrapping(launch.wrapping);
         // An error drops `running`, which kills the role and strikes it out.
         let (port, ready) = await_ready(&mut running, launch, port, (started, &self.called_off))?;
         running.set_ready(port, ready);
+        if let (Some(cores), true) = (&launch.cores, launch.wrapping != Wrapping::None) {
+            // Some runtimes let what they start run wherever its control group may.
+            running.confine(cores);
+        }
         Ok(running)
     }
 
@@ -402,50 +452,81 @@ impl Lab {
     }
 
     /// The role's group, and what limits it.
-    fn make_groups(&self, launch: &Launch, quota: Option<CpuQuota>) -> Result<Groups, LaunchError> {
-        let own = self.make_group(launch)?;
-        let Some(quota) = quota else { return Ok(Groups { own, limit: None }) };
-        match self.limit(launch, own.as_ref(), quota) {
-            Ok(limit) => Ok(Groups { own, limit }),
+    fn make_groups(&self, launch: &Launch, allowed: Allowed) -> Result<Groups, LaunchError> {
+        let mut groups = Groups { own: self.make_group(launch)?, limits: Vec::new() };
+        let limited = self.limit_time(launch, &mut groups, allowed.quota);
+        match limited.and_then(|()| self.limit_memory(launch, &mut groups, allowed.memory)) {
+            Ok(()) => Ok(groups),
             Err(error) => {
-                self.discard_groups(Groups { own, limit: None });
+                self.discard_groups(groups);
                 Err(error)
             }
         }
     }
 
-    /// Limits the role by its own group, or by one of version 1 beside it, which is returned.
+    fn limit_time(
+        &self,
+        launch: &Launch,
+        groups: &mut Groups,
+        quota: Option<CpuQuota>,
+    ) -> Result<(), LaunchError> {
+        let Some(quota) = quota else { return Ok(()) };
+        let controller = Controller::detect()
+            .map_err(|source| LaunchError::NoQuota { name: launch.name.clone(), source })?;
+        let at = (controller.version(), controller.base());
+        let ways =
+            (|path: &Path| controller.write(path, quota), |path: &Path| controller.create(path, quota));
+        self.limit(launch, groups, at, ways)
+    }
+
+    fn limit_memory(
+        &self,
+        launch: &Launch,
+        groups: &mut Groups,
+        limit: Option<Bytes>,
+    ) -> Result<(), LaunchError> {
+        let Some(limit) = limit else { return Ok(()) };
+        let controller = memory::Controller::detect()
+            .map_err(|source| LaunchError::NoLimit { name: launch.name.clone(), source })?;
+        let at = (controller.version(), controller.base());
+        let ways =
+            (|path: &Path| controller.write(path, limit), |path: &Path| controller.create(path, limit));
+        self.limit(launch, groups, at, ways)
+    }
+
+    /// Limits the role by its own group (`write`), or by one of version 1 beside it (`create`).
     fn limit(
         &self,
         launch: &Launch,
-        own: Option<&Cgroup>,
-        quota: CpuQuota,
-    ) -> Result<Option<Limited>, LaunchError> {
+        groups: &mut Groups,
+        (version, base): (Version, &Path),
+        (write, create): (impl Fn(&Path) -> io::Result<()>, impl Fn(&Path) -> io::Result<Limited>),
+    ) -> Result<(), LaunchError> {
         let failed = |step: String| {
             let name = launch.name.clone();
             move |source| LaunchError::Setup { name, step, source }
         };
-        let controller = Controller::detect()
-            .map_err(|source| LaunchError::NoQuota { name: launch.name.clone(), source })?;
-        if let (Version::Second, Some(own)) = (controller.version(), own) {
+        if let (Version::Second, Some(own)) = (version, &groups.own) {
             let step = format!("limit the control group `{}`", own.path().display());
-            return controller.write(own.path(), quota).map(|()| None).map_err(failed(step));
+            return write(own.path()).map_err(failed(step));
         }
-        let path = self.free_path(controller.base());
+        let path = self.free_path(base);
         self.custody.take(Thing::Cgroup { path: path.clone() })?;
-        controller.create(&path, quota).map(Some).map_err(|source| {
+        let made = create(&path).map_err(|source| {
             // As for the role's own group.
             let _ = self.custody.release(Thing::Cgroup { path: path.clone() });
             failed(format!("make the control group `{}`", path.display()))(source)
-        })
+        })?;
+        groups.limits.push(made);
+        Ok(())
     }
 
     fn discard_groups(&self, groups: Groups) {
-        let Groups { own, limit } = groups;
+        let Groups { own, limits } = groups;
         let patience = Duration::from_secs(1);
         let own = own.map(|group| (group.path().to_owned(), group.remove(patience)));
-        let limit = limit.map(|group| (group.path().to_owned(), group.remove(patience)));
-        for (path, removed) in own.into_iter().chain(limit) {
+        let limits = limits.into_iter().map(|group| (group.path().to_owned(), group.remove(patience)));
+        for (path, removed) in own.into_iter().chain(limits) {
             // A group that cannot be removed stays in custody, and the guardian tries again.
             if removed.is_ok() {
                 let _ = self.custody.release(Thing::Cgroup { path });
@@ -599,7 +680,13 @@ fn await_ready(
         let waited = sys::monotonic().since(started);
         // Who has ended is not ready, whatever it said before.
         if let Some(exit) = running.exit() {
-            return Err(explain(launch, port, exit));
+            return Err(match running.memory_limit().filter(|facts| facts.killed > 0) {
+                Some(facts) => {
+                    let (name, output) = (launch.name.clone(), last_words(launch));
+                    LaunchError::OutOfMemory { name, facts, output }
+                }
+                None => explain(launch, port, exit),
+            });
         }
         if let Some(port) = found {
             return Ok((port, waited));

@@ -11,14 +11,14 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
-use weighbridge_model::record::{QuotaFacts, QuotaOrigin};
+use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin};
 
 use crate::account::{CpuAccount, CpuReading};
 use crate::cores::{CoreError, CoreId, pin_process};
 use crate::custody::{Custody, Thing};
 use crate::freeze::{FreezeError, FreezeMethod, Unit};
 use crate::procfs::{self, Pid, ProcessIdentity};
-use crate::quota::{self, Place};
+use crate::quota::{self, Kind, Place};
 use crate::sys::{self, Ended, Signal};
 use crate::talk::Talk;
 
@@ -88,6 +88,8 @@ pub struct Running {
     /// `None` only once it has ended.
     unit: Option<Unit>,
     state: State,
+    /// Whether it runs on while the others of its variant stand still.
+    is_awake: bool,
     exit: Option<Exit>,
     started: Timestamp,
     ready_after: Nanoseconds,
@@ -97,7 +99,9 @@ pub struct Running {
     /// The other ends of its pipes, where it has any.
     talk: Option<Talk>,
     wrapping: Wrapping,
-    /// What its first process used, where that is accounted apart.
+    /// Its processes that only started the others, known once it is ready.
+    wrappers: Vec<Pid>,
+    /// What those used.
     wrapper: CpuAccount,
 }
 
@@ -109,6 +113,8 @@ pub enum Wrapping {
     None,
     /// It started the program and waits for its end, as a container's runtime does: what it uses is not the program's.
     Leader,
+    /// The same of all its processes that are outside, numbered as ours are, as a container engine's and its monitor are.
+    Outside,
 }
 
 impl Running {
@@ -126,6 +132,7 @@ impl Running {
             identity,
             unit: Some(unit),
             state: State::Running,
+            is_awake: false,
             exit: None,
             started,
             ready_after: Nanoseconds::ZERO,
@@ -133,6 +140,7 @@ impl Running {
             account: CpuAccount::default(),
             custody,
             wrapping: Wrapping::None,
+            wrappers: Vec::new(),
             wrapper: CpuAccount::default(),
         }
     }
@@ -142,9 +150,17 @@ impl Running {
         self.wrapping = wrapping;
     }
 
-    pub(crate) const fn set_ready(&mut self, port: u16, after: Nanoseconds) {
+    pub(crate) fn set_ready(&mut self, port: u16, after: Nanoseconds) {
         self.port = port;
         self.ready_after = after;
+        self.wrappers = match self.wrapping {
+            Wrapping::None => Vec::new(),
+            Wrapping::Leader => vec![self.identity.pid],
+            Wrapping::Outside => {
+                let own = procfs::numbering(Pid::own());
+                self.members().into_iter().filter(|pid| procfs::numbering(*pid) == own).collect()
+            }
+        };
     }
 
     /// Its standard input and output, where it was started to be talked to and nobody has taken them.
@@ -207,22 +223,20 @@ impl Running {
         self.unit.as_mut().map(Unit::members).unwrap_or_default()
     }
 
-    /// Its processes that run, but for a first one that only started them.
+    /// Its processes that run, but for those that only started them.
     fn workers(&mut self) -> Vec<Pid> {
         let mut members = self.members();
-        if self.wrapping == Wrapping::Leader {
-            members.retain(|pid| *pid != self.identity.pid);
-        }
+        members.retain(|pid| !self.wrappers.contains(pid));
         members
     }
 
-    /// CPU time and peak of resident memory of a first process that only started the others; `None` where it is the program
-    /// itself.
+    /// CPU time and peak of resident memory of processes that only started the others; `None` where there is none such.
     pub fn wrapper_use(&mut self) -> Option<(Nanoseconds, Bytes)> {
-        (self.wrapping == Wrapping::Leader).then(|| {
-            let pid = self.identity.pid;
-            let clock = sys::process_cpu_clock(pid).ok().map(|time| (pid, time));
-            (self.wrapper.observe(clock.as_slice()).time, procfs::peak_memory(pid).unwrap_or_default())
+        (self.wrapping != Wrapping::None).then(|| {
+            let clock = |pid: &Pid| sys::process_cpu_clock(*pid).ok().map(|time| (*pid, time));
+            let clocks: Vec<(Pid, Nanoseconds)> = self.wrappers.iter().filter_map(clock).collect();
+            let peak = self.wrappers.iter().copied().filter_map(procfs::peak_memory).sum();
+            (self.wrapper.observe(&clocks).time, peak)
         })
     }
 
@@ -246,9 +260,14 @@ impl Running {
         self.workers().into_iter().map(|pid| procfs::threads(pid).len() as u32).sum()
     }
 
-    /// The cores that its first process may run on, ascending; `None` where it has ended.
-    pub fn cores(&self) -> Option<Vec<CoreId>> {
-        sys::affinity(Some(self.identity.pid)).ok()
+    /// The cores that its processes may run on, ascending, but for a first one that only started them; `None` where all have
+    /// ended.
+    pub fn cores(&mut self) -> Option<Vec<CoreId>> {
+        let mut cores: Vec<CoreId> =
+            self.workers().into_iter().filter_map(|pid| sys::affinity(Some(pid)).ok()).flatten().collect();
+        cores.sort_unstable();
+        cores.dedup();
+        (!cores.is_empty()).then_some(cores)
     }
 
     /// Lets all its processes run on `cores` only, from now on; what they start later inherits it.
@@ -259,14 +278,31 @@ impl Running {
         self.members().into_iter().try_for_each(|pid| pin_process(pid, cores))
     }
 
-    /// The tightest quota of CPU time that any of its processes is under, whoever set it, and what it did so far.
+    /// Lets what was started by others run on `cores` only, where it is not confined to them already. Those that end
+    /// meanwhile are nobody's loss.
+    pub(crate) fn confine(&mut self, cores: &[CoreId]) {
+        for pid in self.workers() {
+            let allowed = sys::affinity(Some(pid)).unwrap_or_default();
+            if !allowed.iter().all(|core| cores.contains(core)) {
+                let _ = pin_process(pid, cores);
+            }
+        }
+    }
+
+    /// The tightest quota of CPU time that any of its processes is under, whoever set it, and what it did so far; a first one
+    /// that only started the others does not count.
     pub fn quota(&mut self) -> Option<QuotaFacts> {
-        let places = self.members().into_iter().flat_map(Place::of);
+        let places = self.workers().into_iter().flat_map(|pid| Place::of(Kind::Cpu, pid));
         let quotas = places.filter_map(|place| place.quota());
         let (quota, group) = quotas.min_by(|(a, _), (b, _)| a.cores().get().total_cmp(&b.cores().get()))?;
         let ours = self.unit.as_ref().is_some_and(|unit| unit.is_limited_by(&group));
         let origin = if ours { QuotaOrigin::Experiment } else { QuotaOrigin::Host };
         Some(QuotaFacts { quota, origin, throttling: quota::throttling(&group) })
+    }
+
+    /// The limit of memory that it was started with, and what it did so far; `None` without one.
+    pub fn memory_limit(&self) -> Option<MemoryFacts> {
+        self.unit.as_ref()?.memory()
     }
 
     /// The peaks of resident memory (`VmHWM`) of the processes that run now, summed: pages that they share count once
@@ -275,12 +311,18 @@ impl Running {
         self.workers().into_iter().filter_map(procfs::peak_memory).sum()
     }
 
-    /// Freezes all its processes; when this returns, every thread stands still. Freezing twice is freezing once.
+    /// From now on [`Running::freeze`] lets it run.
+    pub(crate) const fn leave_awake(&mut self) {
+        self.is_awake = true;
+    }
+
+    /// Freezes all its processes; when this returns, every thread stands still. Freezing twice is freezing once, and a program
+    /// that packets pass is left running: it has acknowledgements to carry when every reply has come.
     ///
     /// # Errors
     /// [`FreezeError`]; it runs on then.
     pub fn freeze(&mut self) -> Result<(), FreezeError> {
-        if let (State::Running, Some(unit)) = (self.state, &mut self.unit) {
+        if let (State::Running, Some(unit), false) = (self.state, &mut self.unit, self.is_awake) {
             unit.freeze()?;
             self.state = State::Frozen;
         }
@@ -351,7 +393,7 @@ impl Running {
     /// guardian tries again.
     fn release(&mut self) {
         let gone = self.has_ended();
-        let Some((group, limit)) = self.unit.take().map(Unit::into_groups) else { return };
+        let Some((group, limits)) = self.unit.take().map(Unit::into_groups) else { return };
         if gone {
             // It has ended, so this returns at once; failing, it was reaped by someone else.
             let _ = self.child.wait();
@@ -360,8 +402,8 @@ impl Running {
         }
         let patience = Duration::from_secs(1);
         let group = group.map(|group| (group.path().to_owned(), group.remove(patience)));
-        let limit = limit.map(|limit| (limit.path().to_owned(), limit.remove(patience)));
-        for (path, removed) in group.into_iter().chain(limit) {
+        let limits = limits.into_iter().map(|limit| (limit.path().to_owned(), limit.remove(patience)));
+        for (path, removed) in group.into_iter().chain(limits) {
             if removed.is_ok() {
                 let _ = self.custody.release(Thing::Cgroup { path });
             }

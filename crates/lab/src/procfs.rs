@@ -9,7 +9,9 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use weighbridge_model::quantity::Bytes;
+use weighbridge_model::quantity::{Bytes, Nanoseconds};
+
+use crate::sys;
 
 /// A process or thread id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -133,6 +135,13 @@ pub fn session_members(session: Pid) -> Vec<ProcessStat> {
     processes().into_iter().filter(|stat| belongs(stat) && !stat.is_gone()).collect()
 }
 
+/// How long ago a process started; `None` where the kernel does not tell the time since boot.
+pub(crate) fn age(stat: &ProcessStat) -> Option<Nanoseconds> {
+    let uptime = fs::read_to_string("/proc/uptime").ok()?;
+    let seconds: f64 = uptime.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(Nanoseconds::from_secs_f64(seconds).saturating_sub(sys::tick() * stat.start_time))
+}
+
 /// The threads of a process; empty where it is gone.
 pub(crate) fn threads(pid: Pid) -> Vec<Pid> {
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
@@ -179,6 +188,11 @@ pub(crate) fn socket_inodes(pid: Pid) -> io::Result<Vec<u64>> {
         link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
     };
     Ok(fs::read_dir(format!("/proc/{pid}/fd"))?.filter_map(|entry| inode(entry.ok()?.path())).collect())
+}
+
+/// Which namespace numbers a process: two of the same one know each other by the same numbers. `None` where it is gone.
+pub fn numbering(pid: Pid) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/ns/pid")).ok()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! CPU time by quota: setting one for a role, and finding the one that a process is under whoever set it.
 //!
-//! A quota belongs to a control group: `cpu.max` in version 2 where the controller is passed down to our group, else
-//! `cpu.cfs_quota_us` in version 1. Which of them this host has is found by trying. No controller is switched on, no group
-//! but our own is written to, and a group is made only once it is in custody; that is the launcher's business.
+//! A quota belongs to a control group: `cpu.max` in version 2 where a group above passes the controller down, else
+//! `cpu.cfs_quota_us` in version 1. Which of them this host has is found by trying. No controller is switched on, no limit of
+//! a group but our own is written, and a group is made only once it is in custody; that is the launcher's business.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -39,7 +39,26 @@ pub enum Version {
     Second,
 }
 
-/// Where a process stands in one hierarchy that has the CPU controller.
+/// The controllers that limit what a variant may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// CPU time.
+    Cpu,
+    /// Memory.
+    Memory,
+}
+
+impl Kind {
+    /// Its name in mounts and in `/proc/<pid>/cgroup`.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Memory => "memory",
+        }
+    }
+}
+
+/// Where a process stands in one hierarchy that has, or may have, a controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Whose files its groups have.
@@ -52,31 +71,39 @@ pub struct Place {
 
 impl Place {
     /// Where this process stands.
-    pub fn own() -> Vec<Self> {
-        Self::read("self")
+    pub fn own(kind: Kind) -> Vec<Self> {
+        Self::read(kind, "self")
     }
 
     /// Where a process stands, version 2 first; nothing where it is gone or there are no control groups.
-    pub fn of(pid: Pid) -> Vec<Self> {
-        Self::read(&pid.to_string())
+    pub fn of(kind: Kind, pid: Pid) -> Vec<Self> {
+        Self::read(kind, &pid.to_string())
     }
 
-    fn read(process: &str) -> Vec<Self> {
+    fn read(kind: Kind, process: &str) -> Vec<Self> {
         let text = |file: &str| fs::read_to_string(file).unwrap_or_default();
-        Self::locate(&text("/proc/self/mountinfo"), &text(&format!("/proc/{process}/cgroup")))
+        Self::locate(kind, &text("/proc/self/mountinfo"), &text(&format!("/proc/{process}/cgroup")))
     }
 
     /// The same from the text of `/proc/self/mountinfo` and `/proc/<pid>/cgroup`.
-    pub fn locate(mountinfo: &str, groups: &str) -> Vec<Self> {
+    pub fn locate(kind: Kind, mountinfo: &str, groups: &str) -> Vec<Self> {
         let found = |version: Version| {
-            let (root, mount) = mountinfo.lines().find_map(|line| mounted(line, version))?;
-            let place = groups.lines().find_map(|line| listed(line, version))?;
+            let (root, mount) = mountinfo.lines().find_map(|line| mounted(line, version, kind))?;
+            let place = groups.lines().find_map(|line| listed(line, version, kind))?;
             // As for freezing: a place outside of the mounted root leaves the mount point itself.
             let below = Path::new(place).strip_prefix(&root).ok().filter(|below| below.is_relative());
             let below = below.filter(|_| !place.contains("..")).unwrap_or(Path::new(""));
             Some(Self { version, group: mount.join(below), mount })
         };
         [Version::Second, Version::First].into_iter().filter_map(found).collect()
+    }
+
+    /// The group below which limited ones are made for a process that stands here.
+    pub fn base(&self) -> PathBuf {
+        match self.version {
+            Version::First => self.group.clone(),
+            Version::Second => cgroup::base_within(&self.mount, &self.group),
+        }
     }
 
     /// The tightest quota on the way from the process's group to the mount, and the group that has it.
@@ -87,13 +114,13 @@ impl Place {
     }
 }
 
-/// Root and mount point where a line of mountinfo is that of the version's CPU controller.
-fn mounted(line: &str, version: Version) -> Option<(PathBuf, PathBuf)> {
+/// Root and mount point where a line of mountinfo is that of the version's controller.
+fn mounted(line: &str, version: Version, controller: Kind) -> Option<(PathBuf, PathBuf)> {
     let (left, right) = line.split_once(" - ")?;
     let mut kind = right.split(' ');
     let fits = match (version, kind.next()?) {
         (Version::Second, "cgroup2") => true,
-        (Version::First, "cgroup") => kind.nth(1)?.split(',').any(|option| option == "cpu"),
+        (Version::First, "cgroup") => kind.nth(1)?.split(',').any(|option| option == controller.name()),
         _ => false,
     };
     let mut fields = left.split(' ').skip(3);
@@ -101,12 +128,12 @@ fn mounted(line: &str, version: Version) -> Option<(PathBuf, PathBuf)> {
     if fits { Some((path()?, path()?)) } else { None }
 }
 
-/// The group where a line of `/proc/<pid>/cgroup` (`number:controllers:group`) is that of the version's CPU controller.
-fn listed(line: &str, version: Version) -> Option<&str> {
+/// The group where a line of `/proc/<pid>/cgroup` (`number:controllers:group`) is that of the version's controller.
+fn listed(line: &str, version: Version, controller: Kind) -> Option<&str> {
     let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
     let fits = match version {
         Version::Second => controllers.is_empty(),
-        Version::First => controllers.split(',').any(|name| name == "cpu"),
+        Version::First => controllers.split(',').any(|name| name == controller.name()),
     };
     fits.then_some(group)
 }
@@ -114,7 +141,7 @@ fn listed(line: &str, version: Version) -> Option<&str> {
 /// The tightest quota of CPU time that this process is under, whoever set it, and what it did so far; `None` where there is
 /// none to be seen. Groups above the mounted root of a container are out of sight.
 pub fn own_quota() -> Option<(CpuQuota, Option<Throttling>)> {
-    let quotas = Place::own().into_iter().filter_map(|place| place.quota());
+    let quotas = Place::own(Kind::Cpu).into_iter().filter_map(|place| place.quota());
     let (quota, group) = quotas.min_by(|(a, _), (b, _)| a.cores().get().total_cmp(&b.cores().get()))?;
     Some((quota, throttling(&group)))
 }
@@ -176,8 +203,8 @@ impl Controller {
     /// [`NoQuota`]: no CPU controller is mounted, or our group may not use it.
     pub fn detect() -> Result<Self, NoQuota> {
         let mut tried = Vec::new();
-        for Place { version, group, .. } in Place::own() {
-            let controller = Self { version, base: group };
+        for place in Place::own(Kind::Cpu) {
+            let controller = Self { version: place.version, base: place.base() };
             match controller.attempt() {
                 Ok(()) => return Ok(controller),
                 Err(error) => tried.push(format!("`{}`: {error}", controller.base.display())),
@@ -196,21 +223,14 @@ impl Controller {
         self.version
     }
 
-    /// The group below which limited ones are made: our own.
+    /// The group below which limited ones are made.
     pub fn base(&self) -> &Path {
         &self.base
     }
 
     fn attempt(&self) -> io::Result<()> {
-        // It lives for some microseconds and holds nobody, so no registry lists it.
-        let attempt = ATTEMPTS.fetch_add(1, Ordering::Relaxed);
-        let path = self.base.join(format!("{PREFIX}{:08x}-quota{attempt}", Pid::own().get()));
-        fs::create_dir(&path)?;
         let period = Nanoseconds::from_millis(100);
-        let written = self.write(&path, CpuQuota { time: period, period });
-        let entered = OpenOptions::new().write(true).open(path.join("cgroup.procs")).map(drop);
-        let removed = cgroup::remove(&path, Duration::from_millis(100));
-        written.and(entered).and(removed)
+        attempt(&self.base, |path| self.write(path, CpuQuota { time: period, period }))
     }
 
     /// Sets the quota of the group at `path`.
@@ -219,11 +239,7 @@ impl Controller {
     /// The system's: the controller is not passed down to it, or a group above has less.
     pub fn write(&self, path: &Path, quota: CpuQuota) -> io::Result<()> {
         let micros = |time: Nanoseconds| time.as_nanos() / 1_000;
-        // Never created: a group without the controller has no such file, and a folder elsewhere is no group.
-        let write = |name: &str, text: String| {
-            let file = OpenOptions::new().write(true).open(path.join(name));
-            file.and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()))
-        };
+        let write = |name: &str, text: String| set(path, name, &text);
         match self.version {
             Version::Second => write("cpu.max", format!("{} {}", micros(quota.time), micros(quota.period))),
             Version::First => write("cpu.cfs_period_us", micros(quota.period).to_string())
@@ -236,19 +252,27 @@ impl Controller {
     /// # Errors
     /// The system's; nothing is left then.
     pub(crate) fn create(&self, path: &Path, quota: CpuQuota) -> io::Result<Limited> {
-        fs::create_dir(path)?;
-        let procs = self
-            .write(path, quota)
-            .and_then(|()| OpenOptions::new().write(true).open(path.join("cgroup.procs")));
-        match procs {
-            Ok(procs) => Ok(Limited { path: path.to_owned(), procs }),
-            Err(error) => {
-                // The error that matters is the first.
-                let _ = fs::remove_dir(path);
-                Err(error)
-            }
-        }
+        Limited::make(path, |path| self.write(path, quota))
     }
+}
+
+/// Sets a file of a group.
+pub(crate) fn set(group: &Path, name: &str, text: &str) -> io::Result<()> {
+    // Never created: a group without the controller has no such file, and a folder elsewhere is no group.
+    let file = OpenOptions::new().write(true).open(group.join(name));
+    file.and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()))
+}
+
+/// Tries to make a group below `base` with such a limit, and removes it.
+pub(crate) fn attempt(base: &Path, limit: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    // It lives for some microseconds and holds nobody, so no registry lists it.
+    let attempt = ATTEMPTS.fetch_add(1, Ordering::Relaxed);
+    let path = base.join(format!("{PREFIX}{:08x}-limit{attempt}", Pid::own().get()));
+    fs::create_dir(&path)?;
+    let written = limit(&path);
+    let entered = OpenOptions::new().write(true).open(path.join("cgroup.procs")).map(drop);
+    let removed = cgroup::remove(&path, Duration::from_millis(100));
+    written.and(entered).and(removed)
 }
 
 /// A group of version 1 that limits a role. In version 2 the role's own group does.
@@ -259,6 +283,19 @@ pub(crate) struct Limited {
 }
 
 impl Limited {
+    /// Makes the group `path`, which is in custody already, with such a limit.
+    pub(crate) fn make(path: &Path, limit: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<Self> {
+        fs::create_dir(path)?;
+        match limit(path).and_then(|()| OpenOptions::new().write(true).open(path.join("cgroup.procs"))) {
+            Ok(procs) => Ok(Self { path: path.to_owned(), procs }),
+            Err(error) => {
+                // The error that matters is the first.
+                let _ = fs::remove_dir(path);
+                Err(error)
+            }
+        }
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -290,7 +327,7 @@ mod tests {
     #[test]
     fn both_versions_of_a_hybrid_setup_are_found_and_cpuset_is_not_cpu() {
         let own = "5:cpuset:/elsewhere\n4:cpu,cpuacct:/docker/a\n0::/b\n";
-        let places = Place::locate(HYBRID, own);
+        let places = Place::locate(Kind::Cpu, HYBRID, own);
         let groups: Vec<_> = places.iter().map(|place| (place.version, place.group.to_str())).collect();
         assert_eq!(
             groups,
@@ -299,14 +336,15 @@ mod tests {
                 (Version::First, Some("/sys/fs/cgroup/cpu,cpuacct/docker/a")),
             ]
         );
-        assert_eq!(Place::locate(HYBRID, "5:cpuset:/\n"), []);
-        assert_eq!(Place::locate("", own), []);
+        assert_eq!(Place::locate(Kind::Cpu, HYBRID, "5:cpuset:/\n"), []);
+        assert_eq!(Place::locate(Kind::Memory, HYBRID, "4:cpu,cpuacct:/a\n"), []);
+        assert_eq!(Place::locate(Kind::Cpu, "", own), []);
     }
 
     #[test]
     fn a_part_of_the_hierarchy_and_a_place_outside_of_it_stay_below_the_mount() {
         let part = "30 24 0:26 /docker/abc /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
-        let group = |own: &str| Place::locate(part, own).remove(0).group;
+        let group = |own: &str| Place::locate(Kind::Cpu, part, own).remove(0).group;
         assert_eq!(group("0::/docker/abc/worker\n"), Path::new("/sys/fs/cgroup/worker"));
         assert_eq!(group("0::/../other\n"), Path::new("/sys/fs/cgroup"));
         assert_eq!(group("0::/docker/abc/../../etc\n"), Path::new("/sys/fs/cgroup"));

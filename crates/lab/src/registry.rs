@@ -2,7 +2,7 @@
 //!
 //! It is for the case that both the run and its guardian are gone (a power cut, `kill -9` of both). Cleaning removes
 //! only what a registry lists whose owner is dead, only control groups and networks named `wb-…`, only worktrees below our cache, and
-//! only processes whose start time is the one written down. It never searches for leftovers by name.
+//! only processes whose start time is the one written down, and what is left of a session of theirs. It never searches for leftovers by name.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -16,7 +16,10 @@ use crate::container;
 use crate::custody::{Change, Thing, in_order_of_ending};
 use crate::guardian::{self, Ending};
 use crate::net::namespace;
-use crate::procfs::{ProcessIdentity, ProcessStat};
+use crate::procfs::{self, ProcessIdentity, ProcessStat};
+
+/// Seconds by which a file's time and a process's start may disagree.
+const CLOCKS_APART: f64 = 2.0;
 
 /// Who owns a registry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -313,7 +316,10 @@ fn clean_thing(listed: &Listed, thing: &Thing, mode: CleanMode) -> CleanOutcome 
         return CleanOutcome::AlreadyGone;
     }
     let exists = match thing {
-        Thing::Process(process) => !guardian::surviving_members(*process).is_empty(),
+        Thing::Process(process) => match strangers(listed, *process) {
+            Some(why) => return CleanOutcome::Kept(why),
+            None => !guardian::surviving_members(*process).is_empty(),
+        },
         Thing::Cgroup { path } if !is_ours(path) => {
             return CleanOutcome::Kept(format!("its name does not begin with `{}`", cgroup::PREFIX));
         }
@@ -342,6 +348,29 @@ fn clean_thing(listed: &Listed, thing: &Thing, mode: CleanMode) -> CleanOutcome 
     }
 }
 
+/// Why those that live under a dead leader's number may be another's: once nobody bore the number any more the kernel may have given it
+/// to another session, whose leader then ended as daemons' do. One that was there when the run last wrote is ours, and with it its
+/// session; where all began later nobody can tell.
+fn strangers(listed: &Listed, leader: ProcessIdentity) -> Option<String> {
+    if ProcessStat::read(leader.pid).is_some_and(|stat| stat.start_time == leader.start_time) {
+        return None;
+    }
+    let members = guardian::surviving_members(leader);
+    let written = fs::metadata(&listed.path).and_then(|file| file.modified()).ok()?;
+    let silence = written.elapsed().unwrap_or_default();
+    // Start times are told in ticks of 10 ms, and the wall clock may have been set meanwhile.
+    let is_later = |stat: &ProcessStat| {
+        procfs::age(stat).is_some_and(|age| age.as_secs_f64() + CLOCKS_APART < silence.as_secs_f64())
+    };
+    (!members.is_empty() && members.iter().all(is_later)).then(|| {
+        let pids: Vec<String> = members.iter().map(|member| member.pid.to_string()).collect();
+        format!(
+            "the process itself is gone, and what bears its session's number began after the run had ended: look at {}, and end what is of your run (`kill`)",
+            pids.join(", ")
+        )
+    })
+}
+
 /// Whether a path is a control group that we may have made.
 fn is_ours(path: &Path) -> bool {
     let named = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(cgroup::PREFIX));
@@ -354,7 +383,7 @@ fn is_ours(path: &Path) -> bool {
 /// Names of the processes that a stale registry would end, for a finding.
 pub(crate) fn stale_summary(stale: &[Listed]) -> String {
     let alive = |thing: &Thing| match thing {
-        Thing::Process(process) => ProcessStat::read(process.pid).is_some(),
+        Thing::Process(process) => !guardian::surviving_members(*process).is_empty(),
         Thing::Namespace { path } => path.exists(),
         Thing::Container { id, folder, .. } => container::exists(id, folder),
         Thing::Cgroup { path } | Thing::Worktree { path, .. } => path.is_dir(),

@@ -403,8 +403,8 @@ impl Service {
         program && self.start.iter().any(is_there)
     }
 
-    /// Builds it by its own command, which itself decides what is to do; all output goes to `log`. It ends early once
-    /// `called_off` says so.
+    /// Builds it by its own command, which itself decides what is to do; all output goes to `log`, which is kept only where the
+    /// build failed. It ends early once `called_off` says so.
     ///
     /// # Errors
     /// [`ServiceError::Unavailable`], [`ServiceError::BuildNotRun`], [`ServiceError::BuildFailed`],
@@ -425,13 +425,17 @@ impl Service {
         let start = sys::monotonic();
         let status = match errand::run(command, called_off).map_err(not_run)? {
             Errand::Ended(status) => status,
-            Errand::CalledOff => return Err(ServiceError::BuildCalledOff { service: self.name.clone() }),
+            Errand::CalledOff => {
+                let _ = fs::remove_file(log);
+                return Err(ServiceError::BuildCalledOff { service: self.name.clone() });
+            }
         };
         if !status.success() {
             let (service, log) = (self.name.clone(), log.to_owned());
             let output = last_lines(&log, 5);
             return Err(ServiceError::BuildFailed { service, status, log, output });
         }
+        let _ = fs::remove_file(log);
         Ok(Built { took: sys::monotonic().since(start), binary_sha256: self.binary_sha256() })
     }
 

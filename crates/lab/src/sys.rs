@@ -3,12 +3,14 @@
 //!
 //! The only module with `unsafe`. It decides nothing: no policy, no retries, no state.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -65,6 +67,9 @@ impl SetupStep {
         }
     }
 }
+
+/// What spawning says of a child that was not let through its gate.
+pub(crate) const ENDED_AT_GATE: i32 = libc::ECANCELED;
 
 /// Descriptors by which a forked child waits until its parent has written down that it exists.
 #[derive(Debug, Clone, Copy)]
@@ -261,16 +266,12 @@ pub(crate) fn set_affinity(thread: Option<Pid>, cores: &[CoreId]) -> io::Result<
     check(unsafe { libc::sched_setaffinity(thread, size_of_val(&set), &set) })
 }
 
-/// Adds to `command` that its child leads a session of its own, and gets SIGTERM when the thread that starts it ends, even
-/// by SIGKILL.
+/// Adds to `command` that its child gets SIGTERM when the thread that starts it ends, even by SIGKILL.
 pub(crate) fn terminate_with_us(command: &mut Command) {
-    let child = || {
-        new_session()?;
-        // SAFETY: prctl with these arguments takes plain numbers and touches no memory.
-        check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) })
-    };
-    // SAFETY: between fork and exec the closure makes two async-signal-safe system calls and never allocates (their
-    // errors are made from plain numbers).
+    // SAFETY: prctl with these arguments takes plain numbers and touches no memory.
+    let child = || check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) });
+    // SAFETY: between fork and exec the closure makes one async-signal-safe system call and never allocates (its error is
+    // made from a plain number).
     unsafe { command.pre_exec(child) };
 }
 
@@ -315,7 +316,7 @@ pub(crate) fn prepare_child(
             // SAFETY: the pointer is valid for one byte.
             match unsafe { libc::read(wait, (&raw mut go).cast(), 1) } {
                 1 => return Ok(()),
-                0 => return Err(io::Error::from_raw_os_error(libc::ECANCELED)),
+                0 => return Err(io::Error::from_raw_os_error(ENDED_AT_GATE)),
                 _ if io::Error::last_os_error().raw_os_error() == Some(libc::EINTR) => {}
                 _ => return Err(io::Error::last_os_error()),
             }
@@ -367,6 +368,22 @@ pub(crate) fn name_own_network(path: &CStr) -> io::Result<()> {
     let (own, none) = (c"/proc/thread-self/ns/net", std::ptr::null());
     // SAFETY: both paths end in a zero byte and live through the call; a bind mount reads neither type nor data.
     check(unsafe { libc::mount(own.as_ptr(), path.as_ptr(), none, libc::MS_BIND, none.cast()) })
+}
+
+/// Gives the calling thread mounts of its own, in which the folder `path` is an empty one in memory. What it starts has the
+/// same; nobody else sees a difference.
+pub(crate) fn hide_folder(path: &Path) -> io::Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    let none = std::ptr::null();
+    // SAFETY: unshare takes a plain number and touches no memory.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
+    // What is mounted here is not to be passed on.
+    let private = libc::MS_REC | libc::MS_PRIVATE;
+    // SAFETY: the path ends in a zero byte and lives through the call; a change of propagation reads nothing else.
+    check(unsafe { libc::mount(none, c"/".as_ptr(), none, private, none.cast()) })?;
+    let (kind, flags) = (c"tmpfs".as_ptr(), libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC);
+    // SAFETY: both names and the options end in a zero byte and live through the call.
+    check(unsafe { libc::mount(kind, path.as_ptr(), kind, flags, c"mode=0700,size=1m".as_ptr().cast()) })
 }
 
 /// Takes away what is mounted on `path` itself, in use or not.

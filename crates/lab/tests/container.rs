@@ -3,12 +3,13 @@
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use weighbridge_lab::container::{Container, Network, Runtime, Settings};
-use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
+use weighbridge_lab::container::{Container, Runtime, Settings};
+use weighbridge_lab::launch::{Allowed, Lab, Launch, Ready, Wrapping};
 use weighbridge_lab::process::{Departure, Exit, GRACE};
-use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::quantity::{Bytes, Nanoseconds};
+use weighbridge_model::record::CpuQuota;
 
 /// Says who and where it is, tries what it should not be able to, and ends with code 7 when it is asked to.
 const PROGRAM: &str = r#"
@@ -34,10 +35,23 @@ while True:
     time.sleep(0.001)
 "#;
 
-fn launch(folder: &Path) -> Launch {
+/// Sees a child of its own killed that wants more memory than there is, then computes without end.
+const GREEDY: &str = r#"
+import os, signal, subprocess, sys
+signal.signal(signal.SIGTERM, lambda *_: os._exit(7))
+print("ready 4242", flush=True)
+subprocess.run([sys.executable, "-c", "bytearray(300 << 20)"])
+while True:
+    pass
+"#;
+
+const HALF: CpuQuota = CpuQuota { time: Nanoseconds::from_millis(50), period: Nanoseconds::from_millis(100) };
+const LIMIT: Bytes = Bytes::new(64 << 20);
+
+fn launch(folder: &Path, program: &str) -> Launch {
     let own = folder.join("service");
     fs::create_dir_all(&own).expect("a folder");
-    fs::write(own.join("program.py"), PROGRAM).expect("a program");
+    fs::write(own.join("program.py"), program).expect("a program");
     let facts = folder.join("facts.txt").display().to_string();
     Launch {
         name: "contained".to_owned(),
@@ -68,8 +82,8 @@ fn a_container_is_confined_counted_frozen_and_leaves_nothing() {
         let scratch = tempfile::tempdir().expect("a folder");
         let folder = fs::canonicalize(scratch.path()).expect("a folder");
         let lab = Lab::new(&format!("container-test-{}", std::process::id()), None, None);
-        let settings = Settings { runtime, network: Network::Inherited, read_only: true, filtered: true };
-        let mut launch = launch(&folder);
+        let settings = Settings { runtime, read_only: true, filtered: true };
+        let mut launch = launch(&folder, PROGRAM);
         let (id, bundle) = (format!("{}-container", lab.prefix()), folder.join("bundle"));
         let container =
             Container::around(&lab, (id.clone(), bundle.clone()), settings, &mut launch).expect("a bundle");
@@ -100,6 +114,8 @@ fn a_container_is_confined_counted_frozen_and_leaves_nothing() {
         let members = running.members();
         assert!(members.contains(&first) && members.contains(&running.pid()), "{members:?}");
         running.freeze().expect("it stands still");
+        // A thread counts as frozen just before its last step off its core.
+        std::thread::sleep(Duration::from_millis(5));
         let (service, wrapper) = (running.cpu_time(), running.wrapper_use().expect("a runtime"));
         std::thread::sleep(Duration::from_millis(20));
         assert_eq!(
@@ -126,8 +142,8 @@ fn a_container_that_is_dropped_alive_is_killed_and_removed() {
         let scratch = tempfile::tempdir().expect("a folder");
         let folder = fs::canonicalize(scratch.path()).expect("a folder");
         let lab = Lab::new(&format!("dropped-container-{}", std::process::id()), None, None);
-        let settings = Settings { runtime, network: Network::Own, read_only: false, filtered: false };
-        let mut launch = launch(&folder);
+        let settings = Settings { runtime, read_only: false, filtered: false };
+        let mut launch = launch(&folder, PROGRAM);
         let (id, bundle) = (format!("{}-container", lab.prefix()), folder.join("bundle"));
         let container =
             Container::around(&lab, (id.clone(), bundle.clone()), settings, &mut launch).expect("a bundle");
@@ -144,5 +160,46 @@ fn a_container_that_is_dropped_alive_is_killed_and_removed() {
         assert!(!bundle.join("rootfs").exists());
         assert_eq!(groups(&id), Vec::<PathBuf>::new());
         assert!(lab.close().expect("nothing to close").is_empty());
+    }
+}
+
+#[test]
+fn limits_hold_what_is_inside_and_not_its_runtime() {
+    for runtime in Runtime::ALL {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let folder = fs::canonicalize(scratch.path()).expect("a folder");
+        let lab = Lab::new(&format!("limited-container-{}", std::process::id()), None, None);
+        let settings = Settings { runtime, read_only: true, filtered: true };
+        let mut launch = launch(&folder, GREEDY);
+        let (id, bundle) = (format!("{}-container", lab.prefix()), folder.join("bundle"));
+        let container =
+            Container::around(&lab, (id.clone(), bundle), settings, &mut launch).expect("a bundle");
+        let allowed = Allowed { quota: Some(HALF), memory: Some(LIMIT) };
+        let mut running =
+            lab.launch_within(&launch, allowed).unwrap_or_else(|error| panic!("{}: {error}", runtime.name()));
+        // Until both have been met, however busy the machine is; the time is only a limit.
+        let began = Instant::now();
+        let (quota, memory) = loop {
+            let quota = running.quota().expect("it is limited");
+            let memory = running.memory_limit().expect("it is limited");
+            if memory.killed > 0 && quota.throttling.is_some_and(|told| told.throttled >= 5) {
+                break (quota, memory);
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "never met: {quota:?}, {memory:?}");
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        assert_eq!((quota.quota, memory.limit, memory.killed), (HALF, LIMIT, 1), "{}", runtime.name());
+        assert!(running.is_alive(), "the kernel takes the largest");
+        // The first and the last period may have been cut; the kernel hands out slices of 5 ms to each core.
+        let (before, since) = (running.cpu_time().time, Instant::now());
+        std::thread::sleep(Duration::from_millis(500));
+        let used = running.cpu_time().time.saturating_sub(before).as_secs_f64();
+        let most = 0.5 * since.elapsed().as_secs_f64() + 0.12;
+        assert!(used > 0.0 && used <= most, "{used} s of CPU time, at most {most} s");
+        let report = running.stop(GRACE);
+        assert_eq!((report.exit, report.departure), (Exit::Code(7), Departure::InTime), "{}", runtime.name());
+        drop(container);
+        assert_eq!(groups(&id), Vec::<PathBuf>::new());
+        assert!(lab.close().expect("nothing to close").is_empty(), "{}", runtime.name());
     }
 }

@@ -6,7 +6,7 @@ mod ground;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
@@ -16,6 +16,7 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sha2::{Digest, Sha256};
 use weighbridge_lab::clock::monotonic_now;
+use weighbridge_lab::cores::{CoreId, CoreLayout, pin_current_thread};
 use weighbridge_lab::frames::schedule::{Direction, Fate, Fates};
 use weighbridge_lab::frames::way::DEFAULT_LIMIT;
 use weighbridge_lab::frames::{self, Settings, Way};
@@ -234,10 +235,12 @@ struct Echo {
 }
 
 impl Echo {
-    fn new(ground: &Ground) -> Self {
+    /// Its second host is on this core.
+    fn new(ground: &Ground, core: CoreId) -> Self {
         let (tell, port) = mpsc::channel();
         // It ends with the test's process at the latest, or when it hears an empty datagram.
         ground.at_host(1, move || {
+            pin_current_thread(core).expect("a core that may be used");
             let socket = UdpSocket::bind((HOSTS[1], 0)).expect("an address of its own");
             tell.send(socket.local_addr().expect("bound").port()).expect("somebody waits");
             let mut room = [0; 2048];
@@ -293,27 +296,66 @@ const TRIPS: usize = 200;
 fn trips(change: impl FnOnce(&mut Settings)) -> Trips {
     let grounds = [Ground::new(1500, 1), Ground::new(1500, 1)];
     grounds.iter().for_each(Ground::introduce);
-    let (_null, other) = (grounds[0].relay(|_| {}), grounds[1].relay(change));
-    let echoes = grounds.each_ref().map(Echo::new);
+    // Waking somebody on another core takes longer than on the same: both ways lead over the same cores.
+    let cores = CoreLayout::detect().expect("two cores");
+    let core = cores.service()[0];
+    pin_current_thread(cores.client()).expect("a core that may be used");
+    let null_relay = grounds[0].relay(|settings| settings.core = Some(core));
+    let other = grounds[1].relay(|settings| {
+        settings.core = Some(core);
+        change(settings);
+    });
+    let echoes = grounds.each_ref().map(|ground| Echo::new(ground, core));
     let trip = |which: usize| {
         // Everybody on the way has slept as long, whichever it is: who slept longer takes longer to wake.
         std::thread::sleep(Duration::from_millis(2));
         echoes[which].round_trip().as_nanos() as f64
     };
     let (null, other_times): (Vec<f64>, Vec<f64>) = (0..FIRST + TRIPS).map(|_| (trip(0), trip(1))).unzip();
+    drop(null_relay);
     Trips { null: null[FIRST..].to_vec(), other: other_times[FIRST..].to_vec(), report: other.stop() }
 }
 
-/// Tries a claim about times again where it does not hold: others may take the cores for as long as one try lasts.
-fn in_three_tries(claim: impl Fn() -> Result<(), String>) {
-    let failures: Vec<String> = (0..3).map_while(|_| claim().err()).collect();
-    assert!(failures.len() < 3, "{failures:#?}");
+/// Keeps every processor awake with programs that give way to all others: one that sleeps takes tens of microseconds to wake
+/// on some hosts, longer the longer it slept, and a delay lets it sleep.
+struct Awake(Vec<Child>);
+
+impl Awake {
+    fn all() -> Self {
+        // Each in a session of its own: where the kernel shares time among sessions first, its priority is theirs.
+        const SPIN: &str = "echo 19 > /proc/self/autogroup; while :; do :; done";
+        let words = ["nice", "-n", "19", "sh", "-c", SPIN];
+        let spin = || Command::new("setsid").args(words).stderr(Stdio::null()).spawn();
+        let processors = 0..std::thread::available_parallelism().map_or(1, usize::from);
+        Self(processors.map(|_| spin().expect("`setsid`, `nice` and a shell")).collect())
+    }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Tries a claim about times again where it does not hold: others, the hypervisor among them, may take the cores for longer
+/// than one try lasts. What they do to a try does not make a claim hold that is wrong.
+fn in_one_of_some_tries(claim: impl Fn() -> Result<(), String>) {
+    let _awake = Awake::all();
+    let begun = monotonic_now();
+    let mut failures = Vec::new();
+    while let Err(why) = claim() {
+        failures.push(why);
+        assert!(monotonic_now().since(begun).as_duration() < 2 * PATIENCE, "{failures:#?}");
+    }
 }
 
 #[test]
 fn a_planted_delay_is_recovered_against_the_null_relay() {
     let Some(_turn) = turn() else { return };
-    in_three_tries(|| {
+    in_one_of_some_tries(|| {
         let Trips { null, other, report } =
             trips(|settings| (settings.forth, settings.back) = (way("delay=1ms"), way("delay=1ms")));
         for direction in [&report.forth, &report.back] {
@@ -337,7 +379,7 @@ fn planted_jitter_is_recovered_frame_by_frame() {
         Fate::Lost => panic!("nothing is lost"),
     };
     let drawn: Vec<f64> = (0..FIRST + TRIPS).map(|_| held()).skip(FIRST).collect();
-    in_three_tries(|| {
+    in_one_of_some_tries(|| {
         let Trips { null, other, report } = trips(|settings| (settings.forth, settings.seed) = (jittery, 11));
         let left: Vec<f64> = other.iter().zip(&drawn).map(|(time, drawn)| time - drawn).collect();
         // What is left of each trip without its own delay is a trip by the null relay, to 2 % of the delay.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use weighbridge_lab::custody::Thing;
 use weighbridge_lab::freeze::FreezeMethod;
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
-use weighbridge_lab::quota::{Controller, Place};
+use weighbridge_lab::quota::{Controller, Kind, Place};
 use weighbridge_lab::registry::{self, Registry};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{CpuQuota, QuotaOrigin};
@@ -145,6 +145,6 @@ fn a_quota_that_the_command_brings_itself_is_found() {
     let mut role = lab.launch(&launch(folder.path(), &script)).expect("it starts");
     let facts = role.quota().expect("it is limited");
     assert_eq!((facts.quota, facts.origin), (quota, QuotaOrigin::Host));
-    assert!(Place::of(role.pid()).iter().any(|place| place.group == group.0));
+    assert!(Place::of(Kind::Cpu, role.pid()).iter().any(|place| place.group == group.0));
     role.stop(GRACE);
 }

@@ -1,9 +1,11 @@
 //! The registry with real processes: it lists what lives, cleaning ends what a dead owner left, and nothing else.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 use weighbridge_lab::custody::Thing;
 use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
@@ -155,6 +157,36 @@ fn a_process_id_that_was_used_again_is_left_alone() {
     let done = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
     assert_eq!(outcomes(&done), [CleanOutcome::AlreadyGone, CleanOutcome::Removed]);
     assert!(sleeper.identity().is_alive());
+}
+
+#[test]
+fn under_a_dead_leaders_number_only_what_was_there_when_the_run_last_wrote_is_ended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // As a daemon does: its leader makes a session and ends, its child stays in it.
+    let script = "sleep 1000 >/dev/null & echo $$ $!; read -r _";
+    let mut command = Command::new("setsid");
+    command.args(["--wait", "sh", "-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut starter = command.spawn().expect("util-linux");
+    let mut line = String::new();
+    BufReader::new(starter.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    let pids: Vec<i32> = line.split_whitespace().map(|pid| pid.parse().expect("a number")).collect();
+    let [leader, member] = [0, 1].map(|at| ProcessIdentity::of(Pid::new(pids[at])).expect("it runs"));
+    drop(starter.stdin.take());
+    starter.wait().expect("it ends");
+    assert!(!leader.is_alive() && member.is_alive());
+
+    write(folder.path(), "left", &dead_owner(), &[taken(&Thing::Process(leader))]);
+    let file = fs::File::options().append(true).open(folder.path().join("left.jsonl")).expect("the registry");
+    let now = SystemTime::now();
+    file.set_modified(now - Duration::from_secs(3_600)).expect("its time");
+    let done = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    let [CleanOutcome::Kept(why)] = &outcomes(&done)[..] else { panic!("{done:?}") };
+    assert!(why.contains(&member.pid.to_string()) && member.is_alive(), "{why}");
+
+    file.set_modified(now).expect("its time");
+    let done = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    assert_eq!(outcomes(&done), [CleanOutcome::Removed, CleanOutcome::Removed]);
+    assert!(!member.is_alive());
 }
 
 #[test]

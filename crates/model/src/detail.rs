@@ -215,6 +215,9 @@ pub enum Kept {
 pub struct Waterfall {
     /// The point.
     pub point: PointLabel,
+    /// What all of its variants are: `rust`.
+    #[serde(default)]
+    pub of: String,
     /// The operation's name, or `all`.
     pub operation: String,
     /// The quantity.

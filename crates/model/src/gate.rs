@@ -145,6 +145,10 @@ fn parse_bound(subject: Subject, text: &str) -> Result<Bound, GateError> {
                 Unit::PerSecond => {
                     (text.parse::<PerSecond>().ok().map(PerSecond::get), ", or a rate such as `5000/s`")
                 }
+                Unit::Count => {
+                    let count = text.parse::<f64>().ok().filter(|count| count.is_finite() && *count >= 0.0);
+                    (count, ", or a count such as `4`")
+                }
             };
             (value, quantity.label(), also)
         }

@@ -9,6 +9,7 @@ pub mod event;
 pub mod evidence;
 pub mod experiment;
 pub mod gate;
+pub mod layering;
 pub mod legs;
 pub mod machine;
 pub mod network;

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::quantity::Nanoseconds;
+use crate::quantity::{Bytes, Nanoseconds};
+use crate::record::PointId;
 use crate::relayed::Relayed;
 
 /// What a variant's layers were in one trial.
@@ -17,6 +18,12 @@ pub struct NetworkFacts {
     pub congestion_control: Option<String>,
     /// What passed over each link from the moment the service was ready to the trial's end.
     pub links: Vec<LinkCounters>,
+    /// What TCP of either host sent from the moment the service was ready to the trial's end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub segments: Vec<HostSegments>,
+    /// What crossed the client's link while each point was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crossed: Vec<Crossed>,
     /// The programs of layers, and what they counted themselves from the moment they were ready to the trial's end.
     #[serde(default)]
     pub programs: Vec<ProgramFacts>,
@@ -38,6 +45,20 @@ pub struct LayerFacts {
     pub by: String,
 }
 
+/// What crossed the link of a variant's client while one point was measured: from before its first lead-in to after its
+/// last window, warm-up left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Crossed {
+    /// The point.
+    pub point: PointId,
+    /// Requests answered in that time, well or not.
+    pub requests: u64,
+    /// Packets both ways; one that is handed over whole and cut later counts once.
+    pub packets: u64,
+    /// Their bytes, from the Ethernet header on.
+    pub bytes: Bytes,
+}
+
 /// One program of a layer, such as a proxy.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramFacts {
@@ -56,10 +77,33 @@ pub struct ProgramFacts {
     pub requests: Option<u64>,
 }
 
+/// What TCP of a host sent, over all its connections, as the kernel counts it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostSegments {
+    /// Whose: `client` or `server`.
+    pub host: String,
+    /// Segments, those sent again left out.
+    pub sent: u64,
+    /// Segments that were sent again.
+    pub again: u64,
+}
+
+impl HostSegments {
+    /// What was sent since `before`, which is of the same host.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            host: self.host.clone(),
+            sent: self.sent.saturating_sub(before.sent),
+            again: self.again.saturating_sub(before.again),
+        }
+    }
+}
+
 /// What passed over one link, as the kernel counts it: a packet that is handed over whole and cut later counts once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkCounters {
-    /// Whose end of the link: `client`, `switch` or `server`.
+    /// Whose end of the link: `client`, `switch`, `server`, or `container` for the service's own network.
     pub host: String,
     /// The device there.
     pub device: String,
@@ -90,6 +134,11 @@ impl LinkCounters {
     /// Packets in both directions.
     pub const fn packets(&self) -> u64 {
         self.received_packets + self.sent_packets
+    }
+
+    /// Bytes in both directions.
+    pub const fn bytes(&self) -> Bytes {
+        Bytes::new(self.received_bytes + self.sent_bytes)
     }
 }
 

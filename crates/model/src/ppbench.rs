@@ -8,7 +8,7 @@ mod fields;
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use self::fields::records;
 
@@ -99,7 +99,7 @@ pub struct Damage {
 }
 
 /// Readable names for the tags of machines and experiments: ppbench's naming file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Naming {
     /// By machine tag.
@@ -213,6 +213,21 @@ impl Naming {
                 "{error}; a naming file is {{\"machines\": {{tag: name}}, \"experiments\": {{tag: name}}}}"
             )
         })
+    }
+
+    /// Adds tags that have no name yet, named like themselves: a file to be edited. Empty ones are no tags.
+    pub fn add(&mut self, machine: Option<&str>, experiment: &str) {
+        let tags = [(&mut self.machines, machine), (&mut self.experiments, Some(experiment))];
+        for (names, tag) in tags {
+            if let Some(tag) = tag.filter(|tag| !tag.is_empty()) {
+                names.entry(tag.to_owned()).or_insert_with(|| tag.to_owned());
+            }
+        }
+    }
+
+    /// The file's text, which [`parse`](Self::parse) reads back.
+    pub fn text(&self) -> String {
+        serde_json::to_string_pretty(self).expect("maps of text can be written") + "\n"
     }
 
     /// The name of a row's series: of the experiment, and of the machine where there is a tag of one.

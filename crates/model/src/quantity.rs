@@ -273,6 +273,11 @@ pub fn display_rate(per_second: f64) -> String {
     }
 }
 
+/// A signed plain number: `2.01`, `131`.
+pub fn display_count(count: f64) -> String {
+    three_digits(count)
+}
+
 /// How fast a link is, in bits a second on the scale that suits it, powers of 1000: `100 Mbit/s`, `2.50 Gbit/s`.
 fn display_bits(bits: f64) -> String {
     let whole = |v: f64, unit: &str| {
@@ -296,15 +301,16 @@ impl fmt::Display for Nanoseconds {
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.0;
-        let decimal =
-            [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")].into_iter().find(|(unit, _)| {
-                bytes / unit > 0
-                    && bytes / unit < 1000
-                    && bytes.is_multiple_of(*unit)
-                    && !bytes.is_multiple_of(1024)
-            });
+        // What is a whole number of both is meant in the binary unit.
+        let units = [(1_000_000_000, 1 << 30, "GB"), (1_000_000, 1 << 20, "MB"), (1_000, 1 << 10, "kB")];
+        let decimal = units.into_iter().find(|(unit, binary, _)| {
+            bytes / unit > 0
+                && bytes / unit < 1000
+                && bytes.is_multiple_of(*unit)
+                && !bytes.is_multiple_of(*binary)
+        });
         match decimal {
-            Some((unit, name)) => f.pad(&format!("{} {name}", bytes / unit)),
+            Some((unit, _, name)) => f.pad(&format!("{} {name}", bytes / unit)),
             None => f.pad(&display_bytes(bytes as f64)),
         }
     }
@@ -370,18 +376,22 @@ impl FromStr for Nanoseconds {
 impl FromStr for Bytes {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        parse_scaled(text, "a size such as `64`, `64 B`, `100 kB` or `64 KiB`", |unit| {
-            Some(match unit {
-                "" | "B" => 1.0,
-                "kB" | "KB" => 1e3,
-                "MB" => 1e6,
-                "GB" => 1e9,
-                "KiB" => 1024.0,
-                "MiB" => 1048576.0,
-                "GiB" => 1073741824.0,
-                _ => return None,
-            })
-        })
+        parse_scaled(
+            text,
+            "a size such as `64`, `100 kB` or `64 KiB`, in B, kB, MB, GB, KiB, MiB or GiB",
+            |unit| {
+                Some(match unit {
+                    "" | "B" => 1.0,
+                    "kB" | "KB" => 1e3,
+                    "MB" => 1e6,
+                    "GB" => 1e9,
+                    "KiB" => 1024.0,
+                    "MiB" => 1048576.0,
+                    "GiB" => 1073741824.0,
+                    _ => return None,
+                })
+            },
+        )
         .map(|bytes| Self(bytes.round() as u64))
     }
 }

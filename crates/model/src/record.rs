@@ -300,6 +300,15 @@ pub struct WindowFigures {
     pub stamps: Option<KernelStamps>,
 }
 
+impl WindowFigures {
+    /// Requests that got an answer, well or not: bytes and packets are shared out among these.
+    pub fn answered(&self) -> u64 {
+        let unanswered = [ErrorKind::Connect, ErrorKind::Reset, ErrorKind::Timeout, ErrorKind::Protocol];
+        let unanswered: u64 = unanswered.into_iter().map(|kind| self.errors.get(kind)).sum();
+        self.requests.saturating_sub(unanswered)
+    }
+}
+
 /// CPU time that the roles of a variant used between thaw and freeze around one window (its lead-in included).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoleCpu {
@@ -609,6 +618,22 @@ pub struct QuotaFacts {
     pub throttling: Option<Throttling>,
 }
 
+/// The limit of memory that a service's processes ran under, and what it did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryFacts {
+    /// How much, as the kernel keeps it: in whole pages.
+    #[serde(rename = "limit_bytes")]
+    pub limit: Bytes,
+    /// Most that was held from the service's start to its last window, files that it read and what is shared counted once;
+    /// `None` where the kernel does not tell.
+    #[serde(rename = "peak_bytes")]
+    pub peak: Option<Bytes>,
+    /// How often the limit was met, and something had to be given up for what was wanted.
+    pub met: u64,
+    /// Processes that were killed since nothing could be given up.
+    pub killed: u64,
+}
+
 /// What a service's run-time saw of the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RuntimeFacts {
@@ -632,6 +657,9 @@ pub struct ServiceFacts {
     /// The quota of CPU time that it ran under; `None` without one, and for URLs.
     #[serde(default)]
     pub quota: Option<QuotaFacts>,
+    /// The limit of memory that the experiment gave it; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryFacts>,
     /// What its run-time saw; `None` for URLs, and where it had ended before it was looked at.
     #[serde(default)]
     pub runtime: Option<RuntimeFacts>,
@@ -669,8 +697,20 @@ pub enum Void {
     ClockJump,
     /// The service ended by itself.
     ServiceDied(String),
+    /// The kernel killed the service: it wanted more memory than its limit.
+    OutOfMemory(String),
     /// The hypervisor took more than 10 % of the block's CPU time.
     Steal(String),
+}
+
+impl Void {
+    /// What is told of it; empty where its kind says all.
+    pub fn detail(&self) -> &str {
+        match self {
+            Self::Stopped | Self::ClockJump => "",
+            Self::ServiceDied(detail) | Self::OutOfMemory(detail) | Self::Steal(detail) => detail,
+        }
+    }
 }
 
 /// One life of a variant in one block, with everything measured in it.

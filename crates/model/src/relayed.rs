@@ -8,7 +8,7 @@ use crate::quantity::{Bytes, Nanoseconds};
 /// What a relay did since it began.
 ///
 /// Of each direction: `came` = `lost` + `full` + `refused` + `cut` + `sent` + `waiting`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Relayed {
     /// The two interfaces.
     pub between: [String; 2],
@@ -25,7 +25,7 @@ pub struct Relayed {
 }
 
 /// What became of the frames of one direction.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RelayedWay {
     /// What was to be done to them.
     pub way: String,

@@ -9,10 +9,11 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::layering::Layering;
 use crate::legs::StampSummary;
 use crate::pairing::Pairing;
 use crate::parts::{Carried, RelayParts};
-use crate::quantity::{Nanoseconds, Ratio, display_bytes, display_nanos, display_rate};
+use crate::quantity::{Nanoseconds, Ratio, display_bytes, display_count, display_nanos, display_rate};
 use crate::record::{ErrorCounts, Traffic};
 use crate::reliability::CalibrationQuote;
 use crate::sizes::OverSize;
@@ -42,6 +43,10 @@ pub enum Quantity {
     CpuPerOperation,
     /// Payload bytes both ways per request answered.
     BytesPerOperation,
+    /// Bytes of packets both ways on the link of the variant's client, Ethernet headers included, per request answered.
+    WireBytesPerOperation,
+    /// TCP segments both ways on the generator's connections per request answered.
+    SegmentsPerOperation,
     /// Largest resident memory of the variant's processes over a trial.
     MemoryPeak,
 }
@@ -56,6 +61,8 @@ pub enum Unit {
     Bytes,
     /// Per second.
     PerSecond,
+    /// A plain count.
+    Count,
 }
 
 /// Whether a larger figure is good news.
@@ -81,7 +88,7 @@ pub enum Statistic {
 
 impl Quantity {
     /// All quantities, in the order of tables.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::ResponseP50,
         Self::ResponseP90,
         Self::ResponseP99,
@@ -93,6 +100,8 @@ impl Quantity {
         Self::Throughput,
         Self::CpuPerOperation,
         Self::BytesPerOperation,
+        Self::WireBytesPerOperation,
+        Self::SegmentsPerOperation,
         Self::MemoryPeak,
     ];
 
@@ -110,6 +119,8 @@ impl Quantity {
             Self::Throughput => "throughput",
             Self::CpuPerOperation => "cpu_per_operation",
             Self::BytesPerOperation => "bytes_per_operation",
+            Self::WireBytesPerOperation => "wire_bytes_per_operation",
+            Self::SegmentsPerOperation => "segments_per_operation",
             Self::MemoryPeak => "memory_peak",
         }
     }
@@ -123,7 +134,8 @@ impl Quantity {
     pub const fn unit(self) -> Unit {
         match self {
             Self::Throughput => Unit::PerSecond,
-            Self::BytesPerOperation | Self::MemoryPeak => Unit::Bytes,
+            Self::BytesPerOperation | Self::WireBytesPerOperation | Self::MemoryPeak => Unit::Bytes,
+            Self::SegmentsPerOperation => Unit::Count,
             _ => Unit::Ns,
         }
     }
@@ -188,6 +200,7 @@ impl Unit {
             Self::Ns => display_nanos(value),
             Self::Bytes => display_bytes(value),
             Self::PerSecond => display_rate(value),
+            Self::Count => display_count(value),
         }
     }
 }
@@ -371,6 +384,9 @@ pub struct VariantSummary {
     pub batches: Vec<u32>,
     /// The service's answer to the version question.
     pub version: Option<String>,
+    /// What its run-time said that it saw, by key: `gc`, `heap_bytes` … Where starts differ, each value, joined by ` or `.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub runtime: BTreeMap<String, String>,
     /// The service and its peer, where it passes requests on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relay: Option<Relay>,
@@ -588,6 +604,9 @@ pub struct Summary {
     /// CPU per request and memory of variants with more than one role of their own, each role by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<RoleUse>,
+    /// What layers cost, one at a time and together; left out where no variant is another one with something more.
+    #[serde(default, skip_serializing_if = "Layering::is_empty")]
+    pub layering: Layering,
     /// Variants that could not be measured at all: name and reason with remedy.
     pub unavailable: Vec<(String, String)>,
     /// What a calibration of this host says of measurements on it; absent where there is none.

@@ -1,6 +1,8 @@
 //! Typed tables for other programs: which columns a table has and how each is read from a row. CSV and Parquet write the
 //! same tables. Names end in the unit, as in the record; a figure stands beside both ends of its interval.
 
+mod layers;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -27,11 +29,29 @@ pub enum TableName {
     Windows,
     /// Single requests, one a row, of workloads that keep them.
     Samples,
+    /// What each layer adds: one quantity of one stage a row.
+    Waterfall,
+    /// Whether single layers add up: one quantity of one whole a row.
+    Sums,
+    /// Whether what a layer adds depends on a factor: one quantity of one stage at two values a row.
+    Interactions,
+    /// What a layer adds per operation and per byte: one quantity of one stage a row.
+    Slopes,
 }
 
 impl TableName {
     /// Every table, in the order of help texts.
-    pub const ALL: [Self; 5] = [Self::Costs, Self::Figures, Self::Blocks, Self::Windows, Self::Samples];
+    pub const ALL: [Self; 9] = [
+        Self::Costs,
+        Self::Figures,
+        Self::Blocks,
+        Self::Windows,
+        Self::Samples,
+        Self::Waterfall,
+        Self::Sums,
+        Self::Interactions,
+        Self::Slopes,
+    ];
 
     /// The name by which it is asked for.
     pub const fn name(self) -> &'static str {
@@ -41,6 +61,10 @@ impl TableName {
             Self::Blocks => "blocks",
             Self::Windows => "windows",
             Self::Samples => "samples",
+            Self::Waterfall => "waterfall",
+            Self::Sums => "sums",
+            Self::Interactions => "interactions",
+            Self::Slopes => "slopes",
         }
     }
 
@@ -122,6 +146,12 @@ pub(crate) fn write<S: TableSink>(
             let rows = parts.flat_map(|part| part.samples.iter().map(of(part)));
             sink.write(&sample_columns(), &rows.collect::<Vec<_>>())
         }
+        TableName::Waterfall => sink.write(&layers::waterfall_columns(), &layers::waterfall_rows(summary)),
+        TableName::Sums => sink.write(&layers::sum_columns(), &layers::sum_rows(summary)),
+        TableName::Interactions => {
+            sink.write(&layers::interaction_columns(), &layers::interaction_rows(summary))
+        }
+        TableName::Slopes => sink.write(&layers::slope_columns(), &layers::slope_rows(summary)),
     }
 }
 
@@ -359,6 +389,7 @@ pub(crate) const fn unit(unit: Unit) -> &'static str {
         Unit::Ns => "ns",
         Unit::Bytes => "bytes",
         Unit::PerSecond => "per_second",
+        Unit::Count => "count",
     }
 }
 

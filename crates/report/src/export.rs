@@ -238,6 +238,9 @@ mod tests {
             "{error}"
         );
         let error = "rows".parse::<TableName>().unwrap_err().to_string();
-        assert_eq!(error, "`rows` is not a table; allowed: costs, figures, blocks, windows, samples");
+        assert_eq!(
+            error,
+            "`rows` is not a table; allowed: costs, figures, blocks, windows, samples, waterfall, sums, interactions, slopes"
+        );
     }
 }

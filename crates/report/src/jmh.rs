@@ -192,6 +192,7 @@ const fn unit(quantity: Quantity) -> &'static str {
     match (quantity, quantity.unit()) {
         (_, Unit::Ns) => "ns/op",
         (_, Unit::PerSecond) => "ops/s",
+        (_, Unit::Count) => "1/op",
         (Quantity::MemoryPeak, Unit::Bytes) => "B",
         (_, Unit::Bytes) => "B/op",
     }

@@ -15,6 +15,7 @@ pub mod html;
 mod jmh;
 pub mod json;
 mod junit;
+mod layering;
 mod legs;
 pub mod load;
 pub mod markdown;
@@ -47,7 +48,7 @@ pub use html::{Comparison, HowToRepeat, page, suite_page};
 pub use junit::GateCase;
 pub use schema::Schema;
 pub use style::{Style, Tone};
-pub use words::{Shown, change_of as change, headline_sentences, sentence};
+pub use words::{Shown, change_of as change, headline_sentences, point as point_words, sentence};
 
 /// Columns of a terminal nobody knows the width of.
 pub const DEFAULT_COLUMNS: usize = 80;

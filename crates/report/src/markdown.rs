@@ -1,11 +1,12 @@
 //! The verdict table for a pull request, in GitHub's Markdown. Foreign text can neither form markup nor mention anyone.
 
+use weighbridge_model::layering::{Chain, SumCheck};
 use weighbridge_model::parts::RelayParts;
-use weighbridge_model::summary::{Cost, Severity, Summary};
+use weighbridge_model::summary::{Cost, Quantity, Severity, Summary};
 
 use crate::text::clean;
 use crate::view::{self, Pair};
-use crate::{carried, parts, words};
+use crate::{carried, layering, parts, words};
 
 /// One run: alarms, the headline in words, a table per variant and point, findings.
 pub fn verdicts(summary: &Summary) -> String {
@@ -29,9 +30,20 @@ pub fn verdicts(summary: &Summary) -> String {
             text.push_str(&heading(&words::point(point.label), pair));
             text.push_str(&table(summary, pair));
         }
+        for variant in &point.variants {
+            if let Some(saw) = words::runtime(variant) {
+                text.push_str(&format!("\n{} saw {}\n", escape(&variant.name), escape(&saw)));
+            }
+        }
         let bodies = carried::carried(summary, point.label, 0);
         text.push_str(&used("carried", &carried::CARRIED, &bodies));
         text.push_str(&used("by role", &carried::ROLES, &carried::roles(summary, point.label)));
+        for chain in layering::at(summary, point.label) {
+            text.push_str(&waterfall(chain, &layering::quantities(summary)));
+        }
+        for check in layering::sums_at(summary, point.label) {
+            text.push_str(&sums(check));
+        }
         for relay in parts::at(summary, point.label) {
             text.push_str(&relayed(&words::point(point.label), relay));
         }
@@ -72,6 +84,38 @@ fn used(name: &str, heads: &[&str], rows: &[carried::Row]) -> String {
             if row.part.is_empty() { row.variant.clone() } else { format!("{}, {}", row.variant, row.part) };
         let cells: Vec<String> = row.cells.iter().map(|cell| escape(cell)).collect();
         text.push_str(&format!("| {} | {} |\n", escape(&name), cells.join(" | ")));
+    }
+    text
+}
+
+/// What each layer adds, with intervals.
+fn waterfall(chain: &Chain, quantities: &[Quantity]) -> String {
+    let point = words::point(&chain.point);
+    let point = if point.is_empty() { point } else { format!(", {}", escape(&point)) };
+    let heads: Vec<String> = quantities.iter().map(|quantity| layering::head(*quantity)).collect();
+    let mut text = format!(
+        "\n**{}{point}**\n\n| layer | {} |\n| --- {}|\n",
+        escape(&layering::title(chain)),
+        heads.join(" | "),
+        "| ---: ".repeat(heads.len())
+    );
+    for row in layering::rows(chain, quantities) {
+        let cells: Vec<String> = row.cells.iter().map(|cell| escape(&layering::joined(cell))).collect();
+        text.push_str(&format!("| {} | {} |\n", escape(&row.name), cells.join(" | ")));
+    }
+    text
+}
+
+/// Whether single layers add up.
+fn sums(check: &SumCheck) -> String {
+    let heads = layering::SUMS.join(" | ");
+    let mut text = format!(
+        "\n{}:\n\n| quantity | {heads} |\n| --- | ---: | ---: | ---: | --- |\n",
+        escape(&layering::sum_title(check))
+    );
+    for row in &check.rows {
+        let cells = layering::sum_cells(row).map(|cell| escape(&layering::joined(&cell)));
+        text.push_str(&format!("| {} | {} |\n", row.quantity.label(), cells.join(" | ")));
     }
     text
 }

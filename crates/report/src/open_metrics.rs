@@ -49,6 +49,8 @@ const fn base(unit: Unit) -> (&'static str, f64) {
         Unit::Ns => ("seconds", 1e9),
         Unit::Bytes => ("bytes", 1.0),
         Unit::PerSecond => ("per_second", 1.0),
+        // What is counted: `count` ends the names of histograms' samples.
+        Unit::Count => ("segments", 1.0),
     }
 }
 

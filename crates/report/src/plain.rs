@@ -59,6 +59,16 @@ const fn phrase(quantity: Quantity) -> Phrase {
         Quantity::BytesPerOperation => {
             ("A request", "moves", "more bytes", "fewer bytes", "the bytes that a request moves")
         }
+        Quantity::WireBytesPerOperation => (
+            "A request",
+            "puts on the wire",
+            "more bytes",
+            "fewer bytes",
+            "the bytes that a request puts on the wire",
+        ),
+        Quantity::SegmentsPerOperation => {
+            ("A request", "takes", "more TCP segments", "fewer TCP segments", "the TCP segments of a request")
+        }
         Quantity::MemoryPeak => {
             ("The service", "needs at its peak", "more memory", "less memory", "the peak of memory")
         }

@@ -10,7 +10,7 @@ use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
 use crate::text::{clean, columns, counted, grouped, hanging, hanging_whole};
 use crate::view::{self, Pair, Point};
-use crate::{TextOptions, carried, legs, names, parts, reliability, words};
+use crate::{TextOptions, carried, layering, legs, names, parts, reliability, words};
 
 /// From this width on the interval of the ratio is shown as well.
 const WIDE: usize = 100;
@@ -88,6 +88,7 @@ impl Page<'_> {
         let table = figures_table(&point.variants, true);
         if table.width() <= self.columns {
             lines.extend(table.lines(self.style, self.columns));
+            lines.extend(self.runtimes(point));
             return lines;
         }
         // Long names would push the figures apart: each then stands on a line of its own.
@@ -97,7 +98,17 @@ impl Page<'_> {
         for (variant, row) in point.variants.iter().zip(rows) {
             lines.extend([name_of(variant), row]);
         }
+        lines.extend(self.runtimes(point));
         lines
+    }
+
+    /// What the run-times of a point's variants saw of the machine.
+    fn runtimes(&self, point: &Point<'_>) -> Vec<String> {
+        let told = |variant: &&VariantSummary| {
+            let saw = words::runtime(variant)?;
+            Some(self.secondary(&format!("{} saw {}", clean(&variant.name), clean(&saw))))
+        };
+        point.variants.iter().filter_map(told).collect()
     }
 
     /// Whether there are too many pairs for a table of each.
@@ -142,7 +153,8 @@ impl Page<'_> {
             let told = parts::of_point(&parts::at(self.summary, point.label), self.style, self.columns);
             let used = carried::of_point(self.summary, point.label, self.style, self.columns);
             let told = told.into_iter().filter(|_| !self.is_brief(points));
-            stamped.into_iter().chain(told).chain(used).for_each(|line| table.line(line));
+            let layers = layering::of_point(self.summary, point.label, self.style, self.columns);
+            stamped.into_iter().chain(told).chain(used).chain(layers).for_each(|line| table.line(line));
         }
         table
     }

@@ -3,6 +3,7 @@
 //! Rounding for a reader is all that happens here. An interval decides the digits: they end where its half-width
 //! begins, and no bound other than zero is ever rounded to zero, because its sign carries the verdict.
 
+use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::{ErrorCounts, ErrorKind};
 use weighbridge_model::summary::{
     Cost, Effect, Estimate, PointLabel, Summary, Unit, Validity, VariantSummary, Verdict,
@@ -48,11 +49,12 @@ pub(crate) fn scale(unit: Unit, magnitude: f64) -> UnitScale {
         Unit::PerSecond => {
             &[(999.5e6, 1e9, "G/s"), (999.5e3, 1e6, "M/s"), (9999.5, 1e3, "k/s"), (0.0, 1.0, "/s")]
         }
+        Unit::Count => &[(0.0, 1.0, "")],
     };
     let fits = steps.iter().find(|step| magnitude >= step.0).unwrap_or(&steps[steps.len() - 1]);
     let scaled = magnitude / fits.1;
     let decimals = match scaled {
-        _ if fits.1 == 1.0 && unit != Unit::PerSecond => 0,
+        _ if fits.1 == 1.0 && matches!(unit, Unit::Ns | Unit::Bytes) => 0,
         s if s >= 99.95 => 0,
         s if s >= 9.995 => 1,
         _ => 2,
@@ -169,11 +171,12 @@ pub(crate) fn has_figures(cost: &Cost) -> bool {
     cost.difference.is_some() && !matches!(cost.verdict, Verdict::Invalid | Verdict::Withheld)
 }
 
-/// A point in words: `64 B`, `connections 4, 64 B`; empty where the experiment has one point.
-pub(crate) fn point(label: &PointLabel) -> String {
+/// A point in words: `64 B`, `connections 4, keep_alive true, 64 B`; empty where the experiment has one point.
+pub fn point(label: &PointLabel) -> String {
     let words = label.iter().map(|(key, value)| {
-        // A bare number does not say what it counts; one with a unit does.
-        if value.chars().any(char::is_alphabetic) {
+        // A bare number does not say what it counts, nor `true` what is so; a number with a unit does.
+        let has_digit = value.chars().any(|c| c.is_ascii_digit());
+        if has_digit && value.chars().any(char::is_alphabetic) {
             clean(value)
         } else {
             format!("{} {}", clean(key.rsplit('.').next().unwrap_or(key)), clean(value))
@@ -358,6 +361,31 @@ pub(crate) fn alarms(summary: &Summary) -> Vec<Alarm> {
         alarms.push(Alarm { line: format!("{unsent} requests were due but never sent"), of: Vec::new() });
     }
     alarms
+}
+
+/// The name by which a JVM's flags call the collector that gives its beans this name; `None` of a foreign one.
+fn collector(bean: &str) -> Option<&'static str> {
+    let of = |known: &(&str, &'static str)| bean.starts_with(known.0).then_some(known.1);
+    [("Copy", "Serial"), ("PS_", "Parallel"), ("G1_", "G1"), ("ZGC", "Z"), ("Shenandoah", "Shenandoah")]
+        .iter()
+        .find_map(of)
+}
+
+/// What a variant's run-time saw of the machine: `1 core, collector G1_Young_Generation, heap up to 256 MiB`; `None` where it
+/// said nothing. Keys that are not known stand as they are.
+pub(crate) fn runtime(variant: &VariantSummary) -> Option<String> {
+    let word = |(key, value): (&String, &String)| match (key.as_str(), value.parse::<u64>()) {
+        ("cores", Ok(1)) => "1 core".to_owned(),
+        ("cores", _) => format!("{value} cores"),
+        ("gc", _) => match collector(value) {
+            Some(name) => format!("collector {name} ({value})"),
+            None => format!("collector {value}"),
+        },
+        ("heap_bytes", Ok(bytes)) => format!("heap up to {}", Bytes::new(bytes)),
+        _ => format!("{key} {value}"),
+    };
+    let words: Vec<String> = variant.runtime.iter().map(word).collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 /// Whether the wanted precision was reached, in words.

@@ -53,6 +53,14 @@ fn hostile() -> (Summary, Evidence) {
     let label = |label: &PointLabel| -> PointLabel {
         label.iter().map(|(key, value)| (text(key), text(value))).collect()
     };
+    summary.layering = support::layered::layered().layering;
+    for chain in &mut summary.layering.chains {
+        (chain.of, chain.point) = (text("of"), label(&chain.point));
+        for stage in &mut chain.stages {
+            (stage.name, stage.variant) = (text("stage"), text(&stage.variant));
+            stage.costs.iter_mut().for_each(|cost| cost.reason = Some(text("reason")));
+        }
+    }
     for cost in &mut summary.costs {
         (cost.variant, cost.operation, cost.point) = (text(&cost.variant), text("pong"), label(&cost.point));
         cost.reason = Some(text("reason"));
@@ -84,6 +92,10 @@ fn every_format_of_other_programs_is_as_it_was() {
         for table in [TableName::Figures, TableName::Blocks, TableName::Windows] {
             golden(&format!("{name}.{table}.csv"), &text(&summary, ExportFormat::Csv, table));
         }
+    }
+    let layered = support::layered::layered();
+    for table in [TableName::Waterfall, TableName::Sums, TableName::Interactions, TableName::Slopes] {
+        golden(&format!("layered.{table}.csv"), &text(&layered, ExportFormat::Csv, table));
     }
     golden("valid.detail.json", &text(&support::valid(), ExportFormat::Detail, TableName::Costs));
 }

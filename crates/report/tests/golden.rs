@@ -56,6 +56,17 @@ fn a_run_in_every_format() {
 }
 
 #[test]
+fn a_run_of_layers_shows_what_each_adds() {
+    let summary = support::layered::layered();
+    for (name, columns) in [("layered", 80), ("layered.wide", 120)] {
+        golden(&format!("{name}.txt"), &made(&summary, Format::Text, &text(columns, Style::Plain)));
+    }
+    golden("layered.md", &made(&summary, Format::Markdown, &text(80, Style::Plain)));
+    golden("layered.json", &made(&summary, Format::Json, &text(80, Style::Plain)));
+    golden("layered.html", &without_parts(&made(&summary, Format::Html, &text(80, Style::Plain))));
+}
+
+#[test]
 fn a_wide_terminal_shows_the_interval_of_the_ratio_and_colours_mean_something() {
     let summary = support::troubled();
     golden("troubled-wide.txt", &made(&summary, Format::Text, &text(120, Style::Plain)));

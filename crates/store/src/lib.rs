@@ -64,7 +64,7 @@
 //! | `memory[].role`, `memory[].point`, `memory[].peak_bytes` | largest resident size by role and point |
 //! | `machine` | CPU of the whole machine while the batch was measured, `null` where not known: `span_ns`, `busy_ns` (all cores, by ticks), `resolution_ns` (by which `busy_ns` may be off either way), `generator_ns` (`weigh` itself), `service_ns` (the variants' processes) |
 //! | `steal` | share of CPU time the hypervisor took over the block, in parts of 1 |
-//! | `void` | `null`, or `kind` (`stopped`, `clock-jump`, `service-died`, `steal`) and `detail`: the trial must not be used |
+//! | `void` | `null`, or `kind` (`stopped`, `clock-jump`, `service-died`, `out-of-memory`, `steal`) and `detail`: the trial must not be used |
 //! | `sha256` | hash of each other file, by name |
 //!
 //! # `windows.csv`

@@ -10,7 +10,7 @@ use weighbridge_model::network::NetworkFacts;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{
-    PeerFacts, QuotaFacts, RoleMemory, RuntimeFacts, ServiceFacts, TrialRecord, VariantId, Void,
+    MemoryFacts, PeerFacts, QuotaFacts, RoleMemory, RuntimeFacts, ServiceFacts, TrialRecord, VariantId, Void,
 };
 
 use crate::durable::read_file;
@@ -64,6 +64,9 @@ struct WireService {
     start_ns: Option<u64>,
     #[serde(default)]
     quota: Option<QuotaFacts>,
+    /// Not there without a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    memory: Option<MemoryFacts>,
     #[serde(default)]
     runtime: Option<RuntimeFacts>,
     /// Not there where the service passed nothing on.
@@ -134,6 +137,7 @@ pub(crate) fn encode(
             binary_sha256: trial.service.binary_sha256.clone(),
             start_ns: trial.service.start.map(Nanoseconds::as_nanos),
             quota: trial.service.quota,
+            memory: trial.service.memory,
             runtime: trial.service.runtime.clone(),
             peer: trial.service.peer.clone(),
             network: trial.service.network.clone(),
@@ -201,6 +205,7 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
             binary_sha256: wire.service.binary_sha256,
             start: wire.service.start_ns.map(Nanoseconds::from_nanos),
             quota: wire.service.quota,
+            memory: wire.service.memory,
             runtime: wire.service.runtime,
             peer: wire.service.peer,
             network: wire.service.network,

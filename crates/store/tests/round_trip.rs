@@ -305,6 +305,7 @@ fn any_void() -> impl Strategy<Value = Void> {
         Just(Void::Stopped),
         Just(Void::ClockJump),
         any::<String>().prop_map(Void::ServiceDied),
+        any::<String>().prop_map(Void::OutOfMemory),
         any::<String>().prop_map(Void::Steal),
     ]
 }
@@ -401,6 +402,12 @@ fn any_trial() -> impl Strategy<Value = Quiet> {
                 version,
                 binary_sha256,
                 start,
+                memory: quota.map(|quota| MemoryFacts {
+                    limit: Bytes::new(quota.quota.time.as_nanos()),
+                    peak: start.map(|start| Bytes::new(start.as_nanos())),
+                    met: 3,
+                    killed: 1,
+                }),
                 quota,
                 runtime,
             });

@@ -141,6 +141,7 @@ fn summary() -> Summary {
         relays: Vec::new(),
         carried: Vec::new(),
         roles: Vec::new(),
+        layering: Default::default(),
         unavailable: vec![("soap".to_owned(), "no JDK: install one".to_owned())],
         calibration: None,
     }

@@ -1,5 +1,5 @@
 // What of a run a chart shows: variants with their looks, points, operations, costs. Only picks; computes nothing.
-import type { Cost, Estimate, Quantity, Summary, VariantSummary } from "../data/schema.ts";
+import type { Cost, Estimate, Quantity, Summary, Unit, VariantSummary } from "../data/schema.ts";
 import { type Look, look, type Theme } from "./theme.ts";
 import type { ChartOptions, PageData, Point } from "./types.ts";
 import { hasFigures } from "./words.ts";
@@ -111,7 +111,9 @@ export function furthest(costs: Iterable<Cost | undefined>): Cost | null {
 }
 
 /** The unit of a quantity. */
-export function unitOf(quantity: Quantity): "ns" | "bytes" | "per_second" {
+export function unitOf(quantity: Quantity): Unit {
   if (quantity === "throughput") return "per_second";
-  return quantity === "bytes_per_operation" || quantity === "memory_peak" ? "bytes" : "ns";
+  if (quantity === "segments_per_operation") return "count";
+  const bytes: readonly Quantity[] = ["bytes_per_operation", "wire_bytes_per_operation", "memory_peak"];
+  return bytes.includes(quantity) ? "bytes" : "ns";
 }

@@ -30,7 +30,7 @@ import {
   unitOf,
 } from "./select.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
-import { absolute, bounds, capital, change, clean, joined, label } from "./words.ts";
+import { absolute, bounds, capital, change, clean, joined, label, valueWords } from "./words.ts";
 
 /** One drawing for each factor and each way the others are set; named by the others and the factor left out. */
 export function sizePoints(data: PageData): Point[] {
@@ -104,8 +104,7 @@ export function size(data: PageData, options: ChartOptions): Description | null 
     furthest(names.map((name) => cost(data.summary, name, at(ends[0]?.[0] ?? ""), operation, quantity))) ??
     furthestAtEnds;
   const last = first && cost(data.summary, first.variant, at(ends[1]?.[0] ?? ""), operation, quantity);
-  const named = (text: string | undefined) =>
-    /\p{L}/u.test(text ?? "") ? clean(text ?? "") : `${what} ${clean(text ?? "")}`;
+  const named = (text: string | undefined) => valueWords(axis.key, text ?? "");
   const words = {
     title:
       first?.ratio && last?.ratio

@@ -2,9 +2,21 @@
 // where the one before ended.
 import type { Level, Unit, Waterfall } from "../data/schema.ts";
 import { room } from "./bars.ts";
-import { base, described, extent, figureScale, head, sheet, shorten, valueAxis } from "./frame.ts";
+import {
+  base,
+  described,
+  extent,
+  figureScale,
+  head,
+  isNarrow,
+  type Sheet,
+  sheet,
+  shorten,
+  valueAxis,
+} from "./frame.ts";
 import { words as texts_, type Whisker, type Words, whiskers } from "./marks.ts";
 import { chosenPoint, distinctPoints, samePoint } from "./select.ts";
+import type { Theme } from "./theme.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
 import { absolute, bounds, clean, difference, joined, label, pointWords } from "./words.ts";
 
@@ -22,6 +34,7 @@ interface Bar {
   from: number;
   to: number;
   kind: "level" | "more" | "less";
+  isLast?: boolean;
 }
 
 function bars(of: Waterfall): Bar[] {
@@ -34,101 +47,176 @@ function bars(of: Waterfall): Bar[] {
   return [
     { level: of.from, from: 0, to: of.from.estimate.point, kind: "level" },
     ...layers,
-    { level: of.to, from: 0, to: of.to.estimate.point, kind: "level" },
+    { level: of.to, from: 0, to: of.to.estimate.point, kind: "level", isLast: true },
   ];
 }
 
-export function waterfall(data: PageData, options: ChartOptions): Description | null {
+/** The chains of one point in one quantity: that which is asked for, else the first that there is. */
+function chosen(data: PageData, options: ChartOptions): Waterfall[] {
   const point = chosenPoint(waterfallPoints(data), options);
-  const of = (data.detail.waterfalls ?? []).find(
+  const here = (data.detail.waterfalls ?? []).filter(
     (one) =>
       point &&
       samePoint(one.point, point) &&
-      (!options.quantity || one.quantity === options.quantity) &&
       (!options.operations || options.operations.includes(one.operation)),
   );
-  if (!of) return null;
+  const quantity = options.quantity ?? here[0]?.quantity;
+  return here.filter((one) => one.quantity === quantity);
+}
+
+/** Rows of one chain under its heading; a single chain has none. */
+interface Rows {
+  heading: string | undefined;
+  bars: Bar[];
+  y: number;
+}
+
+const HEADING = 26;
+
+/** `rust with veth + vxlan`, as its table is called. */
+function headingOf(of: Waterfall): string {
+  const layers = of.layers.map((level) => clean(level.name)).join(" + ");
+  return of.of ? `${clean(of.of)} with ${layers}` : layers;
+}
+
+function arranged(all: readonly Waterfall[]): { rows: Rows[]; height: number } {
+  let y = 0;
+  const rows = all.map((of): Rows => {
+    const heading = all.length > 1 ? headingOf(of) : undefined;
+    const start = y + (heading === undefined ? 0 : HEADING);
+    const each = bars(of);
+    y = start + each.length * ROW + 6;
+    return { heading, bars: each, y: start };
+  });
+  return { rows, height: y };
+}
+
+export function waterfall(data: PageData, options: ChartOptions): Description | null {
+  const all = chosen(data, options);
+  const [first] = all;
+  if (!first) return null;
   const on = sheet("waterfall", options, 900);
-  const all = bars(of);
-  const dearest = of.layers.reduce<Level | null>(
-    (best, one) => (!best || one.estimate.point > best.estimate.point ? one : best),
-    null,
-  );
-  const words = {
-    title: dearest
-      ? `${clean(dearest.name)} adds most to ${label(of.quantity)}: ${joined(difference(of.unit, dearest.estimate))}`
-      : `${label(of.quantity)} of ${clean(of.to.name)}`,
-    subtitle: [
-      `${label(of.quantity)} from ${clean(of.from.name)} (${joined(absolute(of.unit, of.from.estimate))}) to ${clean(of.to.name)} (${joined(absolute(of.unit, of.to.estimate))})`,
-      pointWords(of.point),
-    ]
-      .filter(Boolean)
-      .join(" · "),
-    note: "Each bar is what a layer adds; hatched: what it saves. Whiskers are 95 % intervals.",
-  };
+  const { rows, height } = arranged(all);
+  const words = said(all, first);
   const { top, texts } = head(on, words);
-  const left =
-    room(
-      all.map((bar) => clean(bar.level.name)),
-      12,
-      60,
-      240,
-      true,
-    ) + 12;
-  const numbers = all.map((bar) => text(of.unit, bar));
-  const right = room(numbers, 11.5, 40, 200) + 8;
-  const [, most] = extent(all.flatMap((bar) => [bar.to, bar.from, bar.to + half(bar)])) ?? [0, 1];
-  const scale = figureScale(of.unit, 0, most, Math.floor((on.width - left - right) / 90), { log: false });
-  const intervals = all.flatMap((bar, row): Whisker[] =>
-    half(bar) > 0 ? [{ across: row + 0.5, low: bar.to - half(bar), high: bar.to + half(bar) }] : [],
+  const narrow = isNarrow(on);
+  const every = rows.flatMap((of) => of.bars.map((bar, at) => ({ bar, y: of.y + (at + 0.5) * ROW })));
+  const names = every.map(({ bar }) => clean(bar.level.name));
+  const left = Math.min(room(names, 12, 60, 240, true) + 12, on.width * (narrow ? 0.34 : 0.4));
+  const numbers = every.map(({ bar }) => text(first.unit, bar));
+  const right = narrow ? 16 : room(numbers, 11.5, 40, 220) + 8;
+  const ends = every.flatMap(({ bar }) => [bar.to, bar.from, bar.to + half(bar)]);
+  const [, most] = extent(ends) ?? [0, 1];
+  const scale = figureScale(first.unit, 0, most, Math.floor((on.width - left - right) / 90), { log: false });
+  const intervals = every.flatMap(({ bar, y }): Whisker[] =>
+    half(bar) > 0
+      ? [{ across: y + (narrow ? DOWN : 0), low: bar.to - half(bar), high: bar.to + half(bar) }]
+      : [],
   );
-  const labels = all.flatMap((bar, row): Words[] => [
-    {
-      x: "left",
-      dx: -10,
-      y: row + 0.5,
-      align: "right",
-      text: shorten(clean(bar.level.name), left - 28, 12, bar.kind === "level"),
-      fill: on.theme.ink,
-      size: 12,
-      bold: bar.kind === "level",
-    },
-    {
-      x: Math.max(bar.from, bar.to + half(bar)),
-      dx: 9,
-      y: row + 0.5,
-      text: text(of.unit, bar),
-      fill: on.theme.ink,
-    },
-  ]);
   return described(
     on,
     words,
     {
       ...base(on, texts),
       grid: { left, right, top: top + 4, bottom: 48 },
-      xAxis: valueAxis(on, "x", { name: label(of.quantity), ...scale }),
-      yAxis: { type: "value", min: 0, max: all.length, inverse: true, show: false },
+      xAxis: valueAxis(on, "x", { name: label(first.quantity), ...scale }),
+      yAxis: { type: "value", min: 0, max: height, inverse: true, show: false },
       series: [
         {
           type: "custom",
           z: 2,
-          data: all.map((bar, row) => ({
-            value: [bar.to, row],
-            tip: `${clean(bar.level.name)}\n${text(of.unit, bar)}`,
+          data: every.map(({ bar, y }) => ({
+            value: [bar.to, y],
+            tip: `${clean(bar.level.name)}\n${text(first.unit, bar)}`,
           })),
           encode: { x: -1, y: -1 },
           renderItem: (params: { dataIndex: number }, api: Api) => {
-            const bar = all[params.dataIndex];
-            return bar ? drawn(on.theme, bar, params.dataIndex, all.length, api) : null;
+            const one = every[params.dataIndex];
+            return one ? drawn(on.theme, one.bar, one.y + (narrow ? DOWN : 0), narrow, api) : null;
           },
         },
         whiskers("", on.theme.ink, "x", intervals, { width: 1.4, cap: 4.5 }),
-        texts_(labels),
+        texts_([
+          ...rows.flatMap((of) => headed(on, of, left)),
+          ...every.flatMap(({ bar, y }) => labelled(on, bar, y, { left, narrow, unit: first.unit })),
+        ]),
       ],
     },
-    on.options.height ?? top + all.length * ROW + 56,
+    on.options.height ?? top + height + 56,
   );
+}
+
+/** Where there is no room beside a bar, its numbers stand above it, and the bar this far below its row's middle. */
+const DOWN = 7;
+
+function headed(on: Sheet, of: Rows, left: number): Words[] {
+  if (of.heading === undefined) return [];
+  const words = shorten(of.heading, on.width - 32, 12, true);
+  return [
+    {
+      x: "left",
+      dx: 16 - left,
+      y: of.y - HEADING / 2 + 4,
+      text: words,
+      fill: on.theme.ink,
+      size: 12,
+      bold: true,
+    },
+  ];
+}
+
+/** A bar's name at the left; its figure beside it, or above it where there is no room. */
+function labelled(
+  on: Sheet,
+  bar: Bar,
+  y: number,
+  { left, narrow, unit }: { left: number; narrow: boolean; unit: Unit },
+): Words[] {
+  const bold = bar.kind === "level";
+  const name: Words = {
+    x: "left",
+    dx: -10,
+    y: y + (narrow ? DOWN : 0),
+    align: "right",
+    text: shorten(clean(bar.level.name), left - 28, 12, bold),
+    fill: on.theme.ink,
+    size: 12,
+    bold,
+  };
+  const figure: Words = narrow
+    ? { x: "right", y: y - 8, align: "right", text: text(unit, bar), fill: on.theme.ink, size: 11 }
+    : {
+        x: Math.max(bar.from, bar.to + half(bar)),
+        dx: 9,
+        y,
+        text: text(unit, bar),
+        fill: on.theme.ink,
+      };
+  return [name, figure];
+}
+
+/** What was found, what is drawn, and how to read it. */
+function said(all: readonly Waterfall[], first: Waterfall) {
+  const dearest = first.layers.reduce<Level | null>(
+    (best, one) => (!best || one.estimate.point > best.estimate.point ? one : best),
+    null,
+  );
+  const alone = all.length === 1;
+  const title =
+    dearest && alone
+      ? `${clean(dearest.name)} adds most to ${label(first.quantity)}: ${joined(difference(first.unit, dearest.estimate))}`
+      : `What each layer adds to ${label(first.quantity)}`;
+  const from = `${clean(first.from.name)} (${joined(absolute(first.unit, first.from.estimate))})`;
+  const to = `${clean(first.to.name)} (${joined(absolute(first.unit, first.to.estimate))})`;
+  const subtitle = [
+    alone ? `${label(first.quantity)}${first.of ? ` of ${clean(first.of)}` : ""} from ${from} to ${to}` : "",
+    pointWords(first.point),
+  ];
+  return {
+    title,
+    subtitle: subtitle.filter(Boolean).join(" · "),
+    note: "Each bar is what a layer adds to the one above; hatched: what it saves. Whiskers are 95 % intervals.",
+  };
 }
 
 function half(bar: Bar): number {
@@ -142,10 +230,11 @@ function text(unit: Unit, bar: Bar): string {
   );
 }
 
-function drawn(theme: import("./theme.ts").Theme, bar: Bar, row: number, rows: number, api: Api) {
-  const [x0, y] = api.coord([bar.from, row + 0.5]);
-  const [x1] = api.coord([bar.to, row + 0.5]);
-  const thick = ROW * 0.56;
+function drawn(theme: Theme, bar: Bar, middle: number, narrow: boolean, api: Api) {
+  const [x0, y] = api.coord([bar.from, middle]);
+  const [x1] = api.coord([bar.to, middle]);
+  const [, below] = api.coord([bar.to, middle + ROW]);
+  const thick = narrow ? 13 : ROW * 0.56;
   const fill = { level: theme.neutral, more: theme.hues[1], less: theme.hues[0] }[bar.kind];
   const shape = {
     x: Math.min(x0, x1),
@@ -162,16 +251,16 @@ function drawn(theme: import("./theme.ts").Theme, bar: Bar, row: number, rows: n
         style: { stroke: theme.ground, lineWidth: 1.4 },
       });
   }
-  const link =
-    row < rows - 1
-      ? [
-          {
-            type: "line",
-            shape: { x1, y1: y + thick / 2, x2: x1, y2: y + ROW - thick / 2 },
-            style: { stroke: theme.faint, lineWidth: 1, lineDash: [2, 2] },
-          },
-        ]
-      : [];
+  // The last bar of a chain has none below it to lead to.
+  const link = bar.isLast
+    ? []
+    : [
+        {
+          type: "line",
+          shape: { x1, y1: y + thick / 2, x2: x1, y2: below - thick / 2 },
+          style: { stroke: theme.faint, lineWidth: 1, lineDash: [2, 2] },
+        },
+      ];
   return {
     type: "group",
     children: [

@@ -66,12 +66,16 @@ export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** A factor's value in words: `64 B`, but `connections 4` and `keep_alive true`, which do not say of what they are. */
+export function valueWords(key: string, value: string): string {
+  const hasUnit = /\p{L}/u.test(value) && /[0-9]/.test(value);
+  return hasUnit ? clean(value) : `${clean(key.split(".").at(-1) ?? key)} ${clean(value)}`;
+}
+
 /** A point in words: `64 B`, `connections 4, 64 B`; empty where there is one point. */
 export function pointWords(point: Point | undefined): string {
-  const word = ([key, value]: [string, string]) =>
-    /\p{L}/u.test(value) ? clean(value) : `${clean(key.split(".").at(-1) ?? key)} ${clean(value)}`;
   return Object.entries(point ?? {})
-    .map(word)
+    .map(([key, value]) => valueWords(key, value))
     .join(", ");
 }
 

@@ -40,6 +40,7 @@ const STEPS: Readonly<Record<Unit, readonly Step[]>> = {
     [9999.5, 1e3, "k/s"],
     [0, 1, "/s"],
   ],
+  count: [[0, 1, ""]],
 };
 
 /** The scale that suits figures of this magnitude. */
@@ -47,7 +48,7 @@ export function scale(unit: Unit, magnitude: number): UnitScale {
   const steps = STEPS[unit];
   const [, divisor, suffix] = steps.find(([from]) => magnitude >= from) ?? (steps.at(-1) as Step);
   const scaled = magnitude / divisor;
-  const isWhole = divisor === 1 && unit !== "per_second";
+  const isWhole = divisor === 1 && (unit === "ns" || unit === "bytes");
   const decimals = isWhole || scaled >= 99.95 ? 0 : scaled >= 9.995 ? 1 : 2;
   return { divisor, suffix, decimals };
 }

@@ -5,13 +5,15 @@ import type { PageRun } from "./schema.ts";
 /** A point's factor values: `workload.size` to `64 B`. */
 export type Point = Readonly<Record<string, string>>;
 
-/** A point in words: `64 B`, `connections 4, 64 B`; empty where the experiment has one point. As words.rs has it. */
+/** A point in words: `64 B`, `connections 4, keep_alive true, 64 B`; empty where the experiment has one point. As words.rs has it. */
 export function pointWords(label: Point | undefined): string {
   const words = Object.entries(label ?? {})
     .sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0))
-    // A bare number does not say what it counts; one with a unit does.
+    // A bare number does not say what it counts, nor `true` what is so; a number with a unit does.
     .map(([key, value]) =>
-      /\p{Alphabetic}/u.test(value) ? value : `${key.slice(key.lastIndexOf(".") + 1)} ${value}`,
+      /\p{Alphabetic}/u.test(value) && /[0-9]/.test(value)
+        ? value
+        : `${key.slice(key.lastIndexOf(".") + 1)} ${value}`,
     );
   return words.join(", ");
 }

@@ -1,6 +1,10 @@
 // Made by `npm run types` from docs/schema/*.json. Do not edit.
 
 /**
+ * Whether effects add up.
+ */
+export type Additivity = "agrees" | "interaction" | "undecided";
+/**
  * A dimensionless share or factor: 0.02 is 2 %.
  */
 export type Ratio = number;
@@ -33,11 +37,21 @@ export type Quantity =
   | "throughput"
   | "cpu_per_operation"
   | "bytes_per_operation"
+  | "wire_bytes_per_operation"
+  | "segments_per_operation"
   | "memory_peak";
 /**
  * Whether a step kept its objective.
  */
 export type Kept = "yes" | "no" | "undecided";
+/**
+ * The unit of a quantity's figures, as in JSON.
+ */
+export type Unit = "ns" | "bytes" | "per_second" | "count";
+/**
+ * Whether figures may be used.
+ */
+export type Validity = "valid" | "suspect" | "invalid";
 /**
  * What happens at a cliff.
  */
@@ -46,10 +60,6 @@ export type CliffChange = "level" | "slope";
  * Whether a larger figure is good news.
  */
 export type Effect = "better" | "worse";
-/**
- * The unit of a quantity's figures, as in JSON.
- */
-export type Unit = "ns" | "bytes" | "per_second";
 /**
  * What a comparison concludes.
  */
@@ -82,15 +92,12 @@ export type TimePart = "waiting" | "outside" | "inside" | "server" | "client" | 
  * Which level of repetition makes most of the spread of a cost.
  */
 export type Source = "starts" | "rounds" | "neither";
-/**
- * Whether figures may be used.
- */
-export type Validity = "valid" | "suspect" | "invalid";
 
 /**
  * Every type of the schemas by its name; only there so that none is left out.
  */
 export interface Everything {
+  Additivity?: Additivity;
   Advice?: Advice;
   Axis?: Axis;
   BlockCounts?: BlockCounts;
@@ -100,6 +107,7 @@ export interface Everything {
   CalibrationQuote?: CalibrationQuote;
   Capacity?: Capacity;
   Carried?: Carried;
+  Chain?: Chain;
   CliffChange?: CliffChange;
   Cost?: Cost;
   Course?: Course;
@@ -115,7 +123,9 @@ export interface Everything {
   Figure?: Figure;
   Finding?: Finding;
   Goal?: Goal;
+  Interaction?: Interaction;
   Kept?: Kept;
+  Layering?: Layering;
   LegTimes?: LegTimes;
   Level?: Level;
   Nanoseconds?: Nanoseconds;
@@ -136,6 +146,7 @@ export interface Everything {
   Scale?: Scale;
   Severity?: Severity;
   Share?: Share;
+  Single?: Single;
   SizeAdvice?: SizeAdvice;
   SizeCliff?: SizeCliff;
   SizeCurve?: SizeCurve;
@@ -148,11 +159,16 @@ export interface Everything {
   SizeTime?: SizeTime;
   SizedCarried?: SizedCarried;
   SizedParts?: SizedParts;
+  Slope?: Slope;
   Source?: Source;
   Span?: Span;
   Spread?: Spread;
+  Stage?: Stage;
+  StageCost?: StageCost;
   StampSummary?: StampSummary;
   Step?: Step;
+  SumCheck?: SumCheck;
+  SumRow?: SumRow;
   Summary?: Summary;
   Tags?: Tags;
   TimeKind?: TimeKind;
@@ -454,6 +470,71 @@ export interface SizedCarried {
    * Largest size.
    */
   to_bytes: number;
+}
+/**
+ * Variants of which each has everything that the one before has and something more, at one point.
+ */
+export interface Chain {
+  /**
+   * What all of its variants are: `rust`.
+   */
+  of: string;
+  /**
+   * The point, where the experiment has several.
+   */
+  point?: {
+    [k: string]: string;
+  };
+  /**
+   * Its variants, the one with the least first.
+   */
+  stages: Stage[];
+  /**
+   * The last against the first: costs of the stages between add up to these.
+   */
+  whole: StageCost[];
+}
+/**
+ * One variant of a chain, and what it costs more than the one before.
+ */
+export interface Stage {
+  /**
+   * One for each quantity.
+   */
+  costs: StageCost[];
+  /**
+   * What it has more than the one before: `veth`, `vxlan + sidecar:haproxy`, `tls`; the first stage's is `bare` or what
+   * it has itself.
+   */
+  name: string;
+  validity: Validity;
+  /**
+   * The variant's name.
+   */
+  variant: string;
+}
+/**
+ * One quantity of a stage.
+ */
+export interface StageCost {
+  /**
+   * The variant minus the one before; absent for the first stage and where one of the two has no figure.
+   */
+  difference?: Estimate | null;
+  /**
+   * The variant's own figure; absent where it has none, and for the whole.
+   */
+  figure?: Estimate | null;
+  quantity: Quantity;
+  /**
+   * The variant over the one before; absent where `difference` is.
+   */
+  ratio?: Estimate | null;
+  /**
+   * Why figure or cost is absent.
+   */
+  reason?: string | null;
+  unit: Unit;
 }
 /**
  * Variant minus baseline in one quantity.
@@ -858,6 +939,10 @@ export interface Waterfall {
    */
   layers: Level[];
   /**
+   * What all of its variants are: `rust`.
+   */
+  of?: string;
+  /**
    * The operation's name, or `all`.
    */
   operation: string;
@@ -968,6 +1053,166 @@ export interface Goal {
    */
   reached: boolean;
   until: Ratio;
+}
+/**
+ * What a stage of a chain costs at one point against what it costs at another that differs in one factor.
+ */
+export interface Interaction {
+  difference: Estimate;
+  /**
+   * The factor: `workload.size`.
+   */
+  factor: string;
+  /**
+   * The point that it is held against.
+   */
+  from: {
+    [k: string]: string;
+  };
+  /**
+   * What all variants of the chain are.
+   */
+  of: string;
+  /**
+   * Two-sided p of no difference; absent where no interval is.
+   */
+  p?: number | null;
+  quantity: Quantity;
+  /**
+   * What the verdict alone does not say.
+   */
+  reason?: string | null;
+  /**
+   * The stage; `whole` for the whole chain.
+   */
+  stage: string;
+  /**
+   * The other point.
+   */
+  to: {
+    [k: string]: string;
+  };
+  unit: Unit;
+  /**
+   * Its variant.
+   */
+  variant: string;
+  verdict: Additivity;
+}
+/**
+ * Costs of layers; empty where no variant is another one with something more.
+ */
+export interface Layering {
+  /**
+   * Point by point: from the variant with the least to the one with the most.
+   */
+  chains?: Chain[];
+  /**
+   * Whether what a layer costs depends on a factor of the points.
+   */
+  interactions?: Interaction[];
+  /**
+   * What layers cost per operation and per byte, where size is a factor.
+   */
+  slopes?: Slope[];
+  /**
+   * Whether costs of single layers add up to that of all together.
+   */
+  sums?: SumCheck[];
+}
+/**
+ * What a stage of a chain costs per operation and per byte of the size: the line through its costs at all sizes.
+ */
+export interface Slope {
+  /**
+   * What all variants of the chain are.
+   */
+  of: string;
+  per_byte: Estimate;
+  per_operation: Estimate;
+  /**
+   * The other factors of the points.
+   */
+  point?: {
+    [k: string]: string;
+  };
+  quantity: Quantity;
+  /**
+   * The sizes that the line goes through, in bytes.
+   */
+  sizes: number[];
+  /**
+   * The stage; `whole` for the whole chain.
+   */
+  stage: string;
+  unit: Unit;
+  /**
+   * Its variant.
+   */
+  variant: string;
+}
+/**
+ * Single layers, each alone above the same variant, against all of them together.
+ */
+export interface SumCheck {
+  /**
+   * The variant below all of them.
+   */
+  base: string;
+  /**
+   * What all of its variants are.
+   */
+  of: string;
+  /**
+   * The point, where the experiment has several.
+   */
+  point?: {
+    [k: string]: string;
+  };
+  /**
+   * One for each quantity that all of these have.
+   */
+  rows: SumRow[];
+  /**
+   * Variants with one of the layers each, above `base`.
+   */
+  singles: Single[];
+  /**
+   * The variant with all of them.
+   */
+  whole: string;
+}
+/**
+ * One quantity of a sum check. All three are means over blocks of what a block says, so that no independence is assumed.
+ */
+export interface SumRow {
+  interaction: Estimate;
+  /**
+   * Two-sided p of no interaction; absent where no interval is.
+   */
+  p?: number | null;
+  quantity: Quantity;
+  /**
+   * What the verdict alone does not say.
+   */
+  reason?: string | null;
+  sum: Estimate;
+  unit: Unit;
+  verdict: Additivity;
+  whole: Estimate;
+}
+/**
+ * A layer by itself.
+ */
+export interface Single {
+  /**
+   * The layer.
+   */
+  name: string;
+  /**
+   * The variant that has it and nothing else above the base.
+   */
+  variant: string;
 }
 /**
  * Statistics of one part of the service time. A quantile is absent where fewer than 20 requests lie beyond it.
@@ -1135,6 +1380,7 @@ export interface Summary {
    */
   goal?: Goal | null;
   headline: Quantity;
+  layering?: Layering;
   margin: Ratio;
   over_size?: OverSize;
   /**
@@ -1421,6 +1667,12 @@ export interface VariantSummary {
    * Requests begun in measured windows.
    */
   requests: number;
+  /**
+   * What its run-time said that it saw, by key: `gc`, `heap_bytes` … Where starts differ, each value, joined by ` or `.
+   */
+  runtime?: {
+    [k: string]: string;
+  };
   traffic: Traffic;
   validity: Validity;
   /**

@@ -32,6 +32,7 @@ const PART: Partial<Record<ChartKind, string>> = {
   requests: "sizes",
   "requests-relative": "sizes",
   resources: "resources",
+  waterfall: "layers",
 };
 /** Kinds that say again, otherwise, what tables or other charts say: they are there for who asks. */
 const ON_DEMAND: readonly ChartKind[] = [

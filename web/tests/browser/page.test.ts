@@ -3,9 +3,9 @@
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium, errors, type Page } from "playwright-core";
 import { absolute, change, cleaned, difference, label, typeset } from "../../src/data/format.ts";
 import { pointWords } from "../../src/data/points.ts";
 import type { Cost, PageData } from "../../src/data/schema.ts";
@@ -28,34 +28,86 @@ const PAGES_WITH_CHARTS = [
   "large",
 ];
 
-let browser: Browser;
-before(async () => {
-  assert.notEqual(PAGES, "", "PAGES must name the folder of the pages");
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-sync",
-    ],
-  });
-});
-after(() => browser?.close());
+/** Longest that one story may take: some 5 s are usual; a machine that is busy is slower. */
+const STALLED_MS = 60_000;
+const TRIES = 3;
 
-/** Runs `story` on a page; whatever the page says that it should not say fails it. */
+let browser: Browser;
+/** What was last begun, and the page it was begun on: what is told of a story that does not come to its end. */
+let step = "";
+let opened: Page | undefined;
+
+/** A story in a browser of its own. One in which the browser stops answering says nothing of the page: it is told again
+ * in a new browser, and what was waited for is said. An assertion that fails is never told again. */
+function story(name: string, tell: () => Promise<void>): void {
+  test(name, async (context) => {
+    assert.notEqual(PAGES, "", "PAGES must name the folder of the pages");
+    for (let tries = 1; ; tries++) {
+      step = "starting the browser";
+      opened = undefined;
+      const isTold = await within(STALLED_MS, async () => {
+        browser = await chromium.launch({
+          executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+          args: [
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-sync",
+          ],
+        });
+        await tell();
+      }).finally(() => within(10_000, async () => browser?.close()).catch(() => undefined));
+      if (isTold) return;
+      const stalled = `the browser stalled (try ${tries} of ${TRIES}): ${step}`;
+      context.diagnostic(stalled);
+      assert.ok(tries < TRIES, stalled);
+    }
+  });
+}
+
+/** Whether `work` ended in time; when it did not, what still answers is added to `step`. */
+async function within(limitMs: number, work: () => Promise<void>): Promise<boolean> {
+  let alarm: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    alarm = setTimeout(() => resolve(false), limitMs);
+  });
+  // The browser's own calls give up after half a minute, which says as little.
+  const given = work().then(
+    () => true,
+    (error: unknown) => {
+      if (!(error instanceof errors.TimeoutError)) throw error;
+      step += `: ${error.message.split("\n")[0]}`;
+      return false;
+    },
+  );
+  const isInTime = await Promise.race([given, late]).finally(() => clearTimeout(alarm));
+  if (!isInTime && opened !== undefined) {
+    const page = opened;
+    opened = undefined;
+    const doesRun = await within(5_000, () => page.evaluate(() => undefined));
+    const doesDraw = await within(5_000, () =>
+      page.evaluate(() => new Promise<void>((done) => requestAnimationFrame(() => done()))),
+    );
+    step += `; its script ${doesRun ? "runs" : "does not run"}, frames are ${doesDraw ? "" : "not "}drawn`;
+  }
+  return isInTime;
+}
+
+/** Runs `read` on a page; whatever the page says that it should not say fails it. */
 async function reading(
   name: string,
-  story: (page: Page) => Promise<void>,
+  read: (page: Page) => Promise<void>,
   options: BrowserContextOptions & { fragment?: string } = {},
 ): Promise<void> {
   const { fragment = "", ...context } = options;
-  const opened = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...context });
+  step = `${name}: opening`;
+  const visit = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...context });
   const complaints: string[] = [];
   const address = `${pathToFileURL(`${PAGES}/${name}.html`).href}${fragment}`;
   try {
-    const page = await opened.newPage();
+    const page = await visit.newPage();
+    opened = page;
     page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
     page.on("pageerror", (error) => complaints.push(`error: ${error.stack}`));
     page.on("dialog", (dialog) => complaints.push(`dialog: ${dialog.message()}`));
@@ -66,9 +118,11 @@ async function reading(
       }
     });
     await page.goto(address);
-    await story(page);
+    step = `${name}: reading`;
+    await read(page);
+    step = `${name}: closing`;
   } finally {
-    await opened.close();
+    await visit.close();
   }
   assert.deepEqual(complaints, [], name);
 }
@@ -94,9 +148,9 @@ function seen(page: Page): Promise<string[]> {
   });
 }
 
-test("every page opens from disk, draws its charts, and asks for nothing", async () => {
-  for (const name of PAGES_WITH_CHARTS) {
-    await reading(name, async (page) => {
+for (const name of PAGES_WITH_CHARTS) {
+  story(`${name} opens from disk, draws its charts, and asks for nothing`, () =>
+    reading(name, async (page) => {
       await scrolledThrough(page);
       const charts = await page.evaluate(() =>
         [...document.querySelectorAll<HTMLElement>("article:not([hidden]) figure.chart:not([hidden])")].map(
@@ -112,11 +166,11 @@ test("every page opens from disk, draws its charts, and asks for nothing", async
         assert.ok(title.length > 5 && spoken.includes(title), `${name}: a chart has a title: ${spoken}`);
         assert.ok(marks > 5, `${name}: \`${title}\` is drawn`);
       }
-    });
-  }
-});
+    }),
+  );
+}
 
-test("the verdict stands first, then why to believe it", async () => {
+story("the verdict stands first, then why to believe it", async () => {
   await reading("pair", async (page) => {
     const order = await page.locator("article > section").evaluateAll((all) => all.map((one) => one.id));
     assert.deepEqual(order.slice(0, 3), ["verdict", "trust", "costs"]);
@@ -130,7 +184,7 @@ test("the verdict stands first, then why to believe it", async () => {
   });
 });
 
-test("the figures shown are those of the JSON", async () => {
+story("the figures shown are those of the JSON", async () => {
   for (const name of ["pair", "troubled", "crowd"]) {
     await reading(name, async (page) => {
       const data = cleaned(JSON.parse(await page.locator("#data").innerText()) as PageData);
@@ -179,7 +233,7 @@ function joined({ point, interval }: { point: string; interval?: string }): stri
   return typeset(interval === undefined ? point : `${point} ${interval}`);
 }
 
-test("filters hide rows and charts, and a link to the view restores it", async () => {
+story("filters hide rows and charts, and a link to the view restores it", async () => {
   let fragment = "";
   let before: string[] = [];
   await reading("pair", async (page) => {
@@ -214,7 +268,7 @@ test("filters hide rows and charts, and a link to the view restores it", async (
   );
 });
 
-test("charts over message size follow their bar, and a link to the view restores it", async () => {
+story("charts over message size follow their bar, and a link to the view restores it", async () => {
   let fragment = "";
   const titles = (page: Page) => page.locator("#sizes figure.chart:not([hidden]) h3").allInnerTexts();
   const drawn = (page: Page) =>
@@ -247,7 +301,7 @@ test("charts over message size follow their bar, and a link to the view restores
   );
 });
 
-test("tables sort by a click on a heading, and by a second the other way", async () => {
+story("tables sort by a click on a heading, and by a second the other way", async () => {
   await reading("pair", async (page) => {
     const table = page.locator("#costs table").first();
     const numbers = () =>
@@ -271,7 +325,7 @@ test("tables sort by a click on a heading, and by a second the other way", async
   });
 });
 
-test("a chart is saved as a file, with its title in it", async () => {
+story("a chart is saved as a file, with its title in it", async () => {
   await reading("pair", async (page) => {
     const figure = page.locator("figure.chart:not([hidden])").first();
     const title = await figure.locator("h3").innerText();
@@ -284,7 +338,7 @@ test("a chart is saved as a file, with its title in it", async () => {
   });
 });
 
-test("everything is reached by keyboard, and where one is can be seen", async () => {
+story("everything is reached by keyboard, and where one is can be seen", async () => {
   await reading("pair", async (page) => {
     await page.keyboard.press("Tab");
     assert.equal(await page.evaluate(() => document.activeElement?.className), "skip");
@@ -315,7 +369,7 @@ test("everything is reached by keyboard, and where one is can be seen", async ()
   });
 });
 
-test("without script the tables say everything", async () => {
+story("without script the tables say everything", async () => {
   await reading(
     "pair",
     async (page) => {
@@ -331,7 +385,7 @@ test("without script the tables say everything", async () => {
   );
 });
 
-test("hostile text is text, wherever it stands", async () => {
+story("hostile text is text, wherever it stands", async () => {
   await reading("hostile", async (page) => {
     await scrolledThrough(page);
     // A pointer over a chart brings up its own words, with names in them.
@@ -359,7 +413,7 @@ test("hostile text is text, wherever it stands", async () => {
   });
 });
 
-test("the page's policy lets nothing else run, and nothing out", async () => {
+story("the page's policy lets nothing else run, and nothing out", async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(pathToFileURL(`${PAGES}/pair.html`).href);
@@ -388,7 +442,7 @@ test("the page's policy lets nothing else run, and nothing out", async () => {
   });
 });
 
-test("several runs are read one at a time, and not as one", async () => {
+story("several runs are read one at a time, and not as one", async () => {
   await reading("runs", async (page) => {
     assert.ok(await page.getByText("Not measured together.").isVisible());
     assert.equal(await page.locator("#run-2").isVisible(), false);
@@ -410,10 +464,9 @@ test("several runs are read one at a time, and not as one", async () => {
   });
 });
 
-test("on a telephone no chart scrolls sideways, and none loses a word", async () => {
-  const all: string[] = [];
-  for (const name of PAGES_WITH_CHARTS) {
-    await reading(
+for (const name of PAGES_WITH_CHARTS) {
+  story(`${name} on a telephone: no chart scrolls sideways, and none loses a word`, () =>
+    reading(
       name,
       async (page) => {
         await scrolledThrough(page);
@@ -435,15 +488,14 @@ test("on a telephone no chart scrolls sideways, and none loses a word", async ()
           }
           return found;
         });
-        all.push(...wide.map((what) => `${name}: ${what}`));
+        assert.deepEqual(wide, []);
       },
       { viewport: { width: 390, height: 844 } },
-    );
-  }
-  assert.deepEqual(all, []);
-});
+    ),
+  );
+}
 
-test("it is read on a telephone, in the dark and on paper", async () => {
+story("it is read on a telephone, in the dark and on paper", async () => {
   const phone = { viewport: { width: 390, height: 844 }, colorScheme: "dark" as const };
   await reading(
     "troubled",

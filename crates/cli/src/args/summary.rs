@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 #[command(after_help = "Examples:
   weigh summary
   weigh summary runs/20260101-120000-pong runs/20260108-120000-imported --naming names.json
+  weigh summary runs/* --naming-template -o names.json
   weigh summary runs/* --machine m3.large,m3.xlarge --experiment bare-go --format csv -o summary.csv")]
 pub struct Summary {
     /// Run folders, imported ones too; the newest in `runs` without any.
@@ -26,6 +27,10 @@ pub struct Summary {
     /// ppbench's naming file: readable names for the tags of machines and experiments.
     #[arg(long, value_name = "FILE")]
     pub naming: Option<PathBuf>,
+    /// Write a naming file instead: every tag of these runs, named like itself, to be edited. With `--naming` the names that
+    /// are given there are kept.
+    #[arg(long, conflicts_with = "format")]
+    pub naming_template: bool,
     /// Where and how to print.
     #[command(flatten)]
     pub output: super::Output,

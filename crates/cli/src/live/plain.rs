@@ -1,8 +1,8 @@
 //! A run in plain lines, for a log: one a block, and one every ten seconds of a long block. No line is ever rewritten.
 
-use weighbridge_model::event::{Event, Interim, TimedEvent};
+use weighbridge_model::event::{Event, Interim, Phase, TimedEvent};
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::summary::PointLabel;
+use weighbridge_report::point_words;
 
 use super::forecast::Forecast;
 use super::run::{Said, remarks};
@@ -37,7 +37,7 @@ impl PlainRun {
                 self.forecast = Forecast::new(blocks.0, *budget);
                 let points = if *points > 1 { format!(", {points} points") } else { String::new() };
                 let (variants, blocks) = (variants.join(", "), span(blocks.0, blocks.1));
-                Some(format!("{title}: {variants}{points}, {blocks} blocks, about {budget}"))
+                Some(format!("{title}: {variants}{points}, {blocks} blocks, budget {budget}"))
             }
             Event::Building { service } => Some(format!("building `{service}`")),
             Event::Divided { blocks, .. } => {
@@ -50,14 +50,18 @@ impl PlainRun {
                 None
             }
             Event::Phase { phase, variant, point: place, .. } => {
+                if *phase == Phase::Measuring {
+                    self.forecast.measure(at);
+                }
                 let variant = variant.as_ref().map(|variant| format!(" {variant}")).unwrap_or_default();
-                let place = place.as_ref().map(point).filter(|place| !place.is_empty());
+                let place = place.as_ref().map(point_words).filter(|place| !place.is_empty());
                 let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
                 self.meanwhile(at, &format!("{}{variant}{place}", phase.name()))
             }
             Event::Round { point: place, round, of, .. } => {
-                let place = Some(point(place)).filter(|place| !place.is_empty());
+                let place = Some(point_words(place)).filter(|place| !place.is_empty());
                 let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
+                self.forecast.round(round + 1, *of);
                 self.meanwhile(at, &format!("round {} of about {of}{place}", round + 1))
             }
             Event::BlockEnded { block, interim, of } => {
@@ -93,14 +97,9 @@ pub fn span(least: u32, most: u32) -> String {
     if least == most { least.to_string() } else { format!("{least} to {most}") }
 }
 
-/// A point's values, one after another; nothing where there is one point.
-pub fn point(point: &PointLabel) -> String {
-    point.values().map(String::as_str).collect::<Vec<_>>().join(", ")
-}
-
 fn describe(interim: &Interim) -> String {
     let width = interim.half_width.map(|w| format!(" ± {:.1} %", w * 100.0)).unwrap_or_default();
-    let place = point(&interim.point);
+    let place = point_words(&interim.point);
     let place = if place.is_empty() { place } else { format!(" ({place})") };
     format!("{}{place} {:+.1} %{width}", interim.variant, interim.change * 100.0)
 }
@@ -108,7 +107,7 @@ fn describe(interim: &Interim) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_model::event::Phase;
+    use weighbridge_model::summary::PointLabel;
 
     fn at(seconds: u64, event: Event) -> TimedEvent {
         TimedEvent { at: Nanoseconds::from_secs(seconds), event }
@@ -154,12 +153,24 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "pong: a, b, 4 blocks, about 100 s",
+                "pong: a, b, 4 blocks, budget 100 s",
                 "block 1 of 4: starting b; about 1:28 left",
                 "block 1 of 4: round 5 of about 40; about 1:18 left",
                 "block 1 of 4: b +5.0 % ± 1.2 %; about 1:15 left",
                 "take care",
             ]
         );
+    }
+
+    #[test]
+    fn a_block_that_takes_longer_than_its_share_tells_what_its_rounds_will_take() {
+        let forecast = Forecast::new(1, Nanoseconds::from_secs(10));
+        let mut plain = PlainRun { forecast, ..PlainRun::default() };
+        assert!(plain.event(&at(0, Event::BlockStarted { block: 0, of: 1 })).is_empty());
+        let measuring = Event::Phase { block: 0, phase: Phase::Measuring, variant: None, point: None };
+        assert!(plain.event(&at(0, measuring)).is_empty());
+        let third = Event::Round { block: 0, point: PointLabel::new(), round: 2, of: 10, recent: Vec::new() };
+        let said: Vec<String> = plain.event(&at(18, third)).into_iter().map(|said| said.text).collect();
+        assert_eq!(said, ["block 1 of 1: round 3 of about 10; about 0:42 left"]);
     }
 }

@@ -10,12 +10,12 @@ use weighbridge_model::event::{Event, Interim, Phase, Recent, TimedEvent};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::summary::PointLabel;
 use weighbridge_report::text::{clean, grouped, hanging_whole, shorten};
-use weighbridge_report::{Style, Tone, change};
+use weighbridge_report::{Style, Tone, change, point_words};
 
 use super::bar::bar;
 use super::forecast::{Forecast, clock};
 use super::line::Line;
-use super::plain::{point, span};
+use super::plain::span;
 use super::spark;
 
 /// Medians that are remembered of each variant.
@@ -234,7 +234,7 @@ impl RunView {
         let of = if self.block > self.forecast.fewest { planned.to_string() } else { of };
         let mut parts = vec![format!("block {} of {of}", self.block)];
         if self.points > 1 {
-            parts.push(point(&self.point));
+            parts.push(point_words(&self.point));
         }
         let doing = if columns < WIDE { self.doing.replace(" of about ", "/") } else { self.doing.clone() };
         parts.push(doing);

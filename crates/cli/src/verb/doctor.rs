@@ -121,6 +121,7 @@ mod tests {
     use weighbridge_lab::layers::LayerReport;
     use weighbridge_lab::net::Unavailable;
     use weighbridge_lab::procfs::Pid;
+    use weighbridge_lab::quota::Version;
     use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 
     /// A host with nothing to complain about.
@@ -148,6 +149,7 @@ mod tests {
                 ..HostFacts::default()
             },
             quota: None,
+            limits: ["`cpu`", "`memory`"].map(|key| (key, Ok(Version::Second))),
             steal_since_boot: Some(Ratio::new(0.001)),
             steal_now: Some(Ratio::new(0.0)),
             load: Some(0.2),

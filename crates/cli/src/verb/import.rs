@@ -81,7 +81,7 @@ fn rows(files: &[PathBuf]) -> anyhow::Result<Vec<Row>> {
 /// ppbench's naming file, where one is given.
 pub fn naming(file: Option<&PathBuf>) -> anyhow::Result<Naming> {
     let Some(file) = file else { return Ok(Naming::default()) };
-    let (name, text) = read_text(file, "give the file that `ppbench naming-template` wrote")?;
+    let (name, text) = read_text(file, "write one with `weigh summary --naming-template`")?;
     Naming::parse(&text).map_err(|problem| anyhow::anyhow!("`{name}`: {problem}"))
 }
 

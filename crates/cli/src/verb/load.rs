@@ -14,7 +14,7 @@ use weighbridge_judge::single as judged;
 use weighbridge_load::generator::Waiting;
 use weighbridge_load::window::Stop;
 use weighbridge_model::experiment::{
-    Experiment, Flow, Hooks, Layers, LoadModel, PlanRules, Point, Profile, Scheme, Target, TlsSpec,
+    Experiment, Flow, Hooks, Layers, Limits, LoadModel, PlanRules, Point, Profile, Scheme, Target, TlsSpec,
     TlsVersion, Url, Variant, WorkloadSpec, typed_schemes,
 };
 use weighbridge_model::gate::{Bound, Gate, Subject};
@@ -372,7 +372,7 @@ fn experiment(
             tls: tls_spec(&arguments.tls, url)?,
             unix: arguments.unix.clone(),
             env: Vec::new(),
-            cpu: None,
+            limits: Limits::default(),
             peer: None,
             layers: Layers::default(),
         })

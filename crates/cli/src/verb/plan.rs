@@ -4,15 +4,15 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use weighbridge_conductor::conditions;
 use weighbridge_conductor::run::{BatchPlan, Options, batches, check, first_block, plan_value};
+use weighbridge_conductor::{conditions, foreseen, period_of};
 use weighbridge_judge::steer::WindowRule;
 use weighbridge_lab::layers;
 use weighbridge_model::experiment::{CpuLimit, Experiment};
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::record::VariantId;
-use weighbridge_report::Format;
 use weighbridge_report::text::{Wide, columns as columns_of, fold, hanging};
+use weighbridge_report::{Format, point_words};
 
 use super::support::{folder_of, options, quicken, read_experiment};
 use crate::args::Plan;
@@ -73,8 +73,8 @@ fn describe(experiment: &Experiment) -> String {
     let mut text = format!("{}\n\n", experiment.title);
     for (index, variant) in experiment.variants.iter().enumerate() {
         let role = if index == 0 { " (baseline)" } else { "" };
-        let limit = variant.cpu.map(|cpu| format!(", {cpu} of a core's time")).unwrap_or_default();
-        let _ = writeln!(text, "variant  {}{role}, {}{limit}", variant.name, variant.protocol.name());
+        let _ =
+            writeln!(text, "variant  {}{role}, {}{}", variant.name, variant.protocol.name(), variant.limits);
     }
     for point in &experiment.points {
         let _ = writeln!(text, "point    {}", conditions(point));
@@ -92,6 +92,9 @@ fn describe(experiment: &Experiment) -> String {
         None => {
             let _ = writeln!(text, "stop     after {} blocks, which share the budget", rules.blocks_min);
         }
+    }
+    if let Some(longer) = foreseen(experiment, &batches(experiment), period_of) {
+        let _ = writeln!(text, "time     {longer}");
     }
     let same = match rules.pairing {
         PairingChoice::Duet => "the same time for both variants",
@@ -125,8 +128,8 @@ fn describe_batches(text: &mut String, experiment: &Experiment) {
         let _ = writeln!(text, "{title}  {batch}starts {}", names(&starts));
         title = "       ";
         for point in points {
-            let label: Vec<_> = experiment.points[point.index()].label.values().map(String::as_str).collect();
-            let label = if label.is_empty() { String::new() } else { format!(" at {}", label.join(", ")) };
+            let label = point_words(&experiment.points[point.index()].label);
+            let label = if label.is_empty() { label } else { format!(" at {label}") };
             if rules.pairing == PairingChoice::Sequential {
                 let turns = names(&stretches_of_each_point[point.index()]);
                 let _ = writeln!(text, "         one after another{label}: {turns}");
@@ -165,7 +168,8 @@ fn pairing(choice: PairingChoice) -> &'static str {
 
 /// The length of windows as far as the experiment tells: services and hosts have time constants of their own.
 fn window(experiment: &Experiment) -> String {
-    let quota = experiment.variants.iter().any(|variant| variant.cpu.is_some()).then_some(CpuLimit::PERIOD);
+    let quota =
+        experiment.variants.iter().any(|variant| variant.limits.cpu.is_some()).then_some(CpuLimit::PERIOD);
     let layers = experiment.variants.iter().filter_map(|variant| layers::period(&variant.layers)).max();
     let period = quota.max(layers);
     let rule =

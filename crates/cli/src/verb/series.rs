@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use weighbridge_model::ppbench::{self, Naming};
+use weighbridge_model::ppbench;
 use weighbridge_model::summary::Summary;
 use weighbridge_store::RunFolder;
 
-use super::import::ROWS;
+use super::import::{self, ROWS};
 use super::support::read_text;
 use crate::args::Plot;
 
@@ -28,14 +28,7 @@ pub struct Tags {
 
 /// Reads the tags of a run, and the naming file where there is one.
 pub fn tags(folder: &RunFolder, summary: &Summary, naming: Option<&PathBuf>) -> anyhow::Result<Tags> {
-    let naming = match naming {
-        None => None,
-        Some(file) => {
-            let (name, text) =
-                read_text(file, "give a naming file, such as `ppbench naming-template` writes")?;
-            Some(Naming::parse(&text).map_err(|problem| anyhow::anyhow!("`{name}`: {problem}"))?)
-        }
-    };
+    let naming = naming.map(|file| import::naming(Some(file))).transpose()?;
     let mut variants: Vec<&str> = summary.variants.iter().map(|variant| variant.name.as_str()).collect();
     let mut seen = BTreeSet::new();
     variants.retain(|name| seen.insert(*name));

@@ -141,8 +141,6 @@ pub fn build_one(service: &Service, control: &Control, printer: &Printer) -> any
     printer.progress(format_args!("building `{}`", service.name()));
     let log = std::env::temp_dir().join(format!("weigh-build-{}-{}.log", service.name(), std::process::id()));
     service.build(&log, &|| control.is_interrupted())?;
-    // The log of a build that went well is of no use to anybody.
-    let _ = std::fs::remove_file(&log);
     Ok(())
 }
 

@@ -32,6 +32,9 @@ pub fn run(arguments: &Summary, printer: &Printer) -> anyhow::Result<Exit> {
         row.name = naming.name(row.machine.as_deref(), &row.experiment);
     }
     choose(&mut all.rows, arguments)?;
+    if arguments.naming_template {
+        return template(&all.rows, naming, arguments, printer);
+    }
     let (format, output) = (arguments.output.format, Destination::open(&arguments.output)?);
     let text = match format {
         Format::Text => shown::text(&all, printer.style(), printer.columns()),
@@ -43,6 +46,20 @@ pub fn run(arguments: &Summary, printer: &Printer) -> anyhow::Result<Exit> {
         }
     };
     output.write(&text, printer)?;
+    Ok(Exit::Fine)
+}
+
+/// Writes the naming file of what is shown; names that there are already are kept.
+fn template(
+    rows: &[OverviewRow],
+    mut naming: Naming,
+    arguments: &Summary,
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
+    for row in rows {
+        naming.add(row.machine.as_deref(), &row.experiment);
+    }
+    Destination::at(arguments.output.output.as_deref())?.write(&naming.text(), printer)?;
     Ok(Exit::Fine)
 }
 

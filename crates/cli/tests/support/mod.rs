@@ -16,6 +16,7 @@ use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -37,7 +38,7 @@ pub const WEIGH: &str = match option_env!("WEIGH_BINARY") {
 const MARKER: &str = "WEIGH_STORY";
 
 /// What does not happen in this time will not happen. No story waits so long unless it fails.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Stories that measure take turns: two generators on one core would call each other's figures invalid.
 static MEASURING: Mutex<()> = Mutex::new(());
@@ -452,16 +453,17 @@ impl std::fmt::Display for Ended {
 
 /// Tells a story that measures, and tells it again where the hypervisor took the host's time in the middle of it: then
 /// blocks are void, as they must be, and there are other numbers of them than the story tells of.
-pub fn told(story: fn()) {
+pub fn told<T>(story: impl Fn() -> T) -> T {
     for _ in 0..3 {
         DISTURBED.set(false);
-        match std::panic::catch_unwind(story) {
-            Ok(()) => return,
-            Err(failure) if !DISTURBED.get() => std::panic::resume_unwind(failure),
+        // A story makes its world itself: what a panic leaves behind is seen by nobody.
+        match catch_unwind(AssertUnwindSafe(&story)) {
+            Ok(end) => return end,
+            Err(failure) if !DISTURBED.get() => resume_unwind(failure),
             Err(_) => wait_for_the_hypervisor(),
         }
     }
-    story();
+    story()
 }
 
 /// Waits until the hypervisor leaves the host its time again, at most a minute, and two of them in one test program.
@@ -499,8 +501,9 @@ thread_local! {
     static DISTURBED: Cell<bool> = const { Cell::new(false) };
 }
 
-fn note_disturbance(stderr: &str) {
-    if stderr.contains("the hypervisor took") {
+/// Notes what a run says of its void blocks, for the story that it is part of.
+pub fn note_disturbance(said: &str) {
+    if said.contains("the hypervisor took") {
         DISTURBED.set(true);
     }
 }

@@ -14,7 +14,7 @@ use weighbridge_load::Recording;
 use weighbridge_load::generator::{RunError, WindowReport, WindowSpec};
 use weighbridge_load::window::Load;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{PointId, RequestRecord, Tallies, VariantId, Void, WindowKind};
+use weighbridge_model::record::{PointId, RequestRecord, Tallies, VariantId, WindowKind};
 
 use super::turn::{Place, measured_load};
 use super::{Block, BlockError, Bound, Cut};
@@ -73,7 +73,7 @@ impl Block<'_, '_> {
             let actor = &mut self.actors[variant.index()];
             if let Err(error) = actor.take_lane(lane, seating.at(lane).service()) {
                 return Err(match actor.death_soon() {
-                    Some(how) => Cut::Void(Void::ServiceDied(how)),
+                    Some(how) => Cut::Void(how),
                     None => error.into(),
                 });
             }

@@ -5,10 +5,12 @@ use weighbridge_judge::steer::{Extent, WindowRule};
 use weighbridge_judge::thresholds::WINDOW_PERIODS;
 use weighbridge_load::failures::Failures;
 use weighbridge_model::event::Event;
+use weighbridge_model::network::LinkCounters;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{PointId, RoleMemory, WindowRecord};
+use weighbridge_model::record::{PointId, RoleMemory, WindowKind, WindowRecord};
 
 use super::{Block, Bound, Cut};
+use crate::actor::Actor;
 use crate::failures;
 use crate::roles::Role;
 
@@ -51,6 +53,22 @@ impl Block<'_, '_> {
             let name = &self.actors[index].name;
             for said in failures::shown(&failures, self.bench.stage.secrets.values()) {
                 (self.emit)(Event::Warning { text: format!("requests to `{name}` failed: {}", said.text) });
+            }
+        }
+    }
+
+    /// What the links of all variants' clients have carried so far.
+    pub(super) fn crossing(&self) -> Vec<Option<LinkCounters>> {
+        self.actors.iter().map(Actor::crossing).collect()
+    }
+
+    /// Takes down what crossed those links at a point: all of its windows but the warm-up's have run since `before`.
+    pub(super) fn note_crossing(&mut self, point: PointId, before: &[Option<LinkCounters>]) {
+        for ((actor, trial), before) in self.actors.iter_mut().zip(&self.trials).zip(before) {
+            let since = |window: &&WindowRecord| window.point == point && window.kind != WindowKind::WarmUp;
+            let answered = trial.windows.iter().filter(since).map(|window| window.figures.answered()).sum();
+            if let Some(before) = before {
+                actor.note_crossing(before, (point, answered));
             }
         }
     }

@@ -12,8 +12,7 @@ use weighbridge_load::window::{Load, OpenEnd, Stop};
 use weighbridge_model::event::{Event, Recent};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::{
-    ErrorCounts, PointId, RoleCpu, Tallies, VariantId, Void, WindowEnd, WindowFigures, WindowKind,
-    WindowRecord,
+    ErrorCounts, PointId, RoleCpu, Tallies, VariantId, WindowEnd, WindowFigures, WindowKind, WindowRecord,
 };
 
 use super::{Block, BlockError, Bound, Cut, slots};
@@ -219,7 +218,7 @@ impl Block<'_, '_> {
             Err(source) => {
                 self.obey()?;
                 if let Some(how) = self.actors[index].death_soon() {
-                    return Err(Cut::Void(Void::ServiceDied(how)));
+                    return Err(Cut::Void(how));
                 }
                 Err(BlockError::Direct { variant: self.actors[index].name.clone(), source }.into())
             }
@@ -258,7 +257,7 @@ impl Block<'_, '_> {
         if (unanswered > 0 || aborted)
             && let Some(how) = self.actors[index].death()
         {
-            return Err(Cut::Void(Void::ServiceDied(how)));
+            return Err(Cut::Void(how));
         }
         let trouble = match trouble {
             Some(trouble) => trouble.to_string(),

@@ -186,6 +186,7 @@ pub fn question(variants: &[&str]) -> Question {
                 transport: Transport::Tcp,
                 life: Life::Restarted,
                 relay: None,
+                stack: Default::default(),
             })
             .collect(),
         points: vec![Point {

@@ -242,6 +242,7 @@ pub fn question(law: &Law) -> Question {
         transport: Transport::Tcp,
         life: Life::Restarted,
         relay: None,
+        stack: Default::default(),
     };
     Question {
         run: Run::default(),

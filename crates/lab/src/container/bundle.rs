@@ -25,15 +25,6 @@ pub enum Access {
     Write,
 }
 
-/// Which network a container has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Network {
-    /// That in which it is started.
-    Inherited,
-    /// One of its own, with nothing but its loopback.
-    Own,
-}
-
 /// Everything that a configuration says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
@@ -45,8 +36,6 @@ pub struct Plan {
     pub folder: String,
     /// What it sees of this host.
     pub shown: Vec<Shown>,
-    /// Its network.
-    pub network: Network,
     /// Whether its root can only be read.
     pub read_only: bool,
     /// Whether system calls are filtered.
@@ -107,10 +96,8 @@ fn mounts(plan: &Plan) -> Vec<Value> {
 }
 
 fn linux(plan: &Plan) -> Value {
-    let own = match plan.network {
-        Network::Inherited => &["mount", "pid", "ipc", "uts"][..],
-        Network::Own => &["mount", "pid", "ipc", "uts", "network"][..],
-    };
+    // Its network is the one in which its runtime is started.
+    let own = ["mount", "pid", "ipc", "uts"];
     let mut linux = json!({
         "namespaces": own.iter().map(|kind| json!({ "type": kind })).collect::<Vec<_>>(),
         "maskedPaths": [
@@ -142,7 +129,6 @@ mod tests {
                 Shown { path: "/usr".to_owned(), access: Access::Read },
                 Shown { path: "/run/facts.txt".to_owned(), access: Access::Write },
             ],
-            network: Network::Inherited,
             read_only: true,
             filtered: true,
             group: Some("/wb-00000000-0-container".to_owned()),
@@ -163,7 +149,6 @@ mod tests {
             all.iter().map(|one| one["type"].as_str().expect("a kind").to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(kinds(&whole), ["mount", "pid", "ipc", "uts"]);
-        assert_eq!(kinds(&read(&Plan { network: Network::Own, ..plan() })).last().expect("five"), "network");
         assert_eq!(whole["process"]["noNewPrivileges"], true);
         for (kind, held) in whole["process"]["capabilities"].as_object().expect("sets") {
             assert_eq!(held.as_array().map(Vec::len), Some(0), "{kind}");

@@ -10,6 +10,7 @@ use std::f64::consts::TAU;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use weighbridge_model::experiment::Bursts;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
 use super::way::{Delay, Distribution, Order, Way};
@@ -32,12 +33,46 @@ pub enum Fate {
     Held(Nanoseconds),
 }
 
+/// The law of the loss, all shares from 0 to 1.
+#[derive(Debug, Clone, Copy)]
+enum Loss {
+    /// Each frame is lost with this share.
+    Independent(f64),
+    /// See [`weighbridge_model::experiment::Bursts`].
+    Bursts { p: f64, r: f64, bad: f64, good: f64, is_bad: bool },
+}
+
+impl Loss {
+    fn of(way: &Way) -> Self {
+        way.bursts().map_or(Self::Independent(way.loss().get()), |Bursts { p, r, bad, good }| Self::Bursts {
+            p: p.get(),
+            r: r.get(),
+            bad: bad.get(),
+            good: good.get(),
+            is_bad: false,
+        })
+    }
+
+    /// Whether the next frame is lost.
+    fn draw(&mut self, random: &mut ChaCha8Rng) -> bool {
+        match self {
+            Self::Independent(loss) => *loss > 0.0 && random.random::<f64>() < *loss,
+            // As netem has it: a frame meets the state as the one before left it.
+            Self::Bursts { p, r, bad, good, is_bad } => {
+                let (loss, turn) = if *is_bad { (*bad, *r) } else { (*good, *p) };
+                let lost = random.random::<f64>() < loss;
+                *is_bad ^= random.random::<f64>() < turn;
+                lost
+            }
+        }
+    }
+}
+
 /// The fates of the frames of one direction, in the order in which they come.
 #[derive(Debug, Clone)]
 pub struct Fates {
     delay: Delay,
-    /// 0 to 1.
-    loss: f64,
+    loss: Loss,
     losses: ChaCha8Rng,
     delays: ChaCha8Rng,
 }
@@ -54,12 +89,12 @@ impl Fates {
             Direction::Forth => 0,
             Direction::Back => 2,
         };
-        Self { delay: way.delay(), loss: way.loss().get(), losses: stream(first), delays: stream(first + 1) }
+        Self { delay: way.delay(), loss: Loss::of(way), losses: stream(first), delays: stream(first + 1) }
     }
 
     /// That of the next frame. Each draws as much as any other, lost or not.
     pub fn draw(&mut self) -> Fate {
-        let lost = self.loss > 0.0 && self.losses.random::<f64>() < self.loss;
+        let lost = self.loss.draw(&mut self.losses);
         let held = self.draw_delay();
         if lost { Fate::Lost } else { Fate::Held(held) }
     }
@@ -288,6 +323,35 @@ mod tests {
         assert!((pairs - 0.01).abs() < 6.0 * (0.01_f64 / n).sqrt(), "{pairs}");
         let mut all = Fates::new(&way("loss=100%"), 5, Direction::Back);
         assert!((0..1000).all(|_| all.draw() == Fate::Lost));
+    }
+
+    /// Share of the frames that are lost, and the mean number of them in a row.
+    fn bursts_of(text: &str) -> (f64, f64) {
+        const MANY: usize = 20 * FRAMES;
+        let mut fates = Fates::new(&way(text), 5, Direction::Forth);
+        let lost: Vec<bool> = (0..MANY).map(|_| fates.draw() == Fate::Lost).collect();
+        let count = lost.iter().filter(|lost| **lost).count() as f64;
+        let begun = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
+        (count / MANY as f64, count / begun)
+    }
+
+    #[test]
+    fn bursts_have_the_share_and_the_length_of_the_closed_form() {
+        for (p, r, bad) in [(0.01, 0.25, 1.0), (0.001, 0.05, 1.0), (0.05, 0.5, 1.0), (0.02, 0.2, 0.5)] {
+            let (share, length) = bursts_of(&format!("p={p},r={r},bad={bad}"));
+            // A burst goes on while the way stays bad and loses the next frame too.
+            let (expected, mean) = (p / (p + r) * bad, 1.0 / (1.0 - (1.0 - r) * bad));
+            // The variance of the share of a chain of two states, over n frames: Var ≈ π(1−π)(2−p−r)/((p+r)n); five deviations.
+            let chain = p / (p + r) * r / (p + r) * (2.0 - p - r) / ((p + r) * 20.0 * FRAMES as f64);
+            assert!(
+                (share - expected).abs() < 5.0 * chain.sqrt().max(1e-4),
+                "{p} {r} {bad}: {share}, not {expected}"
+            );
+            assert!((length / mean - 1.0).abs() < 0.1, "{p} {r} {bad}: {length}, not {mean}");
+        }
+        // With equal shares in both states it is as if there were none.
+        let (share, length) = bursts_of("p=10%,r=10%,bad=10%,good=10%");
+        assert!((share - 0.1).abs() < 0.002 && (length - 1.0 / 0.9).abs() < 0.02, "{share} {length}");
     }
 
     #[test]

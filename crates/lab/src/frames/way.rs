@@ -7,11 +7,12 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
+use weighbridge_model::experiment::Bursts;
 use weighbridge_model::quantity::{Nanoseconds, QuantityError, Ratio};
 
 /// What a direction without keys is called.
 const NULL: &str = "null";
-const KEYS: &str = "`delay`, `jitter`, `distribution`, `loss`, `order` and `limit`";
+const KEYS: &str = "`delay`, `jitter`, `distribution`, `loss`, `p`, `r`, `bad`, `good`, `order` and `limit`";
 
 /// The longest delay. A minute is beyond every way on Earth, and is a slip of the unit more often than meant.
 pub const LONGEST_DELAY: Nanoseconds = Nanoseconds::from_secs(60);
@@ -93,6 +94,12 @@ pub enum WayError {
         /// As given.
         loss: Ratio,
     },
+    /// Bursts that are none.
+    #[error("{why}; bursts have `p` and `r`, and may have `bad` and `good`, without `loss`")]
+    Bursts {
+        /// Which value is wrong, and what is allowed.
+        why: String,
+    },
     /// A distribution of nothing.
     #[error("`distribution` says nothing without `jitter`; give `jitter` too, or leave both out")]
     DistributionAlone,
@@ -171,6 +178,8 @@ pub enum Order {
 pub struct Way {
     delay: Delay,
     loss: Ratio,
+    /// The law of the loss where frames are not lost independently.
+    bursts: Option<Bursts>,
     /// Whether the order is kept.
     pub order: Order,
     /// How many frames may wait at a time; those that come while so many wait are dropped and counted.
@@ -179,7 +188,13 @@ pub struct Way {
 
 impl Default for Way {
     fn default() -> Self {
-        Self { delay: Delay::default(), loss: Ratio::new(0.0), order: Order::Kept, limit: DEFAULT_LIMIT }
+        Self {
+            delay: Delay::default(),
+            loss: Ratio::new(0.0),
+            bursts: None,
+            order: Order::Kept,
+            limit: DEFAULT_LIMIT,
+        }
     }
 }
 
@@ -195,11 +210,26 @@ impl Way {
         Ok(Self { delay, loss, ..Self::default() })
     }
 
+    /// One that delays frames and loses them in bursts.
+    ///
+    /// # Errors
+    /// [`WayError::Bursts`] where a share is none.
+    pub fn with_bursts(delay: Delay, bursts: Bursts) -> Result<Self, WayError> {
+        let Bursts { p, r, bad, good } = bursts;
+        let bursts = Bursts::try_new(p, r, bad, good)
+            .map_err(|(key, why)| WayError::Bursts { why: format!("`{key}`: {why}") })?;
+        Ok(Self { delay, loss: bursts.share(), bursts: Some(bursts), ..Self::default() })
+    }
+
     /// The delay of its frames.
     pub const fn delay(&self) -> Delay {
         self.delay
     }
-    /// The share of frames that are lost, from 0 to 1.
+    /// The law by which frames are lost in bursts; `None` where each is lost independently.
+    pub const fn bursts(&self) -> Option<Bursts> {
+        self.bursts
+    }
+    /// The share of frames that are lost in the long run, from 0 to 1.
     pub const fn loss(&self) -> Ratio {
         self.loss
     }
@@ -220,6 +250,8 @@ struct Given {
     jitter: Option<Nanoseconds>,
     distribution: Option<Distribution>,
     loss: Option<Ratio>,
+    /// `p`, `r`, `bad` and `good`.
+    bursts: [Option<Ratio>; 4],
     order: Option<Order>,
     limit: Option<NonZeroU32>,
 }
@@ -230,6 +262,10 @@ impl Given {
             "delay" => set("delay", &mut self.delay, quantity("delay", value)?),
             "jitter" => set("jitter", &mut self.jitter, quantity("jitter", value)?),
             "loss" => set("loss", &mut self.loss, quantity("loss", value)?),
+            "p" => set("p", &mut self.bursts[0], quantity("p", value)?),
+            "r" => set("r", &mut self.bursts[1], quantity("r", value)?),
+            "bad" => set("bad", &mut self.bursts[2], quantity("bad", value)?),
+            "good" => set("good", &mut self.bursts[3], quantity("good", value)?),
             "distribution" => set(
                 "distribution",
                 &mut self.distribution,
@@ -255,6 +291,21 @@ impl Given {
                 set("limit", &mut self.limit, limit)
             }
             _ => Err(WayError::UnknownKey { key: key.to_owned() }),
+        }
+    }
+}
+
+impl Given {
+    /// The way of a delay with what was given of loss.
+    fn way(&self, delay: Delay) -> Result<Way, WayError> {
+        match (self.loss, self.bursts) {
+            (loss, [None, None, None, None]) => Way::try_new(delay, loss.unwrap_or(Ratio::new(0.0))),
+            (None, [Some(p), Some(r), bad, good]) => {
+                let (bad, good) = (bad.unwrap_or(Ratio::new(1.0)), good.unwrap_or(Ratio::new(0.0)));
+                Way::with_bursts(delay, Bursts { p, r, bad, good })
+            }
+            (Some(_), _) => Err(WayError::Bursts { why: "`loss` stands beside a key of bursts".to_owned() }),
+            _ => Err(WayError::Bursts { why: "`p` or `r` is missing".to_owned() }),
         }
     }
 }
@@ -293,7 +344,7 @@ impl FromStr for Way {
             given.jitter.unwrap_or_default(),
             given.distribution.unwrap_or_default(),
         )?;
-        let way = Self::try_new(delay, given.loss.unwrap_or(Ratio::new(0.0)))?;
+        let way = given.way(delay)?;
         let (order, limit) = (given.order.unwrap_or_default(), given.limit.unwrap_or(DEFAULT_LIMIT));
         Ok(Self { order, limit, ..way })
     }
@@ -309,7 +360,9 @@ impl fmt::Display for Way {
         if jitter > Nanoseconds::ZERO {
             parts.push(format!("jitter={}ns,distribution={distribution}", jitter.as_nanos()));
         }
-        if self.loss.get() > 0.0 {
+        if let Some(Bursts { p, r, bad, good }) = self.bursts {
+            parts.push(format!("p={},r={},bad={},good={}", p.get(), r.get(), bad.get(), good.get()));
+        } else if self.loss.get() > 0.0 {
             parts.push(format!("loss={}", self.loss.get()));
         }
         if self.order == Order::Free {
@@ -367,7 +420,7 @@ mod tests {
             (
                 "rate=1",
                 "`rate` is nothing that can be done to frames; there are `delay`, `jitter`, `distribution`, `loss`, \
-                 `order` and `limit`",
+                 `p`, `r`, `bad`, `good`, `order` and `limit`",
             ),
             ("delay=1ms,delay=2ms", "`delay` is given twice; give it once"),
             ("delay=5", "`delay`: `5` is not a time such as `250 us`, `20 ms`, `1.5 s`, `10 min` or `1 h`"),
@@ -391,6 +444,20 @@ mod tests {
                 "delay=1ms,jitter=1us,distribution=pareto",
                 "`distribution=pareto`: distribution must be `uniform` or `normal`",
             ),
+            (
+                "loss=1%,p=1%,r=9%",
+                "`loss` stands beside a key of bursts; bursts have `p` and `r`, and may have `bad` and `good`, without \
+                 `loss`",
+            ),
+            (
+                "p=1%,bad=9%",
+                "`p` or `r` is missing; bursts have `p` and `r`, and may have `bad` and `good`, without `loss`",
+            ),
+            (
+                "p=1%,r=0%",
+                "`r`: 0 % must be above 0 % and at most 100 %; bursts have `p` and `r`, and may have `bad` and \
+                 `good`, without `loss`",
+            ),
             ("order=mixed", "`order=mixed`: order must be `kept` or `free`"),
             ("limit=0", "`limit=0`: limit must be a number of frames from 1 to 1000000"),
             ("limit=1000001", "`limit=1000001`: limit must be a number of frames from 1 to 1000000"),
@@ -406,6 +473,7 @@ mod tests {
             share in 0.0..=1.0_f64,
             normal: bool,
             loss in 0.0..=1.0_f64,
+            bursts in prop::option::of((0.001..=1.0_f64, 0.001..=1.0_f64, 0.001..=1.0_f64, 0.0..=1.0_f64)),
             free: bool,
             limit in 1..=HIGHEST_LIMIT,
         ) {
@@ -413,10 +481,18 @@ mod tests {
             let most = if normal { time / DEVIATIONS } else { time };
             let jitter = Nanoseconds::from_nanos((most as f64 * share) as u64);
             let delay = Delay::try_new(Nanoseconds::from_nanos(time), jitter, distribution).unwrap();
+            let share = Ratio::new;
+            let way = match bursts {
+                None => Way::try_new(delay, Ratio::new(loss)),
+                Some((p, r, bad, good)) => {
+                    let bursts = Bursts { p: share(p), r: share(r), bad: share(bad), good: share(good * bad) };
+                    Way::with_bursts(delay, bursts)
+                }
+            };
             let way = Way {
                 order: if free { Order::Free } else { Order::Kept },
                 limit: NonZeroU32::new(limit).unwrap(),
-                ..Way::try_new(delay, Ratio::new(loss)).unwrap()
+                ..way.unwrap()
             };
             prop_assert_eq!(way.to_string().parse::<Way>(), Ok(way));
         }

@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use weighbridge_model::experiment::Towards;
+use weighbridge_model::experiment::{Loss, Towards};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::relayed::Relayed;
 
@@ -61,6 +61,7 @@ impl Carrier {
         }
         let command = own_command(lab, &self.settings()?)?;
         site.start(lab, (Spot::Switch, ROLE), (command, Ready::Direct))?;
+        site.leave_awake(ROLE);
         *self.talk() = site.take_talk(ROLE);
         Ok(())
     }
@@ -86,7 +87,11 @@ impl Carrier {
             None => Delay::default(),
         };
         let loss = self.treatment.loss.filter(|loss| is_meant(loss.towards));
-        Way::try_new(delay, loss.map_or(Way::default().loss(), |loss| loss.share))
+        match loss {
+            None => Way::try_new(delay, Way::default().loss()),
+            Some(Loss { bursts: Some(bursts), .. }) => Way::with_bursts(delay, bursts),
+            Some(Loss { share, .. }) => Way::try_new(delay, share),
+        }
     }
 
     fn talk(&self) -> MutexGuard<'_, Option<Talk>> {

@@ -1,21 +1,39 @@
-//! The layer `container`: an OCI container around the service, in the server's network or one of its own.
+//! The layer `container`: an OCI container around the service, in the network of its variant or in one of its own.
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use weighbridge_model::experiment::{self, ContainerNetwork, ContainerRuntime, Seccomp};
+use weighbridge_model::experiment::{self, ContainerEngine, ContainerNetwork, ContainerRuntime, Seccomp};
+use weighbridge_model::network::LinkCounters;
 
-use super::{LayerError, Part, Site};
-use crate::container::{Container, Missing, Network, Runtime, Settings};
-use crate::launch::{Lab, Launch};
-use crate::net::Unavailable;
+use super::published::Forwarder;
+use super::veth::{CAPABILITIES, saw};
+use super::{LayerError, Part, Site, Spot};
+use crate::container::{Container, ENGINE_PORT, ENGINE_UP, Engine, Missing, Runtime, Settings};
+use crate::launch::{Lab, Launch, LinePattern, Ready};
+use crate::net::tools::need;
+use crate::net::{Namespace, Unavailable};
+use crate::procfs::Pid;
+
+/// The role of an engine's daemon, with what it starts for a container but the container itself.
+pub const ENGINE: &str = "container-engine";
 
 /// A container around the service.
 #[derive(Debug)]
 pub(super) struct ContainerPart {
     settings: Settings,
-    version: OnceLock<Result<String, Missing>>,
-    up: Mutex<Option<Container>>,
+    engine: Option<Engine>,
+    network: ContainerNetwork,
+    /// What publishes its port without an engine, where one is to be published.
+    forwarder: Option<Result<Forwarder, Unavailable>>,
+    by: OnceLock<String>,
+    up: Mutex<Up>,
 }
+
+/// What there is of it in a trial, until the part goes: a container, and the network of an engine's daemon, which is not that
+/// of its containers.
+type Up = (Option<Container>, Option<Namespace>);
 
 impl ContainerPart {
     pub fn new(layer: experiment::Container) -> Self {
@@ -24,41 +42,150 @@ impl ContainerPart {
                 ContainerRuntime::Runc => Runtime::Runc,
                 ContainerRuntime::Crun => Runtime::Crun,
             },
-            network: match layer.network {
-                ContainerNetwork::Host => Network::Inherited,
-                ContainerNetwork::Published => Network::Own,
-            },
             read_only: layer.read_only,
             filtered: layer.seccomp == Seccomp::Default,
         };
-        Self { settings, version: OnceLock::new(), up: Mutex::default() }
+        let engine = layer.engine.map(|engine| match engine {
+            ContainerEngine::Docker => Engine::Docker,
+            ContainerEngine::Podman => Engine::Podman,
+        });
+        let by_forwarder = layer.network == ContainerNetwork::Published && engine.is_none();
+        Self {
+            settings,
+            engine,
+            network: layer.network,
+            forwarder: by_forwarder.then(|| Forwarder::find(layer.publish)),
+            by: OnceLock::new(),
+            up: Mutex::default(),
+        }
     }
+
+    /// Name and version of what runs it.
+    fn programs(&self) -> String {
+        let named = |name: &str, version: Result<String, Missing>| match version {
+            Ok(version) => format!("{name} {version}"),
+            Err(_) => name.to_owned(),
+        };
+        let runtime = named(self.settings.runtime.name(), self.settings.runtime.version());
+        let engine = self.engine.map(|engine| named(engine.name(), engine.version()));
+        let forwarder = self.forwarder().ok().flatten().map(Forwarder::by);
+        engine.into_iter().chain([runtime]).chain(forwarder).collect::<Vec<_>>().join(", ")
+    }
+
+    fn forwarder(&self) -> Result<Option<&Forwarder>, Unavailable> {
+        self.forwarder.as_ref().map(Result::as_ref).transpose().map_err(Clone::clone)
+    }
+
+    fn is_published_by_engine(&self) -> bool {
+        self.engine.is_some() && self.network == ContainerNetwork::Published
+    }
+
+    fn dress_by(
+        &self,
+        engine: Engine,
+        (lab, site): (&Lab, &mut Site),
+        place: (String, PathBuf),
+        launch: &mut Launch,
+    ) -> Result<Up, LayerError> {
+        let published = self.is_published_by_engine().then(|| site.server_address());
+        // Threads have networks of their own here; the process has that of this host.
+        let here = PathBuf::from(format!("/proc/{}/ns/net", Pid::own()));
+        let network = site.hosts().map_or(here, |hosts| hosts.server.path().to_owned());
+        let mut aside = None;
+        let container = Container::by_engine::<LayerError>(
+            lab,
+            place,
+            (engine, self.settings),
+            (&network, published),
+            launch,
+            |command| {
+                let ready = Ready::Log(LinePattern::new(listening()?));
+                let mut all = Vec::new();
+                if published.is_none() {
+                    let own = Namespace::make(&lab.custody_handle(), &site.name_of("engine"))?;
+                    let enter = format!("--net={}", own.path().display());
+                    all.extend(["nsenter".to_owned(), enter]);
+                    aside = Some(own);
+                }
+                all.extend(command);
+                site.start(lab, (Spot::Server, ENGINE), (all, ready))?;
+                let pid = site.pid_of(ENGINE);
+                pid.ok_or_else(|| Unavailable::new("the engine is gone", "see its log").into())
+            },
+        )?;
+        Ok((Some(container), aside))
+    }
+}
+
+/// When dockerd answers.
+fn listening() -> Result<regex::Regex, LayerError> {
+    let pattern = regex::Regex::new(ENGINE_UP);
+    pattern.map_err(|error| Unavailable::new(error.to_string(), "report this").into())
 }
 
 impl Part for ContainerPart {
     fn by(&self) -> String {
-        let runtime = self.settings.runtime;
-        match self.version.get_or_init(|| runtime.version()) {
-            Ok(version) => format!("{} {version}", runtime.name()),
-            Err(_) => runtime.name().to_owned(),
-        }
+        self.by.get_or_init(|| self.programs()).clone()
     }
 
     fn probe(&self) -> Result<(), Unavailable> {
-        if self.settings.network == Network::Own {
-            return Err(Unavailable::new(
-                "`network = \"published\"` is not part of this version",
-                "write `network = \"host\"`, which is also that of other layers",
-            ));
+        if let Some(forwarder) = self.forwarder()? {
+            forwarder.probe()?;
         }
-        let probed = self.settings.runtime.probe();
+        let runtime = self.settings.runtime;
+        let probed = match self.engine {
+            Some(engine) => {
+                need(&CAPABILITIES)?;
+                engine.probe(runtime, self.is_published_by_engine())
+            }
+            None => runtime.probe(),
+        };
         probed.map_err(|missing| Unavailable::new(missing.reason, missing.remedy))
+    }
+
+    fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+        if let Some(forwarder) = self.forwarder()? {
+            forwarder.lay(lab, site)?;
+        }
+        if self.is_published_by_engine() {
+            site.listen_everywhere();
+        }
+        Ok(())
     }
 
     fn dress(&self, lab: &Lab, site: &mut Site, launch: &mut Launch) -> Result<(), LayerError> {
         let place = (site.name_of("container"), site.ground().folder.join("container"));
-        let container = Container::around(lab, place, self.settings, launch)?;
-        *self.up.lock().unwrap_or_else(PoisonError::into_inner) = Some(container);
+        let up = match self.engine {
+            None => (Some(Container::around(lab, place, self.settings, launch)?), None),
+            Some(engine) => self.dress_by(engine, (lab, site), place, launch)?,
+        };
+        *self.up.lock().unwrap_or_else(PoisonError::into_inner) = up;
         Ok(())
+    }
+
+    fn front(&self, lab: &Lab, site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
+        if self.is_published_by_engine() {
+            return Ok(SocketAddr::new(site.server_address(), ENGINE_PORT));
+        }
+        match (self.forwarder()?, site.inner_path()) {
+            (Some(forwarder), Some(network)) => forwarder.start(lab, site, (&network, service.port())),
+            _ => Ok(service),
+        }
+    }
+
+    fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
+        match (self.forwarder(), self.engine) {
+            (Ok(Some(forwarder)), _) => forwarder.prove(passed, requests),
+            (_, Some(engine)) if self.is_published_by_engine() => {
+                let bridges = ["docker0", "podman0", "cni-podman0"];
+                let there =
+                    |link: &&LinkCounters| link.host == "server" && bridges.contains(&link.device.as_str());
+                match passed.iter().find(there) {
+                    Some(link) => saw(("server", &link.device), passed, requests),
+                    None => Err(format!("there is no bridge of {} at the end of the trial", engine.name())),
+                }
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -3,9 +3,9 @@
 //!
 //! One way for all: which it is follows from the layers of the variant and from what the kernel has.
 
-use weighbridge_model::experiment::{Delay, Layer, Layers, Loss, Towards};
+use weighbridge_model::experiment::{Bursts, Delay, Layer, Layers, Loss, Towards};
 use weighbridge_model::network::LinkCounters;
-use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::relayed::Relayed;
 
 use super::carrier::Carrier;
@@ -68,7 +68,13 @@ impl Treatment {
             format!(" delay {}{}", micros(delay.time), jitter.unwrap_or_default())
         });
         let loss = self.loss.filter(|loss| meant(loss.towards));
-        let loss = loss.map(|loss| format!(" loss random {}%", loss.share.get() * 100.0));
+        let percent = |share: Ratio| format!(" {}%", share.get() * 100.0);
+        let loss = loss.map(|loss| match loss.bursts {
+            None => format!(" loss random{}", percent(loss.share)),
+            Some(Bursts { p, r, bad, good }) => {
+                format!(" loss gemodel{}{}{}{}", percent(p), percent(r), percent(bad), percent(good))
+            }
+        });
         let all = delay.unwrap_or_default() + &loss.unwrap_or_default();
         // Its queue must hold what is on the way, or it would lose more than it was told to.
         (!all.is_empty()).then(|| format!("netem limit {NETEM_QUEUE}{all}"))
@@ -174,7 +180,6 @@ impl Part for CrossingPart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_model::quantity::Ratio;
 
     #[test]
     fn netem_stands_at_the_port_by_which_packets_leave() {
@@ -183,13 +188,20 @@ mod tests {
             jitter: Nanoseconds::from_micros(200),
             towards: Towards::Server,
         };
-        let loss = Loss { share: Ratio::new(0.01), towards: Towards::Both };
+        let loss = Loss { share: Ratio::new(0.01), towards: Towards::Both, bursts: None };
         let both = Treatment { delay: Some(delay), loss: Some(loss) };
         assert_eq!(
             both.at(SERVER_PORT).as_deref(),
             Some("netem limit 100000 delay 1000us 200us loss random 1%")
         );
         assert_eq!(both.at(CLIENT_PORT).as_deref(), Some("netem limit 100000 loss random 1%"));
+        let share = |share| Ratio::new(share);
+        let bursts = Bursts { p: share(0.25), r: share(0.5), bad: share(1.0), good: share(0.0) };
+        let bursts = Treatment { delay: None, loss: Some(Loss { bursts: Some(bursts), ..loss }) };
+        assert_eq!(
+            bursts.at(CLIENT_PORT).as_deref(),
+            Some("netem limit 100000 loss gemodel 25% 50% 100% 0%")
+        );
         let plain = Treatment { delay: Some(Delay { jitter: Nanoseconds::ZERO, ..delay }), loss: None };
         assert_eq!(plain.at(SERVER_PORT).as_deref(), Some("netem limit 100000 delay 1000us"));
         assert_eq!(plain.at(CLIENT_PORT), None);

@@ -8,12 +8,15 @@
 mod carrier;
 mod container;
 mod crossing;
+mod ovs;
 mod probe;
+mod published;
 mod rate;
 mod sidecar;
 mod site;
 mod veth;
 mod vxlan;
+mod wireguard;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,8 +32,11 @@ use crate::custody::CustodyError;
 use crate::launch::{Lab, Launch, LaunchError};
 use crate::net::tools::Tool;
 use crate::net::{NamespaceError, ToolError, Unavailable};
+use crate::ovs::OvsError;
 use crate::sidecar::{Missing, SidecarError};
+use crate::wireguard::WireguardError;
 
+pub use container::ENGINE;
 pub use probe::{LayerReport, report};
 pub use site::{Allotment, End, Ends, Ground, Hosts, Site, Spot};
 
@@ -51,12 +57,6 @@ pub trait Part: fmt::Debug + Send + Sync {
     /// lead-in.
     fn period(&self) -> Option<Nanoseconds> {
         None
-    }
-
-    /// Whether its variant may be stopped while others are measured. A layer that only works on packets may: nothing is
-    /// outstanding then.
-    fn is_freezable(&self) -> bool {
-        true
     }
 
     /// Puts it in, before the service starts: links, queues, and where the ends now are.
@@ -140,6 +140,12 @@ pub enum LayerError {
     /// A proxy could not be started or asked.
     #[error(transparent)]
     Sidecar(#[from] SidecarError),
+    /// A switch of Open vSwitch could not be made.
+    #[error(transparent)]
+    Ovs(#[from] OvsError),
+    /// A tunnel of WireGuard could not be made.
+    #[error(transparent)]
+    Wireguard(#[from] WireguardError),
     /// A container could not be made.
     #[error(transparent)]
     Container(#[from] ContainerError),
@@ -164,6 +170,8 @@ pub fn parts(layers: &Layers) -> Vec<(Layer, Box<dyn Part>)> {
                 Box::new(crossing::CrossingPart::new(layer, layers))
             }
             Layer::Vxlan(vxlan) => Box::new(vxlan::VxlanPart::new(*vxlan)),
+            Layer::Ovs(ovs) => Box::new(ovs::OvsPart::new(*ovs)),
+            Layer::Wireguard(wireguard) => Box::new(wireguard::WireguardPart::new(*wireguard)),
             Layer::Sidecar(sidecar) => Box::new(sidecar::SidecarPart::new(*sidecar)),
             Layer::Container(container) => Box::new(container::ContainerPart::new(*container)),
         }
@@ -174,11 +182,6 @@ pub fn parts(layers: &Layers) -> Vec<(Layer, Box<dyn Part>)> {
 /// The longest time constant that any of the layers declares.
 pub fn period(layers: &Layers) -> Option<Nanoseconds> {
     parts(layers).iter().filter_map(|(_, part)| part.period()).max()
-}
-
-/// Whether a variant with these layers may be stopped while others are measured.
-pub fn is_freezable(layers: &Layers) -> bool {
-    parts(layers).iter().all(|(_, part)| part.is_freezable())
 }
 
 /// Whether this host can run all of the layers.

@@ -1,8 +1,9 @@
 //! Which layers this host can run, for `weigh doctor`.
 
 use weighbridge_model::experiment::{
-    Container, Delay, Layer, Layers, Loss, Rate, Relay, Sidecar, SidecarMode, SidecarProgram, SidecarSide,
-    Towards, Veth, Vxlan,
+    Container, ContainerEngine, ContainerNetwork, ContainerRuntime, Delay, Layer, Layers, Loss, Ovs,
+    OvsTunnel, Publisher, Rate, Relay, Sidecar, SidecarMode, SidecarProgram, SidecarSide, Towards, Veth,
+    Vxlan, Wireguard, WireguardImplementation,
 };
 use weighbridge_model::quantity::{BitsPerSecond, Bytes, Nanoseconds, Ratio};
 
@@ -24,7 +25,11 @@ pub fn report() -> Vec<LayerReport> {
 }
 
 fn of(layer: Layer) -> LayerReport {
-    let name = layer.name().to_owned();
+    let name = match &layer {
+        // Of several ways by one name each is told.
+        Layer::Container(_) | Layer::Wireguard(_) => layer.to_string(),
+        _ => layer.name().to_owned(),
+    };
     // A layer of the link is looked at beside the hosts that it needs.
     let around = [Layer::Veth(Veth::default()), layer.clone()];
     let layers = Layers::new(around.to_vec()).or_else(|_| Layers::new(vec![layer])).unwrap_or_default();
@@ -49,15 +54,51 @@ fn samples() -> Vec<Layer> {
             jitter: Nanoseconds::ZERO,
             towards: Towards::Server,
         }),
-        Layer::Loss(Loss { share: Ratio::new(0.01), towards: Towards::Both }),
+        Layer::Loss(Loss { share: Ratio::new(0.01), towards: Towards::Both, bursts: None }),
         Layer::Vxlan(Vxlan::default()),
+        Layer::Ovs(Ovs::PLAIN),
+        Layer::Ovs(Ovs::with(OvsTunnel::Vxlan)),
+        Layer::Ovs(Ovs::with(OvsTunnel::Geneve)),
+        Layer::Ovs(Ovs::with(OvsTunnel::Gre)),
+        wireguard(WireguardImplementation::Kernel),
+        wireguard(WireguardImplementation::WireguardGo),
+        wireguard(WireguardImplementation::Boringtun),
         sidecar(SidecarProgram::Haproxy),
         sidecar(SidecarProgram::Nginx),
         sidecar(SidecarProgram::Envoy),
-        Layer::Container(Container::default()),
+        container(|container| container),
+        container(|container| Container { runtime: ContainerRuntime::Crun, ..container }),
+        container(|container| published(container, Publisher::Slirp4netns)),
+        container(|container| published(container, Publisher::Pasta)),
+        container(|container| engine(container, ContainerEngine::Docker)),
+        container(|container| Container {
+            network: ContainerNetwork::Published,
+            ..engine(container, ContainerEngine::Docker)
+        }),
+        container(|container| engine(container, ContainerEngine::Podman)),
+        container(|container| Container {
+            network: ContainerNetwork::Published,
+            ..engine(container, ContainerEngine::Podman)
+        }),
     ]
 }
 
 const fn sidecar(program: SidecarProgram) -> Layer {
     Layer::Sidecar(Sidecar { program, side: SidecarSide::Server, mode: SidecarMode::Http })
+}
+
+const fn wireguard(implementation: WireguardImplementation) -> Layer {
+    Layer::Wireguard(Wireguard { implementation: Some(implementation) })
+}
+
+fn container(change: impl Fn(Container) -> Container) -> Layer {
+    Layer::Container(change(Container::default()))
+}
+
+fn published(container: Container, publisher: Publisher) -> Container {
+    Container { network: ContainerNetwork::Published, publish: Some(publisher), ..container }
+}
+
+fn engine(container: Container, engine: ContainerEngine) -> Container {
+    Container { engine: Some(engine), ..container }
 }

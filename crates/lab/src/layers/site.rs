@@ -5,14 +5,18 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use weighbridge_model::experiment::{Layer, Layers, Protocol};
-use weighbridge_model::network::{LayerFacts, LinkCounters, NetworkFacts, ProgramFacts, passed};
+use weighbridge_model::network::{
+    HostSegments, LayerFacts, LinkCounters, NetworkFacts, ProgramFacts, passed,
+};
 use weighbridge_model::quantity::Nanoseconds;
 
+use super::veth::DEVICE;
 use super::{LayerError, Part, parts};
 use crate::cores::CoreId;
 use crate::launch::{Lab, Launch, Ready, Wrapping};
 use crate::net::{Batch, Connector, Namespace, NamespaceError, counters};
 use crate::process::Running;
+use crate::procfs::Pid;
 use crate::sidecar::Passed;
 use crate::talk::Talk;
 
@@ -97,8 +101,13 @@ pub struct Site {
     programs: Vec<(String, Running)>,
     ends: Option<Ends>,
     hosts: Option<Hosts>,
+    /// The network of the service alone, inside of the server's.
+    inner: Option<Namespace>,
+    /// Where the service listens, if it is not where its clients look for it.
+    listens: Option<IpAddr>,
     congestion_control: Option<String>,
     before: Vec<LinkCounters>,
+    segments_before: Vec<HostSegments>,
 }
 
 impl Site {
@@ -115,8 +124,11 @@ impl Site {
             programs: Vec::new(),
             ends: None,
             hosts: None,
+            inner: None,
+            listens: None,
             congestion_control: None,
             before: Vec::new(),
+            segments_before: Vec::new(),
         };
         site.each(|site, part| part.lay(lab, site))?;
         Ok(site)
@@ -133,7 +145,7 @@ impl Site {
         done
     }
 
-    /// Changes a launch as the layers want it; it is told its address and must be started by [`Site::in_server`].
+    /// Changes a launch as the layers want it; it is told its address and must be started by [`Site::in_service`].
     ///
     /// # Errors
     /// What a layer could not do.
@@ -150,7 +162,7 @@ impl Site {
         let parts = std::mem::take(&mut self.parts);
         let front = parts.iter().rev().try_fold(service, |at, (_, part)| part.front(lab, self, at));
         self.parts = parts;
-        self.before = self.counters();
+        (self.before, self.segments_before) = (self.counters(), self.segments());
         front
     }
 
@@ -184,7 +196,12 @@ impl Site {
         self.ends.as_ref()
     }
 
-    /// The address that the service is to listen on.
+    /// The address that the service is to listen on: all of its own network's, where it has one.
+    pub fn service_address(&self) -> IpAddr {
+        self.listens.unwrap_or_else(|| self.server_address())
+    }
+
+    /// The server's address, where its clients look for what is not hidden behind something else.
     pub fn server_address(&self) -> IpAddr {
         IpAddr::V4(self.ends.as_ref().map_or(Ipv4Addr::LOCALHOST, |ends| ends.server.address))
     }
@@ -193,6 +210,22 @@ impl Site {
     pub(crate) fn set_hosts(&mut self, hosts: Hosts, congestion_control: String) {
         self.hosts = Some(hosts);
         self.congestion_control = Some(congestion_control);
+    }
+
+    /// For a layer that gives the service a network of its own.
+    pub(super) fn set_inner(&mut self, inner: Namespace) {
+        self.inner = Some(inner);
+        self.listen_everywhere();
+    }
+
+    /// The file of the service's own network.
+    pub(super) fn inner_path(&self) -> Option<PathBuf> {
+        self.inner.as_ref().map(|inner| inner.path().to_owned())
+    }
+
+    /// For a layer behind which the service's address is another.
+    pub(super) const fn listen_everywhere(&mut self) {
+        self.listens = Some(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
     }
 
     /// For a layer that leads from host to host: from now on the ends are its own.
@@ -211,6 +244,20 @@ impl Site {
         (spot, role): (Spot, &str),
         (command, ready): (Vec<String>, Ready),
     ) -> Result<u16, LayerError> {
+        self.start_in(lab, (spot, role), (command, ready), None)
+    }
+
+    /// The same in a folder.
+    ///
+    /// # Errors
+    /// Where it does not come up.
+    pub(super) fn start_in(
+        &mut self,
+        lab: &Lab,
+        (spot, role): (Spot, &str),
+        (command, ready): (Vec<String>, Ready),
+        folder: Option<PathBuf>,
+    ) -> Result<u16, LayerError> {
         let log = |stream: &str| {
             let mut path = self.given.logs.clone().into_os_string();
             path.push(format!("-{role}-{stream}.log"));
@@ -220,7 +267,7 @@ impl Site {
             name: role.to_owned(),
             command,
             environment: Vec::new(),
-            folder: None,
+            folder,
             host: self.server_address(),
             cores: Some(self.given.cores.clone()),
             stdout: log("out"),
@@ -254,9 +301,21 @@ impl Site {
         self.programs.push((role.into(), running));
     }
 
+    /// Leaves the program of that role running while the variant stands still: packets pass it, and kernels send them after
+    /// every reply has come. What is not acknowledged they send again, and each of them has fewer on the way from then on.
+    pub(super) fn leave_awake(&mut self, role: &str) {
+        let programs = self.programs.iter_mut().filter(|(name, _)| name == role);
+        programs.for_each(|(_, running)| running.leave_awake());
+    }
+
     /// The input and output of the program of that role, where it is talked to and nobody has taken them.
     pub(super) fn take_talk(&mut self, role: &str) -> Option<Talk> {
         self.programs.iter_mut().find(|(name, _)| name == role)?.1.take_talk()
+    }
+
+    /// The first process of the program of that role.
+    pub(super) fn pid_of(&self, role: &str) -> Option<Pid> {
+        self.programs.iter().find(|(name, _)| name == role).map(|(_, running)| running.pid())
     }
 
     /// The programs that layers started, by their role, the last started first: the caller's from now on, to be ended
@@ -273,6 +332,14 @@ impl Site {
         within(self.hosts.as_ref().map(|hosts| &hosts.server), job)
     }
 
+    /// Does something inside the service's own network, or the server's where it has none.
+    ///
+    /// # Errors
+    /// Where the network cannot be entered.
+    pub fn in_service<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
+        within(self.inner.as_ref().or(self.hosts.as_ref().map(|hosts| &hosts.server)), job)
+    }
+
     /// Does something inside the client's network, or here where there is none.
     ///
     /// # Errors
@@ -286,13 +353,32 @@ impl Site {
         self.hosts.as_ref().map(|hosts| Connector::new(hosts.client.path()))
     }
 
+    /// What TCP of either host has sent by now.
+    fn segments(&self) -> Vec<HostSegments> {
+        let hosts =
+            self.hosts.iter().flat_map(|hosts| [("client", &hosts.client), ("server", &hosts.server)]);
+        hosts.filter_map(|(name, host)| host.run(|| counters::own_segments(name)).ok()?).collect()
+    }
+
     /// The counters of all links now; those of a host that cannot be entered are left out.
     pub fn counters(&self) -> Vec<LinkCounters> {
-        let Some(hosts) = &self.hosts else { return Vec::new() };
-        let all = [("client", &hosts.client), ("switch", &hosts.switch), ("server", &hosts.server)];
-        all.into_iter()
-            .flat_map(|(name, host)| host.run(|| counters::own(name)).unwrap_or_default())
-            .collect()
+        let hosts = self.hosts.iter().flat_map(|hosts| {
+            [("client", &hosts.client), ("switch", &hosts.switch), ("server", &hosts.server)]
+        });
+        let all = hosts.flat_map(|(name, host)| host.run(|| counters::own(name)).unwrap_or_default());
+        // Programs that pass connections on may do so by its loopback.
+        let inner = self.inner.iter().flat_map(|inner| {
+            let counted = inner.run(|| counters::with_loopback("container"));
+            counted.unwrap_or_default()
+        });
+        all.chain(inner).collect()
+    }
+
+    /// What the client's link has carried since it was made, below whatever travels over it; `None` where the client has no
+    /// host of its own, or it cannot be entered.
+    pub fn crossing(&self) -> Option<LinkCounters> {
+        let links = self.hosts.as_ref()?.client.run(|| counters::own("client")).ok()?;
+        links.into_iter().find(|link| link.device == DEVICE)
     }
 
     /// Why what passed does not show that the answers to at least `requests` took this way; `None` where it does.
@@ -337,11 +423,21 @@ impl Site {
             mtu: self.ends.as_ref().map(|ends| ends.mtu),
             congestion_control: self.congestion_control.clone(),
             links,
+            segments: sent(&self.segments_before, &self.segments()),
+            crossed: Vec::new(),
             programs,
             unproved,
             relayed: self.parts.iter().find_map(|(_, part)| part.relayed()).map(Box::new),
         }
     }
+}
+
+/// What each host sent between two readings.
+fn sent(before: &[HostSegments], after: &[HostSegments]) -> Vec<HostSegments> {
+    let of = |after: &HostSegments| {
+        before.iter().find(|before| before.host == after.host).map(|before| after.since(before))
+    };
+    after.iter().filter_map(of).collect()
 }
 
 fn within<R: Send>(host: Option<&Namespace>, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
@@ -377,6 +473,7 @@ impl Drop for Site {
         while let Some((_, running)) = self.programs.pop() {
             drop(running);
         }
+        self.inner = None;
         self.hosts = None;
     }
 }

@@ -191,3 +191,21 @@ pub(super) fn saw(
     }
     Ok(())
 }
+
+/// Whether the host's link passed the packets of the device above it. A tenth may lack: between the two readings of either
+/// device a switch in user space holds packets that the one has counted and the other has not. Fewer may have passed where
+/// their bytes did: a daemon of a tunnel in between hands several down as one.
+pub(super) fn carried_below((host, above): (&str, &str), passed: &[LinkCounters]) -> Result<(), String> {
+    let of = |device: &str| passed.iter().find(|link| link.host == host && link.device == device);
+    let packets = |device: &str| of(device).map_or(0, LinkCounters::packets);
+    let bytes = |device: &str| of(device).map_or(0, |link| link.received_bytes + link.sent_bytes);
+    let has_fewer = packets(DEVICE) < packets(above) - packets(above) / 10;
+    if has_fewer && bytes(DEVICE) < bytes(above) - bytes(above) / 10 {
+        return Err(format!(
+            "{} packets passed `{above}` of the {host} and only {} the link below it",
+            packets(above),
+            packets(DEVICE)
+        ));
+    }
+    Ok(())
+}

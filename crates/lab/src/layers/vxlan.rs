@@ -6,7 +6,7 @@ use weighbridge_model::experiment::{Vxlan, VxlanLayout};
 use weighbridge_model::network::LinkCounters;
 
 use super::site::configure;
-use super::veth::{CAPABILITIES, DEVICE, saw, try_here};
+use super::veth::{CAPABILITIES, carried_below, saw, try_here};
 use super::{End, Ends, LayerError, Part, Site};
 use crate::launch::Lab;
 use crate::net::tools::{Tool, need};
@@ -158,17 +158,7 @@ impl Part for VxlanPart {
         let device = self.plan().device;
         for host in ["client", "server"] {
             saw((host, device), passed, requests)?;
-            let packets = |device: &str| {
-                let link = passed.iter().find(|link| link.host == host && link.device == device);
-                link.map_or(0, LinkCounters::packets)
-            };
-            if packets(DEVICE) < packets(device) {
-                return Err(format!(
-                    "{} packets passed `{device}` of the {host} and only {} the link below it",
-                    packets(device),
-                    packets(DEVICE)
-                ));
-            }
+            carried_below((host, device), passed)?;
         }
         Ok(())
     }

@@ -25,9 +25,18 @@ pub struct Connector {
     batch: usize,
 }
 
+/// What the helper is asked for.
+#[derive(Debug)]
+enum Ask {
+    /// So many sockets.
+    Make(usize),
+    /// To close these.
+    Close(VecDeque<OwnedFd>),
+}
+
 #[derive(Debug)]
 struct Helper {
-    asks: Sender<usize>,
+    asks: Sender<Ask>,
     made: Receiver<io::Result<Vec<OwnedFd>>>,
 }
 
@@ -51,17 +60,30 @@ impl Connector {
             Some(helper) => helper,
             none => none.insert(Helper::start(&self.namespace)?),
         };
-        helper.asks.send(self.batch).map_err(|_| gone())?;
+        helper.asks.send(Ask::Make(self.batch)).map_err(|_| gone())?;
         self.batch = (self.batch * 2).min(AHEAD);
         self.stock.extend(helper.made.recv().map_err(|_| gone())??);
         self.stock.pop_front().ok_or_else(gone)
     }
 }
 
+/// Sockets that nobody wanted are closed by the helper, which has them in its table of files: the thread that drops the
+/// connector may have another, in which their numbers are somebody else's files or none.
+impl Drop for Connector {
+    fn drop(&mut self) {
+        let stock = std::mem::take(&mut self.stock);
+        let Some(helper) = &self.helper else { return };
+        if let Err(unsent) = helper.asks.send(Ask::Close(stock)) {
+            // The helper ended early; what is in its table goes with that.
+            std::mem::forget(unsent);
+        }
+    }
+}
+
 impl Helper {
     fn start(namespace: &Path) -> io::Result<Self> {
         let file = File::open(namespace)?;
-        let (asks, asked) = channel::<usize>();
+        let (asks, asked) = channel::<Ask>();
         let (sender, made) = channel();
         std::thread::Builder::new().name("connector".to_owned()).spawn(move || {
             let entered = sys::enter_network(file.as_fd());
@@ -72,9 +94,14 @@ impl Helper {
                 return;
             }
             // It ends with the connector.
-            for count in asked {
-                if sender.send((0..count).map(|_| sys::tcp_socket()).collect()).is_err() {
-                    return;
+            for ask in asked {
+                match ask {
+                    Ask::Make(count) => {
+                        if sender.send((0..count).map(|_| sys::tcp_socket()).collect()).is_err() {
+                            return;
+                        }
+                    }
+                    Ask::Close(sockets) => drop(sockets),
                 }
             }
         })?;

@@ -4,12 +4,16 @@
 
 use std::fs;
 
-use weighbridge_model::network::LinkCounters;
+use weighbridge_model::network::{HostSegments, LinkCounters};
 
 /// The counters of the devices in the text of `/proc/net/dev`, loopback left out, as those of `host`.
 pub fn parse_devices(host: &str, text: &str) -> Vec<LinkCounters> {
-    let devices = text.lines().filter_map(|line| parse_device(host, line));
+    let devices = parse_all(host, text);
     devices.filter(|counters| counters.device != "lo").collect()
+}
+
+fn parse_all(host: &str, text: &str) -> impl Iterator<Item = LinkCounters> {
+    text.lines().filter_map(move |line| parse_device(host, line))
 }
 
 fn parse_device(host: &str, line: &str) -> Option<LinkCounters> {
@@ -29,7 +33,30 @@ fn parse_device(host: &str, line: &str) -> Option<LinkCounters> {
 
 /// The counters of the links in the namespace of the calling thread.
 pub(crate) fn own(host: &str) -> Vec<LinkCounters> {
-    parse_devices(host, &fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default())
+    parse_devices(host, &text())
+}
+
+/// The same with loopback.
+pub(crate) fn with_loopback(host: &str) -> Vec<LinkCounters> {
+    parse_all(host, &text()).collect()
+}
+
+/// What TCP sent so far in the namespace of the calling thread, as of `host`; `None` where the kernel does not tell.
+pub(crate) fn own_segments(host: &str) -> Option<HostSegments> {
+    parse_segments(host, &fs::read_to_string("/proc/thread-self/net/snmp").ok()?)
+}
+
+/// What TCP sent, from the text of `/proc/net/snmp`: for each protocol a line of names, then one of numbers.
+pub fn parse_segments(host: &str, text: &str) -> Option<HostSegments> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp:"));
+    let (names, numbers) = (lines.next()?.split_ascii_whitespace(), lines.next()?.split_ascii_whitespace());
+    let mut found = names.zip(numbers);
+    let mut number = |wanted: &str| found.find(|(name, _)| *name == wanted)?.1.parse().ok();
+    Some(HostSegments { host: host.to_owned(), sent: number("OutSegs")?, again: number("RetransSegs")? })
+}
+
+fn text() -> String {
+    fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -40,6 +67,18 @@ mod tests {
         face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    \
         lo: 420 5 0 0 0 0 0 0 420 5 0 0 0 0 0 0\n  \
         eth0: 1816 12 0 0 0 0 0 0 1274 11 0 0 0 0 0 0\n";
+
+    #[test]
+    fn segments_are_found_by_their_names() {
+        let text = "Ip: Forwarding\nIp: 1\n\
+            Tcp: RtoAlgorithm MaxConn ActiveOpens InSegs OutSegs RetransSegs InErrs\nTcp: 1 -1 33 56 78 9 0\n\
+            Udp: OutSegs\nUdp: 4\n";
+        let wanted = HostSegments { host: "server".to_owned(), sent: 78, again: 9 };
+        assert_eq!(parse_segments("server", text), Some(wanted));
+        assert_eq!(parse_segments("server", "Tcp: OutSegs RetransSegs\nTcp: 78\n"), None);
+        assert_eq!(parse_segments("server", ""), None);
+        assert!(own_segments("here").is_some());
+    }
 
     #[test]
     fn bytes_and_packets_are_counted_by_device_and_direction() {

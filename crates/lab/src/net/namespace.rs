@@ -180,6 +180,19 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Does something on a thread in the namespace of that file, as [`Namespace::run`] does, for who does not hold it.
+///
+/// # Errors
+/// [`NamespaceError::Enter`]; nothing was done then.
+pub(crate) fn run_in<R: Send>(path: &Path, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
+    let done = std::thread::scope(|scope| {
+        let enter = || File::open(path).and_then(|file| sys::enter_network(file.as_fd()));
+        let inside = scope.spawn(move || enter().map(|()| job()));
+        inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    done.map_err(|source| NamespaceError::Enter { name: path.display().to_string(), source })
+}
+
 /// Does something on a thread in a namespace that has no name and goes with the thread: for finding out what the kernel
 /// can.
 ///

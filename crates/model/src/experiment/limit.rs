@@ -1,12 +1,13 @@
-//! How much CPU time a variant may have: the key `cpu`, read and written. Whether the host has that much, and can see
-//! to it, is for others to say.
+//! How much CPU time, memory and how many cores a variant may have: the keys `cpu`, `memory` and `cores`, read and written.
+//! Whether the host has that much, and can see to it, is for others to say.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use toml::Table;
 
 use super::node::{ExperimentError, Node, Reader, Value};
-use crate::quantity::{Nanoseconds, Ratio};
+use crate::quantity::{Bytes, Nanoseconds, Ratio};
 use crate::record::CpuQuota;
 
 /// CPU time that a variant may have, in cores' worth: 0.01 to 1,000, in steps of a thousandth.
@@ -44,8 +45,95 @@ impl fmt::Display for CpuLimit {
     }
 }
 
-/// Reads `cpu = "0.5"`.
-pub(super) fn read(reader: &Reader<'_>) -> Result<Option<CpuLimit>, ExperimentError> {
+/// What a variant may have at most; each `None` is as much as there is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// CPU time.
+    #[serde(default)]
+    pub cpu: Option<CpuLimit>,
+    /// Memory: that of its processes and of the files that they read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Bytes>,
+    /// Of the cores of services so many, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<u32>,
+}
+
+/// No program starts in less.
+const MEMORY_LEAST: Bytes = Bytes::new(1_000_000);
+/// More than any machine has.
+const CORES_MOST: u64 = 4_096;
+
+impl Limits {
+    /// Whether it has all that there is.
+    pub const fn is_none(&self) -> bool {
+        self.named().is_none()
+    }
+
+    /// The first key that limits it.
+    pub const fn named(&self) -> Option<&'static str> {
+        match self {
+            Self { cpu: Some(_), .. } => Some("cpu"),
+            Self { memory: Some(_), .. } => Some("memory"),
+            Self { cores: Some(_), .. } => Some("cores"),
+            _ => None,
+        }
+    }
+
+    /// Reads `cpu = "0.5"`, `memory = "256 MB"` and `cores = 1`.
+    pub(super) fn read(reader: &Reader<'_>) -> Result<Self, ExperimentError> {
+        let cpu = read_cpu(reader)?;
+        let memory = reader.value("memory", |node| {
+            let memory: Bytes = node.show().parse().map_err(|error| format!("{error}"))?;
+            match memory >= MEMORY_LEAST {
+                true => Ok(memory),
+                false => Err(format!("`{}` must be {MEMORY_LEAST} or more, such as \"256 MB\"", node.show())),
+            }
+        })?;
+        let line = reader.node("cores").map_or(reader.line(), |node| node.line);
+        let cores = reader.integer("cores", 1, CORES_MOST)?.map(|cores| cores as u32);
+        if let (Some(cpu), Some(cores)) = (cpu, cores)
+            && cpu.cores().get() > f64::from(cores)
+        {
+            let message = format!(
+                "`cpu = \"{cpu}\"` beside `cores = {cores}`: so many cores never have that much time; leave one out"
+            );
+            return Err(reader.error(line, message));
+        }
+        Ok(Self { cpu, memory, cores })
+    }
+
+    pub(super) fn write(&self, table: &mut Table) {
+        if let Some(cpu) = self.cpu {
+            table.insert("cpu".into(), cpu.to_string().into());
+        }
+        if let Some(memory) = self.memory {
+            table.insert("memory".into(), format!("{} B", memory.get()).into());
+        }
+        if let Some(cores) = self.cores {
+            table.insert("cores".into(), i64::from(cores).into());
+        }
+    }
+}
+
+impl fmt::Display for Limits {
+    /// In words, each after a comma: `, 0.5 of a core's time, 256 MB of memory, 1 core`; nothing where there is none.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(cpu) = self.cpu {
+            write!(f, ", {cpu} of a core's time")?;
+        }
+        if let Some(memory) = self.memory {
+            write!(f, ", {memory} of memory")?;
+        }
+        match self.cores {
+            Some(1) => f.write_str(", one core"),
+            Some(cores) => write!(f, ", {cores} cores"),
+            None => Ok(()),
+        }
+    }
+}
+
+fn read_cpu(reader: &Reader<'_>) -> Result<Option<CpuLimit>, ExperimentError> {
     reader.value("cpu", |node: &Node| {
         let number = match &node.value {
             Value::Text(text) => text.trim().parse().ok(),
@@ -73,6 +161,15 @@ mod tests {
         assert_eq!(limit.quota(), CpuQuota { time: millis(50), period: millis(100) });
         assert_eq!(limit.to_string(), "0.5");
         assert_eq!(CpuLimit::from_cores(2.0).expect("within bounds").quota().time, millis(200));
+    }
+
+    #[test]
+    fn limits_are_named_in_words() {
+        let limits =
+            Limits { cpu: CpuLimit::from_cores(0.5), memory: Some(Bytes::new(256_000_000)), cores: Some(1) };
+        assert_eq!(limits.to_string(), ", 0.5 of a core's time, 256 MB of memory, one core");
+        assert_eq!((Limits::default().to_string(), Limits::default().named()), (String::new(), None));
+        assert_eq!(Limits { cpu: None, ..limits }.named(), Some("memory"));
     }
 
     #[test]

@@ -47,11 +47,11 @@ pub use grpc::{
     parse_method,
 };
 pub use layers::{
-    CongestionControl, Container, ContainerNetwork, ContainerRuntime, Delay, Layer, Layers, Loss, Mtu, Place,
-    Rate, Relay, Seccomp, Sidecar, SidecarMode, SidecarProgram, SidecarSide, Towards, Veth, Vxlan,
-    VxlanLayout,
+    Bursts, CongestionControl, Container, ContainerEngine, ContainerNetwork, ContainerRuntime, Delay, Layer,
+    Layers, Loss, Mtu, Ovs, OvsTunnel, Place, Publisher, Rate, Relay, Seccomp, Sidecar, SidecarMode,
+    SidecarProgram, SidecarSide, Towards, Veth, Vxlan, VxlanLayout, Wireguard, WireguardImplementation,
 };
-pub use limit::CpuLimit;
+pub use limit::{CpuLimit, Limits};
 pub use load::speed;
 pub use node::{ExperimentError, suggestion};
 pub use peer::Peer;
@@ -282,9 +282,9 @@ pub struct Variant {
     pub unix: Option<PathBuf>,
     /// Environment added to the service's; a value `env:NAME` is read when the run starts.
     pub env: Vec<(String, String)>,
-    /// The CPU time it may have; `None` for all of its cores.
-    #[serde(default)]
-    pub cpu: Option<CpuLimit>,
+    /// What it may have at most: `cpu`, `memory` and `cores`.
+    #[serde(flatten)]
+    pub limits: Limits,
     /// The service to which it passes requests on; it is then a relay, and both are one variant.
     #[serde(default)]
     pub peer: Option<Peer>,

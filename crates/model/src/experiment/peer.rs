@@ -54,9 +54,10 @@ pub(super) fn check(variant: &Variant) -> Result<(), String> {
     if variant.tls.is_some() {
         return Err("`peer` beside `tls`: services pass requests on in clear text only".to_owned());
     }
-    if variant.cpu.is_some() {
-        return Err("`peer` beside `cpu`: a limit is of one service, and this variant is two; leave one out"
-            .to_owned());
+    if let Some(key) = variant.limits.named() {
+        return Err(format!(
+            "`peer` beside `{key}`: a limit is of one service, and this variant is two; leave one out"
+        ));
     }
     Ok(())
 }

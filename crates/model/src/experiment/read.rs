@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use super::limit::Limits;
 use super::load::load;
 use super::node::{ExperimentError, Node, Reader, Value, suggestion};
 use super::{
@@ -489,7 +490,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let protocol = reader.choice("protocol", &protocols)?.unwrap_or(by_url);
     let unix = reader.text("unix")?.map(PathBuf::from);
     let env = pairs(&reader, "env")?;
-    let cpu = super::limit::read(&reader)?;
+    let limits = Limits::read(&reader)?;
     let peer = peer::read(&reader)?;
     // Kept by name beside the variants.
     tags::read(&reader)?;
@@ -500,8 +501,9 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     if url.is_some() && !env.is_empty() {
         return Err(reader.error(line, "`env` has no use beside `url`: that server is not started by us"));
     }
-    if url.is_some() && cpu.is_some() {
-        return Err(reader.error(line, "`cpu` has no use beside `url`: that server is not started by us"));
+    if let (Some(_), Some(key)) = (&url, limits.named()) {
+        let message = format!("`{key}` has no use beside `url`: that server is not started by us");
+        return Err(reader.error(line, message));
     }
     if let Some(url) = url.as_ref().filter(|url| !url.scheme.carries(protocol)) {
         let message = format!("protocol `{}` is not spoken at `{url}`; leave it out", protocol.name());
@@ -532,7 +534,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
         Target::Command(program) => program_name(program),
         Target::Url(url) => shown_path(&url.to_string()),
     });
-    let variant = Variant { name, target, protocol, tls, unix, env, cpu, peer, layers };
+    let variant = Variant { name, target, protocol, tls, unix, env, limits, peer, layers };
     peer::check(&variant).map_err(|message| reader.error(line, message))?;
     layers::check(&variant).map_err(|message| reader.error(line_of_layers, message))?;
     reader.finish()?;

@@ -201,8 +201,31 @@ fn limits_of_cpu_are_read_as_text_and_as_numbers_and_vary_in_a_matrix() {
     let text = "[workload]\nname='pingpong'\n[matrix]\nservice=['a']\ncpu=['0.5', 1, 1.5]\n";
     let e = Experiment::parse("x.toml", text).unwrap();
     let found: Vec<_> =
-        e.variants.iter().map(|v| (v.name.as_str(), v.cpu.map(|cpu| cpu.cores().get()))).collect();
+        e.variants.iter().map(|v| (v.name.as_str(), v.limits.cpu.map(|cpu| cpu.cores().get()))).collect();
     assert_eq!(found, [("a/0.5", Some(0.5)), ("a/1", Some(1.0)), ("a/1.5", Some(1.5))]);
+}
+
+#[test]
+fn limits_of_memory_and_cores_vary_in_a_matrix_and_are_written_as_they_are_read() {
+    let text =
+        "[workload]\nname='pingpong'\n[matrix]\nservice=['a']\nmemory=['64 MB', '1 GiB']\ncores=[1, 2]\n";
+    let e = Experiment::parse("x.toml", text).unwrap();
+    let found: Vec<_> = e
+        .variants
+        .iter()
+        .map(|v| (v.name.as_str(), v.limits.memory.unwrap().get(), v.limits.cores))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("a/64 MB/1", 64_000_000, Some(1)),
+            ("a/64 MB/2", 64_000_000, Some(2)),
+            ("a/1 GiB/1", 1 << 30, Some(1)),
+            ("a/1 GiB/2", 1 << 30, Some(2)),
+        ]
+    );
+    let again = Experiment::parse("x.toml", &e.to_toml()).unwrap();
+    assert_eq!(again.variants, e.variants);
 }
 
 #[test]
@@ -233,6 +256,13 @@ fn wrong_variants_are_refused() {
         ("[[variant]]\nservice='a'\ncpu='half'\n", "`variant.cpu`: `half` must be a number of cores"),
         ("[[variant]]\nservice='a'\ncpu=['1']\n", "such as \"0.5\" for half of one"),
         ("[[variant]]\nurl='http://x'\ncpu='0.5'\n", "`cpu` has no use beside `url`"),
+        ("[[variant]]\nurl='http://x'\nmemory='1 GB'\n", "`memory` has no use beside `url`"),
+        ("[[variant]]\nservice='a'\nmemory='64'\n", "`variant.memory`: `64` must be 1 MB or more"),
+        ("[[variant]]\nservice='a'\nmemory='much'\n", "`variant.memory`: `much` is not a size"),
+        ("[[variant]]\nservice='a'\ncores=0\n", "`variant.cores`: `0` must be a whole number from 1 to 4096"),
+        ("[[variant]]\nservice='a'\ncores='1'\n", "must be a whole number from 1"),
+        ("[[variant]]\nservice='a'\ncpu=2\ncores=1\n", "x.toml:6: `cpu = \"2\"` beside `cores = 1`"),
+        ("[[variant]]\nservice='a'\ncores=1\npeer='b'\n", "`peer` beside `cores`"),
         ("[[variant]]\nurl='http://x:99999'\n", "is not an address"),
         ("[[variant]]\nservice='a'\nprotocol='soap'\n", "allowed: `http1-json`"),
         ("[[variant]]\nservice='a'\nlayers=['vxlan']\n", "`vxlan` needs two hosts"),

@@ -217,9 +217,7 @@ fn variant(variant: &super::Variant) -> Table {
     if !variant.env.is_empty() {
         table.insert("env".into(), pairs(&variant.env).into());
     }
-    if let Some(cpu) = variant.cpu {
-        table.insert("cpu".into(), cpu.to_string().into());
-    }
+    variant.limits.write(&mut table);
     if let Some(peer) = &variant.peer {
         table.insert("peer".into(), super::peer::write(peer));
     }

@@ -102,6 +102,20 @@ fn a_naming_file_names_series() {
 }
 
 #[test]
+fn a_naming_file_is_made_of_tags_and_keeps_the_names_it_has() {
+    let mut naming = Naming::parse(r#"{"experiments": {"ruby": "Ruby 2", "gone": "Gone"}}"#).unwrap();
+    for (machine, experiment) in [(Some("m3.large"), "ruby"), (None, "go"), (Some(""), "go"), (None, "")] {
+        naming.add(machine, experiment);
+    }
+    let text = concat!(
+        "{\n  \"machines\": {\n    \"m3.large\": \"m3.large\"\n  },\n",
+        "  \"experiments\": {\n    \"go\": \"go\",\n    \"gone\": \"Gone\",\n    \"ruby\": \"Ruby 2\"\n  }\n}\n",
+    );
+    assert_eq!(naming.text(), text);
+    assert_eq!(Naming::parse(text).unwrap(), naming);
+}
+
+#[test]
 fn a_measured_request_becomes_a_row_that_reads_back() {
     let row = Row::of(&Measured {
         machine: "here",

@@ -12,6 +12,7 @@ mod data;
 mod environment;
 pub(crate) mod escape;
 mod gauge;
+mod layering;
 mod legs;
 mod parts;
 mod resources;
@@ -124,6 +125,7 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
         ("verdict", "Verdict", verdict::section(summary)),
         ("trust", "Why to believe it", trust::section(summary)),
         ("costs", "Costs", format!("<div class=\"charts\"></div>\n{costs}")),
+        ("layers", "What each layer adds", layering::section(summary)),
         (
             "latency",
             "Latency",
@@ -158,9 +160,9 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
         ),
         ("repeat", "How to repeat", repeat(report.how)),
     ];
-    // Only some runs vary the size, or ask the kernel for time stamps.
-    let shown =
-        all.into_iter().filter(|(id, _, content)| !["sizes", "legs"].contains(id) || !content.is_empty());
+    // Only some runs have layers, vary the size, or ask the kernel for time stamps.
+    let is_some = |id: &str, content: &str| !["layers", "sizes", "legs"].contains(&id) || !content.is_empty();
+    let shown = all.into_iter().filter(|(id, _, content)| is_some(id, content));
     shown.map(|(id, name, content)| Section { id, name, content }).collect()
 }
 

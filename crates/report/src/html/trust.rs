@@ -177,10 +177,12 @@ fn variant(variant: &VariantSummary) -> String {
     let kinds = errors.as_deref().and_then(|text| text.split_once(": ")).map(|(_, kinds)| kinds);
     let kinds = kinds.map(|kinds| format!("<span class=\"reason\">{}</span>", escape(kinds)));
     let count = |n: u64, more: &str| format!("<td class=\"n\" data-n=\"{n}\">{}{more}</td>", grouped(n));
+    let runtime =
+        words::runtime(variant).map(|text| format!("<span class=\"reason\">{}</span>", escape(&text)));
     let baseline = if variant.baseline { " <span class=\"quiet\">(baseline)</span>" } else { "" };
     let filter = attributes(&[("variant", &variant.name), ("point", &words::point(&variant.point))]);
     format!(
-        "<tr{filter}><th scope=\"row\">{}{baseline}</th><td class=\"{1}\">{1}{reasons}</td>{2}{3}{4}{5}{6}<td>{7}</td></tr>\n",
+        "<tr{filter}><th scope=\"row\">{}{baseline}</th><td class=\"{1}\">{1}{reasons}</td>{2}{3}{4}{5}{6}<td>{7}{8}</td></tr>\n",
         escape(&words::subject(&variant.name, &variant.point)),
         variant.validity.name(),
         count(variant.requests, ""),
@@ -189,6 +191,7 @@ fn variant(variant: &VariantSummary) -> String {
         count(variant.windows, ""),
         count(u64::from(variant.blocks), ""),
         variant.version.as_deref().map_or_else(|| "unknown".to_owned(), escape),
+        runtime.unwrap_or_default(),
     )
 }
 

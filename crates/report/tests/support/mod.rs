@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // each test file uses its own part
 
+pub mod layered;
 pub mod pixels;
 pub mod plot;
 
@@ -118,6 +119,8 @@ fn variant(name: &str, size: &str, scale: f64) -> VariantSummary {
         }
     });
     let versions = [("rust", "Rust 1.95.0 hyper 1.7.0"), ("go", "Go 1.26.8 net/http 1.26.8")];
+    let runtime: &[_] =
+        if name == "go" { &[("cores", "1"), ("gc", "Copy"), ("heap_bytes", "268435456")] } else { &[] };
     VariantSummary {
         name: name.into(),
         point: point(size),
@@ -133,6 +136,7 @@ fn variant(name: &str, size: &str, scale: f64) -> VariantSummary {
         blocks: 6,
         batches: Vec::new(),
         version: versions.iter().find(|(of, _)| *of == name).map(|(_, version)| (*version).to_owned()),
+        runtime: runtime.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
         relay: None,
         figures: figures.into(),
         traffic: Traffic {
@@ -196,6 +200,7 @@ pub fn valid() -> Summary {
         relays: Vec::new(),
         carried: Vec::new(),
         roles: Vec::new(),
+        layering: Default::default(),
         unavailable: Vec::new(),
         calibration: Some(quote()),
     }

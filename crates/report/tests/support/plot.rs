@@ -196,7 +196,7 @@ fn fill(
     let baseline = summary.variants.iter().find(|v| v.point == *point).is_none();
     let mut figures = Vec::new();
     for operation in operations {
-        for quantity in Quantity::ALL {
+        for quantity in Quantity::ALL.into_iter().filter(|quantity| !OF_LAYERS.contains(quantity)) {
             let whole_only = matches!(
                 quantity,
                 Quantity::CpuPerOperation | Quantity::BytesPerOperation | Quantity::MemoryPeak
@@ -279,9 +279,14 @@ fn base_of(quantity: Quantity) -> f64 {
         Quantity::Throughput => 18_400.0,
         Quantity::CpuPerOperation => 171_000.0,
         Quantity::BytesPerOperation => 1_482.0,
+        Quantity::WireBytesPerOperation => 1_620.0,
+        Quantity::SegmentsPerOperation => 2.0,
         Quantity::MemoryPeak => 41_000_000.0,
     }
 }
+
+/// Quantities that are looked at where there are layers.
+const OF_LAYERS: [Quantity; 2] = [Quantity::WireBytesPerOperation, Quantity::SegmentsPerOperation];
 
 fn empty(title: &str) -> Summary {
     Summary { title: title.into(), costs: Vec::new(), variants: Vec::new(), ..valid() }
@@ -545,6 +550,7 @@ pub fn layers() -> Case {
         |name: &str, value: f64, half: f64| Level { name: name.into(), estimate: estimate(value, half) };
     let waterfall = Waterfall {
         point: PointLabel::new(),
+        of: "rust".into(),
         operation: "pong".into(),
         quantity: Quantity::ResponseP50,
         unit: Unit::Ns,

@@ -130,6 +130,7 @@ fn service(start: Nanoseconds) -> ServiceFacts {
                 time: Nanoseconds::from_millis(20_100),
             }),
         }),
+        memory: None,
         runtime: Some(RuntimeFacts {
             threads: 17,
             cores: vec![0],

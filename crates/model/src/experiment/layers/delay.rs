@@ -26,18 +26,19 @@ const LONGEST: Nanoseconds = Nanoseconds::from_secs(60);
 
 pub(super) fn read(reader: &Reader<'_>) -> Result<Delay, ExperimentError> {
     let refused =
-        |message: String| reader.error(reader.line(), format!("`{}`: {message}", reader.full("time")));
+        |key, message: String| reader.error(reader.line(), format!("`{}`: {message}", reader.full(key)));
     let Some(held) = above_zero(reader, "time")? else {
-        return Err(refused("`delay` needs its `time`, such as \"1 ms\"".to_owned()));
+        return Err(refused("time", "`delay` needs its `time`, such as \"1 ms\"".to_owned()));
     };
     if held > LONGEST {
-        return Err(refused(format!("`{held}` must be at most {LONGEST}")));
+        return Err(refused("time", format!("`{held}` must be at most {LONGEST}")));
     }
     let jitter: Nanoseconds = reader.quantity("jitter")?.unwrap_or_default();
     if jitter > held {
-        return Err(refused(format!(
-            "`jitter` is {jitter}, more than the {held} that it varies; no packet can be sent before it came"
-        )));
+        return Err(refused(
+            "jitter",
+            format!("{jitter} is more than the {held} that it varies; no packet can be sent before it came"),
+        ));
     }
     // A packet is then held back once in a round trip, and the cost of the layer is the time that was asked for.
     let towards = Towards::read(reader)?.unwrap_or(Towards::Server);

@@ -8,11 +8,13 @@
 mod container;
 mod delay;
 mod loss;
+mod ovs;
 mod rate;
 mod relay;
 mod sidecar;
 mod veth;
 mod vxlan;
+mod wireguard;
 
 use std::fmt;
 
@@ -22,14 +24,16 @@ use toml::{Table, Value as Toml};
 use super::node::{ExperimentError, Node, Reader, Value, suggestion};
 use super::{Protocol, Target, Variant};
 
-pub use container::{Container, ContainerNetwork, ContainerRuntime, Seccomp};
+pub use container::{Container, ContainerEngine, ContainerNetwork, ContainerRuntime, Publisher, Seccomp};
 pub use delay::Delay;
-pub use loss::Loss;
+pub use loss::{Bursts, Loss};
+pub use ovs::{Ovs, OvsTunnel};
 pub use rate::Rate;
 pub use relay::Relay;
 pub use sidecar::{Sidecar, SidecarMode, SidecarProgram, SidecarSide};
 pub use veth::{CongestionControl, Mtu, Veth};
 pub use vxlan::{Vxlan, VxlanLayout};
+pub use wireguard::{Wireguard, WireguardImplementation};
 
 /// One layer with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,6 +51,10 @@ pub enum Layer {
     Loss(Loss),
     /// An overlay of Ethernet frames in UDP packets.
     Vxlan(Vxlan),
+    /// A switch in user space on either host, with a tunnel between them or none.
+    Ovs(Ovs),
+    /// An overlay of encrypted packets in UDP packets.
+    Wireguard(Wireguard),
     /// A proxy beside the client or the service.
     Sidecar(Sidecar),
     /// A container around the service.
@@ -117,13 +125,18 @@ struct Kind {
 }
 
 /// Every kind that this program knows. A further kind is a further row, a file here and an arm of [`Layer`].
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 13] = [
     Kind { name: "veth", read: |reader| veth::read(reader).map(Layer::Veth) },
     Kind { name: "rate", read: |reader| rate::read(reader).map(Layer::Rate) },
     Kind { name: "relay", read: |_| Ok(Layer::Relay(Relay)) },
     Kind { name: "delay", read: |reader| delay::read(reader).map(Layer::Delay) },
     Kind { name: "loss", read: |reader| loss::read(reader).map(Layer::Loss) },
     Kind { name: "vxlan", read: |reader| vxlan::read(reader).map(Layer::Vxlan) },
+    Kind { name: "ovs", read: |_| Ok(Layer::Ovs(Ovs::PLAIN)) },
+    Kind { name: "ovs-vxlan", read: |_| Ok(Layer::Ovs(Ovs::with(OvsTunnel::Vxlan))) },
+    Kind { name: "ovs-geneve", read: |_| Ok(Layer::Ovs(Ovs::with(OvsTunnel::Geneve))) },
+    Kind { name: "ovs-gre", read: |_| Ok(Layer::Ovs(Ovs::with(OvsTunnel::Gre))) },
+    Kind { name: "wireguard", read: |reader| wireguard::read(reader).map(Layer::Wireguard) },
     Kind { name: "sidecar", read: |reader| sidecar::read(reader).map(Layer::Sidecar) },
     Kind { name: "container", read: |reader| container::read(reader).map(Layer::Container) },
 ];
@@ -138,6 +151,8 @@ impl Layer {
             Self::Delay(_) => "delay",
             Self::Loss(_) => "loss",
             Self::Vxlan(_) => "vxlan",
+            Self::Ovs(ovs) => ovs.name(),
+            Self::Wireguard(_) => "wireguard",
             Self::Sidecar(sidecar) => sidecar.name(),
             Self::Container(_) => "container",
         }
@@ -148,7 +163,7 @@ impl Layer {
         match self {
             Self::Veth(_) => Place::Hosts,
             Self::Rate(_) | Self::Relay(_) | Self::Delay(_) | Self::Loss(_) => Place::Link,
-            Self::Vxlan(_) => Place::Overlay,
+            Self::Vxlan(_) | Self::Ovs(_) | Self::Wireguard(_) => Place::Overlay,
             Self::Sidecar(_) => Place::Sidecar,
             Self::Container(_) => Place::Container,
         }
@@ -160,10 +175,11 @@ impl Layer {
         match self {
             Self::Veth(veth) => veth.write(&mut table),
             Self::Rate(rate) => rate.write(&mut table),
-            Self::Relay(Relay) => {}
+            Self::Relay(Relay) | Self::Ovs(_) => {}
             Self::Delay(delay) => delay.write(&mut table),
             Self::Loss(loss) => loss.write(&mut table),
             Self::Vxlan(vxlan) => vxlan.write(&mut table),
+            Self::Wireguard(wireguard) => wireguard.write(&mut table),
             Self::Sidecar(sidecar) => sidecar.write(&mut table),
             Self::Container(container) => container.write(&mut table),
         }
@@ -178,10 +194,11 @@ impl fmt::Display for Layer {
         match self {
             Self::Veth(veth) => veth.fmt(f),
             Self::Rate(rate) => rate.fmt(f),
-            Self::Relay(Relay) => Ok(()),
+            Self::Relay(Relay) | Self::Ovs(_) => Ok(()),
             Self::Delay(delay) => delay.fmt(f),
             Self::Loss(loss) => loss.fmt(f),
             Self::Vxlan(vxlan) => vxlan.fmt(f),
+            Self::Wireguard(wireguard) => wireguard.fmt(f),
             Self::Sidecar(sidecar) => sidecar.fmt(f),
             Self::Container(container) => container.fmt(f),
         }
@@ -277,6 +294,9 @@ fn check_next(before: &[Layer], layer: &Layer) -> Result<(), String> {
             "`{name}` needs two hosts to stand between, which `veth` makes; write `veth` before it"
         ));
     }
+    if let Layer::Ovs(_) = layer {
+        before.iter().try_for_each(check_below_switch)?;
+    }
     for other in before {
         if let (Layer::Veth(veth), Layer::Rate(rate)) = (other, layer) {
             rate.check(veth.mtu)?;
@@ -290,6 +310,27 @@ fn check_next(before: &[Layer], layer: &Layer) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// Whether a switch of Open vSwitch can stand on what a layer makes.
+fn check_below_switch(below: &Layer) -> Result<(), String> {
+    match below {
+        Layer::Ovs(other) => Err(format!(
+            "a host has one switch of Open vSwitch, and `{}` makes it already; leave one out",
+            other.name()
+        )),
+        Layer::Vxlan(Vxlan { layout: VxlanLayout::Flannel }) => {
+            Err("a switch of Open vSwitch joins one network, and flannel's layout has one for each host; \
+             use `vxlan` with `layout = \"direct\"` below it"
+                .to_owned())
+        }
+        Layer::Wireguard(_) => Err(
+            "a switch of Open vSwitch joins devices of Ethernet, and `wireguard` makes one of IP packets \
+             alone; write `wireguard` after it, inside, or use `vxlan`, which can stand on it"
+                .to_owned(),
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// Why layers of this place stand outside of those that come later, to follow a colon.
@@ -326,7 +367,15 @@ fn layer(outer: &Reader<'_>, item: &Node) -> Result<Layer, ExperimentError> {
         Value::Text(_) => {
             Node { line: item.line, value: Value::Table(vec![("layer".to_owned(), item.clone())]) }
         }
-        _ => item.clone(),
+        Value::Table(_) => item.clone(),
+        _ => {
+            let message = format!(
+                "`{}`: `{}` is no layer; write a name such as \"veth\", or a table such as {{ layer = \"rate\", rate = \"1 Gbit/s\" }}",
+                outer.full("layers"),
+                item.show()
+            );
+            return Err(outer.error(item.line, message));
+        }
     };
     let reader = outer.under("layers", &spelled)?;
     let Some(name) = reader.text("layer")? else {
@@ -336,9 +385,18 @@ fn layer(outer: &Reader<'_>, item: &Node) -> Result<Layer, ExperimentError> {
     };
     let family = name.split(':').next().unwrap_or_default();
     let Some(kind) = KINDS.iter().find(|kind| kind.name == family) else {
-        let names = KINDS.map(|kind| kind.name);
-        let message =
-            format!("`{}`: `{name}` is no layer{}", outer.full("layers"), suggestion(family, &names));
+        // Of a kind with several names each.
+        let several = |kind: &str| match kind {
+            "sidecar" => SidecarProgram::ALL.map(|program| format!("sidecar:{}", program.name())).to_vec(),
+            one => vec![one.to_owned()],
+        };
+        let names: Vec<String> = KINDS.iter().flat_map(|kind| several(kind.name)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let message = format!(
+            "`{}`: `{name}` is no layer{}",
+            outer.full("layers"),
+            suggestion(&name.to_lowercase(), &names)
+        );
         return Err(outer.error(item.line, message));
     };
     let layer = (kind.read)(&reader)?;

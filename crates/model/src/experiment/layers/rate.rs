@@ -57,10 +57,30 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Rate, ExperimentError> {
         }
     })?;
     let queue = super::super::read::above_zero(reader, "queue")?;
-    Ok(Rate { rate, burst: burst.unwrap_or(BURST), queue: queue.unwrap_or(QUEUE) })
+    let rate = Rate { rate, burst: burst.unwrap_or(BURST), queue: queue.unwrap_or(QUEUE) };
+    match rate.waiting() <= WAITING_MOST {
+        true => Ok(rate),
+        false => {
+            let message = format!(
+                "`{}`: at {} more than 4 GiB could wait for {}, which the kernel does not count; give it less",
+                reader.full("queue"),
+                rate.rate,
+                rate.queue
+            );
+            Err(reader.error(reader.line(), message))
+        }
+    }
 }
 
+/// What tbf counts in 32 bits.
+const WAITING_MOST: f64 = u32::MAX as f64;
+
 impl Rate {
+    /// Bytes that may wait at once.
+    fn waiting(&self) -> f64 {
+        self.rate.get() as f64 / 8.0 * self.queue.as_secs_f64() + self.burst.get() as f64
+    }
+
     /// Whether a full frame of the link fits into the bucket.
     pub(super) fn check(&self, mtu: Mtu) -> Result<(), String> {
         let frame = Bytes::new(u64::from(mtu.get()) + ETHERNET);

@@ -51,12 +51,81 @@ fn settings_are_kept() {
         jitter: Nanoseconds::from_micros(200),
         towards: Towards::Server,
     };
-    let loss = Loss { share: Ratio::new(0.01), towards: Towards::Client };
+    let loss = Loss { share: Ratio::new(0.01), towards: Towards::Client, bursts: None };
     let parts: Vec<_> = stack.iter().skip(1).cloned().collect();
     let flannel = Layer::Vxlan(Vxlan { layout: VxlanLayout::Flannel });
     assert_eq!(parts, [Layer::Relay(Relay), Layer::Delay(delay), Layer::Loss(loss), flannel]);
     assert_eq!(stack.to_string(), "veth + relay + delay 1.00 ms ± 200 µs + loss 1 % + vxlan as flannel");
     assert!(stack.has_hosts() && stack.has_relay());
+}
+
+#[test]
+fn loss_may_come_in_bursts_whose_share_follows() {
+    let stack = parse("['veth', { layer = 'loss', p = '1 %', r = '24 %' }]").expect("right");
+    let share = |share| Ratio::new(share);
+    let bursts = Bursts { p: share(0.01), r: share(0.24), bad: share(1.0), good: share(0.0) };
+    let loss = Loss { share: share(0.01 / 0.25), towards: Towards::Both, bursts: Some(bursts) };
+    assert_eq!(stack.iter().last(), Some(&Layer::Loss(loss)));
+    let all = parse(
+        "['veth', { layer = 'loss', p = '2 %', r = '6 %', bad = '50 %', good = '1 %', towards = 'server' }]",
+    );
+    let all = all.expect("right");
+    let Some(Layer::Loss(loss)) = all.iter().last() else { panic!("{all}") };
+    assert!((loss.share.get() - (0.25 * 0.5 + 0.75 * 0.01)).abs() < 1e-12, "{loss:?}");
+    // Records from before have none.
+    let stored =
+        "[{\"layer\":\"veth\",\"mtu\":1500},{\"layer\":\"loss\",\"share\":0.1,\"towards\":\"both\"}]";
+    assert!(serde_json::from_str::<Layers>(stored).is_ok());
+}
+
+#[test]
+fn switches_have_a_tunnel_or_none_and_may_stand_on_another_overlay() {
+    let tunnels = [None, Some(OvsTunnel::Vxlan), Some(OvsTunnel::Geneve), Some(OvsTunnel::Gre)];
+    for (tunnel, name) in tunnels.into_iter().zip(["ovs", "ovs-vxlan", "ovs-geneve", "ovs-gre"]) {
+        let stack = parse(&format!("['veth', '{name}']")).expect("right");
+        assert_eq!(stack.iter().last(), Some(&Layer::Ovs(Ovs { tunnel })));
+        assert_eq!(stack.to_string(), format!("veth + {name}"));
+    }
+    for stack in ["['veth', 'vxlan', 'ovs-geneve']", "['veth', 'ovs-geneve', 'vxlan']"] {
+        parse(stack).expect("overlays of different kinds");
+    }
+}
+
+#[test]
+fn a_tunnel_names_what_encrypts_or_leaves_it_to_the_host() {
+    let tunnel = |implementation| Layer::Wireguard(Wireguard { implementation });
+    for (text, implementation, shown) in [
+        ("'wireguard'", None, "veth + wireguard"),
+        (
+            "{ layer = 'wireguard', implementation = 'kernel' }",
+            Some(WireguardImplementation::Kernel),
+            "veth + wireguard by the kernel",
+        ),
+        (
+            "{ layer = 'wireguard', implementation = 'wireguard-go' }",
+            Some(WireguardImplementation::WireguardGo),
+            "veth + wireguard by wireguard-go",
+        ),
+        (
+            "{ layer = 'wireguard', implementation = 'boringtun' }",
+            Some(WireguardImplementation::Boringtun),
+            "veth + wireguard by boringtun",
+        ),
+    ] {
+        let stack = parse(&format!("['veth', {text}]")).expect("right");
+        assert_eq!(stack.iter().last(), Some(&tunnel(implementation)));
+        assert_eq!(stack.to_string(), shown);
+        let written = serde_json::to_string(&stack).expect("JSON");
+        assert_eq!(serde_json::from_str::<Layers>(&written).expect("the same"), stack);
+    }
+    for stack in [
+        "['veth', 'vxlan', 'wireguard']",
+        "['veth', 'wireguard', 'vxlan']",
+        "['veth', 'ovs-geneve', 'wireguard', 'sidecar:haproxy', 'container']",
+        "['veth', { layer = 'rate', rate = '1 Gbit/s' }, 'wireguard']",
+    ] {
+        parse(stack).expect("an overlay like others");
+    }
 }
 
 #[test]
@@ -81,6 +150,14 @@ fn sidecars_and_containers_have_sides_modes_and_runtimes() {
     );
     let both = parse("[{ layer = 'sidecar:envoy', side = 'both' }]").expect("right");
     assert_eq!(both.to_string(), "sidecar:envoy on both sides");
+    for (text, shown) in [
+        ("engine = 'podman'", "container podman"),
+        ("engine = 'docker', runtime = 'crun', network = 'published'", "container docker crun published"),
+        ("network = 'published', publish = 'pasta'", "container published by pasta"),
+    ] {
+        let stack = parse(&format!("['veth', {{ layer = 'container', {text} }}]")).expect(text);
+        assert_eq!(stack.to_string(), format!("veth + {shown}"));
+    }
     let layer = parse("[{ layer = 'container', network = 'layer' }]").expect("right");
     assert_eq!(layer, Layers(vec![Layer::Container(Container::default())]));
 }
@@ -97,6 +174,8 @@ fn a_sidecar_must_understand_what_passes() {
     assert!(h2.contains("for gRPC alone"), "{h2}");
     let peer = error("peer = 'go'\nlayers = [{ layer = 'container', network = 'published' }]");
     assert!(peer.contains("does not reach it"), "{peer}");
+    let engine = error("layers = [{ layer = 'container', engine = 'docker', network = 'published' }]");
+    assert!(engine.contains("write `veth` before it"), "{engine}");
 }
 
 #[test]
@@ -107,7 +186,10 @@ fn a_mistake_is_named_with_its_line_and_what_is_allowed() {
         ("['carrier-pigeon']", "is no layer; allowed: `veth`"),
         ("['veth:x']", "write `veth`"),
         ("[{ mtu = 9000 }]", "does not say which `layer`"),
-        ("[7]", "must be a table"),
+        ("[7]", "`7` is no layer; write a name such as \"veth\""),
+        ("['veth', []]", "is no layer; write a name such as"),
+        ("['VETH']", "did you mean `veth`?"),
+        ("['haproxy']", "`sidecar:haproxy`, `sidecar:nginx`, `sidecar:envoy`"),
         ("[{ layer = 'veth', mtu = 100 }]", "from 576 to 65535"),
         ("[{ layer = 'veth', mtu = '9000' }]", "from 576 to 65535"),
         ("[{ layer = 'veth', congestion_control = 'Cubic!' }]", "such as `cubic`"),
@@ -118,18 +200,40 @@ fn a_mistake_is_named_with_its_line_and_what_is_allowed() {
         ("['veth', { layer = 'rate', rate = '1 bit/s' }]", "from 8 kbit/s"),
         ("['veth', { layer = 'rate', rate = '1 Mbit/s', burst = '100 B' }]", "one frame"),
         ("['veth', 'delay']", "`delay` needs its `time`"),
-        ("['veth', { layer = 'delay', time = '1 ms', jitter = '2 ms' }]", "no packet can be sent"),
+        ("['veth', { layer = 'delay', time = '1 ms', jitter = '2 ms' }]", "jitter`: 2.00 ms is more"),
         ("['veth', { layer = 'delay', time = '2 min' }]", "at most 60.0 s"),
         ("['veth', { layer = 'delay', time = '1 ms', towards = 'moon' }]", "allowed: `server`"),
         ("['veth', { layer = 'loss', share = '60 %' }]", "at most 50 %"),
         ("['veth', 'loss']", "`loss` needs its `share`"),
+        ("['veth', { layer = 'loss', p = '1 %' }]", "bursts need both `p` and `r`"),
+        ("['veth', { layer = 'loss', p = '1 %', r = '0 %' }]", "`variant.layers.r`: 0 % must be above 0 %"),
+        ("['veth', { layer = 'loss', p = '1 %', r = '9 %', share = '1 %' }]", "follows from `p` and `r`"),
+        ("['veth', { layer = 'loss', p = '60 %', r = '40 %' }]", "these bursts lose 60 %"),
+        ("['veth', { layer = 'loss', p = '1 %', r = '9 %', good = '101 %' }]", "from 0 % to 100 %"),
+        (
+            "['veth', { layer = 'loss', p = '1 %', r = '9 %', bad = '2 %', good = '3 %' }]",
+            "good`: 3 % must be at most the 2 %",
+        ),
+        ("['veth', { layer = 'rate', rate = '1 Mbit/s', queue = '0 ms' }]", "queue`"),
+        ("['veth', { layer = 'ovs', tunnel = 'geneve' }]", "unknown key `tunnel`"),
+        ("['veth', 'ovs-geneva']", "did you mean `ovs-geneve`?"),
+        ("['veth', { layer = 'rate', rate = '100 Gbit/s', queue = '1 s' }]", "more than 4 GiB"),
         ("['veth', { layer = 'vxlan', layout = 'calico' }]", "allowed: `direct`"),
+        ("['veth', { layer = 'wireguard', implementation = 'openvpn' }]", "allowed: `kernel`"),
+        ("['veth', { layer = 'wireguard', mtu = 1420 }]", "unknown key `mtu`"),
+        ("['veth', 'wiregard']", "did you mean `wireguard`?"),
         ("['sidecar']", "allowed of this kind: `sidecar:haproxy`"),
         ("['sidecar:squid']", "`sidecar:squid` is no layer"),
         ("[{ layer = 'sidecar:nginx', side = 'left' }]", "allowed: `client`"),
         ("[{ layer = 'sidecar:nginx', mode = 'tcp' }]", "a module that counts nothing"),
         ("[{ layer = 'container', runtime = 'kata' }]", "allowed: `runc`"),
         ("[{ layer = 'container', network = 'macvlan' }]", "allowed: `host`"),
+        ("[{ layer = 'container', engine = 'lxc' }]", "allowed: `docker`"),
+        ("[{ layer = 'container', publish = 'pasta' }]", "write `network = \"published\"`"),
+        (
+            "[{ layer = 'container', engine = 'podman', network = 'published', publish = 'pasta' }]",
+            "podman publishes ports itself",
+        ),
         ("[{ layer = 'container', read_only = 'no' }]", "read_only"),
     ] {
         let error = parse(layers).expect_err(layers);
@@ -148,6 +252,15 @@ fn layers_that_make_no_sense_together_are_refused_with_the_reason() {
             "which has 9014 B",
         ),
         ("['veth', 'vxlan', { layer = 'rate', rate = '1 Mbit/s' }]", "write `rate` before `vxlan`"),
+        ("['ovs']", "`ovs` needs two hosts"),
+        ("['veth', 'ovs-gre', 'relay']", "write `relay` before `ovs-gre`"),
+        ("['veth', 'ovs', 'ovs-geneve']", "`ovs` makes it already"),
+        ("['veth', { layer = 'vxlan', layout = 'flannel' }, 'ovs-vxlan']", "one for each host"),
+        ("['wireguard']", "`wireguard` needs two hosts"),
+        ("['veth', 'wireguard', 'wireguard']", "`wireguard` stands there twice"),
+        ("['veth', 'wireguard', { layer = 'rate', rate = '1 Mbit/s' }]", "write `rate` before `wireguard`"),
+        ("['veth', 'wireguard', 'ovs']", "joins devices of Ethernet"),
+        ("['veth', 'wireguard', 'vxlan', 'ovs-gre']", "joins devices of Ethernet"),
         ("['container', 'sidecar:haproxy']", "write `sidecar:haproxy` before `container`"),
         ("['sidecar:haproxy', 'sidecar:nginx']", "stand on the same side"),
         ("['sidecar:haproxy', 'veth']", "write `veth` before `sidecar:haproxy`"),

@@ -1,0 +1,406 @@
+//! The user's own service: from `weigh init` to the verdict on two revisions, as docs/OWN-SERVICE.md says, to the letter;
+//! and what is told where it cannot be done.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{World, eventually, told};
+
+// --- The page ----------------------------------------------------------------------------------------------------
+
+/// The fenced blocks of the page: what stands behind the fence, and the text.
+fn blocks() -> Vec<(String, String)> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/OWN-SERVICE.md");
+    let page = fs::read_to_string(page).expect("the page");
+    let fences = page.split("\n```").skip(1).step_by(2);
+    fences
+        .filter_map(|block| block.split_once('\n'))
+        .map(|(info, text)| (info.to_owned(), format!("{text}\n")))
+        .collect()
+}
+
+fn block(info: &str, number: usize) -> String {
+    let found = blocks().into_iter().filter(|(of, _)| of == info).nth(number);
+    found.unwrap_or_else(|| panic!("no `{info}` block {number}")).1
+}
+
+/// A shell command in the world's folder, as the user of the page would type it.
+fn shell(world: &World, script: &str) -> String {
+    let mut command = Command::new("sh");
+    command.args(["-e", "-c", script]).current_dir(world.path(".")).env("HOME", world.path("."));
+    for role in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{role}_NAME"), "n").env(format!("GIT_{role}_EMAIL"), "e@example.org");
+    }
+    let output = command.output().expect("a shell");
+    assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The words of the only command of `weigh` in a line.
+fn words(line: &str) -> Vec<String> {
+    let script = format!("weigh() {{ printf '%s\\n' \"$@\"; }}\n{line}");
+    let output = Command::new("sh").args(["-c", &script]).output().expect("a shell");
+    String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect()
+}
+
+/// A world with the page's service and its two commits.
+fn shop(world: &World) {
+    world.write("server.py", &block("python", 0));
+    world.write("compare.diff", &block("diff", 0));
+    world.write(".gitignore", "/*\n!/server.py\n");
+    shell(world, &block("sh", 0));
+}
+
+#[test]
+fn a_newcomer_weighs_two_revisions_as_the_page_says() {
+    told(|| {
+        let world = World::new();
+        shop(&world);
+        let ended = world.weigh(&words(&block("sh", 1))).end();
+        ended.assert_measured();
+        let summary = world.json("summary.json");
+        let names: Vec<&str> = summary["variants"]
+            .as_array()
+            .expect("variants")
+            .iter()
+            .filter_map(|one| one["name"].as_str())
+            .collect();
+        let hashes =
+            ["main", "compare"].map(|name| shell(&world, &format!("git rev-parse {name}")).trim().to_owned());
+        assert_eq!(names, [format!("main@{}", &hashes[0][..7]), format!("compare@{}", &hashes[1][..7])]);
+        let facts = world.json("environment.json");
+        for (at, hash) in hashes.iter().enumerate() {
+            assert_eq!(facts["variants"][at]["revision"]["commit"], hash.as_str(), "{facts}");
+        }
+        // A search through 10,000 prices for every item is many times the rest of a request.
+        let headline = &summary["costs"][0];
+        assert_eq!(headline["quantity"], "response_p50");
+        assert!(headline["ratio"]["point"].as_f64().expect("a ratio") > 1.2, "{headline}");
+        if ended.code == Some(0) {
+            assert_eq!(headline["verdict"], "higher", "{ended}");
+            assert!(ended.stdout.contains("higher (worse)"), "{ended}");
+        }
+        assert_eq!(shell(&world, "git worktree list").lines().count(), 1);
+        world.assert_nothing_left();
+    });
+}
+
+#[test]
+fn the_file_that_the_page_writes_is_planned_and_verified_for_two_revisions() {
+    let world = World::idle();
+    shop(&world);
+    let lines = block("sh", 3);
+    let lines: Vec<&str> = lines.lines().collect();
+    world.weigh(&words(lines[0])).end().assert_code(0);
+    let planned = world.weigh(&words(lines[1])).end();
+    planned.assert_code(0);
+    assert!(planned.stdout.contains("variant  mine (baseline), http1-json"), "{planned}");
+    assert!(lines[2].starts_with("weigh run experiment.toml --revisions main,compare"), "{}", lines[2]);
+    // The same variants, written out, come up and answer.
+    let file = fs::read_to_string(world.path("experiment.toml")).expect("the file");
+    let build =
+        "test ! -e untracked; printf '#!/bin/sh\\nexec python3 server.py $1\\n' > serve; chmod +x serve";
+    let revision = |name: &str| {
+        format!(
+            "[[variant]]\nrevision = '{name}'\nbuild = \"{build}\"\ncommand = './serve {{port}}'\nready = '/items/1'\n"
+        )
+    };
+    let head = file.split("\n[[variant]]").next().expect("a beginning");
+    world.write("untracked", "");
+    world.write("two.toml", &format!("{head}\n{}{}", revision("main"), revision("compare")));
+    let ended = world.weigh(&["verify", "two.toml"]).end();
+    ended.assert_code(0);
+    assert!(ended.stdout.contains("all variants answer alike"), "{ended}");
+    world.assert_nothing_left();
+}
+
+// --- What cannot be done -----------------------------------------------------------------------------------------
+
+fn revisions<'a>(names: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [
+        &["run", "--quick", "--budget", "5s", "--command", "python3 server.py {port}", "--revisions", names],
+        more,
+    ]
+    .concat()
+}
+
+#[test]
+fn revisions_that_cannot_be_weighed_are_told_and_leave_nothing() {
+    let world = World::idle();
+    world.weigh(&revisions("main,HEAD", &[])).end().assert_error(&["is in no git repository"]);
+    shop(&world);
+    for (names, more, parts) in [
+        ("main,cmopare", &[][..], &["`cmopare` is no revision of", "did you mean `compare`?"][..]),
+        ("main..compare", &[], &["write two: `main,compare`"]),
+        ("main,a..b", &[], &["write two: `a,b`"]),
+        ("main", &[], &["wants two or more, such as `main,HEAD`"]),
+        ("main,compare", &["--url-path", "items"], &["`items` is no path"]),
+        (
+            "main,compare",
+            &["--build", "echo so far; echo 'no rule to make it' >&2; exit 7"],
+            &["variant `main@", "ended with exit status: 7", "no rule to make it", "the whole log: `"],
+        ),
+    ] {
+        let ended = world.weigh(&revisions(names, more)).end();
+        ended.assert_error(parts);
+        if let Some(log) =
+            ended.stderr.split("the whole log: `").nth(1).and_then(|rest| rest.split('`').next())
+        {
+            assert_eq!(fs::read_to_string(log).expect("the log"), "so far\nno rule to make it\n");
+            fs::remove_dir_all(Path::new(log).parent().expect("a folder")).expect("it can be removed");
+        }
+    }
+    world
+        .weigh(&["run", "--revisions", "main,compare"])
+        .end()
+        .assert_error(&["`--revisions` wants a program", "`--command './server --port {port}'`"]);
+    world.write("url.toml", "[workload]\nname = 'http'\n[[variant]]\nurl = 'http://127.0.0.1:1/'\n");
+    world
+        .weigh(&["run", "url.toml", "--revisions", "main,HEAD"])
+        .end()
+        .assert_error(&["wants a variant with a `command`"]);
+    world.write(
+        "two.toml",
+        "[workload]\nname = 'http'\n[[variant]]\nname='a'\ncommand='a'\n[[variant]]\nname='b'\ncommand='b'\n",
+    );
+    let ended = world.weigh(&["run", "two.toml", "--revisions", "main,HEAD"]).end();
+    ended.assert_error(&["in the place of one variant", "has 2; keep one with `--only`"]);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_commit_against_itself_and_the_working_tree_are_said_to_be_so() {
+    let world = World::idle();
+    shop(&world);
+    world.write("server.py", &format!("{}\n# not committed\n", block("python", 0)));
+    // It ends in the build, which both have to pass.
+    let ended = world
+        .weigh(&revisions(
+            "HEAD,compare,worktree",
+            &["--build", "grep -q 'not committed' server.py || exit 3"],
+        ))
+        .end();
+    ended.assert_error(&["ended with exit status: 3"]);
+    assert!(ended.says("`HEAD` and `compare` are the same commit: it is weighed against itself"), "{ended}");
+    assert!(ended.says("`worktree` is the working tree as it is: one file is not as committed"), "{ended}");
+    assert_eq!(shell(&world, "git status --porcelain").trim(), "M server.py");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn worktrees_are_gone_after_ctrl_c_and_after_a_kill() {
+    for signal in ["INT", "KILL"] {
+        let world = World::idle();
+        shop(&world);
+        let mut running = world.weigh(&revisions("main,compare", &["--build", "sleep 613; true"])).start();
+        running.until("the build runs in a worktree", |world| {
+            // Beside `weigh` itself, which was told so, the shell and what it started. Git stumbles over a worktree that is
+            // half made, so it is asked once the build runs.
+            world.processes("sleep 613").len() > 2 && shell(world, "git worktree list").lines().count() == 2
+        });
+        let ended = running.end_by(signal);
+        match signal {
+            "INT" => {
+                ended.assert_error(&["interrupted before anything was measured"]);
+            }
+            _ => assert_eq!(ended.code, None, "{ended}"),
+        }
+        eventually("nothing is built any more", || world.processes("sleep 613").is_empty());
+        eventually("no worktree is left", || world.worktrees().is_empty());
+        // What the guardian of a killed run leaves is its registry, which `doctor` strikes out.
+        world.weigh(&["doctor", "--clean"]).end().assert_code(0);
+        eventually("git knows of none", || {
+            shell(&world, "git worktree prune; git worktree list").lines().count() == 1
+        });
+        world.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_run_of_revisions_that_was_interrupted_goes_on() {
+    told(|| {
+        let world = World::new();
+        shop(&world);
+        let build = ["--build", "touch built", "--url-path", "/items/1"];
+        let mut running = world.weigh(&revisions("main,compare", &build)).start();
+        running.until_event("block-ended", 1);
+        running.end_by("INT").assert_error(&["go on with `weigh run --resume"]);
+        assert!(world.worktrees().is_empty(), "they are made again");
+        let run = world.run_folder().display().to_string();
+        world.weigh(&["run", "--resume", &run]).end().assert_measured();
+        let names = world.json("summary.json")["variants"].clone();
+        assert!(names[0]["name"].as_str().is_some_and(|name| name.starts_with("main@")), "{names}");
+        assert_eq!(world.json("environment.json")["variants"].as_array().map(Vec::len), Some(2));
+        world.assert_nothing_left();
+    });
+}
+
+// --- Readiness ---------------------------------------------------------------------------------------------------
+
+/// A server that answers 503 at first, and says in its log where it listens.
+const SLOW_STARTER: &str = r#"
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+class Server(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    asked = 0
+
+    def do_GET(self):
+        if self.path == "/health":
+            Server.asked += 1
+        self.send_response(503 if Server.asked in (1, 2) else 204 if self.path == "/health" else 200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Server)
+print("a line before", file=sys.stderr)
+print(f"listening on 127.0.0.1:{server.server_port}", file=sys.stderr, flush=True)
+server.serve_forever()
+"#;
+
+fn readiness(world: &World, ready: &[(&str, &str)]) -> crate::support::Ended {
+    world.write("server.py", SLOW_STARTER);
+    let variants: Vec<String> = ready
+        .iter()
+        .enumerate()
+        .map(|(at, (port, ready))| {
+            format!(
+                "name = '{at}'\ncommand = 'python3 server.py {port}'\nready_timeout = '20 s'\nready = {ready}"
+            )
+        })
+        .collect();
+    let variants: Vec<&str> = variants.iter().map(String::as_str).collect();
+    world.experiment_with("[workload]\nname = 'http'\n", &variants);
+    world.weigh(&["verify", "experiment.toml"]).end()
+}
+
+#[test]
+fn a_program_is_ready_by_port_path_address_or_a_line_of_its_log() {
+    let world = World::idle();
+    let free = std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|socket| socket.local_addr())
+        .expect("a port")
+        .port();
+    let ended = readiness(
+        &world,
+        &[
+            ("{port}", "'port'"),
+            ("{port}", "'/health'"),
+            ("{port}", "{ url = 'http://localhost:{port}/health', status = 204 }"),
+            ("{port}", "{ log = 'listening on' }"),
+            ("0", "{ log = 'listening on [0-9.]+:(?<port>[0-9]+)$' }"),
+            (free.to_string().as_str(), format!("{{ port = {free} }}").as_str()),
+        ],
+    );
+    ended.assert_code(0);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_program_that_never_is_ready_is_told_with_what_was_waited_for() {
+    let world = World::idle();
+    world.write("server.py", SLOW_STARTER);
+    for (command, ready, parts) in [
+        (
+            "python3 server.py {port}",
+            "{ url = '/health', status = 418 }",
+            &[
+                "`http://127.0.0.1:",
+                "/health` was not answered well: its status is ",
+                "listening on 127.0.0.1:",
+            ][..],
+        ),
+        (
+            "python3 server.py {port}",
+            "{ log = 'ready to serve' }",
+            &["no line of its output matched `ready to serve`", "a line before | listening on"],
+        ),
+        (
+            "sleep 600",
+            "'port'",
+            &["it accepts no connection on 127.0.0.1:", "`{port}` or the variable `PORT`"],
+        ),
+        ("sleep 600", "'line'", &["it did not print `ready <port>`", "it has written nothing"]),
+        ("sleep 600", "'http://127.0.0.1:{port}/up'", &["/up` was not answered well: no connection to"]),
+    ] {
+        let variant =
+            format!("name = 'mine'\ncommand = '{command}'\nready_timeout = '1500 ms'\nready = {ready}");
+        world.experiment_with("[workload]\nname = 'http'\n", &[&variant]);
+        let ended = world.weigh(&["verify", "experiment.toml"]).end();
+        ended.assert_error(&[&["`mine` was not ready within 1.5"][..], parts].concat());
+    }
+    world.assert_nothing_left();
+}
+
+// --- weigh init --------------------------------------------------------------------------------------------------
+
+#[test]
+fn what_init_writes_can_be_planned_and_is_never_written_over_unasked() {
+    let world = World::idle();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../draft/tests/data");
+    let file = |name: &str| data.join(name).display().to_string();
+    let (har, api, copied) = (file("session.har"), file("shop.yaml"), data.join("copied.curl"));
+    let line = fs::read_to_string(&copied).expect("a line");
+    let curl = [
+        "init",
+        "--force",
+        "curl",
+        "-XPOST",
+        "-H",
+        "X-Token: swordfish",
+        "-d",
+        "@body",
+        "-o",
+        "out",
+        "http://h:1/a",
+    ];
+    world.write("body", "a=1");
+    let sources: [(&[&str], &str); 8] = [
+        (&["init"], "service = \"rust\""),
+        (&["init", "http://127.0.0.1:8080/a", "--force"], "url = \"http://127.0.0.1:8080/\""),
+        (&["init", "--force", "--command", "./serve", "/a"], "ready = \"port\""),
+        (&["init", "--force", &line], "path = \"/api/orders?dry=1\""),
+        (&curl, "X-Token = \"env:X_TOKEN\""),
+        (&["init", &har, "--origin", "https://shop.example.org", "--force"], "name = \"POST /login\""),
+        (&["init", "--har", &har, "--origin", "shop.example.org", "--force"], "name = \"GET /logo.svg\""),
+        (&["init", "--force", &api, "--methods", "get,post"], "name = \"addItem\""),
+    ];
+    for (arguments, part) in sources {
+        let ended = world.weigh(arguments).end();
+        ended.assert_code(0);
+        let text = fs::read_to_string(world.path("experiment.toml")).expect("a file");
+        assert!(text.contains(part) && !text.contains("swordfish"), "{arguments:?}: {text}");
+        assert!(!ended.stderr.contains("swordfish"), "{ended}");
+        world.weigh(&["plan", "experiment.toml"]).end().assert_code(0);
+    }
+    let before = fs::read(world.path("experiment.toml")).expect("a file");
+    let ended = world.weigh(&["init", "http://h/"]).end();
+    ended.assert_error(&["could not write `experiment.toml`; `--force` writes over it"]);
+    assert_eq!(fs::read(world.path("experiment.toml")).expect("a file"), before);
+    let printed = world.weigh(&["init", "-", "-o", "-"]).stdin(&copied).end();
+    printed.assert_code(0);
+    assert!(
+        printed.stdout.contains("Authorization") || printed.stdout.contains("authorization"),
+        "{printed}"
+    );
+    assert!(
+        printed.says("note: set `AUTHORIZATION` to the value of the header `authorization`"),
+        "{printed}"
+    );
+    for (arguments, parts) in [
+        (&["init", "gone.har"][..], &["could not read `gone.har`"][..]),
+        (&["init", "ftp://h/"], &["scheme `ftp` is not supported"]),
+        (&["init", &har], &["requests went to 2 origins; choose one with `--origin`"]),
+        (&["init", "curl", "-F", "a=b", "http://h/"], &["word 2: `-F` cannot be taken over"]),
+        (&["init", "server.json"], &["could not read `server.json`"]),
+        (&["init", &api, "--origin", "http://h"], &["`--origin` belongs to a recording"]),
+        (&["init", "--command", "./s", "items"], &["`items` is no path"]),
+    ] {
+        world.weigh(arguments).end().assert_error(parts);
+    }
+}

@@ -1,0 +1,147 @@
+//! Which programs are measured: digests of their files.
+
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::UNIX_EPOCH;
+
+use sha2::{Digest, Sha256};
+use weighbridge_model::quantity::Nanoseconds;
+
+use crate::run::utc_now;
+
+/// Files above this many bytes are told apart without being read.
+const LARGE: u64 = 256 << 20;
+
+/// A file changed within so short a time is read each time.
+const RECENT: Nanoseconds = Nanoseconds::from_secs(2);
+
+/// A file as it was at one time: whatever is written to it gives it another time of change.
+type State = (u64, u64, u64, i64, i64);
+
+/// Digests of this process's life: variants share programs, and each program is looked at before every block.
+static KNOWN: LazyLock<Mutex<HashMap<State, [u8; 32]>>> = LazyLock::new(Mutex::default);
+
+/// SHA-256, hexadecimal, of this program's own executable; `None` where it cannot be read.
+pub(crate) fn own_sha256() -> Option<String> {
+    digest(Path::new("/proc/self/exe")).map(hex)
+}
+
+/// SHA-256, hexadecimal, of the files that a command names: its program (sought in `PATH`) and arguments that are
+/// files, such as a script or an archive; of several, of their digests in their order. Paths count from `folder`. `None`
+/// where it names none.
+pub(crate) fn program_sha256(argv: &[String], folder: Option<&Path>) -> Option<String> {
+    let (program, arguments) = argv.split_first()?;
+    let placed = |path: &str| folder.map_or_else(|| PathBuf::from(path), |folder| folder.join(path));
+    let path = match program.contains('/') {
+        true => placed(program),
+        false => std::env::split_paths(&std::env::var_os("PATH")?)
+            .map(|folder| folder.join(program))
+            .find(|path| path.is_file())?,
+    };
+    let files = arguments.iter().map(|word| placed(word)).filter(|path| path.is_file());
+    let digests: Vec<_> = std::iter::once(path).chain(files).filter_map(|path| digest(&path)).collect();
+    let digest = match &digests[..] {
+        [] => return None,
+        [one] => *one,
+        several => several.iter().fold(Sha256::new(), Digest::chain_update).finalize().into(),
+    };
+    Some(hex(digest))
+}
+
+/// The digest of a file; of a large one (data rather than a program) of its size and time of change.
+fn digest(path: &Path) -> Option<[u8; 32]> {
+    let mut file = File::open(path).ok()?;
+    let facts = file.metadata().ok()?;
+    if facts.len() > LARGE {
+        let changed = facts.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        return Some(Sha256::digest(format!("{} {}", facts.len(), changed.as_nanos())).into());
+    }
+    let state = state(&facts);
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(digest) = known().get(&state) {
+        return Some(*digest);
+    }
+    let mut hasher = Sha256::new();
+    io::copy(&mut file, &mut hasher).ok()?;
+    let digest = hasher.finalize().into();
+    // Times of change are coarse: what was written to this moment could be written to again within the same one.
+    let age = utc_now().unix_ns().saturating_sub(changed_at(&facts));
+    if age > RECENT.as_nanos() && file.metadata().is_ok_and(|facts| self::state(&facts) == state) {
+        known().insert(state, digest);
+    }
+    Some(digest)
+}
+
+/// In nanoseconds since 1970.
+fn changed_at(facts: &Metadata) -> u64 {
+    facts.ctime().unsigned_abs() * 1_000_000_000 + facts.ctime_nsec().unsigned_abs()
+}
+
+fn state(facts: &Metadata) -> State {
+    (facts.dev(), facts.ino(), facts.len(), facts.ctime(), facts.ctime_nsec())
+}
+
+fn hex(digest: [u8; 32]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn sha256(text: &str) -> Option<[u8; 32]> {
+        Some(Sha256::digest(text).into())
+    }
+
+    #[test]
+    fn a_file_is_told_by_what_is_in_it_now_however_quickly_it_changes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("program");
+        for round in 0..200 {
+            let text = format!("program {round:03}");
+            fs::write(&path, &text).expect("a file");
+            assert_eq!(digest(&path), sha256(&text));
+        }
+        assert_eq!(digest(&folder.path().join("none")), None);
+    }
+
+    #[test]
+    fn a_program_that_rests_is_read_once_and_again_once_it_changed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("program");
+        fs::write(&path, "first").expect("a file");
+        std::thread::sleep((RECENT + Nanoseconds::from_millis(50)).as_duration());
+        let known = |path: &Path| {
+            let state = state(&fs::metadata(path).expect("it is there"));
+            KNOWN.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&state)
+        };
+        assert!(!known(&path));
+        assert_eq!([digest(&path), digest(&path)], [sha256("first"), sha256("first")]);
+        assert!(known(&path));
+        fs::write(&path, "other").expect("a file");
+        assert!(!known(&path), "of the same length");
+        assert_eq!(digest(&path), sha256("other"));
+    }
+
+    #[test]
+    fn a_command_is_told_by_its_program_and_the_files_among_its_arguments() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("run"), "program").expect("a file");
+        fs::write(folder.path().join("script"), "text").expect("a file");
+        let of = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            program_sha256(&words, Some(folder.path()))
+        };
+        assert_eq!(of(&["./run", "--port", "0"]), sha256("program").map(hex));
+        let both = ["program", "text"].map(|text| Sha256::digest(text).to_vec()).concat();
+        assert_eq!(of(&["./run", "script"]), Some(hex(Sha256::digest(both).into())));
+        assert_eq!(of(&["./none"]), None);
+        assert_eq!(of(&[]), None);
+    }
+}

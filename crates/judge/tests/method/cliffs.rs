@@ -1,0 +1,89 @@
+//! Cliffs on synthetic samples whose law is known: planted ones are found where they are, smooth curves have none.
+
+use crate::cliff_laws;
+
+use cliff_laws::{BENT, PLANS, SMOOTH, Spacing, planted, scatter};
+use weighbridge_judge::stats::cliffs::{Bounded, Change, Cliff, cliffs};
+
+const SEEDS: u64 = 20;
+const MARGIN: f64 = 0.02;
+const STEP: f64 = 87_380.0;
+const CORNER: f64 = 250_000.0;
+
+fn of(found: &[Cliff], change: Change) -> Option<&Cliff> {
+    found.iter().find(|cliff| cliff.change == change)
+}
+
+fn holds(bounded: Bounded, truth: f64) -> bool {
+    bounded.lower <= truth && truth <= bounded.upper
+}
+
+/// 5 ms above 87,380 bytes and another slope from 250 kB on: both within 5 % of their place, and nothing else.
+#[test]
+fn a_planted_step_and_a_planted_corner_are_found_in_every_seed() {
+    let linear = PLANS.map(|plan| (Spacing::Linear, plan));
+    let (mut held, mut asked) = ([0; 4], 0);
+    for (spacing, plan) in linear.into_iter().chain([(Spacing::Logarithmic, PLANS[2])]) {
+        for seed in 0..SEEDS {
+            let found = cliffs(&scatter(planted, spacing, plan, seed), MARGIN);
+            let (Some(step), Some(corner), 2) =
+                (of(&found, Change::Level), of(&found, Change::Slope), found.len())
+            else {
+                panic!("{spacing:?} {plan:?} {seed}: {found:?}");
+            };
+            let off = [step.place.point / STEP - 1.0, corner.place.point / CORNER - 1.0];
+            assert!(off.iter().all(|off| off.abs() <= 0.05), "{spacing:?} {plan:?} {seed}: {found:?}");
+            let truths =
+                [(step.place, STEP), (corner.place, CORNER), (step.height, 5e6), (corner.height, 20.0)];
+            for (count, (bounded, truth)) in held.iter_mut().zip(truths) {
+                *count += u32::from(holds(bounded, truth));
+            }
+            asked += 1;
+        }
+    }
+    // Nominally 95 %; of so few, three standard errors below are 88 %.
+    assert!(held.iter().all(|held| f64::from(*held) >= 0.88 * f64::from(asked)), "{held:?} of {asked}");
+}
+
+#[test]
+fn a_smooth_curve_has_none_in_any_seed() {
+    for (name, law) in SMOOTH {
+        for spacing in Spacing::ALL {
+            for plan in [PLANS[0], PLANS[1]] {
+                for seed in 100..100 + SEEDS {
+                    let found = cliffs(&scatter(law, spacing, plan, seed), MARGIN);
+                    assert!(found.is_empty(), "{name} {spacing:?} {plan:?} {seed}: {found:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Where a curve bends without a corner, one in a hundred samples may be mistaken.
+#[test]
+fn a_gentle_bend_is_seldom_taken_for_a_cliff() {
+    let (mut alarms, mut asked) = (0, 0);
+    for (_, law) in BENT {
+        for spacing in Spacing::ALL {
+            for seed in 200..200 + SEEDS {
+                alarms += usize::from(!cliffs(&scatter(law, spacing, PLANS[0], seed), MARGIN).is_empty());
+                asked += 1;
+            }
+        }
+    }
+    assert!(alarms * 40 <= asked, "{alarms} of {asked}");
+}
+
+#[test]
+fn fewer_than_four_blocks_and_a_handful_of_sizes_have_no_cliff() {
+    assert_eq!(cliffs(&scatter(planted, Spacing::Linear, (3, 1500), 1), MARGIN), []);
+    assert_eq!(cliffs(&scatter(planted, Spacing::Linear, (6, 10), 1), MARGIN), []);
+}
+
+#[test]
+fn a_step_below_the_margin_is_not_told() {
+    let small = |s: f64| 3e5 + 10.0 * s + if s > STEP { 5e6 } else { 0.0 };
+    let sample = scatter(small, Spacing::Linear, PLANS[1], 3);
+    assert_eq!(cliffs(&sample, MARGIN).len(), 1);
+    assert_eq!(cliffs(&sample, 10.0), [], "5 ms on 1.2 ms are less than ten times the level");
+}

@@ -1,0 +1,25 @@
+//! The method against its oracles, one file a subject. One program, since each is linked with the whole crate.
+
+#[path = "../cliff_laws/mod.rs"]
+mod cliff_laws;
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../simulation/mod.rs"]
+mod simulation;
+
+mod adaptive;
+mod batches;
+mod cliffs;
+mod coverage;
+mod defects;
+mod layering;
+mod limits;
+mod method;
+mod network;
+mod pairing;
+mod parts;
+mod reliability;
+mod sizes;
+mod spread;
+mod steadiness;
+mod table;

@@ -1,0 +1,195 @@
+//! How often the rules for steadiness speak, on synthetic records with seeded noise: falsely, where nothing is wrong, and
+//! rightly, where a trap is set. The counts are pinned with room for another seed, so that a changed rule is noticed.
+//!
+//! Noise is what short windows have: 1 % from window to window, correlated between neighbours (0.5), 0.5 % from start
+//! to start and 2 % from block to block, which variant and baseline share.
+
+use crate::common;
+
+use common::{Place, add_window, good, normal, question, random, trial};
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use weighbridge_judge::{Load, summarise};
+use weighbridge_model::pairing::Pairing;
+use weighbridge_model::record::{TrialRecord, WindowKind};
+
+const BLOCKS: u32 = 6;
+const ROUNDS: u32 = 40;
+const WARM_UP: u32 = 20;
+
+/// A service, by the time that one request takes in a window.
+#[derive(Debug, Clone, Copy)]
+struct At {
+    /// How far through the trial's measured windows, from 0 to 1; below 0 in the warm-up.
+    through: f64,
+    /// Whether it follows a freeze.
+    broken: bool,
+    /// Which start of the service.
+    block: u32,
+}
+
+/// Correlated noise of one variant in one trial.
+struct Noise {
+    last: f64,
+    start: f64,
+}
+
+impl Noise {
+    fn new(random: &mut ChaCha8Rng) -> Self {
+        Self { last: 0.01 * normal(random), start: 0.005 * normal(random) }
+    }
+
+    fn next(&mut self, random: &mut ChaCha8Rng) -> f64 {
+        self.last = 0.5 * self.last + 0.01 * (1.0 - 0.25_f64).sqrt() * normal(random);
+        self.last + self.start
+    }
+}
+
+/// A run whose variant 1 has times by `law` (1 is the baseline's) and whose windows hold `pause` as their longest request.
+fn run(
+    random: &mut ChaCha8Rng,
+    law: impl Fn(At) -> f64,
+    mut pause: impl FnMut(&mut ChaCha8Rng, u16, u32) -> u64,
+) -> Vec<TrialRecord> {
+    let mut trials = Vec::new();
+    for block in 0..BLOCKS {
+        let shared = 0.02 * normal(random);
+        for variant in 0..2 {
+            let mut one = trial(block, variant);
+            let mut noise = Noise::new(random);
+            let mut window = |one: &mut TrialRecord, random: &mut ChaCha8Rng, place: Place, at: At| {
+                let factor = if variant == 1 { law(at) } else { 1.0 };
+                let time = 1_000_000.0 * factor * (shared + noise.next(random)).exp();
+                let mut requests = vec![good(time as u64); 20];
+                requests[7].service += pause(random, variant, place.round);
+                add_window(one, place, &requests);
+            };
+            for round in 0..WARM_UP {
+                let through = f64::from(round) / f64::from(WARM_UP) - 1.0;
+                let place = Place { kind: WindowKind::WarmUp, ..Place::measured(round, 0) };
+                window(&mut one, random, place, At { through, broken: false, block });
+            }
+            for round in 0..ROUNDS {
+                let place = Place::measured(round, (round + u32::from(variant)) % 2);
+                let through = f64::from(round) / f64::from(ROUNDS);
+                window(&mut one, random, place, At { through, broken: true, block });
+            }
+            trials.push(one);
+        }
+    }
+    trials
+}
+
+/// In how many of `runs` runs each of these findings is made of the variant.
+fn found(
+    seed: u64,
+    runs: u32,
+    names: &[&str],
+    law: impl Fn(At) -> f64,
+    mut pause: impl FnMut(&mut ChaCha8Rng, u16, u32) -> u64,
+) -> Vec<u32> {
+    let mut random = random(seed);
+    let mut counts = vec![0; names.len()];
+    for _ in 0..runs {
+        let summary = summarise(&question(&["a", "b"]), &run(&mut random, &law, &mut pause));
+        for (count, name) in counts.iter_mut().zip(names) {
+            *count += u32::from(summary.findings.iter().any(|f| f.name == *name && f.subject == "b"));
+        }
+    }
+    counts
+}
+
+fn no_pause(_: &mut ChaCha8Rng, _: u16, _: u32) -> u64 {
+    0
+}
+
+/// Host pauses of 1 to 10 ms in one window of a hundred, in both variants alike.
+fn host(random: &mut ChaCha8Rng, _: u16, _: u32) -> u64 {
+    if random.random::<f64>() < 0.01 { 1_000_000 + random.random_range(0..9_000_000) } else { 0 }
+}
+
+#[test]
+fn a_steady_variant_is_seldom_called_anything() {
+    let names = ["drift", "not warm", "depends on turns", "pauses", "carry-over"];
+    let counts = found(71, 200, &names, |_| 1.0, host);
+    // Of 200: drift and turns need 5 %, which this noise has not; a warm-up that ends while it changes has the rule's own 5 %
+    // and what neighbours' likeness adds, in four of six trials; pauses are tested at 5 % beside 1 % of the time, carry-over
+    // at 1 %.
+    for ((name, count), most) in names.iter().zip(&counts).zip([1, 8, 1, 10, 7]) {
+        assert!(*count <= most, "{name}: {count} of 200 false alarms, {counts:?}");
+    }
+}
+
+#[test]
+fn a_drift_of_a_tenth_of_the_p50_is_always_found_and_one_of_a_fiftieth_is_let_pass() {
+    for (change, least, most) in [(0.20, 100, 100), (-0.20, 100, 100), (0.10, 98, 100), (0.02, 0, 2)] {
+        let counts = found(72, 100, &["drift"], |at| 1.0 + change * at.through.max(0.0), no_pause);
+        assert!((least..=most).contains(&counts[0]), "{change}: found in {} of 100", counts[0]);
+    }
+}
+
+#[test]
+fn a_step_is_found_wherever_it_lies_but_at_the_very_ends() {
+    for at_share in [0.2, 0.5, 0.8] {
+        let step = |at: At| if at.through < at_share { 1.15 } else { 1.0 };
+        let counts = found(73, 100, &["drift"], step, no_pause);
+        assert!(counts[0] >= 98, "at {at_share}: found in {} of 100", counts[0]);
+    }
+}
+
+#[test]
+fn a_variant_that_is_slower_after_a_freeze_is_found_from_a_tenth_on() {
+    for (slower, least) in [(1.20, 100), (1.10, 98)] {
+        let counts =
+            found(74, 100, &["depends on turns"], |at| if at.broken { slower } else { 1.0 }, no_pause);
+        assert!(counts[0] >= least, "{slower}: found in {} of 100", counts[0]);
+    }
+    // Below the threshold it is let pass, and a variant that is slower always is no such thing.
+    for law in [|at: At| if at.broken { 1.02 } else { 1.0 }, |_: At| 1.3] {
+        let counts = found(75, 100, &["depends on turns"], law, no_pause);
+        assert!(counts[0] <= 1, "found in {} of 100", counts[0]);
+    }
+}
+
+/// Of another load than the warm-up's the check says nothing: the difference may be the load's.
+#[test]
+fn turns_are_checked_only_where_the_warm_up_is_the_same_load() {
+    let slower = |at: At| if at.broken { 1.20 } else { 1.0 };
+    let trials = run(&mut random(80), slower, no_pause);
+    let told = |load: Load, pairing: Pairing| {
+        let mut asked = question(&["a", "b"]);
+        asked.points[0].load = load;
+        let mut trials = trials.clone();
+        trials.iter_mut().for_each(|trial| trial.pairings = vec![pairing]);
+        summarise(&asked, &trials).findings.iter().any(|finding| finding.name == "depends on turns")
+    };
+    assert!(told(Load::Closed, Pairing::Windows) && told(Load::Closed, Pairing::Sequential));
+    assert!(!told(Load::Open, Pairing::Windows), "the warm-up is closed load");
+    assert!(!told(Load::Closed, Pairing::Requests), "nothing is frozen in windows that variants share");
+}
+
+#[test]
+fn a_warm_up_that_ends_with_its_time_is_told() {
+    let falling = |at: At| if at.through < 0.0 { 1.0 - 0.3 * at.through } else { 1.0 };
+    let counts = found(76, 100, &["not warm", "drift"], falling, no_pause);
+    assert!(counts[0] >= 98 && counts[1] <= 1, "{counts:?}");
+}
+
+#[test]
+fn pauses_of_50_ms_are_found_among_those_of_the_host() {
+    let stalls = |random: &mut ChaCha8Rng, variant: u16, round: u32| {
+        if variant == 1 && round % 16 == 8 { 50_000_000 } else { host(random, variant, round) }
+    };
+    let counts = found(77, 100, &["pauses"], |_| 1.0, stalls);
+    assert!(counts[0] >= 98, "found in {} of 100", counts[0]);
+}
+
+#[test]
+fn starts_on_two_levels_are_found_although_starts_vary_and_smooth_ones_are_not_levels() {
+    let levels = |at: At| if at.block.is_multiple_of(2) { 1.0 } else { 1.15 };
+    let counts = found(78, 100, &["two levels of starts"], levels, no_pause);
+    assert!(counts[0] >= 95, "found in {} of 100", counts[0]);
+    let smooth = |at: At| 1.0 + 0.03 * f64::from(at.block);
+    let counts = found(79, 100, &["two levels of starts"], smooth, no_pause);
+    assert!(counts[0] <= 2, "found in {} of 100", counts[0]);
+}

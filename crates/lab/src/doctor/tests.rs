@@ -1,0 +1,239 @@
+//! Each finding of the doctor on a host made up for it, and none on a healthy one.
+
+use super::*;
+use crate::cores::CoreId;
+use crate::host::{Frequency, Limit, PortRange};
+
+fn core_ids(numbers: &[u32]) -> Vec<CoreId> {
+    numbers.iter().copied().map(CoreId::new).collect()
+}
+
+/// A host with nothing to complain about.
+fn healthy() -> Observation {
+    let all = core_ids(&[0, 1, 2, 3]);
+    Observation {
+        facts: HostFacts {
+            cores: Some(all.clone()),
+            siblings: Some(all.iter().map(|core| vec![*core]).collect()),
+            frequency: Some(Frequency {
+                governors: vec!["performance".to_owned()],
+                driver: None,
+                lowest_khz: None,
+                highest_khz: None,
+            }),
+            hypervisor: Some(Hypervisor::Absent),
+            clock_source: Some("tsc".to_owned()),
+            clock_sources: Some(vec!["tsc".to_owned(), "hpet".to_owned()]),
+            congestion_control: Some("cubic".to_owned()),
+            local_ports: Some(PortRange { first: 32768, last: 60999 }),
+            open_files: Some(Limit { soft: 20_000, hard: 20_000 }),
+            memory: Some(Bytes::new(8 << 30)),
+            ..HostFacts::default()
+        },
+        layout: CoreLayout::of(&all).ok(),
+        quota: None,
+        limits: ["`cpu`", "`memory`"].map(|key| (key, Ok(quota::Version::Second))),
+        steal_since_boot: Some(Ratio::new(0.001)),
+        steal_now: Some(Ratio::new(0.0)),
+        load: Some(0.2),
+        busy: Vec::new(),
+        freezing: FreezeMethod::Cgroup,
+        clock_cost: Nanoseconds::from_nanos(80),
+        memory_available: Some(Bytes::new(4 << 30)),
+        layers: vec![LayerReport { name: "veth".to_owned(), found: Ok("veth and bridge".to_owned()) }],
+        stale: None,
+    }
+}
+
+fn found(seen: &Observation, subject: Subject) -> Finding {
+    let mut all = diagnose(seen).into_iter().filter(|finding| finding.subject == subject);
+    let finding = all.next().expect("one finding a subject");
+    assert_eq!(all.next(), None);
+    finding
+}
+
+/// Changes a healthy host, and expects that just one subject is no longer fine.
+#[track_caller]
+fn expect(subject: Subject, level: Level, change: impl FnOnce(&mut Observation)) -> Finding {
+    let mut seen = healthy();
+    change(&mut seen);
+    let unwell: Vec<_> = diagnose(&seen).into_iter().filter(|finding| finding.level > Level::Fine).collect();
+    assert_eq!(unwell.len(), 1, "{unwell:?}");
+    assert_eq!((unwell[0].subject, unwell[0].level), (subject, level), "{unwell:?}");
+    unwell[0].clone()
+}
+
+#[test]
+fn a_healthy_host_is_fine_in_every_subject() {
+    let findings = diagnose(&healthy());
+    let subjects: Vec<Subject> = findings.iter().map(|finding| finding.subject).collect();
+    let mut sorted = subjects.clone();
+    sorted.sort();
+    assert_eq!(subjects, sorted);
+    assert_eq!(findings.len(), 17);
+    assert!(findings.iter().all(|finding| finding.level == Level::Fine && finding.remedy.is_none()));
+}
+
+#[test]
+fn few_cores_are_noted_and_one_is_a_problem() {
+    expect(Subject::Cores, Level::Note, |seen| seen.layout = CoreLayout::of(&core_ids(&[0, 3])).ok());
+    let one = expect(Subject::Cores, Level::Problem, |seen| {
+        seen.layout = CoreLayout::of(&core_ids(&[0])).ok();
+    });
+    assert!(one.remedy.is_some());
+}
+
+#[test]
+fn what_cannot_be_limited_is_said_with_its_remedy() {
+    let fine = found(&healthy(), Subject::Limits);
+    assert_eq!(
+        fine.evidence,
+        "`cpu` by version 2 of control groups; `memory` by version 2 of control groups"
+    );
+    let note = expect(Subject::Limits, Level::Note, |seen| {
+        seen.limits[1].1 = Err("memory cannot be limited here: none; run as root".to_owned());
+    });
+    assert!(note.evidence.contains("not `memory`: memory cannot be limited here"), "{note:?}");
+}
+
+#[test]
+fn a_quota_below_all_cores_is_a_warning_and_one_that_leaves_services_nothing_a_problem() {
+    let millis = Nanoseconds::from_millis;
+    let of = |time: u64, throttled: Option<u64>| {
+        let did = |throttled| Throttling { periods: 40, throttled, time: millis(300) };
+        Some((CpuQuota { time: millis(time), period: millis(100) }, throttled.map(did)))
+    };
+    let some = expect(Subject::CpuQuota, Level::Warning, |seen| seen.quota = of(150, Some(12)));
+    assert_eq!(
+        some.evidence,
+        "150 ms in every 100 ms, the time of 1.50 of 4 cores; held up in 12 of 40 periods so far, 300 ms in all"
+    );
+    assert!(some.remedy.is_some_and(|remedy| remedy.contains("`CPUQuota=`")));
+    expect(Subject::CpuQuota, Level::Problem, |seen| seen.quota = of(100, None));
+    let enough = Observation { quota: of(400, Some(0)), ..healthy() };
+    let fine = found(&enough, Subject::CpuQuota);
+    assert_eq!((fine.level, fine.remedy), (Level::Fine, None));
+    assert_eq!(fine.evidence, "400 ms in every 100 ms, the time of 4.00 of 4 cores");
+}
+
+#[test]
+fn siblings_of_the_client_are_named_with_the_cores_to_use_instead() {
+    let finding = expect(Subject::Siblings, Level::Warning, |seen| {
+        seen.facts.siblings = Some(vec![core_ids(&[0, 1]), core_ids(&[2, 3])]);
+    });
+    assert!(finding.evidence.starts_with("service cores 2 share"), "{}", finding.evidence);
+    assert_eq!(finding.remedy.as_deref(), Some("run `weigh` under `taskset -c 0-1,3`"));
+}
+
+#[test]
+fn steal_is_judged_at_one_and_ten_percent_whichever_is_worse() {
+    expect(Subject::Steal, Level::Warning, |seen| seen.steal_now = Some(Ratio::new(0.02)));
+    expect(Subject::Steal, Level::Problem, |seen| seen.steal_since_boot = Some(Ratio::new(0.11)));
+    let fine = found(&healthy(), Subject::Steal);
+    assert_eq!(fine.evidence, "0.10 % of CPU time stolen since boot, 0 % now");
+}
+
+#[test]
+fn a_governor_other_than_performance_is_a_warning() {
+    let powersave = |seen: &mut Observation| {
+        seen.facts.frequency.as_mut().expect("healthy").governors.push("powersave".to_owned());
+    };
+    let finding = expect(Subject::Governor, Level::Warning, powersave);
+    assert_eq!(finding.evidence, "performance, powersave");
+    expect(Subject::Governor, Level::Note, |seen| seen.facts.frequency = None);
+}
+
+#[test]
+fn load_and_busy_processes_are_warnings() {
+    // 0.25 a core is the limit: 1.0 on four cores is fine, a little more is not.
+    expect(Subject::Load, Level::Warning, |seen| seen.load = Some(1.01));
+    let mut edge = healthy();
+    edge.load = Some(1.0);
+    assert_eq!(found(&edge, Subject::Load).level, Level::Fine);
+    let compiler = BusyProcess { pid: Pid::new(7), name: "cc".to_owned(), share: Ratio::new(0.5) };
+    let finding = expect(Subject::BusyProcesses, Level::Warning, |seen| seen.busy = vec![compiler]);
+    assert_eq!(finding.evidence, "`cc` (process 7) 50 % of a core");
+}
+
+#[test]
+fn clocks_are_judged_by_source_and_by_cost() {
+    let source = |name: &str| {
+        let name = name.to_owned();
+        move |seen: &mut Observation| seen.facts.clock_source = Some(name)
+    };
+    expect(Subject::ClockSource, Level::Problem, source("hpet"));
+    let finding = expect(Subject::ClockSource, Level::Warning, source("kvm-clock"));
+    assert!(finding.remedy.is_some_and(|remedy| remedy.starts_with("write `tsc`")));
+    expect(Subject::ClockCost, Level::Warning, |seen| seen.clock_cost = Nanoseconds::from_nanos(251));
+    expect(Subject::ClockCost, Level::Problem, |seen| seen.clock_cost = Nanoseconds::from_nanos(1_001));
+}
+
+#[test]
+fn limits_are_judged() {
+    let files = expect(Subject::OpenFiles, Level::Warning, |seen| {
+        seen.facts.open_files = Some(Limit { soft: 1024, hard: 4096 });
+    });
+    assert_eq!(files.evidence, "1024 (may be raised to 4096): up to 4032 connections");
+    assert!(files.remedy.is_some_and(|remedy| remedy.contains("`ulimit -Hn 10512`")));
+    expect(Subject::LocalPorts, Level::Warning, |seen| {
+        seen.facts.local_ports = Some(PortRange { first: 50_000, last: 50_999 });
+    });
+    let reserved = expect(Subject::LocalPorts, Level::Warning, |seen| {
+        seen.facts.local_ports = Some(PortRange { first: 32_768, last: 49_151 });
+        seen.facts.reserved_ports = Some(1);
+    });
+    let evidence = "16384 ports (32768 to 49151, 1 of them reserved): up to 16383 connections to one address";
+    assert_eq!(reserved.evidence, evidence);
+    expect(Subject::CongestionControl, Level::Note, |seen| {
+        seen.facts.congestion_control = Some("bbr".to_owned());
+    });
+    expect(Subject::Freezing, Level::Note, |seen| seen.freezing = FreezeMethod::Stop);
+    expect(Subject::Memory, Level::Warning, |seen| seen.memory_available = Some(Bytes::new(1 << 29)));
+    expect(Subject::Memory, Level::Problem, |seen| seen.memory_available = Some(Bytes::new(1 << 20)));
+}
+
+#[test]
+fn leftovers_point_to_the_remedy() {
+    let finding = expect(Subject::Leftovers, Level::Warning, |seen| {
+        seen.stale = Some((2, "process 7".to_owned()));
+    });
+    assert_eq!(finding.evidence, "2 runs ended without cleaning up: process 7");
+    assert_eq!(finding.remedy.as_deref(), Some("run `weigh doctor --clean`"));
+}
+
+#[test]
+fn layers_that_cannot_be_run_are_named_with_the_reason_and_what_to_do() {
+    let report = |name: &str, found| LayerReport { name: name.to_owned(), found };
+    let lacking = || Err(Unavailable::new("this process lacks CAP_NET_ADMIN", "run as root"));
+    let finding = expect(Subject::Layers, Level::Note, |seen| {
+        seen.layers = vec![
+            report("veth", Ok("veth and bridge".to_owned())),
+            report("rate", lacking()),
+            report("vxlan", lacking()),
+        ];
+    });
+    assert_eq!(finding.evidence, "veth; not rate, vxlan: this process lacks CAP_NET_ADMIN");
+    assert_eq!(finding.remedy.as_deref(), Some("run as root"));
+}
+
+#[test]
+fn what_could_not_be_seen_is_not_judged() {
+    let blind = Observation { facts: HostFacts::default(), layout: None, ..healthy() };
+    let subjects: Vec<Subject> = diagnose(&blind).iter().map(|finding| finding.subject).collect();
+    assert!(!subjects.contains(&Subject::Cores) && !subjects.contains(&Subject::ClockSource));
+}
+
+#[test]
+fn this_host_can_be_observed_and_a_busy_process_is_seen() {
+    let mut busy =
+        std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell");
+    let pid = Pid::new(busy.id() as i32);
+    // On a loaded machine the loop may wait long for its first tick of CPU time.
+    let seen = (0..100).any(|_| {
+        let seen = Observation::take(Duration::from_millis(200), None);
+        seen.clock_cost > Nanoseconds::ZERO && seen.busy.iter().any(|process| process.pid == pid)
+    });
+    busy.kill().expect("it is ours");
+    busy.wait().expect("it is ours");
+    assert!(seen, "a busy loop was not among the busy processes");
+}

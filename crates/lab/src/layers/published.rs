@@ -1,0 +1,254 @@
+//! A network of the service's own and a port of it that is published by a program in user space: slirp4netns or pasta.
+//!
+//! The network is a namespace of ours, made before the service starts, with a persistent tap device that has its address; the
+//! program is started on the server's host once the service is ready, takes the other end of that device, and listens where
+//! clients look for the service. Rootless engines reach their containers so. Nothing of the host's own network is changed.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use regex::Regex;
+use weighbridge_model::experiment::Publisher;
+use weighbridge_model::network::LinkCounters;
+use weighbridge_model::quantity::Nanoseconds;
+
+use super::site::configure;
+use super::veth::{CAPABILITIES, saw, try_here};
+use super::{LayerError, Site, Spot};
+use crate::launch::{Lab, LinePattern, Ready};
+use crate::net::tools::{Tool, need};
+use crate::net::{Batch, Namespace, Unavailable};
+use crate::sys::monotonic;
+
+/// The role of the program's CPU time and memory.
+const ROLE: &str = "port-forwarder";
+/// The device of the container's network.
+const DEVICE: &str = "tap0";
+/// Whose network it is, in counters.
+const HOST: &str = "container";
+/// Addresses as slirp4netns and rootless engines have them.
+const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 100);
+const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
+/// As engines set it: nothing on the way is of copper.
+const MTU: u32 = 65_520;
+/// By which slirp4netns is asked, in its folder.
+const SOCKET: &str = "ask.sock";
+/// It answers within milliseconds once it runs.
+const ANSWER_PATIENCE: Nanoseconds = Nanoseconds::from_secs(5);
+/// A version is told at once.
+const VERSION_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The program that publishes a port, found on this host.
+#[derive(Debug, Clone)]
+pub(super) struct Forwarder {
+    publisher: Publisher,
+    executable: PathBuf,
+}
+
+impl Forwarder {
+    /// The wanted program, or else whichever this host has, slirp4netns before pasta.
+    ///
+    /// # Errors
+    /// None of them is there.
+    pub fn find(wanted: Option<Publisher>) -> Result<Self, Unavailable> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders: Vec<PathBuf> =
+            std::env::split_paths(&path).chain(["/usr/bin", "/usr/sbin"].map(PathBuf::from)).collect();
+        let at = |publisher: Publisher| {
+            let mut files = folders.iter().map(|folder| folder.join(publisher.name()));
+            files.find(|file| file.is_file()).map(|executable| Self { publisher, executable })
+        };
+        let found = match wanted {
+            Some(publisher) => at(publisher),
+            None => Publisher::ALL.into_iter().find_map(at),
+        };
+        found.ok_or_else(|| match wanted {
+            Some(Publisher::Slirp4netns) => Unavailable::new(
+                "the program `slirp4netns` is not installed",
+                "install it (`apt-get install slirp4netns`, `dnf install slirp4netns`)",
+            ),
+            Some(Publisher::Pasta) => Unavailable::new(
+                "the program `pasta` is not installed",
+                "install it (`apt-get install passt`, `dnf install passt`)",
+            ),
+            None => Unavailable::new(
+                "neither of the programs `slirp4netns` and `pasta` is installed",
+                "install one (`apt-get install slirp4netns`, or `passt` for pasta)",
+            ),
+        })
+    }
+
+    /// Name and version, as it says itself.
+    pub fn by(&self) -> String {
+        let command = [self.executable.display().to_string(), "--version".to_owned()];
+        let said = crate::ask::ask(&command, None, VERSION_PATIENCE).unwrap_or_default();
+        let first = said.lines().next().unwrap_or_default();
+        // `slirp4netns version 1.2.0`, `pasta 0.0~git20230309.7c7625d-1`
+        let version =
+            first.split_ascii_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+        format!("{} {}", self.publisher.name(), version.unwrap_or_default()).trim_end().to_owned()
+    }
+
+    /// Whether this process can make such networks.
+    pub fn probe(&self) -> Result<(), Unavailable> {
+        need(&CAPABILITIES)?;
+        Tool::Ip.find()?;
+        try_here("tap devices", device_here)
+    }
+
+    /// Makes the network of the service.
+    pub fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+        let inner = Namespace::make(&lab.custody_handle(), &site.name_of(HOST))?;
+        configure(&inner, &device())?;
+        site.set_inner(inner);
+        Ok(())
+    }
+
+    /// Publishes `port` of the service; returns where its clients go.
+    pub fn start(
+        &self,
+        lab: &Lab,
+        site: &mut Site,
+        (network, port): (&Path, u16),
+    ) -> Result<SocketAddr, LayerError> {
+        let host = site.server_address();
+        let at = match self.publisher {
+            Publisher::Slirp4netns => {
+                let folder = site.ground().folder.join(ROLE);
+                let made = std::fs::create_dir_all(&folder);
+                made.map_err(|source| unwilling("make the folder of slirp4netns", &source))?;
+                // One of a block that was begun before would be in the way.
+                let _ = std::fs::remove_file(folder.join(SOCKET));
+                let started = (self.slirp4netns(network), connected()?);
+                let published = site.start_in(lab, (Spot::Server, ROLE), started, Some(folder.clone()))?;
+                forward(&folder, (host, published), port)
+                    .map_err(|source| unwilling("have slirp4netns publish the port", &source))?;
+                let _ = std::fs::remove_file(folder.join(SOCKET));
+                published
+            }
+            Publisher::Pasta => {
+                let mut command = self.pasta(network, (host, port));
+                // It would seek one that leads out, and no device of ours does.
+                let device = site.ends().map(|ends| format!("--interface={}", ends.server.device));
+                command.extend(device);
+                site.start(lab, (Spot::Server, ROLE), (command, Ready::AnyPort))?
+            }
+        };
+        // Either is a TCP of its own, which owes the container its acknowledgements. A pasta of 2023 that finds everything sent
+        // again when it goes on may never come back from that.
+        site.leave_awake(ROLE);
+        Ok(SocketAddr::new(host, at))
+    }
+
+    fn slirp4netns(&self, network: &Path) -> Vec<String> {
+        let mut words = vec![self.executable.display().to_string()];
+        words.extend([format!("--mtu={MTU}"), format!("--api-socket={SOCKET}")]);
+        words.extend(["--disable-host-loopback", "--disable-dns", "--netns-type=path"].map(str::to_owned));
+        words.extend([network.display().to_string(), DEVICE.to_owned()]);
+        words
+    }
+
+    fn pasta(&self, network: &Path, (host, port): (IpAddr, u16)) -> Vec<String> {
+        let mut words = vec![self.executable.display().to_string()];
+        let plain =
+            |words: &mut Vec<String>, more: &[&str]| words.extend(more.iter().map(|&word| word.to_owned()));
+        plain(&mut words, &["--foreground", "--ipv4-only", "--runas", "0", "--ns-ifname", DEVICE]);
+        // It would take them from a device with a way out, and there need be none.
+        let (address, gateway, mtu) = (ADDRESS.to_string(), GATEWAY.to_string(), MTU.to_string());
+        plain(&mut words, &["--address", &address, "--gateway", &gateway, "--mtu", &mtu, "--netmask", "24"]);
+        plain(&mut words, &["--no-dhcp", "--no-ndp", "--no-ra", "--no-dhcpv6", "--no-map-gw"]);
+        let published = format!("{host}/{{port}}:{port}");
+        plain(&mut words, &["--tcp-ports", &published, "--udp-ports", "none"]);
+        plain(&mut words, &["--tcp-ns", "none", "--udp-ns", "none"]);
+        words.push(format!("--netns={}", network.display()));
+        words
+    }
+
+    /// Whether packets passed the container's network both ways. pasta hands connections of the host's loopback to that of the
+    /// container, and no others.
+    pub fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
+        let tap = saw((HOST, DEVICE), passed, requests);
+        match self.publisher {
+            Publisher::Pasta if tap.is_err() => saw((HOST, "lo"), passed, requests).or(tap),
+            _ => tap,
+        }
+    }
+}
+
+fn device() -> Batch {
+    // It stays when the program that held its other end goes, so that it can be asked what passed.
+    Batch::new(Tool::Ip)
+        .with(format!("tuntap add dev {DEVICE} mode tap"))
+        .with(format!("link set dev {DEVICE} mtu {MTU} up"))
+        .with(format!("address add {ADDRESS}/24 dev {DEVICE}"))
+        .with(format!("route add default via {GATEWAY}"))
+        .with("link set dev lo up")
+}
+
+fn device_here() -> Result<(), crate::net::ToolError> {
+    device().run()
+}
+
+/// What slirp4netns says once it has the device.
+fn connected() -> Result<Ready, LayerError> {
+    let pattern = Regex::new("^received tapfd")
+        .map_err(|error| unwilling("be waited for", &io::Error::other(error)))?;
+    Ok(Ready::Log(LinePattern::new(pattern)))
+}
+
+fn unwilling(what: &str, source: &io::Error) -> LayerError {
+    Unavailable::new(
+        format!("could not {what}: {source}"),
+        "see its log in the run's `logs/`, or try the other program (`publish`)",
+    )
+    .into()
+}
+
+/// Has the slirp4netns of that folder listen at `(host, published)` for `port` of the container.
+fn forward(folder: &Path, (host, published): (IpAddr, u16), port: u16) -> io::Result<()> {
+    let question = serde_json::json!({
+        "execute": "add_hostfwd",
+        "arguments": {
+            "proto": "tcp",
+            "host_addr": host,
+            "host_port": published,
+            "guest_addr": ADDRESS,
+            "guest_port": port
+        }
+    });
+    let answer = ask(folder, &question.to_string())?;
+    let told: serde_json::Value = serde_json::from_str(&answer)?;
+    match &told["error"]["desc"] {
+        serde_json::Value::String(why) => Err(io::Error::other(why.clone())),
+        _ if told["return"].is_object() => Ok(()),
+        _ => Err(io::Error::other(format!("it answered `{}`", answer.trim()))),
+    }
+}
+
+/// Asks one question, once the socket is there.
+fn ask(folder: &Path, question: &str) -> io::Result<String> {
+    let folder = File::open(folder)?;
+    // By way of the open folder the address is short enough for a socket's.
+    let address = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(SOCKET);
+    let began = monotonic();
+    let mut stream = loop {
+        match UnixStream::connect(&address) {
+            Ok(stream) => break stream,
+            Err(_) if monotonic().since(began) < ANSWER_PATIENCE => {
+                std::thread::sleep(Duration::from_millis(1))
+            }
+            Err(error) => return Err(error),
+        }
+    };
+    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+    stream.write_all(question.as_bytes())?;
+    stream.shutdown(Shutdown::Write)?;
+    let mut answer = String::new();
+    stream.take(1 << 16).read_to_string(&mut answer)?;
+    Ok(answer)
+}

@@ -1,0 +1,286 @@
+//! The layer `wireguard`: IP packets travel encrypted between the hosts, by the kernel or by a daemon on either host.
+//!
+//! Both ends agree on keys while the layer is laid, so that no request waits for that. They do so again every two minutes
+//! while packets pass, without making any wait; after a pause of three minutes and more the first packet has to, for a
+//! round trip, which belongs to the lead-in of a window. A stopped daemon forgets nothing else.
+
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use weighbridge_model::experiment::{Wireguard, WireguardImplementation as Implementation};
+use weighbridge_model::network::LinkCounters;
+use weighbridge_model::quantity::Nanoseconds;
+
+use super::site::configure;
+use super::veth::{CAPABILITIES, DEVICE as LINK, saw, try_here};
+use super::{End, Ends, LayerError, Part, Site};
+use crate::launch::Lab;
+use crate::net::tools::{Tool, need};
+use crate::net::{Batch, Namespace, Unavailable, namespace};
+use crate::sys::monotonic;
+use crate::wireguard::{self, DEVICE, Keys, PORT, Plan, Transfer, WireguardError};
+
+/// Agreeing on keys takes a round trip; what was lost is sent again after five seconds.
+const HANDSHAKE_PATIENCE: Nanoseconds = Nanoseconds::from_secs(60);
+/// Nobody listens at this port; what is sent there has both ends agree on keys.
+const DISCARD: u16 = 9;
+
+/// What encrypts here, with its version.
+#[derive(Debug, Clone)]
+struct Choice {
+    implementation: Implementation,
+    version: String,
+}
+
+/// An end of the tunnel that is up.
+#[derive(Debug)]
+struct Up {
+    host: &'static str,
+    /// The file of its network.
+    network: PathBuf,
+    end: wireguard::End,
+    /// What had passed when the service was ready.
+    before: Transfer,
+}
+
+/// A tunnel between the hosts.
+#[derive(Debug)]
+pub(super) struct WireguardPart {
+    wireguard: Wireguard,
+    choice: OnceLock<Result<Choice, Unavailable>>,
+    /// The server's end and the client's, while they are up.
+    up: Mutex<Vec<Up>>,
+}
+
+/// One side: its host's name and number, and where the other end is.
+struct Side {
+    name: &'static str,
+    number: u8,
+    theirs: Ipv4Addr,
+    keys: [Keys; 2],
+}
+
+impl Side {
+    const fn plan(&self) -> Plan {
+        let [own, theirs] = self.keys;
+        Plan { own, theirs, endpoint: self.theirs, peer: address(3 - self.number) }
+    }
+}
+
+/// The address of a host inside the tunnel.
+const fn address(number: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 80, 0, number)
+}
+
+impl WireguardPart {
+    pub const fn new(wireguard: Wireguard) -> Self {
+        Self { wireguard, choice: OnceLock::new(), up: Mutex::new(Vec::new()) }
+    }
+
+    fn choice(&self) -> Result<&Choice, Unavailable> {
+        let choose = || match self.wireguard.implementation {
+            Some(implementation) => try_one(implementation),
+            None => first(),
+        };
+        self.choice.get_or_init(choose).as_ref().map_err(Clone::clone)
+    }
+
+    fn up(&self) -> MutexGuard<'_, Vec<Up>> {
+        self.up.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes one end of the tunnel.
+    fn raise(&self, lab: &Lab, site: &mut Site, (side, mtu): (&Side, u32)) -> Result<(), LayerError> {
+        let implementation = self.choice()?.implementation;
+        let (end, add) = match implementation {
+            Implementation::Kernel => {
+                (wireguard::End::Kernel, Some(format!("link add {DEVICE} type wireguard")))
+            }
+            _ => (self.start(lab, site, (side.name, implementation))?, None),
+        };
+        let Some(host) = host_of(site, side.name) else { return Ok(()) };
+        if let Some(add) = add {
+            configure(host, &Batch::new(Tool::Ip).with(add))?;
+        }
+        host.run(|| end.configure(&side.plan()))??;
+        let commands = Batch::new(Tool::Ip)
+            .with(format!("link set {DEVICE} mtu {mtu}"))
+            .with(format!("address add {}/24 dev {DEVICE}", address(side.number)))
+            .with(format!("link set {DEVICE} up"));
+        configure(host, &commands)?;
+        let network = host.path().to_owned();
+        self.up().push(Up { host: side.name, network, end, before: Transfer::default() });
+        Ok(())
+    }
+
+    /// Starts a daemon on one side.
+    fn start(
+        &self,
+        lab: &Lab,
+        site: &mut Site,
+        (name, implementation): (&'static str, Implementation),
+    ) -> Result<wireguard::End, LayerError> {
+        let role = format!("wireguard-{name}");
+        let logs = site.given().logs.clone();
+        let cores = Some(site.given().cores.clone()).filter(|cores| !cores.is_empty());
+        let start =
+            || wireguard::End::start(lab, (implementation, &role), (logs.as_path(), cores.as_deref()));
+        let (end, daemon) = match name {
+            "client" => site.in_client(start)?,
+            _ => site.in_server(start)?,
+        }?;
+        site.keep(role.clone(), daemon);
+        site.leave_awake(&role);
+        Ok(end)
+    }
+
+    fn has_agreed(&self) -> Result<bool, WireguardError> {
+        for up in self.up().iter() {
+            if up.transfer()?.handshake == 0 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Has both ends agree on keys.
+    fn shake_hands(&self, client: &Namespace) -> Result<(), LayerError> {
+        let socket = client.run(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)))?;
+        let start = monotonic();
+        loop {
+            // A daemon that has not seen yet that its device is up drops it; then the next one does.
+            let _ = socket.as_ref().map(|socket| socket.send_to(&[0], (address(2), DISCARD)));
+            std::thread::sleep(Duration::from_millis(10));
+            if self.has_agreed()? {
+                return Ok(());
+            }
+            if monotonic().since(start) > HANDSHAKE_PATIENCE {
+                return Err(WireguardError::NoHandshake { waited: HANDSHAKE_PATIENCE }.into());
+            }
+        }
+    }
+}
+
+impl Up {
+    fn transfer(&self) -> Result<Transfer, WireguardError> {
+        match self.end {
+            wireguard::End::Kernel => namespace::run_in(&self.network, || self.end.transfer())?,
+            wireguard::End::Daemon { .. } => self.end.transfer(),
+        }
+    }
+
+    /// Whether what passed its device passed it encrypted, and that the link below it. A tenth may lack, as between a
+    /// device of a switch in user space and the link.
+    fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
+        let Self { host, .. } = self;
+        saw((host, DEVICE), passed, requests)?;
+        if requests == 0 {
+            return Ok(());
+        }
+        let transfer = self.transfer().map_err(|error| error.to_string())?;
+        let Transfer { received, sent, .. } = transfer.since(self.before);
+        if received == 0 || sent == 0 {
+            return Err(format!(
+                "{requests} requests were answered, and the tunnel's end of the {host} counts {sent} bytes out and \
+                 {received} in: they took another way"
+            ));
+        }
+        let of = |device: &str| {
+            let link = passed.iter().find(|link| link.host == *host && link.device == device);
+            link.map_or(0, |link| link.received_bytes + link.sent_bytes)
+        };
+        let (above, tunnel, below) = (of(DEVICE), received + sent, of(LINK));
+        if tunnel < above - above / 10 || below < tunnel - tunnel / 10 {
+            return Err(format!(
+                "{above} bytes passed `{DEVICE}` of the {host}, {tunnel} the tunnel by its own account, and {below} the \
+                 link below it: each should have carried at least what the one before did"
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn host_of<'s>(site: &'s Site, name: &str) -> Option<&'s Namespace> {
+    site.hosts().map(|hosts| if name == "client" { &hosts.client } else { &hosts.server })
+}
+
+/// Whether this host has an implementation.
+fn try_one(implementation: Implementation) -> Result<Choice, Unavailable> {
+    match implementation {
+        Implementation::Kernel => {
+            try_here("WireGuard devices", || Batch::new(Tool::Ip).with("link add wb0 type wireguard").run())?
+        }
+        Implementation::WireguardGo | Implementation::Boringtun => {
+            try_here("TUN devices", || Batch::new(Tool::Ip).with("tuntap add dev wb0 mode tun").run())?;
+        }
+    }
+    Ok(Choice { implementation, version: wireguard::version(implementation)? })
+}
+
+/// The best that this host has.
+fn first() -> Result<Choice, Unavailable> {
+    let mut reasons = Vec::new();
+    for implementation in Implementation::ALL {
+        match try_one(implementation) {
+            Ok(choice) => return Ok(choice),
+            Err(why) => reasons.push(format!("`{}`: {}", implementation.name(), why.reason)),
+        }
+    }
+    Err(Unavailable::new(
+        format!("no implementation of WireGuard works here ({})", reasons.join("; ")),
+        "load the kernel's module and install wireguard-tools, or put `wireguard-go` on `PATH` (`apt-get install wireguard-go`)",
+    ))
+}
+
+impl Part for WireguardPart {
+    fn by(&self) -> String {
+        match self.choice() {
+            Ok(Choice { implementation: Implementation::Kernel, version }) => {
+                format!("the kernel's WireGuard, told by wg {version}: UDP port {PORT}")
+            }
+            Ok(Choice { implementation, version }) => {
+                format!("{} {version} in user space: UDP port {PORT}", implementation.name())
+            }
+            Err(_) => "WireGuard".to_owned(),
+        }
+    }
+
+    fn probe(&self) -> Result<(), Unavailable> {
+        need(&CAPABILITIES)?;
+        Tool::Ip.find()?;
+        self.choice().map(drop)
+    }
+
+    fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+        let (Some(_), Some(ends)) = (site.hosts(), site.ends().cloned()) else { return Ok(()) };
+        let mtu = ends.mtu - Wireguard::OVERHEAD;
+        let [client, server] = [Keys::make()?, Keys::make()?];
+        // The server's first: it is up when the client's first packet comes.
+        let server_side =
+            Side { name: "server", number: 2, theirs: ends.client.address, keys: [server, client] };
+        let client_side =
+            Side { name: "client", number: 1, theirs: ends.server.address, keys: [client, server] };
+        for side in [server_side, client_side] {
+            self.raise(lab, site, (&side, mtu))?;
+        }
+        if let Some(host) = host_of(site, "client") {
+            self.shake_hands(host)?;
+        }
+        let end = |number| End { address: address(number), device: DEVICE.to_owned() };
+        site.set_ends(Ends { client: end(1), server: end(2), mtu, overlay: Some(DEVICE.to_owned()) });
+        Ok(())
+    }
+
+    fn front(&self, _lab: &Lab, _site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
+        for up in self.up().iter_mut() {
+            up.before = up.transfer()?;
+        }
+        Ok(service)
+    }
+
+    fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
+        self.up().iter().try_for_each(|up| up.prove(passed, requests))
+    }
+}

@@ -1,0 +1,237 @@
+//! Overlays whose programs are in user space, with real packets: alone, on each other, and with what a link does to packets.
+//! Where they are not installed, or no network may be made, that is said and nothing is checked.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use weighbridge_lab::launch::Lab;
+use weighbridge_lab::layers::{Allotment, Site, probe};
+use weighbridge_lab::net::FOLDER;
+use weighbridge_lab::registry::{Registry, list};
+use weighbridge_model::experiment::{Experiment, Layers};
+use weighbridge_model::network::LinkCounters;
+
+fn layers(text: &str) -> Layers {
+    let text = format!("[workload]\nname = 'pingpong'\n[[variant]]\ncommand = 'true'\nlayers = {text}\n");
+    let mut experiment = Experiment::parse("layers.toml", &text).expect("an experiment");
+    experiment.variants.remove(0).layers
+}
+
+/// A lab with a registry of its own.
+struct Bench {
+    lab: Lab,
+    folder: TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = TempDir::new().expect("a folder");
+        let name = folder.path().file_name().expect("named").to_string_lossy().replace('.', "");
+        let registry = Registry::create(&folder.path().join("registry"), &name).expect("a registry");
+        let lab = Lab::new(&folder.path().display().to_string(), None, Some(registry));
+        Self { lab, folder }
+    }
+
+    /// The site of those layers; `None` where this host cannot run them, after it was said.
+    fn site(&self, text: &str) -> Option<Site> {
+        let layers = layers(text);
+        if let Err(why) = probe(&layers) {
+            writeln!(std::io::stderr(), "skipped: {text}: {why}").expect("it can be said");
+            return None;
+        }
+        let given = Allotment { variant: 3, cores: Vec::new(), logs: self.folder.path().join("log") };
+        Some(Site::make(&self.lab, given, &layers).expect("the layers can be laid"))
+    }
+
+    fn assert_nothing_left(&self) {
+        let listed = list(&self.folder.path().join("registry")).expect("registries");
+        let things: Vec<_> =
+            listed.iter().flat_map(|listed| &listed.things).map(ToString::to_string).collect();
+        assert_eq!(things, Vec::<String>::new());
+        let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten().map(|entry| entry.path());
+        let ours = entries.filter(|path| path.to_string_lossy().contains(self.lab.prefix())).count();
+        assert_eq!(ours, 0);
+    }
+}
+
+/// Sends bytes from the server to the client over a new connection.
+fn download(site: &Site, bytes: usize) {
+    let listen = || TcpListener::bind((site.server_address(), 0));
+    let listener = site.in_server(listen).expect("it can be entered").expect("it can be bound");
+    let address: SocketAddr = listener.local_addr().expect("bound");
+    let sender = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        stream.write_all(&vec![7; bytes]).expect("it is read");
+    });
+    let connect = || TcpStream::connect_timeout(&address, Duration::from_secs(60));
+    let mut stream = site.in_client(connect).expect("entered").expect("connected");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time");
+    let mut came = Vec::new();
+    stream.read_to_end(&mut came).expect("whole");
+    sender.join().expect("sent");
+    assert_eq!(came.len(), bytes);
+}
+
+fn of<'c>(counters: &'c [LinkCounters], host: &str, device: &str) -> &'c LinkCounters {
+    counters.iter().find(|link| link.host == host && link.device == device).expect("the link is there")
+}
+
+/// Whether packets pass a daemon that may hand several down as one.
+fn has_tunnel(text: &str) -> bool {
+    text.contains("wireguard")
+}
+
+/// What a layer adds to every packet, and that its packets took that way.
+fn assert_carries(bench: &Bench, text: &str, mtu: u32) {
+    let Some(mut site) = bench.site(text) else { return };
+    let address = SocketAddr::new(site.server_address(), 1);
+    site.front(&bench.lab, address).expect("nothing in front");
+    download(&site, 300_000);
+    let facts = site.facts(1);
+    assert_eq!((facts.unproved.as_deref(), facts.mtu), (None, Some(mtu)), "{text}");
+    let device = site.ends().expect("hosts").overlay.clone().expect("an overlay");
+    let (above, below) = (of(&facts.links, "server", &device), of(&facts.links, "server", "eth0"));
+    assert!(above.sent_bytes > 300_000 && below.sent_bytes >= above.sent_bytes, "{text}: {facts:?}");
+    assert!(has_tunnel(text) || below.sent_packets >= above.sent_packets, "{text}: {facts:?}");
+    // A device of the kernel's or a tunnel's daemon hands down several packets as one; a switch's never does.
+    let mean = above.sent_bytes as f64 / above.sent_packets as f64;
+    let is_handed_whole = ["vxlan", "wg"].iter().any(|name| device.starts_with(name));
+    assert!(
+        is_handed_whole || mean <= f64::from(mtu) + 14.0,
+        "{text}: longer than the link carries: {facts:?}"
+    );
+    // Who does not use the overlay is found out.
+    let mut elsewhere = facts.links.clone();
+    for link in elsewhere.iter_mut().filter(|link| link.device == device) {
+        (link.sent_packets, link.received_packets) = (0, 0);
+    }
+    let why = site.unproved(&elsewhere, 1).expect("no packet passed the overlay");
+    assert!(why.contains("took another way"), "{why}");
+    drop(site);
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn each_switch_carries_what_fits_and_its_packets_are_counted() {
+    let bench = Bench::new();
+    for (layer, mtu) in [("ovs", 1500), ("ovs-vxlan", 1450), ("ovs-geneve", 1450), ("ovs-gre", 1458)] {
+        assert_carries(&bench, &format!("['veth', '{layer}']"), mtu);
+    }
+}
+
+#[test]
+fn overlays_stand_on_each_other_and_on_what_a_link_does_to_packets() {
+    let bench = Bench::new();
+    for (text, mtu) in [
+        ("[{ layer = 'veth', mtu = 9000 }, 'ovs-geneve']", 8950),
+        ("['veth', { layer = 'rate', rate = '1 Gbit/s' }, 'ovs-geneve']", 1450),
+        ("['veth', 'vxlan', 'ovs-gre']", 1408),
+        ("['veth', 'ovs-geneve', 'vxlan']", 1400),
+    ] {
+        assert_carries(&bench, text, mtu);
+    }
+}
+
+/// Kernels owe each other acknowledgements when every reply has come, and what is not acknowledged is sent again.
+#[test]
+fn who_carries_packets_goes_on_while_its_variant_stands_still() {
+    let bench = Bench::new();
+    for (text, roles) in [
+        (
+            "['veth', 'ovs-geneve']",
+            &["ovs-server", "ovs-database-server", "ovs-client", "ovs-database-client"][..],
+        ),
+        ("['veth', 'wireguard']", &["wireguard-client", "wireguard-server"]),
+    ] {
+        let Some(mut site) = bench.site(text) else { return };
+        let mut programs = site.take_programs();
+        let names: Vec<&str> = programs.iter().map(|(role, _)| role.as_str()).collect();
+        // A kernel that makes such tunnels needs no daemons.
+        assert!(names == roles || names.is_empty() && has_tunnel(text), "{text}: {names:?}");
+        for (role, running) in &mut programs {
+            running.freeze().unwrap_or_else(|error| panic!("{role}: {error}"));
+        }
+        download(&site, 100_000);
+        for (role, running) in &mut programs {
+            running.thaw().unwrap_or_else(|error| panic!("{role}: {error}"));
+        }
+        download(&site, 100_000);
+        drop(programs);
+        drop(site);
+        bench.assert_nothing_left();
+    }
+}
+
+/// UDP packets that came in on the server's host, whatever carried them.
+fn datagrams(site: &Site) -> u64 {
+    let read = || fs::read_to_string("/proc/thread-self/net/snmp").expect("the kernel's counters");
+    let text = site.in_server(read).expect("entered");
+    let line = text.lines().filter(|line| line.starts_with("Udp:")).nth(1).expect("UDP's");
+    line.split_ascii_whitespace().nth(1).and_then(|field| field.parse().ok()).expect("datagrams in")
+}
+
+#[test]
+fn a_tunnel_carries_packets_encrypted_by_whatever_implements_it() {
+    let bench = Bench::new();
+    for layer in [
+        "'wireguard'",
+        "{ layer = 'wireguard', implementation = 'kernel' }",
+        "{ layer = 'wireguard', implementation = 'wireguard-go' }",
+        "{ layer = 'wireguard', implementation = 'boringtun' }",
+    ] {
+        assert_carries(&bench, &format!("['veth', {layer}]"), 1440);
+    }
+}
+
+#[test]
+fn a_tunnel_stands_on_and_below_other_overlays_and_on_what_a_link_does_to_packets() {
+    let bench = Bench::new();
+    for (text, mtu) in [
+        ("[{ layer = 'veth', mtu = 9000 }, 'wireguard']", 8940),
+        ("['veth', { layer = 'rate', rate = '1 Gbit/s' }, 'wireguard']", 1440),
+        ("['veth', 'vxlan', 'wireguard']", 1390),
+        ("['veth', { layer = 'vxlan', layout = 'flannel' }, 'wireguard']", 1390),
+        ("['veth', 'ovs-geneve', 'wireguard']", 1390),
+        ("['veth', 'wireguard', 'vxlan']", 1390),
+    ] {
+        assert_carries(&bench, text, mtu);
+    }
+}
+
+#[test]
+fn both_ends_of_a_tunnel_agree_on_keys_before_anything_is_asked_and_keep_them_to_themselves() {
+    let bench = Bench::new();
+    let Some(mut site) = bench.site("['veth', 'wireguard']") else { return };
+    let address = SocketAddr::new(site.server_address(), 1);
+    site.front(&bench.lab, address).expect("nothing in front");
+    let before = datagrams(&site);
+    assert!(before > 0, "the ends have agreed");
+    let idle = site.facts(0);
+    assert_eq!(idle.unproved, None, "without requests nothing has to pass");
+    let why = site.facts(1).unproved.expect("nothing passed since");
+    assert!(why.contains("layer `wireguard`") || why.contains("layer `veth`"), "{why}");
+    download(&site, 300_000);
+    assert!(datagrams(&site) > before, "what passed came as UDP packets");
+    assert_eq!(site.facts(1).unproved, None);
+    // One device and one name of a socket on either host, which do not meet.
+    let mut programs = site.take_programs();
+    let roles: Vec<&str> = programs.iter().map(|(role, _)| role.as_str()).collect();
+    assert!(roles.is_empty() || roles == ["wireguard-client", "wireguard-server"], "{roles:?}");
+    for (role, running) in &mut programs {
+        assert!(running.is_alive(), "{role}");
+        let told = fs::read(format!("/proc/{}/cmdline", running.pid())).expect("it runs");
+        assert!(!String::from_utf8_lossy(&told).contains("key"), "{role}");
+    }
+    drop(programs);
+    drop(site);
+    let mut logs = String::new();
+    for entry in fs::read_dir(bench.folder.path()).expect("logs").flatten() {
+        logs += &fs::read_to_string(entry.path()).unwrap_or_default();
+    }
+    assert!(!logs.to_lowercase().contains("private"), "{logs}");
+    assert!(!std::path::Path::new("/var/run/wireguard/wg0.sock").exists(), "sockets are not the host's");
+    bench.assert_nothing_left();
+}

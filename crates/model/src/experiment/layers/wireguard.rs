@@ -1,0 +1,66 @@
+//! An encrypted overlay: the layer `wireguard`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use toml::Table;
+
+use super::super::node::{ExperimentError, Reader};
+
+/// Packets travel encrypted in UDP packets between the hosts, at least [`Wireguard::OVERHEAD`] bytes longer each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wireguard {
+    /// What encrypts them; the first of [`WireguardImplementation::ALL`] that the host has where none is named.
+    pub implementation: Option<WireguardImplementation>,
+}
+
+/// What implements WireGuard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WireguardImplementation {
+    /// The kernel.
+    Kernel,
+    /// The program of its authors, in Go.
+    WireguardGo,
+    /// Cloudflare's program, in Rust.
+    Boringtun,
+}
+
+impl WireguardImplementation {
+    /// Every implementation, the one to prefer first.
+    pub const ALL: [Self; 3] = [Self::Kernel, Self::WireguardGo, Self::Boringtun];
+
+    /// Its name in TOML.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::WireguardGo => "wireguard-go",
+            Self::Boringtun => "boringtun",
+        }
+    }
+}
+
+pub(super) fn read(reader: &Reader<'_>) -> Result<Wireguard, ExperimentError> {
+    let choices = WireguardImplementation::ALL.map(|which| (which.name(), which));
+    Ok(Wireguard { implementation: reader.choice("implementation", &choices)? })
+}
+
+impl Wireguard {
+    /// Bytes by which a packet is longer below it: the outer headers of IPv4 (20) and UDP (8), its own (16) and the seal
+    /// (16). Shorter ones than the largest are padded to whole 16 bytes besides.
+    pub const OVERHEAD: u32 = 20 + 8 + 16 + 16;
+
+    pub(super) fn write(&self, table: &mut Table) {
+        if let Some(implementation) = self.implementation {
+            table.insert("implementation".into(), implementation.name().into());
+        }
+    }
+
+    pub(super) fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.implementation {
+            None => Ok(()),
+            Some(WireguardImplementation::Kernel) => f.write_str(" by the kernel"),
+            Some(program) => write!(f, " by {}", program.name()),
+        }
+    }
+}

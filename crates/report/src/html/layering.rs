@@ -1,0 +1,173 @@
+//! What each layer adds, as tables below its chart: chains, whether single layers add up, and on what costs depend.
+
+use std::collections::BTreeSet;
+
+use weighbridge_model::layering::{Additivity, Chain, SumCheck};
+use weighbridge_model::summary::{Quantity, Summary};
+
+use super::escape::{attributes, escape, figure};
+use super::{capital, quiet};
+use crate::words::{self, Shown};
+use crate::{layering, view};
+
+/// How to read the chains' tables.
+const READING: &str = "Tables are with 95 % intervals over blocks. A table’s first line is what its variant takes, its last one \
+                       the last variant against the first.";
+
+/// The whole section; empty where the run has no chain.
+pub(crate) fn section(summary: &Summary) -> String {
+    if summary.layering.is_empty() {
+        return String::new();
+    }
+    let quantities = layering::quantities(summary);
+    let mut text = String::from("<div class=\"charts\"></div>\n");
+    if !summary.layering.chains.is_empty() {
+        text.push_str(&quiet(READING));
+    }
+    for point in view::points(summary) {
+        // Chains share their first stages, and what these lack.
+        let mut told = BTreeSet::new();
+        for chain in layering::at(summary, point.label) {
+            text.push_str(&chain_table(chain, &quantities));
+            let reasons = layering::rows(chain, &quantities).into_iter().flat_map(|row| row.reasons);
+            let new: Vec<String> = reasons.filter(|reason| told.insert(reason.clone())).collect();
+            if !new.is_empty() {
+                text.push_str(&quiet(&escape(&new.join("; "))));
+            }
+        }
+        for check in layering::sums_at(summary, point.label) {
+            text.push_str(&sum_table(check));
+        }
+    }
+    text.push_str(&factors(summary));
+    text.push_str(&slopes(summary));
+    text
+}
+
+fn place(point: &weighbridge_model::summary::PointLabel) -> (String, String) {
+    let of = words::point(point);
+    let filter = attributes(&[("point", &of)]);
+    (filter, if of.is_empty() { of } else { format!(", {}", escape(&of)) })
+}
+
+fn chain_table(chain: &Chain, quantities: &[Quantity]) -> String {
+    let (filter, of) = place(&chain.point);
+    let heads: String =
+        quantities.iter().map(|quantity| column(&capital(&layering::head(*quantity)))).collect();
+    let rows: String = layering::rows(chain, quantities)
+        .iter()
+        .map(|row| {
+            let cells: String = row.cells.iter().map(cell).collect();
+            let variant = format!(" title=\"{}\"", escape(&row.variant));
+            let strong = if row.name.starts_with('=') { " class=\"headline\"" } else { "" };
+            format!(
+                "<tr{strong}><th scope=\"row\"{variant}>{}</th>{cells}</tr>\n",
+                escape(&row.name.replacen(' ', "\u{a0}", 1))
+            )
+        })
+        .collect();
+    format!(
+        "<div class=\"scroll\"{filter}><table class=\"layers\"><caption>{}{of}</caption><thead><tr><th scope=\"col\">layer</th>\
+         {heads}</tr></thead><tbody>\n{rows}</tbody></table></div>\n",
+        capital(&escape(&layering::title(chain)))
+    )
+}
+
+fn column(name: &str) -> String {
+    format!("<th scope=\"col\" class=\"n\">{}</th>", escape(name))
+}
+
+fn cell(shown: &Shown) -> String {
+    let interval = shown.interval.as_ref();
+    let interval = interval.map(|text| format!(" <span class=\"interval\">{}</span>", figure(text)));
+    format!("<td class=\"n\">{}{}</td>", figure(&shown.point), interval.unwrap_or_default())
+}
+
+fn sum_table(check: &SumCheck) -> String {
+    let (filter, of) = place(&check.point);
+    let heads: String = layering::SUMS.iter().take(3).map(|name| column(name)).collect();
+    let rows: String = check
+        .rows
+        .iter()
+        .map(|row| {
+            let [sum, whole, interaction, verdict] = layering::sum_cells(row);
+            let numbers: String = [sum, whole, interaction].iter().map(cell).collect();
+            format!(
+                "<tr><th scope=\"row\">{}</th>{numbers}<td class=\"says {}\">{}</td></tr>\n",
+                super::label(row.quantity),
+                tone(row.verdict),
+                escape(&verdict.point)
+            )
+        })
+        .collect();
+    format!(
+        "<details{filter}><summary>Do single layers add up? {}{of}</summary>\n<div class=\"scroll\"><table class=\"sums\">\
+         <caption>The interaction is what all cost together less what they cost one by one; where its interval holds 0 the \
+         two agree.</caption><thead><tr><th scope=\"col\">quantity</th>{heads}<th scope=\"col\">verdict</th></tr></thead><tbody>\n\
+         {rows}</tbody></table></div></details>\n",
+        escape(&layering::sum_title(check))
+    )
+}
+
+const fn tone(verdict: Additivity) -> &'static str {
+    match verdict {
+        Additivity::Agrees => "same",
+        Additivity::Interaction => "worse",
+        Additivity::Undecided => "undecided",
+    }
+}
+
+fn factors(summary: &Summary) -> String {
+    let rows: String = summary
+        .layering
+        .interactions
+        .iter()
+        .map(|one| {
+            let (name, [quantity, from, to, difference, verdict]) = layering::factor_cells(one);
+            format!(
+                "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td>{}<td class=\"says {}\">{}</td></tr>\n",
+                escape(&name),
+                escape(&quantity.point),
+                escape(&from.point),
+                escape(&to.point),
+                cell(&difference),
+                tone(one.verdict),
+                escape(&verdict.point)
+            )
+        })
+        .collect();
+    let heads: String =
+        layering::FACTORS.iter().map(|name| format!("<th scope=\"col\">{name}</th>")).collect();
+    folded("Does a layer’s cost depend on a factor?", "layer", &heads, &rows)
+}
+
+fn slopes(summary: &Summary) -> String {
+    let rows: String = summary
+        .layering
+        .slopes
+        .iter()
+        .map(|slope| {
+            let (name, [quantity, per_operation, per_byte]) = layering::slope_cells(slope);
+            format!(
+                "<tr><th scope=\"row\">{}</th><td>{}</td>{}{}</tr>\n",
+                escape(&name),
+                escape(&quantity.point),
+                cell(&per_operation),
+                cell(&per_byte)
+            )
+        })
+        .collect();
+    let heads: String =
+        layering::SLOPES.iter().map(|name| format!("<th scope=\"col\">{name}</th>")).collect();
+    folded("What a layer costs per operation and per byte", "layer", &heads, &rows)
+}
+
+fn folded(name: &str, first: &str, heads: &str, rows: &str) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<details><summary>{name}</summary>\n<div class=\"scroll\"><table class=\"factors\"><thead><tr><th scope=\"col\">\
+         {first}</th>{heads}</tr></thead><tbody>\n{rows}</tbody></table></div></details>\n"
+    )
+}
