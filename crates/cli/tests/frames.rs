@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
-use support::{WEIGH, World, send, service, skipped};
+use support::{WEIGH, World, send, service, skipped, told};
 use weighbridge_lab::net::{Capability, tools};
 
 /// Whether this process may make networks; says so where it may not.
@@ -135,59 +135,57 @@ fn delay_and_loss_are_weighed_against_the_null_relay() {
     if !may_make_networks() {
         return;
     }
-    service::build("rust");
-    let world = World::new();
-    world.experiment_with(
-        "[plan]\nblocks = { min = 2, max = 2 }\nbudget = \"3 s\"",
-        &[
-            &rust("relay", "[\"veth\", \"relay\"]"),
-            &rust("delay", "[\"veth\", \"relay\", { layer = \"delay\", time = \"1 ms\" }]"),
-            &rust("loss", "[\"veth\", \"relay\", { layer = \"loss\", share = \"5 %\" }, \"vxlan\"]"),
-        ],
-    );
-    let ended = world.run(&["--format", "json"]).end();
-    ended.assert_measured();
-    let summary = ended.json();
-    for variant in summary["variants"].as_array().expect("variants") {
-        assert_ne!(variant["validity"], "invalid", "{variant}");
-    }
-    let folders = fs::read_dir(world.run_folder().join("trials")).expect("trials");
-    let (mut seeds, mut medians) = (Vec::new(), Vec::new());
-    for folder in folders {
-        let folder = folder.expect("an entry").path();
-        let text = fs::read_to_string(folder.join("trial.json")).expect("a trial");
-        let trial: Value = serde_json::from_str(&text).expect("JSON");
-        let relayed = &trial["service"]["network"]["relayed"];
-        let count = |direction: &str, what: &str| relayed[direction][what].as_u64().expect("a count");
-        seeds.push(relayed["seed"].as_u64());
-        for direction in ["forth", "back"] {
-            assert!(count(direction, "sent") > 50, "{trial}");
-            assert_eq!(count(direction, "whole") + count(direction, "full"), 0, "{trial}");
-            let gone =
-                ["sent", "lost", "full", "refused", "cut", "waiting"].map(|what| count(direction, what));
-            assert_eq!(count(direction, "came"), gone.iter().sum::<u64>(), "{trial}");
-        }
-        match trial["variant_name"].as_str() {
-            Some("delay") => {
-                let median = relayed["forth"]["delay"]["p50_ns"].as_f64().expect("a time");
-                assert!((median / 1e6 - 1.0).abs() < 0.1, "{trial}");
-                assert_eq!(relayed["back"]["way"], "null", "{trial}");
-                // A busy machine adds to what was planted and takes nothing away. How near it comes on a quiet one the
-                // relay's own tests ask.
-                assert!(medians_of(&folder).into_iter().all(|median| median >= 1_000_000), "{trial}");
+    told(|| {
+        service::build("rust");
+        let world = World::new();
+        world.experiment_with(
+            "[plan]\nblocks = { min = 2, max = 2 }\nbudget = \"3 s\"",
+            &[
+                &rust("relay", "[\"veth\", \"relay\"]"),
+                &rust("delay", "[\"veth\", \"relay\", { layer = \"delay\", time = \"1 ms\" }]"),
+                &rust("loss", "[\"veth\", \"relay\", { layer = \"loss\", share = \"5 %\" }, \"vxlan\"]"),
+            ],
+        );
+        let ended = world.run(&["--format", "json"]).end();
+        ended.assert_counts();
+        let folders = fs::read_dir(world.run_folder().join("trials")).expect("trials");
+        let (mut seeds, mut medians) = (Vec::new(), Vec::new());
+        for folder in folders {
+            let folder = folder.expect("an entry").path();
+            let text = fs::read_to_string(folder.join("trial.json")).expect("a trial");
+            let trial: Value = serde_json::from_str(&text).expect("JSON");
+            let relayed = &trial["service"]["network"]["relayed"];
+            let count = |direction: &str, what: &str| relayed[direction][what].as_u64().expect("a count");
+            seeds.push(relayed["seed"].as_u64());
+            for direction in ["forth", "back"] {
+                assert!(count(direction, "sent") > 50, "{trial}");
+                assert_eq!(count(direction, "whole") + count(direction, "full"), 0, "{trial}");
+                let gone =
+                    ["sent", "lost", "full", "refused", "cut", "waiting"].map(|what| count(direction, what));
+                assert_eq!(count(direction, "came"), gone.iter().sum::<u64>(), "{trial}");
             }
-            Some("loss") => assert!(count("forth", "lost") + count("back", "lost") > 0, "{trial}"),
-            _ => {
-                let delayed = relayed["forth"]["delay"]["max_ns"].as_u64().expect("a time");
-                assert_eq!(count("forth", "lost") + delayed, 0, "{trial}");
-                medians.extend(medians_of(&folder));
+            match trial["variant_name"].as_str() {
+                Some("delay") => {
+                    let median = relayed["forth"]["delay"]["p50_ns"].as_f64().expect("a time");
+                    assert!((median / 1e6 - 1.0).abs() < 0.1, "{trial}");
+                    assert_eq!(relayed["back"]["way"], "null", "{trial}");
+                    // A busy machine adds to what was planted and takes nothing away. How near it comes on a quiet one the
+                    // relay's own tests ask.
+                    assert!(medians_of(&folder).into_iter().all(|median| median >= 1_000_000), "{trial}");
+                }
+                Some("loss") => assert!(count("forth", "lost") + count("back", "lost") > 0, "{trial}"),
+                _ => {
+                    let delayed = relayed["forth"]["delay"]["max_ns"].as_u64().expect("a time");
+                    assert_eq!(count("forth", "lost") + delayed, 0, "{trial}");
+                    medians.extend(medians_of(&folder));
+                }
             }
         }
-    }
-    let least = medians.into_iter().min().expect("windows of the null relay");
-    assert!(least < 1_000_000, "the null relay delays as much: {least} ns");
-    seeds.sort_unstable();
-    seeds.dedup();
-    assert_eq!(seeds.len(), 6, "each trial loses other packets");
-    world.assert_nothing_left();
+        let least = medians.into_iter().min().expect("windows of the null relay");
+        assert!(least < 1_000_000, "the null relay delays as much: {least} ns");
+        seeds.sort_unstable();
+        seeds.dedup();
+        assert_eq!(seeds.len(), 6, "each trial loses other packets");
+        world.assert_nothing_left();
+    });
 }

@@ -72,10 +72,7 @@ fn requests_pass_the_switches_in_every_composition() {
             &variants,
         );
         let ended = world.run(&["--format", "json"]).end();
-        ended.assert_measured();
-        for variant in ended.json()["variants"].as_array().expect("variants") {
-            assert_ne!(variant["validity"], "invalid", "{variant}");
-        }
+        ended.assert_counts();
         let folders = fs::read_dir(world.run_folder().join("trials")).expect("trials");
         let mut seen = 0;
         for folder in folders.map(|entry| entry.expect("an entry").path()) {
@@ -153,10 +150,7 @@ fn several_connections_through_a_network_and_one_for_each_request_are_measured()
             ];
             world.experiment_with(&plan, &variants.each_ref().map(String::as_str));
             let ended = world.run(&["--format", "json"]).end();
-            ended.assert_measured();
-            for variant in ended.json()["variants"].as_array().expect("variants") {
-                assert_ne!(variant["validity"], "invalid", "{variant}");
-            }
+            ended.assert_counts();
             world.assert_nothing_left();
         }
     });
@@ -208,10 +202,7 @@ fn requests_pass_a_tunnel_in_every_composition_and_its_record_has_no_keys() {
             &variants,
         );
         let ended = world.run(&["--format", "json"]).env("PATH", &path_with_tools()).end();
-        ended.assert_measured();
-        for variant in ended.json()["variants"].as_array().expect("variants") {
-            assert_ne!(variant["validity"], "invalid", "{variant}");
-        }
+        ended.assert_counts();
         let folders = fs::read_dir(world.run_folder().join("trials")).expect("trials");
         let mut seen = 0;
         for folder in folders.map(|entry| entry.expect("an entry").path()) {

@@ -421,6 +421,24 @@ impl Ended {
         self
     }
 
+    /// Fails unless every variant of the run counts. A generator that came late, of a hundred requests with two, does not
+    /// show whether packets took their way: that a figure is not to be used is then said, as it must be, and it is all
+    /// that may be said against one.
+    #[track_caller]
+    pub fn assert_counts(&self) {
+        const INVALID: [&str; 6] =
+            ["no good reply", "not measured", "saturated", "never sent", "another way", "out of memory"];
+        self.assert_measured();
+        let summary = self.json();
+        for variant in summary["variants"].as_array().expect("variants") {
+            let reasons: Vec<_> =
+                variant["reasons"].as_array().expect("reasons").iter().map(Value::as_str).collect();
+            let says = |name: &str| reasons.iter().flatten().any(|reason| reason.starts_with(name));
+            assert!(variant["validity"] != "invalid" || says("generator late"), "{variant}");
+            assert!(!INVALID.into_iter().any(says), "{variant}");
+        }
+    }
+
     /// Fails unless this gate failed, which is said on stderr. Figures that a disturbed host made invalid are worse
     /// (code 3).
     #[track_caller]
