@@ -32,11 +32,10 @@ class Ping {
   /// The peer as the environment names it.
   final String peer;
 
-  final _client =
-      HttpClient()
-        ..findProxy = null
-        ..autoUncompress = false
-        ..idleTimeout = const Duration(days: 365);
+  final _client = HttpClient()
+    ..findProxy = null
+    ..autoUncompress = false
+    ..idleTimeout = const Duration(days: 365);
 
   /// What is answered at which folder.
   Map<String, SizedHandler> get handlers => {'/ping/': ping, '/mping/': mping};

@@ -34,13 +34,12 @@ typedef SizedHandler = Future<void> Function(HttpRequest request, int size);
 
 /// Where to listen, what to answer at which folder, and whether Nagle's
 /// algorithm is the library's affair.
-typedef Configuration =
-    ({
-      InternetAddress host,
-      int port,
-      Map<String, SizedHandler> handlers,
-      bool nagle,
-    });
+typedef Configuration = ({
+  InternetAddress host,
+  int port,
+  Map<String, SizedHandler> handlers,
+  bool nagle,
+});
 
 /// What ends the process before it listens. The message is the line for
 /// stderr.
@@ -86,8 +85,7 @@ Configuration readConfiguration() {
   if (port == null) throw Refusal.of('PORT', portText, '0 to 65535');
   final relays = oneOf('WORKLOAD', ['pingpong', 'ping']) == 'ping';
   oneOf('PROTOCOL', ['http1-json']);
-  final handlers =
-      relays ? Ping(variable('PEER')).handlers : {'/pong/': pong};
+  final handlers = relays ? Ping(variable('PEER')).handlers : {'/pong/': pong};
   final nagle = oneOf('NAGLE', ['off', 'default']) == 'default';
   for (final name in ['TLS_CERT', 'TLS_KEY', 'DIRECT']) {
     final value = variable(name);
