@@ -222,6 +222,7 @@ pub fn sample() -> TrialRecord {
             requests: 2,
             not_sent: 0,
             errors: Default::default(),
+            held_up: 0,
             connects: 1,
             handshakes: 1,
             resumed: 0,

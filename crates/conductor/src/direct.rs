@@ -89,6 +89,7 @@ impl Direct {
             requests,
             not_sent: 0,
             errors: ErrorCounts::default(),
+            held_up: 0,
             connects: 0,
             handshakes: 0,
             resumed: 0,

@@ -154,6 +154,7 @@ mod tests {
             requests: 1,
             not_sent: 0,
             errors: ErrorCounts::default(),
+            held_up: 0,
             connects: 0,
             handshakes: 0,
             resumed: 0,

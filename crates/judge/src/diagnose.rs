@@ -14,7 +14,7 @@ use weighbridge_model::summary::{Finding, PointLabel, Severity, Validity};
 use crate::gather::{Cell, Gathered, Lens, Times, add, quantile};
 use crate::limits;
 use crate::network;
-use crate::plateau::plateau;
+use crate::plateau::{relay_waited, stood_still};
 use crate::question::{Placement, Question, Scope, Transport};
 use crate::thresholds::{
     ALMOST_IDLE_SHARE, BUSY_SHARE, ERROR_SHARE, LAG_FLOOR, LAG_SHARE, LOOP_DELAY_SHARE, RETRANSMIT_SHARE,
@@ -166,7 +166,7 @@ pub fn diagnose(
     alarms.extend(network::another_way(whole.trials()));
     alarms.extend(errors(&whole));
     alarms.extend(timeouts(&whole));
-    alarms.extend(plateau(&whole.service));
+    alarms.extend(held_up(question, &whole, point, variant));
     alarms.extend(limits::quota(whole.trials()));
     alarms.extend(limits::memory(whole.trials()));
     alarms.extend(reconnects(&whole));
@@ -176,6 +176,27 @@ pub fn diagnose(
         alarms.extend(other_errors(&whole, &Whole::of(beside, point)));
     }
     Diagnosis { alarms }
+}
+
+/// Replies that stood still on the way to the client, or to the relay that asked for them.
+fn held_up(question: &Question, whole: &Whole<'_>, point: PointId, variant: VariantId) -> Option<Alarm> {
+    let windows = || whole.cells.iter().flat_map(|cell| &cell.windows).map(|window| &window.figures);
+    let held_up = windows().map(|figures| figures.held_up).sum();
+    let good = whole.cells.iter().map(|cell| cell.good(Scope::All)).sum();
+    stood_still(held_up, good).or_else(|| {
+        let variant = question.variants.get(variant.index()).filter(|variant| variant.relay.is_some())?;
+        let mut calls = time_histogram();
+        let samples = whole.trials().flat_map(|trial| &trial.samples).filter(|sample| sample.point == point);
+        for relayed in samples.filter_map(|sample| sample.relayed) {
+            calls.saturating_record(relayed.duration.as_nanos());
+        }
+        // A delay that was asked for is in the client's times, and in none of the relay's calls.
+        match calls.is_empty() {
+            false => relay_waited(&calls, "calls to its peer"),
+            true if network::is_delayed(variant) => None,
+            true => relay_waited(&whole.service, "replies"),
+        }
+    })
 }
 
 fn no_good_reply(whole: &Whole<'_>) -> Option<Alarm> {

@@ -94,6 +94,7 @@ mod tests {
             requests: 0,
             not_sent: 0,
             errors: ErrorCounts::default(),
+            held_up: 0,
             connects: 0,
             handshakes: 0,
             resumed: 0,

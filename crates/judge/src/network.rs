@@ -104,6 +104,11 @@ pub(crate) fn no_null_path<'t>(
     })
 }
 
+/// Whether a variant's packets are held back on purpose.
+pub(crate) fn is_delayed(variant: &Variant) -> bool {
+    kinds(variant).contains(&"delay")
+}
+
 /// The layers of a variant by their kind.
 fn kinds(variant: &Variant) -> Vec<&str> {
     let layers = variant.stack.parts.iter().filter(|part| part.is_layer);

@@ -2,42 +2,63 @@
 //!
 //! A server that writes a reply in two small parts (head, then body) with Nagle's algorithm on holds the second back until
 //! the first is acknowledged (RFC 896); the client's kernel holds that acknowledgement back in the hope of data to send it
-//! with (RFC 1122, §4.2.3.2), on Linux 40 ms at least (`TCP_DELACK_MIN`). So service times pile up at 40 ms and what the
-//! service itself takes, with next to nothing just below. A service that itself waits 40 ms looks alike: times cannot
-//! tell the two apart, and the remedy says so.
+//! with (RFC 1122, §4.2.3.2), on Linux 40 ms at least (`TCP_DELACK_MIN`). The generator sees it happen: the reply's first part
+//! comes at once, and then it stands still. A service that itself takes 40 ms sends nothing meanwhile, and is passed over.
+//!
+//! Between a relay and its peer nobody sees parts. There times pile up at 40 ms, with next to nothing just below: those of the
+//! relay's own calls, where it tells them, and else those of the client's. A peer that itself takes 40 ms looks alike, and
+//! the remedy says so.
 
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
-use weighbridge_model::record::TimeHistogram;
+use weighbridge_model::record::{HELD_UP, TimeHistogram};
 use weighbridge_model::summary::Validity;
 
 use crate::diagnose::Alarm;
-use crate::thresholds::{PLATEAU_BELOW, PLATEAU_FROM, PLATEAU_LEAST, PLATEAU_SHARE, PLATEAU_TO};
+use crate::thresholds::{PLATEAU_BELOW, PLATEAU_LEAST, PLATEAU_SHARE};
 
 /// Name of the finding.
 pub const DELAYED_ACKNOWLEDGEMENT: &str = "delayed acknowledgement";
 
-/// Says so where good replies' service times pile up at 40 ms.
-pub fn plateau(service: &TimeHistogram) -> Option<Alarm> {
-    let between =
-        |from: Nanoseconds, to: Nanoseconds| service.count_between(from.as_nanos(), to.as_nanos() - 1);
-    let piled = between(PLATEAU_FROM, PLATEAU_TO);
-    // As wide a stretch, in proportion, just below it.
-    let below = between(
-        Nanoseconds::from_secs_f64(PLATEAU_FROM.as_secs_f64().powi(2) / PLATEAU_TO.as_secs_f64()),
-        PLATEAU_FROM,
-    );
-    let share = Ratio::new(piled as f64 / service.len().max(1) as f64);
-    let is_pile = piled >= PLATEAU_LEAST && share.get() >= PLATEAU_SHARE;
-    (is_pile && below as f64 <= PLATEAU_BELOW * piled as f64).then(|| Alarm {
+/// Says so where good replies stood still for 40 ms between two of their parts: `held_up` of `good` did.
+pub fn stood_still(held_up: u64, good: u64) -> Option<Alarm> {
+    let share = Ratio::new(held_up as f64 / good.max(1) as f64);
+    is_plateau(held_up, share).then(|| Alarm {
         validity: Validity::Valid,
         name: DELAYED_ACKNOWLEDGEMENT,
         evidence: format!(
-            "{share} of {} service times lie at 40 ms ({PLATEAU_FROM} to {PLATEAU_TO}), {below} in the stretch just below",
-            service.len()
+            "{share} of {good} replies stood still for 40 ms ({} to {}) between two of their parts",
+            HELD_UP.start(),
+            HELD_UP.end()
         ),
-        remedy: "if the service does not itself wait 40 ms: let it set TCP_NODELAY on accepted connections (reference \
+        remedy: "if the service does not itself wait between them: let it set TCP_NODELAY on accepted connections (reference \
                  services: leave `NAGLE` out) or write head and body at once",
     })
+}
+
+/// Says so where times of a relay pile up at 40 ms; `of` says what took them: `calls to its peer`.
+pub fn relay_waited(calls: &TimeHistogram, of: &str) -> Option<Alarm> {
+    let between =
+        |from: Nanoseconds, to: Nanoseconds| calls.count_between(from.as_nanos(), to.as_nanos() - 1);
+    let (from, to) = (*HELD_UP.start(), *HELD_UP.end());
+    let piled = between(from, to);
+    // As wide a stretch, in proportion, just below it.
+    let below = between(Nanoseconds::from_secs_f64(from.as_secs_f64().powi(2) / to.as_secs_f64()), from);
+    let share = Ratio::new(piled as f64 / calls.len().max(1) as f64);
+    let is_pile = is_plateau(piled, share) && below as f64 <= PLATEAU_BELOW * piled as f64;
+    is_pile.then(|| Alarm {
+        validity: Validity::Valid,
+        name: DELAYED_ACKNOWLEDGEMENT,
+        evidence: format!(
+            "{share} of the relay's {} {of} took 40 ms ({from} to {to}), {below} lie in the stretch just below",
+            calls.len()
+        ),
+        remedy: "if the peer does not itself take 40 ms: let it set TCP_NODELAY on accepted connections (reference services: \
+                 leave `NAGLE` out of `peer.env`) or write head and body at once",
+    })
+}
+
+fn is_plateau(count: u64, share: Ratio) -> bool {
+    count >= PLATEAU_LEAST && share.get() >= PLATEAU_SHARE
 }
 
 #[cfg(test)]
@@ -45,6 +66,8 @@ mod tests {
     use weighbridge_model::record::time_histogram;
 
     use super::*;
+
+    const CALLS: &str = "calls to its peer";
 
     /// Times in microseconds, each so many times.
     fn of(times: &[(u64, u64)]) -> TimeHistogram {
@@ -56,25 +79,44 @@ mod tests {
     }
 
     #[test]
-    fn a_pile_at_40_ms_is_told_with_its_share() {
-        let all = plateau(&of(&[(40_300, 800), (44_100, 190), (41_000, 5), (900, 5)])).unwrap();
-        assert!(all.evidence.starts_with("99.5 % of 1000 service times lie at 40 ms"), "{}", all.evidence);
+    fn replies_that_stand_still_are_told_with_their_share() {
+        let all = stood_still(990, 1_000).unwrap();
+        assert!(all.evidence.starts_with("99 % of 1000 replies stood still for 40 ms"), "{}", all.evidence);
         assert!(all.remedy.contains("TCP_NODELAY") && all.remedy.contains("`NAGLE`"));
-        // Where a few sizes alone take two writes, a tenth piles up.
-        assert!(plateau(&of(&[(300, 800), (2_000, 100), (40_700, 100)])).is_some());
+        // Where a few sizes alone take two writes, a tenth is held up.
+        assert!(stood_still(100, 1_000).is_some());
+        // Of few requests some were held up by the host; of many, one now and then.
+        assert_eq!(stood_still(9, 60), None);
+        assert_eq!(stood_still(40, 10_000), None);
+        assert_eq!(stood_still(0, 0), None);
     }
 
     #[test]
-    fn a_healthy_service_is_passed_over_in_silence() {
-        assert_eq!(plateau(&of(&[(200, 900), (350, 90), (5_000, 10)])), None);
-        assert_eq!(plateau(&of(&[])), None);
-        // A tail that passes 40 ms, and a service about as slow as that: as many lie just below.
-        assert_eq!(plateau(&of(&[(300, 980), (36_000, 5), (41_000, 5), (47_000, 5), (60_000, 5)])), None);
+    fn a_pile_of_calls_at_40_ms_is_told_with_its_share() {
+        let all = relay_waited(&of(&[(40_300, 800), (44_100, 190), (41_000, 5), (900, 5)]), CALLS).unwrap();
+        assert!(
+            all.evidence.starts_with("99.5 % of the relay's 1000 calls to its peer took 40 ms"),
+            "{}",
+            all.evidence
+        );
+        assert!(all.remedy.contains("TCP_NODELAY") && all.remedy.contains("`NAGLE`"));
+        assert!(relay_waited(&of(&[(300, 800), (2_000, 100), (40_700, 100)]), CALLS).is_some());
+    }
+
+    #[test]
+    fn a_healthy_peer_is_passed_over_in_silence() {
+        assert_eq!(relay_waited(&of(&[(200, 900), (350, 90), (5_000, 10)]), CALLS), None);
+        assert_eq!(relay_waited(&of(&[]), CALLS), None);
+        // A tail that passes 40 ms, and a peer about as slow as that: as many lie just below.
+        assert_eq!(
+            relay_waited(&of(&[(300, 980), (36_000, 5), (41_000, 5), (47_000, 5), (60_000, 5)]), CALLS),
+            None
+        );
         let broad: Vec<(u64, u64)> = (20..70).map(|ms| (1000 * ms + 500, 20)).collect();
-        assert_eq!(plateau(&of(&broad)), None);
+        assert_eq!(relay_waited(&of(&broad), CALLS), None);
         // Of few requests some were held up by the host.
-        assert_eq!(plateau(&of(&[(300, 51), (41_000, 9)])), None);
+        assert_eq!(relay_waited(&of(&[(300, 51), (41_000, 9)]), CALLS), None);
         // A collector's pause of 40 ms now and then is no plateau.
-        assert_eq!(plateau(&of(&[(300, 9_990), (40_500, 10)])), None);
+        assert_eq!(relay_waited(&of(&[(300, 9_990), (40_500, 10)]), CALLS), None);
     }
 }

@@ -10,8 +10,9 @@ use weighbridge_model::record::{
     ErrorCounts, ErrorKind, HandshakeKind, OperationId, Outcome, Tallies, Tally, TimeHistogram, Traffic,
     WindowEnd, WindowFigures, time_histogram,
 };
-use weighbridge_model::summary::Validity;
+use weighbridge_model::summary::{Finding, Validity};
 
+use crate::plateau::stood_still;
 use crate::thresholds::{
     BEYOND_PER_BLOCK, BUSY_SHARE, LAG_FLOOR, LAG_SHARE, LOOP_DELAY_SHARE, RETRANSMIT_SHARE,
 };
@@ -51,6 +52,8 @@ pub struct Single {
     pub validity: Validity,
     /// What speaks against them.
     pub reasons: Vec<String>,
+    /// What was noticed of the server.
+    pub findings: Vec<Finding>,
 }
 
 /// Figures of one of several operations.
@@ -127,6 +130,7 @@ pub fn single(windows: &[WindowFigures], tallies: &Tallies, sharing: Option<&str
         lag_p99: (!tallies.lag.is_empty()).then(|| quantile(&tallies.lag, 0.99)),
         validity: Validity::Valid,
         reasons: Vec::new(),
+        findings: stood_still(sum(|w| w.held_up), good).iter().map(|alarm| alarm.finding("")).collect(),
     };
     check(&mut single, windows, tallies, good);
     if let Some(sharing) = sharing {
@@ -264,6 +268,7 @@ mod tests {
             requests,
             not_sent: 0,
             errors,
+            held_up: 0,
             connects: 1,
             handshakes: 0,
             resumed: 0,

@@ -78,15 +78,12 @@ pub const PAUSE_P: f64 = 0.05;
 /// Fewest blocks whose costs are tested for a drift through the run, at [`DRIFT_P`].
 pub const RUN_DRIFT_BLOCKS: usize = 8;
 
-/// Service times from here …
-pub const PLATEAU_FROM: Nanoseconds = Nanoseconds::from_millis(38);
-/// … to here are 40 ms and what the service itself takes; they are a plateau …
-pub const PLATEAU_TO: Nanoseconds = Nanoseconds::from_millis(48);
-/// … from this share of all on …
+/// Replies that stood still for as long as a delayed acknowledgement takes (`HELD_UP` of the records), and calls of a relay that
+/// took as long, are a plateau from this share of all on …
 pub const PLATEAU_SHARE: f64 = 0.05;
-/// … and this many, since a busy host holds up a few for as long …
+/// … and this many, since a busy host holds up a few for as long; …
 pub const PLATEAU_LEAST: u64 = 10;
-/// … where at most so many times as many lie in as wide a stretch just below.
+/// … calls where at most so many times as many lie in as wide a stretch just below.
 pub const PLATEAU_BELOW: f64 = 0.10;
 
 // --- Tail --------------------------------------------------------------------------------------------------------

@@ -7,7 +7,9 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
-use weighbridge_model::record::{ErrorKind, HandshakeKind, OperationId, Outcome, RequestRecord, Traffic};
+use weighbridge_model::record::{
+    ErrorKind, HELD_UP, HandshakeKind, OperationId, Outcome, RequestRecord, Traffic,
+};
 
 use crate::codec::{AnyCodec, Cancel, Codec, Event, In, Out, Sink};
 use crate::pool::Stack;
@@ -33,6 +35,8 @@ pub(crate) struct Finished {
     /// Where it was in flight.
     pub slot: u32,
     pub request: RequestId,
+    /// Whether a good reply stood still between two of its parts for as long as a delayed acknowledgement takes.
+    pub is_held_up: bool,
 }
 
 /// What a lane is doing.
@@ -74,6 +78,10 @@ pub(crate) struct Lane {
     message_operation: Option<OperationId>,
     /// When the last message of the reply came; before the first, when the request was sent.
     messaged: Timestamp,
+    /// When the last part of the reply came, if one has.
+    heard: Option<Timestamp>,
+    /// Whether it stood still between two parts.
+    is_held_up: bool,
 }
 
 /// The socket's state.
@@ -204,7 +212,15 @@ impl Lane {
             sendable: start,
             message_operation: None,
             messaged: start,
+            heard: None,
+            is_held_up: false,
         }
+    }
+
+    /// Notes that a part of the reply came.
+    fn part(&mut self, now: Timestamp) {
+        self.is_held_up |= self.heard.is_some_and(|before| HELD_UP.contains(&now.since(before)));
+        self.heard = Some(now);
     }
 
     /// Notes `count` messages of the reply that came by one read: the first took the time since the one before, the
@@ -227,7 +243,9 @@ impl Lane {
         self.reply = Some(Reply { request: self.request, outcome });
         let record = RequestRecord { due: self.due, sent, done, operation: self.operation, outcome };
         let lag = was_sent.then(|| self.sent.since(self.sendable));
-        Finished { record, lag, slot: self.slot, request: self.request }
+        // Messages come when the server has them.
+        let is_held_up = self.is_held_up && outcome == Outcome::Ok && self.message_operation.is_none();
+        Finished { record, lag, slot: self.slot, request: self.request, is_held_up }
     }
 }
 
@@ -316,6 +334,7 @@ impl Connection {
         lane.message_operation = rendered.message_operation();
         lane.due = due;
         lane.sendable = due.max(lane.freed).max(self.opened);
+        (lane.heard, lane.is_held_up) = (None, false);
         lane.state = LaneState::Started;
         if self.codec.start(u64::from(lane_index), rendered, &mut self.out).is_err() {
             judges.finished.push(lane.finish(Outcome::Error(ErrorKind::Protocol), now));
@@ -484,8 +503,14 @@ impl Connection {
         let mut broken = None;
         let slot_of = |id: u64| *slot + id as u32;
         act(codec, out, &mut |event| match event {
-            Event::Head(id, head) => sessions.check(slot_of(id)).head(&head),
-            Event::Data(id, bytes) => sessions.check(slot_of(id)).data(bytes),
+            Event::Head(id, head) => {
+                lanes[id as usize].part(now);
+                sessions.check(slot_of(id)).head(&head);
+            }
+            Event::Data(id, bytes) => {
+                lanes[id as usize].part(now);
+                sessions.check(slot_of(id)).data(bytes);
+            }
             Event::Message(id, count) => {
                 lanes[id as usize].message(count, now, messages);
                 sessions.check(slot_of(id)).messages(count);

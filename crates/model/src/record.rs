@@ -3,6 +3,7 @@
 //! Records hold facts, never estimates. They are serialised by `store` and read by `judge`.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use hdrhistogram::Histogram;
 use schemars::JsonSchema;
@@ -261,6 +262,11 @@ pub struct OperationFigures {
     pub response_max: Nanoseconds,
 }
 
+/// How long a reply stands still whose second part is held back until the first is acknowledged (Nagle's algorithm), where the
+/// client's kernel holds that acknowledgement back: 40 ms on Linux (`TCP_DELACK_MIN`; HZ / 25 ticks, so a few less may be
+/// seen), a round trip, and the time that a busy host takes to wake whoever is concerned.
+pub const HELD_UP: RangeInclusive<Nanoseconds> = Nanoseconds::from_millis(38)..=Nanoseconds::from_millis(48);
+
 /// One window as the generator saw it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WindowFigures {
@@ -278,6 +284,9 @@ pub struct WindowFigures {
     pub not_sent: u64,
     /// Requests that failed, by kind.
     pub errors: ErrorCounts,
+    /// Good replies that [stood still](HELD_UP) between two of their parts, those of streamed messages left out.
+    #[serde(default)]
+    pub held_up: u64,
     /// Connections opened during the window.
     pub connects: u64,
     /// TLS handshakes completed during the window.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use weighbridge_model::legs::StampSummary;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
 use weighbridge_model::record::{ErrorCounts, HandshakeKind, MessageBasis};
-use weighbridge_model::summary::{SCHEMA_VERSION, Validity};
+use weighbridge_model::summary::{Finding, SCHEMA_VERSION, Validity};
 
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
@@ -212,6 +212,9 @@ pub struct LoadSummary {
     pub validity: Validity,
     /// What speaks against them.
     pub reasons: Vec<String>,
+    /// What was noticed of the server; absent where nothing was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
 }
 
 impl LoadSummary {
@@ -296,6 +299,10 @@ fn alarms(summary: &LoadSummary, style: Style, columns: usize) -> Vec<String> {
         lines.push(style.paint(tone, line));
     }
     lines.extend(summary.reasons.iter().map(|reason| hanging("  ", &clean(reason), columns)));
+    lines.extend(summary.findings.iter().map(|finding| {
+        let words = format!("{}: {}; {}", finding.name, finding.evidence, finding.remedy);
+        hanging("note: ", &clean(&words), columns)
+    }));
     lines
 }
 
@@ -541,6 +548,11 @@ fn table_markdown(summary: &LoadSummary) -> String {
     if let Some(line) = words::validity(summary.validity) {
         let reasons: Vec<String> = summary.reasons.iter().map(|reason| markdown::escape(reason)).collect();
         text.push_str(&format!("> **{line}** {}\n\n", reasons.join("; ")));
+    }
+    for finding in &summary.findings {
+        let [name, evidence, remedy] =
+            [&finding.name, &finding.evidence, &finding.remedy].map(|text| markdown::escape(text));
+        text.push_str(&format!("> **{name}** {evidence}; {remedy}\n\n"));
     }
     text.push_str(&format!(
         "{}, {} good replies per second\n\n| time |",

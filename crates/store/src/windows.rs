@@ -11,7 +11,7 @@ use crate::error::Problem;
 use crate::table::{Cells, Row, read_table, write_table};
 
 /// Columns of `windows.csv`: one row a window, in the order they ran.
-pub(crate) const WINDOW_COLUMNS: [&str; 43] = [
+pub(crate) const WINDOW_COLUMNS: [&str; 44] = [
     "window",
     "kind",
     "block",
@@ -33,6 +33,7 @@ pub(crate) const WINDOW_COLUMNS: [&str; 43] = [
     "errors_protocol",
     "errors_status",
     "errors_check",
+    "held_up",
     "connects",
     "handshakes",
     "resumed",
@@ -59,6 +60,9 @@ pub(crate) const WINDOW_COLUMNS: [&str; 43] = [
 
 /// The column of `windows.csv` that records of before there were batches lack.
 const BATCH_COLUMN: &str = "batch";
+
+/// The one that records lack of before replies that stood still were counted.
+const HELD_UP_COLUMN: &str = "held_up";
 
 /// Columns of `operations.csv`: one row a window and operation.
 pub(crate) const OPERATION_COLUMNS: [&str; 10] = [
@@ -130,10 +134,14 @@ pub(crate) fn write_resources(windows: &[WindowRecord], memory: &[RoleMemory]) -
 /// Windows of a trial of this batch, without their operations and CPU, which lie in the other tables.
 pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<Vec<WindowRecord>, Problem> {
     let header = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let batched = header.split(|byte| *byte == b',').any(|name| name == BATCH_COLUMN.as_bytes());
-    let columns: Vec<_> =
-        WINDOW_COLUMNS.into_iter().filter(|column| batched || *column != BATCH_COLUMN).collect();
-    let batch = batched.then_some(batch);
+    let is_there = |column: &str| header.split(|byte| *byte == b',').any(|name| name == column.as_bytes());
+    let later = Later { batch: is_there(BATCH_COLUMN).then_some(batch), held_up: is_there(HELD_UP_COLUMN) };
+    let is_read = |column: &&str| match *column {
+        BATCH_COLUMN => later.batch.is_some(),
+        HELD_UP_COLUMN => later.held_up,
+        _ => true,
+    };
+    let columns: Vec<_> = WINDOW_COLUMNS.into_iter().filter(is_read).collect();
     let mut expected = 0;
     read_table(&columns, bytes, |cells| {
         let index = cells.wide()?;
@@ -141,8 +149,16 @@ pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<Vec<WindowRecord>
             return Err(format!("column `window`: `{index}` where `{expected}` is next"));
         }
         expected += 1;
-        read_window(cells, batch)
+        read_window(cells, later)
     })
+}
+
+/// What a table has of the columns that came later.
+#[derive(Debug, Clone, Copy)]
+struct Later {
+    /// The batch that every row must be of.
+    batch: Option<u32>,
+    held_up: bool,
 }
 
 pub(crate) fn read_operations(bytes: &[u8], windows: &mut [WindowRecord]) -> Result<(), Problem> {
@@ -207,7 +223,7 @@ fn window_row(index: u64, window: &WindowRecord, batch: u32) -> Row {
     for kind in ErrorKind::ALL {
         row.number(figures.errors.get(kind));
     }
-    row.number(figures.connects).number(figures.handshakes).number(figures.resumed);
+    row.number(figures.held_up).number(figures.connects).number(figures.handshakes).number(figures.resumed);
     match &figures.all {
         Some(all) => push_operation(&mut row, all),
         None => {
@@ -229,9 +245,9 @@ fn window_row(index: u64, window: &WindowRecord, batch: u32) -> Row {
 }
 
 // Fields of a struct literal are evaluated in the order they are written, which here is the order of the columns.
-fn read_window(cells: &mut Cells<'_>, batch: Option<u32>) -> Result<WindowRecord, String> {
+fn read_window(cells: &mut Cells<'_>, later: Later) -> Result<WindowRecord, String> {
     let (kind, block) = (cells.word()?, cells.number()?);
-    if let Some(batch) = batch {
+    if let Some(batch) = later.batch {
         let found: u32 = cells.number()?;
         if found != batch {
             return Err(format!("column `{BATCH_COLUMN}`: {found} in a trial of batch {batch}"));
@@ -252,6 +268,7 @@ fn read_window(cells: &mut Cells<'_>, batch: Option<u32>) -> Result<WindowRecord
             requests: cells.wide()?,
             not_sent: cells.wide()?,
             errors: read_errors(cells)?,
+            held_up: if later.held_up { cells.wide()? } else { 0 },
             connects: cells.wide()?,
             handshakes: cells.wide()?,
             resumed: cells.wide()?,
@@ -324,6 +341,7 @@ mod tests {
             requests: 1,
             not_sent: 0,
             errors: ErrorCounts::default(),
+            held_up: 0,
             connects: 0,
             handshakes: 0,
             resumed: 0,

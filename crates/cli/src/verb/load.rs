@@ -251,6 +251,7 @@ fn summary_of(single: &Single, record: &SingleRecord, figures: &judged::Single) 
         lag_p99: figures.lag_p99,
         validity: figures.validity,
         reasons: figures.reasons.clone(),
+        findings: figures.findings.clone(),
     }
 }
 

@@ -47,6 +47,7 @@ fn window(place: (u32, u16, u32), p50: u64) -> WindowRecord {
             requests: 200,
             not_sent: 0,
             errors: ErrorCounts::default(),
+            held_up: 0,
             connects: 0,
             handshakes: 0,
             resumed: 0,

@@ -108,6 +108,7 @@ pub fn add_window(trial: &mut TrialRecord, place: Place, requests: &[Request]) {
             requests: count,
             not_sent: 0,
             errors,
+            held_up: 0,
             connects: 0,
             handshakes: 0,
             resumed: 0,

@@ -300,6 +300,7 @@ fn push(trial: &mut TrialRecord, (round, position): (u32, u32), sums: Sums) {
             requests: sums.ok,
             not_sent: 0,
             errors: ErrorCounts::default(),
+            held_up: 0,
             connects: 0,
             handshakes: 0,
             resumed: 0,

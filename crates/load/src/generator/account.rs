@@ -28,6 +28,8 @@ pub(super) struct Account<'a> {
     last_reply: Timestamp,
     failures: u64,
     last_failure: ErrorKind,
+    /// Good replies that stood still between two of their parts.
+    held_up: u64,
 }
 
 impl<'a> Account<'a> {
@@ -45,6 +47,7 @@ impl<'a> Account<'a> {
             last_reply: start,
             failures: 0,
             last_failure: ErrorKind::Connect,
+            held_up: 0,
         }
     }
 
@@ -67,6 +70,7 @@ impl<'a> Account<'a> {
                 self.recorder.lag(lag);
             }
             last = last.max(Some(record.done));
+            self.held_up += u64::from(finished.is_held_up);
             match record.outcome {
                 Outcome::Error(
                     kind @ (ErrorKind::Connect
@@ -131,6 +135,7 @@ impl<'a> Account<'a> {
             requests: window.requests(),
             not_sent: window.not_sent(),
             errors: recorded.errors,
+            held_up: self.held_up,
             connects: pool.connects,
             handshakes: handshakes.iter().sum(),
             resumed: handshakes[HandshakeKind::Resumed as usize],

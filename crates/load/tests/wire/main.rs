@@ -11,6 +11,7 @@ mod support;
 
 mod exchange;
 mod generator;
+mod held_up;
 mod holding;
 mod hostile;
 mod hpack;

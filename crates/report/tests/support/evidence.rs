@@ -130,6 +130,7 @@ fn window((at, variant): (usize, &VariantSummary), round: u32, kind: WindowKind)
                 requests: 1_000,
                 not_sent: 0,
                 errors: ErrorCounts { timeout: 2, ..ErrorCounts::default() },
+                held_up: 0,
                 connects: 1,
                 handshakes: 0,
                 resumed: 0,

@@ -586,6 +586,15 @@ pub fn load() -> LoadSummary {
         lag_p99: Some(Nanoseconds::from_nanos(4_200)),
         validity: Validity::Valid,
         reasons: Vec::new(),
+        findings: vec![Finding {
+            severity: Severity::Note,
+            name: "delayed acknowledgement".into(),
+            subject: String::new(),
+            evidence:
+                "97 % of 9988 replies stood still for 40 ms (38.0 ms to 48.0 ms) between two of their parts"
+                    .into(),
+            remedy: "let the service set TCP_NODELAY".into(),
+        }],
     }
 }
 
@@ -620,6 +629,7 @@ pub fn load_valid() -> LoadSummary {
         failures_unlisted: 0,
         connects: 16,
         handshakes: Vec::new(),
+        findings: Vec::new(),
         kernel_timestamps: None,
         load: LoadModel::Closed,
         throughput: PerSecond::new(52_345.0).unwrap(),

@@ -155,6 +155,7 @@ fn figures(random: &mut ChaCha8Rng, index: u32) -> WindowFigures {
         requests: random.random_range(200..300),
         not_sent: random.random_range(0..2),
         errors,
+        held_up: 0,
         connects: random.random_range(0..16),
         handshakes: random.random_range(0..16),
         resumed: random.random_range(0..16),
