@@ -601,9 +601,8 @@ impl Actor {
     /// Moves it to the cores of another lane, where it is ours and not there already.
     pub fn take_lane(&mut self, lane: Lane, cores: &[CoreId]) -> Result<(), ActorError> {
         if let Some(running) = self.running.as_mut().filter(|_| self.lane != lane) {
-            let own = allowed_cores(cores, self.limits);
             running
-                .pin(cores, own)
+                .pin(allowed_cores(cores, self.limits))
                 .map_err(|source| ActorError::Move { variant: self.name.clone(), source })?;
             self.lane = lane;
         }
@@ -716,8 +715,8 @@ impl Actor {
     }
 }
 
-/// Of the cores of services those that a variant may use: the first so many.
-fn allowed_cores(cores: &[CoreId], limits: Limits) -> &[CoreId] {
+/// Of the cores of services those that a variant may use, with its peer and the programs of its layers: the first so many.
+pub(crate) fn allowed_cores(cores: &[CoreId], limits: Limits) -> &[CoreId] {
     limits.cores.and_then(|count| cores.get(..count as usize)).unwrap_or(cores)
 }
 

@@ -14,7 +14,7 @@ use weighbridge_model::experiment::{CpuLimit, Variant};
 use weighbridge_model::network::{Crossed, LinkCounters, NetworkFacts};
 use weighbridge_model::record::{PointId, VariantId};
 
-use crate::actor::{Actor, ActorError, Stage};
+use crate::actor::{Actor, ActorError, Stage, allowed_cores};
 use crate::printed::Printed;
 
 /// Has a program listen where the client will look for it.
@@ -40,7 +40,7 @@ impl Stage<'_> {
     ) -> Result<Site, ActorError> {
         let given = Allotment {
             variant: self.party.map_or(id, |party| party.members[id.index()]).index(),
-            cores: self.seating.at(lane).service().to_vec(),
+            cores: allowed_cores(self.seating.at(lane).service(), variant.limits).to_vec(),
             logs: self.logs_of(block, id),
         };
         let ground = Ground {

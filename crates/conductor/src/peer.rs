@@ -19,7 +19,7 @@ use weighbridge_model::experiment::{Peer, Protocol, Variant};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PeerFacts, RuntimeFacts, VariantId};
 
-use crate::actor::{ActorError, Stage, lookup};
+use crate::actor::{ActorError, Stage, allowed_cores, lookup};
 use crate::network::listen_at;
 use crate::printed::Printed;
 
@@ -91,7 +91,7 @@ impl Stage<'_> {
         let said = self.said(block, id, "peer-runtime");
         let mut launch = recipe.service.launch("pingpong", Protocol::Http1Json.name(), &stdout, &stderr);
         launch.name = format!("{} (peer of {})", peer.service, variant.name);
-        launch.cores = Some(self.seating.at(lane).service().to_vec());
+        launch.cores = Some(allowed_cores(self.seating.at(lane).service(), variant.limits).to_vec());
         launch.environment.push((runtime::VARIABLE.to_owned(), said.display().to_string()));
         listen_at(&mut launch, site);
         launch.environment.extend(lookup(&variant.name, &peer.env)?);

@@ -88,12 +88,9 @@ impl Roles {
         self.each().rev().try_for_each(|(_, running)| running.thaw())
     }
 
-    /// Moves all to these cores, the service to `own` of them.
-    pub fn pin(&mut self, cores: &[CoreId], own: &[CoreId]) -> Result<(), CoreError> {
-        self.each().try_for_each(|(role, running)| match role {
-            Role::Service => running.pin(own),
-            _ => running.pin(cores),
-        })
+    /// Moves all to these cores.
+    pub fn pin(&mut self, cores: &[CoreId]) -> Result<(), CoreError> {
+        self.each().try_for_each(|(_, running)| running.pin(cores))
     }
 
     /// CPU time so far.
