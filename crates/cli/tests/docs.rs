@@ -52,8 +52,8 @@ fn pages() -> Vec<String> {
     let mut pages = files(".", ".md");
     pages.extend(files("docs", ".md"));
     pages.extend(files("services", ".md"));
-    for folder in files("services", "") {
-        pages.extend(files(&folder, "README.md"));
+    for folder in files("services", "").iter().chain(&files("suites", "")) {
+        pages.extend(files(folder, "README.md"));
     }
     assert!(pages.len() > 8, "{pages:?}");
     pages
@@ -325,7 +325,10 @@ fn every_experiment_in_the_documents_is_one() {
         }
     }
     assert!(count >= 10, "{count}");
-    for suite in files("suites", ".toml") {
+    let mut suites = files("suites", ".toml");
+    suites.extend(files("suites", "").iter().flat_map(|folder| files(folder, ".toml")));
+    assert!(suites.len() > 10, "{suites:?}");
+    for suite in suites {
         Experiment::parse(&suite, &read(&suite)).unwrap_or_else(|error| panic!("{error}"));
     }
 }
