@@ -2,7 +2,7 @@
 //! another, each once: there are no blocks, so there is no interval either, and what changed between two series is in
 //! every comparison of them.
 
-use weighbridge_model::ppbench::Row;
+use weighbridge_model::ppbench::Series;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::ErrorCounts;
 use weighbridge_model::sizes::{SizeCurve, SizeRatios, SizeSamples, SizeTime};
@@ -23,36 +23,20 @@ const OPERATION: &str = "pong";
 /// Why nothing is concluded.
 const REASON: &str = "not measured together";
 
-/// The rows of one series.
-struct Series<'a> {
-    name: String,
-    rows: Vec<&'a Row>,
+/// A summary without verdicts and what charts draw. The first series is the reference.
+pub fn imported(series: &[Series<'_>], run: Run) -> (Summary, Detail) {
+    let (size_curves, size_ratios) = curves(series);
+    let detail = Detail { size_curves, size_ratios, size_samples: samples(series), ..Detail::default() };
+    (summary(series, run), detail)
 }
 
-impl Series<'_> {
-    fn good(&self) -> impl Iterator<Item = (u64, f64)> {
-        self.rows.iter().filter(|row| row.is_good()).map(|row| (row.size(), row.time_ms() * 1e6))
-    }
-
-    fn bad(&self) -> u64 {
-        self.rows.iter().filter(|row| !row.is_good()).count() as u64
-    }
+/// Sizes asked for and times in nanoseconds that may be used.
+fn good<'a>(series: &'a Series<'_>) -> impl Iterator<Item = (u64, f64)> + 'a {
+    series.good().map(|row| (row.size(), row.time_ms() * 1e6))
 }
 
-/// A summary without verdicts and what charts draw. `name` says which series a row belongs to; series are in the order of
-/// their first rows, and the first is the reference.
-pub fn imported(rows: &[Row], name: &dyn Fn(&Row) -> String, run: Run) -> (Summary, Detail) {
-    let mut series: Vec<Series<'_>> = Vec::new();
-    for row in rows {
-        let name = name(row);
-        match series.iter_mut().find(|series| series.name == name) {
-            Some(series) => series.rows.push(row),
-            None => series.push(Series { name, rows: vec![row] }),
-        }
-    }
-    let (size_curves, size_ratios) = curves(&series);
-    let detail = Detail { size_curves, size_ratios, size_samples: samples(&series), ..Detail::default() };
-    (summary(&series, run), detail)
+fn bad(series: &Series<'_>) -> u64 {
+    series.rows().filter(|row| !row.is_good()).count() as u64
 }
 
 fn summary(series: &[Series<'_>], run: Run) -> Summary {
@@ -110,14 +94,14 @@ fn findings(series: &[Series<'_>]) -> Vec<Finding> {
         evidence: "imported: another program measured these series one after another, each once".to_owned(),
         remedy: "measure the alternatives here, in one experiment, for intervals and verdicts".to_owned(),
     }];
-    all.extend(series.iter().filter(|series| series.bad() > 0).map(|series| Finding {
+    all.extend(series.iter().filter(|series| bad(series) > 0).map(|series| Finding {
         severity: Severity::Note,
         name: "errors".to_owned(),
         subject: series.name.clone(),
         evidence: format!(
             "{} of {} rows failed, have another status than 200, or a time that is not above 0",
-            series.bad(),
-            series.rows.len()
+            bad(series),
+            series.len()
         ),
         remedy: "they are counted and in no figure; the writer's clock can go backwards".to_owned(),
     }));
@@ -125,7 +109,7 @@ fn findings(series: &[Series<'_>]) -> Vec<Finding> {
 }
 
 fn variant(baseline: bool, series: &Series<'_>) -> VariantSummary {
-    let times: Vec<f64> = series.good().map(|(_, time)| time).collect();
+    let times: Vec<f64> = good(series).map(|(_, time)| time).collect();
     let estimate =
         |point| Estimate { point, lower: None, upper: None, level: LEVEL, blocks: 1, bootstrap: None };
     VariantSummary {
@@ -134,9 +118,9 @@ fn variant(baseline: bool, series: &Series<'_>) -> VariantSummary {
         baseline,
         validity: Validity::Invalid,
         reasons: vec![REASON.to_owned()],
-        requests: series.rows.len() as u64,
-        errors: series.bad(),
-        errors_by_kind: ErrorCounts { status: series.bad(), ..Default::default() },
+        requests: series.len(),
+        errors: bad(series),
+        errors_by_kind: ErrorCounts { status: bad(series), ..Default::default() },
         connects: 0,
         not_sent: 0,
         windows: 0,
@@ -160,7 +144,7 @@ fn variant(baseline: bool, series: &Series<'_>) -> VariantSummary {
 /// Curves, and ratios without intervals: there are no blocks.
 fn curves(series: &[Series<'_>]) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
     let scatter = |series: &Series<'_>| {
-        Scatter::new(series.good().map(|(size, time)| Observation { block: 0, size: size as f64, time }))
+        Scatter::new(good(series).map(|(size, time)| Observation { block: 0, size: size as f64, time }))
     };
     let scatters: Vec<Scatter> = series.iter().map(scatter).collect();
     let places = places(&scatters);
@@ -192,8 +176,7 @@ fn curves(series: &[Series<'_>]) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
 
 fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
     let of = |series: &Series<'_>| {
-        let mut pairs: Vec<(u64, u64)> = series
-            .good()
+        let mut pairs: Vec<(u64, u64)> = good(series)
             .map(|(size, time)| (size, Nanoseconds::from_secs_f64(time / 1e9).as_nanos()))
             .collect();
         pairs.sort_unstable();
@@ -205,7 +188,7 @@ fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
             time: SizeTime::Relayed,
             size_bytes,
             time_ns,
-            failed: series.bad(),
+            failed: bad(series),
         }
     };
     series.iter().map(of).collect()
@@ -214,7 +197,7 @@ fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_model::ppbench::{COLUMNS, Naming, read};
+    use weighbridge_model::ppbench::{COLUMNS, Naming, read, series};
 
     #[test]
     fn imported_rows_become_series_with_figures_and_without_verdicts() {
@@ -225,8 +208,7 @@ mod tests {
         }
         text += "m,ruby,/mping/5,1,1,0,4,1,1,100,503\nm,ruby,/mping/6,0,1,6,-990.5,1,1,0,200\n";
         let rows = read(&text).unwrap().rows;
-        let naming = Naming::default();
-        let (summary, detail) = imported(&rows, &|row| naming.series(row), Run::default());
+        let (summary, detail) = imported(&series(&rows, &Naming::default()), Run::default());
         let names: Vec<_> =
             summary.variants.iter().map(|v| (v.name.as_str(), v.requests, v.errors)).collect();
         assert_eq!(names, [("go on m", 200, 0), ("ruby on m", 202, 2)]);

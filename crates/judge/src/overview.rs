@@ -4,13 +4,12 @@
 use std::collections::BTreeMap;
 
 use weighbridge_model::overview::{Origin, OverviewRow};
-use weighbridge_model::ppbench::Row;
+use weighbridge_model::ppbench::{Row, Series, Tagged};
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::{PointId, TrialRecord, VariantId};
 use weighbridge_model::samples::Sample;
 use weighbridge_model::sizes::{Bounded, SizeTime};
 use weighbridge_model::summary::{Estimate, Quantity, Summary, VariantSummary};
-use weighbridge_model::tags::{EXPERIMENT, MACHINE, TagSet};
 
 use crate::estimate::{beyond, estimate};
 use crate::gather::{Gathered, Lens};
@@ -179,44 +178,32 @@ fn inverse(over: f64, of: Bounded) -> Bounded {
     Bounded { point: over / of.point, lower: over / of.upper, upper: over / of.lower }
 }
 
-/// The rows of an imported log: one for each machine and experiment, in the order in which they first come. `name` says how
-/// a series is called in its run.
-pub fn imported(rows: &[Row], name: &dyn Fn(&Row) -> String, run: &str) -> Vec<OverviewRow> {
-    let mut series: Vec<Vec<&Row>> = Vec::new();
-    for row in rows {
-        let same = |known: &&mut Vec<&Row>| {
-            known[0].machine() == row.machine() && known[0].experiment() == row.experiment()
-        };
-        match series.iter_mut().find(same) {
-            Some(known) => known.push(row),
-            None => series.push(vec![row]),
-        }
-    }
-    series.iter().map(|rows| of_series(rows, name(rows[0]), run)).collect()
+/// The rows of an imported log: one a series, by its name in the run.
+pub fn imported(series: &[Series<'_>], run: &str) -> Vec<OverviewRow> {
+    series.iter().map(|series| of_series(series, run)).collect()
 }
 
-fn of_series(rows: &[&Row], name: String, run: &str) -> OverviewRow {
-    let good = || rows.iter().filter(|row| row.is_good());
-    let times: Vec<f64> = good().map(|row| row.time_ms() * 1e6).collect();
+fn of_series(series: &Series<'_>, run: &str) -> OverviewRow {
+    let times: Vec<f64> = series.good().map(|row| row.time_ms() * 1e6).collect();
     let rates: Vec<f64> =
-        good().map(|row| row.transfer_bytes_per_s()).filter(|rate| rate.is_finite()).collect();
-    let (machine, experiment) = (rows[0].machine(), rows[0].experiment());
-    let tags = [(MACHINE, machine), (EXPERIMENT, experiment)].into_iter().filter(|(_, tag)| !tag.is_empty());
+        series.good().map(|row| row.transfer_bytes_per_s()).filter(|rate| rate.is_finite()).collect();
+    let Tagged { machine, experiment } = series.tags();
+    let sizes = || series.rows().map(Row::size);
     OverviewRow {
         run: run.to_owned(),
-        variant: name.clone(),
+        variant: series.name.clone(),
         point: Default::default(),
-        machine: (!machine.is_empty()).then(|| machine.to_owned()),
+        machine: machine.map(str::to_owned),
         experiment: experiment.to_owned(),
-        name,
-        tags: tags.map(|(name, tag)| (name.to_owned(), tag.to_owned())).collect::<TagSet>(),
+        name: series.name.clone(),
+        tags: series.tags().tags(),
         origin: Origin::Imported,
         validity: None,
-        requests: rows.len() as u64,
-        failed: (rows.len() - times.len()) as u64,
-        retried: Some(rows.iter().filter(|row| row.retries() > 0.0).count() as u64),
-        size_from_bytes: rows.iter().map(|row| row.size()).min(),
-        size_to_bytes: rows.iter().map(|row| row.size()).max(),
+        requests: series.len(),
+        failed: series.len() - times.len() as u64,
+        retried: Some(series.rows().filter(|row| row.retries() > 0.0).count() as u64),
+        size_from_bytes: sizes().min(),
+        size_to_bytes: sizes().max(),
         time: SizeTime::Relayed,
         median_ns: by_ranks(&times, 0.5),
         p90_ns: by_ranks(&times, UPPER),
@@ -235,7 +222,7 @@ fn by_ranks(values: &[f64], q: f64) -> Option<Bounded> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_model::ppbench::{COLUMNS, Naming, read};
+    use weighbridge_model::ppbench::{COLUMNS, Naming, read, series};
 
     #[test]
     fn an_imported_series_has_counts_and_figures_with_intervals_over_its_rows() {
@@ -247,8 +234,8 @@ mod tests {
         text += "m,go,/mping/9,1,1,0,4,0,1,100,503\nm,go,/mping/7,0,1,7,2.5,2800,1,3,200\n";
         text += "n,go,/mping/5,0,1,5,1,5000,1,0,200\n";
         let rows = read(&text).unwrap().rows;
-        let naming = Naming::default();
-        let [on_m, on_n] = &imported(&rows, &|row| naming.series(row), "r")[..] else { panic!("two series") };
+        let all = imported(&series(&rows, &Naming::default()), "r");
+        let [on_m, on_n] = &all[..] else { panic!("two series") };
         assert_eq!(
             (on_m.name.as_str(), on_m.requests, on_m.failed, on_m.retried),
             ("go on m", 27, 1, Some(2))

@@ -7,10 +7,12 @@
 mod cells;
 mod fields;
 mod naming;
+mod series;
 
 use self::cells::Cells;
 use self::fields::records;
-pub use self::naming::Naming;
+pub use self::naming::{Naming, Tagged};
+pub use self::series::{Series, series};
 
 /// Columns of ppbench's CSV, in their order.
 pub const COLUMNS: [&str; 11] = [
@@ -158,6 +160,12 @@ impl Row {
     /// The experiment's tag.
     pub fn experiment(&self) -> &str {
         &self.fields[1]
+    }
+
+    /// Both tags; an empty machine's is none.
+    pub fn tags(&self) -> Tagged<'_> {
+        let machine = Some(self.machine()).filter(|tag| !tag.is_empty());
+        Tagged { machine, experiment: self.experiment() }
     }
 
     /// The size asked for, in bytes: the last part of the path.

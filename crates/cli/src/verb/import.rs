@@ -8,8 +8,9 @@ use weighbridge_conductor::run::utc_now;
 use weighbridge_judge::Run;
 use weighbridge_judge::imported::imported;
 use weighbridge_model::experiment::{Experiment, LoadSpec};
-use weighbridge_model::ppbench::{self, Naming, Row};
-use weighbridge_model::tags::{EXPERIMENT, MACHINE, TagSet, Tags};
+use weighbridge_model::ppbench::{self, Naming, Row, Series};
+use weighbridge_model::summary::Summary;
+use weighbridge_model::tags::Tags;
 use weighbridge_store::{RunFolder, RunWriter};
 
 use super::support::{read_bytes, read_text};
@@ -24,7 +25,7 @@ pub const ROWS: &str = "imported.csv";
 pub fn run(arguments: &Import, printer: &Printer) -> anyhow::Result<Exit> {
     let ImportFormat::Ppbench = arguments.format;
     let rows = rows(&arguments.files)?;
-    let naming = naming(arguments.naming.as_ref())?;
+    let series = ppbench::series(&rows, &naming(arguments.naming.as_ref())?);
     let started = utc_now();
     let writer = RunWriter::create(&arguments.out, "imported", started)?;
     let folder = writer.folder().path().to_owned();
@@ -33,10 +34,10 @@ pub fn run(arguments: &Import, printer: &Printer) -> anyhow::Result<Exit> {
         name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         started: started.rfc3339(),
         conditions: vec!["pingpong, as ppbench measured it: times at ping".to_owned()],
-        tags: tags(&rows, &naming),
+        tags: tags(&series),
         ..Run::default()
     };
-    let (summary, detail) = imported(&rows, &|row| naming.series(row), about);
+    let (summary, detail) = imported(&series, about);
     let files: Vec<String> = arguments.files.iter().map(|file| file.display().to_string()).collect();
     writer.write_experiment("# Imported: there is no experiment that could be run again.\n")?;
     writer.write_environment(&json!({ "imported": { "format": "ppbench", "files": files } }))?;
@@ -54,15 +55,20 @@ pub fn run(arguments: &Import, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 /// The tags of each series, as the log has them.
-fn tags(rows: &[Row], naming: &Naming) -> Tags {
-    let mut tags = Tags::default();
-    for row in rows {
-        let of_row = [(MACHINE, row.machine()), (EXPERIMENT, row.experiment())];
-        let set = of_row.into_iter().filter(|(_, tag)| !tag.is_empty());
-        let set: TagSet = set.map(|(name, tag)| (name.to_owned(), tag.to_owned())).collect();
-        tags.variants.entry(naming.series(row)).or_insert(set);
+fn tags(series: &[Series<'_>]) -> Tags {
+    let variants = series.iter().map(|series| (series.name.clone(), series.tags().tags()));
+    Tags { variants: variants.collect(), ..Tags::default() }
+}
+
+/// The series of an imported run's rows, by the names that the run has for them.
+pub fn series_of<'a>(rows: &'a [Row], summary: &Summary) -> Vec<Series<'a>> {
+    let mut all = ppbench::series(rows, &Naming::default());
+    for series in &mut all {
+        let tags = series.tags().tags();
+        let own = summary.tags.variants.iter().find(|(_, known)| **known == tags);
+        series.name = own.map_or_else(|| series.name.clone(), |(name, _)| name.clone());
     }
-    tags
+    all
 }
 
 fn rows(files: &[PathBuf]) -> anyhow::Result<Vec<Row>> {

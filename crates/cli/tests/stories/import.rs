@@ -16,6 +16,32 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
 }
 
+const HEADER: &str = "Machine Tag,Experiment Tag,Document Path,Failed requests,Concurrency Level,Total transferred,\
+                      Time per request,Transfer rate,Requests per second,Retries,Response Code\n";
+
+/// A log of good rows: machine, experiment, and the milliseconds of each of its sizes.
+fn log(series: &[(&str, &str, f64)]) -> String {
+    let mut text = HEADER.to_owned();
+    for (machine, experiment, time) in series {
+        for size in (1..=30).map(|step| 1000 * step) {
+            text += &format!("{machine},{experiment},/mping/{size},0,1,{size},{time},1,1,0,200\n");
+        }
+    }
+    text
+}
+
+/// Imports and gives the run's folder.
+fn imported(folder: &Path, arguments: &[&str]) -> String {
+    let done = weigh(folder, &[&["import", "ppbench"], arguments].concat());
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    text(&done.stdout).trim().to_owned()
+}
+
+fn summary_of(folder: &Path, run: &str) -> serde_json::Value {
+    let json = weigh(folder, &["export", run, "--format", "json"]);
+    serde_json::from_slice(&json.stdout).expect("JSON")
+}
+
 #[test]
 fn a_log_of_ppbench_becomes_a_run_and_comes_out_as_it_went_in() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -46,4 +72,22 @@ fn a_damaged_log_is_one_error_with_line_and_column_and_leaves_no_run() {
     assert!(error.contains("open-quote.csv") && error.contains("line 2, column 11"), "{error}");
     assert_eq!(error.lines().count(), 1, "{error}");
     assert!(!folder.path().join("runs").exists());
+}
+
+/// Two experiments that a naming file calls the same stay two.
+#[test]
+fn series_of_one_name_stay_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+    put("log.csv", &log(&[("", "a", 1.0), ("", "b", 2.0), ("m", "go", 3.0), ("", "go on m", 4.0)]));
+    put("names.json", r#"{"experiments": {"a": "X", "b": "X"}}"#);
+    let run = imported(folder.path(), &["--naming", "names.json", "log.csv"]);
+    let names = ["X (a)", "X (b)", "go on m (experiment go, machine m)", "go on m (experiment go on m)"];
+    let summary = summary_of(folder.path(), &run);
+    let told: Vec<_> = summary["variants"].as_array().unwrap().iter().map(|v| v["name"].clone()).collect();
+    assert_eq!(told, names);
+    let rows = weigh(folder.path(), &["summary", &run, "--format", "json"]);
+    let rows: serde_json::Value = serde_json::from_slice(&rows.stdout).expect("JSON");
+    let told: Vec<_> = rows["rows"].as_array().unwrap().iter().map(|row| row["variant"].clone()).collect();
+    assert_eq!(told, names, "as the run calls them");
 }

@@ -1,10 +1,14 @@
-//! ppbench's naming file: how machines and experiments are called where people read of them.
+//! ppbench's naming file: how machines and experiments are called where people read of them. What differs in its tags differs
+//! in its name, even where the file calls it the same.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Row;
+use crate::tags::{EXPERIMENT, MACHINE, TagSet};
+
+/// What a series or a variant without an experiment's tag is called.
+const UNTAGGED: &str = "untagged";
 
 /// Readable names for the tags of machines and experiments: ppbench's naming file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -14,6 +18,15 @@ pub struct Naming {
     pub machines: BTreeMap<String, String>,
     /// By experiment tag.
     pub experiments: BTreeMap<String, String>,
+}
+
+/// What is to be named, by its tags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tagged<'a> {
+    /// Where it ran; `None` where nobody said.
+    pub machine: Option<&'a str>,
+    /// What was tried there; empty where nobody said.
+    pub experiment: &'a str,
 }
 
 impl Naming {
@@ -44,23 +57,59 @@ impl Naming {
         serde_json::to_string_pretty(self).expect("maps of text can be written") + "\n"
     }
 
-    /// The name of a row's series: of the experiment, and of the machine where there is a tag of one.
-    pub fn series(&self, row: &Row) -> String {
-        self.name((!row.machine().is_empty()).then(|| row.machine()), row.experiment())
+    /// The readable name of each: of the experiment, and of the machine where there is a tag of one. Two that have other tags
+    /// have other names: where the file calls them the same, the tags that tell them apart stand behind.
+    pub fn names(&self, all: &[Tagged<'_>]) -> Vec<String> {
+        let plain: Vec<String> = all.iter().map(|one| self.name(*one)).collect();
+        let mut names: Vec<String> = Vec::with_capacity(all.len());
+        for (at, one) in all.iter().enumerate() {
+            let like: Vec<&Tagged<'_>> =
+                all.iter().zip(&plain).filter(|(_, name)| **name == plain[at]).map(|(other, _)| other).collect();
+            let wanted = one.apart(&like).map_or_else(|| plain[at].clone(), |tags| format!("{} ({tags})", plain[at]));
+            // A file can give one what another gets of its tags.
+            let is_free = |name: &str| all.iter().zip(&names).all(|(other, taken)| taken != name || other == one);
+            let numbered = (2..).map(|number| format!("{wanted} {number}"));
+            let name = std::iter::once(wanted.clone()).chain(numbered).find(|name| is_free(name));
+            names.push(name.expect("numbers do not end"));
+        }
+        names
     }
 
-    /// The readable name of two tags; of neither it is `untagged`.
-    pub fn name(&self, machine: Option<&str>, experiment: &str) -> String {
+    fn name(&self, Tagged { machine, experiment }: Tagged<'_>) -> String {
         let named = |names: &BTreeMap<String, String>, tag: &str| {
             names.get(tag).cloned().unwrap_or_else(|| tag.to_owned())
         };
         let experiment = match named(&self.experiments, experiment) {
-            empty if empty.is_empty() => "untagged".to_owned(),
+            empty if empty.is_empty() => UNTAGGED.to_owned(),
             experiment => experiment,
         };
         match machine {
             None => experiment,
             Some(machine) => format!("{experiment} on {}", named(&self.machines, machine)),
+        }
+    }
+}
+
+impl Tagged<'_> {
+    /// As tags of a run have them; an empty one is none.
+    pub fn tags(&self) -> TagSet {
+        let both = [(MACHINE, self.machine), (EXPERIMENT, Some(self.experiment))];
+        let given = both.into_iter().filter_map(|(name, tag)| Some((name, tag?))).filter(|(_, tag)| !tag.is_empty());
+        given.map(|(name, tag)| (name.to_owned(), tag.to_owned())).collect()
+    }
+
+    /// The tags by which it differs from others of its name; `None` where all have its tags.
+    fn apart(&self, like: &[&Self]) -> Option<String> {
+        let experiment = if self.experiment.is_empty() { UNTAGGED } else { self.experiment };
+        let experiments_differ = like.iter().any(|other| other.experiment != self.experiment);
+        let machines_differ = like.iter().any(|other| other.machine != self.machine);
+        match (experiments_differ, machines_differ, self.machine) {
+            (false, false, _) => None,
+            (true, false, _) => Some(experiment.to_owned()),
+            (false, true, Some(machine)) => Some(machine.to_owned()),
+            (true, true, Some(machine)) => Some(format!("experiment {experiment}, machine {machine}")),
+            (false, true, None) => Some("no machine".to_owned()),
+            (true, true, None) => Some(format!("experiment {experiment}")),
         }
     }
 }

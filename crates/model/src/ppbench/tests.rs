@@ -86,7 +86,43 @@ fn runs_of_apache_bench_become_rows_with_the_time_of_a_request() {
     // 1000 requests, 50 at a time, in 2.368 s: each took 118.4 ms.
     assert!((row.time_ms() - 118.4).abs() < 1e-9 && row.is_good());
     assert_eq!(read(&write(&table.rows)).unwrap().rows, table.rows, "as a CSV of ppbench it reads the same");
-    assert_eq!(Naming::default().series(row), "Docker");
+    assert_eq!(names(&table.rows, &Naming::default()), ["Docker"]);
+}
+
+fn names(rows: &[Row], naming: &Naming) -> Vec<String> {
+    series(rows, naming).into_iter().map(|series| series.name).collect()
+}
+
+#[test]
+fn series_are_told_apart_by_their_tags_whatever_a_naming_file_calls_them() {
+    let rows = |tags: &[(&str, &str)]| {
+        let row = |(machine, experiment): &(&str, &str)| format!("{machine},{experiment},/mping/9,0,1,9,1,1,1,0,200\n");
+        read(&file(&tags.iter().map(row).collect::<String>())).unwrap().rows
+    };
+    let naming = Naming::parse(
+        r#"{"machines": {"m1": "M", "m2": "M"}, "experiments": {"a": "X", "b": "X", "c": "X (a)", "d": "", "e": "X on M"}}"#,
+    )
+    .unwrap();
+    let same_experiment = rows(&[("", "a"), ("", "b"), ("", "a"), ("", "other")]);
+    let all = series(&same_experiment, &naming);
+    let told: Vec<_> = all.iter().map(|series| (series.name.as_str(), series.len())).collect();
+    assert_eq!(told, [("X (a)", 2), ("X (b)", 1), ("other", 1)]);
+    for (tags, wanted) in [
+        (&[("m1", "a"), ("m2", "a")][..], &["X on M (m1)", "X on M (m2)"][..]),
+        (&[("m1", "a"), ("m2", "b")], &["X on M (experiment a, machine m1)", "X on M (experiment b, machine m2)"]),
+        (&[("", "e"), ("m1", "a")], &["X on M (experiment e)", "X on M (experiment a, machine m1)"]),
+        // What one gets of its tags another has by the file.
+        (&[("", "a"), ("", "b"), ("", "c")], &["X (a)", "X (b)", "X (a) 2"]),
+        (&[("", ""), ("", "d")], &["untagged (untagged)", "untagged (d)"]),
+    ] {
+        assert_eq!(names(&rows(tags), &naming), wanted);
+    }
+    // Without a naming file too.
+    let alike = rows(&[("", "go on m"), ("m", "go")]);
+    assert_eq!(
+        names(&alike, &Naming::default()),
+        ["go on m (experiment go on m)", "go on m (experiment go, machine m)"]
+    );
 }
 
 #[test]
@@ -95,8 +131,7 @@ fn a_naming_file_names_series() {
         Naming::parse(r#"{"machines": {"m3.large": "two cores"}, "experiments": {"ruby": "Ruby 2"}}"#)
             .unwrap();
     let rows = read(&file(&[GOOD, BACKWARDS].concat())).unwrap().rows;
-    let names: Vec<String> = rows.iter().map(|row| naming.series(row)).collect();
-    assert_eq!(names, ["docker, go on two cores", "Ruby 2 on two cores"]);
+    assert_eq!(names(&rows, &naming), ["docker, go on two cores", "Ruby 2 on two cores"]);
     let error = Naming::parse(r#"{"machine": {}}"#).unwrap_err();
     assert!(error.contains("unknown field `machine`") && error.contains("line 1"), "{error}");
 }
@@ -157,7 +192,7 @@ fn early_rows_of_eight_columns_get_what_later_versions_derive() {
     );
     assert_eq!((good.fields[4].as_str(), good.fields[8].as_str()), ("1", "400"));
     assert_eq!((timeless.transfer_bytes_per_s(), timeless.is_good()), (0.0, false));
-    assert_eq!(Naming::default().series(timeless), "untagged");
+    assert_eq!(names(&table.rows, &Naming::default()), ["bare", "untagged"]);
     assert_eq!(
         read(&write(&table.rows)).unwrap().rows,
         table.rows,
