@@ -187,7 +187,7 @@ fn of_series(series: &Series<'_>, run: &str) -> OverviewRow {
     let times: Vec<f64> = series.good().map(|row| row.time_ms() * 1e6).collect();
     let rates: Vec<f64> =
         series.good().map(|row| row.transfer_bytes_per_s()).filter(|rate| rate.is_finite()).collect();
-    let Tagged { machine, experiment } = series.tags();
+    let Tagged { machine, experiment, .. } = series.tags();
     let sizes = || series.rows().map(Row::size);
     OverviewRow {
         run: run.to_owned(),

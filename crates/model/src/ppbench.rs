@@ -165,7 +165,7 @@ impl Row {
     /// Both tags; an empty machine's is none.
     pub fn tags(&self) -> Tagged<'_> {
         let machine = Some(self.machine()).filter(|tag| !tag.is_empty());
-        Tagged { machine, experiment: self.experiment() }
+        Tagged { machine, experiment: self.experiment(), variant: None }
     }
 
     /// The size asked for, in bytes: the last part of the path.

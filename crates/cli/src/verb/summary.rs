@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use weighbridge_conductor::overview::overview;
 use weighbridge_judge::overview::imported;
 use weighbridge_model::experiment::suggestion;
-use weighbridge_model::overview::{Overview, OverviewRow};
+use weighbridge_model::overview::{Origin, Overview, OverviewRow};
 use weighbridge_model::ppbench::{Naming, Tagged};
 use weighbridge_report::{Format, overview as shown};
 use weighbridge_store::RunFolder;
@@ -50,7 +50,8 @@ pub fn run(arguments: &Summary, printer: &Printer) -> anyhow::Result<Exit> {
 /// Names rows by their tags.
 fn name(rows: &mut [OverviewRow], naming: &Naming) {
     fn tags(row: &OverviewRow) -> Tagged<'_> {
-        Tagged { machine: row.machine.as_deref(), experiment: &row.experiment }
+        let variant = (row.origin == Origin::Measured).then_some(row.variant.as_str());
+        Tagged { machine: row.machine.as_deref(), experiment: &row.experiment, variant }
     }
     let names = naming.names(&rows.iter().map(tags).collect::<Vec<_>>());
     for (row, name) in rows.iter_mut().zip(names) {

@@ -27,6 +27,8 @@ pub struct Tagged<'a> {
     pub machine: Option<&'a str>,
     /// What was tried there; empty where nobody said.
     pub experiment: &'a str,
+    /// The variant, whose name goes where the file has none for its experiment's tag. It tells nothing apart.
+    pub variant: Option<&'a str>,
 }
 
 impl Naming {
@@ -67,7 +69,7 @@ impl Naming {
                 all.iter().zip(&plain).filter(|(_, name)| **name == plain[at]).map(|(other, _)| other).collect();
             let wanted = one.apart(&like).map_or_else(|| plain[at].clone(), |tags| format!("{} ({tags})", plain[at]));
             // A file can give one what another gets of its tags.
-            let is_free = |name: &str| all.iter().zip(&names).all(|(other, taken)| taken != name || other == one);
+            let is_free = |name: &str| all.iter().zip(&names).all(|(other, taken)| taken != name || other.key() == one.key());
             let numbered = (2..).map(|number| format!("{wanted} {number}"));
             let name = std::iter::once(wanted.clone()).chain(numbered).find(|name| is_free(name));
             names.push(name.expect("numbers do not end"));
@@ -75,22 +77,25 @@ impl Naming {
         names
     }
 
-    fn name(&self, Tagged { machine, experiment }: Tagged<'_>) -> String {
-        let named = |names: &BTreeMap<String, String>, tag: &str| {
-            names.get(tag).cloned().unwrap_or_else(|| tag.to_owned())
-        };
-        let experiment = match named(&self.experiments, experiment) {
-            empty if empty.is_empty() => UNTAGGED.to_owned(),
+    fn name(&self, Tagged { machine, experiment, variant }: Tagged<'_>) -> String {
+        let known = |tag: &str| self.experiments.get(tag).map(String::as_str);
+        let experiment = match known(experiment).or_else(|| variant.and_then(known)).unwrap_or(experiment) {
+            "" => UNTAGGED,
             experiment => experiment,
         };
         match machine {
-            None => experiment,
-            Some(machine) => format!("{experiment} on {}", named(&self.machines, machine)),
+            None => experiment.to_owned(),
+            Some(machine) => format!("{experiment} on {}", self.machines.get(machine).map_or(machine, String::as_str)),
         }
     }
 }
 
 impl Tagged<'_> {
+    /// What tells it from others.
+    const fn key(&self) -> (Option<&str>, &str) {
+        (self.machine, self.experiment)
+    }
+
     /// As tags of a run have them; an empty one is none.
     pub fn tags(&self) -> TagSet {
         let both = [(MACHINE, self.machine), (EXPERIMENT, Some(self.experiment))];

@@ -126,6 +126,22 @@ fn series_are_told_apart_by_their_tags_whatever_a_naming_file_calls_them() {
 }
 
 #[test]
+fn one_naming_file_names_measured_variants_by_tag_or_by_name() {
+    let naming = Naming::parse(r#"{"experiments": {"docker/go": "Go in Docker", "go": "Go", "rust": "Rust"}}"#).unwrap();
+    let tagged = |experiment, variant| Tagged { machine: None, experiment, variant: Some(variant) };
+    let all = [
+        tagged("docker/go", "go"),
+        tagged("bare/go", "go"),
+        tagged("bare/rust", "rust"),
+        tagged("docker/rust", "rust"),
+        tagged("docker/rust", "rust"),
+    ];
+    let names = naming.names(&all);
+    let rust = ["Rust (bare/rust)", "Rust (docker/rust)", "Rust (docker/rust)"];
+    assert_eq!(names, [&["Go in Docker", "Go"][..], &rust].concat());
+}
+
+#[test]
 fn a_naming_file_names_series() {
     let naming =
         Naming::parse(r#"{"machines": {"m3.large": "two cores"}, "experiments": {"ruby": "Ruby 2"}}"#)
