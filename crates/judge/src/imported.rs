@@ -2,7 +2,7 @@
 //! another, each once: there are no blocks, so there is no interval either, and what changed between two series is in
 //! every comparison of them.
 
-use weighbridge_model::ppbench::Series;
+use weighbridge_model::ppbench::{Fault, Series};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::ErrorCounts;
 use weighbridge_model::sizes::{SizeCurve, SizeRatios, SizeSamples, SizeTime};
@@ -33,10 +33,6 @@ pub fn imported(series: &[Series<'_>], run: Run) -> (Summary, Detail) {
 /// Sizes asked for and times in nanoseconds that may be used.
 fn good<'a>(series: &'a Series<'_>) -> impl Iterator<Item = (u64, f64)> + 'a {
     series.good().map(|row| (row.size(), row.time_ms() * 1e6))
-}
-
-fn bad(series: &Series<'_>) -> u64 {
-    series.rows().filter(|row| !row.is_good()).count() as u64
 }
 
 fn summary(series: &[Series<'_>], run: Run) -> Summary {
@@ -94,18 +90,39 @@ fn findings(series: &[Series<'_>]) -> Vec<Finding> {
         evidence: "imported: another program measured these series one after another, each once".to_owned(),
         remedy: "measure the alternatives here, in one experiment, for intervals and verdicts".to_owned(),
     }];
-    all.extend(series.iter().filter(|series| bad(series) > 0).map(|series| Finding {
+    all.extend(series.iter().filter_map(errors));
+    all.extend(series.iter().filter_map(retried));
+    all
+}
+
+fn errors(series: &Series<'_>) -> Option<Finding> {
+    let faults = series.faults();
+    (faults.total() > 0).then(|| Finding {
         severity: Severity::Note,
         name: "errors".to_owned(),
         subject: series.name.clone(),
-        evidence: format!(
-            "{} of {} rows failed, have another status than 200, or a time that is not above 0",
-            bad(series),
-            series.len()
-        ),
-        remedy: "they are counted and in no figure; the writer's clock can go backwards".to_owned(),
-    }));
-    all
+        evidence: format!("{} of {} rows are in no figure: {faults}", faults.total(), series.len()),
+        remedy: "what is left out need not be like the rest: measure again where they are many".to_owned(),
+    })
+}
+
+fn retried(series: &Series<'_>) -> Option<Finding> {
+    let retried = series.retried().filter(|retried| *retried > 0)?;
+    Some(Finding {
+        severity: Severity::Note,
+        name: "retried".to_owned(),
+        subject: series.name.clone(),
+        evidence: format!("{retried} of {} rows hold requests that were repeated", series.len()),
+        remedy: "their times are over all tries: measure again where they are many".to_owned(),
+    })
+}
+
+/// Errors by the kind that a fault is, as far as the log tells: what failed did so for any reason, and a time that is not
+/// above 0 is no error of the service.
+fn by_kind(series: &Series<'_>) -> ErrorCounts {
+    let faults = series.faults();
+    let status = series.rows().filter(|row| row.has_other_status()).count() as u64;
+    ErrorCounts { status, check: faults.get(Fault::Length), ..Default::default() }
 }
 
 fn variant(baseline: bool, series: &Series<'_>) -> VariantSummary {
@@ -119,8 +136,8 @@ fn variant(baseline: bool, series: &Series<'_>) -> VariantSummary {
         validity: Validity::Invalid,
         reasons: vec![REASON.to_owned()],
         requests: series.len(),
-        errors: bad(series),
-        errors_by_kind: ErrorCounts { status: bad(series), ..Default::default() },
+        errors: series.faults().total(),
+        errors_by_kind: by_kind(series),
         connects: 0,
         not_sent: 0,
         windows: 0,
@@ -188,7 +205,7 @@ fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
             time: SizeTime::Relayed,
             size_bytes,
             time_ns,
-            failed: bad(series),
+            failed: series.faults().total(),
         }
     };
     series.iter().map(of).collect()
@@ -203,8 +220,9 @@ mod tests {
     fn imported_rows_become_series_with_figures_and_without_verdicts() {
         let mut text = COLUMNS.join(",") + "\n";
         for n in 1..=200 {
-            text += &format!("m,go,/mping/{},0,1,1,{},1,1,0,200\n", 1000 * n, 1.0 + f64::from(n) / 100.0);
-            text += &format!("m,ruby,/mping/{},0,1,1,4.5,1,1,0,200\n", 1000 * n);
+            let size = 1000 * n;
+            text += &format!("m,go,/mping/{size},0,1,{size},{},1,1,0,200\n", 1.0 + f64::from(n) / 100.0);
+            text += &format!("m,ruby,/mping/{size},0,1,{size},4.5,1,1,0,200\n");
         }
         text += "m,ruby,/mping/5,1,1,0,4,1,1,100,503\nm,ruby,/mping/6,0,1,6,-990.5,1,1,0,200\n";
         let rows = read(&text).unwrap().rows;
@@ -212,6 +230,16 @@ mod tests {
         let names: Vec<_> =
             summary.variants.iter().map(|v| (v.name.as_str(), v.requests, v.errors)).collect();
         assert_eq!(names, [("go on m", 200, 0), ("ruby on m", 202, 2)]);
+        let told: Vec<_> = summary.findings.iter().map(|f| (f.name.as_str(), f.subject.as_str())).collect();
+        assert_eq!(told, [(REASON, ""), ("errors", "ruby on m"), ("retried", "ruby on m")]);
+        let evidence = &summary.findings[1].evidence;
+        assert_eq!(evidence, "2 of 202 rows are in no figure: 1 failed, 1 of a time not above 0");
+        let kinds = summary.variants[1].errors_by_kind;
+        assert_eq!(
+            (kinds.status, kinds.total()),
+            (1, 1),
+            "a clock that goes backwards is no error of the service"
+        );
         let [cost] = &summary.costs[..] else { panic!("{:?}", summary.costs) };
         assert_eq!((cost.verdict, cost.reason.as_deref()), (Verdict::Invalid, Some("not measured together")));
         assert_eq!(summary.variants[1].figures[0].estimate.unwrap().point, 4.5e6);

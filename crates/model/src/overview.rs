@@ -62,9 +62,10 @@ pub struct OverviewRow {
     pub validity: Option<Validity>,
     /// Requests begun in measured windows; rows of an imported log.
     pub requests: u64,
-    /// Failures among them; rows of an imported log that failed, have another status than 200, or a time not above 0.
+    /// Failures among them; rows of an imported log whose time may not be used: that failed, or have another status than 200,
+    /// another length than asked for, or a time not above 0.
     pub failed: u64,
-    /// Those that a relay had to repeat; `null` where no relay told.
+    /// Those that a relay had to repeat; `null` where no relay, and no row of a log, told.
     pub retried: Option<u64>,
     /// The smallest size asked for; `null` where the workload has none.
     pub size_from_bytes: Option<u64>,

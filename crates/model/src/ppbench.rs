@@ -5,11 +5,13 @@
 //! rows like others; nothing is dropped here.
 
 mod cells;
+mod fault;
 mod fields;
 mod naming;
 mod series;
 
 use self::cells::Cells;
+pub use self::fault::{Fault, Faults};
 use self::fields::records;
 pub use self::naming::{Naming, Tagged};
 pub use self::series::{Series, series};
@@ -63,9 +65,13 @@ pub struct Row {
     fields: [String; COLUMNS.len()],
     size: u64,
     failed: u64,
+    /// Bytes of a body; `None` of bodies of several lengths that have no whole median.
+    length: Option<u64>,
     time_ms: f64,
-    retries: f64,
-    status: u16,
+    /// `None` where the writer did not know.
+    retries: Option<f64>,
+    /// `None` where the writer did not know.
+    status: Option<u16>,
 }
 
 /// Which of the layouts a file has.
@@ -146,9 +152,10 @@ impl Row {
             ],
             size: measured.size,
             failed: measured.failed,
+            length: Some(measured.length),
             time_ms,
-            retries: f64::from(measured.retries),
-            status: measured.status,
+            retries: Some(f64::from(measured.retries)),
+            status: Some(measured.status),
         }
     }
 
@@ -173,11 +180,6 @@ impl Row {
         self.size
     }
 
-    /// Failed requests of the row.
-    pub const fn failed(&self) -> u64 {
-        self.failed
-    }
-
     /// Mean time of its requests in milliseconds; may be 0 or below where the clock of the writer went wrong.
     pub const fn time_ms(&self) -> f64 {
         self.time_ms
@@ -188,15 +190,9 @@ impl Row {
         self.fields[7].parse().unwrap_or(f64::NAN)
     }
 
-    /// How often its requests were repeated.
-    pub const fn retries(&self) -> f64 {
+    /// How often its requests were repeated; `None` where the writer did not know.
+    pub const fn retries(&self) -> Option<f64> {
         self.retries
-    }
-
-    /// Whether its time may be used: nothing failed, the status is 200, the time above 0. ppbench drops the others in silence;
-    /// here they are counted.
-    pub fn is_good(&self) -> bool {
-        self.failed == 0 && self.status == 200 && self.time_ms > 0.0
     }
 }
 

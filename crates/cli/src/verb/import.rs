@@ -8,7 +8,7 @@ use weighbridge_conductor::run::utc_now;
 use weighbridge_judge::Run;
 use weighbridge_judge::imported::imported;
 use weighbridge_model::experiment::{Experiment, LoadSpec};
-use weighbridge_model::ppbench::{self, Naming, Row, Series};
+use weighbridge_model::ppbench::{self, Faults, Naming, Row, Series};
 use weighbridge_model::summary::Summary;
 use weighbridge_model::tags::Tags;
 use weighbridge_store::{RunFolder, RunWriter};
@@ -45,13 +45,24 @@ pub fn run(arguments: &Import, printer: &Printer) -> anyhow::Result<Exit> {
     writer.folder().write_derived(ROWS, ppbench::write(&rows).as_bytes())?;
     writer.write_detail(&detail)?;
     writer.write_summary(&summary)?;
-    printer.note(format_args!(
-        "imported {} rows; `weigh report {}` shows them",
-        rows.len(),
-        folder.display()
-    ));
+    printer.note(format_args!("{}; `weigh report {}` shows them", told(&series), folder.display()));
     printer.data(&format!("{}\n", folder.display()))?;
     Ok(Exit::Fine)
+}
+
+/// How many rows there are, and how many of them are in no figure, by why.
+fn told(series: &[Series<'_>]) -> String {
+    let rows: u64 = series.iter().map(Series::len).sum();
+    let mut words = vec![format!("imported {} rows in {} series", rows, series.len())];
+    let faults: Faults = series.iter().map(Series::faults).sum();
+    if faults.total() > 0 {
+        words.push(format!("in no figure: {faults}"));
+    }
+    let retried: u64 = series.iter().filter_map(Series::retried).sum();
+    if retried > 0 {
+        words.push(format!("repeated before they were answered: {retried}"));
+    }
+    words.join("; ")
 }
 
 /// The tags of each series, as the log has them.

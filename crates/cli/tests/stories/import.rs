@@ -58,6 +58,11 @@ fn a_log_of_ppbench_becomes_a_run_and_comes_out_as_it_went_in() {
     assert_eq!(names, ["ruby on m", "docker on m3.large"]);
     assert_eq!(summary["costs"][0]["verdict"], "invalid");
     assert_eq!(summary["costs"][0]["reason"], "not measured together");
+    let told = "imported 2 rows in 2 series; in no figure: 1 failed; repeated before they were answered: 1; ";
+    assert!(text(&done.stderr).starts_with(told), "{}", text(&done.stderr));
+    let shown = text(&weigh(folder.path(), &["export", &run, "--format", "text"]).stdout);
+    assert!(shown.contains("1 of 1 rows are in no figure: 1 failed"), "{shown}");
+    assert!(shown.contains("1 of 1 rows hold requests that were repeated"), "{shown}");
     let report = weigh(folder.path(), &["report", &run]);
     assert!(report.status.success(), "{}", text(&report.stderr));
 }

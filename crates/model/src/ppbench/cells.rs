@@ -39,18 +39,29 @@ impl Cells {
         size.ok_or_else(|| self.wrong(at, "a path that ends in a size, such as `/mping/1961`"))
     }
 
+    /// Bytes of a body: a median, which of bodies of several lengths can be half a byte.
+    fn length(&self, at: usize) -> Result<Option<u64>, Damage> {
+        let length = self.number(at)?;
+        Ok((length >= 0.0 && length.fract() == 0.0).then_some(length as u64))
+    }
+
+    fn status(&self, at: usize) -> Result<Option<u16>, Damage> {
+        let status = self.fields[at].parse().map_err(|_| self.wrong(at, "a status from 0 to 65535"))?;
+        Ok(Some(status))
+    }
+
     pub fn ppbench(self) -> Result<Row, Damage> {
         let size = self.size(2)?;
         let failed = self.whole(3)?;
         self.whole(4)?;
-        self.number(5)?;
+        let length = self.length(5)?;
         let time_ms = self.finite(6)?;
         self.number(7)?;
         self.number(8)?;
-        let retries = self.finite(9)?;
-        let status = self.fields[10].parse().map_err(|_| self.wrong(10, "a status from 0 to 65535"))?;
+        let retries = Some(self.finite(9)?);
+        let status = self.status(10)?;
         let fields = self.fields.try_into().expect("as many fields as columns");
-        Ok(Row { fields, size, failed, time_ms, retries, status })
+        Ok(Row { fields, size, failed, length, time_ms, retries, status })
     }
 
     /// As rows of eleven columns: the tag is the experiment's, and what is derived is derived as later versions do.
@@ -58,10 +69,11 @@ impl Cells {
         let size = self.size(1)?;
         let failed = self.whole(2)?;
         self.whole(3)?;
-        let length = self.number(4)?;
+        let length = self.length(4)?;
+        let transferred = self.number(4)?;
         let time_ms = self.finite(5)?;
-        let retries = self.finite(6)?;
-        let status = self.fields[7].parse().map_err(|_| self.wrong(7, "a status from 0 to 65535"))?;
+        let retries = Some(self.finite(6)?);
+        let status = self.status(7)?;
         let per_time = |value: f64| spelled(if time_ms > 0.0 { value / time_ms } else { 0.0 });
         let text = |at: usize| self.fields[at].clone();
         let fields = [
@@ -72,18 +84,18 @@ impl Cells {
             text(3),
             text(4),
             text(5),
-            per_time(1000.0 * length),
+            per_time(1000.0 * transferred),
             per_time(1000.0),
             text(6),
             text(7),
         ];
-        Ok(Row { fields, size, failed, time_ms, retries, status })
+        Ok(Row { fields, size, failed, length, time_ms, retries, status })
     }
 
     /// ApacheBench's time per request here is *across all concurrent requests*: a request took that, times their number.
     pub fn apache_bench(self) -> Result<Row, Damage> {
         let size = self.size(1)?;
-        self.whole(2)?;
+        let body = self.whole(2)?;
         self.finite(3)?;
         self.whole(4)?;
         let failed = self.whole(5)?;
@@ -111,7 +123,7 @@ impl Cells {
             "0".to_owned(),
             "200".to_owned(),
         ];
-        Ok(Row { fields, size, failed, time_ms, retries: 0.0, status: 200 })
+        Ok(Row { fields, size, failed, length: Some(body), time_ms, retries: Some(0.0), status: Some(200) })
     }
 }
 

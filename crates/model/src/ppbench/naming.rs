@@ -65,11 +65,18 @@ impl Naming {
         let plain: Vec<String> = all.iter().map(|one| self.name(*one)).collect();
         let mut names: Vec<String> = Vec::with_capacity(all.len());
         for (at, one) in all.iter().enumerate() {
-            let like: Vec<&Tagged<'_>> =
-                all.iter().zip(&plain).filter(|(_, name)| **name == plain[at]).map(|(other, _)| other).collect();
-            let wanted = one.apart(&like).map_or_else(|| plain[at].clone(), |tags| format!("{} ({tags})", plain[at]));
+            let like: Vec<&Tagged<'_>> = all
+                .iter()
+                .zip(&plain)
+                .filter(|(_, name)| **name == plain[at])
+                .map(|(other, _)| other)
+                .collect();
+            let wanted =
+                one.apart(&like).map_or_else(|| plain[at].clone(), |tags| format!("{} ({tags})", plain[at]));
             // A file can give one what another gets of its tags.
-            let is_free = |name: &str| all.iter().zip(&names).all(|(other, taken)| taken != name || other.key() == one.key());
+            let is_free = |name: &str| {
+                all.iter().zip(&names).all(|(other, taken)| taken != name || other.key() == one.key())
+            };
             let numbered = (2..).map(|number| format!("{wanted} {number}"));
             let name = std::iter::once(wanted.clone()).chain(numbered).find(|name| is_free(name));
             names.push(name.expect("numbers do not end"));
@@ -85,7 +92,9 @@ impl Naming {
         };
         match machine {
             None => experiment.to_owned(),
-            Some(machine) => format!("{experiment} on {}", self.machines.get(machine).map_or(machine, String::as_str)),
+            Some(machine) => {
+                format!("{experiment} on {}", self.machines.get(machine).map_or(machine, String::as_str))
+            }
         }
     }
 }
@@ -99,7 +108,8 @@ impl Tagged<'_> {
     /// As tags of a run have them; an empty one is none.
     pub fn tags(&self) -> TagSet {
         let both = [(MACHINE, self.machine), (EXPERIMENT, Some(self.experiment))];
-        let given = both.into_iter().filter_map(|(name, tag)| Some((name, tag?))).filter(|(_, tag)| !tag.is_empty());
+        let given =
+            both.into_iter().filter_map(|(name, tag)| Some((name, tag?))).filter(|(_, tag)| !tag.is_empty());
         given.map(|(name, tag)| (name.to_owned(), tag.to_owned())).collect()
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Naming, Row, Tagged};
+use super::{Faults, Naming, Row, Tagged};
 
 /// Rows of one machine and one experiment, in their order.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +46,19 @@ impl<'a> Series<'a> {
     /// How many.
     pub fn len(&self) -> u64 {
         self.rows.len() as u64
+    }
+
+    /// Its rows whose time may not be used.
+    pub fn faults(&self) -> Faults {
+        let mut faults = Faults::default();
+        self.rows().filter_map(Row::fault).for_each(|fault| faults.add(fault));
+        faults
+    }
+
+    /// How many of its rows tell of retries, good or not; `None` where none says whether there were any.
+    pub fn retried(&self) -> Option<u64> {
+        let told: Vec<f64> = self.rows().filter_map(Row::retries).collect();
+        (!told.is_empty()).then(|| told.iter().filter(|retries| **retries > 0.0).count() as u64)
     }
 
     /// Its rows whose time may be used.
