@@ -74,7 +74,12 @@ impl<'a> Kept<'a> {
     }
 
     /// Quantile `q` of what `value` makes of bytes and time, block by block.
-    fn over_blocks(&self, q: f64, value: &dyn Fn(f64, f64) -> f64, first_stage: usize) -> Option<OverviewFigure> {
+    fn over_blocks(
+        &self,
+        q: f64,
+        value: &dyn Fn(f64, f64) -> f64,
+        first_stage: usize,
+    ) -> Option<OverviewFigure> {
         let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for (block, sample) in self.samples {
             if let Some((bytes, time)) = self.figures(sample) {
@@ -173,7 +178,11 @@ fn shown(estimate: &Estimate) -> OverviewFigure {
 
 /// `over` divided by a figure above zero: its bounds change places.
 fn inverse(over: f64, of: OverviewFigure) -> OverviewFigure {
-    OverviewFigure { point: over / of.point, lower: of.upper.map(|b| over / b), upper: of.lower.map(|b| over / b) }
+    OverviewFigure {
+        point: over / of.point,
+        lower: of.upper.map(|b| over / b),
+        upper: of.lower.map(|b| over / b),
+    }
 }
 
 /// The rows of an imported log: one a series, by its name in the run.

@@ -201,7 +201,7 @@ impl Row {
 /// # Errors
 /// [`Damage`]: the first thing that is wrong.
 pub fn read(text: &str) -> Result<Table, Damage> {
-    let mut records = records(text.strip_prefix('\u{feff}').unwrap_or(text));
+    let mut records = records(text);
     let Some(header) = records.next().transpose()? else {
         return Err(damage(
             1,
@@ -212,7 +212,7 @@ pub fn read(text: &str) -> Result<Table, Damage> {
     let names: Vec<&str> = header.fields.iter().map(|field| field.as_ref()).collect();
     let (layout, columns) = layout(&names);
     if let Some(at) = (0..columns.len().max(names.len())).find(|at| names.get(*at) != columns.get(*at)) {
-        let found = names.get(at).map_or("nothing".to_owned(), |name| format!("`{name}`"));
+        let found = names.get(at).map_or("nothing".to_owned(), |name| quoted(name));
         let wanted = columns.get(at).map_or("the end of the line".to_owned(), |name| format!("`{name}`"));
         return Err(damage(
             header.line,
@@ -223,6 +223,10 @@ pub fn read(text: &str) -> Result<Table, Damage> {
     let mut rows = Vec::new();
     for record in records {
         let record = record?;
+        // Logs put one behind another bring their headers.
+        if record.fields.iter().eq(columns) {
+            continue;
+        }
         if record.fields.len() != columns.len() {
             let what = format!("{} fields where {} are expected", record.fields.len(), columns.len());
             return Err(damage(
@@ -278,6 +282,21 @@ pub fn write<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
         fields::write(&mut text, row.fields.iter().map(String::as_str));
     }
     text
+}
+
+/// A text as an error quotes it: in one line, and no more of it than a reader can use.
+fn quoted(text: &str) -> String {
+    const MOST: usize = 60;
+    let mut shown: String = text.chars().take(MOST).flat_map(escaped).collect();
+    if text.chars().nth(MOST).is_some() {
+        shown.push('…');
+    }
+    format!("`{shown}`")
+}
+
+fn escaped(c: char) -> impl Iterator<Item = char> {
+    let (code, plain) = if c.is_control() { (Some(c.escape_default()), None) } else { (None, Some(c)) };
+    code.into_iter().flatten().chain(plain)
 }
 
 fn damage(line: u64, at: &str, what: String) -> Damage {

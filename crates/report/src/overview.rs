@@ -137,7 +137,10 @@ fn notes(overview: &Overview) -> Vec<String> {
     }
     let mut figures = overview.rows.iter().flat_map(figures).flatten();
     if figures.any(|figure| figure.interval().is_none()) {
-        notes.push("no interval: too few blocks, or rows of a log, for one; the figure alone says little.".to_owned());
+        notes.push(
+            "no interval: too few blocks, or rows of a log, for one; the figure alone says little."
+                .to_owned(),
+        );
     }
     notes
 }
@@ -220,7 +223,8 @@ fn fields(row: &OverviewRow) -> Vec<String> {
         row.time.name().to_owned(),
     ];
     for value in figures(row) {
-        let numbers = value.map_or_else(Default::default, |figure| [Some(figure.point), figure.lower, figure.upper]);
+        let numbers =
+            value.map_or_else(Default::default, |figure| [Some(figure.point), figure.lower, figure.upper]);
         fields.extend(numbers.map(|number| number.map(|number| number.to_string()).unwrap_or_default()));
     }
     fields

@@ -1,5 +1,6 @@
 //! `weigh import`: what another program measured, as a run that can be shown. It has no verdicts.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
@@ -11,7 +12,7 @@ use weighbridge_model::experiment::{Experiment, LoadSpec};
 use weighbridge_model::ppbench::{self, Faults, Naming, Row, Series};
 use weighbridge_model::summary::Summary;
 use weighbridge_model::tags::Tags;
-use weighbridge_store::{RunFolder, RunWriter};
+use weighbridge_store::{RunFolder, RunWriter, UtcTime};
 
 use super::support::{read_bytes, read_text};
 use crate::args::{Import, ImportFormat};
@@ -29,25 +30,39 @@ pub fn run(arguments: &Import, printer: &Printer) -> anyhow::Result<Exit> {
     let started = utc_now();
     let writer = RunWriter::create(&arguments.out, "imported", started)?;
     let folder = writer.folder().path().to_owned();
+    // Half a run would be the newest that other verbs find.
+    write(writer, arguments, (&rows, &series), started)
+        .inspect_err(|_| drop(std::fs::remove_dir_all(&folder)))?;
+    printer.note(format_args!("{}; `weigh report {}` shows them", told(&series), folder.display()));
+    printer.data(&format!("{}\n", folder.display()))?;
+    Ok(Exit::Fine)
+}
+
+/// Fills the run's folder.
+fn write(
+    writer: RunWriter,
+    arguments: &Import,
+    (rows, series): (&[Row], &[Series<'_>]),
+    started: UtcTime,
+) -> anyhow::Result<()> {
+    let name = writer.folder().path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let about = Run {
         title: "imported from ppbench".to_owned(),
-        name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        name,
         started: started.rfc3339(),
         conditions: vec!["pingpong, as ppbench measured it: times at ping".to_owned()],
-        tags: tags(&series),
+        tags: tags(series),
         ..Run::default()
     };
-    let (summary, detail) = imported(&series, about);
+    let (summary, detail) = imported(series, about);
     let files: Vec<String> = arguments.files.iter().map(|file| file.display().to_string()).collect();
     writer.write_experiment("# Imported: there is no experiment that could be run again.\n")?;
     writer.write_environment(&json!({ "imported": { "format": "ppbench", "files": files } }))?;
     writer.write_plan(&json!({ "imported": true }))?;
-    writer.folder().write_derived(ROWS, ppbench::write(&rows).as_bytes())?;
+    writer.folder().write_derived(ROWS, ppbench::write(rows).as_bytes())?;
     writer.write_detail(&detail)?;
     writer.write_summary(&summary)?;
-    printer.note(format_args!("{}; `weigh report {}` shows them", told(&series), folder.display()));
-    printer.data(&format!("{}\n", folder.display()))?;
-    Ok(Exit::Fine)
+    Ok(())
 }
 
 /// How many rows there are, and how many of them are in no figure, by why.
@@ -84,7 +99,12 @@ pub fn series_of<'a>(rows: &'a [Row], summary: &Summary) -> Vec<Series<'a>> {
 
 fn rows(files: &[PathBuf]) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
+    let mut seen = BTreeSet::new();
     for file in files {
+        // By another path it is the same file too; what cannot be found is told below.
+        if !seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())) {
+            bail!("`{}` is given twice: its rows would count twice; name each file once", file.display());
+        }
         let (name, bytes) = read_bytes(file, "give a log that `ppbench run` wrote")?;
         let table = ppbench::decode(&bytes).and_then(ppbench::read);
         rows.extend(table.with_context(|| format!("`{name}` is no CSV of ppbench"))?.rows);

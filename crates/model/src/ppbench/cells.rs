@@ -1,6 +1,6 @@
 //! The fields of one line of a log as the row that they are: what is a number and in which range, and what each layout derives.
 
-use super::{Damage, Row, damage};
+use super::{Damage, Row, damage, quoted};
 
 /// The fields of one row, of as many as there are columns.
 pub(super) struct Cells {
@@ -9,28 +9,55 @@ pub(super) struct Cells {
     pub fields: Vec<String>,
 }
 
+/// No number of a log is larger: bytes in a second of the shortest time, in a network that is to be built.
+const LARGEST: f64 = 1e18;
+/// Nor a time in milliseconds: thirty years.
+const LONGEST_MS: f64 = 1e12;
+/// Up to here every whole number is one of floating point.
+const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
+
 impl Cells {
     fn wrong(&self, at: usize, wanted: &str) -> Damage {
-        let what = format!("`{}` is not {wanted}", self.fields[at]);
+        let what = format!("{} is not {wanted}", quoted(&self.fields[at]));
         damage(self.line, &format!("column `{}`", self.columns[at]), what)
     }
 
+    /// A number of digits, as programs write it; no words.
+    fn digits(&self, at: usize) -> Option<f64> {
+        let text = &self.fields[at];
+        let plain = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E');
+        let number = text.chars().all(plain).then(|| text.parse().ok()).flatten();
+        number.filter(|number: &f64| number.abs() <= LARGEST)
+    }
+
+    /// A count; `0.0` is one too, as spreadsheets and data frames write it.
     fn whole(&self, at: usize) -> Result<u64, Damage> {
-        self.fields[at].parse().map_err(|_| self.wrong(at, "a whole number"))
+        let exact = || self.fields[at].parse().ok();
+        let rounded = || self.digits(at).filter(|n| n.fract() == 0.0 && (0.0..=LARGEST_WHOLE).contains(n));
+        exact()
+            .or_else(|| rounded().map(|number| number as u64))
+            .ok_or_else(|| self.wrong(at, "a whole number"))
     }
 
     /// A number; derived columns of rows without time hold `NaN` or `Infinity`.
     fn number(&self, at: usize) -> Result<f64, Damage> {
-        let text = &self.fields[at];
-        let plain = text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E'));
-        let is_word = matches!(text.as_str(), "NaN" | "Infinity" | "-Infinity");
-        let parsed = if plain || is_word { text.parse().ok() } else { None };
-        parsed.ok_or_else(|| self.wrong(at, "a number"))
+        let word = match self.fields[at].as_str() {
+            "NaN" => Some(f64::NAN),
+            "Infinity" => Some(f64::INFINITY),
+            "-Infinity" => Some(f64::NEG_INFINITY),
+            _ => None,
+        };
+        word.or_else(|| self.digits(at)).ok_or_else(|| self.wrong(at, "a number from -1e18 to 1e18"))
     }
 
     fn finite(&self, at: usize) -> Result<f64, Damage> {
-        let number = self.number(at)?;
-        if number.is_finite() { Ok(number) } else { Err(self.wrong(at, "a finite number")) }
+        self.digits(at).ok_or_else(|| self.wrong(at, "a finite number from -1e18 to 1e18"))
+    }
+
+    /// Below 0 where the writer's clock went backwards.
+    fn time_ms(&self, at: usize) -> Result<f64, Damage> {
+        let time = self.digits(at).filter(|time| time.abs() <= LONGEST_MS);
+        time.ok_or_else(|| self.wrong(at, "a time of at most 1e12 ms"))
     }
 
     /// The size at the end of a path such as `/mping/1961`.
@@ -46,8 +73,8 @@ impl Cells {
     }
 
     fn status(&self, at: usize) -> Result<Option<u16>, Damage> {
-        let status = self.fields[at].parse().map_err(|_| self.wrong(at, "a status from 0 to 65535"))?;
-        Ok(Some(status))
+        let status = self.whole(at).ok().and_then(|status| u16::try_from(status).ok());
+        Ok(Some(status.ok_or_else(|| self.wrong(at, "a status from 0 to 65535"))?))
     }
 
     pub fn ppbench(self) -> Result<Row, Damage> {
@@ -55,7 +82,7 @@ impl Cells {
         let failed = self.whole(3)?;
         self.whole(4)?;
         let length = self.length(5)?;
-        let time_ms = self.finite(6)?;
+        let time_ms = self.time_ms(6)?;
         self.number(7)?;
         self.number(8)?;
         let retries = Some(self.finite(9)?);
@@ -71,7 +98,7 @@ impl Cells {
         self.whole(3)?;
         let length = self.length(4)?;
         let transferred = self.number(4)?;
-        let time_ms = self.finite(5)?;
+        let time_ms = self.time_ms(5)?;
         let retries = Some(self.finite(6)?);
         let status = self.status(7)?;
         let per_time = |value: f64| spelled(if time_ms > 0.0 { value / time_ms } else { 0.0 });
@@ -104,8 +131,8 @@ impl Cells {
         self.number(8)?;
         let rate = self.number(9)?;
         let time_ms = self.finite(10)? * concurrency as f64;
-        if !time_ms.is_finite() {
-            return Err(self.wrong(10, "a time that can be multiplied by the concurrency"));
+        if time_ms.abs() > LONGEST_MS {
+            return Err(self.wrong(10, "a time of at most 1e12 ms, times the concurrency"));
         }
         let [tag, path, length] = [0, 1, 2].map(|at| self.fields[at].clone());
         // ApacheBench counts kilobytes of 1024, ppbench bytes.

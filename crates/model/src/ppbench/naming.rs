@@ -10,14 +10,28 @@ use crate::tags::{EXPERIMENT, MACHINE, TagSet};
 /// What a series or a variant without an experiment's tag is called.
 const UNTAGGED: &str = "untagged";
 
+/// What a naming file is, behind an error.
+const SHAPE: &str = "a naming file is {\"machines\": {tag: name}, \"experiments\": {tag: name}}";
+/// Characters of the parser's words that an error repeats: they quote the file.
+const WORDS: usize = 100;
+
 /// Readable names for the tags of machines and experiments: ppbench's naming file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Naming {
     /// By machine tag.
+    #[serde(deserialize_with = "names_or_null")]
     pub machines: BTreeMap<String, String>,
     /// By experiment tag.
+    #[serde(deserialize_with = "names_or_null")]
     pub experiments: BTreeMap<String, String>,
+    /// Keys that ppbench does not look at, and neither do we.
+    #[serde(flatten)]
+    others: BTreeMap<String, serde_json::Value>,
+}
+
+fn names_or_null<'de, D: serde::Deserializer<'de>>(from: D) -> Result<BTreeMap<String, String>, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
 /// What is to be named, by its tags.
@@ -37,11 +51,20 @@ impl Naming {
     /// # Errors
     /// In words, with line and column.
     pub fn parse(text: &str) -> Result<Self, String> {
-        serde_json::from_str(text).map_err(|error| {
-            format!(
-                "{error}; a naming file is {{\"machines\": {{tag: name}}, \"experiments\": {{tag: name}}}}"
-            )
-        })
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let naming: Self = serde_json::from_str(text).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            let words = error.to_string();
+            let words = words.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&words);
+            let dots = if words.chars().nth(WORDS).is_some() { "…" } else { "" };
+            let words: String = words.chars().take(WORDS).collect();
+            format!("line {line}, column {column}: {words}{dots}; {SHAPE}")
+        })?;
+        let is_empty = naming.machines.is_empty() && naming.experiments.is_empty();
+        match naming.others.keys().next().filter(|_| is_empty) {
+            Some(_) => Err(format!("line 1: it names no machine and no experiment; {SHAPE}")),
+            None => Ok(naming),
+        }
     }
 
     /// Adds tags that have no name yet, named like themselves: a file to be edited. Empty ones are no tags.

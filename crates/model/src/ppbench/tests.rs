@@ -58,8 +58,24 @@ fn what_is_damaged_is_named_with_line_and_column() {
             HEADER.replace(",\"Response Code\"", ""),
             "line 1, column 11: nothing where `Response Code` is expected",
         ),
-        (broken("0.953", "fast"), "line 3, column `Time per request`: `fast` is not a number"),
-        (broken("0.953", "NaN"), "line 3, column `Time per request`: `NaN` is not a finite number"),
+        (
+            broken("0.953", "fast"),
+            "line 3, column `Time per request`: `fast` is not a time of at most 1e12 ms",
+        ),
+        (broken("0.953", "NaN"), "line 3, column `Time per request`: `NaN` is not a time of at most 1e12 ms"),
+        (
+            broken("0.953", "1e303"),
+            "line 3, column `Time per request`: `1e303` is not a time of at most 1e12 ms",
+        ),
+        (
+            broken("2057712.487", "1e303"),
+            "line 3, column `Transfer rate`: `1e303` is not a number from -1e18 to 1e18",
+        ),
+        (
+            broken("\"0\",\"1\"", "\"0.5\",\"1\""),
+            "line 3, column `Failed requests`: `0.5` is not a whole number",
+        ),
+        (broken("\"200\"", "\"65536\""), "line 3, column `Response Code`: `65536` is not a status"),
         (
             broken("/mping/1961", "/mping/"),
             "line 3, column `Document Path`: `/mping/` is not a path that ends in a size",
@@ -69,7 +85,8 @@ fn what_is_damaged_is_named_with_line_and_column() {
         (broken("\"0.953\"", "\"0.953"), "line 3, column 7: text behind a closing quote"),
         (broken("\"200\"", "\"200"), "line 3, column 11: a quote that is never closed"),
         (broken("\"1\"", "1\""), "line 3, column 5: a stray quote"),
-        (file("\n"), "line 2, column 1: 1 fields where 11 are expected"),
+        (file("\"\"\n"), "line 2, column 1: 1 fields where 11 are expected"),
+        (file("\n\nx\n"), "line 4, column 1: 1 fields where 11 are expected"),
     ] {
         let error = read(&text).unwrap_err().to_string();
         assert!(error.starts_with(wanted), "{error}\nwanted {wanted}");
@@ -190,8 +207,24 @@ fn a_naming_file_names_series() {
             .unwrap();
     let rows = read(&file(&[GOOD, BACKWARDS].concat())).unwrap().rows;
     assert_eq!(names(&rows, &naming), ["docker, go on two cores", "Ruby 2 on two cores"]);
-    let error = Naming::parse(r#"{"machine": {}}"#).unwrap_err();
-    assert!(error.contains("unknown field `machine`") && error.contains("line 1"), "{error}");
+    // ppbench takes these.
+    for lawful in [
+        "\u{feff}{\"experiments\": {\"ruby\": \"Ruby 2\"}}",
+        r#"{"machines": null, "experiments": {"ruby": "Ruby 2"}, "comment": ["of", "mine"]}"#,
+    ] {
+        let naming = Naming::parse(lawful).unwrap();
+        assert_eq!(naming.experiments["ruby"], "Ruby 2");
+        assert_eq!(Naming::parse(&naming.text()).unwrap(), naming, "no key is lost");
+    }
+    let long = format!("{{\n\"machines\": \"{}\"}}", "x".repeat(5_000_000));
+    for (text, wanted) in [
+        (r#"{"machine": {}}"#, "line 1: it names no machine and no experiment; a naming file is"),
+        (&*long, "line 2, column "),
+        (r#"{"machines": {"m": 1}}"#, "line 1, column 20: invalid type: integer `1`, expected a string; "),
+    ] {
+        let error = Naming::parse(text).unwrap_err();
+        assert!(error.starts_with(wanted) && error.len() < 300, "{error}");
+    }
 }
 
 #[test]
@@ -281,9 +314,9 @@ fn every_damage_is_one_error_that_names_its_line() {
             damaged.push((file(&rows.map(|row| row.join(",")).concat()).into_bytes(), line));
         }
     }
-    // No header, a header twice, another file altogether.
+    // No header, a second one of another layout, another file altogether.
     damaged.push(([GOOD, FAILED].concat().into_bytes(), 1));
-    damaged.push((format!("{HEADER}{HEADER}{GOOD}").into_bytes(), 2));
+    damaged.push((format!("{HEADER}{EARLY}{GOOD}").into_bytes(), 2));
     damaged.push((b"{\"machines\": {}}\n".to_vec(), 1));
     // Compressed, of another alphabet, or with a byte that is no text.
     damaged.push((vec![0x1f, 0x8b, 8, 0, 0], 1));
@@ -312,6 +345,45 @@ fn every_damage_is_one_error_that_names_its_line() {
         assert_eq!(error.lines().count(), 1, "{error}");
     }
     assert!(damaged.len() > 60, "{}", damaged.len());
+}
+
+#[test]
+fn what_other_programs_make_of_a_log_reads_the_same() {
+    let text = file(&[GOOD, FAILED, BACKWARDS].concat());
+    let rows = read(&text).unwrap().rows;
+    let floats = text.replace("\"0\"", "\"0.0\"").replace("\"503\"", "\"503.0\"");
+    let faults = |rows: &[Row]| rows.iter().map(Row::fault).collect::<Vec<_>>();
+    assert_eq!(faults(&read(&floats).unwrap().rows), faults(&rows));
+    assert_eq!(write(&read(&floats).unwrap().rows), floats, "to the letter");
+    for other in
+        [format!("{text}\n"), format!("{text}\r\n\n"), text.replace('\n', "\n\n"), format!("\n{text}")]
+    {
+        assert_eq!(read(&other).unwrap().rows, rows, "{other:?}");
+    }
+    // Put one behind another.
+    for second in [
+        text.clone(),
+        format!("\u{feff}{text}"),
+        format!("\n{text}"),
+        text.replace('"', "").replace(", ", "-"),
+    ] {
+        let both = read(&format!("{text}{second}")).unwrap().rows;
+        assert_eq!((both.len(), &both[..3]), (6, &rows[..]));
+    }
+}
+
+#[test]
+fn an_error_quotes_no_more_than_a_reader_can_use() {
+    let long = "x".repeat(5_000_000);
+    for (text, words) in [
+        (long.clone(), "line 1, column 1: `xxxx"),
+        (file(&GOOD.replace("0.953", &long)), "line 2, column `Time per request`: `xxxx"),
+        (file(&GOOD.replace("0.953", "a\nb")), "line 2, column `Time per request`: `a\\nb` is not"),
+        (file(&format!("x\"{long}\n")), "line 2, column 1: a stray quote or carriage return in `x\"xxx"),
+    ] {
+        let error = read(&text).unwrap_err().to_string();
+        assert!(error.starts_with(words) && error.len() < 250 && error.lines().count() == 1, "{error:.300}");
+    }
 }
 
 #[test]
