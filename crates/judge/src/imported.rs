@@ -168,27 +168,35 @@ fn curves(series: &[Series<'_>]) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
     let smoothed: Vec<Smooth> =
         scatters.iter().map(|scatter| smooth(scatter, &QUANTILES, &places, &[])).collect();
     let medians = medians(&scatters, &smoothed);
-    let others = ratios_to_others(&medians).map(|(variant, reference, ratio)| SizeRatios {
+    // Ping's times and the client's are not compared.
+    let is_like = |variant: usize, reference: usize| time_of(&series[variant]) == time_of(&series[reference]);
+    let alike = ratios_to_others(&medians).filter(|(variant, reference, _)| is_like(*variant, *reference));
+    let others = alike.map(|(variant, reference, ratio)| SizeRatios {
         variant: series[variant].name.clone(),
         reference: series[reference].name.clone(),
         point: Default::default(),
         operation: OPERATION.to_owned(),
-        time: SizeTime::Relayed,
+        time: time_of(&series[variant]),
         ratio,
     });
     let curve = |at: usize, series: &Series<'_>| SizeCurve {
         variant: series.name.clone(),
         point: Default::default(),
         operation: OPERATION.to_owned(),
-        time: SizeTime::Relayed,
+        time: time_of(series),
         requests: scatters[at].len() as u64,
         size_bytes: places.iter().map(|place| *place as u64).collect(),
         quantiles: quantiles(&smoothed[at]),
         median_interval_ns: Vec::new(),
-        ratio: if at > 0 { medians[at].ratios(&medians[0]) } else { Vec::new() },
+        ratio: if at > 0 && is_like(at, 0) { medians[at].ratios(&medians[0]) } else { Vec::new() },
     };
     let filled = series.iter().enumerate().filter(|(at, _)| !scatters[*at].is_empty());
     (filled.map(|(at, series)| curve(at, series)).collect(), others.collect())
+}
+
+/// Which time a series is of; one log has the same in all rows of a series.
+fn time_of(series: &Series<'_>) -> SizeTime {
+    if series.is_relayed() { SizeTime::Relayed } else { SizeTime::Service }
 }
 
 fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
@@ -202,7 +210,7 @@ fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
             variant: series.name.clone(),
             point: Default::default(),
             operation: OPERATION.to_owned(),
-            time: SizeTime::Relayed,
+            time: time_of(series),
             size_bytes,
             time_ns,
             failed: series.faults().total(),
@@ -215,6 +223,25 @@ fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
 mod tests {
     use super::*;
     use weighbridge_model::ppbench::{COLUMNS, Naming, read, series};
+
+    #[test]
+    fn times_of_ping_and_of_the_client_are_told_apart_and_not_compared() {
+        let mut text = COLUMNS.join(",") + "\n";
+        for size in (1..=50).map(|n| 1000 * n) {
+            for (experiment, path) in [("a", "mping"), ("b", "ping"), ("c", "ping")] {
+                text += &format!(",{experiment},/{path}/{size},0,1,{size},2,1,1,0,200\n");
+            }
+        }
+        let rows = read(&text).unwrap().rows;
+        let (_, detail) = imported(&series(&rows, &Naming::default()), Run::default());
+        let times: Vec<_> = detail.size_curves.iter().map(|curve| (curve.time, curve.ratio.len())).collect();
+        assert_eq!(times, [(SizeTime::Relayed, 0), (SizeTime::Service, 0), (SizeTime::Service, 0)]);
+        let [pair] = &detail.size_ratios[..] else { panic!("one pair is alike") };
+        assert_eq!(
+            (pair.variant.as_str(), pair.reference.as_str(), pair.time),
+            ("c", "b", SizeTime::Service)
+        );
+    }
 
     #[test]
     fn imported_rows_become_series_with_figures_and_without_verdicts() {

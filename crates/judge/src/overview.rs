@@ -211,7 +211,7 @@ fn of_series(series: &Series<'_>, run: &str) -> OverviewRow {
         retried: series.retried(),
         size_from_bytes: sizes().min(),
         size_to_bytes: sizes().max(),
-        time: SizeTime::Relayed,
+        time: if series.is_relayed() { SizeTime::Relayed } else { SizeTime::Service },
         median_ns: by_ranks(&times, 0.5),
         p90_ns: by_ranks(&times, UPPER),
         transfer_median_bytes_per_s: by_ranks(&rates, 0.5),

@@ -92,6 +92,8 @@ pub struct Table {
     pub layout: Layout,
     /// Its rows, in their order.
     pub rows: Vec<Row>,
+    /// How many requests each row is the mean of, where that is known: the fewest and the most that ApacheBench completed.
+    pub requests: Option<(u64, u64)>,
 }
 
 /// What is wrong with a file, and where.
@@ -180,6 +182,11 @@ impl Row {
         self.size
     }
 
+    /// Whether its time is what ping measured of its own request; else it is the client's.
+    pub fn is_relayed(&self) -> bool {
+        self.fields[2].contains("/mping/")
+    }
+
     /// Mean time of its requests in milliseconds; may be 0 or below where the clock of the writer went wrong.
     pub const fn time_ms(&self) -> f64 {
         self.time_ms
@@ -220,7 +227,7 @@ pub fn read(text: &str) -> Result<Table, Damage> {
             format!("{found} where {wanted} is expected"),
         ));
     }
-    let mut rows = Vec::new();
+    let (mut rows, mut requests) = (Vec::new(), None);
     for record in records {
         let record = record?;
         // Logs put one behind another bring their headers.
@@ -240,10 +247,15 @@ pub fn read(text: &str) -> Result<Table, Damage> {
         rows.push(match layout {
             Layout::Ppbench => cells.ppbench()?,
             Layout::EarlyPpbench => cells.early_ppbench()?,
-            Layout::ApacheBench => cells.apache_bench()?,
+            Layout::ApacheBench => {
+                let completed = cells.completed()?;
+                let (fewest, most) = requests.unwrap_or((completed, completed));
+                requests = Some((completed.min(fewest), completed.max(most)));
+                cells.apache_bench()?
+            }
         });
     }
-    Ok(Table { layout, rows })
+    Ok(Table { layout, rows, requests })
 }
 
 /// The layout that a header begins. Both that begin with `Tag` differ in their third column.

@@ -72,9 +72,9 @@ impl Cells {
         Ok((length >= 0.0 && length.fract() == 0.0).then_some(length as u64))
     }
 
-    fn status(&self, at: usize) -> Result<Option<u16>, Damage> {
+    fn status(&self, at: usize) -> Result<u16, Damage> {
         let status = self.whole(at).ok().and_then(|status| u16::try_from(status).ok());
-        Ok(Some(status.ok_or_else(|| self.wrong(at, "a status from 0 to 65535"))?))
+        status.ok_or_else(|| self.wrong(at, "a status from 0 to 65535"))
     }
 
     pub fn ppbench(self) -> Result<Row, Damage> {
@@ -85,8 +85,10 @@ impl Cells {
         let time_ms = self.time_ms(6)?;
         self.number(7)?;
         self.number(8)?;
-        let retries = Some(self.finite(9)?);
-        let status = self.status(10)?;
+        // As rows of ApacheBench are written: it knows neither.
+        let is_unknown = self.fields[9].is_empty() && self.fields[10].is_empty();
+        let retries = if is_unknown { None } else { Some(self.finite(9)?) };
+        let status = if is_unknown { None } else { Some(self.status(10)?) };
         let fields = self.fields.try_into().expect("as many fields as columns");
         Ok(Row { fields, size, failed, length, time_ms, retries, status })
     }
@@ -100,7 +102,7 @@ impl Cells {
         let transferred = self.number(4)?;
         let time_ms = self.time_ms(5)?;
         let retries = Some(self.finite(6)?);
-        let status = self.status(7)?;
+        let status = Some(self.status(7)?);
         let per_time = |value: f64| spelled(if time_ms > 0.0 { value / time_ms } else { 0.0 });
         let text = |at: usize| self.fields[at].clone();
         let fields = [
@@ -119,38 +121,44 @@ impl Cells {
         Ok(Row { fields, size, failed, length, time_ms, retries, status })
     }
 
-    /// ApacheBench's time per request here is *across all concurrent requests*: a request took that, times their number.
+    /// ApacheBench's time per request here is *across all concurrent requests*: a request took that, times their number. Both
+    /// rates are of its own requests in all and count heads of replies; a row's are made of its time, as ppbench does. It counts
+    /// no retries and tells of no status.
     pub fn apache_bench(self) -> Result<Row, Damage> {
         let size = self.size(1)?;
-        let body = self.whole(2)?;
+        let length = self.whole(2)?;
         self.finite(3)?;
         self.whole(4)?;
         let failed = self.whole(5)?;
         let concurrency = self.whole(6)?;
         self.finite(7)?;
         self.number(8)?;
-        let rate = self.number(9)?;
-        let time_ms = self.finite(10)? * concurrency as f64;
+        self.number(9)?;
+        let time_ms = self.time_ms(10)? * concurrency as f64;
         if time_ms.abs() > LONGEST_MS {
             return Err(self.wrong(10, "a time of at most 1e12 ms, times the concurrency"));
         }
-        let [tag, path, length] = [0, 1, 2].map(|at| self.fields[at].clone());
-        // ApacheBench counts kilobytes of 1024, ppbench bytes.
-        let rate = spelled(rate * 1024.0);
+        let per_time = |value: f64| spelled(if time_ms > 0.0 { value / time_ms } else { 0.0 });
+        let [tag, path, body] = [0, 1, 2].map(|at| self.fields[at].clone());
         let fields = [
             String::new(),
             tag,
             path,
             failed.to_string(),
             concurrency.to_string(),
-            length,
+            body,
             time_ms.to_string(),
-            rate,
-            self.fields[8].clone(),
-            "0".to_owned(),
-            "200".to_owned(),
+            per_time(1000.0 * length as f64),
+            per_time(1000.0),
+            String::new(),
+            String::new(),
         ];
-        Ok(Row { fields, size, failed, length: Some(body), time_ms, retries: Some(0.0), status: Some(200) })
+        Ok(Row { fields, size, failed, length: Some(length), time_ms, retries: None, status: None })
+    }
+
+    /// How many requests a row of ApacheBench is the mean of.
+    pub fn completed(&self) -> Result<u64, Damage> {
+        self.whole(4)
     }
 }
 

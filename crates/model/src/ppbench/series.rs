@@ -48,6 +48,11 @@ impl<'a> Series<'a> {
         self.rows.len() as u64
     }
 
+    /// Whether its times are what ping measured of its own requests; else they are the client's.
+    pub fn is_relayed(&self) -> bool {
+        self.rows[0].is_relayed()
+    }
+
     /// Its rows whose time may not be used.
     pub fn faults(&self) -> Faults {
         let mut faults = Faults::default();

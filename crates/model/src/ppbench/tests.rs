@@ -75,6 +75,7 @@ fn what_is_damaged_is_named_with_line_and_column() {
             broken("\"0\",\"1\"", "\"0.5\",\"1\""),
             "line 3, column `Failed requests`: `0.5` is not a whole number",
         ),
+        (broken("\"200\"", "\"\""), "line 3, column `Response Code`: `` is not a status"),
         (broken("\"200\"", "\"65536\""), "line 3, column `Response Code`: `65536` is not a status"),
         (
             broken("/mping/1961", "/mping/"),
@@ -103,8 +104,16 @@ fn runs_of_apache_bench_become_rows_with_the_time_of_a_request() {
     assert_eq!(table.layout, Layout::ApacheBench);
     let row = &table.rows[0];
     assert_eq!((row.machine(), row.experiment(), row.size()), ("", "Docker", 500));
-    // 1000 requests, 50 at a time, in 2.368 s: each took 118.4 ms.
+    // 1000 requests, 50 at a time, in 2.368 s: each took 118.4 ms. Both rates are of that time.
     assert!((row.time_ms() - 118.4).abs() < 1e-9 && row.is_good());
+    assert!((row.transfer_bytes_per_s() - 500.0 / 0.1184).abs() < 1e-9);
+    assert!((row.fields[8].parse::<f64>().unwrap() - 1.0 / 0.1184).abs() < 1e-9);
+    assert_eq!(
+        (row.retries(), row.status, row.is_relayed(), table.requests),
+        (None, None, false, Some((1000, 1000)))
+    );
+    assert!(write(&table.rows).ends_with(",\"\",\"\"\n"), "what nobody knows is empty, not 0 and 200");
+    assert_eq!(series(&table.rows, &Naming::default())[0].retried(), None);
     assert_eq!(read(&write(&table.rows)).unwrap().rows, table.rows, "as a CSV of ppbench it reads the same");
     assert_eq!(names(&table.rows, &Naming::default()), ["Docker"]);
 }
