@@ -86,25 +86,21 @@ impl Naming {
     /// have other names: where the file calls them the same, the tags that tell them apart stand behind.
     pub fn names(&self, all: &[Tagged<'_>]) -> Vec<String> {
         let plain: Vec<String> = all.iter().map(|one| self.name(*one)).collect();
-        let mut names: Vec<String> = Vec::with_capacity(all.len());
-        for (at, one) in all.iter().enumerate() {
-            let like: Vec<&Tagged<'_>> = all
-                .iter()
-                .zip(&plain)
-                .filter(|(_, name)| **name == plain[at])
-                .map(|(other, _)| other)
-                .collect();
-            let wanted =
-                one.apart(&like).map_or_else(|| plain[at].clone(), |tags| format!("{} ({tags})", plain[at]));
-            // A file can give one what another gets of its tags.
-            let is_free = |name: &str| {
-                all.iter().zip(&names).all(|(other, taken)| taken != name || other.key() == one.key())
-            };
-            let numbered = (2..).map(|number| format!("{wanted} {number}"));
-            let name = std::iter::once(wanted.clone()).chain(numbered).find(|name| is_free(name));
-            names.push(name.expect("numbers do not end"));
+        let mut alike: BTreeMap<&str, Vec<&Tagged<'_>>> = BTreeMap::new();
+        for (one, name) in all.iter().zip(&plain) {
+            alike.entry(name).or_default().push(one);
         }
-        names
+        let mut taken = BTreeMap::new();
+        let named = all.iter().zip(&plain).map(|(one, name)| {
+            let told = one.apart(&alike[name.as_str()]).map(|tags| format!("{name} ({tags})"));
+            let wanted = told.unwrap_or_else(|| name.clone());
+            // A file can give one what another gets of its tags.
+            let numbered = (2..).map(|number| format!("{wanted} {number}"));
+            let mut offered = std::iter::once(wanted.clone()).chain(numbered);
+            let free = offered.find(|name| *taken.entry(name.clone()).or_insert(one.key()) == one.key());
+            free.expect("numbers do not end")
+        });
+        named.collect()
     }
 
     fn name(&self, Tagged { machine, experiment, variant }: Tagged<'_>) -> String {
@@ -146,8 +142,7 @@ impl Tagged<'_> {
             (true, false, _) => Some(experiment.to_owned()),
             (false, true, Some(machine)) => Some(machine.to_owned()),
             (true, true, Some(machine)) => Some(format!("experiment {experiment}, machine {machine}")),
-            (false, true, None) => Some("no machine".to_owned()),
-            (true, true, None) => Some(format!("experiment {experiment}")),
+            (_, true, None) => Some(format!("experiment {experiment}")),
         }
     }
 }
