@@ -2,7 +2,7 @@
 //! another, each once: there are no blocks, so there is no interval either, and what changed between two series is in
 //! every comparison of them.
 
-use weighbridge_model::ppbench::Row;
+use weighbridge_model::ppbench::{Fault, Series};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::ErrorCounts;
 use weighbridge_model::sizes::{SizeCurve, SizeRatios, SizeSamples, SizeTime};
@@ -23,36 +23,16 @@ const OPERATION: &str = "pong";
 /// Why nothing is concluded.
 const REASON: &str = "not measured together";
 
-/// The rows of one series.
-struct Series<'a> {
-    name: String,
-    rows: Vec<&'a Row>,
+/// A summary without verdicts and what charts draw. The first series is the reference.
+pub fn imported(series: &[Series<'_>], run: Run) -> (Summary, Detail) {
+    let (size_curves, size_ratios) = curves(series);
+    let detail = Detail { size_curves, size_ratios, size_samples: samples(series), ..Detail::default() };
+    (summary(series, run), detail)
 }
 
-impl Series<'_> {
-    fn good(&self) -> impl Iterator<Item = (u64, f64)> {
-        self.rows.iter().filter(|row| row.is_good()).map(|row| (row.size(), row.time_ms() * 1e6))
-    }
-
-    fn bad(&self) -> u64 {
-        self.rows.iter().filter(|row| !row.is_good()).count() as u64
-    }
-}
-
-/// A summary without verdicts and what charts draw. `name` says which series a row belongs to; series are in the order of
-/// their first rows, and the first is the reference.
-pub fn imported(rows: &[Row], name: &dyn Fn(&Row) -> String, run: Run) -> (Summary, Detail) {
-    let mut series: Vec<Series<'_>> = Vec::new();
-    for row in rows {
-        let name = name(row);
-        match series.iter_mut().find(|series| series.name == name) {
-            Some(series) => series.rows.push(row),
-            None => series.push(Series { name, rows: vec![row] }),
-        }
-    }
-    let (size_curves, size_ratios) = curves(&series);
-    let detail = Detail { size_curves, size_ratios, size_samples: samples(&series), ..Detail::default() };
-    (summary(&series, run), detail)
+/// Sizes asked for and times in nanoseconds that may be used.
+fn good<'a>(series: &'a Series<'_>) -> impl Iterator<Item = (u64, f64)> + 'a {
+    series.good().map(|row| (row.size(), row.time_ms() * 1e6))
 }
 
 fn summary(series: &[Series<'_>], run: Run) -> Summary {
@@ -110,22 +90,43 @@ fn findings(series: &[Series<'_>]) -> Vec<Finding> {
         evidence: "imported: another program measured these series one after another, each once".to_owned(),
         remedy: "measure the alternatives here, in one experiment, for intervals and verdicts".to_owned(),
     }];
-    all.extend(series.iter().filter(|series| series.bad() > 0).map(|series| Finding {
-        severity: Severity::Note,
-        name: "errors".to_owned(),
-        subject: series.name.clone(),
-        evidence: format!(
-            "{} of {} rows failed, have another status than 200, or a time that is not above 0",
-            series.bad(),
-            series.rows.len()
-        ),
-        remedy: "they are counted and in no figure; the writer's clock can go backwards".to_owned(),
-    }));
+    all.extend(series.iter().filter_map(errors));
+    all.extend(series.iter().filter_map(retried));
     all
 }
 
+fn errors(series: &Series<'_>) -> Option<Finding> {
+    let faults = series.faults();
+    (faults.total() > 0).then(|| Finding {
+        severity: Severity::Note,
+        name: "errors".to_owned(),
+        subject: series.name.clone(),
+        evidence: format!("{} of {} rows are in no figure: {faults}", faults.total(), series.len()),
+        remedy: "what is left out need not be like the rest: measure again where they are many".to_owned(),
+    })
+}
+
+fn retried(series: &Series<'_>) -> Option<Finding> {
+    let retried = series.retried().filter(|retried| *retried > 0)?;
+    Some(Finding {
+        severity: Severity::Note,
+        name: "retried".to_owned(),
+        subject: series.name.clone(),
+        evidence: format!("{retried} of {} rows hold requests that were repeated", series.len()),
+        remedy: "their times are over all tries: measure again where they are many".to_owned(),
+    })
+}
+
+/// Errors by the kind that a fault is, as far as the log tells: what failed did so for any reason, and a time that is not
+/// above 0 is no error of the service.
+fn by_kind(series: &Series<'_>) -> ErrorCounts {
+    let faults = series.faults();
+    let status = series.rows().filter(|row| row.has_other_status()).count() as u64;
+    ErrorCounts { status, check: faults.get(Fault::Length), ..Default::default() }
+}
+
 fn variant(baseline: bool, series: &Series<'_>) -> VariantSummary {
-    let times: Vec<f64> = series.good().map(|(_, time)| time).collect();
+    let times: Vec<f64> = good(series).map(|(_, time)| time).collect();
     let estimate =
         |point| Estimate { point, lower: None, upper: None, level: LEVEL, blocks: 1, bootstrap: None };
     VariantSummary {
@@ -134,9 +135,9 @@ fn variant(baseline: bool, series: &Series<'_>) -> VariantSummary {
         baseline,
         validity: Validity::Invalid,
         reasons: vec![REASON.to_owned()],
-        requests: series.rows.len() as u64,
-        errors: series.bad(),
-        errors_by_kind: ErrorCounts { status: series.bad(), ..Default::default() },
+        requests: series.len(),
+        errors: series.faults().total(),
+        errors_by_kind: by_kind(series),
         connects: 0,
         not_sent: 0,
         windows: 0,
@@ -160,40 +161,47 @@ fn variant(baseline: bool, series: &Series<'_>) -> VariantSummary {
 /// Curves, and ratios without intervals: there are no blocks.
 fn curves(series: &[Series<'_>]) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
     let scatter = |series: &Series<'_>| {
-        Scatter::new(series.good().map(|(size, time)| Observation { block: 0, size: size as f64, time }))
+        Scatter::new(good(series).map(|(size, time)| Observation { block: 0, size: size as f64, time }))
     };
     let scatters: Vec<Scatter> = series.iter().map(scatter).collect();
     let places = places(&scatters);
     let smoothed: Vec<Smooth> =
         scatters.iter().map(|scatter| smooth(scatter, &QUANTILES, &places, &[])).collect();
     let medians = medians(&scatters, &smoothed);
-    let others = ratios_to_others(&medians).map(|(variant, reference, ratio)| SizeRatios {
+    // Ping's times and the client's are not compared.
+    let is_like = |variant: usize, reference: usize| time_of(&series[variant]) == time_of(&series[reference]);
+    let alike = ratios_to_others(&medians).filter(|(variant, reference, _)| is_like(*variant, *reference));
+    let others = alike.map(|(variant, reference, ratio)| SizeRatios {
         variant: series[variant].name.clone(),
         reference: series[reference].name.clone(),
         point: Default::default(),
         operation: OPERATION.to_owned(),
-        time: SizeTime::Relayed,
+        time: time_of(&series[variant]),
         ratio,
     });
     let curve = |at: usize, series: &Series<'_>| SizeCurve {
         variant: series.name.clone(),
         point: Default::default(),
         operation: OPERATION.to_owned(),
-        time: SizeTime::Relayed,
+        time: time_of(series),
         requests: scatters[at].len() as u64,
         size_bytes: places.iter().map(|place| *place as u64).collect(),
         quantiles: quantiles(&smoothed[at]),
         median_interval_ns: Vec::new(),
-        ratio: if at > 0 { medians[at].ratios(&medians[0]) } else { Vec::new() },
+        ratio: if at > 0 && is_like(at, 0) { medians[at].ratios(&medians[0]) } else { Vec::new() },
     };
     let filled = series.iter().enumerate().filter(|(at, _)| !scatters[*at].is_empty());
     (filled.map(|(at, series)| curve(at, series)).collect(), others.collect())
 }
 
+/// Which time a series is of; one log has the same in all rows of a series.
+fn time_of(series: &Series<'_>) -> SizeTime {
+    if series.is_relayed() { SizeTime::Relayed } else { SizeTime::Service }
+}
+
 fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
     let of = |series: &Series<'_>| {
-        let mut pairs: Vec<(u64, u64)> = series
-            .good()
+        let mut pairs: Vec<(u64, u64)> = good(series)
             .map(|(size, time)| (size, Nanoseconds::from_secs_f64(time / 1e9).as_nanos()))
             .collect();
         pairs.sort_unstable();
@@ -202,10 +210,10 @@ fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
             variant: series.name.clone(),
             point: Default::default(),
             operation: OPERATION.to_owned(),
-            time: SizeTime::Relayed,
+            time: time_of(series),
             size_bytes,
             time_ns,
-            failed: series.bad(),
+            failed: series.faults().total(),
         }
     };
     series.iter().map(of).collect()
@@ -214,22 +222,51 @@ fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_model::ppbench::{COLUMNS, Naming, read};
+    use weighbridge_model::ppbench::{COLUMNS, Naming, read, series};
+
+    #[test]
+    fn times_of_ping_and_of_the_client_are_told_apart_and_not_compared() {
+        let mut text = COLUMNS.join(",") + "\n";
+        for size in (1..=50).map(|n| 1000 * n) {
+            for (experiment, path) in [("a", "mping"), ("b", "ping"), ("c", "ping")] {
+                text += &format!(",{experiment},/{path}/{size},0,1,{size},2,1,1,0,200\n");
+            }
+        }
+        let rows = read(&text).unwrap().rows;
+        let (_, detail) = imported(&series(&rows, &Naming::default()), Run::default());
+        let times: Vec<_> = detail.size_curves.iter().map(|curve| (curve.time, curve.ratio.len())).collect();
+        assert_eq!(times, [(SizeTime::Relayed, 0), (SizeTime::Service, 0), (SizeTime::Service, 0)]);
+        let [pair] = &detail.size_ratios[..] else { panic!("one pair is alike") };
+        assert_eq!(
+            (pair.variant.as_str(), pair.reference.as_str(), pair.time),
+            ("c", "b", SizeTime::Service)
+        );
+    }
 
     #[test]
     fn imported_rows_become_series_with_figures_and_without_verdicts() {
         let mut text = COLUMNS.join(",") + "\n";
         for n in 1..=200 {
-            text += &format!("m,go,/mping/{},0,1,1,{},1,1,0,200\n", 1000 * n, 1.0 + f64::from(n) / 100.0);
-            text += &format!("m,ruby,/mping/{},0,1,1,4.5,1,1,0,200\n", 1000 * n);
+            let size = 1000 * n;
+            text += &format!("m,go,/mping/{size},0,1,{size},{},1,1,0,200\n", 1.0 + f64::from(n) / 100.0);
+            text += &format!("m,ruby,/mping/{size},0,1,{size},4.5,1,1,0,200\n");
         }
         text += "m,ruby,/mping/5,1,1,0,4,1,1,100,503\nm,ruby,/mping/6,0,1,6,-990.5,1,1,0,200\n";
         let rows = read(&text).unwrap().rows;
-        let naming = Naming::default();
-        let (summary, detail) = imported(&rows, &|row| naming.series(row), Run::default());
+        let (summary, detail) = imported(&series(&rows, &Naming::default()), Run::default());
         let names: Vec<_> =
             summary.variants.iter().map(|v| (v.name.as_str(), v.requests, v.errors)).collect();
         assert_eq!(names, [("go on m", 200, 0), ("ruby on m", 202, 2)]);
+        let told: Vec<_> = summary.findings.iter().map(|f| (f.name.as_str(), f.subject.as_str())).collect();
+        assert_eq!(told, [(REASON, ""), ("errors", "ruby on m"), ("retried", "ruby on m")]);
+        let evidence = &summary.findings[1].evidence;
+        assert_eq!(evidence, "2 of 202 rows are in no figure: 1 failed, 1 of a time not above 0");
+        let kinds = summary.variants[1].errors_by_kind;
+        assert_eq!(
+            (kinds.status, kinds.total()),
+            (1, 1),
+            "a clock that goes backwards is no error of the service"
+        );
         let [cost] = &summary.costs[..] else { panic!("{:?}", summary.costs) };
         assert_eq!((cost.verdict, cost.reason.as_deref()), (Verdict::Invalid, Some("not measured together")));
         assert_eq!(summary.variants[1].figures[0].estimate.unwrap().point, 4.5e6);

@@ -1,16 +1,15 @@
-//! What there is to say of a run in one row a variant: counts, and figures that have an interval. Of measured runs these
-//! are over blocks; of imported logs over their rows.
+//! What there is to say of a run in one row a variant: counts, and figures with their intervals where they have any. Of
+//! measured runs these are over blocks; of imported logs over their rows.
 
 use std::collections::BTreeMap;
 
-use weighbridge_model::overview::{Origin, OverviewRow};
-use weighbridge_model::ppbench::Row;
+use weighbridge_model::overview::{Origin, OverviewFigure, OverviewRow};
+use weighbridge_model::ppbench::{Row, Series, Tagged};
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::{PointId, TrialRecord, VariantId};
 use weighbridge_model::samples::Sample;
-use weighbridge_model::sizes::{Bounded, SizeTime};
+use weighbridge_model::sizes::SizeTime;
 use weighbridge_model::summary::{Estimate, Quantity, Summary, VariantSummary};
-use weighbridge_model::tags::{EXPERIMENT, MACHINE, TagSet};
 
 use crate::estimate::{beyond, estimate};
 use crate::gather::{Gathered, Lens};
@@ -75,7 +74,12 @@ impl<'a> Kept<'a> {
     }
 
     /// Quantile `q` of what `value` makes of bytes and time, block by block.
-    fn over_blocks(&self, q: f64, value: &dyn Fn(f64, f64) -> f64, first_stage: usize) -> Option<Bounded> {
+    fn over_blocks(
+        &self,
+        q: f64,
+        value: &dyn Fn(f64, f64) -> f64,
+        first_stage: usize,
+    ) -> Option<OverviewFigure> {
         let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for (block, sample) in self.samples {
             if let Some((bytes, time)) = self.figures(sample) {
@@ -118,7 +122,7 @@ fn of_variant(
             all.find(|figure| figure.quantity == quantity && figure.operation == operation)
         };
         let whole = of("all").or_else(|| variant.figures.iter().find(|figure| figure.quantity == quantity));
-        whole.and_then(|figure| figure.estimate.as_ref()).and_then(bounded)
+        whole.and_then(|figure| figure.estimate.as_ref()).map(shown)
     };
     let (median_ns, p90_ns) = match time {
         SizeTime::Relayed => {
@@ -160,64 +164,54 @@ fn of_variant(
 
 /// The geometric mean of blocks' values: on the scale of logarithms no bound can be below zero. `None` where a value is not
 /// above it.
-fn of_blocks(values: &[f64], first_stage: usize) -> Option<Bounded> {
+fn of_blocks(values: &[f64], first_stage: usize) -> Option<OverviewFigure> {
     if values.iter().any(|value| *value <= 0.0) {
         return None;
     }
     let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    let Bounded { point, lower, upper } = bounded(&estimate(&logarithms, first_stage))?;
-    Some(Bounded { point: point.exp(), lower: lower.exp(), upper: upper.exp() })
+    Some(shown(&estimate(&logarithms, first_stage)).map(f64::exp))
 }
 
-/// An estimate that has an interval.
-fn bounded(estimate: &Estimate) -> Option<Bounded> {
-    estimate.interval().map(|(lower, upper)| Bounded { point: estimate.point, lower, upper })
+fn shown(estimate: &Estimate) -> OverviewFigure {
+    OverviewFigure::new(estimate.point, estimate.interval())
 }
 
 /// `over` divided by a figure above zero: its bounds change places.
-fn inverse(over: f64, of: Bounded) -> Bounded {
-    Bounded { point: over / of.point, lower: over / of.upper, upper: over / of.lower }
-}
-
-/// The rows of an imported log: one for each machine and experiment, in the order in which they first come. `name` says how
-/// a series is called in its run.
-pub fn imported(rows: &[Row], name: &dyn Fn(&Row) -> String, run: &str) -> Vec<OverviewRow> {
-    let mut series: Vec<Vec<&Row>> = Vec::new();
-    for row in rows {
-        let same = |known: &&mut Vec<&Row>| {
-            known[0].machine() == row.machine() && known[0].experiment() == row.experiment()
-        };
-        match series.iter_mut().find(same) {
-            Some(known) => known.push(row),
-            None => series.push(vec![row]),
-        }
+fn inverse(over: f64, of: OverviewFigure) -> OverviewFigure {
+    OverviewFigure {
+        point: over / of.point,
+        lower: of.upper.map(|b| over / b),
+        upper: of.lower.map(|b| over / b),
     }
-    series.iter().map(|rows| of_series(rows, name(rows[0]), run)).collect()
 }
 
-fn of_series(rows: &[&Row], name: String, run: &str) -> OverviewRow {
-    let good = || rows.iter().filter(|row| row.is_good());
-    let times: Vec<f64> = good().map(|row| row.time_ms() * 1e6).collect();
+/// The rows of an imported log: one a series, by its name in the run.
+pub fn imported(series: &[Series<'_>], run: &str) -> Vec<OverviewRow> {
+    series.iter().map(|series| of_series(series, run)).collect()
+}
+
+fn of_series(series: &Series<'_>, run: &str) -> OverviewRow {
+    let times: Vec<f64> = series.good().map(|row| row.time_ms() * 1e6).collect();
     let rates: Vec<f64> =
-        good().map(|row| row.transfer_bytes_per_s()).filter(|rate| rate.is_finite()).collect();
-    let (machine, experiment) = (rows[0].machine(), rows[0].experiment());
-    let tags = [(MACHINE, machine), (EXPERIMENT, experiment)].into_iter().filter(|(_, tag)| !tag.is_empty());
+        series.good().map(|row| row.transfer_bytes_per_s()).filter(|rate| rate.is_finite()).collect();
+    let Tagged { machine, experiment, .. } = series.tags();
+    let sizes = || series.rows().map(Row::size);
     OverviewRow {
         run: run.to_owned(),
-        variant: name.clone(),
+        variant: series.name.clone(),
         point: Default::default(),
-        machine: (!machine.is_empty()).then(|| machine.to_owned()),
+        machine: machine.map(str::to_owned),
         experiment: experiment.to_owned(),
-        name,
-        tags: tags.map(|(name, tag)| (name.to_owned(), tag.to_owned())).collect::<TagSet>(),
+        name: series.name.clone(),
+        tags: series.tags().tags(),
         origin: Origin::Imported,
         validity: None,
-        requests: rows.len() as u64,
-        failed: (rows.len() - times.len()) as u64,
-        retried: Some(rows.iter().filter(|row| row.retries() > 0.0).count() as u64),
-        size_from_bytes: rows.iter().map(|row| row.size()).min(),
-        size_to_bytes: rows.iter().map(|row| row.size()).max(),
-        time: SizeTime::Relayed,
+        requests: series.len(),
+        failed: series.faults().total(),
+        retried: series.retried(),
+        size_from_bytes: sizes().min(),
+        size_to_bytes: sizes().max(),
+        time: if series.is_relayed() { SizeTime::Relayed } else { SizeTime::Service },
         median_ns: by_ranks(&times, 0.5),
         p90_ns: by_ranks(&times, UPPER),
         transfer_median_bytes_per_s: by_ranks(&rates, 0.5),
@@ -225,20 +219,20 @@ fn of_series(rows: &[&Row], name: String, run: &str) -> OverviewRow {
     }
 }
 
-fn by_ranks(values: &[f64], q: f64) -> Option<Bounded> {
+/// A quantile of a log's rows; without interval where these are too few for one.
+fn by_ranks(values: &[f64], q: f64) -> Option<OverviewFigure> {
     let values = ascending(values);
-    let (lower, upper) = quantile_interval(&values, q, LEVEL)?;
     let point = if q == 0.5 { median(&values) } else { quantile_nearest_rank(&values, q) };
-    Some(Bounded { point: point?, lower, upper })
+    Some(OverviewFigure::new(point?, quantile_interval(&values, q, LEVEL)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_model::ppbench::{COLUMNS, Naming, read};
+    use weighbridge_model::ppbench::{COLUMNS, Naming, read, series};
 
     #[test]
-    fn an_imported_series_has_counts_and_figures_with_intervals_over_its_rows() {
+    fn an_imported_series_has_counts_and_figures_with_intervals_over_its_rows_where_there_are_enough() {
         let mut text = COLUMNS.join(",") + "\n";
         // Times 1 to 25 ms: by the sign test's table the median's interval is from the 8th to the 18th.
         for n in 1..=25 {
@@ -247,39 +241,41 @@ mod tests {
         text += "m,go,/mping/9,1,1,0,4,0,1,100,503\nm,go,/mping/7,0,1,7,2.5,2800,1,3,200\n";
         text += "n,go,/mping/5,0,1,5,1,5000,1,0,200\n";
         let rows = read(&text).unwrap().rows;
-        let naming = Naming::default();
-        let [on_m, on_n] = &imported(&rows, &|row| naming.series(row), "r")[..] else { panic!("two series") };
+        let all = imported(&series(&rows, &Naming::default()), "r");
+        let [on_m, on_n] = &all[..] else { panic!("two series") };
         assert_eq!(
             (on_m.name.as_str(), on_m.requests, on_m.failed, on_m.retried),
             ("go on m", 27, 1, Some(2))
         );
         assert_eq!((on_m.size_from_bytes, on_m.size_to_bytes), (Some(7), Some(25_000)));
-        let median = on_m.median_ns.expect("26 times are enough");
         // 26 values with 2.5 between 2 and 3: the 13th and 14th are 12 and 13; ranks 8 and 19 are 7 and 18.
-        assert_eq!((median.point, median.lower, median.upper), (12.5e6, 7e6, 18e6));
-        assert_eq!(on_m.p90_ns, None, "nothing bounds the 90th percentile of 26 values above");
-        let rate = on_m.transfer_median_bytes_per_s.expect("likewise");
-        assert_eq!((rate.point, rate.lower, rate.upper), (1e6, 1e6, 1e6));
-        assert_eq!((on_n.machine.as_deref(), on_n.requests, on_n.median_ns), (Some("n"), 1, None));
+        assert_eq!(on_m.median_ns, Some(OverviewFigure::new(12.5e6, Some((7e6, 18e6)))));
+        // The 24th of 26; nothing bounds the 90th percentile of so few above.
+        assert_eq!(on_m.p90_ns, Some(OverviewFigure::new(23e6, None)));
+        assert_eq!(on_m.transfer_median_bytes_per_s, Some(OverviewFigure::new(1e6, Some((1e6, 1e6)))));
+        assert_eq!((on_n.machine.as_deref(), on_n.requests), (Some("n"), 1));
+        assert_eq!(on_n.median_ns, Some(OverviewFigure::new(1e6, None)), "one row has no interval");
         assert_eq!(on_m.throughput_per_s, None);
     }
 
     #[test]
-    fn values_of_blocks_have_bounds_above_zero_and_below_four_blocks_none() {
+    fn values_of_blocks_have_bounds_above_zero_and_below_four_blocks_no_interval() {
         // e^1 … e^4: mean 2.5, s = 1.291, t(3) = 3.182446: 2.5 ± 2.054 on the scale of logarithms.
         let values: Vec<f64> = (1..=4).map(|power| f64::from(power).exp()).collect();
         let found = of_blocks(&values, 4).expect("four blocks");
         let half = 3.182_446_305 * (5.0_f64 / 3.0).sqrt() / 2.0;
-        for (got, wanted) in [(found.point, 2.5), (found.lower, 2.5 - half), (found.upper, 2.5 + half)] {
+        let (lower, upper) = found.interval().expect("four blocks are enough");
+        for (got, wanted) in [(found.point, 2.5), (lower, 2.5 - half), (upper, 2.5 + half)] {
             assert!((got.ln() - wanted).abs() < 1e-6, "{got} {wanted}");
         }
-        assert_eq!(of_blocks(&values[..3], 4), None);
+        let three = of_blocks(&values[..3], 4).expect("three values");
+        assert!((three.point.ln() - 2.0).abs() < 1e-9 && three.interval().is_none(), "{three:?}");
     }
 
     #[test]
     fn a_rate_of_one_size_has_the_bounds_of_its_time_the_other_way_round() {
-        let time = Bounded { point: 2e6, lower: 1e6, upper: 4e6 };
-        let rate = inverse(1000.0 * 1e9, time);
-        assert_eq!((rate.point, rate.lower, rate.upper), (5e5, 2.5e5, 1e6));
+        let time = OverviewFigure::new(2e6, Some((1e6, 4e6)));
+        assert_eq!(inverse(1000.0 * 1e9, time), OverviewFigure::new(5e5, Some((2.5e5, 1e6))));
+        assert_eq!(inverse(1000.0 * 1e9, OverviewFigure::new(2e6, None)), OverviewFigure::new(5e5, None));
     }
 }

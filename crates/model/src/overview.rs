@@ -1,11 +1,11 @@
 //! What `weigh summary` says of runs, measured and imported ones alike: one row a variant (or imported series) and point.
 //!
-//! Every figure here has its interval; what has none is left out, and everything else is a count.
+//! Every figure here has its interval, or says that it has none; everything else is a count.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::sizes::{Bounded, SizeTime};
+use crate::sizes::SizeTime;
 use crate::summary::{PointLabel, Validity};
 use crate::tags::TagSet;
 
@@ -37,6 +37,35 @@ impl Origin {
     }
 }
 
+/// A figure, and its 95 % interval where there are enough blocks or rows for one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OverviewFigure {
+    /// The value.
+    pub point: f64,
+    /// Lower bound; `null` where there is no interval.
+    pub lower: Option<f64>,
+    /// Upper bound; `null` where there is no interval.
+    pub upper: Option<f64>,
+}
+
+impl OverviewFigure {
+    /// A figure with its interval, lower bound first.
+    pub fn new(point: f64, interval: Option<(f64, f64)>) -> Self {
+        let (lower, upper) = interval.unzip();
+        Self { point, lower, upper }
+    }
+
+    /// Both bounds.
+    pub fn interval(self) -> Option<(f64, f64)> {
+        self.lower.zip(self.upper)
+    }
+
+    /// What a rising function makes of the value and of its bounds.
+    pub fn map(self, of: impl Fn(f64) -> f64) -> Self {
+        Self { point: of(self.point), lower: self.lower.map(&of), upper: self.upper.map(&of) }
+    }
+}
+
 /// One variant at one point, or one imported series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverviewRow {
@@ -62,9 +91,10 @@ pub struct OverviewRow {
     pub validity: Option<Validity>,
     /// Requests begun in measured windows; rows of an imported log.
     pub requests: u64,
-    /// Failures among them; rows of an imported log that failed, have another status than 200, or a time not above 0.
+    /// Failures among them; rows of an imported log whose time may not be used: that failed, or have another status than 200,
+    /// another length than asked for, or a time not above 0.
     pub failed: u64,
-    /// Those that a relay had to repeat; `null` where no relay told.
+    /// Those that a relay had to repeat; `null` where no relay, and no row of a log, told.
     pub retried: Option<u64>,
     /// The smallest size asked for; `null` where the workload has none.
     pub size_from_bytes: Option<u64>,
@@ -73,11 +103,11 @@ pub struct OverviewRow {
     /// Which time the next two are of.
     pub time: SizeTime,
     /// Its median.
-    pub median_ns: Option<Bounded>,
+    pub median_ns: Option<OverviewFigure>,
     /// Its 90th percentile.
-    pub p90_ns: Option<Bounded>,
+    pub p90_ns: Option<OverviewFigure>,
     /// The median over requests of the body's bytes per second of that time.
-    pub transfer_median_bytes_per_s: Option<Bounded>,
+    pub transfer_median_bytes_per_s: Option<OverviewFigure>,
     /// Good replies per second of window time; `null` of imported logs, whose requests per second are one over the time.
-    pub throughput_per_s: Option<Bounded>,
+    pub throughput_per_s: Option<OverviewFigure>,
 }

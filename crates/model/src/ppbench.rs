@@ -4,13 +4,17 @@
 //! Every field keeps its text, so what is read and written again says the same to the letter. Failed and retried rows are
 //! rows like others; nothing is dropped here.
 
+mod cells;
+mod fault;
 mod fields;
+mod naming;
+mod series;
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-
+use self::cells::Cells;
+pub use self::fault::{Fault, Faults};
 use self::fields::records;
+pub use self::naming::{Naming, Tagged};
+pub use self::series::{Series, series};
 
 /// Columns of ppbench's CSV, in their order.
 pub const COLUMNS: [&str; 11] = [
@@ -61,9 +65,13 @@ pub struct Row {
     fields: [String; COLUMNS.len()],
     size: u64,
     failed: u64,
+    /// Bytes of a body; `None` of bodies of several lengths that have no whole median.
+    length: Option<u64>,
     time_ms: f64,
-    retries: f64,
-    status: u16,
+    /// `None` where the writer did not know.
+    retries: Option<f64>,
+    /// `None` where the writer did not know.
+    status: Option<u16>,
 }
 
 /// Which of the layouts a file has.
@@ -84,6 +92,8 @@ pub struct Table {
     pub layout: Layout,
     /// Its rows, in their order.
     pub rows: Vec<Row>,
+    /// How many requests each row is the mean of, where that is known: the fewest and the most that ApacheBench completed.
+    pub requests: Option<(u64, u64)>,
 }
 
 /// What is wrong with a file, and where.
@@ -96,16 +106,6 @@ pub struct Damage {
     pub at: String,
     /// What is there, and what may be.
     pub what: String,
-}
-
-/// Readable names for the tags of machines and experiments: ppbench's naming file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Naming {
-    /// By machine tag.
-    pub machines: BTreeMap<String, String>,
-    /// By experiment tag.
-    pub experiments: BTreeMap<String, String>,
 }
 
 /// What a row of a measured request is made of.
@@ -154,9 +154,10 @@ impl Row {
             ],
             size: measured.size,
             failed: measured.failed,
+            length: Some(measured.length),
             time_ms,
-            retries: f64::from(measured.retries),
-            status: measured.status,
+            retries: Some(f64::from(measured.retries)),
+            status: Some(measured.status),
         }
     }
 
@@ -170,14 +171,20 @@ impl Row {
         &self.fields[1]
     }
 
+    /// Both tags; an empty machine's is none.
+    pub fn tags(&self) -> Tagged<'_> {
+        let machine = Some(self.machine()).filter(|tag| !tag.is_empty());
+        Tagged { machine, experiment: self.experiment(), variant: None }
+    }
+
     /// The size asked for, in bytes: the last part of the path.
     pub const fn size(&self) -> u64 {
         self.size
     }
 
-    /// Failed requests of the row.
-    pub const fn failed(&self) -> u64 {
-        self.failed
+    /// Whether its time is what ping measured of its own request; else it is the client's.
+    pub fn is_relayed(&self) -> bool {
+        self.fields[2].contains("/mping/")
     }
 
     /// Mean time of its requests in milliseconds; may be 0 or below where the clock of the writer went wrong.
@@ -190,64 +197,9 @@ impl Row {
         self.fields[7].parse().unwrap_or(f64::NAN)
     }
 
-    /// How often its requests were repeated.
-    pub const fn retries(&self) -> f64 {
+    /// How often its requests were repeated; `None` where the writer did not know.
+    pub const fn retries(&self) -> Option<f64> {
         self.retries
-    }
-
-    /// Whether its time may be used: nothing failed, the status is 200, the time above 0. ppbench drops the others in silence;
-    /// here they are counted.
-    pub fn is_good(&self) -> bool {
-        self.failed == 0 && self.status == 200 && self.time_ms > 0.0
-    }
-}
-
-impl Naming {
-    /// Reads a naming file.
-    ///
-    /// # Errors
-    /// In words, with line and column.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        serde_json::from_str(text).map_err(|error| {
-            format!(
-                "{error}; a naming file is {{\"machines\": {{tag: name}}, \"experiments\": {{tag: name}}}}"
-            )
-        })
-    }
-
-    /// Adds tags that have no name yet, named like themselves: a file to be edited. Empty ones are no tags.
-    pub fn add(&mut self, machine: Option<&str>, experiment: &str) {
-        let tags = [(&mut self.machines, machine), (&mut self.experiments, Some(experiment))];
-        for (names, tag) in tags {
-            if let Some(tag) = tag.filter(|tag| !tag.is_empty()) {
-                names.entry(tag.to_owned()).or_insert_with(|| tag.to_owned());
-            }
-        }
-    }
-
-    /// The file's text, which [`parse`](Self::parse) reads back.
-    pub fn text(&self) -> String {
-        serde_json::to_string_pretty(self).expect("maps of text can be written") + "\n"
-    }
-
-    /// The name of a row's series: of the experiment, and of the machine where there is a tag of one.
-    pub fn series(&self, row: &Row) -> String {
-        self.name((!row.machine().is_empty()).then(|| row.machine()), row.experiment())
-    }
-
-    /// The readable name of two tags; of neither it is `untagged`.
-    pub fn name(&self, machine: Option<&str>, experiment: &str) -> String {
-        let named = |names: &BTreeMap<String, String>, tag: &str| {
-            names.get(tag).cloned().unwrap_or_else(|| tag.to_owned())
-        };
-        let experiment = match named(&self.experiments, experiment) {
-            empty if empty.is_empty() => "untagged".to_owned(),
-            experiment => experiment,
-        };
-        match machine {
-            None => experiment,
-            Some(machine) => format!("{experiment} on {}", named(&self.machines, machine)),
-        }
     }
 }
 
@@ -256,7 +208,7 @@ impl Naming {
 /// # Errors
 /// [`Damage`]: the first thing that is wrong.
 pub fn read(text: &str) -> Result<Table, Damage> {
-    let mut records = records(text.strip_prefix('\u{feff}').unwrap_or(text));
+    let mut records = records(text);
     let Some(header) = records.next().transpose()? else {
         return Err(damage(
             1,
@@ -267,7 +219,7 @@ pub fn read(text: &str) -> Result<Table, Damage> {
     let names: Vec<&str> = header.fields.iter().map(|field| field.as_ref()).collect();
     let (layout, columns) = layout(&names);
     if let Some(at) = (0..columns.len().max(names.len())).find(|at| names.get(*at) != columns.get(*at)) {
-        let found = names.get(at).map_or("nothing".to_owned(), |name| format!("`{name}`"));
+        let found = names.get(at).map_or("nothing".to_owned(), |name| quoted(name));
         let wanted = columns.get(at).map_or("the end of the line".to_owned(), |name| format!("`{name}`"));
         return Err(damage(
             header.line,
@@ -275,9 +227,13 @@ pub fn read(text: &str) -> Result<Table, Damage> {
             format!("{found} where {wanted} is expected"),
         ));
     }
-    let mut rows = Vec::new();
+    let (mut rows, mut requests) = (Vec::new(), None);
     for record in records {
         let record = record?;
+        // Logs put one behind another bring their headers.
+        if record.fields.iter().eq(columns) {
+            continue;
+        }
         if record.fields.len() != columns.len() {
             let what = format!("{} fields where {} are expected", record.fields.len(), columns.len());
             return Err(damage(
@@ -291,10 +247,15 @@ pub fn read(text: &str) -> Result<Table, Damage> {
         rows.push(match layout {
             Layout::Ppbench => cells.ppbench()?,
             Layout::EarlyPpbench => cells.early_ppbench()?,
-            Layout::ApacheBench => cells.apache_bench()?,
+            Layout::ApacheBench => {
+                let completed = cells.completed()?;
+                let (fewest, most) = requests.unwrap_or((completed, completed));
+                requests = Some((completed.min(fewest), completed.max(most)));
+                cells.apache_bench()?
+            }
         });
     }
-    Ok(Table { layout, rows })
+    Ok(Table { layout, rows, requests })
 }
 
 /// The layout that a header begins. Both that begin with `Tag` differ in their third column.
@@ -335,131 +296,23 @@ pub fn write<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
     text
 }
 
-/// A number as rows hold it.
-fn spelled(value: f64) -> String {
-    match value {
-        _ if value.is_nan() => "NaN".to_owned(),
-        f64::INFINITY => "Infinity".to_owned(),
-        f64::NEG_INFINITY => "-Infinity".to_owned(),
-        _ => value.to_string(),
+/// A text as an error quotes it: in one line, and no more of it than a reader can use.
+fn quoted(text: &str) -> String {
+    const MOST: usize = 60;
+    let mut shown: String = text.chars().take(MOST).flat_map(escaped).collect();
+    if text.chars().nth(MOST).is_some() {
+        shown.push('…');
     }
+    format!("`{shown}`")
+}
+
+fn escaped(c: char) -> impl Iterator<Item = char> {
+    let (code, plain) = if c.is_control() { (Some(c.escape_default()), None) } else { (None, Some(c)) };
+    code.into_iter().flatten().chain(plain)
 }
 
 fn damage(line: u64, at: &str, what: String) -> Damage {
     Damage { line, at: at.to_owned(), what }
-}
-
-/// The fields of one row, of as many as there are columns.
-struct Cells {
-    line: u64,
-    columns: &'static [&'static str],
-    fields: Vec<String>,
-}
-
-impl Cells {
-    fn wrong(&self, at: usize, wanted: &str) -> Damage {
-        let what = format!("`{}` is not {wanted}", self.fields[at]);
-        damage(self.line, &format!("column `{}`", self.columns[at]), what)
-    }
-
-    fn whole(&self, at: usize) -> Result<u64, Damage> {
-        self.fields[at].parse().map_err(|_| self.wrong(at, "a whole number"))
-    }
-
-    /// A number; derived columns of rows without time hold `NaN` or `Infinity`.
-    fn number(&self, at: usize) -> Result<f64, Damage> {
-        let text = &self.fields[at];
-        let plain = text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E'));
-        let is_word = matches!(text.as_str(), "NaN" | "Infinity" | "-Infinity");
-        let parsed = if plain || is_word { text.parse().ok() } else { None };
-        parsed.ok_or_else(|| self.wrong(at, "a number"))
-    }
-
-    fn finite(&self, at: usize) -> Result<f64, Damage> {
-        let number = self.number(at)?;
-        if number.is_finite() { Ok(number) } else { Err(self.wrong(at, "a finite number")) }
-    }
-
-    /// The size at the end of a path such as `/mping/1961`.
-    fn size(&self, at: usize) -> Result<u64, Damage> {
-        let size = self.fields[at].rsplit_once('/').and_then(|(_, size)| size.parse().ok());
-        size.ok_or_else(|| self.wrong(at, "a path that ends in a size, such as `/mping/1961`"))
-    }
-
-    fn ppbench(self) -> Result<Row, Damage> {
-        let size = self.size(2)?;
-        let failed = self.whole(3)?;
-        self.whole(4)?;
-        self.number(5)?;
-        let time_ms = self.finite(6)?;
-        self.number(7)?;
-        self.number(8)?;
-        let retries = self.finite(9)?;
-        let status = self.fields[10].parse().map_err(|_| self.wrong(10, "a status from 0 to 65535"))?;
-        let fields = self.fields.try_into().expect("as many fields as columns");
-        Ok(Row { fields, size, failed, time_ms, retries, status })
-    }
-
-    /// As rows of eleven columns: the tag is the experiment's, and what is derived is derived as later versions do.
-    fn early_ppbench(self) -> Result<Row, Damage> {
-        let size = self.size(1)?;
-        let failed = self.whole(2)?;
-        self.whole(3)?;
-        let length = self.number(4)?;
-        let time_ms = self.finite(5)?;
-        let retries = self.finite(6)?;
-        let status = self.fields[7].parse().map_err(|_| self.wrong(7, "a status from 0 to 65535"))?;
-        let per_time = |value: f64| spelled(if time_ms > 0.0 { value / time_ms } else { 0.0 });
-        let text = |at: usize| self.fields[at].clone();
-        let fields = [
-            String::new(),
-            text(0),
-            text(1),
-            text(2),
-            text(3),
-            text(4),
-            text(5),
-            per_time(1000.0 * length),
-            per_time(1000.0),
-            text(6),
-            text(7),
-        ];
-        Ok(Row { fields, size, failed, time_ms, retries, status })
-    }
-
-    /// ApacheBench's time per request here is *across all concurrent requests*: a request took that, times their number.
-    fn apache_bench(self) -> Result<Row, Damage> {
-        let size = self.size(1)?;
-        self.whole(2)?;
-        self.finite(3)?;
-        self.whole(4)?;
-        let failed = self.whole(5)?;
-        let concurrency = self.whole(6)?;
-        self.finite(7)?;
-        self.number(8)?;
-        let rate = self.number(9)?;
-        let time_ms = self.finite(10)? * concurrency as f64;
-        if !time_ms.is_finite() {
-            return Err(self.wrong(10, "a time that can be multiplied by the concurrency"));
-        }
-        let [tag, path, length] = [0, 1, 2].map(|at| self.fields[at].clone());
-        // ApacheBench counts kilobytes of 1024, ppbench bytes.
-        let rate = spelled(rate * 1024.0);
-        let fields = [
-            String::new(),
-            tag,
-            path,
-            failed.to_string(),
-            concurrency.to_string(),
-            length,
-            time_ms.to_string(),
-            rate,
-            self.fields[8].clone(),
-            "0".to_owned(),
-            "200".to_owned(),
-        ];
-        Ok(Row { fields, size, failed, time_ms, retries: 0.0, status: 200 })
-    }
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@ pub struct Software {
     pub author: &'static str,
     /// The version.
     pub version: &'static str,
+    /// The year of the version.
+    pub year: &'static str,
     /// Its licence, as SPDX spells it.
     pub license: &'static str,
     /// Where it is found.
@@ -31,6 +33,7 @@ pub const WEIGHBRIDGE: Software = Software {
             same load, interleaved, and answers with the difference, its confidence interval and a verdict.",
     author: "The Weighbridge authors",
     version: env!("CARGO_PKG_VERSION"),
+    year: "2026",
     license: env!("CARGO_PKG_LICENSE"),
     url: env!("CARGO_PKG_REPOSITORY"),
 };
@@ -107,8 +110,8 @@ pub fn json(citation: &Citation) -> String {
 
 /// Sentences.
 pub fn text(citation: &Citation) -> String {
-    let Software { title, author, version, license, url, .. } = citation.software;
-    let mut text = format!("{author}: {title}, version {version}. {license}. {url}\n");
+    let Software { title, author, version, year, license, url, .. } = citation.software;
+    let mut text = format!("{author}: {title}, version {version} ({year}). {license}. {url}\n");
     if let Some(run) = &citation.run {
         let _ = write!(
             text,
@@ -126,13 +129,14 @@ pub fn text(citation: &Citation) -> String {
 
 /// Entries that BibTeX and biblatex both understand.
 pub fn bibtex(citation: &Citation) -> String {
-    let Software { title, author, version, license, url, .. } = citation.software;
+    let Software { title, author, version, year, license, url, .. } = citation.software;
     let mut text = entry(
         "weighbridge",
         &[
             ("author", format!("{{{}}}", escape(author))),
             ("title", format!("{{{}}}", escape(title))),
             ("howpublished", format!("\\url{{{url}}}")),
+            ("year", year.to_owned()),
             ("note", format!("Version {}. {}", escape(version), escape(license))),
         ],
     );
@@ -177,7 +181,10 @@ fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in crate::text::clean(text).chars() {
         match c {
-            '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
+            '&' | '%' | '$' | '#' | '_' => out.extend(['\\', c]),
+            // BibTeX counts braces, even those that TeX would print.
+            '{' => out.push_str("\\textbraceleft{}"),
+            '}' => out.push_str("\\textbraceright{}"),
             '~' => out.push_str("\\textasciitilde{}"),
             '^' => out.push_str("\\textasciicircum{}"),
             '\\' => out.push_str("\\textbackslash{}"),
@@ -223,8 +230,10 @@ mod tests {
     fn what_tex_would_read_as_a_command_is_text() {
         assert_eq!(
             escape(r"50 % of a_b\c{d} & $x^2~#"),
-            r"50 \% of a\_b\textbackslash{}c\{d\} \& \$x\textasciicircum{}2\textasciitilde{}\#"
+            r"50 \% of a\_b\textbackslash{}c\textbraceleft{}d\textbraceright{} \& \$x\textasciicircum{}2\textasciitilde{}\#"
         );
+        let lone = escape("go {fast");
+        assert_eq!(lone.matches('{').count(), lone.matches('}').count(), "BibTeX counts them: {lone}");
         assert_eq!(key("20260101-120000-a b,c"), "20260101-120000-a-b-c");
     }
 }

@@ -1,8 +1,8 @@
-//! Runs in one row a variant: text for a terminal, JSON, CSV and Markdown. A figure stands with its interval or not at all.
+//! Runs in one row a variant: text for a terminal, JSON, CSV and Markdown. A figure stands with its interval, or
+//! says that it has none.
 
-use weighbridge_model::overview::{Origin, Overview, OverviewRow};
+use weighbridge_model::overview::{Origin, Overview, OverviewFigure, OverviewRow};
 use weighbridge_model::quantity::display_bytes;
-use weighbridge_model::sizes::Bounded;
 use weighbridge_model::summary::{Unit, Validity};
 
 use crate::csv::line;
@@ -17,7 +17,7 @@ const COLUMNS: usize = 9;
 /// The headings of tables.
 const HEADS: [&str; COLUMNS] =
     ["", "requests", "failed", "retried", "sizes", "median", "p90", "transfer, median", "throughput"];
-/// What stands for a figure without interval, and for a count that nobody took.
+/// What stands for a figure that there is none of, and for a count that nobody took.
 const ABSENT: &str = "-";
 
 /// JSON: [`Overview`].
@@ -111,15 +111,18 @@ fn cells(row: &OverviewRow) -> [String; COLUMNS] {
 }
 
 /// A time with its interval, and which time it is where that is not ping's own.
-fn time(row: &OverviewRow, value: Option<Bounded>) -> String {
+fn time(row: &OverviewRow, value: Option<OverviewFigure>) -> String {
     let shown = figure(value, |time| Unit::Ns.display(time));
     if value.is_none() { shown } else { format!("{shown} {}", row.time.name()) }
 }
 
-fn figure(value: Option<Bounded>, shown: impl Fn(f64) -> String) -> String {
-    value.map_or(ABSENT.to_owned(), |Bounded { point, lower, upper }| {
-        format!("{} [{}, {}]", shown(point), shown(lower), shown(upper))
-    })
+fn figure(value: Option<OverviewFigure>, shown: impl Fn(f64) -> String) -> String {
+    let Some(figure) = value else { return ABSENT.to_owned() };
+    let point = shown(figure.point);
+    match figure.interval() {
+        Some((lower, upper)) => format!("{point} [{}, {}]", shown(lower), shown(upper)),
+        None => format!("{point} (no interval)"),
+    }
 }
 
 /// What the intervals are, and which time is which.
@@ -132,7 +135,18 @@ fn notes(overview: &Overview) -> Vec<String> {
     if has(Origin::Imported) {
         notes.push("Imported: 95 % interval of the quantile over the log's rows, as if they were independent; it says nothing of another run. relayed: as ping measured it.".to_owned());
     }
+    let mut figures = overview.rows.iter().flat_map(figures).flatten();
+    if figures.any(|figure| figure.interval().is_none()) {
+        notes.push(
+            "no interval: too few blocks, or rows of a log, for one; the figure alone says little."
+                .to_owned(),
+        );
+    }
     notes
+}
+
+fn figures(row: &OverviewRow) -> [Option<OverviewFigure>; 4] {
+    [row.median_ns, row.p90_ns, row.transfer_median_bytes_per_s, row.throughput_per_s]
 }
 
 /// Markdown: one table.
@@ -150,7 +164,7 @@ pub fn markdown(overview: &Overview) -> String {
     text
 }
 
-/// CSV: base units, nothing rounded; absent figures are empty fields.
+/// CSV: base units, nothing rounded; absent figures and bounds are empty fields.
 pub fn csv(overview: &Overview) -> String {
     const FIGURES: [&str; 4] = ["median", "p90", "transfer_median", "throughput"];
     const UNITS: [&str; 4] = ["ns", "ns", "bytes_per_s", "per_s"];
@@ -208,11 +222,10 @@ fn fields(row: &OverviewRow) -> Vec<String> {
         count(row.size_to_bytes),
         row.time.name().to_owned(),
     ];
-    let figures = [row.median_ns, row.p90_ns, row.transfer_median_bytes_per_s, row.throughput_per_s];
-    for value in figures {
-        let bounds =
-            value.map(|value| [value.point, value.lower, value.upper].map(|number| number.to_string()));
-        fields.extend(bounds.unwrap_or_default());
+    for value in figures(row) {
+        let numbers =
+            value.map_or_else(Default::default, |figure| [Some(figure.point), figure.lower, figure.upper]);
+        fields.extend(numbers.map(|number| number.map(|number| number.to_string()).unwrap_or_default()));
     }
     fields
 }

@@ -3,7 +3,7 @@
 //! report, which the last lines name: a screen of headlines and figures is read, five hundred lines are not.
 
 use weighbridge_model::summary::{
-    Cost, Finding, Quantity, Severity, Summary, Validity, VariantSummary, Verdict,
+    Cost, Estimate, Finding, Quantity, Severity, Summary, Validity, VariantSummary, Verdict,
 };
 
 use crate::style::{Style, Tone};
@@ -363,17 +363,18 @@ fn figures_table(variants: &[&VariantSummary], named: bool) -> Table {
     let heads = heads.map(|head| Cell::toned(Tone::Secondary, head));
     table.push(std::iter::once(first(String::new())).chain(heads).collect());
     for variant in variants {
-        let figure = |quantity: Quantity| {
-            let shown = view::overall(variant, quantity).map(|e| quantity.unit().display(e.point));
+        let shown = |quantity: Quantity, estimate: Option<&Estimate>| {
+            let shown = estimate.map(|estimate| quantity.unit().display(estimate.point));
             Cell::new(shown.unwrap_or_else(|| "–".into()))
         };
+        let figure = |quantity: Quantity| shown(quantity, view::overall(variant, quantity));
         let mut rate = figure(Quantity::Throughput);
         rate.text = rate.text.trim_end_matches("/s").to_owned();
         let errors = variant.errors;
         let tone = if errors > 0 { Tone::Problem } else { Tone::Plain };
         table.push(vec![
             first(name_of(variant)),
-            figure(Quantity::ResponseP50),
+            shown(Quantity::ResponseP50, view::typical(variant)),
             figure(Quantity::ResponseP99),
             rate,
             figure(Quantity::CpuPerOperation),

@@ -69,6 +69,13 @@ pub(crate) fn overall(variant: &VariantSummary, quantity: Quantity) -> Option<&E
     all.or_else(|| of_quantity().next()).and_then(|figure| figure.estimate.as_ref())
 }
 
+/// A variant's p50 where one is told: of response times, or of service times where nothing is known of the others, as of what
+/// another program measured.
+pub(crate) fn typical(variant: &VariantSummary) -> Option<&Estimate> {
+    let has_response = variant.figures.iter().any(|figure| figure.quantity == Quantity::ResponseP50);
+    overall(variant, if has_response { Quantity::ResponseP50 } else { Quantity::ServiceP50 })
+}
+
 /// Each value once, in order of first appearance.
 pub(crate) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen = Vec::new();

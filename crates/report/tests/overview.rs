@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use weighbridge_model::overview::{Origin, Overview, OverviewRow};
-use weighbridge_model::sizes::{Bounded, SizeTime};
+use weighbridge_model::overview::{Origin, Overview, OverviewFigure, OverviewRow};
+use weighbridge_model::sizes::SizeTime;
 use weighbridge_model::summary::Validity;
 use weighbridge_report::cite::{self, Citation, CitedRun, CitedVariant, Software};
 use weighbridge_report::{Style, overview};
@@ -19,8 +19,8 @@ fn golden(path: &str, made: &str) {
     assert_eq!(made, kept, "{}", path.display());
 }
 
-fn bounded(point: f64) -> Option<Bounded> {
-    Some(Bounded { point, lower: 0.97 * point, upper: 1.04 * point })
+fn bounded(point: f64) -> Option<OverviewFigure> {
+    Some(OverviewFigure::new(point, Some((0.97 * point, 1.04 * point))))
 }
 
 fn set(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -84,7 +84,21 @@ fn shown() -> Overview {
         transfer_median_bytes_per_s: bounded(47_892_000.0),
         throughput_per_s: None,
     };
-    Overview { rows: vec![measured, doubted, imported] }
+    let few = OverviewRow {
+        variant: "few".to_owned(),
+        machine: None,
+        experiment: "few".to_owned(),
+        name: "few".to_owned(),
+        tags: set(&[("experiment", "few")]),
+        requests: 4,
+        failed: 0,
+        retried: None,
+        median_ns: Some(OverviewFigure::new(3.62e6, None)),
+        p90_ns: Some(OverviewFigure::new(6.1e6, None)),
+        transfer_median_bytes_per_s: None,
+        ..imported.clone()
+    };
+    Overview { rows: vec![measured, doubted, imported, few] }
 }
 
 #[test]
@@ -101,7 +115,7 @@ fn a_summary_of_runs_in_every_format() {
     assert_eq!(back, shown);
     let csv = overview::csv(&shown);
     let columns: Vec<usize> = csv.lines().map(|line| line.replace(", b", "").split(',').count()).collect();
-    assert_eq!(columns, [27; 4], "every row has a field for every column");
+    assert_eq!(columns, [27; 5], "every row has a field for every column");
 }
 
 #[test]

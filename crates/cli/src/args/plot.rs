@@ -62,13 +62,13 @@ pub struct Plot {
     /// The title [default: what was found].
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
-    /// Other names for variants: ppbench's naming file, or `{"experiments": {NAME: TEXT}}`.
+    /// Other names for variants, by their tags or own names: ppbench's naming file, as `weigh summary --naming` takes it.
     #[arg(long, value_name = "FILE")]
     pub names: Option<PathBuf>,
-    /// Only variants of this machine tag, of an imported run; repeat for several.
+    /// Only variants of this machine tag; repeat for several.
     #[arg(long = "machine", value_name = "TAG")]
     pub machines: Vec<String>,
-    /// Only variants of this experiment tag: a variant's name, where the run was not imported; repeat for several.
+    /// Only variants of this experiment tag: a variant's name, where it has none; repeat for several.
     #[arg(long = "experiment", value_name = "TAG")]
     pub experiments: Vec<String>,
     /// List the charts that the run can fill, and draw none.

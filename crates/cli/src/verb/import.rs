@@ -1,5 +1,6 @@
 //! `weigh import`: what another program measured, as a run that can be shown. It has no verdicts.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
@@ -7,10 +8,11 @@ use serde_json::json;
 use weighbridge_conductor::run::utc_now;
 use weighbridge_judge::Run;
 use weighbridge_judge::imported::imported;
-use weighbridge_model::experiment::{Experiment, LoadSpec};
-use weighbridge_model::ppbench::{self, Naming, Row};
-use weighbridge_model::tags::{EXPERIMENT, MACHINE, TagSet, Tags};
-use weighbridge_store::{RunFolder, RunWriter};
+use weighbridge_model::experiment::{Experiment, LoadSpec, Point};
+use weighbridge_model::ppbench::{self, Faults, Naming, Row, Series, Table};
+use weighbridge_model::summary::{PointLabel, Summary};
+use weighbridge_model::tags::Tags;
+use weighbridge_store::{RunFolder, RunWriter, UtcTime};
 
 use super::support::{read_bytes, read_text};
 use crate::args::{Import, ImportFormat};
@@ -23,59 +25,120 @@ pub const ROWS: &str = "imported.csv";
 /// Reads all files before anything is written.
 pub fn run(arguments: &Import, printer: &Printer) -> anyhow::Result<Exit> {
     let ImportFormat::Ppbench = arguments.format;
-    let rows = rows(&arguments.files)?;
-    let naming = naming(arguments.naming.as_ref())?;
+    let Logs { rows, condition } = logs(&arguments.files)?;
+    let series = ppbench::series(&rows, &naming(arguments.naming.as_ref())?);
     let started = utc_now();
     let writer = RunWriter::create(&arguments.out, "imported", started)?;
     let folder = writer.folder().path().to_owned();
-    let about = Run {
-        title: "imported from ppbench".to_owned(),
-        name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        started: started.rfc3339(),
-        conditions: vec!["pingpong, as ppbench measured it: times at ping".to_owned()],
-        tags: tags(&rows, &naming),
-        ..Run::default()
-    };
-    let (summary, detail) = imported(&rows, &|row| naming.series(row), about);
-    let files: Vec<String> = arguments.files.iter().map(|file| file.display().to_string()).collect();
-    writer.write_experiment("# Imported: there is no experiment that could be run again.\n")?;
-    writer.write_environment(&json!({ "imported": { "format": "ppbench", "files": files } }))?;
-    writer.write_plan(&json!({ "imported": true }))?;
-    writer.folder().write_derived(ROWS, ppbench::write(&rows).as_bytes())?;
-    writer.write_detail(&detail)?;
-    writer.write_summary(&summary)?;
-    printer.note(format_args!(
-        "imported {} rows; `weigh report {}` shows them",
-        rows.len(),
-        folder.display()
-    ));
+    // Half a run would be the newest that other verbs find.
+    write(writer, arguments, (&rows, &series), (condition, started))
+        .inspect_err(|_| drop(std::fs::remove_dir_all(&folder)))?;
+    printer.note(format_args!("{}; `weigh report {}` shows them", told(&series), folder.display()));
     printer.data(&format!("{}\n", folder.display()))?;
     Ok(Exit::Fine)
 }
 
-/// The tags of each series, as the log has them.
-fn tags(rows: &[Row], naming: &Naming) -> Tags {
-    let mut tags = Tags::default();
-    for row in rows {
-        let of_row = [(MACHINE, row.machine()), (EXPERIMENT, row.experiment())];
-        let set = of_row.into_iter().filter(|(_, tag)| !tag.is_empty());
-        let set: TagSet = set.map(|(name, tag)| (name.to_owned(), tag.to_owned())).collect();
-        tags.variants.entry(naming.series(row)).or_insert(set);
-    }
-    tags
+/// Fills the run's folder.
+fn write(
+    writer: RunWriter,
+    arguments: &Import,
+    (rows, series): (&[Row], &[Series<'_>]),
+    (condition, started): (String, UtcTime),
+) -> anyhow::Result<()> {
+    let name = writer.folder().path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let about = Run {
+        title: "imported from ppbench".to_owned(),
+        name,
+        started: started.rfc3339(),
+        conditions: vec![condition],
+        tags: tags(series),
+        ..Run::default()
+    };
+    let (summary, detail) = imported(series, about);
+    let files: Vec<String> = arguments.files.iter().map(|file| file.display().to_string()).collect();
+    writer.write_experiment("# Imported: there is no experiment that could be run again.\n")?;
+    writer.write_environment(&json!({ "imported": { "format": "ppbench", "files": files } }))?;
+    writer.write_plan(&json!({ "imported": true }))?;
+    writer.folder().write_derived(ROWS, ppbench::write(rows).as_bytes())?;
+    writer.write_detail(&detail)?;
+    writer.write_summary(&summary)?;
+    Ok(())
 }
 
-fn rows(files: &[PathBuf]) -> anyhow::Result<Vec<Row>> {
+/// How many rows there are, and how many of them are in no figure, by why.
+fn told(series: &[Series<'_>]) -> String {
+    let rows: u64 = series.iter().map(Series::len).sum();
+    let mut words = vec![format!("imported {} rows in {} series", rows, series.len())];
+    let faults: Faults = series.iter().map(Series::faults).sum();
+    if faults.total() > 0 {
+        words.push(format!("in no figure: {faults}"));
+    }
+    let retried: u64 = series.iter().filter_map(Series::retried).sum();
+    if retried > 0 {
+        words.push(format!("repeated before they were answered: {retried}"));
+    }
+    words.join("; ")
+}
+
+/// The tags of each series, as the log has them.
+fn tags(series: &[Series<'_>]) -> Tags {
+    let variants = series.iter().map(|series| (series.name.clone(), series.tags().tags()));
+    Tags { variants: variants.collect(), ..Tags::default() }
+}
+
+/// The series of an imported run's rows, by the names that the run has for them.
+pub fn series_of<'a>(rows: &'a [Row], summary: &Summary) -> Vec<Series<'a>> {
+    let mut all = ppbench::series(rows, &Naming::default());
+    for series in &mut all {
+        let tags = series.tags().tags();
+        let own = summary.tags.variants.iter().find(|(_, known)| **known == tags);
+        series.name = own.map_or_else(|| series.name.clone(), |(name, _)| name.clone());
+    }
+    all
+}
+
+/// What files hold.
+struct Logs {
+    rows: Vec<Row>,
+    /// Who measured what, and how.
+    condition: String,
+}
+
+fn logs(files: &[PathBuf]) -> anyhow::Result<Logs> {
     let mut rows = Vec::new();
+    let (mut conditions, mut seen) = (BTreeSet::new(), BTreeSet::new());
     for file in files {
+        // By another path it is the same file too; what cannot be found is told below.
+        if !seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())) {
+            bail!("`{}` is given twice: its rows would count twice; name each file once", file.display());
+        }
         let (name, bytes) = read_bytes(file, "give a log that `ppbench run` wrote")?;
         let table = ppbench::decode(&bytes).and_then(ppbench::read);
-        rows.extend(table.with_context(|| format!("`{name}` is no CSV of ppbench"))?.rows);
+        let table = table.with_context(|| format!("`{name}` is no CSV of ppbench"))?;
+        conditions.insert(condition(&table));
+        rows.extend(table.rows);
     }
     if rows.is_empty() {
         bail!("the files hold no row; give a log that `ppbench run` wrote");
     }
-    Ok(rows)
+    let conditions: Vec<String> = conditions.into_iter().flatten().collect();
+    Ok(Logs { rows, condition: format!("pingpong, {}", conditions.join("; ")) })
+}
+
+/// Who measured a file's rows, and how; `None` of a file without any.
+fn condition(table: &Table) -> Option<String> {
+    let first = table.rows.first()?;
+    Some(match table.requests {
+        None if first.is_relayed() => "as ppbench measured it: times at ping".to_owned(),
+        None => "as written for ppbench: times at the client".to_owned(),
+        Some((fewest, most)) => {
+            let count = if fewest == most { fewest.to_string() } else { format!("{fewest} to {most}") };
+            format!(
+                "as ApacheBench measured it at the client: a row is a run of {count} requests, its time their mean; statuses \
+                 and retries are not known"
+            )
+        }
+    })
 }
 
 /// ppbench's naming file, where one is given.
@@ -83,6 +146,12 @@ pub fn naming(file: Option<&PathBuf>) -> anyhow::Result<Naming> {
     let Some(file) = file else { return Ok(Naming::default()) };
     let (name, text) = read_text(file, "write one with `weigh summary --naming-template`")?;
     Naming::parse(&text).map_err(|problem| anyhow::anyhow!("`{name}`: {problem}"))
+}
+
+/// An experiment's tag with the point behind, so that one curve is of one point: ppbench knows no other column for it.
+fn tag_at(experiment: &str, label: &PointLabel) -> String {
+    let factors = label.iter().map(|(factor, value)| format!(", {factor}={value}"));
+    std::iter::once(experiment.to_owned()).chain(factors).collect()
 }
 
 /// The rows of a run: those that were imported, or its samples as ppbench would have written them.
@@ -103,13 +172,15 @@ pub fn rows_of(folder: &RunFolder) -> anyhow::Result<Vec<Row>> {
         let variant = summary.variants.get(trial.variant.index());
         let name = variant.map_or_else(|| trial.variant.0.to_string(), |variant| variant.name.clone());
         let experiment = summary.tags.experiment(&name);
+        let at_point = |point: &Point| tag_at(&experiment, &point.label);
+        let experiments: Vec<String> = points.iter().map(at_point).collect();
         let machine = summary.tags.machine(&name).unwrap_or(&summary.run);
         rows.extend(trial.samples.iter().map(|sample| {
             let relayed = sample.relayed;
             let size = sample.size.get();
             Row::of(&ppbench::Measured {
                 machine,
-                experiment: &experiment,
+                experiment: experiments.get(sample.point.index()).unwrap_or(&experiment),
                 path: format!("/{}/{size}", if relayed.is_some() { "mping" } else { "pong" }),
                 size,
                 failed: u64::from(!sample.is_good()),

@@ -1,16 +1,16 @@
-//! Which machine and experiment tag each variant of a run has, and what a naming file calls it. Only looks up; of a run that
-//! was not imported, a variant's name is its experiment tag and there is no machine.
+//! Which machine and experiment tag each variant of a run has, and what a naming file calls it. Only looks up: tags are those of
+//! the run's summary, of an imported run those of its log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
-use weighbridge_model::ppbench;
+use anyhow::bail;
+use weighbridge_model::ppbench::{Naming, Tagged};
 use weighbridge_model::summary::Summary;
+use weighbridge_model::tags::EXPERIMENT;
 use weighbridge_store::RunFolder;
 
 use super::import::{self, ROWS};
-use super::support::read_text;
 use crate::args::Plot;
 
 /// A variant with its tags and its name.
@@ -26,53 +26,44 @@ pub struct Tags {
     all: Vec<Series>,
 }
 
-/// Reads the tags of a run, and the naming file where there is one.
+/// The tags of a run, and its variants' names by the naming file where there is one.
 pub fn tags(folder: &RunFolder, summary: &Summary, naming: Option<&PathBuf>) -> anyhow::Result<Tags> {
-    let naming = naming.map(|file| import::naming(Some(file))).transpose()?;
-    let mut variants: Vec<&str> = summary.variants.iter().map(|variant| variant.name.as_str()).collect();
+    let is_imported = folder.path().join(ROWS).exists();
     let mut seen = BTreeSet::new();
-    variants.retain(|name| seen.insert(*name));
-    let tagged = imported(folder)?;
-    let all = match tagged {
-        // Series are in the order of their first rows, and so are variants.
-        Some(tagged) if tagged.len() == variants.len() => tagged
-            .into_iter()
-            .zip(variants)
-            .map(|((machine, experiment), variant)| Series {
-                shown: naming.as_ref().map_or_else(
-                    || variant.to_owned(),
-                    |n| n.name(Some(machine.as_str()).filter(|tag| !tag.is_empty()), &experiment),
-                ),
-                variant: variant.to_owned(),
-                machine: Some(machine),
-                experiment,
-            })
-            .collect(),
-        // A naming file gave several series one name.
-        _ => variants
-            .into_iter()
-            .map(|variant| Series {
-                shown: naming.as_ref().map_or_else(|| variant.to_owned(), |n| n.name(None, variant)),
-                variant: variant.to_owned(),
-                machine: None,
-                experiment: variant.to_owned(),
-            })
-            .collect(),
+    let names = summary.variants.iter().map(|variant| variant.name.as_str());
+    let of_variant = |name: &str| Series {
+        variant: name.to_owned(),
+        machine: summary.tags.machine(name).map(str::to_owned),
+        experiment: match is_imported {
+            // Of a log without this tag the name says nothing.
+            true => summary.tags.get(name, EXPERIMENT).unwrap_or_default().to_owned(),
+            false => summary.tags.experiment(name),
+        },
+        shown: name.to_owned(),
     };
+    let mut all: Vec<Series> = names.filter(|name| seen.insert(*name)).map(of_variant).collect();
+    if let Some(naming) = naming.map(|file| import::naming(Some(file))).transpose()? {
+        rename(&mut all, &naming, is_imported);
+    }
     Ok(Tags { all })
 }
 
-/// Machine and experiment tags of an imported run, each pair once, in the order of their first rows.
-fn imported(folder: &RunFolder) -> anyhow::Result<Option<Vec<(String, String)>>> {
-    let path = folder.path().join(ROWS);
-    if !path.exists() {
-        return Ok(None);
+/// Names variants by their tags. No two are called the same: charts tell them apart by name.
+fn rename(all: &mut [Series], naming: &Naming, is_imported: bool) {
+    let tagged = all.iter().map(|series| Tagged {
+        machine: series.machine.as_deref(),
+        experiment: &series.experiment,
+        variant: (!is_imported).then_some(series.variant.as_str()),
+    });
+    let names = naming.names(&tagged.collect::<Vec<_>>());
+    let mut taken = BTreeSet::new();
+    for (series, mut name) in all.iter_mut().zip(names) {
+        // Variants of one run can have both tags in common.
+        while !taken.insert(name.clone()) {
+            name = format!("{name} ({})", series.variant);
+        }
+        series.shown = name;
     }
-    let (name, text) = read_text(&path, "import it again")?;
-    let rows = ppbench::read(&text).with_context(|| format!("`{name}` is damaged; import it again"))?.rows;
-    let mut seen = BTreeSet::new();
-    let pairs = rows.iter().map(|row| (row.machine().to_owned(), row.experiment().to_owned()));
-    Ok(Some(pairs.filter(|pair| seen.insert(pair.clone())).collect()))
 }
 
 impl Tags {

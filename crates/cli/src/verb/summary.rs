@@ -6,8 +6,8 @@ use anyhow::{Context, bail};
 use weighbridge_conductor::overview::overview;
 use weighbridge_judge::overview::imported;
 use weighbridge_model::experiment::suggestion;
-use weighbridge_model::overview::{Overview, OverviewRow};
-use weighbridge_model::ppbench::Naming;
+use weighbridge_model::overview::{Origin, Overview, OverviewRow};
+use weighbridge_model::ppbench::{Naming, Tagged};
 use weighbridge_report::{Format, overview as shown};
 use weighbridge_store::RunFolder;
 
@@ -28,10 +28,8 @@ pub fn run(arguments: &Summary, printer: &Printer) -> anyhow::Result<Exit> {
     for folder in &folders {
         all.rows.extend(rows_of(folder)?);
     }
-    for row in &mut all.rows {
-        row.name = naming.name(row.machine.as_deref(), &row.experiment);
-    }
     choose(&mut all.rows, arguments)?;
+    name(&mut all.rows, &naming);
     if arguments.naming_template {
         return template(&all.rows, naming, arguments, printer);
     }
@@ -47,6 +45,18 @@ pub fn run(arguments: &Summary, printer: &Printer) -> anyhow::Result<Exit> {
     };
     output.write(&text, printer)?;
     Ok(Exit::Fine)
+}
+
+/// Names rows by their tags.
+fn name(rows: &mut [OverviewRow], naming: &Naming) {
+    fn tags(row: &OverviewRow) -> Tagged<'_> {
+        let variant = (row.origin == Origin::Measured).then_some(row.variant.as_str());
+        Tagged { machine: row.machine.as_deref(), experiment: &row.experiment, variant }
+    }
+    let names = naming.names(&rows.iter().map(tags).collect::<Vec<_>>());
+    for (row, name) in rows.iter_mut().zip(names) {
+        row.name = name;
+    }
 }
 
 /// Writes the naming file of what is shown; names that there are already are kept.
@@ -72,8 +82,7 @@ fn rows_of(folder: &RunFolder) -> anyhow::Result<Vec<OverviewRow>> {
         return Ok(overview(folder)?);
     }
     let rows = import::rows_of(folder)?;
-    let named = Naming::default();
-    Ok(imported(&rows, &|row| named.series(row), &summary.run))
+    Ok(imported(&import::series_of(&rows, &summary), &summary.run))
 }
 
 /// Keeps what every filter wants.

@@ -1,9 +1,9 @@
 //! Records of comma-separated fields ([RFC 4180](https://www.rfc-editor.org/rfc/rfc4180)), with the line and place of what is
-//! no such record. Lines may end in a line feed alone.
+//! no such record. Lines may end in a line feed alone, and empty ones are none.
 
 use std::borrow::Cow;
 
-use super::{Damage, damage};
+use super::{Damage, damage, quoted};
 
 /// The fields of one record, and the line that it begins on, from 1.
 pub(super) struct Record<'a> {
@@ -26,6 +26,7 @@ impl<'a> Iterator for Records<'a> {
     type Item = Result<Record<'a>, Damage>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        self.skip();
         if self.rest.is_empty() || self.is_broken {
             return None;
         }
@@ -36,6 +37,19 @@ impl<'a> Iterator for Records<'a> {
 }
 
 impl<'a> Records<'a> {
+    /// To the next record: past empty lines, and past the byte order marks that files bring which were put one behind another.
+    fn skip(&mut self) {
+        while let Some(rest) = self.line_end().or_else(|| self.rest.strip_prefix('\u{feff}')) {
+            self.line += u64::from(!self.rest.starts_with('\u{feff}'));
+            self.rest = rest;
+        }
+    }
+
+    /// What follows the end of a line, where there is one.
+    fn line_end(&self) -> Option<&'a str> {
+        self.rest.strip_prefix("\r\n").or_else(|| self.rest.strip_prefix('\n'))
+    }
+
     fn record(&mut self) -> Result<Record<'a>, Damage> {
         let line = self.line;
         let mut fields = Vec::new();
@@ -45,7 +59,7 @@ impl<'a> Records<'a> {
                 self.rest = rest;
                 continue;
             }
-            let ended = self.rest.strip_prefix("\r\n").or_else(|| self.rest.strip_prefix('\n'));
+            let ended = self.line_end();
             self.line += u64::from(ended.is_some());
             self.rest = ended.unwrap_or_default();
             return Ok(Record { line, fields });
@@ -63,7 +77,7 @@ impl<'a> Records<'a> {
             _ => (field, rest),
         };
         if field.contains(['"', '\r']) {
-            let what = format!("a stray quote or carriage return in `{}`", field.escape_debug());
+            let what = format!("a stray quote or carriage return in {}", quoted(field));
             return Err(damage(self.line, &format!("column {number}"), what));
         }
         self.rest = rest;

@@ -85,7 +85,8 @@ pub struct Over {
     pub y: Axis,
 }
 
-/// A run whose variants have other names: those that `names` has none for keep theirs.
+/// A run whose variants have other names: those that `names` has none for keep theirs. No two may end with one name, since charts
+/// find what is of a variant by its name.
 pub fn named(
     mut summary: Summary,
     mut detail: Detail,

@@ -1,0 +1,73 @@
+//! A log as its series. One clock of one machine, one experiment on it: rows that have both tags in common, and no others,
+//! whatever a naming file calls them.
+
+use std::collections::BTreeMap;
+
+use super::{Faults, Naming, Row, Tagged};
+
+/// Rows of one machine and one experiment, in their order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series<'a> {
+    /// What it is called; no other series of the log has this name.
+    pub name: String,
+    /// At least one.
+    rows: Vec<&'a Row>,
+}
+
+/// The series of a log, in the order of their first rows.
+pub fn series<'a>(rows: &'a [Row], naming: &Naming) -> Vec<Series<'a>> {
+    let mut all: Vec<Series<'a>> = Vec::new();
+    let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for row in rows {
+        let place = *places.entry((row.machine(), row.experiment())).or_insert(all.len());
+        match all.get_mut(place) {
+            Some(series) => series.rows.push(row),
+            None => all.push(Series { name: String::new(), rows: vec![row] }),
+        }
+    }
+    let tags: Vec<Tagged<'_>> = all.iter().map(Series::tags).collect();
+    for (series, name) in all.iter_mut().zip(naming.names(&tags)) {
+        series.name = name;
+    }
+    all
+}
+
+impl<'a> Series<'a> {
+    /// What its rows are tagged with.
+    pub fn tags(&self) -> Tagged<'a> {
+        self.rows[0].tags()
+    }
+
+    /// Its rows.
+    pub fn rows(&self) -> impl Iterator<Item = &'a Row> + '_ {
+        self.rows.iter().copied()
+    }
+
+    /// How many.
+    pub fn len(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
+    /// Whether its times are what ping measured of its own requests; else they are the client's.
+    pub fn is_relayed(&self) -> bool {
+        self.rows[0].is_relayed()
+    }
+
+    /// Its rows whose time may not be used.
+    pub fn faults(&self) -> Faults {
+        let mut faults = Faults::default();
+        self.rows().filter_map(Row::fault).for_each(|fault| faults.add(fault));
+        faults
+    }
+
+    /// How many of its rows tell of retries, good or not; `None` where none says whether there were any.
+    pub fn retried(&self) -> Option<u64> {
+        let told: Vec<f64> = self.rows().filter_map(Row::retries).collect();
+        (!told.is_empty()).then(|| told.iter().filter(|retries| **retries > 0.0).count() as u64)
+    }
+
+    /// Its rows whose time may be used.
+    pub fn good(&self) -> impl Iterator<Item = &'a Row> + '_ {
+        self.rows().filter(|row| row.is_good())
+    }
+}
