@@ -147,8 +147,7 @@ void method_not_allowed(const httplib::Request &, httplib::Response &response) {
 }
 
 /// Whether the path has an escape that is none. The library decodes leniently.
-bool has_broken_escape(const std::string &target) {
-  const auto path = target.substr(0, target.find('?'));
+bool has_broken_escape(const std::string &path) {
   for (size_t at = path.find('%'); at != std::string::npos; at = path.find('%', at + 1)) {
     if (at + 2 >= path.size() || !std::isxdigit(static_cast<unsigned char>(path[at + 1])) ||
         !std::isxdigit(static_cast<unsigned char>(path[at + 2]))) {
@@ -162,14 +161,15 @@ bool has_broken_escape(const std::string &target) {
 void not_found(const httplib::Request &request, httplib::Response &response) {
   if (!response.body.empty()) return;
   if (response.status != 404) return problem(response, response.status, "the request cannot be read");
-  if (has_broken_escape(request.target)) return problem(response, 400, "an escape of the path is broken");
+  if (has_broken_escape(request.path)) return problem(response, 400, "an escape of the path is broken");
   problem(response, 404, "there is nothing at this path");
 }
 
 /// The size that a path names: digits only, no leading zero.
 std::optional<size_t> size_of(const httplib::Request &request) {
-  const auto text = request.matches[1].str();
-  if (has_broken_escape(request.target) || text.empty() || text.size() > 9 || text.front() == '0') return {};
+  if (has_broken_escape(request.path)) return {};
+  const auto text = httplib::detail::decode_url(request.matches[1].str(), false);
+  if (text.empty() || text.size() > 9 || text.front() == '0') return {};
   if (text.find_first_not_of("0123456789") != std::string::npos) return {};
   const size_t size = std::stoul(text);
   return size >= smallest_body && size <= largest_body ? std::optional(size) : std::nullopt;

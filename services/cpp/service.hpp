@@ -144,12 +144,18 @@ class Service final : public httplib::Server {
     bool last = false, closed = false, answered = true;
     while (answered && !closed && !last && connection.wait()) {
       last = finishing_;
-      // Without the header there is no compression.
-      answered = process_request(connection, last, closed,
-                                 [](httplib::Request &request) { request.headers.erase("Accept-Encoding"); });
+      answered = process_request(connection, last, closed, prepare);
     }
     leave(socket);
     return answered;
+  }
+
+  /// Before a request is routed.
+  static void prepare(httplib::Request &request) {
+    // Without the header there is no compression.
+    request.headers.erase("Accept-Encoding");
+    // As it was sent: decoded, an escaped slash would part segments.
+    request.path = request.target.substr(0, request.target.find('?'));
   }
 
   void enter(socket_t socket) {

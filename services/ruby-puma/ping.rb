@@ -59,6 +59,8 @@ class Relay
       message = @client.get(@peer + size.to_s)
       # What does not begin like HTTP counts as HTTP 0.9, which has no status.
       raise HTTPClient::BadResponseError, "no status" if message.status.nil?
+      # A body in chunks that breaks off is no error to the client.
+      raise HTTPClient::BadResponseError, "half a body" if message.status == 200 && message.body.bytesize != size
 
       Answer.new(message.status, message.body, retries)
     rescue HTTPClient::KeepAliveDisconnected

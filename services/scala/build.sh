@@ -1,6 +1,28 @@
 #!/bin/sh
 # Maven takes seconds to find that nothing has changed: it is asked only where something has.
+#   ./build.sh probe  ends with 0 where the JDK that Maven uses can compile, and the `java` on PATH run what it compiled
 set -eu
+
+fail() {
+    echo "build.sh: $1" >&2
+    exit 1
+}
+# The major version of a JDK by its launcher; of what is none, 0.
+major() {
+    number=$("$1" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')
+    echo "${number:-0}"
+}
+
+if [ "${1-}" = probe ]; then
+    command -v mvn >/dev/null || fail "there is no \`mvn\` on PATH"
+    jdk=$(mvn --batch-mode --version | sed -n 's/^Java version: .*, runtime: //p')
+    [ -x "$jdk/bin/javac" ] || fail "Maven uses the Java at \"$jdk\", which has no \`javac\`"
+    for java in "$jdk/bin/java" java; do
+        version=$(major "$java")
+        [ "$version" -ge 17 ] && [ "$version" -le 23 ] || fail "\`$java\` is of version $version, allowed: 17 to 23"
+    done
+    exit
+fi
 
 stamp=target/built
 if [ -e "$stamp" ] && [ -z "$(find build.sh pom.xml src -newer "$stamp")" ]; then

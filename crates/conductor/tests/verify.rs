@@ -100,7 +100,7 @@ fn keeps_the_contract(name: &str, not_offered: &str) {
     let mut seen = Vec::new();
     let rows = verify::service(&subject, Depth::Full, &mut |row| seen.push(row.clone()));
     assert_eq!(rows, seen, "each row is told when it is done");
-    assert_eq!(rows.len(), 128);
+    assert_eq!(rows.len(), 134);
     // H20 is advice about a time, which a busy host may miss; `::1` is the host's.
     let allowed = |row: &Row| match row.id {
         id if id.starts_with(|letter| not_offered.contains(letter)) => row.result.word() == "skipped",
@@ -241,9 +241,9 @@ impl Mutant {
 }
 
 /// The rows about SIGTERM.
-const STOPPING: [&str; 17] = [
-    "R15", "S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S9", "F14", "F15", "F16", "G16", "G17", "T12",
-    "T13",
+const STOPPING: [&str; 18] = [
+    "R15", "R17", "S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S9", "F14", "F15", "F16", "G16", "G17",
+    "T12", "T13",
 ];
 
 #[track_caller]
@@ -268,8 +268,8 @@ fn a_wrong_content_type_of_errors_is_found() {
             r#"reply(w, status, "application/json; charset=utf-8", body)"#,
         )],
         &[
-            "H3", "H4", "H5", "H7", "P6", "P7", "P8", "P9", "P14", "R5", "R6", "R8", "R9", "R13", "F3", "F4",
-            "T3", "T4", "T8",
+            "H3", "H4", "H5", "H7", "H21", "P6", "P7", "P8", "P9", "P14", "R5", "R6", "R8", "R9", "R13",
+            "R19", "R20", "F3", "F4", "T3", "T4", "T8",
         ],
     );
     says(
@@ -302,7 +302,7 @@ fn a_wrong_byte_amid_large_bodies_is_found() {
 fn a_200_instead_of_404_is_found() {
     let rows = fails_exactly(
         &[("problem(w, http.StatusNotFound,", "problem(w, http.StatusOK,")],
-        &["H3", "H7", "R6", "F3", "T3", "T4", "T8"],
+        &["H3", "H7", "H21", "R6", "F3", "T3", "T4", "T8"],
     );
     says(&rows, "H3", "`GET /`: expected error(404), came status 200");
 }
@@ -325,8 +325,8 @@ fn a_word_too_many_on_stdout_is_found() {
         )],
         // S4 does not wait for the end, T12 leaves open what is said.
         &[
-            "C12", "R15", "S1", "S2", "S3", "S5", "S6", "S7", "S8", "S9", "F14", "F15", "F16", "G16", "G17",
-            "T13",
+            "C12", "R15", "R17", "S1", "S2", "S3", "S5", "S6", "S7", "S8", "S9", "F14", "F15", "F16", "G16",
+            "G17", "T13",
         ],
     );
     says(&rows, "C12", "expected nothing on stdout behind `ready <port>`, came `listening\\n`");
@@ -418,13 +418,17 @@ fn slips_of_a_relay_are_found() {
             // Half a body is passed on as if it were one.
             ("time.Since(begin), retries}, err", "time.Since(begin), retries}, nil"),
             ("if a.code != http.StatusOK", "if a.code == http.StatusNotFound"),
+            // It repeats too often, and what had begun to be answered too.
+            ("mostRetries = 3", "mostRetries = 30"),
+            ("errors.Is(err, io.EOF) ||", "errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||"),
         ],
-        &["R7", "R8", "R10", "R11", "R13"],
+        &["R7", "R8", "R10", "R11", "R13", "R19", "R20"],
     );
     says(&rows, "R7", "expected `duration_ns` from 50 ms on");
     says(&rows, "R8", "`GET /ping/5`: expected error(502), came status 200");
     says(&rows, "R10", "expected at most 2 connections to the peer, came 100");
     says(&rows, "R13", "`GET /ping/100000`: expected error(502), came status 200");
+    says(&rows, "R19", "expected at most 12 requests to the peer, came 31");
 }
 
 #[test]
@@ -438,7 +442,7 @@ fn other_slips_of_a_relay_are_found() {
             ("`json:\"retries\"`", "`json:\"repeated\"`"),
             (r#"text != "off" && text != "default""#, r#"text != "off""#),
         ],
-        &["R1", "R4", "R5", "R7", "R8", "R16"],
+        &["R1", "R3", "R4", "R5", "R7", "R8", "R11", "R16", "R18"],
     );
     says(&rows, "R1", "start with `WORKLOAD=ping PEER=127.0.0.1:0`");
     says(&rows, "R5", "`GET` of wrong sizes, at the peer: expected nothing");

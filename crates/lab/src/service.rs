@@ -183,7 +183,11 @@ pub enum ServiceError {
         source: io::Error,
     },
     /// Its build command failed.
-    #[error("building `{service}` ended with {status}; see `{}`: {}", log.display(), output.join(" | "))]
+    #[error(
+        "building `{service}` ended with {status}; see `{}`: {}; if its toolchain is the cause, {remedy}",
+        log.display(),
+        output.join(" | ")
+    )]
     BuildFailed {
         /// The service.
         service: String,
@@ -193,6 +197,8 @@ pub enum ServiceError {
         log: PathBuf,
         /// Its last lines.
         output: Vec<String>,
+        /// What to do about a toolchain that is there and yet does not serve.
+        remedy: String,
     },
     /// The user asked to stop while it was built.
     #[error("building `{service}` was called off")]
@@ -431,9 +437,13 @@ impl Service {
             }
         };
         if !status.success() {
-            let (service, log) = (self.name.clone(), log.to_owned());
-            let output = last_lines(&log, 5);
-            return Err(ServiceError::BuildFailed { service, status, log, output });
+            return Err(ServiceError::BuildFailed {
+                service: self.name.clone(),
+                status,
+                log: log.to_owned(),
+                output: last_lines(log, 5),
+                remedy: self.remedy.clone(),
+            });
         }
         let _ = fs::remove_file(log);
         Ok(Built { took: sys::monotonic().since(start), binary_sha256: self.binary_sha256() })
@@ -645,7 +655,7 @@ command = ["bin/weigh-go"]
     }
 
     #[test]
-    fn a_failed_build_shows_its_last_lines_and_names_the_log() {
+    fn a_failed_build_shows_its_last_lines_and_names_log_and_remedy() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().join("go");
         fs::create_dir_all(&root).expect("a folder");
@@ -656,7 +666,8 @@ command = ["bin/weigh-go"]
         let error =
             Service::parse(&root, &text).expect("a right file").build(&log, &|| false).expect_err("exit 7");
         let message = error.to_string();
-        assert!(message.contains("exit status: 7") && message.ends_with("one | two"), "{message}");
+        assert!(message.contains("exit status: 7") && message.contains(": one | two; "), "{message}");
+        assert!(message.ends_with(", install Go from https://go.dev/dl"), "{message}");
         assert_eq!(fs::read_to_string(&log).expect("the log"), "one\ntwo\n");
     }
 

@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
@@ -165,13 +166,13 @@ async fn version() -> Response {
     ([(CONTENT_TYPE, "text/plain")], VERSION).into_response()
 }
 
-/// Every path that the contract does not name.
-async fn not_found() -> Response {
+/// Every path that the contract does not name. A body is read, or hyper would close the connection before it.
+async fn not_found(_body: Bytes) -> Response {
     problem(StatusCode::NOT_FOUND, "there is nothing at this path")
 }
 
 /// Every method but GET and HEAD on a known path; axum adds `Allow`.
-async fn method_not_allowed() -> Response {
+async fn method_not_allowed(_body: Bytes) -> Response {
     problem(StatusCode::METHOD_NOT_ALLOWED, "allowed here: GET and HEAD")
 }
 

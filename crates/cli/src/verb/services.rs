@@ -111,33 +111,63 @@ fn offer(row: &Listing) -> String {
     format!("{}{}", row.protocols.join(", "), if row.tls { "; TLS" } else { "" })
 }
 
-/// The services named, or all whose toolchain is there.
-pub fn selected(catalog: &Catalog, names: &[String], printer: &Printer) -> anyhow::Result<Vec<Service>> {
-    if !names.is_empty() {
-        return Ok(names.iter().map(|name| catalog.get(name)).collect::<Result<_, _>>()?);
-    }
-    let mut services = Vec::new();
-    for name in catalog.names() {
-        let service = catalog.get(name)?;
-        match service.probe() {
-            Ok(()) => services.push(service),
-            Err(error) => printer.warning(format_args!("`{name}` is left out: {error}")),
-        }
-    }
-    Ok(services)
-}
-
 fn build(names: &[String], printer: &Printer) -> anyhow::Result<Exit> {
-    let catalog = find_catalog(None)?;
     let control = signals::install().control();
-    for service in selected(&catalog, names, printer)? {
-        build_one(&service, &control, printer)?;
-    }
+    each_built(names, &control, printer, &mut |_| Ok(()))?;
     Ok(Exit::Fine)
 }
 
+/// Builds the services named, or all whose toolchain is there, and hands over each that is built. One that is not holds
+/// up no other: why is said at once, and which these were, is the error in the end.
+pub fn each_built(
+    names: &[String],
+    control: &Control,
+    printer: &Printer,
+    act: &mut dyn FnMut(&Service) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let catalog = find_catalog(None)?;
+    // A wrong name is told before anything is built.
+    for name in names {
+        catalog.get(name)?;
+    }
+    let wanted: Vec<&str> =
+        if names.is_empty() { catalog.names().collect() } else { names.iter().map(String::as_str).collect() };
+    let mut failed = Vec::new();
+    for name in wanted {
+        match built(&catalog, name, names.is_empty(), control, printer) {
+            Ok(service) => service.iter().try_for_each(&mut *act)?,
+            Err(error) if control.is_interrupted() || names.len() == 1 => return Err(error),
+            Err(error) => {
+                printer.warning(format_args!("`{name}` cannot be had: {error:#}"));
+                failed.push(format!("`{name}`"));
+            }
+        }
+    }
+    if !failed.is_empty() {
+        bail!("{} of the services could not be built, as said above: {}", failed.len(), failed.join(", "));
+    }
+    Ok(())
+}
+
+/// A service, built; none where its toolchain is missing and may be.
+fn built(
+    catalog: &Catalog,
+    name: &str,
+    may_be_missing: bool,
+    control: &Control,
+    printer: &Printer,
+) -> anyhow::Result<Option<Service>> {
+    let service = catalog.get(name)?;
+    if may_be_missing && let Err(error) = service.probe() {
+        printer.warning(format_args!("`{name}` is left out: {error}"));
+        return Ok(None);
+    }
+    build_one(&service, control, printer)?;
+    Ok(Some(service))
+}
+
 /// Builds a service, saying so.
-pub fn build_one(service: &Service, control: &Control, printer: &Printer) -> anyhow::Result<()> {
+fn build_one(service: &Service, control: &Control, printer: &Printer) -> anyhow::Result<()> {
     printer.progress(format_args!("building `{}`", service.name()));
     let log = std::env::temp_dir().join(format!("weigh-build-{}-{}.log", service.name(), std::process::id()));
     service.build(&log, &|| control.is_interrupted())?;

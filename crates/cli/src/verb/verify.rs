@@ -5,12 +5,12 @@ use std::path::Path;
 use anyhow::bail;
 use serde_json::json;
 use weighbridge_conductor::Control;
-use weighbridge_conductor::run::{self, Options, find_catalog};
+use weighbridge_conductor::run::{self, Options};
 use weighbridge_conductor::verify::{self, Depth, Row, RowResult, Subject, TlsOffer};
 use weighbridge_lab::service::{Service, Tls};
 use weighbridge_report::Format;
 
-use super::services::{build_one, selected};
+use super::services::each_built;
 use super::support::{folder_of, options, read_experiment};
 use crate::args::Verify;
 use crate::exit::Exit;
@@ -28,27 +28,12 @@ pub fn run(arguments: &Verify, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 fn services(names: &[String], arguments: &Verify, printer: &Printer) -> anyhow::Result<Exit> {
-    let catalog = find_catalog(None)?;
     // Without handlers of ours Ctrl-C ends this process at once, and the kernel ends the service with it.
     let control = Control::default();
-    let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
     let mut all = Vec::new();
     let mut failed = 0;
-    for service in selected(&catalog, names, printer)? {
-        service.probe()?;
-        build_one(&service, &control, printer)?;
-        let text = arguments.format == Format::Text;
-        let mut trouble = Ok(());
-        let mut heading = None;
-        let rows = verify::service(&subject(&service), depth, &mut |row| {
-            if text && trouble.is_ok() {
-                let stack = row.stack.unwrap_or("the program");
-                let above =
-                    (heading.replace(stack) != Some(stack)).then(|| format!("{}, {stack}\n", service.name()));
-                trouble = printer.data(&format!("{}{}", above.unwrap_or_default(), line(row)));
-            }
-        });
-        trouble?;
+    let built = each_built(names, &control, printer, &mut |service| {
+        let rows = table(service, arguments, printer)?;
         let wrong = rows.iter().filter(|row| matches!(row.result, RowResult::Failed(_))).count();
         printer.note(format_args!(
             "`{}`: {} of {} rows hold",
@@ -58,11 +43,31 @@ fn services(names: &[String], arguments: &Verify, printer: &Printer) -> anyhow::
         ));
         failed += wrong;
         all.push(json!({ "service": service.name(), "failed": wrong, "rows": rows }));
-    }
+        Ok(())
+    });
     if arguments.format == Format::Json {
         printer.data(&serde_json::to_string_pretty(&all)?)?;
     }
+    built?;
     Ok(if failed > 0 { Exit::GateFailed } else { Exit::Fine })
+}
+
+/// Verifies a service, telling each row as it is tried where the format is text.
+fn table(service: &Service, arguments: &Verify, printer: &Printer) -> anyhow::Result<Vec<Row>> {
+    let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
+    let text = arguments.format == Format::Text;
+    let mut trouble = Ok(());
+    let mut heading = None;
+    let rows = verify::service(&subject(service), depth, &mut |row| {
+        if text && trouble.is_ok() {
+            let stack = row.stack.unwrap_or("the program");
+            let above =
+                (heading.replace(stack) != Some(stack)).then(|| format!("{}, {stack}\n", service.name()));
+            trouble = printer.data(&format!("{}{}", above.unwrap_or_default(), line(row)));
+        }
+    });
+    trouble?;
+    Ok(rows)
 }
 
 fn subject(service: &Service) -> Subject {

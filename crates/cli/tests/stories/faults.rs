@@ -263,6 +263,33 @@ fn a_service_started_by_hand_says_who_has_its_port_and_ends_with_ctrl_c() {
     world.weigh(&["services", "start", "mien"]).end().assert_error(&["`mien`", "did you mean `mine`"]);
 }
 
+#[test]
+fn a_service_that_cannot_be_built_holds_up_no_other() {
+    let world = World::idle();
+    service(&world, "a", "echo no compiler of C >&2; exit 7", "true");
+    service(&world, "b", "touch built", "true");
+    world.write("services/c/service.toml", "name = 1\n");
+    service(&world, "d", "touch built", "true");
+    let ended = world.weigh(&["services", "build"]).end();
+    ended.assert_code(2);
+    for said in
+        ["no compiler of C; if its toolchain is the cause, install a shell", "key `name`", ": `a`, `c`"]
+    {
+        assert!(ended.says(said), "{said}: {ended}");
+    }
+    assert!(["b", "d"].iter().all(|name| world.path(&format!("services/{name}/built")).exists()), "{ended}");
+    let ended = world.weigh(&["services", "build", "a", "d"]).end();
+    ended.assert_code(2);
+    assert!(ended.says("1 of the services could not be built, as said above: `a`"), "{ended}");
+    let ended = world.weigh(&["services", "build", "d", "e"]).end();
+    ended.assert_error(&["there is no service `e`"]);
+    assert!(!ended.says("building"), "{ended}");
+    // Verified is what was built: `d` is none, and `a` is said to be missing all the same.
+    let ended = world.weigh(&["verify", "--quick", "--format", "json", "a", "d"]).end();
+    ended.assert_code(2);
+    assert_eq!(ended.json()[0]["service"], "d");
+}
+
 // --- What is pointed at -------------------------------------------------------------------------------------------
 
 /// A run of a probe against a URL that cannot be measured.

@@ -4,6 +4,8 @@
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::panic::resume_unwind;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Subject;
@@ -202,6 +204,27 @@ impl Service {
     /// Where it does not accept.
     pub(super) fn try_connect(&self) -> Result<Connection, ClientError> {
         Connection::open(self.address, self.limits)
+    }
+
+    /// Opens so many connections and does the same on all of them at once.
+    ///
+    /// # Errors
+    /// Where one is not accepted; the first that fails, with how many did.
+    pub(super) fn at_once(&self, count: usize, act: impl Fn(usize, Connection) -> Verdict + Sync) -> Verdict {
+        let connections = (0..count).map(|_| self.connect()).collect::<Result<Vec<_>, _>>()?;
+        let act = &act;
+        let failures: Vec<_> = thread::scope(|scope| {
+            let spawn = |(index, connection)| scope.spawn(move || act(index, connection));
+            let crowd: Vec<_> = connections.into_iter().enumerate().map(spawn).collect();
+            let verdicts =
+                crowd.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            verdicts.filter_map(Result::err).collect()
+        });
+        let failed = failures.len();
+        let first = failures.into_iter().next();
+        first.map_or(Ok(()), |first| {
+            Err(first.behind(format_args!(" (the first of {failed} of {count} connections)")))
+        })
     }
 
     /// Row P2: a new connection gets pong(5).

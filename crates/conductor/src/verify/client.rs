@@ -69,6 +69,11 @@ impl ClientError {
     pub(super) fn is_silent_close(&self) -> bool {
         matches!(self, Self::Ended { got: 0, .. } | Self::Reset { got: 0, .. })
     }
+
+    /// Whether the service closed or reset the connection, whatever had come before.
+    pub(super) fn is_end(&self) -> bool {
+        matches!(self, Self::Ended { .. } | Self::Reset { .. })
+    }
 }
 
 /// What was being read or written when something went wrong.

@@ -1,11 +1,10 @@
-//! Rows H1 to H20: HTTP/1.1 as every protocol of the family needs it, whatever the workload.
+//! Rows H1 to H22: HTTP/1.1 as every protocol of the family needs it, whatever the workload.
 
-use std::panic::resume_unwind;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::bench::Bench;
-use super::client::Connection;
+use super::client::{ClientError, Connection};
 use super::limits::STREAM_END;
 use super::outcome::{Shortfall, Verdict, differs};
 use super::process::version_line;
@@ -136,6 +135,18 @@ pub(super) const ROWS: &[Test] = &[
         needs: Needs::Service,
         run: replies_do_not_wait,
     },
+    Test {
+        id: "H21",
+        claim: "a body of up to 64 KiB is passed over, and the connection kept",
+        needs: Needs::Service,
+        run: bodies_are_passed_over,
+    },
+    Test {
+        id: "H22",
+        claim: "a body of 2,000,000 bytes is passed over, refused with 413 or cut off, and nobody waits",
+        needs: Needs::Service,
+        run: a_large_body_makes_nobody_wait,
+    },
 ];
 
 fn get_version(bench: &mut Bench) -> Result<Reply, Shortfall> {
@@ -158,8 +169,9 @@ fn head_of_version_equals_get(bench: &mut Bench) -> Verdict {
 }
 
 fn unknown_paths_are_404(bench: &mut Bench) -> Verdict {
-    let paths = ["/", "/pong", "/pong/5/", "/pong/5/6", "/Pong/5", "/ping", "/version/", "/versions"];
-    paths.into_iter().try_for_each(|path| bench.ask(&Request::get(path), &Expected::Problem(404)).map(drop))
+    const PATHS: [&str; 9] =
+        ["/", "/pong", "/pong/5/", "/pong/5/6", "/pong%2F5", "/Pong/5", "/ping", "/version/", "/versions"];
+    PATHS.into_iter().try_for_each(|path| bench.ask(&Request::get(path), &Expected::Problem(404)).map(drop))
 }
 
 fn other_methods_are_405(bench: &mut Bench) -> Verdict {
@@ -240,15 +252,7 @@ fn in_pieces(bench: &mut Bench, cuts: &[usize], pause: Duration) -> Verdict {
     }
     receive(&mut connection, &request, &Expected::Pong(5))
         .and_then(|reply| check_open(&mut connection, &request, &reply))
-        .map_err(|shortfall| behind(shortfall, &remark))
-}
-
-/// A failure with a remark behind it.
-fn behind(shortfall: Shortfall, remark: impl std::fmt::Display) -> Shortfall {
-    match shortfall {
-        Shortfall::Failed(text) => Shortfall::Failed(format!("{text}{remark}")),
-        other => other,
-    }
+        .map_err(|shortfall| shortfall.behind(&remark))
 }
 
 fn cut_heads_are_read(bench: &mut Bench) -> Verdict {
@@ -306,24 +310,11 @@ fn a_reset_harms_nobody(bench: &mut Bench) -> Verdict {
 const CROWD: usize = 20;
 
 fn many_connections_are_served(bench: &mut Bench) -> Verdict {
-    let service = bench.shared()?;
-    let connections = (0..CROWD).map(|_| service.connect()).collect::<Result<Vec<_>, _>>()?;
-    let failures: Vec<_> = thread::scope(|scope| {
-        let spawn = |(index, connection)| scope.spawn(move || one_of_many(connection, index));
-        let crowd: Vec<_> = connections.into_iter().enumerate().map(spawn).collect();
-        let verdicts =
-            crowd.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        verdicts.filter_map(Result::err).collect()
-    });
-    let count = failures.len();
-    match failures.into_iter().next() {
-        None => Ok(()),
-        Some(first) => Err(behind(first, format_args!(" (the first of {count} of {CROWD} connections)"))),
-    }
+    bench.shared()?.at_once(CROWD, one_of_many)
 }
 
 /// 50 requests in turn, in an order of their own for each connection.
-fn one_of_many(mut connection: Connection, index: usize) -> Verdict {
+fn one_of_many(index: usize, mut connection: Connection) -> Verdict {
     const SIZES: [usize; 5] = [4, 5, 1000, 65_536, 200_000];
     // Steps that share no factor with 50 visit all of its residues; there are 20 of them, one for each connection.
     let step = (1..50).filter(|step| step % 2 != 0 && step % 5 != 0).nth(index).unwrap_or(1);
@@ -340,7 +331,7 @@ fn idle_connections_are_kept(bench: &mut Bench) -> Verdict {
     thread::sleep(Duration::from_secs(15));
     ask(&mut connection, &request, &Expected::Pong(5))
         .map(drop)
-        .map_err(|shortfall| behind(shortfall, " (after 15 s without a request)"))
+        .map_err(|shortfall| shortfall.behind(" (after 15 s without a request)"))
 }
 
 fn replies_do_not_wait(bench: &mut Bench) -> Verdict {
@@ -362,4 +353,58 @@ fn replies_do_not_wait(bench: &mut Bench) -> Verdict {
         "expected a median below 20 ms, came {median:.1?}; near 40 ms it is Nagle's algorithm meeting delayed \
          acknowledgement: set `TCP_NODELAY`, or write head and body at once"
     )))
+}
+
+fn bodies_are_passed_over(bench: &mut Bench) -> Verdict {
+    let mut connection = bench.connect()?;
+    for length in [5, 64 << 10] {
+        // A service that answers before the body has come must pass over it all the same.
+        for pause in [Duration::ZERO, Duration::from_millis(20)] {
+            for (path, status) in [("/pong/5", 405), ("/nowhere", 404)] {
+                let (request, expected) = (Request::post(path, length), Expected::Problem(status));
+                let bytes = request.bytes();
+                let (head, body) = bytes.split_at(bytes.len() - length);
+                let sent = connection.send(head).and_then(|()| {
+                    thread::sleep(pause);
+                    connection.send(body)
+                });
+                sent.map_err(|error| differs(&request, &expected, error))?;
+                let reply = receive(&mut connection, &request, &expected)?;
+                check_open(&mut connection, &request, &reply)?;
+            }
+        }
+    }
+    ask(&mut connection, &Request::pong(5), &Expected::Pong(5)).map(drop)
+}
+
+fn a_large_body_makes_nobody_wait(bench: &mut Bench) -> Verdict {
+    let request = Request::post("/pong/5", 2_000_000);
+    let mut connection = bench.connect()?;
+    match past_a_body(&mut connection, &request) {
+        Ok([405 | 413, 200]) => {}
+        // A connection that is closed before its body was read is reset, and what was said on it may be lost.
+        Err(error) if error.is_end() => {}
+        came => {
+            let came = came.map_or_else(
+                |error| error.to_string(),
+                |[first, then]| format!("status {first}, then {then}"),
+            );
+            return Err(differs(request, "405 or 413, then pong(5) or the end of the stream", came));
+        }
+    }
+    bench.answers()
+}
+
+/// The status of the reply to a request with a body, and of that to `GET /pong/5` behind it.
+fn past_a_body(connection: &mut Connection, request: &Request) -> Result<[u16; 2], ClientError> {
+    let mut statuses = [0; 2];
+    for (bytes, status) in [request.bytes(), Request::pong(5).bytes()].iter().zip(&mut statuses) {
+        connection.send(bytes)?;
+        let deadline = connection.limits().for_reply(0);
+        let head = connection.head(deadline)?;
+        let length = head.only("content-length").and_then(|length| length.parse().ok());
+        connection.body(length.unwrap_or(0), deadline)?;
+        *status = head.status;
+    }
+    Ok(statuses)
 }

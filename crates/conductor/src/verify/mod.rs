@@ -312,9 +312,9 @@ mod tests {
     fn the_table_has_the_rows_of_the_contract_in_their_order() {
         let group = |letter: char, count: usize| (1..=count).map(move |number| format!("{letter}{number}"));
         let expected: Vec<_> = group('C', 15)
-            .chain(group('H', 20))
+            .chain(group('H', 22))
             .chain(group('P', 15))
-            .chain(group('R', 16))
+            .chain(group('R', 20))
             .chain(group('S', 9))
             .chain(group('F', 16))
             .chain(group('G', 17))

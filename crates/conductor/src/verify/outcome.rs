@@ -15,6 +15,16 @@ pub(super) enum Shortfall {
     Warned(String),
 }
 
+impl Shortfall {
+    /// The same with a remark behind what failed.
+    pub(super) fn behind(self, remark: impl Display) -> Self {
+        match self {
+            Self::Failed(text) => Self::Failed(format!("{text}{remark}")),
+            other => other,
+        }
+    }
+}
+
 /// How a row ends.
 pub(super) type Verdict = Result<(), Shortfall>;
 

@@ -1,5 +1,5 @@
 //! The peer of a relay, played by verify: a server of HTTP/1.1 on loopback that keeps the law of `pong`, or breaks off,
-//! refuses, waits or closes as its row tells it.
+//! refuses, waits, closes or hangs up as its row tells it.
 //!
 //! It reads heads without a body only, answers in order, and remembers who asked what. It judges nothing: what the
 //! service asked and how often it connected is the row's to say. Dropping it closes all its connections.
@@ -14,6 +14,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
+
+use super::sys;
 
 /// A head longer than this is no request of a relay.
 const LONGEST_HEAD: usize = 64 << 10;
@@ -30,9 +32,31 @@ pub(super) enum Manner {
     /// `pong(n)`, then the end of the connection.
     Closing(Notice),
     /// Half of the body, then the end of the connection.
-    BreakingOff,
+    BreakingOff(Framing),
+    /// Half of a head, then the end of the connection.
+    HalfAHead,
+    /// The end of the connection in place of a reply, that many times; then `pong(n)`.
+    HangingUp(usize, Ending),
     /// `pong(n)` in chunks.
     Chunked,
+}
+
+/// How a body's end is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// By `Content-Length`.
+    Length,
+    /// By a chunk without bytes.
+    Chunks,
+}
+
+/// How a connection ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// By the end of the stream.
+    Close,
+    /// By a reset.
+    Reset,
 }
 
 /// Whether the end of a connection is announced.
@@ -169,25 +193,35 @@ async fn serve(mut stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut unread = Vec::new();
     while let Some(head) = read_head(&mut stream, &mut unread).await? {
-        let (line, manner) = {
+        let (line, manner, count) = {
             let line = head.lines().next().unwrap_or_default();
             let line = line.strip_suffix(" HTTP/1.1").unwrap_or(line).to_owned();
             let mut state = lock(state);
             state.asked.push(line.clone());
-            (line, state.manner)
+            (line, state.manner, state.asked.len())
         };
-        if let Manner::After(wait) = manner {
-            sleep(wait).await;
+        match manner {
+            Manner::After(wait) => sleep(wait).await,
+            Manner::HangingUp(times, ending) if count <= times => return hang_up(&stream, ending),
+            _ => {}
         }
         let size = line.strip_prefix("GET /pong/").and_then(|digits| digits.parse().ok());
         let size = size.filter(|size: &usize| (4..=100_000_000).contains(size));
         stream.write_all(&reply(size, manner)).await?;
-        if matches!(manner, Manner::Closing(_) | Manner::BreakingOff) {
+        if matches!(manner, Manner::Closing(_) | Manner::BreakingOff(_) | Manner::HalfAHead) {
             stream.shutdown().await?;
             break;
         }
     }
     Ok(())
+}
+
+/// Ends a connection, which its owner drops then.
+fn hang_up(stream: &TcpStream, ending: Ending) -> io::Result<()> {
+    match ending {
+        Ending::Close => Ok(()),
+        Ending::Reset => sys::reset_on_close(stream),
+    }
 }
 
 /// The text of the next head; `None` at the end of the stream.
@@ -214,9 +248,11 @@ fn reply(size: Option<usize>, manner: Manner) -> Vec<u8> {
     let head = format!("HTTP/1.1 {status} Scripted\r\nContent-Type: text/plain\r\n");
     let length = format!("Content-Length: {}\r\n", body.len());
     match manner {
-        Manner::Chunked => chunks(head, &body),
+        Manner::Chunked => [chunks(head, &body).as_slice(), b"0\r\n\r\n"].concat(),
+        Manner::HalfAHead => head[..head.len() / 2].into(),
         Manner::Closing(Notice::Given) => whole(head + &length + "Connection: close\r\n", &body),
-        Manner::BreakingOff => whole(head + &length, &body[..body.len() / 2]),
+        Manner::BreakingOff(Framing::Length) => whole(head + &length, &body[..body.len() / 2]),
+        Manner::BreakingOff(Framing::Chunks) => chunks(head, &body[..body.len() / 2]),
         _ => whole(head + &length, &body),
     }
 }
@@ -236,6 +272,7 @@ fn whole(head: String, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// Without the chunk that tells the end.
 fn chunks(head: String, body: &[u8]) -> Vec<u8> {
     let mut bytes = whole(head + "Transfer-Encoding: chunked\r\n", &[]);
     for chunk in body.chunks(300) {
@@ -243,7 +280,6 @@ fn chunks(head: String, body: &[u8]) -> Vec<u8> {
         bytes.extend_from_slice(chunk);
         bytes.extend_from_slice(b"\r\n");
     }
-    bytes.extend_from_slice(b"0\r\n\r\n");
     bytes
 }
 
@@ -280,14 +316,33 @@ mod tests {
         let peer = Peer::start().expect("a peer");
         peer.behave(Manner::Closing(Notice::Given));
         assert!(ask(&peer, "/pong/4").ends_with("Connection: close\r\n\r\npong"));
-        peer.behave(Manner::BreakingOff);
+        peer.behave(Manner::BreakingOff(Framing::Length));
         assert!(ask(&peer, "/pong/6").ends_with("Content-Length: 6\r\n\r\npoo"));
+        peer.behave(Manner::BreakingOff(Framing::Chunks));
+        assert!(ask(&peer, "/pong/8").ends_with("chunked\r\n\r\n4\r\npooo\r\n"));
+        peer.behave(Manner::HalfAHead);
+        assert_eq!(ask(&peer, "/pong/8"), "HTTP/1.1 200 Scripted\r\nCo");
         peer.behave(Manner::Chunked);
         let text = ask(&peer, "/pong/301");
         assert!(
             text.contains("chunked\r\n\r\n12c\r\npoo") && text.ends_with("\r\n1\r\ng\r\n0\r\n\r\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn it_hangs_up_so_many_times() {
+        let peer = Peer::start().expect("a peer");
+        peer.behave(Manner::HangingUp(2, Ending::Close));
+        assert_eq!((ask(&peer, "/pong/4"), ask(&peer, "/pong/5")), (String::new(), String::new()));
+        assert!(ask(&peer, "/pong/6").ends_with("pooong"));
+        peer.behave(Manner::HangingUp(1, Ending::Reset));
+        let mut stream = Stream::connect(peer.address()).expect("it listens");
+        stream.write_all(b"GET /pong/4 HTTP/1.1\r\n\r\n").expect("it reads");
+        let error = stream.read(&mut [0]).expect_err("a reset");
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+        assert!(ask(&peer, "/pong/6").ends_with("pooong"));
+        assert_eq!(peer.asked(), ["GET /pong/4", "GET /pong/6"]);
     }
 
     #[test]

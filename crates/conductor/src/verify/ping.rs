@@ -1,9 +1,8 @@
-//! Rows R1 to R16: the workload `ping` over `http1-json`, with verify as the peer, and `NAGLE`.
+//! Rows R1 to R20: the workload `ping` over `http1-json`, with verify as the peer, and `NAGLE`.
 //!
 //! One instance of the relay is shared by the rows that need no peer of their own; the peer changes its manner from
 //! row to row. What the relay's client costs is measured elsewhere: here it need only be right.
 
-use std::panic::resume_unwind;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,10 +11,11 @@ use serde_json::Value;
 use super::bench::{Bench, Service};
 use super::client::Connection;
 use super::outcome::{Shortfall, Verdict, differs, quoted};
-use super::peer::{Absent, Manner, Notice, Peer, REFUSAL};
+use super::peer::{Absent, Ending, Framing, Manner, Notice, Peer, REFUSAL};
 use super::pingpong::SIZES as PONG_SIZES;
 use super::process::refuses;
 use super::reply::{Expected, Request, ask, receive};
+use super::stopping::ends_idle_connections;
 use super::{Needs, Test};
 
 /// The group.
@@ -34,12 +34,9 @@ pub(super) const ROWS: &[Test] = &[
     },
     Test {
         id: "R3",
-        claim: "10,000,000 bytes are passed on",
+        claim: "10,000,000 bytes are passed on, on four connections at once too",
         needs: Needs::Relay,
-        run: |bench| {
-            let relay = bench.relay(Manner::Lawful)?;
-            ask(&mut relay.service.connect()?, &ping(LARGE), &Expected::Pong(LARGE)).map(drop)
-        },
+        run: large_bodies_are_passed_on,
     },
     Test {
         id: "R4",
@@ -97,7 +94,7 @@ pub(super) const ROWS: &[Test] = &[
     },
     Test {
         id: "R13",
-        claim: "a body that breaks off is 502, and harms nobody afterwards",
+        claim: "a body that breaks off, in chunks or not, is 502, and harms nobody afterwards",
         needs: Needs::Relay,
         run: half_a_body_is_502,
     },
@@ -121,6 +118,33 @@ pub(super) const ROWS: &[Test] = &[
         claim: "`NAGLE=default` is taken, another value refused in one line, exit code 2",
         needs: Needs::Service,
         run: nagle_is_understood,
+    },
+    Test {
+        id: "R17",
+        claim: "SIGTERM ends idle connections of a relay within 1 s",
+        needs: Needs::Relay,
+        run: |bench| {
+            let Relay { service, peer: _peer } = Relay::start(bench)?;
+            ends_idle_connections(service, &ping(5))
+        },
+    },
+    Test {
+        id: "R18",
+        claim: "a peer that hangs up before a byte is asked again, three times, and `retries` tells of it",
+        needs: Needs::Relay,
+        run: hang_ups_are_repeated,
+    },
+    Test {
+        id: "R19",
+        claim: "a peer that hangs up for ever is 502 after at most twelve requests",
+        needs: Needs::Relay,
+        run: hanging_up_for_ever_is_502,
+    },
+    Test {
+        id: "R20",
+        claim: "half a head is 502 after at most four requests, and harms nobody afterwards",
+        needs: Needs::Relay,
+        run: half_a_head_is_502,
     },
 ];
 
@@ -199,7 +223,7 @@ fn measured(connection: &mut Connection, n: usize, expected: &Expected) -> Resul
 
 /// What `/mping/{n}` says of a lawful peer.
 fn mpong(n: usize) -> Expected {
-    Expected::Measured { length: n, code: 200 }
+    Expected::Measured { length: n, code: 200, retries: 0..=0 }
 }
 
 fn wrong_peers_are_refused(bench: &mut Bench) -> Verdict {
@@ -217,6 +241,15 @@ fn bodies_are_passed_on(bench: &mut Bench) -> Verdict {
         ask(&mut connection, &ping(n), &Expected::Pong(n))?;
     }
     relay.was_asked("`GET /ping/{n}` of eight sizes", &SIZES)
+}
+
+fn large_bodies_are_passed_on(bench: &mut Bench) -> Verdict {
+    let relay = bench.relay(Manner::Lawful)?;
+    ask(&mut relay.service.connect()?, &ping(LARGE), &Expected::Pong(LARGE))?;
+    relay.service.at_once(4, |index, mut connection| match index % 2 {
+        0 => ask(&mut connection, &ping(LARGE), &Expected::Pong(LARGE)).map(drop),
+        _ => measured(&mut connection, LARGE, &mpong(LARGE)).map(drop),
+    })
 }
 
 fn calls_are_measured(bench: &mut Bench) -> Verdict {
@@ -252,6 +285,7 @@ fn paths_and_methods_are_judged(bench: &mut Bench) -> Verdict {
     }
     let mut connection = relay.service.connect()?;
     ask(&mut connection, &Request::head("/ping/5"), &Expected::Pong(5))?;
+    ask(&mut connection, &Request::head("/mping/5"), &mpong(5))?;
     ask(&mut connection, &ping(5), &Expected::Pong(5)).map(drop)
 }
 
@@ -270,7 +304,7 @@ fn other_statuses_are_told(bench: &mut Bench) -> Verdict {
     for code in [404, 500] {
         let relay = bench.relay(Manner::Refusing(code))?;
         ask(&mut relay.service.connect()?, &ping(5), &Expected::Problem(502))?;
-        let told = Expected::Measured { length: REFUSAL.len(), code };
+        let told = Expected::Measured { length: REFUSAL.len(), code, retries: 0..=0 };
         measured(&mut relay.service.connect()?, 5, &told)?;
     }
     Ok(())
@@ -311,20 +345,15 @@ const CROWD: usize = 20;
 fn many_are_passed_on(bench: &mut Bench) -> Verdict {
     const SIZES: [usize; 5] = [4, 5, 1000, 65_536, 200_000];
     let relay = bench.relay(Manner::Lawful)?;
-    let connections = (0..CROWD).map(|_| relay.service.connect()).collect::<Result<Vec<_>, _>>()?;
-    let one_of_many = |mut connection: Connection| {
-        SIZES
-            .into_iter()
-            .cycle()
-            .take(CROWD)
-            .try_for_each(|n| ask(&mut connection, &ping(n), &Expected::Pong(n)).map(drop))
-    };
-    let verdicts: Vec<Verdict> = thread::scope(|scope| {
-        let crowd: Vec<_> =
-            connections.into_iter().map(|connection| scope.spawn(move || one_of_many(connection))).collect();
-        crowd.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-    });
-    verdicts.into_iter().collect::<Verdict>()?;
+    relay.service.at_once(CROWD, |index, mut connection| {
+        (0..20).try_for_each(|turn| {
+            let n = SIZES[turn % SIZES.len()];
+            match (index + turn) % 2 {
+                0 => ask(&mut connection, &ping(n), &Expected::Pong(n)).map(drop),
+                _ => measured(&mut connection, n, &mpong(n)).map(drop),
+            }
+        })
+    })?;
     accepted_at_most(&relay.peer, "20 connections with 20 requests each", 2 * CROWD)
 }
 
@@ -341,12 +370,64 @@ fn a_closing_peer_is_connected_anew(bench: &mut Bench) -> Verdict {
 }
 
 fn half_a_body_is_502(bench: &mut Bench) -> Verdict {
-    let relay = bench.relay(Manner::BreakingOff)?;
-    for request in [ping(100_000), mping(100_000)] {
-        ask(&mut relay.service.connect()?, &request, &Expected::Problem(502))?;
+    for framing in [Framing::Length, Framing::Chunks] {
+        let relay = bench.relay(Manner::BreakingOff(framing))?;
+        for request in [ping(100_000), mping(100_000)] {
+            ask(&mut relay.service.connect()?, &request, &Expected::Problem(502))?;
+        }
+        relay.peer.behave(Manner::Lawful);
+        ask(&mut relay.service.connect()?, &ping(5), &Expected::Pong(5))?;
     }
+    Ok(())
+}
+
+fn hang_ups_are_repeated(bench: &mut Bench) -> Verdict {
+    for (ending, times) in [(Ending::Close, 1), (Ending::Close, 3), (Ending::Reset, 1), (Ending::Reset, 3)] {
+        // On a connection that was there before, which is where it happens in earnest.
+        let relay = bench.relay(Manner::Lawful)?;
+        let mut connection = relay.service.connect()?;
+        measured(&mut connection, 5, &mpong(5))?;
+        relay.peer.behave(Manner::HangingUp(times, ending));
+        // One may have been repeated by the client library, unseen.
+        let told = Expected::Measured { length: 5, code: 200, retries: times / 2..=times };
+        let remark = format!(" (the peer hangs up {times} times: {ending:?})");
+        measured(&mut connection, 5, &told).map_err(|shortfall| shortfall.behind(remark))?;
+        relay.was_asked(
+            &format!("`GET /mping/5` of a peer that hangs up {times} times"),
+            &vec![5; times + 1],
+        )?;
+    }
+    Ok(())
+}
+
+fn hanging_up_for_ever_is_502(bench: &mut Bench) -> Verdict {
+    for ending in [Ending::Close, Ending::Reset] {
+        let relay = bench.relay(Manner::HangingUp(usize::MAX, ending))?;
+        // Four times by the service, each of them up to twice again by its client library.
+        is_502_within(12, relay, "a peer that always hangs up")?;
+    }
+    Ok(())
+}
+
+fn half_a_head_is_502(bench: &mut Bench) -> Verdict {
+    let relay = bench.relay(Manner::HalfAHead)?;
+    is_502_within(4, relay, "a peer that sends half a head")?;
     relay.peer.behave(Manner::Lawful);
     ask(&mut relay.service.connect()?, &ping(5), &Expected::Pong(5)).map(drop)
+}
+
+/// Checks that both paths are 502, and that the peer is asked at most so often for each.
+fn is_502_within(most: usize, relay: &Relay, what: &str) -> Verdict {
+    for request in [ping(5), mping(5)] {
+        let before = relay.peer.asked().len();
+        ask(&mut relay.service.connect()?, &request, &Expected::Problem(502))?;
+        let came = relay.peer.asked().len() - before;
+        if came > most {
+            let expected = format!("at most {most} requests to the peer");
+            return Err(differs(format_args!("{request} of {what}"), expected, came));
+        }
+    }
+    Ok(())
 }
 
 fn stop_while_the_peer_is_asked(bench: &mut Bench) -> Verdict {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
@@ -22,12 +23,14 @@ pub(super) struct Request {
     version: &'static str,
     /// Header lines behind `Host`, each with its CR LF.
     headers: String,
+    /// Bytes of the body.
+    length: usize,
 }
 
 impl Request {
     /// `GET path`, HTTP/1.1.
     pub(super) fn get(path: impl Into<String>) -> Self {
-        Self { method: "GET", path: path.into(), version: "HTTP/1.1", headers: String::new() }
+        Self { method: "GET", path: path.into(), version: "HTTP/1.1", headers: String::new(), length: 0 }
     }
 
     /// `GET /pong/{n}`.
@@ -43,6 +46,12 @@ impl Request {
     /// Another method with an empty body.
     pub(super) fn empty(method: &'static str, path: impl Into<String>) -> Self {
         Self { method, ..Self::get(path) }.with("Content-Length: 0")
+    }
+
+    /// `POST path` with a body of that many bytes.
+    pub(super) fn post(path: impl Into<String>, length: usize) -> Self {
+        let header = format!("Content-Length: {length}");
+        Self { method: "POST", length, ..Self::get(path) }.with(&header)
     }
 
     /// The same with one more header line.
@@ -69,8 +78,9 @@ impl Request {
 
     /// What goes over the wire.
     pub(super) fn bytes(&self) -> Vec<u8> {
-        let Self { method, path, version, headers } = self;
-        format!("{method} {path} {version}\r\nHost: localhost\r\n{headers}\r\n").into_bytes()
+        let Self { method, path, version, headers, length } = self;
+        let head = format!("{method} {path} {version}\r\nHost: localhost\r\n{headers}\r\n");
+        [head.into_bytes(), vec![b'x'; *length]].concat()
     }
 }
 
@@ -78,7 +88,8 @@ impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path: String = self.path.chars().take(40).collect();
         let more = if path.len() < self.path.len() { "…" } else { "" };
-        write!(f, "`{} {path}{more}`", self.method)
+        write!(f, "`{} {path}{more}`", self.method)?;
+        if self.length > 0 { write!(f, " with a body of {} bytes", self.length) } else { Ok(()) }
     }
 }
 
@@ -89,12 +100,14 @@ pub(super) enum Expected {
     Pong(usize),
     /// 200 with this text.
     Version(String),
-    /// 200 with what a relay says of its peer's reply: a body of that many bytes, that status, no retries.
+    /// 200 with what a relay says of its peer's reply.
     Measured {
         /// Bytes of the peer's body.
         length: usize,
         /// Status of the peer's reply.
         code: u16,
+        /// How often the relay may have repeated its request.
+        retries: RangeInclusive<usize>,
     },
     /// This status and a body that says what was wrong.
     Problem(u16),
@@ -105,7 +118,9 @@ impl fmt::Display for Expected {
         match self {
             Self::Pong(n) => write!(f, "pong({n})"),
             Self::Version(text) => write!(f, "status 200 with `{text}`"),
-            Self::Measured { length, code } => write!(f, "mping with length {length} and code {code}"),
+            Self::Measured { length, code, retries } => {
+                write!(f, "mping with length {length}, code {code} and retries {}", counts(retries))
+            }
             Self::Problem(status) => write!(f, "error({status})"),
         }
     }
@@ -181,7 +196,7 @@ impl Expected {
             Self::Pong(n) => check_pong(body, *n),
             Self::Version(text) if body == text.as_bytes() => Ok(()),
             Self::Version(_) => Err(format!("the body {}", quoted(body))),
-            Self::Measured { length, code } => check_measured(body, *length, *code),
+            Self::Measured { length, code, retries } => check_measured(body, *length, *code, retries),
             Self::Problem(_) => check_problem(body),
         }
     }
@@ -221,16 +236,27 @@ fn check_problem(body: &[u8]) -> Result<(), String> {
     if said.is_some() && object.len() == 1 { Ok(()) } else { Err(wrong()) }
 }
 
+/// A range of counts for people.
+fn counts(range: &RangeInclusive<usize>) -> String {
+    let (least, most) = (range.start(), range.end());
+    if least == most { most.to_string() } else { format!("from {least} to {most}") }
+}
+
 /// An object with the four keys of `mping` alone, each a whole number. How long the call took is not judged here.
-fn check_measured(body: &[u8], length: usize, code: u16) -> Result<(), String> {
-    let rest = format!("\"length\": {length}, \"code\": {code}, \"retries\": 0");
+fn check_measured(
+    body: &[u8],
+    length: usize,
+    code: u16,
+    retries: &RangeInclusive<usize>,
+) -> Result<(), String> {
+    let rest = format!("\"length\": {length}, \"code\": {code}, \"retries\": {}", counts(retries));
     let wrong = || format!("the body {} instead of {{\"duration_ns\": <number>, {rest}}}", quoted(body));
     let Ok(Value::Object(object)) = serde_json::from_slice(body) else { return Err(wrong()) };
-    let number = |key: &str| object.get(key).and_then(Value::as_u64);
+    let number = |key: &str| usize::try_from(object.get(key)?.as_u64()?).ok();
     let told = number("duration_ns").is_some()
-        && number("length") == u64::try_from(length).ok()
+        && number("length") == Some(length)
         && number("code") == Some(code.into())
-        && number("retries") == Some(0);
+        && number("retries").is_some_and(|number| retries.contains(&number));
     if told && object.len() == 4 { Ok(()) } else { Err(wrong()) }
 }
 
@@ -358,7 +384,9 @@ mod tests {
     #[test]
     fn a_measured_call_has_four_whole_numbers() {
         let right = r#"{"duration_ns": 1, "length": 10, "code": 404, "retries": 0}"#;
-        assert_eq!(check_measured(right.as_bytes(), 10, 404), Ok(()));
+        assert_eq!(check_measured(right.as_bytes(), 10, 404, &(0..=0)), Ok(()));
+        let repeated = right.replace("retries\": 0", "retries\": 2");
+        assert_eq!(check_measured(repeated.as_bytes(), 10, 404, &(1..=3)), Ok(()));
         for (wrong, by) in [
             ("1,", "1.0,"),
             ("1,", "-1,"),
@@ -371,7 +399,7 @@ mod tests {
         ] {
             let text = right.replace(wrong, by);
             assert_ne!(text, right);
-            assert!(check_measured(text.as_bytes(), 10, 404).is_err(), "{text}");
+            assert!(check_measured(text.as_bytes(), 10, 404, &(0..=0)).is_err(), "{text}");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use super::bench::{Bench, Stopping};
+use super::bench::{Bench, Service, Stopping};
 use super::client::{ClientError, Connection};
 use super::limits::IDLE_END;
 use super::outcome::{Shortfall, Verdict, differs};
@@ -83,11 +83,15 @@ const ATTEMPTS: usize = 3;
 const LARGE: usize = 10_000_000;
 
 fn idle_connections_end(bench: &mut Bench) -> Verdict {
-    let service = bench.start()?;
+    ends_idle_connections(bench.start()?, &Request::pong(5))
+}
+
+/// Gets pong(5) by this request on three connections, then SIGTERM.
+pub(super) fn ends_idle_connections(service: Service, request: &Request) -> Verdict {
     let mut connections = Vec::new();
     for _ in 0..3 {
         let mut connection = service.connect()?;
-        ask(&mut connection, &Request::pong(5), &Expected::Pong(5))?;
+        ask(&mut connection, request, &Expected::Pong(5))?;
         connections.push(connection);
     }
     let stopping = service.terminate()?;

@@ -5,7 +5,6 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
@@ -59,7 +58,7 @@ pub(super) fn lead_group_and_die_with_us(command: &mut Command) {
 }
 
 /// Closing the stream will reset the connection instead of ending it.
-pub(super) fn reset_on_close(stream: &TcpStream) -> io::Result<()> {
+pub(super) fn reset_on_close(stream: &impl AsRawFd) -> io::Result<()> {
     let linger = libc::linger { l_onoff: 1, l_linger: 0 };
     // SAFETY: the pointer is valid for one linger, whose size is given.
     check(unsafe {

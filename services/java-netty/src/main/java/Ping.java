@@ -34,7 +34,8 @@ final class Ping {
 
     private Ping(InetSocketAddress peer, EventLoopGroup group) {
         this.peer = peer;
-        Bootstrap bootstrap = new Bootstrap().group(group).channel(NioSocketChannel.class).remoteAddress(peer);
+        Bootstrap bootstrap =
+                new Bootstrap().group(group).channel(NioSocketChannel.class).remoteAddress(peer);
         pool = new SimpleChannelPool(bootstrap, new AbstractChannelPoolHandler() {
             @Override
             public void channelCreated(Channel channel) {
@@ -67,7 +68,10 @@ final class Ping {
     private void ping(int size, Consumer<FullHttpResponse> reply) {
         ask(new Question(size, reply, (response, retries, duration) -> {
             if (response.status().equals(HttpResponseStatus.OK)) {
-                return Pong.reply(response.status(), HttpHeaderValues.TEXT_PLAIN, response.content().retain());
+                return Pong.reply(
+                        response.status(),
+                        HttpHeaderValues.TEXT_PLAIN,
+                        response.content().retain());
             }
             String text = "the peer answered with status " + response.status().code();
             return Pong.problem(HttpResponseStatus.BAD_GATEWAY, text);
@@ -77,8 +81,9 @@ final class Ping {
     /** Answers GET /mping/{n}: how asking the peer went. */
     private void mping(int size, Consumer<FullHttpResponse> reply) {
         ask(new Question(size, reply, (response, retries, duration) -> {
-            String text = "{\"duration_ns\": " + duration + ", \"length\": " + response.content().readableBytes()
-                    + ", \"code\": " + response.status().code() + ", \"retries\": " + retries + "}";
+            String text = "{\"duration_ns\": " + duration + ", \"length\": "
+                    + response.content().readableBytes() + ", \"code\": "
+                    + response.status().code() + ", \"retries\": " + retries + "}";
             ByteBuf body = Unpooled.copiedBuffer(text, StandardCharsets.UTF_8);
             return Pong.reply(HttpResponseStatus.OK, HttpHeaderValues.APPLICATION_JSON, body);
         }));

@@ -15,18 +15,16 @@ import java.net.*;
 import java.nio.channels.spi.SelectorProvider;
 import java.nio.file.*;
 import java.util.*;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /** The Java service on Netty; README.md has why it is so. One of these answers on one connection, one by one. */
-final class Pong extends SimpleChannelInboundHandler<FullHttpRequest> {
-    /** Sizes of a body that the contract allows, in bytes. */
+final class Pong extends SimpleChannelInboundHandler<HttpObject> {
+    // Sizes of a body that the contract allows, in bytes.
     private static final int SMALLEST_BODY = 4;
     static final int LARGEST_BODY = 100_000_000;
-    /** How long outstanding requests may take after SIGTERM, in ms; the contract allows 5 s in all. */
-    private static final int GRACE = 4_000;
-    /** How long before it connections take requests, in ms: what was sent before SIGTERM is then read. */
+    // After SIGTERM, in ms: until what was sent before it is read, and for what is outstanding; 5 s in all are allowed.
     private static final int SHORT_GRACE = 300;
+    private static final int GRACE = 4_000;
     private static final int EXIT_BROKEN = 1;
     private static final int EXIT_CONFIGURATION = 2;
     private static final int EXIT_PORT_IN_USE = 3;
@@ -52,9 +50,7 @@ final class Pong extends SimpleChannelInboundHandler<FullHttpRequest> {
         oneOf("PROTOCOL", "http1-json");
         InetSocketAddress peer = relays ? Ping.readPeer(variable("PEER", "")) : null;
         boolean nagle = oneOf("NAGLE", "off", "default").equals("default");
-        for (String name : List.of("TLS_CERT", "TLS_KEY", "DIRECT")) {
-            oneOf(name, "");
-        }
+        List.of("TLS_CERT", "TLS_KEY", "DIRECT").forEach(name -> oneOf(name, ""));
         return new Configuration(host, port, peer, nagle);
     }
 
@@ -114,10 +110,11 @@ final class Pong extends SimpleChannelInboundHandler<FullHttpRequest> {
         return reply(status, HttpHeaderValues.APPLICATION_JSON, body);
     }
 
-    /** A reply with that body; its length is set when it is sent. */
+    /** A reply with that body. */
     static FullHttpResponse reply(HttpResponseStatus status, CharSequence type, ByteBuf body) {
         var reply = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, body);
         reply.headers().set(HttpHeaderNames.CONTENT_TYPE, type);
+        HttpUtil.setContentLength(reply, body.readableBytes());
         return reply;
     }
 
@@ -125,11 +122,9 @@ final class Pong extends SimpleChannelInboundHandler<FullHttpRequest> {
 
     /** The connections that are open. */
     private static final ChannelGroup CONNECTIONS = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
-    /** Tells a connection that the service ends. */
-    private static final Object STOP = new Object();
 
     private final Map<String, SizedHandler> handlers;
-    private boolean isBusy;
+    private HttpRequest request; // null: none is at work
     private boolean isLast;
 
     private Pong(Map<String, SizedHandler> handlers) {
@@ -143,25 +138,28 @@ final class Pong extends SimpleChannelInboundHandler<FullHttpRequest> {
     }
 
     @Override
-    protected void channelRead0(ChannelHandlerContext context, FullHttpRequest request) {
-        isBusy = true;
-        route(request, reply -> {
-            reply.headers().setInt(HttpHeaderNames.CONTENT_LENGTH, reply.content().readableBytes());
-            context.writeAndFlush(reply).addListener(written -> next(context));
-        });
+    protected void channelRead0(ChannelHandlerContext context, HttpObject part) {
+        request = part instanceof HttpRequest head ? head : request;
+        // Bodies are passed over; what is wrong with one is wrong with its request.
+        request.setDecoderResult(part.decoderResult());
+        if (part instanceof LastHttpContent) {
+            route(reply -> context.writeAndFlush(reply).addListener(written -> next(context)));
+        } else {
+            context.read();
+        }
     }
 
     @Override
     public void userEventTriggered(ChannelHandlerContext context, Object event) {
-        isLast |= event == STOP;
-        if (isLast && !isBusy) {
+        isLast |= event.equals("stop");
+        if (isLast && request == null) {
             context.close();
         }
     }
 
     /** Waits for the next request, or for none. */
     private void next(ChannelHandlerContext context) {
-        isBusy = false;
+        request = null;
         if (isLast) {
             context.close();
         } else {
@@ -175,7 +173,7 @@ final class Pong extends SimpleChannelInboundHandler<FullHttpRequest> {
     }
 
     /** Finds the handler. */
-    private void route(FullHttpRequest request, Consumer<FullHttpResponse> reply) {
+    private void route(Consumer<FullHttpResponse> reply) {
         // Not decoded: what looks like a slash by percent-escapes is part of {n}.
         String path = new QueryStringDecoder(request.uri()).rawPath();
         String folder = path.substring(0, path.lastIndexOf('/') + 1);
@@ -202,11 +200,11 @@ final class Pong extends SimpleChannelInboundHandler<FullHttpRequest> {
 
     /** Opens the listener. */
     private static Channel listen(Configuration configuration, EventLoopGroup group) {
-        Map<String, SizedHandler> handlers = configuration.peer == null
-                ? Map.of("/pong/", Pong::pong)
-                : Ping.handlers(configuration.peer, group);
+        Map<String, SizedHandler> handlers =
+                configuration.peer == null ? Map.of("/pong/", Pong::pong) : Ping.handlers(configuration.peer, group);
         InternetProtocolFamily family = InternetProtocolFamily.of(configuration.host);
-        ChannelFuture bound = new ServerBootstrap().group(group)
+        ChannelFuture bound = new ServerBootstrap()
+                .group(group)
                 // Of that family alone: otherwise 0.0.0.0 would be a socket of IPv6 that takes both.
                 .channelFactory(() -> new NioServerSocketChannel(SelectorProvider.provider(), family))
                 .childOption(ChannelOption.TCP_NODELAY, configuration.nagle ? null : true)
@@ -215,12 +213,13 @@ final class Pong extends SimpleChannelInboundHandler<FullHttpRequest> {
                 .childHandler(new ChannelInitializer<Channel>() {
                     @Override
                     protected void initChannel(Channel channel) {
-                        channel.pipeline().addLast(new HttpServerCodec(), new HttpObjectAggregator(1 << 20));
+                        channel.pipeline().addLast(new HttpServerCodec(), new HttpServerExpectContinueHandler());
                         channel.pipeline().addLast(new FlowControlHandler(), new HttpServerKeepAliveHandler());
                         channel.pipeline().addLast(new Pong(handlers));
                     }
                 })
-                .bind(configuration.host, configuration.port).awaitUninterruptibly();
+                .bind(configuration.host, configuration.port)
+                .awaitUninterruptibly();
         if (!bound.isSuccess()) {
             throw notBound(configuration, bound.cause());
         }
@@ -244,8 +243,8 @@ final class Pong extends SimpleChannelInboundHandler<FullHttpRequest> {
     /** Answers what was begun with and ends the process with 0; by SIGTERM alone it would tell 143. */
     private static void stop(Channel listener) {
         listener.close().awaitUninterruptibly();
-        Runnable tell = () -> CONNECTIONS.forEach(connection -> connection.pipeline().fireUserEventTriggered(STOP));
-        GlobalEventExecutor.INSTANCE.schedule(tell, SHORT_GRACE, TimeUnit.MILLISECONDS).awaitUninterruptibly();
+        CONNECTIONS.newCloseFuture().awaitUninterruptibly(SHORT_GRACE);
+        CONNECTIONS.forEach(open -> open.pipeline().fireUserEventTriggered("stop"));
         CONNECTIONS.newCloseFuture().awaitUninterruptibly(GRACE);
         Runtime.getRuntime().halt(0);
     }
@@ -275,8 +274,8 @@ final class Pong extends SimpleChannelInboundHandler<FullHttpRequest> {
 
     /** What the JVM saw of the machine. */
     private static String runtimeFacts() {
-        String collector = ManagementFactory.getGarbageCollectorMXBeans().get(0).getName().replace(' ', '_');
-        String facts = "cores=" + Runtime.getRuntime().availableProcessors() + " gc=" + collector;
+        String collector = ManagementFactory.getGarbageCollectorMXBeans().get(0).getName();
+        String facts = "cores=" + Runtime.getRuntime().availableProcessors() + " gc=" + collector.replace(' ', '_');
         return facts + " heap_bytes=" + Runtime.getRuntime().maxMemory() + "\n";
     }
 

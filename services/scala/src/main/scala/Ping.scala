@@ -6,8 +6,9 @@ import fs2.Chunk
 import org.http4s.*
 import org.http4s.client.Client
 import org.http4s.ember.client.EmberClientBuilder
-import org.http4s.ember.core.EmberException
 
+import java.io.IOException
+import java.nio.channels.ClosedChannelException
 import java.nio.charset.StandardCharsets.UTF_8
 import scala.concurrent.duration.{Duration, FiniteDuration}
 
@@ -44,8 +45,13 @@ final class Ping private (peer: SocketAddress[IpAddress], client: Client[IO]):
     def attempt(retries: Int): IO[(Status, Chunk[Byte], Int)] =
       client
         .run(request)
-        .use(response => response.body.compile.to(Chunk).map((response.status, _, retries)))
-        .recoverWith { case EmberException.EmptyStream() if retries < mostRetries => attempt(retries + 1) }
+        .attempt
+        .use {
+          case Right(response) => response.body.compile.to(Chunk).map(body => Option((response.status, body, retries)))
+          case Left(error) if retries < mostRetries && hungUp(error) => IO.none
+          case Left(error) => IO.raiseError(error)
+        }
+        .flatMap(_.fold(attempt(retries + 1))(IO.pure))
     attempt(0).timed.map { case (duration, (status, body, retries)) =>
       Answer(status, body, retries, duration)
     }.option
@@ -53,6 +59,14 @@ final class Ping private (peer: SocketAddress[IpAddress], client: Client[IO]):
 object Ping:
   /** How often a request is repeated where its connection ended before a byte of the reply came. */
   private val mostRetries = 3
+
+  /** Whether a connection ended before a byte of the reply came, or was reset before its head: the latter by its text,
+    * as Ember itself knows it.
+    */
+  private def hungUp(error: Throwable): Boolean = error match
+    case _: ClosedChannelException => true
+    case error: IOException => Set("Connection reset", "Connection reset by peer", "Broken pipe")(error.getMessage)
+    case _ => false
 
   /** A reply that came whole, how often it was asked for again, and how long that took in all. */
   private case class Answer(status: Status, body: Chunk[Byte], retries: Int, duration: FiniteDuration)

@@ -20,6 +20,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path as FilePath}
 import java.util.{Arrays, Properties}
 import scala.concurrent.duration.{Duration, DurationInt}
+import scala.util.Using
 
 /** The Scala service: pingpong, and ping (Ping.scala), over http1-json with http4s' Ember, as the contract in
   * services/README.md has it and no more. README.md has why.
@@ -153,8 +154,14 @@ object Pong extends IOApp:
       case _ -> Root / name / _ if sizes.contains(name) => methodNotAllowed
       case _ => notFound
     }
-    // Ember would send the body of a reply to HEAD too.
-    HttpApp(request => answers(request).map(if request.method == HEAD then _.withBodyStream(EmptyBody) else identity))
+    HttpApp { request =>
+      request.method match
+        case GET => answers(request)
+        // Ember would send the body of the reply too.
+        case HEAD => answers(request).map(_.withBodyStream(EmptyBody))
+        // Ember closes a connection whose body was not read.
+        case _ => request.body.compile.drain *> answers(request)
+    }
 
   /** What is answered, with what that needs. */
   private def app(workload: Workload): Resource[IO, HttpApp[IO]] = workload match
@@ -234,13 +241,12 @@ object Pong extends IOApp:
   private def refusalOf(configuration: Configuration, cause: IOException): Refusal =
     val Configuration(host, port, _, _) = configuration
     val where = s"`PORT` $port on `HOST` $host"
-    try
-      val other = ServerSocket(0, 1, host.toInetAddress)
+    def isInUse = Using(ServerSocket(0, 1, host.toInetAddress)) { other =>
       // Below 1024 a port needs privileges, or somebody answers there.
-      try if port.value < 1024 then TcpSocket(other.getInetAddress, port.value).close()
-      finally other.close()
-      Refusal(exitPortInUse, s"$where is in use, choose another")
-    catch case _: IOException => Refusal(exitConfiguration, s"$where cannot be used: ${cause.getMessage}")
+      if port.value < 1024 then TcpSocket(other.getInetAddress, port.value).close()
+    }.isSuccess
+    if isInUse then Refusal(exitPortInUse, s"$where is in use, choose another")
+    else Refusal(exitConfiguration, s"$where cannot be used: ${cause.getMessage}")
 
   // Main
 
