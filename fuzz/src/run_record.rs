@@ -177,6 +177,7 @@ fn samples() -> Vec<Sample> {
         retries: 0,
     };
     let good = Sample {
+        kind: WindowKind::Measured,
         point: PointId(0),
         round: 1,
         operation: OperationId(1),

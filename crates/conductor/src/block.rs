@@ -46,6 +46,7 @@ use crate::hook::{self, CallOff, HookError, Scene};
 use crate::shape::Shape;
 use crate::stretch::Stretch;
 use crate::times::BlockTimes;
+use samples::Keeping;
 use turn::Place;
 
 /// Longest warm-up, as a multiple of the asked one.
@@ -162,6 +163,8 @@ struct Block<'a, 'b> {
     failures: BTreeMap<usize, Failures>,
     /// Sizes asked for besides those of a range, by point.
     extra: &'a [Vec<Bytes>],
+    /// Which requests of the point under way are kept one by one.
+    keeping: Keeping,
 }
 
 /// What earlier blocks decided for a block.
@@ -285,6 +288,7 @@ impl<'a, 'b> Block<'a, 'b> {
             stood: Nanoseconds::ZERO,
             failures: BTreeMap::new(),
             extra,
+            keeping: Keeping::default(),
         }
     }
 
@@ -411,6 +415,7 @@ impl<'a, 'b> Block<'a, 'b> {
                 ..*history
             });
             self.phase(Phase::Measuring, None, Some(&self.bench.experiment.points[point.index()].label));
+            self.keeping = Keeping::default();
             let crossing = self.crossing();
             self.side_by_side(point, &bound, arrangement, measured / points)?;
             self.note_crossing(point, &crossing);

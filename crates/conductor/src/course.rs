@@ -487,7 +487,7 @@ impl Course<'_> {
                 WorkloadSpec::Pingpong(spec) => spec.spread(),
                 _ => None,
             };
-            let in_turns = !matches!(pairings.get(point.index()), Some(Pairing::Requests | Pairing::Duet));
+            let in_turns = pairings.get(point.index()).is_none_or(|pairing| pairing.has_turns());
             let spread = spread.filter(|_| in_turns);
             let history = SizeHistory { point, block, trials: &self.trials };
             let step = spread.map(|spread| SizeRule { spread: *spread }.next(&history));

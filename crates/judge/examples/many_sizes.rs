@@ -1,5 +1,5 @@
 //! How long judging a run over many sizes takes, and its memory: 10 variants with 25,000 requests each, in so many blocks.
-//! `cargo run --release -p weighbridge-judge --example many_sizes -- [BLOCKS]`; docs/PERFORMANCE.md has its figures.
+//! `cargo run --release -p weighbridge-judge --example many_sizes -- [BLOCKS [REQUESTS]]`; docs/PERFORMANCE.md has its figures.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -10,7 +10,7 @@ use common::{Place, add_window, good, normal, question, random, trial};
 use rand::Rng;
 use weighbridge_judge::whole;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{OperationId, Outcome, PointId, TrialRecord};
+use weighbridge_model::record::{OperationId, Outcome, PointId, TrialRecord, WindowKind};
 use weighbridge_model::samples::Sample;
 
 const VARIANTS: u16 = 10;
@@ -26,6 +26,7 @@ fn law(variant: u16, size: f64) -> f64 {
 fn sample(size: f64, time: f64) -> Sample {
     let nanos = Nanoseconds::from_nanos;
     Sample {
+        kind: WindowKind::Measured,
         point: PointId(0),
         round: 0,
         operation: OperationId(0),
@@ -40,9 +41,9 @@ fn sample(size: f64, time: f64) -> Sample {
     }
 }
 
-fn run(blocks: u32) -> Vec<TrialRecord> {
+fn run(blocks: u32, requests: u32) -> Vec<TrialRecord> {
     let mut random = random(1);
-    let each = REQUESTS / blocks;
+    let each = requests / blocks;
     let mut trials = Vec::new();
     for block in 0..blocks {
         let sizes: Vec<f64> = (0..each).map(|_| (4.0 + random.random::<f64>() * MOST).round()).collect();
@@ -68,8 +69,9 @@ fn peak() -> f64 {
 
 #[allow(clippy::print_stdout)] // figures are all that this program makes
 fn main() {
-    let blocks = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(6);
-    let trials = run(blocks);
+    let argument = |at: usize| std::env::args().nth(at).and_then(|text| text.parse().ok());
+    let (blocks, requests) = (argument(1).unwrap_or(6), argument(2).unwrap_or(REQUESTS));
+    let trials = run(blocks, requests);
     let before = peak();
     let names: Vec<String> = (0..VARIANTS).map(|variant| format!("v{variant}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -77,7 +79,7 @@ fn main() {
     let (summary, detail) = whole(&question(&names), &trials);
     let took = from.elapsed();
     println!(
-        "{blocks} blocks: {:.2} s, {:.0} MiB held at most, {before:.0} MiB of it before; {} cliffs, {} curves",
+        "{blocks} blocks, {requests} requests of each: {:.2} s, {:.0} MiB held at most, {before:.0} MiB of it before; {} cliffs, {} curves",
         took.as_secs_f64(),
         peak(),
         summary.over_size.cliffs.len(),

@@ -86,7 +86,7 @@ impl<'a> Kept<'a> {
         // A trial of the baseline for each batch, each with rounds of its own.
         for trial in &cell.trials {
             let mut rounds: BTreeMap<u32, Vec<&'a Sample>> = BTreeMap::new();
-            for sample in trial.samples.iter().filter(|sample| sample.point == point) {
+            for sample in trial.samples.iter().filter(|sample| sample.is_measured(point)) {
                 rounds.entry(sample.round).or_default().push(sample);
             }
             for (round, samples) in rounds {

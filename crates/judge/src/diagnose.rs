@@ -7,7 +7,7 @@
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{
-    ErrorKind, PointId, TimeHistogram, TrialRecord, VariantId, WindowEnd, time_histogram,
+    ErrorCounts, ErrorKind, PointId, TimeHistogram, TrialRecord, VariantId, WindowEnd, time_histogram,
 };
 use weighbridge_model::summary::{Finding, PointLabel, Severity, Validity};
 
@@ -165,6 +165,7 @@ pub fn diagnose(
     alarms.extend(wrong_transport(&whole, transport));
     alarms.extend(network::another_way(whole.trials()));
     alarms.extend(errors(&whole));
+    alarms.extend(errors_elsewhere(&whole));
     alarms.extend(timeouts(&whole));
     alarms.extend(held_up(question, &whole, point, variant));
     alarms.extend(limits::quota(whole.trials()));
@@ -334,16 +335,38 @@ fn wrong_transport(whole: &Whole<'_>, transport: Transport) -> Option<Alarm> {
 }
 
 fn errors(whole: &Whole<'_>) -> Option<Alarm> {
-    let mut counts = weighbridge_model::record::ErrorCounts::default();
+    let mut counts = ErrorCounts::default();
     whole.cells.iter().for_each(|cell| counts.add(cell.errors()));
-    let kinds = ErrorKind::ALL.into_iter().filter(|kind| counts.get(*kind) > 0);
-    let kinds: Vec<_> = kinds.map(|kind| format!("{} {}", counts.get(kind), kind.name())).collect();
     (whole.failed > 0).then(|| Alarm {
         validity: if whole.error_share() > ERROR_SHARE { Validity::Suspect } else { Validity::Valid },
         name: "errors",
-        evidence: format!("{} of {} requests failed: {}", whole.failed, whole.requests, kinds.join(", ")),
+        evidence: format!("{} of {} requests failed: {}", whole.failed, whole.requests, by_kind(&counts)),
         remedy: "look at the service's output; times and throughput are of good replies",
     })
+}
+
+/// No figure suffers from them, but the variant failed.
+fn errors_elsewhere(whole: &Whole<'_>) -> Option<Alarm> {
+    let (mut counts, mut requests) = (ErrorCounts::default(), 0);
+    for window in whole.cells.iter().flat_map(Cell::other_windows) {
+        counts.add(window.figures.errors);
+        requests += window.figures.requests;
+    }
+    (counts.total() > 0).then(|| Alarm {
+        validity: Validity::Valid,
+        name: "errors elsewhere",
+        evidence: format!(
+            "{} of {requests} requests of longer windows and of further sizes failed: {}",
+            counts.total(),
+            by_kind(&counts)
+        ),
+        remedy: "look at the service's output; they are in no figure, and gates on `errors` see them",
+    })
+}
+
+fn by_kind(counts: &ErrorCounts) -> String {
+    let kinds = ErrorKind::ALL.into_iter().filter(|kind| counts.get(*kind) > 0);
+    kinds.map(|kind| format!("{} {}", counts.get(kind), kind.name())).collect::<Vec<_>>().join(", ")
 }
 
 fn timeouts(whole: &Whole<'_>) -> Option<Alarm> {

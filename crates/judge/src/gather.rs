@@ -115,6 +115,13 @@ impl<'a> Gathered<'a> {
         self.used.iter().map(|block| block.pairing(point)).max().unwrap_or_default()
     }
 
+    /// Whether any block asked for further sizes at a point.
+    pub fn has_further(&self, point: PointId) -> bool {
+        let windows = self.used.iter().flat_map(|block| &block.trials).flat_map(|trial| &trial.windows);
+        let mut kinds = windows.filter(|window| window.point == point).map(|window| window.kind);
+        kinds.any(|kind| kind == WindowKind::Extra)
+    }
+
     /// A variant's cells at a point, one per block in which it was measured.
     pub fn cells(&self, point: PointId, variant: VariantId, lens: Lens) -> Vec<Cell<'a>> {
         self.used.iter().filter_map(|block| block.cell(point, variant, lens)).collect()
@@ -271,6 +278,13 @@ impl<'a> Cell<'a> {
         let mut counts = ErrorCounts::default();
         self.windows.iter().for_each(|w| counts.add(w.figures.errors));
         counts
+    }
+
+    /// Windows of its trials that are asked well and count in no figure: longer ones, and those of further sizes.
+    pub fn other_windows(&self) -> impl Iterator<Item = &'a WindowRecord> {
+        let windows = self.trials.iter().flat_map(|trial| &trial.windows);
+        let is_other = |kind| matches!(kind, WindowKind::Check | WindowKind::Extra);
+        windows.filter(move |window| window.point == self.point && is_other(window.kind))
     }
 
     /// Kernel's counts on the generator's sockets.

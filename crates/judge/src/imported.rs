@@ -138,6 +138,8 @@ fn variant(baseline: bool, series: &Series<'_>) -> VariantSummary {
         requests: series.len(),
         errors: series.faults().total(),
         errors_by_kind: by_kind(series),
+        other_windows: Default::default(),
+        samples: None,
         connects: 0,
         not_sent: 0,
         windows: 0,

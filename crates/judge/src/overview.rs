@@ -44,10 +44,10 @@ pub fn measured(
     summary.variants.iter().map(row).collect()
 }
 
-/// Single requests of a variant at a point, with their blocks; none where they were not kept.
+/// Single requests of a variant's measured windows at a point, with their blocks; none where they were not kept.
 fn samples<'a>(gathered: &Gathered<'a>, point: PointId, variant: VariantId) -> Vec<(u32, &'a Sample)> {
     let trials = gathered.cells(point, variant, Lens::Measured).into_iter().flat_map(|cell| cell.trials);
-    let of = move |sample: &&Sample| sample.point == point;
+    let of = move |sample: &&Sample| sample.is_measured(point);
     trials.flat_map(|trial| trial.samples.iter().filter(of).map(move |one| (trial.block, one))).collect()
 }
 

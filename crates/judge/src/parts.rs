@@ -127,7 +127,7 @@ const fn place(part: TimePart) -> Option<usize> {
 
 fn good<'a>(trials: &[&'a TrialRecord], point: PointId) -> Vec<(&'a Sample, [Nanoseconds; 4])> {
     let all = trials.iter().flat_map(|trial| &trial.samples);
-    let good = all.filter(|sample| sample.point == point && sample.is_good());
+    let good = all.filter(|sample| sample.is_measured(point) && sample.is_good());
     good.filter_map(|sample| Some((sample, parts(sample)?))).collect()
 }
 
@@ -150,11 +150,9 @@ impl<'a> Relay<'a> {
         let beside = |trial: &&TrialRecord| mine.iter().any(|one| one.batch == trial.batch);
         let good = good(&mine, point);
         for trial in &mine {
-            let here = || trial.samples.iter().filter(|sample| sample.point == point);
+            let here = || trial.samples.iter().filter(|sample| sample.is_measured(point));
             self.failed += here().filter(|sample| !sample.is_good()).count() as u64;
-            let asked = trial.windows.iter().filter(|w| w.point == point && w.kind == WindowKind::Measured);
-            let asked: u64 = asked.map(|window| window.figures.requests).sum();
-            self.left_out += asked.saturating_sub(here().count() as u64);
+            self.left_out += trial.samples_left_out(point, WindowKind::Measured);
             let retries =
                 here().filter_map(|sample| sample.relayed).map(|relayed| u64::from(relayed.retries));
             let retries: Vec<u64> = retries.filter(|retries| *retries > 0).collect();
@@ -166,8 +164,9 @@ impl<'a> Relay<'a> {
         }
         let rounds: BTreeSet<u32> = good.iter().map(|(sample, _)| sample.round).collect();
         let direct: Vec<&TrialRecord> = self.direct.map(|direct| of(direct).collect()).unwrap_or_default();
-        let shared =
-            |sample: &&Sample| sample.point == point && sample.is_good() && rounds.contains(&sample.round);
+        let shared = |sample: &&Sample| {
+            sample.is_measured(point) && sample.is_good() && rounds.contains(&sample.round)
+        };
         self.blocks.push(BlockRequests {
             block: block.number,
             good,

@@ -11,7 +11,6 @@ use weighbridge_model::summary::{PointLabel, Quantity, Relay};
 use weighbridge_model::tags::Tags;
 
 use crate::layering::Stack;
-use crate::steer::SCOUTS;
 
 /// The whole question.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,8 +127,6 @@ pub struct Point {
     pub load: Load,
     /// The operations' names, in the order of [`OperationId`].
     pub operations: Vec<String>,
-    /// How many of its first blocks decide which sizes the others ask for besides; 0 where none do.
-    pub scouts: usize,
 }
 
 /// How requests become due.
@@ -188,10 +185,6 @@ impl Question {
                 LoadModel::Open { .. } | LoadModel::PartlyOpen { .. } => Load::Open,
             },
             operations: p.workload.operations(),
-            scouts: match &p.workload {
-                WorkloadSpec::Pingpong(spec) if spec.spread().is_some_and(|s| s.adaptive > 0.0) => SCOUTS,
-                _ => 0,
-            },
         };
         let plan = &experiment.plan;
         Self {

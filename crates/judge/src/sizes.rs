@@ -23,6 +23,7 @@ use crate::question::{AskedSizes, Point, Question};
 use crate::stats::cliffs::{self, Change, Cliff};
 use crate::stats::scatter::{Observation, Scatter, half_width, standard_error};
 use crate::stats::smooth::{Smooth, places, smooth};
+use crate::steer::SCOUTS;
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
 
 /// The quantiles of a curve: the median, the middle half, and nine in ten.
@@ -60,8 +61,7 @@ impl<'a> Looked<'a> {
     pub fn new(question: &'a Question, gathered: &Gathered<'a>) -> Self {
         let look = |family: Family<'a>| {
             let scatters = family.scatters(SizeTime::Service);
-            let (margin, scouts) = (question.margin.get(), family.point.scouts);
-            let of = |scatter: &Scatter| cliffs::confirmed(scatter, margin, scouts);
+            let of = |scatter: &Scatter| cliffs::confirmed(scatter, question.margin.get(), family.scouts);
             let cliffs: Vec<Vec<Cliff>> = scatters.iter().map(of).collect();
             let cuts: Vec<Vec<f64>> = cliffs.iter().map(|cliffs| steps(cliffs)).collect();
             LookedAt { family, cliffs, service: Curves::new(scatters, &cuts), cuts }
@@ -211,6 +211,9 @@ pub fn samples(question: &Question, gathered: &Gathered<'_>) -> Vec<SizeSamples>
 struct Family<'a> {
     point: &'a Point,
     operation: String,
+    /// How many of the first blocks decided which sizes the others asked for besides; 0 where none were asked for: then
+    /// nothing was chosen, and every block may tell of a cliff.
+    scouts: usize,
     /// Block and request, by variant.
     requests: Vec<Vec<(u32, &'a Sample)>>,
 }
@@ -220,11 +223,12 @@ fn families<'a>(question: &'a Question, gathered: &Gathered<'a>) -> Vec<Family<'
     let mut families = Vec::new();
     // Single requests of sizes in a list are kept for other reasons, and make no curve.
     for (id, point) in question.points().filter(|(id, _)| question.asked(*id) == AskedSizes::Range) {
+        let scouts = if gathered.has_further(id) { SCOUTS } else { 0 };
         for (at, operation) in point.operations.iter().enumerate() {
             let of = |(variant, _)| requests(gathered, (id, variant), OperationId(at as u16));
             let requests: Vec<_> = question.variants().map(of).collect();
             if requests.iter().any(|requests| !requests.is_empty()) {
-                families.push(Family { point, operation: operation.clone(), requests });
+                families.push(Family { point, operation: operation.clone(), scouts, requests });
             }
         }
     }

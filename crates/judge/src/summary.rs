@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use weighbridge_model::legs::{Legs, StampSummary};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Ratio;
-use weighbridge_model::record::{ErrorCounts, PointId, Traffic, TrialRecord, VariantId};
+use weighbridge_model::record::{ErrorCounts, PointId, Traffic, TrialRecord, VariantId, WindowKind};
 use weighbridge_model::summary::{
-    BlockCounts, Cost, Figure, Finding, Goal, PointPairing, Quantity, SCHEMA_VERSION, Severity, Spread,
-    Summary, VariantSummary, Verdict,
+    BlockCounts, Cost, Figure, Finding, Goal, OtherWindows, PointPairing, Quantity, SCHEMA_VERSION,
+    SampleCounts, Severity, Spread, Summary, VariantSummary, Verdict,
 };
 
 use crate::carried;
@@ -483,6 +483,8 @@ impl<'a> Table<'a> {
             requests: cells.iter().map(|cell| cell.requests()).sum(),
             errors: errors.total(),
             errors_by_kind: errors,
+            other_windows: other_windows(&cells),
+            samples: self.samples(&cells),
             connects: cells.iter().flat_map(|cell| &cell.windows).map(|w| w.figures.connects).sum(),
             not_sent: cells.iter().map(|cell| cell.not_sent()).sum(),
             windows: cells.iter().map(|cell| cell.windows.len() as u64).sum(),
@@ -498,6 +500,17 @@ impl<'a> Table<'a> {
             traffic,
             kernel_timestamps: self.stamps(&cells),
         }
+    }
+
+    /// How many requests are kept one by one.
+    fn samples(&self, cells: &[Cell<'_>]) -> Option<SampleCounts> {
+        let mut counts = SampleCounts::default();
+        for trial in cells.iter().flat_map(|cell| &cell.trials) {
+            counts.kept += trial.samples.iter().filter(|sample| sample.point == self.id).count() as u64;
+            let left_out = |kind| trial.samples_left_out(self.id, kind);
+            counts.left_out += left_out(WindowKind::Measured) + left_out(WindowKind::Extra);
+        }
+        (counts.kept > 0).then_some(counts)
     }
 
     /// The batches in which a variant was measured; none where all variants lived at once.
@@ -537,4 +550,14 @@ impl<'a> Table<'a> {
         };
         self.question.variants.iter().zip(&self.diagnoses).flat_map(of).collect()
     }
+}
+
+/// What was asked and failed beside the measured windows.
+fn other_windows(cells: &[Cell<'_>]) -> OtherWindows {
+    let mut other = OtherWindows::default();
+    for window in cells.iter().flat_map(Cell::other_windows) {
+        other.requests += window.figures.requests;
+        other.errors_by_kind.add(window.figures.errors);
+    }
+    OtherWindows { errors: other.errors_by_kind.total(), ..other }
 }

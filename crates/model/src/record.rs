@@ -2,7 +2,7 @@
 //!
 //! Records hold facts, never estimates. They are serialised by `store` and read by `judge`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use hdrhistogram::Histogram;
@@ -738,8 +738,8 @@ pub struct TrialRecord {
     pub windows: Vec<WindowRecord>,
     /// Histograms of the measured windows, one per point.
     pub tallies: Vec<Tallies>,
-    /// Requests of the measured windows one by one, in the order in which they ended, of workloads whose sizes vary;
-    /// empty for others.
+    /// Requests of the measured windows and of those of further sizes one by one, in the order in which they ended, of
+    /// workloads whose sizes vary; empty for others.
     pub samples: Vec<Sample>,
     /// How it was put beside the others, one per point; [`Pairing::Windows`] where nothing is said.
     pub pairings: Vec<Pairing>,
@@ -755,17 +755,24 @@ pub struct TrialRecord {
 }
 
 impl TrialRecord {
-    /// Requests of windows whose requests are kept that are not among the samples, though others of their point are.
-    pub fn samples_left_out(&self) -> u64 {
-        let sampled = |point| self.samples.iter().filter(|sample| sample.point == point).count() as u64;
-        let is_kept = |kind| matches!(kind, WindowKind::Measured | WindowKind::Extra);
-        let measured = self.windows.iter().filter(|window| is_kept(window.kind));
-        let mut asked: BTreeMap<PointId, u64> = BTreeMap::new();
-        measured.for_each(|window| *asked.entry(window.point).or_default() += window.figures.requests);
-        let left_out = |(point, requests): (PointId, u64)| match sampled(point) {
-            0 => 0,
-            kept => requests.saturating_sub(kept),
-        };
-        asked.into_iter().map(left_out).sum()
+    /// Requests of windows of a kind at a point that are not among the samples, though others of the point are: of a kind
+    /// whose requests nobody keeps, and of a workload without samples, none are left out.
+    pub fn samples_left_out(&self, point: PointId, kind: WindowKind) -> u64 {
+        let here = |sample: &&Sample| sample.point == point;
+        if !matches!(kind, WindowKind::Measured | WindowKind::Extra) || !self.samples.iter().any(|s| here(&s))
+        {
+            return 0;
+        }
+        let kept = self.samples.iter().filter(here).filter(|sample| sample.kind == kind).count() as u64;
+        let windows = self.windows.iter().filter(|window| (window.point, window.kind) == (point, kind));
+        let requests = windows.map(|window| window.figures.requests);
+        // A record that was altered may say anything.
+        requests.fold(0, u64::saturating_add).saturating_sub(kept)
+    }
+
+    /// The same of all points together.
+    pub fn all_samples_left_out(&self, kind: WindowKind) -> u64 {
+        let points: BTreeSet<PointId> = self.samples.iter().map(|sample| sample.point).collect();
+        points.into_iter().map(|point| self.samples_left_out(point, kind)).fold(0, u64::saturating_add)
     }
 }

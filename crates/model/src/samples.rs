@@ -5,11 +5,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::{Bytes, Nanoseconds};
-use crate::record::{OperationId, Outcome, PointId};
+use crate::record::{OperationId, Outcome, PointId, WindowKind};
 
-/// One request of a measured window, and the reply to it.
+/// One request of a measured window or of one of further sizes, and the reply to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
+    /// What its window was for: only those of measured windows are of the mix of sizes that other figures are of.
+    pub kind: WindowKind,
     /// The point it was measured at.
     pub point: PointId,
     /// Round within the block and point, from 0: in a round every variant is asked for the same sizes.
@@ -64,6 +66,11 @@ impl Sample {
         self.relayed.map(|relayed| self.service().saturating_sub(relayed.duration))
     }
 
+    /// Whether it is of a measured window of a point. Those of further sizes are in times over size and in nothing else.
+    pub fn is_measured(&self, point: PointId) -> bool {
+        self.point == point && self.kind == WindowKind::Measured
+    }
+
     /// Whether it is in figures of times: a reply that passed its checks.
     pub const fn is_good(&self) -> bool {
         matches!(self.outcome, Outcome::Ok)
@@ -78,6 +85,7 @@ mod tests {
     fn the_times_of_a_relayed_request_are_parts_of_each_other() {
         let nanos = Nanoseconds::from_nanos;
         let sample = Sample {
+            kind: WindowKind::Measured,
             point: PointId(0),
             round: 3,
             operation: OperationId(0),
@@ -98,5 +106,7 @@ mod tests {
         assert_eq!((sample.response(), sample.service()), (nanos(1_050), nanos(1_000)));
         assert_eq!(sample.relay_cost(), Some(nanos(300)));
         assert_eq!(Sample { relayed: None, ..sample }.relay_cost(), None);
+        assert!(sample.is_measured(PointId(0)) && !sample.is_measured(PointId(1)));
+        assert!(!Sample { kind: WindowKind::Extra, ..sample }.is_measured(PointId(0)));
     }
 }

@@ -370,6 +370,12 @@ pub struct VariantSummary {
     pub errors: u64,
     /// The same by kind.
     pub errors_by_kind: ErrorCounts,
+    /// Requests of its other windows; left out where it had none.
+    #[serde(default, skip_serializing_if = "OtherWindows::is_empty")]
+    pub other_windows: OtherWindows,
+    /// How many of its requests are kept one by one; absent of workloads of which none are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<SampleCounts>,
     /// Connections opened in measured windows; those kept from before are not among them.
     #[serde(default)]
     pub connects: u64,
@@ -397,6 +403,34 @@ pub struct VariantSummary {
     /// Where service times went, by the kernel's time stamps, over measured windows; absent where not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_timestamps: Option<StampSummary>,
+}
+
+/// Requests of windows that count in no figure and are looked at by gates all the same, since none of them should fail:
+/// longer ones for the window check, and those of further sizes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OtherWindows {
+    /// Requests begun.
+    pub requests: u64,
+    /// Failures among them.
+    pub errors: u64,
+    /// The same by kind.
+    pub errors_by_kind: ErrorCounts,
+}
+
+impl OtherWindows {
+    /// Whether there were none.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// How many requests of a variant are kept one by one: of its measured windows and of those of further sizes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SampleCounts {
+    /// Those that are.
+    pub kept: u64,
+    /// Those that are not, whole rounds at a time: curves over size and parts of relayed requests are without them.
+    pub left_out: u64,
 }
 
 /// Two services of which one passes requests on to the other.

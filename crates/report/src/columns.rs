@@ -361,6 +361,7 @@ fn sample_columns<'a>() -> Vec<Column<SampleRow<'a>>> {
         column("point", Text(|row| Some(point(&row.of.point)))),
         column("variant", Text(|row| some(&row.of.variant))),
         column("operation", Text(|row| some(&row.of.operation))),
+        column("kind", Text(|row| some(kind(row.sample.kind)))),
         column("void", Text(|row| row.of.void.as_deref().and_then(some))),
         column("block", Count(|row| Some(u64::from(row.of.block)))),
         column("round", Count(|row| Some(u64::from(row.sample.round)))),

@@ -1,16 +1,20 @@
-//! `samples.csv`: single requests of measured windows, one row each. Only of a trial whose workload keeps them. No figure
-//! is computed here, and no row is left out.
+//! `samples.csv`: single requests of measured windows and of those of further sizes, one row each. Only of a trial whose
+//! workload keeps them. No figure is computed here, and no row is left out.
 
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{OperationId, PointId};
+use weighbridge_model::record::{OperationId, PointId, WindowKind, WindowRecord};
 use weighbridge_model::samples::{Relayed, Sample};
 
 use crate::error::Problem;
 use crate::histograms::outcome;
-use crate::table::{Cells, Row, read_table, write_table};
+use crate::table::{Cells, Row, has_column, read_table, write_table};
+
+/// The column that records lack which did not yet tell requests of further sizes from the others.
+const KIND_COLUMN: &str = "kind";
 
 /// Columns of `samples.csv`.
-pub(crate) const SAMPLE_COLUMNS: [&str; 14] = [
+pub(crate) const SAMPLE_COLUMNS: [&str; 15] = [
+    KIND_COLUMN,
     "point",
     "round",
     "operation",
@@ -34,7 +38,8 @@ pub(crate) fn write_samples(samples: &[Sample]) -> Option<Vec<u8>> {
 
 fn row(sample: &Sample) -> Row {
     let mut row = Row::default();
-    row.number(u64::from(sample.point.0))
+    row.word(sample.kind)
+        .number(u64::from(sample.point.0))
         .number(u64::from(sample.round))
         .number(u64::from(sample.operation.0))
         .number(sample.size.get())
@@ -58,17 +63,46 @@ fn row(sample: &Sample) -> Row {
     row
 }
 
-/// Reads the table back, in its order.
-pub(crate) fn read_samples(bytes: &[u8]) -> Result<Vec<Sample>, Problem> {
-    let samples = read_table(&SAMPLE_COLUMNS, bytes, sample)?;
+/// Reads the table of a trial of these windows back, in its order.
+pub(crate) fn read_samples(bytes: &[u8], windows: &[WindowRecord]) -> Result<Vec<Sample>, Problem> {
+    let samples = if has_column(bytes, KIND_COLUMN) {
+        read_table(&SAMPLE_COLUMNS, bytes, |cells| {
+            let kind = cells.word()?;
+            sample(cells, kind)
+        })?
+    } else {
+        let mut samples =
+            read_table(&SAMPLE_COLUMNS[1..], bytes, |cells| sample(cells, WindowKind::Measured))?;
+        find_extra(&mut samples, windows);
+        samples
+    };
     // A file without a row would not be written again.
     if samples.is_empty() { Err(Problem::somewhere("it has no row".to_owned())) } else { Ok(samples) }
 }
 
-fn sample(cells: &mut Cells<'_>) -> Result<Sample, String> {
+/// Tells the requests of further sizes by their times: none of another window ended while theirs was open.
+fn find_extra(samples: &mut [Sample], windows: &[WindowRecord]) {
+    let Some(origin) = windows.first().map(|window| window.figures.started) else { return };
+    let extra: Vec<_> = windows.iter().filter(|window| window.kind == WindowKind::Extra).collect();
+    for sample in samples {
+        let done = origin + sample.done;
+        let holds = |window: &&&WindowRecord| {
+            let figures = &window.figures;
+            (window.point, window.round) == (sample.point, sample.round)
+                && figures.started <= done
+                && done <= figures.ended
+        };
+        if extra.iter().any(|window| holds(&window)) {
+            sample.kind = WindowKind::Extra;
+        }
+    }
+}
+
+fn sample(cells: &mut Cells<'_>, kind: WindowKind) -> Result<Sample, String> {
     let nanos = |cells: &mut Cells<'_>| cells.wide().map(Nanoseconds::from_nanos);
     let bytes = |cells: &mut Cells<'_>| cells.wide().map(Bytes::new);
     Ok(Sample {
+        kind,
         point: PointId(cells.number()?),
         round: cells.number()?,
         operation: OperationId(cells.number()?),
@@ -103,6 +137,7 @@ mod tests {
     fn whole() -> Sample {
         let nanos = Nanoseconds::from_nanos;
         Sample {
+            kind: WindowKind::Measured,
             point: PointId(1),
             round: 7,
             operation: OperationId(0),
@@ -125,6 +160,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let failed = Sample {
+            kind: WindowKind::Extra,
             outcome: Outcome::Error(ErrorKind::Timeout),
             status: None,
             length: Bytes::new(0),
@@ -137,11 +173,11 @@ mod tests {
         assert_eq!(
             text.lines().skip(1).collect::<Vec<_>>(),
             [
-                "1,7,0,87380,10,20,18446744073709551615,ok,200,70,5,200,87380,3",
-                "1,7,0,87380,10,20,18446744073709551615,timeout,,0,,,,",
+                "measured,1,7,0,87380,10,20,18446744073709551615,ok,200,70,5,200,87380,3",
+                "extra,1,7,0,87380,10,20,18446744073709551615,timeout,,0,,,,",
             ]
         );
-        assert_eq!(read_samples(&bytes), Ok(samples.to_vec()));
+        assert_eq!(read_samples(&bytes, &[]), Ok(samples.to_vec()));
         assert_eq!(write_samples(&[]), None);
     }
 
@@ -153,13 +189,14 @@ mod tests {
             (",200,70,", ",70000,70,", "column `status`"),
             (",3\n", ",\n", "column `relayed_retries`"),
             ("1,7,0", "1,-7,0", "column `round`"),
+            ("measured,", "warm,", "column `kind`"),
         ] {
             let damaged = text.replacen(from, to, 1);
             assert_ne!(damaged, text);
-            let problem = read_samples(damaged.as_bytes()).expect_err(said);
+            let problem = read_samples(damaged.as_bytes(), &[]).expect_err(said);
             assert!(problem.what.contains(said) && problem.line == Some(2), "{problem:?}");
         }
         let header = text.lines().next().expect("a header");
-        assert!(read_samples(format!("{header}\n").as_bytes()).is_err(), "no row");
+        assert!(read_samples(format!("{header}\n").as_bytes(), &[]).is_err(), "no row");
     }
 }

@@ -67,6 +67,12 @@ pub(crate) fn read_table<T>(
     Ok(rows)
 }
 
+/// Whether the header of a table names a column: records of before there was one lack it.
+pub(crate) fn has_column(bytes: &[u8], column: &str) -> bool {
+    let header = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    header.split(|byte| *byte == b',').any(|name| name == column.as_bytes())
+}
+
 /// A row being read, cell by cell from the left.
 pub(crate) struct Cells<'a> {
     columns: &'a [&'a str],

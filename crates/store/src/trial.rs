@@ -11,6 +11,7 @@ use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{
     MemoryFacts, PeerFacts, QuotaFacts, RoleMemory, RuntimeFacts, ServiceFacts, TrialRecord, VariantId, Void,
+    WindowKind,
 };
 
 use crate::durable::read_file;
@@ -50,9 +51,13 @@ struct WireTrial {
     /// Not there in records of before roles were accounted.
     #[serde(default)]
     machine: Option<WireMachine>,
-    /// Requests that are not among the samples, though others of their point are; absent where there are no samples.
+    /// Requests of measured windows that are not among the samples, though others of their point are; absent where there
+    /// are no samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     samples_left_out: Option<u64>,
+    /// The same of windows of further sizes; absent where none are left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    extra_samples_left_out: Option<u64>,
     void: Option<Void>,
     sha256: WireHashes,
 }
@@ -146,7 +151,8 @@ pub(crate) fn encode(
         memory: trial.memory.iter().map(WireMemory::from).collect(),
         steal: trial.steal,
         machine: trial.machine.map(WireMachine::from),
-        samples_left_out: samples.is_some().then(|| trial.samples_left_out()),
+        samples_left_out: samples.is_some().then(|| trial.all_samples_left_out(WindowKind::Measured)),
+        extra_samples_left_out: Some(trial.all_samples_left_out(WindowKind::Extra)).filter(|left| *left > 0),
         void: trial.void.clone(),
         sha256: WireHashes {
             windows: sha256_hex(&files[0].1),
@@ -188,7 +194,7 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
         Stored::load(folder, STAMPS, hash)?.parse(|bytes| read_stamps(bytes, &mut windows))?;
     }
     let samples = match &hashes.samples {
-        Some(hash) => Stored::load(folder, SAMPLES, hash)?.parse(read_samples)?,
+        Some(hash) => Stored::load(folder, SAMPLES, hash)?.parse(|bytes| read_samples(bytes, &windows))?,
         None => Vec::new(),
     };
     let histograms = Stored::load(folder, HISTOGRAMS, &hashes.histograms)?;

@@ -8,7 +8,7 @@ use weighbridge_model::record::{
 };
 
 use crate::error::Problem;
-use crate::table::{Cells, Row, read_table, write_table};
+use crate::table::{Cells, Row, has_column, read_table, write_table};
 
 /// Columns of `windows.csv`: one row a window, in the order they ran.
 pub(crate) const WINDOW_COLUMNS: [&str; 44] = [
@@ -133,9 +133,10 @@ pub(crate) fn write_resources(windows: &[WindowRecord], memory: &[RoleMemory]) -
 
 /// Windows of a trial of this batch, without their operations and CPU, which lie in the other tables.
 pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<Vec<WindowRecord>, Problem> {
-    let header = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let is_there = |column: &str| header.split(|byte| *byte == b',').any(|name| name == column.as_bytes());
-    let later = Later { batch: is_there(BATCH_COLUMN).then_some(batch), held_up: is_there(HELD_UP_COLUMN) };
+    let later = Later {
+        batch: has_column(bytes, BATCH_COLUMN).then_some(batch),
+        held_up: has_column(bytes, HELD_UP_COLUMN),
+    };
     let is_read = |column: &&str| match *column {
         BATCH_COLUMN => later.batch.is_some(),
         HELD_UP_COLUMN => later.held_up,

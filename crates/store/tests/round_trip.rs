@@ -18,6 +18,7 @@ use weighbridge_model::network::{LayerFacts, LinkCounters, NetworkFacts};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::*;
+use weighbridge_model::samples::Sample;
 use weighbridge_store::{Participant, RunFolder, RunWriter, WriteError};
 
 fn one(name: &str, variant: u16) -> Vec<Participant> {
@@ -232,6 +233,7 @@ fn any_window() -> impl Strategy<Value = WindowRecord> {
         WindowKind::LeadIn,
         WindowKind::Measured,
         WindowKind::Check,
+        WindowKind::Extra,
     ]);
     let role = (any::<String>(), time(), any::<u64>()).prop_map(|(role, cpu, requests)| RoleCpu {
         role,
@@ -459,22 +461,25 @@ proptest! {
     }
 }
 
+/// Changes texts in a file that must have them.
+fn change(path: &Path, from: &[(&str, &str)]) {
+    let text = std::fs::read_to_string(path).unwrap();
+    let changed = from.iter().fold(text.clone(), |text, (from, to)| text.replace(from, to));
+    assert_ne!(text, changed, "{}", path.display());
+    std::fs::write(path, changed).unwrap();
+}
+
+fn hash(path: &Path) -> String {
+    let bytes = std::fs::read(path).unwrap();
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 #[test]
 fn records_of_before_there_were_batches_are_still_read() {
     let out = tempfile::tempdir().unwrap();
     let mut run = RunWriter::create(out.path(), "old", STARTED).unwrap();
     run.write_block(&participants(), &block(0)).unwrap();
     let folder = run.folder().path().to_owned();
-    let hash = |path: &Path| {
-        let bytes = std::fs::read(path).unwrap();
-        Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
-    };
-    let change = |path: &Path, from: &[(&str, &str)]| {
-        let text = std::fs::read_to_string(path).unwrap();
-        let changed = from.iter().fold(text.clone(), |text, (from, to)| text.replace(from, to));
-        assert_ne!(text, changed, "{}", path.display());
-        std::fs::write(path, changed).unwrap();
-    };
     for trial in ["000", "001"].map(|number| folder.join("trials").join(number)) {
         let [windows, json] = ["windows.csv", "trial.json"].map(|name| trial.join(name));
         let before = [&windows, &json].map(|path| hash(path));
@@ -489,4 +494,31 @@ fn records_of_before_there_were_batches_are_still_read() {
     }
     change(&folder.join("blocks/000.json"), &[("      \"batch\": 0,\n", "")]);
     assert!(RunFolder::open(&folder).unwrap().load_blocks().unwrap() == [block(0)]);
+}
+
+/// The window of a sample is then told by its times.
+#[test]
+fn records_of_before_samples_had_a_kind_are_still_read() {
+    let out = tempfile::tempdir().unwrap();
+    let mut run = RunWriter::create(out.path(), "old", STARTED).unwrap();
+    let mut trial = trial(0, VariantId(0));
+    let origin = trial.windows[0].figures.started;
+    let at = |nanos| Nanoseconds::from_nanos(nanos);
+    let further = &mut trial.windows[4];
+    (further.kind, further.point, further.round) = (WindowKind::Extra, PointId(0), 1);
+    (further.figures.started, further.figures.ended) = (origin + at(95_000), origin + at(200_000));
+    let [mut good, mut lost] = trial.samples[..] else { panic!("two") };
+    (good.kind, good.done) = (WindowKind::Measured, at(90_000));
+    (lost.kind, lost.done) = (WindowKind::Extra, at(100_000));
+    let elsewhere = Sample { kind: WindowKind::Measured, round: 0, ..lost };
+    trial.samples = vec![good, lost, elsewhere];
+    run.write_block(&one("v", 0), std::slice::from_ref(&trial)).unwrap();
+    let folder = run.folder().path().to_owned();
+    let [samples, json] =
+        ["samples.csv", "trial.json"].map(|name| folder.join("trials").join("000").join(name));
+    let before = [&samples, &json].map(|path| hash(path));
+    change(&samples, &[("kind,point,", "point,"), ("measured,", ""), ("extra,", "")]);
+    change(&json, &[(&before[0], &hash(&samples))]);
+    change(&folder.join("blocks/000.json"), &[(&before[1], &hash(&json))]);
+    assert!(RunFolder::open(&folder).unwrap().load_blocks().unwrap() == [[trial]]);
 }

@@ -13,6 +13,7 @@ use weighbridge_model::summary::Summary;
 use weighbridge_report::{ExportError, ExportFormat, Exported, GateCase, TableName, TextOptions, export};
 use weighbridge_store::RunFolder;
 
+use super::import::{Rows, rows_of};
 use super::support::{Destination, Stored, gates, open_run};
 use crate::args::Export;
 use crate::exit::Exit;
@@ -41,19 +42,21 @@ pub fn run(arguments: &Export, printer: &Printer) -> anyhow::Result<Exit> {
         place: Some(&place),
         every_pair: true,
     };
-    let bytes = exported(&folder, &stored, (format, arguments.table.unwrap_or_default()), &extra, &options)?;
+    let table = arguments.table.unwrap_or_default();
+    let (bytes, left_out) = exported(&folder, &stored, (format, table), &extra, &options)?;
+    left_out.iter().for_each(|said| printer.note(format_args!("{said}")));
     Destination::at(arguments.output.as_deref())?.write_bytes(&bytes, printer)?;
     Ok(Exit::Fine)
 }
 
-/// A stored run in a format; the records are read only where it needs them.
+/// A stored run in a format, and what the format leaves out of it; the records are read only where it needs them.
 pub fn exported(
     folder: &RunFolder,
     stored: &Stored,
     (format, table): (ExportFormat, TableName),
     extra: &[Gate],
     options: &TextOptions<'_>,
-) -> anyhow::Result<Vec<u8>> {
+) -> anyhow::Result<(Vec<u8>, Vec<String>)> {
     let records: Option<Evidence> = match format.needs_evidence(table) {
         true => Some(evidence(folder)?),
         false => None,
@@ -62,12 +65,12 @@ pub fn exported(
         ExportFormat::Junit => cases(folder, stored.summary(), extra)?,
         _ => Vec::new(),
     };
-    let rows = match format {
-        ExportFormat::PpbenchCsv => super::import::rows_of(folder)?,
-        _ => Vec::new(),
+    let Rows { rows, left_out } = match format {
+        ExportFormat::PpbenchCsv => rows_of(folder)?,
+        _ => Rows::default(),
     };
     let run = Exported { report: stored.report(), evidence: records.as_ref(), gates: &gates, rows: &rows };
-    Ok(export(format, table, &run, options)?)
+    Ok((export(format, table, &run, options)?, left_out))
 }
 
 /// The gates of the experiment and those of flags, judged.

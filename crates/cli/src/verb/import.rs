@@ -7,9 +7,12 @@ use anyhow::{Context, bail};
 use serde_json::json;
 use weighbridge_conductor::run::utc_now;
 use weighbridge_judge::Run;
+use weighbridge_judge::gather::Gathered;
 use weighbridge_judge::imported::imported;
-use weighbridge_model::experiment::{Experiment, LoadSpec, Point};
+use weighbridge_model::experiment::{Experiment, LoadSpec, PingpongOperation, Point, Variant, WorkloadSpec};
 use weighbridge_model::ppbench::{self, Faults, Naming, Row, Series, Table};
+use weighbridge_model::record::{TrialRecord, WindowKind};
+use weighbridge_model::samples::Sample;
 use weighbridge_model::summary::{PointLabel, Summary};
 use weighbridge_model::tags::Tags;
 use weighbridge_store::{RunFolder, RunWriter, UtcTime};
@@ -154,49 +157,83 @@ fn tag_at(experiment: &str, label: &PointLabel) -> String {
     std::iter::once(experiment.to_owned()).chain(factors).collect()
 }
 
-/// The rows of a run: those that were imported, or its samples as ppbench would have written them.
-pub fn rows_of(folder: &RunFolder) -> anyhow::Result<Vec<Row>> {
+/// The rows of a run, and its requests that are none of them.
+#[derive(Debug, Default)]
+pub struct Rows {
+    /// In the order of the record.
+    pub rows: Vec<Row>,
+    /// What is not among them, one sentence each.
+    pub left_out: Vec<String>,
+}
+
+/// The rows of a run: those that were imported, or its samples as ppbench would have written them. A row cannot say that it
+/// is void, or of a size that was asked for because a curve bends there: such requests are counted instead.
+pub fn rows_of(folder: &RunFolder) -> anyhow::Result<Rows> {
     let path = folder.path().join(ROWS);
     if path.exists() {
         let (name, text) = read_text(&path, "import it again")?;
-        return Ok(ppbench::read(&text)
-            .with_context(|| format!("`{name}` is damaged; import it again"))?
-            .rows);
+        let table = ppbench::read(&text);
+        let rows = table.with_context(|| format!("`{name}` is damaged; import it again"))?.rows;
+        return Ok(Rows { rows, left_out: Vec::new() });
     }
-    let summary = folder.summary()?;
-    let points = Experiment::parse("experiment.toml", &folder.experiment()?)?.points;
-    // As many threads of ppbench would have as many requests outstanding.
-    let outstanding = |load: &LoadSpec| u64::from(load.connections) * u64::from(load.in_flight);
+    let (summary, experiment) =
+        (folder.summary()?, Experiment::parse("experiment.toml", &folder.experiment()?)?);
+    let trials: Vec<TrialRecord> = folder.load_blocks()?.into_iter().flatten().collect();
+    let gathered = Gathered::new(&trials);
+    let counting: Vec<&TrialRecord> = gathered.used.iter().flat_map(|block| &block.trials).copied().collect();
     let mut rows = Vec::new();
-    for trial in folder.load_blocks()?.into_iter().flatten() {
-        let variant = summary.variants.get(trial.variant.index());
-        let name = variant.map_or_else(|| trial.variant.0.to_string(), |variant| variant.name.clone());
-        let experiment = summary.tags.experiment(&name);
-        let at_point = |point: &Point| tag_at(&experiment, &point.label);
-        let experiments: Vec<String> = points.iter().map(at_point).collect();
-        let machine = summary.tags.machine(&name).unwrap_or(&summary.run);
-        rows.extend(trial.samples.iter().map(|sample| {
-            let relayed = sample.relayed;
-            let size = sample.size.get();
-            Row::of(&ppbench::Measured {
-                machine,
-                experiment: experiments.get(sample.point.index()).unwrap_or(&experiment),
-                path: format!("/{}/{size}", if relayed.is_some() { "mping" } else { "pong" }),
-                size,
-                failed: u64::from(!sample.is_good()),
-                concurrency: points.get(sample.point.index()).map_or(1, |point| outstanding(&point.load)),
-                length: relayed.map_or(sample.length, |relayed| relayed.length).get(),
-                time_ns: relayed.map_or(sample.service(), |relayed| relayed.duration).as_nanos(),
-                retries: relayed.map_or(0, |relayed| relayed.retries),
-                status: relayed.map(|relayed| relayed.status).or(sample.status).unwrap_or_default(),
-            })
-        }));
+    for trial in &counting {
+        let variant = &experiment.variants[trial.variant.index()];
+        let experiment_tag = summary.tags.experiment(&variant.name);
+        let machine = summary.tags.machine(&variant.name).unwrap_or(&summary.run);
+        for (id, point) in experiment.point_ids().zip(&experiment.points) {
+            let tag = tag_at(&experiment_tag, &point.label);
+            let series = (machine, &*tag, path_of(point, variant));
+            let measured = trial.samples.iter().filter(|sample| sample.is_measured(id));
+            rows.extend(measured.map(|sample| row(series, &point.load, sample)));
+        }
     }
-    if rows.is_empty() {
+    let kept = |trials: &[&TrialRecord]| trials.iter().map(|trial| trial.samples.len()).sum::<usize>();
+    let all = kept(&trials.iter().collect::<Vec<_>>());
+    if all == 0 {
         bail!(
             "run `{}` kept no single requests; `ppbench-csv` is for workloads whose sizes vary",
             folder.path().display()
         );
     }
-    Ok(rows)
+    let (void, further) = (all - kept(&counting), kept(&counting) - rows.len());
+    let unkept: u64 = counting.iter().map(|trial| trial.all_samples_left_out(WindowKind::Measured)).sum();
+    let said = [
+        (void as u64, "of void blocks"),
+        (further as u64, "of further sizes, which are no fair share of a variant's requests"),
+        (unkept, "that the record does not keep one by one"),
+    ];
+    let said = said.into_iter().filter(|(count, _)| *count > 0);
+    let left_out = said.map(|(count, which)| format!("without {count} requests {which}")).collect();
+    Ok(Rows { rows, left_out })
+}
+
+/// What ppbench would have asked for, up to the size.
+fn path_of(point: &Point, variant: &Variant) -> &'static str {
+    match &*point.workload.asked_of(variant) {
+        WorkloadSpec::Pingpong(spec) => spec.operation.path(),
+        _ => PingpongOperation::Pong.path(),
+    }
+}
+
+fn row((machine, experiment, path): (&str, &str, &str), load: &LoadSpec, sample: &Sample) -> Row {
+    let (relayed, size) = (sample.relayed, sample.size.get());
+    Row::of(&ppbench::Measured {
+        machine,
+        experiment,
+        path: format!("/{path}/{size}"),
+        size,
+        failed: u64::from(!sample.is_good()),
+        // As many threads of ppbench would have as many requests outstanding.
+        concurrency: u64::from(load.connections) * u64::from(load.in_flight),
+        length: relayed.map_or(sample.length, |relayed| relayed.length).get(),
+        time_ns: relayed.map_or(sample.service(), |relayed| relayed.duration).as_nanos(),
+        retries: relayed.map_or(0, |relayed| relayed.retries),
+        status: relayed.map(|relayed| relayed.status).or(sample.status).unwrap_or_default(),
+    })
 }

@@ -81,7 +81,7 @@ fn rows_of(folder: &RunFolder) -> anyhow::Result<Vec<OverviewRow>> {
     if !folder.path().join(ROWS).exists() {
         return Ok(overview(folder)?);
     }
-    let rows = import::rows_of(folder)?;
+    let rows = import::rows_of(folder)?.rows;
     Ok(imported(&import::series_of(&rows, &summary), &summary.run))
 }
 

@@ -4,6 +4,7 @@
 //! with lanes that share cores; figures of such a run say of themselves that they are suspect, and only what is large is
 //! looked for in them. No experiment file can ask for that.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use crate::support::{WEIGH, World, eventually, experiment, note_disturbance, probe, send, told};
@@ -238,4 +239,41 @@ fn below_four_cores_it_is_refused_before_anything_is_done() {
     assert!(plan.contains("on the first cores, "), "{planned}");
     assert!(world.run_folders().is_empty(), "nothing was begun");
     world.assert_nothing_left();
+}
+
+/// A window of a duet is as long as a time, and still each round reads its own piece of the sizes, both variants the same.
+#[test]
+fn every_round_asks_for_sizes_of_its_own() {
+    told(|| {
+        let world = World::new();
+        let options = options(&world, on_one_side());
+        let sleeps = "periodic-stall --every 301us --length 300us";
+        let sizes = "[workload]\nname = \"pingpong\"\n\
+                     sizes = { min = \"4 B\", max = \"20 kB\", number = 2000, adaptive = \"50 %\" }\n";
+        let mut warnings = Vec::new();
+        let mut listen = |timed: &TimedEvent| {
+            watch(timed);
+            if let Event::Warning { text } = &timed.event {
+                warnings.push(text.clone());
+            }
+        };
+        let finished = run(duet(sizes, [sleeps, sleeps]), &options, &mut listen).expect("it is measured");
+        for block in trials(&finished).chunks(2) {
+            for trial in block {
+                let rounds = of_kind(trial, WindowKind::Measured);
+                let largest = rounds.map(|window| window.figures.requests).max().expect("rounds") as usize;
+                let sizes: BTreeSet<u64> = trial.samples.iter().map(|sample| sample.size.get()).collect();
+                assert!(sizes.len() > 2 * largest, "{} sizes, {largest} in a round", sizes.len());
+            }
+            let first = |trial: &TrialRecord, round: u32| {
+                trial.samples.iter().find(|sample| sample.round == round).expect("a request").size
+            };
+            for round in 0..4 {
+                assert_eq!(first(&block[0], round), first(&block[1], round), "the same piece");
+            }
+            assert_ne!(first(&block[0], 0), first(&block[0], 1), "others in every round");
+        }
+        let told = warnings.iter().filter(|text| text.contains("`adaptive`") && text.contains("`duet`"));
+        assert_eq!(told.count(), 1, "{warnings:?}");
+    });
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::support::{World, service, told};
 use serde_json::Value;
-use weighbridge_model::record::{ErrorKind, Outcome, TrialRecord};
+use weighbridge_model::record::{ErrorKind, Outcome, TrialRecord, WindowKind};
 use weighbridge_model::samples::Sample;
 
 /// A catalogue of the Go service and of one whose toolchain nobody has.
@@ -74,7 +74,8 @@ fn single_requests_of_a_relay_are_kept_with_their_sizes() {
             assert!(
                 alone.samples.iter().all(|sample| sample.relayed.is_none() && sample.length == sample.size)
             );
-            assert_eq!((one.samples_left_out(), other.samples_left_out()), (0, 0));
+            let left_out = |trial: &TrialRecord| trial.all_samples_left_out(WindowKind::Measured);
+            assert_eq!((left_out(one), left_out(other)), (0, 0));
             // The first block begins where a passage does, the others within one.
             if one.block == 0 {
                 let mut first: Vec<u64> = sizes(one).iter().take(40).map(|(_, size)| *size).collect();
@@ -183,7 +184,7 @@ fn failed_and_repeated_requests_are_counted_wherever_they_are_told() {
             let rows = || trials().flat_map(|trial| &trial.samples);
             let count = |of: &dyn Fn(&&Sample) -> bool| rows().filter(|row| of(row)).count() as u64;
             let of_kind = |kind| count(&|row| row.outcome == Outcome::Error(kind));
-            let left_out: u64 = trials().map(TrialRecord::samples_left_out).sum();
+            let left_out: u64 = trials().map(|trial| trial.all_samples_left_out(WindowKind::Measured)).sum();
             let failed = count(&|row| !row.is_good());
             assert!(failed > 0, "{ended}");
             assert_eq!(variant["requests"].as_u64(), Some(rows().count() as u64 + left_out));
@@ -229,6 +230,9 @@ fn summarised_and_exported(world: &World) {
     let first = rows.lines().nth(1).expect("a row");
     assert!(first.starts_with("\"here\",\"go to go\",\"/mping/"), "{first}");
     assert_eq!(first.split("\",\"").nth(4), Some("1"), "one connection with one request in flight: {first}");
+    // The service without a peer is asked for the bodies themselves.
+    let alone = rows.lines().find(|row| row.contains("\"alone\"")).expect("its rows");
+    assert!(alone.starts_with("\"here\",\"alone\",\"/pong/"), "{alone}");
 }
 
 #[test]

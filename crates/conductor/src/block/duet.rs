@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use weighbridge_judge::steer::{Extent, RoundRule};
+use weighbridge_judge::steer::{Extent, Pace, RoundRule};
 use weighbridge_lab::cores::pin_current_thread;
 use weighbridge_lab::lanes::Lane;
 use weighbridge_load::Recording;
@@ -16,6 +16,7 @@ use weighbridge_load::window::Load;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PointId, RequestRecord, Tallies, VariantId, WindowKind};
 
+use super::samples::expected;
 use super::turn::{Place, measured_load};
 use super::{Block, BlockError, Bound, Cut};
 use crate::client::Answer;
@@ -54,10 +55,11 @@ impl Block<'_, '_> {
             self.lead_in(place.point, period, bound[index].pace)
         };
         let lead_ins: Vec<Load> = (0..order.len()).map(lead_in).collect();
+        let paces: Vec<Pace> = bound.iter().map(|bound| bound.pace).collect();
         let before = self.cpu_times();
-        let leads = self.both(Place { kind: WindowKind::LeadIn, ..place }, &order, &lead_ins)?;
+        let leads = self.both(Place { kind: WindowKind::LeadIn, ..place }, &order, (&lead_ins, &paces))?;
         let load = measured_load(&self.bench.shapes[place.point.index()], extent, place);
-        let windows = self.both(place, &order, &vec![load; order.len()])?;
+        let windows = self.both(place, &order, (&vec![load; order.len()], &paces))?;
         let after = self.cpu_times();
         for (index, trial) in self.trials.iter_mut().enumerate() {
             let record = trial.windows.last_mut().expect("the window was just recorded");
@@ -82,10 +84,18 @@ impl Block<'_, '_> {
     }
 
     /// Has both clients run one window each, begun at one moment, and records them. Returns the requests of each, by the
-    /// variants' numbers, which are also those of `loads`.
-    fn both(&mut self, place: Place, order: &[VariantId], loads: &[Load]) -> Result<Vec<u64>, Cut> {
+    /// variants' numbers, which are also those of `loads` and `paces`.
+    fn both(
+        &mut self,
+        place: Place,
+        order: &[VariantId],
+        (loads, paces): (&[Load], &[Pace]),
+    ) -> Result<Vec<u64>, Cut> {
         self.obey()?;
-        let substream = self.substream(place, &loads[0]);
+        let expected = |index: usize| expected(&loads[index], Some(paces[index]));
+        // So far the slower one comes in a round; where the next begins there, neither leaves anything out.
+        let common = (0..loads.len()).map(expected).min().unwrap_or_default();
+        let substream = self.substream(place, common);
         let measured = place.kind == WindowKind::Measured;
         let start = Arc::new(Start::of(order.len(), HEAD_START));
         let mut asked: Vec<Asked> = Vec::with_capacity(order.len());
@@ -94,7 +104,7 @@ impl Block<'_, '_> {
             let load = loads[index].clone();
             let mut tallies =
                 if measured { self.take_tallies(index, place.point) } else { Tallies::default() };
-            let mut sheet = self.sheet(place, &load);
+            let mut sheet = self.sheet(place, expected(index));
             let (start, core) = (Arc::clone(&start), self.bench.stage.seating.at(lane).client());
             let answer = self.bench.clients.of(variant).ask(move |generator| {
                 // A thread that cannot be pinned still measures; the self-check sees what that does.

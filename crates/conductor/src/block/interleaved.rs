@@ -8,6 +8,7 @@ use weighbridge_load::generator::{Share, WindowReport, WindowSpec};
 use weighbridge_load::window::Load;
 use weighbridge_model::record::{PointId, Tallies, VariantId, WindowKind};
 
+use super::samples::expected;
 use super::turn::{Place, measured_load};
 use super::{Block, BlockError, Bound, Cut};
 use crate::roles::Clocks;
@@ -45,7 +46,8 @@ impl Block<'_, '_> {
     /// Has the generator run one window on all variants and records it for each.
     fn common_window(&mut self, place: Place, load: Load) -> Result<(), Cut> {
         self.obey()?;
-        let substream = self.substream(place, &load);
+        let requests = expected(&load, None);
+        let substream = self.substream(place, requests);
         let measured = place.kind == WindowKind::Measured;
         let variants: Vec<VariantId> = self.actors.iter().map(|actor| actor.variant).collect();
         let tallies: Vec<Tallies> = match measured {
@@ -54,7 +56,7 @@ impl Block<'_, '_> {
         };
         let before = self.cpu_times();
         // Variants that share windows share a client.
-        let sheets: Vec<_> = variants.iter().map(|_| self.sheet(place, &load)).collect();
+        let sheets: Vec<_> = variants.iter().map(|_| self.sheet(place, requests)).collect();
         let (reports, tallies, sheets) = self.bench.clients.of(VariantId(0)).call(move |generator| {
             let (mut tallies, mut sheets) = (tallies, sheets);
             let spec = WindowSpec { substream, load, recording: Recording::Exact };

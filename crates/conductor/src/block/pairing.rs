@@ -42,6 +42,7 @@ impl Block<'_, '_> {
         if let Some(text) = remark(&arrangement, asked).filter(|_| self.number == 0) {
             (self.emit)(Event::Warning { text: text.to_owned() });
         }
+        self.tell_adaptive(id, arrangement.pairing);
         Ok(arrangement)
     }
 

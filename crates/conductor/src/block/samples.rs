@@ -2,22 +2,25 @@
 //! its own requests.
 //!
 //! Windows of a round read the same piece of the order of sizes, those of the next round the piece behind it, and blocks
-//! begin apart from each other, so that the sizes of all blocks together are none twice before all are through. Nothing
-//! is estimated here.
+//! begin apart from each other, so that the sizes of all blocks together are none twice before all are through. Where requests
+//! are too many to be kept, whole rounds are left out, and counted. Nothing is estimated here.
 
-use weighbridge_judge::steer::Extent;
+use std::collections::BTreeSet;
+
+use weighbridge_judge::steer::{Extent, Pace};
 use weighbridge_load::session::Seen;
 use weighbridge_load::window::{Load, OpenEnd, Stop};
 use weighbridge_model::event::Event;
 use weighbridge_model::experiment::{SizeSpread, WorkloadSpec};
-use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{PointId, RequestRecord, WindowKind};
+use weighbridge_model::pairing::Pairing;
+use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
+use weighbridge_model::record::{PointId, RequestRecord, TrialRecord, WindowKind};
 use weighbridge_model::samples::Sample;
 
 use super::Block;
 use super::turn::{Place, measured_load};
 
-/// Most samples that are kept of a trial at a point; those behind them are counted and left out.
+/// Most samples that are kept of a trial at a point; the others are counted and left out, whole rounds at a time.
 const KEPT: usize = 20_000;
 
 /// Bits of a stream's number that tell streams apart which begin at the same place.
@@ -32,8 +35,8 @@ impl Block<'_, '_> {
         }
     }
 
-    /// The stream of requests that a window of that load reads: shared by all windows of a round, apart for each kind.
-    pub(super) fn substream(&self, place: Place, load: &Load) -> u64 {
+    /// The stream of requests that a window of about so many reads: shared by all windows of a round, apart for each kind.
+    pub(super) fn substream(&self, place: Place, requests: u64) -> u64 {
         let round = match place.kind {
             WindowKind::Measured => place.round,
             WindowKind::LeadIn => place.round | 1 << 31,
@@ -48,11 +51,11 @@ impl Block<'_, '_> {
             WindowKind::Measured => {
                 let blocks = u64::from(self.bench.experiment.plan.blocks_min);
                 let first = u64::from(self.number) * spread.passage().div_ceil(blocks);
-                first + u64::from(place.round) * requests(load)
+                first + u64::from(place.round) * requests
             }
             // Every block has sizes of its own, and windows of a round read the same piece.
             WindowKind::Extra => {
-                return SizeSpread::extra_stream(salt, u64::from(place.round) * requests(load));
+                return SizeSpread::extra_stream(salt, u64::from(place.round) * requests);
             }
             // What is not evaluated may begin anywhere.
             WindowKind::LeadIn | WindowKind::WarmUp | WindowKind::Check => drawn % spread.passage(),
@@ -60,13 +63,13 @@ impl Block<'_, '_> {
         SizeSpread::stream(salt, position)
     }
 
-    /// Where a window's requests go one by one, with room for them; `None` where they are not kept.
-    pub(super) fn sheet(&self, place: Place, load: &Load) -> Option<Vec<RequestRecord>> {
+    /// Where the requests of a window of about so many go one by one, with room for them; `None` where they are not kept.
+    pub(super) fn sheet(&self, place: Place, requests: u64) -> Option<Vec<RequestRecord>> {
         let workload = &self.bench.experiment.points[place.point.index()].workload;
         let keeps = matches!(workload, WorkloadSpec::Pingpong(spec) if spec.keeps_requests());
         let kept = matches!(place.kind, WindowKind::Measured | WindowKind::Extra) && keeps;
-        // In open load as many again may come before the window ends.
-        kept.then(|| Vec::with_capacity(2 * requests(load) as usize + 64))
+        // Where a window is as long as a time, as many again may come before it ends.
+        kept.then(|| Vec::with_capacity(2 * requests as usize + 64))
     }
 
     /// The load of a window of further sizes beside a measured one of so many requests; `None` where a block asks for none.
@@ -87,17 +90,25 @@ impl Block<'_, '_> {
         round + Nanoseconds::from_secs_f64(share * round.as_secs_f64())
     }
 
-    /// Keeps what a window showed of each of its requests, up to the bound.
+    /// Keeps what a window showed of each of its requests, within the bound.
     pub(super) fn keep(
         &mut self,
         index: usize,
         place: Place,
         (records, seen): (Vec<RequestRecord>, Vec<Seen>),
     ) {
+        if self.number == 0 && place.kind == WindowKind::Measured {
+            self.keeping.asked.resize(self.trials.len(), BTreeSet::new());
+            self.keeping.asked[index].extend(seen.iter().map(|seen| seen.size));
+        }
         let trial = &mut self.trials[index];
         let Some(first) = trial.windows.first() else { return };
+        if records.is_empty() || !place.round.is_multiple_of(self.keeping.every) {
+            return;
+        }
         let origin = first.figures.started;
         let sample = |(record, seen): (RequestRecord, Seen)| Sample {
+            kind: place.kind,
             point: place.point,
             round: place.round,
             operation: record.operation,
@@ -110,9 +121,8 @@ impl Block<'_, '_> {
             length: seen.length,
             relayed: seen.relayed,
         };
-        let before = trial.samples.iter().filter(|sample| sample.point == place.point).count();
-        let pairs = records.into_iter().zip(seen);
-        trial.samples.extend(pairs.map(sample).take(KEPT.saturating_sub(before)));
+        trial.samples.extend(records.into_iter().zip(seen).map(sample).take(KEPT));
+        thin(&mut self.trials, (index, place.point), &mut self.keeping.every, KEPT);
     }
 
     /// Tells once where the blocks of the plan will not ask for every size, and where samples are left out.
@@ -121,48 +131,190 @@ impl Block<'_, '_> {
             return;
         }
         if let Some(spread) = self.spread(point) {
-            self.tell_unasked(point, spread.passage(), spread.number());
+            let number = u64::from(spread.number());
+            // Of variants whose requests nobody sees it is not known.
+            let asked = self.keeping.asked.iter().map(|sizes| sizes.len() as u64).filter(|sizes| *sizes > 0);
+            let said =
+                asked.min().and_then(|fewest| unasked(fewest, self.bench.experiment.plan.blocks_min, number));
+            if let Some(text) = said {
+                (self.emit)(Event::Warning { text });
+            }
         }
-        let left_out: u64 =
-            self.trials.iter().map(|trial| trial.samples_left_out()).max().unwrap_or_default();
+        let left_out = |kind| move |trial: &TrialRecord| trial.samples_left_out(point, kind);
+        let most = |kind| self.trials.iter().map(left_out(kind)).max().unwrap_or_default();
+        let left_out = most(WindowKind::Measured) + most(WindowKind::Extra);
         if left_out > 0 {
+            let rounds = match self.keeping.every {
+                1 => "all rounds".to_owned(),
+                every => format!("one round in {every}"),
+            };
             let text = format!(
-                "of each variant at most {KEPT} requests a block are kept one by one; up to {left_out} more are in all other figures only"
+                "of each variant at most {KEPT} requests a block are kept one by one, those of {rounds}; up to {left_out} more are in all other figures only"
             );
             (self.emit)(Event::Warning { text });
         }
     }
 
-    fn tell_unasked(&mut self, point: PointId, passage: u64, number: u32) {
-        let measured = |trial: &weighbridge_model::record::TrialRecord| -> u64 {
-            let here = |window: &&weighbridge_model::record::WindowRecord| {
-                window.point == point && window.kind == WindowKind::Measured
-            };
-            trial.windows.iter().filter(here).map(|window| window.figures.requests).sum()
-        };
-        let fewest = self.trials.iter().map(measured).min().unwrap_or_default();
-        let blocks = u64::from(self.bench.experiment.plan.blocks_min);
-        if fewest * blocks < passage {
+    /// Tells once where further sizes were asked for and cannot be.
+    pub(super) fn tell_adaptive(&mut self, point: PointId, pairing: Pairing) {
+        let asked = self.spread(point).is_some_and(|spread| spread.adaptive > 0.0);
+        if asked && self.number == 0 && !pairing.has_turns() {
             let text = format!(
-                "{blocks} blocks of {fewest} requests do not ask for all of {number} sizes; raise `budget` or lower their number"
+                "`adaptive` asks for no further sizes where variants share their windows (pairing `{}`); set `pairing` to `windows` or `sequential`, or raise `number`",
+                pairing.name()
             );
             (self.emit)(Event::Warning { text });
         }
     }
 }
 
-/// About how many requests a window has, the same for all windows of a round.
-fn requests(load: &Load) -> u64 {
+/// What is kept of the requests of a point while a block measures it.
+#[derive(Debug)]
+pub(super) struct Keeping {
+    /// Requests are kept of rounds alone whose number is a multiple of this.
+    every: u32,
+    /// The sizes that measured windows asked for, by the trials' places; of the first block alone.
+    asked: Vec<BTreeSet<Bytes>>,
+}
+
+impl Default for Keeping {
+    fn default() -> Self {
+        Self { every: 1, asked: Vec::new() }
+    }
+}
+
+/// Leaves out every second round that is kept of a point, as often as the trial that has grown has more samples than `most`.
+/// The same rounds of every trial are left out, so that what stays is of the same requests; and rounds from the first to the
+/// last stay, so that a trend through the block is in the samples as in all other figures. A round by itself stays, however
+/// large it is.
+fn thin(trials: &mut [TrialRecord], (grown, point): (usize, PointId), every: &mut u32, most: usize) {
+    let here = |sample: &&Sample| sample.point == point;
+    while trials[grown].samples.iter().filter(here).count() > most {
+        let goes = |sample: &Sample| sample.point == point && !sample.round.is_multiple_of(*every * 2);
+        if !trials.iter().any(|trial| trial.samples.iter().any(goes)) {
+            return;
+        }
+        trials.iter_mut().for_each(|trial| trial.samples.retain(|sample| !goes(sample)));
+        *every *= 2;
+    }
+}
+
+/// What is said where blocks of so many sizes do not ask for all of them. Blocks begin as far from each other as sizes go round
+/// among them.
+fn unasked(fewest: u64, blocks: u32, number: u64) -> Option<String> {
+    (fewest * u64::from(blocks) < number).then(|| {
+        format!(
+            "{blocks} blocks of {fewest} sizes do not ask for all of {number}; raise `budget` or lower their number"
+        )
+    })
+}
+
+/// About how many requests a window of that load has, the same for all windows of a round. In closed load for a time that is
+/// as many as a variant of that pace answers in it.
+pub(super) fn expected(load: &Load, pace: Option<Pace>) -> u64 {
     let arriving = |rate: f64, end: &OpenEnd| match end {
         OpenEnd::Drain { stop: Stop::Count(count), .. } => *count,
         OpenEnd::BusyCycles(time) | OpenEnd::Drain { stop: Stop::Time(time), .. } => {
             (rate * time.as_secs_f64()).ceil() as u64
         }
     };
+    let answered = |time: &Nanoseconds| {
+        let rate = |pace: Pace| PerSecond::from_count(pace.requests, pace.time).get();
+        pace.map_or(0, |pace| (rate(pace) * time.as_secs_f64()).ceil() as u64)
+    };
     match load {
         Load::Closed(Stop::Count(count)) | Load::Thinking { stop: Stop::Count(count), .. } => *count,
-        Load::Closed(Stop::Time(_)) | Load::Thinking { stop: Stop::Time(_), .. } => 0,
+        Load::Closed(Stop::Time(time)) | Load::Thinking { stop: Stop::Time(time), .. } => answered(time),
         Load::Open { flow, end, .. } => arriving(flow.mean(), end),
         Load::PartlyOpen { flow, end, length, .. } => arriving(flow.mean() * length.mean(), end),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weighbridge_model::record::{OperationId, Outcome, ServiceFacts, VariantId};
+
+    /// A trial with so many samples in each of some rounds; each takes as many nanoseconds as its round has number.
+    fn trial(variant: u16, rounds: u32, each: usize) -> TrialRecord {
+        let sample = |round: u32| Sample {
+            kind: WindowKind::Measured,
+            point: PointId(0),
+            round,
+            operation: OperationId(0),
+            size: Bytes::new(4),
+            due: Nanoseconds::ZERO,
+            sent: Nanoseconds::ZERO,
+            done: Nanoseconds::from_nanos(u64::from(round)),
+            outcome: Outcome::Ok,
+            status: Some(200),
+            length: Bytes::new(4),
+            relayed: None,
+        };
+        TrialRecord {
+            block: 0,
+            batch: 0,
+            variant: VariantId(variant),
+            service: ServiceFacts::default(),
+            windows: Vec::new(),
+            tallies: Vec::new(),
+            samples: (0..rounds).flat_map(|round| std::iter::repeat_n(sample(round), each)).collect(),
+            pairings: Vec::new(),
+            memory: Vec::new(),
+            steal: 0.0,
+            machine: None,
+            void: None,
+        }
+    }
+
+    fn rounds(trial: &TrialRecord) -> BTreeSet<u32> {
+        trial.samples.iter().map(|sample| sample.round).collect()
+    }
+
+    #[test]
+    fn whole_rounds_go_alike_of_every_trial_and_the_course_of_a_block_stays() {
+        // The baseline has two windows in each round.
+        let mut trials = vec![trial(0, 1_000, 40), trial(1, 1_000, 20)];
+        let mut every = 1;
+        thin(&mut trials, (0, PointId(0)), &mut every, KEPT);
+        assert_eq!((every, trials[0].samples.len(), trials[1].samples.len()), (2, 20_000, 10_000));
+        assert_eq!(rounds(&trials[0]), (0..1_000).step_by(2).collect());
+        assert_eq!(rounds(&trials[0]), rounds(&trials[1]));
+        // A time that rises through the block: the first 20,000 would have told half of it.
+        let times = trials[0].samples.iter().map(|sample| sample.service().as_nanos());
+        assert_eq!(times.sum::<u64>() / 20_000, 499);
+        thin(&mut trials, (0, PointId(0)), &mut every, KEPT);
+        assert_eq!(every, 2, "as many as may be are kept");
+        trials[1].samples.push(trials[1].samples[0]);
+        thin(&mut trials, (1, PointId(0)), &mut every, 10_000);
+        assert_eq!((every, trials[0].samples.len(), trials[1].samples.len()), (4, 10_000, 5_001));
+    }
+
+    #[test]
+    fn other_points_and_a_round_by_itself_stay() {
+        let mut trials = vec![trial(0, 1, 500)];
+        let (mut every, mut other) = (1, trials[0].samples[0]);
+        (other.point, other.round) = (PointId(1), 3);
+        trials[0].samples.push(other);
+        thin(&mut trials, (0, PointId(0)), &mut every, 100);
+        assert_eq!((every, trials[0].samples.len()), (1, 501));
+        trials[0].samples.push(Sample { point: PointId(0), ..other });
+        thin(&mut trials, (0, PointId(0)), &mut every, 100);
+        assert_eq!((every, trials[0].samples.len()), (2, 501));
+    }
+
+    #[test]
+    fn a_window_as_long_as_a_time_has_as_many_requests_as_the_variant_s_pace_says() {
+        let pace = Pace { requests: 4_000, time: Nanoseconds::from_secs(2), busy: None };
+        let window = Load::Closed(Stop::Time(Nanoseconds::from_millis(20)));
+        assert_eq!((expected(&window, Some(pace)), expected(&window, None)), (40, 0));
+        assert_eq!(expected(&Load::Closed(Stop::Count(7)), Some(pace)), 7);
+    }
+
+    #[test]
+    fn sizes_that_nobody_asks_for_are_told() {
+        assert_eq!(unasked(50, 4, 200), None);
+        let text = unasked(49, 4, 200).expect("four are left");
+        assert!(text.contains("4 blocks of 49 sizes do not ask for all of 200"), "{text}");
     }
 }

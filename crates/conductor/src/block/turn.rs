@@ -15,6 +15,7 @@ use weighbridge_model::record::{
     ErrorCounts, PointId, RoleCpu, Tallies, VariantId, WindowEnd, WindowFigures, WindowKind, WindowRecord,
 };
 
+use super::samples::expected;
 use super::{Block, BlockError, Bound, Cut, slots};
 use crate::direct;
 use crate::shape::{Shape, Slice};
@@ -165,7 +166,8 @@ impl Block<'_, '_> {
         cpu: Vec<RoleCpu>,
     ) -> Result<WindowFigures, Cut> {
         self.obey()?;
-        let substream = self.substream(place, &load);
+        let requests = expected(&load, None);
+        let substream = self.substream(place, requests);
         let keep = tallies.is_some();
         if self.actors[index].direct.is_some() {
             let figures = self.direct_window(index, place, (&load, substream), tallies)?;
@@ -174,7 +176,7 @@ impl Block<'_, '_> {
             return Ok(figures);
         }
         let variant = self.actors[index].variant;
-        let sheet = self.sheet(place, &load);
+        let sheet = self.sheet(place, requests);
         let (report, tallies, sheet) = self.bench.clients.of(variant).call(move |generator| {
             let (mut tallies, mut sheet) = (tallies.unwrap_or_default(), sheet);
             let spec = WindowSpec { substream, load, recording: Recording::Exact };

@@ -194,7 +194,6 @@ pub fn question(variants: &[&str]) -> Question {
             label: Default::default(),
             load: Load::Closed,
             operations: vec!["get".to_owned()],
-            scouts: 0,
         }],
         cores: Cores { service: Some(1), placement: Placement::Apart },
         guides: Vec::new(),

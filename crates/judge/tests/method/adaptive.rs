@@ -13,7 +13,7 @@ use weighbridge_judge::stats::scatter::{Observation, Scatter};
 use weighbridge_judge::steer::{SCOUTS, SizeHistory, SizeRule, SizeStep};
 use weighbridge_model::experiment::{SizeCount, SizeSpread, Spacing};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{OperationId, Outcome, PointId, TrialRecord, Void};
+use weighbridge_model::record::{OperationId, Outcome, PointId, TrialRecord, Void, WindowKind};
 use weighbridge_model::samples::Sample;
 
 const SEEDS: u64 = 20;
@@ -36,6 +36,7 @@ fn spread(adaptive: f64, seed: u64) -> SizeSpread {
 
 fn sample(size: Bytes, time: f64) -> Sample {
     Sample {
+        kind: WindowKind::Measured,
         point: PointId(0),
         round: 0,
         operation: OperationId(0),

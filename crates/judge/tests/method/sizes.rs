@@ -6,7 +6,7 @@ use common::{Place, add_window, good, normal, question, random, trial};
 use rand::Rng;
 use weighbridge_judge::{Question, detail, summarise};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{ErrorKind, OperationId, Outcome, PointId, TrialRecord};
+use weighbridge_model::record::{ErrorKind, OperationId, Outcome, PointId, TrialRecord, WindowKind};
 use weighbridge_model::samples::{Relayed, Sample};
 use weighbridge_model::sizes::{CliffChange, SizeGuide, SizeTime};
 
@@ -39,6 +39,7 @@ fn run(laws: &[fn(f64) -> f64], blocks: u32, seed: u64) -> Vec<TrialRecord> {
 fn sample(size: u64, service: u64) -> Sample {
     let nanos = Nanoseconds::from_nanos;
     Sample {
+        kind: WindowKind::Measured,
         point: PointId(0),
         round: 0,
         operation: OperationId(0),

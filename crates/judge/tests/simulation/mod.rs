@@ -255,7 +255,6 @@ pub fn question(law: &Law) -> Question {
             label: Default::default(),
             load: Load::Closed,
             operations: vec!["get".to_owned()],
-            scouts: 0,
         }],
         cores: Cores { service: Some(1), placement: Placement::Apart },
         guides: Vec::new(),

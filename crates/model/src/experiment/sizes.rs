@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value as Toml};
 
 use super::node::{ExperimentError, Reader};
-use crate::quantity::Bytes;
+use crate::quantity::{Bytes, Ratio};
 
 /// Where none is given; a curve over size needs no more at first.
 const NUMBER: u32 = 200;
 
-/// Most sizes: for each there is a request rendered beforehand.
+/// Most sizes, further ones among them: for each there is a request rendered beforehand.
 const MOST: u64 = 100_000;
 
 /// Most repetitions in a row.
@@ -85,13 +85,21 @@ pub enum SizeCount {
 impl SizeSpread {
     /// How many sizes there are, at least 1 and not more than the range holds.
     pub fn number(&self) -> u32 {
-        let all = self.width();
-        let wanted = match self.count {
-            SizeCount::Number(number) => u64::from(number),
-            SizeCount::Coverage(share) => (share * all as f64).round() as u64,
-        };
-        // Checked when it was read: at most `MOST`.
-        wanted.clamp(1, all.min(MOST)) as u32
+        // Checked when it was read: at least 1, at most `MOST`.
+        (self.wanted().round() as u64).clamp(1, self.width().min(MOST)) as u32
+    }
+
+    /// As many sizes as are asked for, whole or not.
+    fn wanted(&self) -> f64 {
+        match self.count {
+            SizeCount::Number(number) => f64::from(number),
+            SizeCount::Coverage(share) => share * self.width() as f64,
+        }
+    }
+
+    /// How many further sizes a block may ask for where they are adaptive.
+    fn further(&self) -> usize {
+        (self.adaptive * f64::from(self.number())).round().max(1.0) as usize
     }
 
     /// Whole numbers of bytes in the range.
@@ -154,7 +162,7 @@ impl SizeSpread {
     /// Further sizes for a block within some stretches (smallest and largest size of each), ascending, each once: one from
     /// each of as many strata as the share says, about as many in every stretch. By the seed and the block.
     pub fn extra(&self, stretches: &[(Bytes, Bytes)], block: u32) -> Vec<Bytes> {
-        let number = (self.adaptive * f64::from(self.number())).round().max(1.0) as usize;
+        let number = self.further();
         let seed = self.seed ^ u64::from(block + 1).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut order: Vec<usize> = (0..stretches.len()).collect();
@@ -222,7 +230,7 @@ pub(super) fn read(reader: &Reader<'_>, table: Reader<'_>) -> Result<SizeSpread,
     let spacings = [("linear", Spacing::Linear), ("log", Spacing::Log)];
     let spacing = table.choice("spacing", &spacings)?.unwrap_or_default();
     let number = table.integer("number", 1, MOST)?.map(|number| SizeCount::Number(number as u32));
-    let coverage = table.value("coverage", |node| match node.show().parse::<crate::quantity::Ratio>() {
+    let coverage = table.value("coverage", |node| match node.show().parse::<Ratio>() {
         Ok(share) if share.get() > 0.0 && share.get() <= 1.0 => Ok(SizeCount::Coverage(share.get())),
         Ok(share) => Err(format!("`{share}` must be above 0 % and at most 100 %")),
         Err(error) => Err(error.to_string()),
@@ -235,7 +243,7 @@ pub(super) fn read(reader: &Reader<'_>, table: Reader<'_>) -> Result<SizeSpread,
         // A narrow range has fewer.
         (None, None) => SizeCount::Number(u64::from(NUMBER).min(max.get() - min.get() + 1) as u32),
     };
-    let adaptive = table.value("adaptive", |node| match node.show().parse::<crate::quantity::Ratio>() {
+    let adaptive = table.value("adaptive", |node| match node.show().parse::<Ratio>() {
         Ok(share) if (0.0..=ADAPTIVE_MOST).contains(&share.get()) => Ok(share.get()),
         Ok(share) => Err(format!("`{share}` must be from 0 % to 400 %")),
         Err(error) => Err(error.to_string()),
@@ -243,22 +251,41 @@ pub(super) fn read(reader: &Reader<'_>, table: Reader<'_>) -> Result<SizeSpread,
     let adaptive = adaptive.unwrap_or_default();
     let repetitions = reader.integer("repetitions", 1, REPETITIONS_MOST)?.unwrap_or(1) as u32;
     let spread = SizeSpread { min, max, spacing, count, adaptive, repetitions, seed: 0 };
-    let all = spread.width();
-    let wanted = match count {
-        SizeCount::Number(number) => u64::from(number),
-        SizeCount::Coverage(share) => (share * all as f64).round() as u64,
+    if let Some(fault) = fault(&spread) {
+        return Err(table.error(line, format!("`workload.sizes`: {fault}")));
+    }
+    table.finish()?;
+    Ok(spread)
+}
+
+/// Why there cannot be so many sizes, and what to do.
+fn fault(spread: &SizeSpread) -> Option<String> {
+    let SizeSpread { min, max, count, adaptive, .. } = *spread;
+    let (all, wanted) = (spread.width(), spread.wanted());
+    let key = match count {
+        SizeCount::Number(_) => "number",
+        SizeCount::Coverage(_) => "coverage",
     };
-    let (fault, remedy) = match (wanted > MOST, wanted > all) {
-        (true, _) => (format!("{wanted} sizes are more than {MOST}"), "lower `coverage`"),
-        (false, true) => {
-            (format!("{wanted} sizes are more than the {all} from {min} to {max}"), "lower `number`")
-        }
-        (false, false) => {
-            table.finish()?;
-            return Ok(spread);
-        }
-    };
-    Err(table.error(line, format!("`workload.sizes`: {fault}; {remedy}")))
+    // Shares such as 0.1 of 10 may come out just below.
+    if wanted < 1.0 - 1e-9 {
+        let share = Ratio::new(wanted / all as f64);
+        return Some(format!(
+            "a coverage of {share} of the {all} sizes from {min} to {max} is less than one size; raise `coverage`, or give a `number`"
+        ));
+    }
+    let wanted = wanted.round() as u64;
+    if wanted > MOST {
+        return Some(format!("{wanted} sizes are more than {MOST}; lower `{key}`"));
+    }
+    if wanted > all {
+        return Some(format!("{wanted} sizes are more than the {all} from {min} to {max}; lower `number`"));
+    }
+    let further = spread.further() as u64;
+    (adaptive > 0.0 && wanted + further > MOST).then(|| {
+        format!(
+            "{wanted} sizes and {further} further ones (`adaptive`) are more than {MOST}; lower `{key}` or `adaptive`"
+        )
+    })
 }
 
 pub(super) fn write(table: &mut Table, spread: &SizeSpread) {
@@ -401,6 +428,10 @@ mod tests {
         assert_eq!((covered.number(), covered.passage(), covered.adaptive), (50, 150, 0.0));
         let adaptive = parse("sizes = { min = 4, max = 1003, adaptive = '50 %' }").expect("right");
         assert_eq!(adaptive.adaptive, 0.5);
+        let most = parse("sizes = { min = 4, max = '50 MB', number = 20000, adaptive = '400 %' }");
+        assert_eq!(most.expect("as many as there may be").number(), 20_000);
+        let one = parse("sizes = { min = 4, max = 13, coverage = 0.1 }").expect("a tenth of ten");
+        assert_eq!(one.number(), 1);
         for (wrong, said) in [
             ("sizes = { max = 5 }", "`workload.sizes` has no `min`"),
             ("sizes = { min = 3, max = 5 }", "must be from 4 B to 100 MB"),
@@ -410,6 +441,14 @@ mod tests {
             ("sizes = { min = 4, max = 50, coverage = 1.5 }", "at most 100 %"),
             ("sizes = { min = 4, max = 50, adaptive = '500 %' }", "from 0 % to 400 %"),
             ("sizes = { min = 4, max = '50 MB', coverage = 0.5 }", "lower `coverage`"),
+            (
+                "sizes = { min = 4, max = 503, coverage = '0.1 %' }",
+                "a coverage of 0.10 % of the 500 sizes from 4 B to 503 B is less than one size; raise `coverage`, or give a `number`",
+            ),
+            (
+                "sizes = { min = 4, max = '50 MB', number = 20001, adaptive = '400 %' }",
+                "20001 sizes and 80004 further ones (`adaptive`) are more than 100000; lower `number` or `adaptive`",
+            ),
             ("sizes = { min = 4, max = 50, spacing = 'even' }", "`log`"),
             ("sizes = { min = 4, max = 50, steps = 3 }", "steps"),
             ("sizes = [4, 5]\nrepetitions = 2", "`repetitions` belongs to"),

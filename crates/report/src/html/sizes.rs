@@ -10,7 +10,7 @@ use weighbridge_model::summary::{Detail, Summary};
 use super::escape::{attributes, escape, figure};
 use super::quiet;
 use super::tables::number;
-use crate::text::grouped;
+use crate::text::{counted, grouped};
 use crate::words;
 
 /// Most variants of which something is said in a sentence; of more the table does.
@@ -27,11 +27,28 @@ pub(crate) fn section(summary: &Summary, detail: &Detail) -> String {
     }
     let advice: String = over.advice.iter().map(|advice| self::advice(summary, advice)).collect();
     format!(
-        "{}{advice}<div class=\"charts\"></div>\n{}{}",
+        "{}{advice}<div class=\"charts\"></div>\n{}{}{}",
         quiet(INTRODUCTION),
+        basis(summary),
         cliffs(summary, &over.cliffs),
         guides(&over.guides)
     )
+}
+
+/// How many requests the curves are without; nothing where all are kept.
+fn basis(summary: &Summary) -> String {
+    let counts = || summary.variants.iter().filter_map(|variant| variant.samples);
+    let (kept, left_out): (u64, u64) =
+        (counts().map(|counts| counts.kept).sum(), counts().map(|counts| counts.left_out).sum());
+    if left_out == 0 {
+        return String::new();
+    }
+    quiet(&format!(
+        "Times over size are of the {} that were kept one by one, in rounds from the first of a block to its last; {} more are \
+         in all other figures only.",
+        counted(kept, "request"),
+        grouped(left_out)
+    ))
 }
 
 /// What holds at every size, where something does: the table says it range by range.

@@ -28,6 +28,7 @@ pub fn evidence(summary: &Summary) -> Evidence {
 fn samples(variant: &str) -> SampleEvidence {
     let nanos = Nanoseconds::from_nanos;
     let good = Sample {
+        kind: WindowKind::Measured,
         point: PointId(0),
         round: 2,
         operation: OperationId(0),
@@ -46,7 +47,8 @@ fn samples(variant: &str) -> SampleEvidence {
         }),
     };
     let outcome = Outcome::Error(ErrorKind::Timeout);
-    let failed = Sample { outcome, status: None, length: Bytes::new(0), relayed: None, ..good };
+    let kind = WindowKind::Extra;
+    let failed = Sample { kind, outcome, status: None, length: Bytes::new(0), relayed: None, ..good };
     SampleEvidence {
         variant: variant.to_owned(),
         point: Default::default(),

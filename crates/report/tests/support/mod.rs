@@ -130,6 +130,8 @@ fn variant(name: &str, size: &str, scale: f64) -> VariantSummary {
         requests: if name == "rust" { 1_204_332 } else { 1_204_332 - 4 },
         errors: 0,
         errors_by_kind: ErrorCounts::default(),
+        other_windows: Default::default(),
+        samples: None,
         connects: 0,
         not_sent: 0,
         windows: 1_830,

@@ -10,8 +10,8 @@ use weighbridge_model::sizes::{
     SizeRatio, SizeRatios, SizeSamples, SizeTime,
 };
 use weighbridge_model::summary::{
-    Cost, Effect, Estimate, Figure, PointLabel, Quantity, Relay, Summary, Unit, Validity, VariantSummary,
-    Verdict,
+    Cost, Effect, Estimate, Figure, PointLabel, Quantity, Relay, SampleCounts, Summary, Unit, Validity,
+    VariantSummary, Verdict,
 };
 
 use super::{add_times, add_windows, detail, estimate, noise, troubled, valid};
@@ -235,6 +235,7 @@ fn fill(
         baseline,
         validity: Validity::Valid,
         figures,
+        samples: Some(SampleCounts { kept: 120_000, left_out: 1_084_332 }),
         ..like
     });
 }

@@ -89,6 +89,7 @@ pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
 fn samples() -> Vec<Sample> {
     let nanos = Nanoseconds::from_nanos;
     let good = Sample {
+        kind: WindowKind::Measured,
         point: PointId(0),
         round: 1,
         operation: OperationId(0),
@@ -107,6 +108,7 @@ fn samples() -> Vec<Sample> {
         }),
     };
     let lost = Sample {
+        kind: WindowKind::Extra,
         outcome: Outcome::Error(ErrorKind::Reset),
         status: None,
         length: Bytes::new(0),
