@@ -56,7 +56,11 @@ fn paragraph(row: &OverviewRow, style: Style, columns: usize) -> Vec<String> {
     let cells = cells(row);
     let mut lines = vec![style.paint(tone(row), &hanging("", &clean(&heading(row)), columns))];
     let [_, _, failed, retried, sizes, ..] = &cells;
-    let mut counts = format!("{}, {failed} failed", counted(row.requests, "request"));
+    let counted_in = match row.origin {
+        Origin::Measured => "request",
+        Origin::Imported => "row",
+    };
+    let mut counts = format!("{}, {failed} failed", counted(row.requests, counted_in));
     if row.retried.is_some() {
         counts.push_str(&format!(", {retried} retried"));
     }
@@ -133,7 +137,7 @@ fn notes(overview: &Overview) -> Vec<String> {
         notes.push("[lower, upper]: 95 % interval over blocks. service: done minus sent, at the client; relayed: what a relay measured of its own request.".to_owned());
     }
     if has(Origin::Imported) {
-        notes.push("Imported: 95 % interval of the quantile over the log's rows, as if they were independent; it says nothing of another run. relayed: as ping measured it.".to_owned());
+        notes.push("Imported: 95 % interval of the quantile over the log's rows, as if they were independent; it says nothing of another run. Requests are counted in rows, each the mean of one or many. relayed: as ping measured it.".to_owned());
     }
     let mut figures = overview.rows.iter().flat_map(figures).flatten();
     if figures.any(|figure| figure.interval().is_none()) {

@@ -71,7 +71,8 @@ fn write(
 /// How many rows there are, and how many of them are in no figure, by why.
 fn told(series: &[Series<'_>]) -> String {
     let rows: u64 = series.iter().map(Series::len).sum();
-    let mut words = vec![format!("imported {} rows in {} series", rows, series.len())];
+    let noun = if rows == 1 { "row" } else { "rows" };
+    let mut words = vec![format!("imported {rows} {noun} in {} series", series.len())];
     let faults: Faults = series.iter().map(Series::faults).sum();
     if faults.total() > 0 {
         words.push(format!("in no figure: {faults}"));
