@@ -424,11 +424,8 @@ mod tests {
     use weighbridge_model::summary::PointLabel;
 
     fn run(name: &str, cliff_at: f64, guides: &[(&str, u64)]) -> Summary {
-        let (mut summary, _) = judge::imported::imported(
-            &[],
-            &|_| String::new(),
-            judge::Run { name: name.to_owned(), ..Default::default() },
-        );
+        let (mut summary, _) =
+            judge::imported::imported(&[], judge::Run { name: name.to_owned(), ..Default::default() });
         let at = |point: f64| Bounded { point, lower: 0.9 * point, upper: 1.1 * point };
         summary.over_size.cliffs = vec![SizeCliff {
             variant: "go".to_owned(),

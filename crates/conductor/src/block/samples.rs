@@ -285,7 +285,8 @@ mod tests {
         assert_eq!(times.sum::<u64>() / 20_000, 499);
         thin(&mut trials, (0, PointId(0)), &mut every, KEPT);
         assert_eq!(every, 2, "as many as may be are kept");
-        trials[1].samples.push(trials[1].samples[0]);
+        let first = trials[1].samples[0];
+        trials[1].samples.push(first);
         thin(&mut trials, (1, PointId(0)), &mut every, 10_000);
         assert_eq!((every, trials[0].samples.len(), trials[1].samples.len()), (4, 10_000, 5_001));
     }
