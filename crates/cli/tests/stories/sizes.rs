@@ -135,7 +135,7 @@ fn exported_without_void_blocks(world: &World, folder: &RunFolder, mut blocks: V
     void[0].void = Some(Void::ServiceDied("of age".to_owned()));
     let gone: usize = void.iter().map(|trial| trial.samples.len()).sum();
     let mut again =
-        RunWriter::create(&world.path("again"), "void", UtcTime::from_unix_ns(0)).expect("a folder");
+        RunWriter::create(world.path("again"), "void", UtcTime::from_unix_ns(0)).expect("a folder");
     let out = again.folder().path().to_str().expect("a plain path").to_owned();
     again.write_experiment(&folder.experiment().expect("an experiment")).expect("written");
     again.write_detail(&folder.detail().expect("a detail")).expect("written");
