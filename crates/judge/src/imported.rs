@@ -101,7 +101,7 @@ fn errors(series: &Series<'_>) -> Option<Finding> {
         severity: Severity::Note,
         name: "errors".to_owned(),
         subject: series.name.clone(),
-        evidence: format!("{} of {} rows are in no figure: {faults}", faults.total(), series.len()),
+        evidence: format!("{} of {} rows are in no figure: {faults}", faults.total(), series.count()),
         remedy: "what is left out need not be like the rest: measure again where they are many".to_owned(),
     })
 }
@@ -112,7 +112,7 @@ fn retried(series: &Series<'_>) -> Option<Finding> {
         severity: Severity::Note,
         name: "retried".to_owned(),
         subject: series.name.clone(),
-        evidence: format!("{retried} of {} rows hold requests that were repeated", series.len()),
+        evidence: format!("{retried} of {} rows hold requests that were repeated", series.count()),
         remedy: "their times are over all tries: measure again where they are many".to_owned(),
     })
 }
@@ -135,7 +135,7 @@ fn variant(baseline: bool, series: &Series<'_>) -> VariantSummary {
         baseline,
         validity: Validity::Invalid,
         reasons: vec![REASON.to_owned()],
-        requests: series.len(),
+        requests: series.count(),
         errors: series.faults().total(),
         errors_by_kind: by_kind(series),
         connects: 0,

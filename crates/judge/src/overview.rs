@@ -206,7 +206,7 @@ fn of_series(series: &Series<'_>, run: &str) -> OverviewRow {
         tags: series.tags().tags(),
         origin: Origin::Imported,
         validity: None,
-        requests: series.len(),
+        requests: series.count(),
         failed: series.faults().total(),
         retried: series.retried(),
         size_from_bytes: sizes().min(),

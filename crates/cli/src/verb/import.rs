@@ -67,7 +67,7 @@ fn write(
 
 /// How many rows there are, and how many of them are in no figure, by why.
 fn told(series: &[Series<'_>]) -> String {
-    let rows: u64 = series.iter().map(Series::len).sum();
+    let rows: u64 = series.iter().map(Series::count).sum();
     let noun = if rows == 1 { "row" } else { "rows" };
     let mut words = vec![format!("imported {rows} {noun} in {} series", series.len())];
     let faults: Faults = series.iter().map(Series::faults).sum();

@@ -68,7 +68,10 @@ fn the_plateau_of_jdk_17_webrick_and_cpp_httplib_is_told_and_no_healthy_service_
         let mut subjects = Vec::new();
         for finding in found {
             let said = |key: &str, text: &str| finding[key].as_str().is_some_and(|said| said.contains(text));
-            assert!(said("evidence", "40 ms (38.0 ms to 48.0 ms)") && said("remedy", "TCP_NODELAY"), "{finding}");
+            assert!(
+                said("evidence", "40 ms (38.0 ms to 48.0 ms)") && said("remedy", "TCP_NODELAY"),
+                "{finding}"
+            );
             subjects.push(finding["subject"].as_str().unwrap_or_default().to_owned());
         }
         let mut expected = SLOW_BY_DEFAULT.map(by_default).to_vec();

@@ -44,7 +44,7 @@ impl<'a> Series<'a> {
     }
 
     /// How many.
-    pub fn len(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.rows.len() as u64
     }
 

@@ -168,7 +168,7 @@ fn series_are_told_apart_by_their_tags_whatever_a_naming_file_calls_them() {
     .unwrap();
     let same_experiment = rows(&[("", "a"), ("", "b"), ("", "a"), ("", "other")]);
     let all = series(&same_experiment, &naming);
-    let told: Vec<_> = all.iter().map(|series| (series.name.as_str(), series.len())).collect();
+    let told: Vec<_> = all.iter().map(|series| (series.name.as_str(), series.count())).collect();
     assert_eq!(told, [("X (a)", 2), ("X (b)", 1), ("other", 1)]);
     for (tags, wanted) in [
         (&[("m1", "a"), ("m2", "a")][..], &["X on M (m1)", "X on M (m2)"][..]),
