@@ -321,7 +321,7 @@ mod tests {
         peer.behave(Manner::BreakingOff(Framing::Chunks));
         assert!(ask(&peer, "/pong/8").ends_with("chunked\r\n\r\n4\r\npooo\r\n"));
         peer.behave(Manner::HalfAHead);
-        assert_eq!(ask(&peer, "/pong/8"), "HTTP/1.1 200 Scripted\r\nCo");
+        assert_eq!(ask(&peer, "/pong/8"), "HTTP/1.1 200 Scripted\r\nC");
         peer.behave(Manner::Chunked);
         let text = ask(&peer, "/pong/301");
         assert!(
