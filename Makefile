@@ -29,7 +29,7 @@ test: setup-tests
 # The program as it is shipped; the tests around it are those that the other tests are built with. LESS='--skip NAME' leaves
 # stories out.
 accuracy: setup-tests build
-	WEIGH_BINARY="$(CURDIR)/weigh" cargo test --workspace --locked --no-fail-fast --test accuracy --test cliffs \
+	WEIGH_BINARY="$(CURDIR)/weigh" CLIFF_SEEDS="$${CLIFF_SEEDS:-1-20}" cargo test --workspace --locked --no-fail-fast --test accuracy --test cliffs \
 		--test traps -- --ignored --test-threads=1 $(LESS)
 
 # PEERS='--case http1-16 --rounds 7': see peers/README.md.

@@ -1,8 +1,8 @@
 //! Cliffs over the size of a message, planted by a probe and found by whole runs; and none where none was planted.
 //!
 //! What is asserted is where the run says that something happens, never how fast anything was. A machine that is busy with
-//! other things hides a cliff, so a story is told up to three times. `CLIFF_SEEDS=1-20` tells it of these seeds; the
-//! figures of that are in docs/PERFORMANCE.md.
+//! other things hides a cliff, so one run in ten may go wrong and is made again. `CLIFF_SEEDS=1-20` tells the story of these
+//! seeds, as `make accuracy` does; the figures of that are in docs/PERFORMANCE.md.
 
 mod support;
 
@@ -18,6 +18,9 @@ const CORNER: f64 = 250_000.0;
 
 /// How far a place may be off.
 const OFF: f64 = 0.05;
+
+/// Of so many runs one may go wrong.
+const TRIES: usize = 10;
 
 /// Seeds where none are asked for.
 const SEEDS: RangeInclusive<u64> = 1..=2;
@@ -75,17 +78,19 @@ fn seeds() -> RangeInclusive<u64> {
 #[ignore = "measures: needs a release build and a quiet machine"]
 #[allow(clippy::print_stderr)] // the figures of a study
 fn a_step_and_a_corner_are_found_where_they_are_and_a_smooth_probe_has_none() {
-    for seed in seeds() {
-        let mut missed = Vec::new();
+    let seeds = seeds();
+    let allowed = seeds.clone().count().div_ceil(TRIES);
+    let mut missed = Vec::new();
+    for seed in seeds {
         let offs = loop {
             match told(seed) {
                 Ok(offs) => break offs,
                 Err(why) => missed.push(why),
             }
-            assert!(missed.len() < 3, "not in three tries:\n{}", missed.join("\n"));
+            assert!(missed.len() <= allowed, "more than {allowed} runs went wrong:\n{}", missed.join("\n"));
         };
         let [step, corner] = offs.map(|off| 100.0 * off);
-        let again = missed.len();
-        eprintln!("seed {seed}: step {step:+.2} % off, corner {corner:+.2} % off, {again} tried again");
+        eprintln!("seed {seed}: step {step:+.2} % off, corner {corner:+.2} % off");
     }
+    eprintln!("{} runs went wrong and were made again", missed.len());
 }

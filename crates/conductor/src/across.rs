@@ -14,7 +14,7 @@ use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::{HostCalibration, HostIdentity};
-use weighbridge_model::sizes::{OverSize, SizeCliff, SizeGuide};
+use weighbridge_model::sizes::{OverSize, SizeCliff, SizeGuide, SizeJudged};
 use weighbridge_model::summary::{
     BlockCounts, Cost, Finding, Severity, Summary, Validity, VariantSummary, Verdict,
 };
@@ -360,6 +360,8 @@ fn over_size(runs: [&Summary; 2]) -> OverSize {
     for run in runs {
         let of = |cliff: &SizeCliff| SizeCliff { variant: named(&cliff.variant, &run.run), ..cliff.clone() };
         over.cliffs.extend(run.over_size.cliffs.iter().map(of));
+        let judged = |one: &SizeJudged| SizeJudged { variant: named(&one.variant, &run.run), ..one.clone() };
+        over.judged.extend(run.over_size.judged.iter().map(judged));
         let new = |guide: &&SizeGuide| !over.guides.contains(guide);
         let guides: Vec<SizeGuide> = run.over_size.guides.iter().filter(new).cloned().collect();
         over.guides.extend(guides);
@@ -433,6 +435,7 @@ mod tests {
             operation: "pong".to_owned(),
             change: CliffChange::Level,
             place_bytes: at(cliff_at),
+            period_bytes: None,
             height: at(5e6),
             before: 1e6,
             cause: None,

@@ -38,19 +38,17 @@ fn judged_cores(experiment: &Experiment, cores: Option<&CoreLayout>) -> judge::C
     }
 }
 
-/// Bytes of a segment that are not payload: the heads of IPv4 and TCP with its time stamps.
-const SEGMENT_HEAD: u64 = 20 + 20 + 12;
-
 /// Sizes at which something known of the host changes, from `environment.json`: its buffers and windows, then the sizes in
 /// which libraries and protocols cut what they send. Rising; empty where the environment does not tell.
 pub(crate) fn guides(environment: &Value) -> Vec<SizeGuide> {
     let facts: Option<HostFacts> = serde_json::from_value(environment["host"].clone()).ok();
     let Some(facts) = facts else { return Vec::new() };
     let receive = facts.receive_buffer.map(|sizes| sizes.initial.get());
+    let segment = format!("{} (loopback's MTU less heads)", judge::sizes::SEGMENT);
     let known = [
         (
-            "segment (loopback's MTU less heads)",
-            facts.loopback_mtu.map(|mtu| mtu.get().saturating_sub(SEGMENT_HEAD)),
+            segment.as_str(),
+            facts.loopback_mtu.map(|mtu| mtu.get().saturating_sub(judge::sizes::SEGMENT_HEAD)),
         ),
         ("initial receive buffer (tcp_rmem)", receive),
         ("initial receive window (half of tcp_rmem)", receive.map(|bytes| bytes / 2)),

@@ -10,17 +10,19 @@ mod words;
 
 pub use words::{BEST_BY_SIZE, CLIFF, findings};
 
-use weighbridge_model::quantity::Nanoseconds;
+use std::collections::BTreeSet;
+
+use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{OperationId, PointId, VariantId};
 use weighbridge_model::samples::Sample;
 use weighbridge_model::sizes::{
-    Bounded, CliffChange, OverSize, SizeCliff, SizeCurve, SizeQuantile, SizeRatio, SizeRatios, SizeSamples,
-    SizeTime,
+    Bounded, CliffChange, OverSize, SizeCliff, SizeCurve, SizeGuide, SizeJudged, SizeQuantile, SizeRatio,
+    SizeRatios, SizeSamples, SizeTime,
 };
 
 use crate::gather::{Gathered, Lens};
 use crate::question::{AskedSizes, Point, Question};
-use crate::stats::cliffs::{self, Change, Cliff};
+use crate::stats::cliffs::{self, Change, Cliff, Found};
 use crate::stats::scatter::{Observation, Scatter, half_width, standard_error};
 use crate::stats::smooth::{Smooth, places, smooth};
 use crate::steer::SCOUTS;
@@ -30,6 +32,11 @@ use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
 pub(crate) const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 /// Which of them is the median.
 const MEDIAN: usize = 2;
+
+/// What the guide of a segment is called, at first.
+pub const SEGMENT: &str = "segment";
+/// Bytes of a segment that are not payload: the heads of IPv4 and TCP with its time stamps.
+pub const SEGMENT_HEAD: u64 = 20 + 20 + 12;
 
 /// Most variants of which each can be the reference of all others: their pairs are kept.
 const REFERENCES: usize = 12;
@@ -43,7 +50,7 @@ pub struct Looked<'a> {
 /// A family with its service times, variant by variant.
 struct LookedAt<'a> {
     family: Family<'a>,
-    cliffs: Vec<Vec<Cliff>>,
+    found: Vec<Found>,
     /// Steps, which nothing is smoothed over.
     cuts: Vec<Vec<f64>>,
     service: Curves,
@@ -54,6 +61,11 @@ struct Curves {
     places: Vec<f64>,
     scatters: Vec<Scatter>,
     smoothed: Vec<Smooth>,
+    /// Where variants lived in batches: the baseline in all of them …
+    base: Option<Smooth>,
+    /// … and in those of some variants alone, with which it is by variant; none of those that lived in all.
+    beside: Vec<(Scatter, Smooth)>,
+    beside_of: Vec<Option<usize>>,
 }
 
 impl<'a> Looked<'a> {
@@ -61,10 +73,13 @@ impl<'a> Looked<'a> {
     pub fn new(question: &'a Question, gathered: &Gathered<'a>) -> Self {
         let look = |family: Family<'a>| {
             let scatters = family.scatters(SizeTime::Service);
-            let of = |scatter: &Scatter| cliffs::confirmed(scatter, question.margin.get(), family.scouts);
-            let cliffs: Vec<Vec<Cliff>> = scatters.iter().map(of).collect();
-            let cuts: Vec<Vec<f64>> = cliffs.iter().map(|cliffs| steps(cliffs)).collect();
-            LookedAt { family, cliffs, service: Curves::new(scatters, &cuts), cuts }
+            let (margin, scouts) = (question.margin.get(), family.scouts);
+            let of = |scatter: &Scatter| cliffs::confirmed(scatter, margin, scouts);
+            let found: Vec<Found> = scatters.iter().map(of).collect();
+            let each = found.iter().zip(&scatters);
+            let cuts = each.map(|(found, scatter)| steps(&found.cliffs, scatter)).collect::<Vec<_>>();
+            let service = Curves::new(&family, SizeTime::Service, scatters, &cuts);
+            LookedAt { family, found, service, cuts }
         };
         Self { question, families: families(question, gathered).into_iter().map(look).collect() }
     }
@@ -74,9 +89,10 @@ impl<'a> Looked<'a> {
         let mut over = OverSize::default();
         for looked in &self.families {
             over.advice.extend(advice::advice(self.question, &looked.family, &looked.service));
-            for (variant, cliffs) in looked.cliffs.iter().enumerate() {
+            for (variant, found) in looked.found.iter().enumerate() {
                 let named = |cliff| named(self.question, &looked.family, variant, cliff);
-                over.cliffs.extend(cliffs.iter().map(named));
+                over.cliffs.extend(found.cliffs.iter().map(named));
+                over.judged.extend(judged(self.question, &looked.family, variant, found));
             }
         }
         if !over.is_empty() {
@@ -103,7 +119,7 @@ impl<'a> Looked<'a> {
                 let curves = match time {
                     SizeTime::Service => &looked.service,
                     _ => {
-                        made = Curves::new(looked.family.scatters(time), &looked.cuts);
+                        made = Curves::new(&looked.family, time, looked.family.scatters(time), &looked.cuts);
                         &made
                     }
                 };
@@ -116,6 +132,7 @@ impl<'a> Looked<'a> {
 
     fn others(&self, looked: &LookedAt<'_>, time: SizeTime, curves: &Curves) -> Vec<SizeRatios> {
         let medians: Vec<Median<'_>> = (0..curves.scatters.len()).map(|at| curves.median(at)).collect();
+        let ratios = |variant, reference| curves.ratios(variant, reference);
         let pair = |(variant, reference, ratio): (usize, usize, Vec<Option<SizeRatio>>)| SizeRatios {
             variant: self.question.variants[variant].name.clone(),
             reference: self.question.variants[reference].name.clone(),
@@ -124,7 +141,7 @@ impl<'a> Looked<'a> {
             time,
             ratio,
         };
-        ratios_to_others(&medians).map(pair).collect()
+        ratios_to_others(&medians, ratios).map(pair).collect()
     }
 
     fn drawn(&self, looked: &LookedAt<'_>, time: SizeTime, curves: &Curves) -> Vec<SizeCurve> {
@@ -140,7 +157,7 @@ impl<'a> Looked<'a> {
                 size_bytes: curves.places.iter().map(|place| *place as u64).collect(),
                 quantiles: quantiles(&curves.smoothed[variant]),
                 median_interval_ns: median.intervals(),
-                ratio: if variant > 0 { median.ratios(&curves.median(0)) } else { Vec::new() },
+                ratio: if variant > 0 { curves.ratios(variant, 0) } else { Vec::new() },
             }
         };
         there.map(curve).collect()
@@ -148,16 +165,61 @@ impl<'a> Looked<'a> {
 }
 
 impl Curves {
-    fn new(scatters: Vec<Scatter>, cuts: &[Vec<f64>]) -> Self {
+    fn new(family: &Family<'_>, time: SizeTime, scatters: Vec<Scatter>, cuts: &[Vec<f64>]) -> Self {
         let places = places(&scatters);
         let each = scatters.iter().zip(cuts);
         let smoothed = each.map(|(scatter, cuts)| smooth(scatter, &QUANTILES, &places, cuts)).collect();
-        Self { places, scatters, smoothed }
+        let all = lives(&family.base);
+        let (mut known, mut beside) = (Vec::<BTreeSet<Life>>::new(), Vec::new());
+        let of = |requests: &Vec<Request<'_>>| {
+            let own: BTreeSet<Life> = lives(requests).intersection(&all).copied().collect();
+            // Blocks that a variant lacks are no batches that it was not in.
+            let is_apart =
+                |life: &Life| own.iter().any(|one| one.block == life.block && one.batch != life.batch);
+            if own.is_empty() || !all.iter().any(is_apart) || own == all {
+                return None;
+            }
+            let at = known.iter().position(|lives| *lives == own).unwrap_or_else(|| {
+                let there = family.base.iter().filter(|request| own.contains(&request.life)).copied();
+                let scatter = Scatter::new(good(&there.collect::<Vec<_>>(), time).map(observation));
+                let smooth = smooth(&scatter, &QUANTILES, &places, &[]);
+                beside.push((scatter, smooth));
+                known.push(own);
+                known.len() - 1
+            });
+            Some(at)
+        };
+        let beside_of: Vec<Option<usize>> = family.requests.iter().map(of).collect();
+        let base = (!beside.is_empty()).then(|| {
+            let scatter = Scatter::new(good(&family.base, time).map(observation));
+            smooth(&scatter, &QUANTILES, &places, &[])
+        });
+        Self { places, scatters, smoothed, base, beside, beside_of }
     }
 
     fn median(&self, variant: usize) -> Median<'_> {
         Median { scatter: &self.scatters[variant], smooth: &self.smoothed[variant] }
     }
+
+    /// A variant's median over another's at each place; of different batches each over the baseline of its own.
+    fn ratios(&self, variant: usize, reference: usize) -> Vec<Option<SizeRatio>> {
+        let [mine, theirs] = [variant, reference].map(|at| self.beside_of[at]);
+        let base = |at: Option<usize>| {
+            at.map(|at| Median { scatter: &self.beside[at].0, smooth: &self.beside[at].1 })
+        };
+        let (this, other) = (self.median(variant), self.median(reference));
+        match (base(mine), base(theirs)) {
+            (Some(beside), None) if reference == 0 => ratios(&[this], &[beside]),
+            (Some(mine_base), Some(their_base)) if mine != theirs => {
+                ratios(&[this, their_base], &[mine_base, other])
+            }
+            _ => ratios(&[this], &[other]),
+        }
+    }
+}
+
+fn lives(requests: &[Request<'_>]) -> BTreeSet<Life> {
+    requests.iter().map(|request| request.life).collect()
 }
 
 /// The medians of all variants, in their order.
@@ -169,13 +231,14 @@ pub(crate) fn medians<'a>(scatters: &'a [Scatter], smoothed: &'a [Smooth]) -> Ve
 /// too many variants.
 pub(crate) fn ratios_to_others<'a>(
     medians: &'a [Median<'a>],
+    ratios: impl Fn(usize, usize) -> Vec<Option<SizeRatio>> + 'a,
 ) -> impl Iterator<Item = (usize, usize, Vec<Option<SizeRatio>>)> + 'a {
     let count = if medians.len() > REFERENCES { 0 } else { medians.len() };
     let pairs = (1..count).flat_map(move |reference| (reference + 1..count).map(move |v| (v, reference)));
     let there = |at: usize| !medians[at].scatter.is_empty();
     pairs
         .filter(move |(variant, reference)| there(*variant) && there(*reference))
-        .map(|(variant, reference)| (variant, reference, medians[variant].ratios(&medians[reference])))
+        .map(move |(variant, reference)| (variant, reference, ratios(variant, reference)))
 }
 
 /// The single requests that curves are made of.
@@ -185,7 +248,7 @@ pub fn samples(question: &Question, gathered: &Gathered<'_>) -> Vec<SizeSamples>
         for (variant, requests) in family.requests.iter().enumerate() {
             for time in SizeTime::ALL {
                 let mut pairs: Vec<(u64, u64)> = good(requests, time)
-                    .map(|(_, sample, time)| (sample.size.get(), time.as_nanos()))
+                    .map(|(request, time)| (request.sample.size.get(), time.as_nanos()))
                     .collect();
                 pairs.sort_unstable();
                 if pairs.is_empty() {
@@ -199,7 +262,7 @@ pub fn samples(question: &Question, gathered: &Gathered<'_>) -> Vec<SizeSamples>
                     time,
                     size_bytes,
                     time_ns,
-                    failed: requests.iter().filter(|(_, sample)| !sample.is_good()).count() as u64,
+                    failed: requests.iter().filter(|request| !request.sample.is_good()).count() as u64,
                 });
             }
         }
@@ -214,8 +277,26 @@ struct Family<'a> {
     /// How many of the first blocks decided which sizes the others asked for besides; 0 where none were asked for: then
     /// nothing was chosen, and every block may tell of a cliff.
     scouts: usize,
-    /// Block and request, by variant.
-    requests: Vec<Vec<(u32, &'a Sample)>>,
+    /// By variant.
+    requests: Vec<Vec<Request<'a>>>,
+    /// Largest packet of each variant's innermost link; `None` where it runs on the bare host.
+    mtus: Vec<Option<u32>>,
+    /// Those of the variant through which others of different batches are compared.
+    base: Vec<Request<'a>>,
+}
+
+/// One request of a variant.
+#[derive(Debug, Clone, Copy)]
+struct Request<'a> {
+    life: Life,
+    sample: &'a Sample,
+}
+
+/// The part of a block in which variants lived beside each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Life {
+    block: u32,
+    batch: u32,
 }
 
 /// All operations whose requests were kept.
@@ -225,10 +306,17 @@ fn families<'a>(question: &'a Question, gathered: &Gathered<'a>) -> Vec<Family<'
     for (id, point) in question.points().filter(|(id, _)| question.asked(*id) == AskedSizes::Range) {
         let scouts = if gathered.has_further(id) { SCOUTS } else { 0 };
         for (at, operation) in point.operations.iter().enumerate() {
-            let of = |(variant, _)| requests(gathered, (id, variant), OperationId(at as u16));
-            let requests: Vec<_> = question.variants().map(of).collect();
+            let of = |variant| requests(gathered, (id, variant), OperationId(at as u16));
+            let requests: Vec<_> = question.variants().map(|(variant, _)| of(variant)).collect();
             if requests.iter().any(|requests| !requests.is_empty()) {
-                families.push(Family { point, operation: operation.clone(), scouts, requests });
+                families.push(Family {
+                    point,
+                    operation: operation.clone(),
+                    scouts,
+                    requests,
+                    mtus: question.variants().map(|(variant, _)| mtu(gathered, (id, variant))).collect(),
+                    base: of(gathered.bridge.unwrap_or(VariantId(0))),
+                });
             }
         }
     }
@@ -239,19 +327,25 @@ fn requests<'a>(
     gathered: &Gathered<'a>,
     (point, variant): (PointId, VariantId),
     operation: OperationId,
-) -> Vec<(u32, &'a Sample)> {
+) -> Vec<Request<'a>> {
     let trials = gathered.cells(point, variant, Lens::Measured).into_iter().flat_map(|cell| cell.trials);
     let of = move |sample: &&Sample| sample.point == point && sample.operation == operation;
     trials
-        .flat_map(|trial| trial.samples.iter().filter(of).map(move |sample| (trial.block, sample)))
+        .flat_map(|trial| {
+            let life = Life { block: trial.block, batch: trial.batch };
+            trial.samples.iter().filter(of).map(move |sample| Request { life, sample })
+        })
         .collect()
 }
 
+fn mtu(gathered: &Gathered<'_>, (point, variant): (PointId, VariantId)) -> Option<u32> {
+    let cells = gathered.cells(point, variant, Lens::Measured);
+    let mut trials = cells.into_iter().flat_map(|cell| cell.trials);
+    trials.find_map(|trial| trial.service.network.as_ref()?.mtu)
+}
+
 /// Good replies with the time asked for.
-fn good<'a>(
-    requests: &'a [(u32, &'a Sample)],
-    time: SizeTime,
-) -> impl Iterator<Item = (u32, &'a Sample, Nanoseconds)> {
+fn good<'a>(requests: &'a [Request<'a>], time: SizeTime) -> impl Iterator<Item = (Request<'a>, Nanoseconds)> {
     let of = move |sample: &Sample| match time {
         SizeTime::Response => Some(sample.response()),
         SizeTime::Service => Some(sample.service()),
@@ -259,24 +353,52 @@ fn good<'a>(
     };
     requests
         .iter()
-        .filter(|(_, sample)| sample.is_good())
-        .filter_map(move |(block, sample)| Some((*block, *sample, of(sample)?)))
+        .filter(|request| request.sample.is_good())
+        .filter_map(move |request| Some((*request, of(request.sample)?)))
 }
 
 impl Family<'_> {
     fn scatters(&self, time: SizeTime) -> Vec<Scatter> {
-        let observation = |(block, sample, time): (u32, &Sample, Nanoseconds)| Observation {
-            block,
-            size: sample.size.get() as f64,
-            time: time.as_nanos() as f64,
-        };
         self.requests.iter().map(|requests| Scatter::new(good(requests, time).map(observation))).collect()
+    }
+
+    /// The guides of a variant: where it runs over links of its own, a segment is theirs and not loopback's.
+    fn guides(&self, question: &Question, variant: usize) -> Vec<SizeGuide> {
+        let own = |guide: &SizeGuide| match self.mtus[variant] {
+            Some(mtu) if guide.name.starts_with(SEGMENT) => SizeGuide {
+                name: format!("{SEGMENT} (MTU {mtu} of this variant's link, less heads)"),
+                bytes: Bytes::new(u64::from(mtu).saturating_sub(SEGMENT_HEAD)),
+            },
+            _ => guide.clone(),
+        };
+        question.guides.iter().map(own).collect()
+    }
+}
+
+fn observation((request, time): (Request<'_>, Nanoseconds)) -> Observation {
+    Observation {
+        block: request.life.block,
+        size: request.sample.size.get() as f64,
+        time: time.as_nanos() as f64,
     }
 }
 
 /// Places that nothing is smoothed over.
-fn steps(cliffs: &[Cliff]) -> Vec<f64> {
-    cliffs.iter().filter(|cliff| cliff.change == Change::Level).map(|cliff| cliff.place.point).collect()
+fn steps(cliffs: &[Cliff], scatter: &Scatter) -> Vec<f64> {
+    let most = scatter.size.last().copied().unwrap_or_default();
+    cliffs.iter().flat_map(|cliff| cliff.steps(most)).collect()
+}
+
+fn judged(question: &Question, family: &Family<'_>, variant: usize, found: &Found) -> Option<SizeJudged> {
+    let bytes = |(from, to): (f64, f64)| (from.ceil() as u64, to as u64);
+    found.judged.map(|judged| SizeJudged {
+        variant: question.variants[variant].name.clone(),
+        point: family.point.label.clone(),
+        operation: family.operation.clone(),
+        steps_bytes: bytes(judged.steps),
+        corners_bytes: bytes(judged.corners),
+        cut_off: found.is_cut_off,
+    })
 }
 
 fn named(question: &Question, family: &Family<'_>, variant: usize, cliff: &Cliff) -> SizeCliff {
@@ -288,11 +410,13 @@ fn named(question: &Question, family: &Family<'_>, variant: usize, cliff: &Cliff
         change: match cliff.change {
             Change::Level => CliffChange::Level,
             Change::Slope => CliffChange::Slope,
+            Change::Stairs => CliffChange::Stairs,
         },
         place_bytes: bounded(cliff.place),
+        period_bytes: cliff.period.map(bounded),
         height: bounded(cliff.height),
         before: cliff.before,
-        cause: cause::cause(cliff, &question.guides),
+        cause: cause::cause(cliff, &family.guides(question, variant)),
     }
 }
 
@@ -346,30 +470,42 @@ impl Median<'_> {
 
     /// The ratio to another's median at each place.
     pub(crate) fn ratios(&self, other: &Self) -> Vec<Option<SizeRatio>> {
-        let ratio = |log: LogRatio| {
-            let half = log.error.map(|error| half_width(error, log.blocks, LEVEL));
-            let interval = half.map(|half| ((log.point - half).exp(), (log.point + half).exp()));
-            SizeRatio { point: log.point.exp(), interval }
-        };
-        (0..self.curve().len()).map(|place| self.log_ratio(other, place).map(ratio)).collect()
+        ratios(&[*self], &[*other])
     }
+}
 
-    /// Where both were measured in the same blocks these are resampled together, so that what a block does to both cancels;
-    /// else the two errors add up.
-    fn log_ratio(&self, other: &Self, place: usize) -> Option<LogRatio> {
-        let [mine, theirs] = [self, other].map(|median| median.scatter.blocks());
-        let blocks = mine.len().min(theirs.len());
-        let point = self.value(place)? - other.value(place)?;
-        let error = || {
-            let (numerator, denominator) = (self.resampled(place)?, other.resampled(place)?);
-            if mine == theirs {
-                let ratios: Vec<f64> = numerator.iter().zip(denominator).map(|(n, d)| n - d).collect();
-                return standard_error(&ratios, blocks);
-            }
-            let errors = (standard_error(numerator, mine.len())?, standard_error(denominator, theirs.len())?);
-            Some(errors.0.hypot(errors.1))
-        };
-        let error = if blocks < BLOCKS_FOR_INTERVAL { None } else { error() };
-        Some(LogRatio { point, error, blocks })
-    }
+/// The ratio of the product of some medians to that of others at each place.
+fn ratios(over: &[Median<'_>], under: &[Median<'_>]) -> Vec<Option<SizeRatio>> {
+    let ratio = |log: LogRatio| {
+        let half = log.error.map(|error| half_width(error, log.blocks, LEVEL));
+        let interval = half.map(|half| ((log.point - half).exp(), (log.point + half).exp()));
+        SizeRatio { point: log.point.exp(), interval }
+    };
+    (0..over[0].curve().len()).map(|place| log_ratio(over, under, place).map(ratio)).collect()
+}
+
+/// Where all were measured in the same blocks these are resampled together, so that what a block does to all of them
+/// cancels; else the errors add up.
+fn log_ratio(over: &[Median<'_>], under: &[Median<'_>], place: usize) -> Option<LogRatio> {
+    let all: Vec<(f64, &Median<'_>)> =
+        over.iter().map(|median| (1.0, median)).chain(under.iter().map(|median| (-1.0, median))).collect();
+    let of_blocks = |median: &Median<'_>| median.scatter.blocks().len();
+    let blocks = all.iter().map(|(_, median)| of_blocks(median)).min()?;
+    let point = all.iter().map(|(sign, median)| Some(sign * median.value(place)?)).sum::<Option<f64>>()?;
+    let error = || {
+        let resampled: Vec<(f64, &[f64], usize)> = all
+            .iter()
+            .map(|(sign, median)| Some((*sign, median.resampled(place)?, of_blocks(median))))
+            .collect::<Option<_>>()?;
+        if all.iter().all(|(_, median)| median.scatter.blocks() == all[0].1.scatter.blocks()) {
+            let ratio = |at: usize| resampled.iter().map(|(sign, values, _)| sign * values[at]).sum();
+            let ratios: Vec<f64> = (0..resampled[0].1.len()).map(ratio).collect();
+            return standard_error(&ratios, blocks);
+        }
+        let squares =
+            resampled.iter().map(|(_, values, blocks)| Some(standard_error(values, *blocks)?.powi(2)));
+        Some(squares.sum::<Option<f64>>()?.sqrt())
+    };
+    let error = if blocks < BLOCKS_FOR_INTERVAL { None } else { error() };
+    Some(LogRatio { point, error, blocks })
 }

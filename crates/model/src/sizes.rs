@@ -135,6 +135,8 @@ pub enum CliffChange {
     Level,
     /// The time for each further byte changes: heights are in nanoseconds per byte.
     Slope,
+    /// The time steps by the same again and again, at equal distances: heights are in nanoseconds a stair.
+    Stairs,
 }
 
 /// A place at which a variant's median time over size steps, or changes its slope.
@@ -149,14 +151,35 @@ pub struct SizeCliff {
     pub operation: String,
     /// What happens.
     pub change: CliffChange,
-    /// Where, in bytes.
+    /// Where, in bytes; of stairs the first.
     pub place_bytes: Bounded,
+    /// How many bytes one of the stairs is from the next; absent where there is but one place.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub period_bytes: Option<Bounded>,
     /// By how much: nanoseconds, or nanoseconds per byte.
     pub height: Bounded,
     /// The time, or the time for each byte, just below.
     pub before: f64,
     /// What lies there on this host, in words: a likely cause, never a proven one. Absent where nothing known does.
     pub cause: Option<String>,
+}
+
+/// At which sizes a variant's cliffs would have been found. Nearer to an end too few requests lie on one side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SizeJudged {
+    /// The variant's name.
+    pub variant: String,
+    /// The point, where the experiment has several.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub point: PointLabel,
+    /// The operation's name.
+    pub operation: String,
+    /// Between which sizes a step of the level would be told, in bytes.
+    pub steps_bytes: (u64, u64),
+    /// Between which sizes a change of slope would be told, in bytes.
+    pub corners_bytes: (u64, u64),
+    /// Whether the curve changes at more places than are looked for; then no change of slope is told of it.
+    pub cut_off: bool,
 }
 
 /// A size at which something known of this host changes.
@@ -189,6 +212,9 @@ pub struct SizeRange {
     pub to_bytes: u64,
     /// The variant with the lowest level first, then those that are not told from it: a tie; rising by level.
     pub best: Vec<String>,
+    /// Those among `best` that have too few blocks in common with the first to be told from it.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub few_blocks: Vec<String>,
     /// How much slower the next variant behind them is at least, as a ratio of medians minus 1 (lower bound, simultaneous over
     /// the whole advice, 0 where it is below); absent where all are tied.
     pub lead: Option<f64>,
@@ -200,6 +226,9 @@ pub struct SizeRange {
 pub struct OverSize {
     /// Cliffs, by variant and place.
     pub cliffs: Vec<SizeCliff>,
+    /// Where cliffs were looked for, variant by variant; none of those with too few blocks or sizes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub judged: Vec<SizeJudged>,
     /// Advice, one for each point and operation with several variants.
     pub advice: Vec<SizeAdvice>,
     /// Sizes at which something known of this host changes, rising.
@@ -209,6 +238,6 @@ pub struct OverSize {
 impl OverSize {
     /// Whether it says nothing.
     pub fn is_empty(&self) -> bool {
-        self.cliffs.is_empty() && self.advice.is_empty()
+        self.cliffs.is_empty() && self.judged.is_empty() && self.advice.is_empty()
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! The sizes are cut into at most ten classes of about as many requests. In each block a variant's level in a class is the
 //! mean of its median curve over the class plus the median distance of the block's requests from that curve; so few requests of a
-//! slow variant do not meet other sizes than the many of a fast one. The variant with the lowest level leads; another is behind it
+//! slow variant do not meet other sizes than the many of a fast one. Variants that lived in different batches of a block
+//! are each set against the baseline of their own batch first. The variant with the lowest level leads; another is behind it
 //! where the ratio of their levels, a mean of logarithms over blocks, is above 1 (Student, Holm at 5 % over all comparisons
 //! of the advice) and does not lie within the margin; else it is not told apart. So the whole advice errs in at most one
 //! of twenty experiments.
@@ -10,14 +11,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use weighbridge_model::sizes::{SizeAdvice, SizeRange};
+use weighbridge_model::sizes::{SizeAdvice, SizeRange, SizeTime};
 
-use super::{Curves, Family};
+use super::{Curves, Family, Life, MEDIAN, Request, good, observation};
 use crate::question::Question;
 use crate::stats::interval::Mean;
 use crate::stats::multiple::{holm, p_against_zero};
 use crate::stats::sample::{mean, median};
-use crate::stats::scatter::Scatter;
+use crate::stats::scatter::{Observation, Scatter};
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
 
 /// Most classes of sizes.
@@ -25,14 +26,24 @@ const CLASSES: usize = 10;
 /// Requests of a variant in a class and block below which classes are made larger.
 const REQUESTS: usize = 10;
 
-/// Where a variant stands in a class: ln(time) by block.
-type Levels = BTreeMap<u32, f64>;
+/// Where a variant stands in a class: ln(time) by the part of a block in which it lived.
+type Levels = BTreeMap<Life, f64>;
+
+/// Where all variants stand in one class.
+#[derive(Debug)]
+struct Class {
+    levels: Vec<Levels>,
+    /// The baseline's, in every batch; empty where all variants lived together.
+    base: Levels,
+}
 
 /// What is best in one class of sizes.
 #[derive(Debug, Clone, PartialEq)]
 struct Best {
     /// The first leads, the others cannot be told from it; the lowest first.
     first: Vec<usize>,
+    /// Those of the others that have too few blocks in common with it.
+    few: BTreeSet<usize>,
     /// By how much the next is behind at least.
     lead: Option<f64>,
 }
@@ -48,21 +59,26 @@ pub(super) fn advice(question: &Question, family: &Family<'_>, curves: &Curves) 
     let bound = |at: usize| {
         if at == 0 || at == places.len() { places[at.min(places.len() - 1)] } else { between(places, at) }
     };
-    let in_class = |class: &Range<usize>| -> Vec<Levels> {
+    let in_class = |class: &Range<usize>| {
         let sizes = (bound(class.start), bound(class.end));
         let last = class.end == places.len();
-        let of = |variant: usize| {
-            levels(&scatters[variant], curves.median(variant).curve(), places, (class, sizes, last))
+        let of = |(variant, requests): (usize, &Vec<Request<'_>>)| {
+            levels(requests, curves.median(variant).curve(), places, (class, sizes, last))
         };
-        (0..scatters.len()).map(of).collect()
+        let base = curves
+            .base
+            .as_ref()
+            .map(|base| levels(&family.base, &base.curves[MEDIAN], places, (class, sizes, last)));
+        Class { levels: family.requests.iter().enumerate().map(of).collect(), base: base.unwrap_or_default() }
     };
-    let levels: Vec<Vec<Levels>> = classes.iter().map(in_class).collect();
-    let best = best(&levels, question.margin.get())?;
+    let of_classes: Vec<Class> = classes.iter().map(in_class).collect();
+    let best = best(&of_classes, question.margin.get())?;
     let name = |variant: &usize| question.variants[*variant].name.clone();
     let range = |(classes_of, best): (Range<usize>, Best)| SizeRange {
         from_bytes: bound(classes[classes_of.start].start) as u64,
         to_bytes: bound(classes[classes_of.end - 1].end) as u64,
         best: best.first.iter().map(name).collect(),
+        few_blocks: best.first.iter().filter(|variant| best.few.contains(variant)).map(name).collect(),
         lead: best.lead,
     };
     Some(SizeAdvice {
@@ -86,26 +102,24 @@ fn classes(scatters: &[&Scatter], places: usize) -> Vec<Range<usize>> {
 
 /// Where a variant stands in a class, block by block.
 fn levels(
-    scatter: &Scatter,
+    requests: &[Request<'_>],
     curve: &[Option<f64>],
     places: &[f64],
     (class, (from, to), last): (&Range<usize>, (f64, f64), bool),
 ) -> Levels {
     let known: Vec<f64> = curve[class.clone()].iter().copied().flatten().collect();
     let Some(level) = mean(&known) else { return Levels::new() };
-    let mut distances: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    let start = scatter.size.partition_point(|size| *size < from);
-    for at in start..scatter.len() {
-        let size = scatter.size[at];
-        if size > to || (size == to && !last) {
-            break;
+    let mut distances: BTreeMap<Life, Vec<f64>> = BTreeMap::new();
+    for (request, time) in good(requests, SizeTime::Service) {
+        let Observation { size, time, .. } = observation((request, time));
+        if size < from || size > to || (size == to && !last) || time <= 0.0 {
+            continue;
         }
         if let Some(there) = on(curve, places, size) {
-            let block = scatter.blocks()[scatter.block[at] as usize];
-            distances.entry(block).or_default().push(scatter.log_time[at] - there);
+            distances.entry(request.life).or_default().push(time.ln() - there);
         }
     }
-    distances.into_iter().filter_map(|(block, all)| Some((block, level + median(&all)?))).collect()
+    distances.into_iter().filter_map(|(life, all)| Some((life, level + median(&all)?))).collect()
 }
 
 /// A curve at a size between its places, straight over ln(size).
@@ -120,47 +134,88 @@ fn on(curve: &[Option<f64>], places: &[f64], size: f64) -> Option<f64> {
     Some(low + share.clamp(0.0, 1.0) * (high - low))
 }
 
-/// What is best in each class; `None` where one of them has no interval.
-fn best(classes: &[Vec<Levels>], margin: f64) -> Option<Vec<Best>> {
-    let ordered: Vec<Vec<usize>> = classes.iter().map(|levels| ordered(levels)).collect();
-    let mut comparisons = Vec::new();
-    for (class, order) in ordered.iter().enumerate() {
-        for other in &order[1..] {
-            comparisons.push((class, *other, behind(&classes[class][*other], &classes[class][order[0]])?));
-        }
+/// What is best in each class; `None` where no two variants have enough blocks in common.
+fn best(classes: &[Class], margin: f64) -> Option<Vec<Best>> {
+    let ordered: Vec<Vec<usize>> = classes.iter().map(Class::ordered).collect();
+    let of_class = |(class, order): (usize, &Vec<usize>)| {
+        let others = order.iter().skip(1).copied();
+        others.map(|other| (class, other, classes[class].behind(other, order[0]))).collect::<Vec<_>>()
+    };
+    let all: Vec<(usize, usize, Option<Mean>)> = ordered.iter().enumerate().flat_map(of_class).collect();
+    let ratios: Vec<Mean> = all.iter().filter_map(|(.., ratio)| *ratio).collect();
+    if ratios.is_empty() {
+        return None;
     }
-    let p: Vec<f64> = comparisons.iter().map(|(_, _, ratio)| p_against_zero(*ratio)).collect();
+    let p: Vec<f64> = ratios.iter().map(|ratio| p_against_zero(*ratio)).collect();
+    let mut corrected = holm(&p).into_iter();
     // The interval of a distance that is told holds for all of them at once.
-    let level = 1.0 - (1.0 - LEVEL) / comparisons.len().max(1) as f64;
-    let mut best: Vec<Best> =
-        ordered.iter().map(|order| Best { first: order[..1].to_vec(), lead: None }).collect();
-    for ((class, other, ratio), p) in comparisons.iter().zip(holm(&p)) {
+    let level = 1.0 - (1.0 - LEVEL) / ratios.len() as f64;
+    let first = |order: &Vec<usize>| Best {
+        first: order.first().copied().into_iter().collect(),
+        few: BTreeSet::new(),
+        lead: None,
+    };
+    let mut best: Vec<Best> = ordered.iter().map(first).collect();
+    for (class, other, ratio) in all {
+        let best = &mut best[class];
+        let Some(ratio) = ratio else {
+            best.first.push(other);
+            best.few.insert(other);
+            continue;
+        };
         let alone = ratio.interval(LEVEL);
         let equal = alone.lower.exp_m1() >= -margin && alone.upper.exp_m1() <= margin;
-        if p <= 1.0 - LEVEL && !equal {
+        if corrected.next().is_some_and(|p| p <= 1.0 - LEVEL) && !equal {
             let by = ratio.interval(level).lower.exp_m1().max(0.0);
-            best[*class].lead = Some(best[*class].lead.map_or(by, |lead| lead.min(by)));
+            best.lead = Some(best.lead.map_or(by, |lead| lead.min(by)));
         } else {
-            best[*class].first.push(*other);
+            best.first.push(other);
         }
     }
     Some(best)
 }
 
-/// The variants that were measured there, the lowest first.
-fn ordered(levels: &[Levels]) -> Vec<usize> {
-    let height = |levels: &Levels| mean(&levels.values().copied().collect::<Vec<_>>());
-    let mut there: Vec<(usize, f64)> =
-        levels.iter().enumerate().filter_map(|(variant, levels)| Some((variant, height(levels)?))).collect();
-    there.sort_by(|a, b| a.1.total_cmp(&b.1));
-    there.into_iter().map(|(variant, _)| variant).collect()
-}
+impl Class {
+    /// The variants that were measured there, the lowest first.
+    fn ordered(&self) -> Vec<usize> {
+        let base = &self.base;
+        // What the host does between two batches is no property of the variants in them.
+        let among = |levels: &Levels| {
+            let beside: Vec<f64> = levels.keys().filter_map(|life| base.get(life).copied()).collect();
+            let usual: Vec<f64> = base.values().copied().collect();
+            mean(&usual).zip(mean(&beside)).map_or(0.0, |(usual, beside)| usual - beside)
+        };
+        let height =
+            |levels: &Levels| Some(mean(&levels.values().copied().collect::<Vec<_>>())? + among(levels));
+        let each = self.levels.iter().enumerate();
+        let mut there: Vec<(usize, f64)> =
+            each.filter_map(|(variant, levels)| Some((variant, height(levels)?))).collect();
+        there.sort_by(|a, b| a.1.total_cmp(&b.1));
+        there.into_iter().map(|(variant, _)| variant).collect()
+    }
 
-/// ln(level / leader's level) over the blocks that both were measured in; `None` below four.
-fn behind(variant: &Levels, leader: &Levels) -> Option<Mean> {
-    let ratios: Vec<f64> =
-        variant.iter().filter_map(|(block, level)| Some(level - leader.get(block)?)).collect();
-    if ratios.len() < BLOCKS_FOR_INTERVAL { None } else { Mean::of(&ratios) }
+    /// ln(level / leader's level) over the blocks that both were measured in, beside each other or each beside the baseline;
+    /// `None` below four.
+    fn behind(&self, variant: usize, leader: usize) -> Option<Mean> {
+        let (mine, theirs, base) = (&self.levels[variant], &self.levels[leader], &self.base);
+        let ratio = |(life, level): (&Life, &f64)| {
+            if let Some(beside) = theirs.get(life) {
+                return Some(level - beside);
+            }
+            let of_block = Life { batch: 0, ..*life }..=Life { batch: u32::MAX, ..*life };
+            let (other, theirs) = theirs.range(of_block).next()?;
+            Some((level - base.get(life)?) - (theirs - base.get(other)?))
+        };
+        let mut ratios: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for (life, level) in mine {
+            if let Some(ratio) = ratio((life, level)) {
+                ratios.entry(life.block).or_default().push(ratio);
+            }
+        }
+        // The baseline has a life in each batch; beside another there is one.
+        let ratios: Vec<f64> = ratios.values().filter_map(|all| mean(all)).collect();
+        if ratios.len() < BLOCKS_FOR_INTERVAL { None } else { Mean::of(&ratios) }
+    }
 }
 
 /// Classes that follow each other with the same variants, each with what holds in all of them.
@@ -171,6 +226,7 @@ fn ranges(best: Vec<Best>) -> Vec<(Range<usize>, Best)> {
         match ranges.last_mut().filter(|(_, before)| set(before) == set(&best)) {
             Some((classes, before)) => {
                 classes.end = class + 1;
+                before.few.extend(best.few);
                 before.lead = before.lead.zip(best.lead).map(|(a, b)| a.min(b));
             }
             None => ranges.push((class..class + 1, best)),
@@ -181,10 +237,38 @@ fn ranges(best: Vec<Best>) -> Vec<(Range<usize>, Best)> {
 
 #[cfg(test)]
 mod tests {
+    use weighbridge_model::quantity::{Bytes, Nanoseconds};
+    use weighbridge_model::record::{OperationId, Outcome, PointId};
+    use weighbridge_model::samples::Sample;
+
     use super::*;
 
     fn of(levels: &[f64]) -> Levels {
-        levels.iter().enumerate().map(|(block, level)| (block as u32, *level)).collect()
+        in_batch(0, levels)
+    }
+
+    fn in_batch(batch: u32, levels: &[f64]) -> Levels {
+        (0..).zip(levels).map(|(block, level)| (Life { block, batch }, *level)).collect()
+    }
+
+    fn sample(size: u64, time: f64) -> Sample {
+        Sample {
+            point: PointId(0),
+            round: 0,
+            operation: OperationId(0),
+            size: Bytes::new(size),
+            due: Nanoseconds::from_nanos(0),
+            sent: Nanoseconds::from_nanos(0),
+            done: Nanoseconds::from_nanos(time as u64),
+            outcome: Outcome::Ok,
+            status: Some(200),
+            length: Bytes::new(size),
+            relayed: None,
+        }
+    }
+
+    fn class(levels: Vec<Levels>) -> Class {
+        Class { levels, base: Levels::new() }
     }
 
     #[test]
@@ -193,7 +277,7 @@ mod tests {
         let far = of(&[0.50, 0.52, 0.51, 0.52]);
         let near = of(&[0.005, 0.016, 0.025, 0.015]);
         let noisy = of(&[0.9, -0.5, 0.7, 0.4]);
-        let found = best(&[vec![far, fast, near, noisy]], 0.02).unwrap();
+        let found = best(&[class(vec![far, fast, near, noisy])], 0.02).unwrap();
         assert_eq!(found[0].first, [1, 2, 3], "{found:?}");
         // The ratio's logarithms are 0.50, 0.51, 0.49, 0.51: mean 0.5025, s/√n = 0.009574/2; the closed form of t with
         // 3 degrees of freedom has its quantile at 1 − 0.05/6 at 4.8567.
@@ -204,12 +288,37 @@ mod tests {
     #[test]
     fn what_three_blocks_say_is_no_advice() {
         let three = of(&[0.0, 0.1, 0.2]);
-        assert_eq!(best(&[vec![three.clone(), three]], 0.02), None);
+        assert_eq!(best(&[class(vec![three.clone(), three])], 0.02), None);
+    }
+
+    #[test]
+    fn a_variant_with_few_blocks_keeps_nothing_from_being_said_of_the_others() {
+        let fast = of(&[0.0, 0.01, 0.02, 0.01]);
+        let far = of(&[0.50, 0.52, 0.51, 0.52]);
+        let few = of(&[0.30, 0.31, 0.30]);
+        let found =
+            best(&[class(vec![far.clone(), fast.clone(), few]), class(vec![far, fast])], 0.02).unwrap();
+        assert_eq!((&found[0].first[..], &found[0].few), (&[1, 2][..], &BTreeSet::from([2])));
+        assert!(found[1].first == [1] && found.iter().all(|best| best.lead.is_some()), "{found:?}");
+    }
+
+    /// The host is slower by three tenths during the second batch; `c` lives there and is the faster one.
+    #[test]
+    fn variants_of_different_batches_are_told_apart_through_the_baseline() {
+        let noise = [0.0, 0.01, -0.01, 0.005];
+        let lived = |batch: u32, host: f64, own: f64, shift: usize| {
+            in_batch(batch, &[0, 1, 2, 3].map(|at| host + own + noise[(at + shift) % 4]))
+        };
+        let base: Levels = lived(0, 0.0, 0.0, 0).into_iter().chain(lived(1, 0.3, 0.0, 1)).collect();
+        let (b, c) = (lived(0, 0.0, -0.1, 2), lived(1, 0.3, -0.2, 3));
+        let found = best(&[Class { levels: vec![base.clone(), b, c], base }], 0.02).unwrap();
+        assert_eq!(found[0].first, [2], "{found:?}");
+        assert!((0.03..0.1).contains(&found[0].lead.unwrap()), "{found:?}");
     }
 
     #[test]
     fn classes_alike_are_one_range_with_what_holds_in_all() {
-        let best = |first: &[usize], lead| Best { first: first.to_vec(), lead };
+        let best = |first: &[usize], lead| Best { first: first.to_vec(), few: BTreeSet::new(), lead };
         let all = vec![
             best(&[0], Some(0.2)),
             best(&[0], Some(0.1)),
@@ -227,16 +336,23 @@ mod tests {
     /// A slow variant answered few requests, and by chance large ones: it is held against the fast one's curve there.
     #[test]
     fn a_level_is_told_from_the_curve_not_from_the_sizes_that_happened() {
-        use crate::stats::scatter::Observation;
-        let time = |size: f64| 1000.0 + size;
-        let sizes = [100.0, 200.0, 400.0, 800.0];
-        let every = (0..4).flat_map(|block| sizes.map(|size| Observation { block, size, time: time(size) }));
-        let large = (0..4).map(|block| Observation { block, size: 800.0, time: 1.1 * time(800.0) });
-        let curve = |factor: f64| sizes.map(|size| Some((factor * time(size)).ln())).to_vec();
-        let class = (&(0..4), (100.0, 800.0), true);
-        let fast = levels(&Scatter::new(every), &curve(1.0), &sizes, class);
-        let slow = levels(&Scatter::new(large), &curve(1.1), &sizes, class);
-        let ratio = behind(&slow, &fast).unwrap();
+        let time = |size: u64, factor: f64| factor * (1000.0 + size as f64);
+        let sizes = [100, 200, 400, 800];
+        let all = |sizes: &[u64], factor: f64| -> Vec<(u32, Sample)> {
+            (0..4)
+                .flat_map(|block| sizes.iter().map(move |size| (block, sample(*size, time(*size, factor)))))
+                .collect()
+        };
+        let curve = |factor: f64| sizes.map(|size| Some(time(size, factor).ln())).to_vec();
+        let places = sizes.map(|size| size as f64);
+        let of = |samples: &[(u32, Sample)], factor: f64| {
+            let life = |one: &(u32, Sample)| Life { block: one.0, batch: 0 };
+            let requests: Vec<Request<'_>> =
+                samples.iter().map(|one| Request { life: life(one), sample: &one.1 }).collect();
+            levels(&requests, &curve(factor), &places, (&(0..4), (100.0, 800.0), true))
+        };
+        let (fast, slow) = (of(&all(&sizes, 100.0), 100.0), of(&all(&[800], 110.0), 110.0));
+        let ratio = class(vec![fast, slow]).behind(1, 0).unwrap();
         assert!((ratio.point.exp() - 1.1).abs() < 1e-9, "{ratio:?}");
     }
 }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use weighbridge_model::sizes::SizeGuide;
 
-use crate::stats::cliffs::{Change, Cliff};
+use crate::stats::cliffs::{Bounded, Change, Cliff};
 
 /// A body of so many bytes less than a guide's value fills it together with the head of its reply.
 const HEAD: f64 = 512.0;
@@ -15,25 +15,70 @@ const MULTIPLES: u32 = 4;
 /// timer's ticks and the request's own time come.
 const DELAYED_ACKNOWLEDGEMENT: RangeInclusive<f64> = 36e6..=46e6;
 
-/// In words; `None` where nothing known lies there.
+/// Named is what so good an interval would hold by chance at no more than this share of the places from half of its own to
+/// twice it: an interval that is wide, or that lies where guides are dense, holds one anyway.
+const CHANCE: f64 = 0.25;
+
+/// In words; `None` where nothing known lies there, and where something always would.
 pub(super) fn cause(cliff: &Cliff, guides: &[SizeGuide]) -> Option<String> {
-    if cliff.change == Change::Level && DELAYED_ACKNOWLEDGEMENT.contains(&cliff.height.point.abs()) {
+    let is_step = cliff.change != Change::Slope;
+    if is_step && DELAYED_ACKNOWLEDGEMENT.contains(&cliff.height.point.abs()) {
         return Some(
             "delayed acknowledgement: the step is as high as Linux holds one back (40 ms)".to_owned(),
         );
     }
-    let near = guides.iter().flat_map(|guide| (1..=MULTIPLES).map(move |times| (guide, times)));
-    let within = near.filter(|(guide, times)| {
-        let value = guide.bytes.get() as f64 * f64::from(*times);
-        cliff.place.lower <= value && value - HEAD <= cliff.place.upper
-    });
-    // A plain value before a multiple, then the nearest.
-    let distance = |(guide, times): &(&SizeGuide, u32)| {
-        (guide.bytes.get() as f64 * f64::from(*times) / cliff.place.point).ln().abs()
+    // Of stairs the distance is known better than the place of the first.
+    let (place, whose) = match cliff.period {
+        Some(period) => (period, "the interval of the distance"),
+        None => (cliff.place, "the interval"),
     };
-    let (guide, times) = within.min_by(|a, b| a.1.cmp(&b.1).then(distance(a).total_cmp(&distance(b))))?;
-    let factor = if times > 1 { format!("{times} × ") } else { String::new() };
-    Some(format!("{factor}{}, {} B, lies in the interval", guide.name, guide.bytes.get()))
+    let all = || guides.iter().flat_map(|guide| (1..=MULTIPLES).map(move |times| (guide, times)));
+    let value = |guide: &SizeGuide, times: u32| guide.bytes.get() as f64 * f64::from(times);
+    if chance(place, all().map(|(guide, times)| value(guide, times))) > CHANCE {
+        return None;
+    }
+    let within = |(guide, times): &(&SizeGuide, u32)| {
+        let value = value(guide, *times);
+        place.lower <= value && value - HEAD <= place.upper
+    };
+    // A plain value before a multiple, and each guide once.
+    let mut held: Vec<(&SizeGuide, u32)> = all().filter(within).collect();
+    held.sort_by_key(|(guide, times)| (*times, guide.bytes));
+    held.dedup_by_key(|(guide, _)| guide.bytes);
+    let is_plain = held.iter().any(|(_, times)| *times == 1);
+    held.retain(|(_, times)| !is_plain || *times == 1);
+    let named = |(guide, times): &(&SizeGuide, u32)| {
+        let factor = if *times > 1 { format!("{times} × ") } else { String::new() };
+        format!("{factor}{}, {} B", guide.name, guide.bytes.get())
+    };
+    match &held[..] {
+        [] => None,
+        [one] => Some(format!("{}, lies in {whose}", named(one))),
+        several => {
+            let names: Vec<String> = several.iter().map(named).collect();
+            Some(format!("one of these, which all lie in {whose}: {}", names.join("; ")))
+        }
+    }
+}
+
+/// The share of the places from half of an interval's own to twice it, on the scale of logarithms, at which an interval
+/// as wide in proportion would hold one of the values.
+fn chance(place: Bounded, values: impl Iterator<Item = f64>) -> f64 {
+    let (from, to) = ((0.5 * place.point).ln(), (2.0 * place.point).ln());
+    let [below, above] = [place.point / place.lower.max(1.0), place.upper / place.point].map(f64::ln);
+    // It holds a value from its upper bound, or the value less its head, on.
+    let mut caught: Vec<(f64, f64)> = values
+        .map(|value| ((value - HEAD).max(0.5 * value).ln() - above, value.ln() + below))
+        .map(|(low, high)| (low.max(from), high.min(to)))
+        .filter(|(low, high)| low < high)
+        .collect();
+    caught.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut covered, mut reached) = (0.0, from);
+    for (low, high) in caught {
+        covered += (high - low.max(reached)).max(0.0);
+        reached = reached.max(high);
+    }
+    covered / (to - from)
 }
 
 #[cfg(test)]
@@ -41,13 +86,13 @@ mod tests {
     use weighbridge_model::quantity::Bytes;
 
     use super::*;
-    use crate::stats::cliffs::Bounded;
 
     fn cliff(place: [f64; 3], height: f64) -> Cliff {
         let bounded = |[lower, point, upper]: [f64; 3]| Bounded { point, lower, upper };
         Cliff {
             change: Change::Level,
             place: bounded(place),
+            period: None,
             height: bounded([0.9 * height, height, 1.1 * height]),
             before: 1e6,
         }
@@ -67,5 +112,44 @@ mod tests {
         assert_eq!(told([87_000.0, 87_380.0, 88_000.0], 5e6), None);
         assert!(told([87_000.0, 87_380.0, 88_000.0], 41e6).unwrap().starts_with("delayed acknowledgement"));
         assert!(told([87_000.0, 87_380.0, 88_000.0], -41e6).unwrap().starts_with("delayed acknowledgement"));
+    }
+
+    fn usual() -> Vec<SizeGuide> {
+        let guide = |name: &str, bytes| SizeGuide { name: name.to_owned(), bytes: Bytes::new(bytes) };
+        [("segment", 65_483), ("receive buffer", 131_072), ("half of it", 65_536), ("send buffer", 16_384)]
+            .into_iter()
+            .chain([
+                ("8 KiB", 8 << 10),
+                ("16 KiB", 16_000),
+                ("32 KiB", 32 << 10),
+                ("window of HTTP/2", 65_535),
+            ])
+            .map(|(name, bytes)| guide(name, bytes))
+            .collect()
+    }
+
+    /// Eight guides and their multiples lie so densely that a wide interval nearly always holds one.
+    #[test]
+    fn a_wide_interval_names_none_and_what_cannot_be_told_apart_is_named_together() {
+        let told = |place: [f64; 3]| cause(&cliff(place, 5e6), &usual());
+        assert_eq!(told([55_000.0, 65_536.0, 75_000.0]), None);
+        assert_eq!(told([60_000.0, 65_536.0, 70_000.0]), None);
+        assert_eq!(
+            told([65_400.0, 65_500.0, 65_600.0]).unwrap(),
+            "one of these, which all lie in the interval: segment, 65483 B; window of HTTP/2, 65535 B; half of it, 65536 B"
+        );
+        assert_eq!(told([71_000.0, 71_100.0, 71_200.0]), None);
+    }
+
+    #[test]
+    fn stairs_have_the_cause_of_their_distance() {
+        let bounded = |lower, point, upper| Bounded { point, lower, upper };
+        let stairs = Cliff {
+            change: Change::Stairs,
+            period: Some(bounded(16_300.0, 16_380.0, 16_450.0)),
+            ..cliff([14_000.0, 16_000.0, 18_000.0], 5e5)
+        };
+        let found = cause(&stairs, &usual()).unwrap();
+        assert_eq!(found, "send buffer, 16384 B, lies in the interval of the distance");
     }
 }

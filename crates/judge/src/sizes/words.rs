@@ -1,7 +1,7 @@
 //! Cliffs and advice as findings, so that every report tells them in words.
 
 use weighbridge_model::quantity::{Bytes, display_nanos};
-use weighbridge_model::sizes::{CliffChange, OverSize, SizeAdvice, SizeCliff, SizeRange};
+use weighbridge_model::sizes::{CliffChange, OverSize, SizeAdvice, SizeCliff, SizeJudged, SizeRange};
 use weighbridge_model::summary::{Finding, Severity};
 
 use crate::diagnose::subject;
@@ -14,7 +14,22 @@ pub const BEST_BY_SIZE: &str = "best by size";
 /// Everything that is said of times over size. `measured` says how many variants have times where a cliff lies.
 pub fn findings(over: &OverSize, measured: &dyn Fn(&SizeCliff) -> usize) -> Vec<Finding> {
     let cliff = |one: &SizeCliff| cliff(one, Company::of(one, &over.cliffs, measured(one)));
-    over.cliffs.iter().map(cliff).chain(over.advice.iter().map(advice)).collect()
+    let cut_off = over.judged.iter().filter(|judged| judged.cut_off).map(cut_off);
+    over.cliffs.iter().map(cliff).chain(cut_off).chain(over.advice.iter().map(advice)).collect()
+}
+
+/// A curve of which not everything is told.
+fn cut_off(judged: &SizeJudged) -> Finding {
+    Finding {
+        severity: Severity::Note,
+        name: CLIFF.to_owned(),
+        subject: subject(&judged.variant, &judged.point),
+        evidence: format!(
+            "`{}`: the median service time changes at more sizes than are looked for; no change of slope is told of it",
+            judged.operation
+        ),
+        remedy: "ask for a narrower range of sizes".to_owned(),
+    }
 }
 
 /// Which variants have a cliff at the same place.
@@ -84,7 +99,12 @@ fn cliff(cliff: &SizeCliff, company: Company) -> Finding {
     let (change, show): (&str, fn(f64) -> String) = match cliff.change {
         CliffChange::Level => ("the median service time steps", signed),
         CliffChange::Slope => ("each further KiB takes", |value| signed(1024.0 * value)),
+        CliffChange::Stairs => ("the median service time steps each time", signed),
     };
+    let again = cliff.period_bytes.map(|period| {
+        let [point, lower, upper] = [period.point, period.lower, period.upper].map(whole_bytes);
+        format!(", and again every {point} [{lower}, {upper}], as chunks would")
+    });
     let after = if cliff.change == CliffChange::Slope { " more" } else { "" };
     let cause = cliff.cause.as_ref().map(|cause| format!("; {cause}")).unwrap_or_default();
     Finding {
@@ -92,11 +112,12 @@ fn cliff(cliff: &SizeCliff, company: Company) -> Finding {
         name: CLIFF.to_owned(),
         subject: subject(&cliff.variant, &cliff.point),
         evidence: format!(
-            "`{}` above {} [{}, {}]: {change} {} [{}, {}]{after}{cause}{}",
+            "`{}` above {} [{}, {}]{}: {change} {} [{}, {}]{after}{cause}{}",
             cliff.operation,
             whole_bytes(place.point),
             whole_bytes(place.lower),
             whole_bytes(place.upper),
+            again.unwrap_or_default(),
             show(height.point),
             show(height.lower),
             show(height.upper),
@@ -131,7 +152,12 @@ fn advice(advice: &SizeAdvice) -> Finding {
 
 fn range(range: &SizeRange) -> String {
     let names: Vec<String> = range.best.iter().map(|name| format!("`{name}`")).collect();
-    let tie = if range.best.len() > 1 { " (not told apart)" } else { "" };
+    let few: Vec<String> = range.few_blocks.iter().map(|name| format!("`{name}`")).collect();
+    let tie = match (range.best.len(), few.is_empty()) {
+        (0 | 1, _) => String::new(),
+        (_, true) => " (not told apart)".to_owned(),
+        (_, false) => format!(" (not told apart; too few blocks of {})", few.join(", ")),
+    };
     let lead = range.lead.filter(|lead| *lead > 0.0);
     let lead =
         lead.map(|lead| format!(", the next at least {:.0} % slower", 100.0 * lead)).unwrap_or_default();
@@ -154,6 +180,7 @@ mod tests {
             operation: "pong".to_owned(),
             change,
             place_bytes: Bounded { point: place, lower: 0.98 * place, upper: 1.02 * place },
+            period_bytes: None,
             height: Bounded { point: 5e6, lower: 4e6, upper: 6e6 },
             before: 1e6,
             cause: None,
@@ -192,6 +219,7 @@ mod tests {
             operation: "pong".to_owned(),
             change: CliffChange::Level,
             place_bytes: bounded(87_300.0, 87_380.0, 87_500.0),
+            period_bytes: None,
             height: bounded(4.9e6, 5e6, 5.1e6),
             before: 1.2e6,
             cause: None,
@@ -202,10 +230,18 @@ mod tests {
             cause: Some("send buffer, 16384 B, lies in the interval".to_owned()),
             ..cliff.clone()
         };
+        let stairs = SizeCliff {
+            change: CliffChange::Stairs,
+            place_bytes: bounded(65_000.0, 65_500.0, 66_000.0),
+            period_bytes: Some(bounded(65_300.0, 65_536.0, 65_800.0)),
+            height: bounded(1.9e5, 2e5, 2.1e5),
+            ..cliff.clone()
+        };
         let range = |from_bytes, to_bytes, best: &[&str], lead| SizeRange {
             from_bytes,
             to_bytes,
             best: best.iter().map(|name| (*name).to_owned()).collect(),
+            few_blocks: if best.len() > 2 { vec![best[2].to_owned()] } else { Vec::new() },
             lead,
         };
         let advice = SizeAdvice {
@@ -214,9 +250,23 @@ mod tests {
             ranges: vec![
                 range(4, 65_536, &["go"], Some(0.21)),
                 range(65_536, 1 << 20, &["rust", "go"], None),
+                range(1 << 20, 2 << 20, &["rust", "go", "dart"], None),
             ],
         };
-        let over = OverSize { cliffs: vec![cliff, slope], advice: vec![advice], guides: Vec::new() };
+        let judged = SizeJudged {
+            variant: "java".to_owned(),
+            point: Default::default(),
+            operation: "pong".to_owned(),
+            steps_bytes: (100, 499_000),
+            corners_bytes: (1_000, 490_000),
+            cut_off: true,
+        };
+        let over = OverSize {
+            cliffs: vec![cliff, slope, stairs],
+            judged: vec![SizeJudged { cut_off: false, ..judged.clone() }, judged],
+            advice: vec![advice],
+            guides: Vec::new(),
+        };
         let told: Vec<String> = findings(&over, &|_| 1).into_iter().map(|finding| finding.evidence).collect();
         assert_eq!(
             told,
@@ -224,7 +274,11 @@ mod tests {
                 "`pong` above 87380 B [87300 B, 87500 B]: the median service time steps +5.00 ms [+4.90 ms, +5.10 ms]",
                 "`pong` above 87380 B [87300 B, 87500 B]: each further KiB takes -20.5 µs [-21.5 µs, -19.5 µs] more; \
                  send buffer, 16384 B, lies in the interval",
-                "`pong`: 4 B to 64 KiB `go`, the next at least 21 % slower; 64 KiB to 1 MiB `rust` or `go` (not told apart)",
+                "`pong` above 65500 B [65000 B, 66000 B], and again every 65536 B [65300 B, 65800 B], as chunks would: \
+                 the median service time steps each time +200 µs [+190 µs, +210 µs]",
+                "`pong`: the median service time changes at more sizes than are looked for; no change of slope is told of it",
+                "`pong`: 4 B to 64 KiB `go`, the next at least 21 % slower; 64 KiB to 1 MiB `rust` or `go` (not told apart); \
+                 1 MiB to 2 MiB `rust` or `go` or `dart` (not told apart; too few blocks of `dart`)",
             ]
         );
     }

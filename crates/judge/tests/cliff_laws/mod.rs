@@ -2,6 +2,7 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use weighbridge_judge::stats::cliffs::{Change, Cliff};
 use weighbridge_judge::stats::scatter::{Observation, Scatter};
 
 const LEAST: f64 = 4.0;
@@ -33,7 +34,7 @@ pub fn normal(random: &mut ChaCha8Rng) -> f64 {
 }
 
 /// One time about a law, of a block of that level.
-pub fn time(law: fn(f64) -> f64, size: f64, level: f64, random: &mut ChaCha8Rng) -> f64 {
+pub fn time(law: impl Fn(f64) -> f64, size: f64, level: f64, random: &mut ChaCha8Rng) -> f64 {
     let tail = match random.random::<f64>() {
         u if u < 0.02 => random.random_range(f64::MIN_POSITIVE..1.0_f64).powf(-1.0 / 1.5),
         _ => 1.0,
@@ -43,19 +44,54 @@ pub fn time(law: fn(f64) -> f64, size: f64, level: f64, random: &mut ChaCha8Rng)
 
 /// Times about a law in nanoseconds: lognormal with a spread of 10 %, every fiftieth slower by a Pareto factor of
 /// exponent 1.5 (no variance), blocks that differ by 2 %.
-pub fn scatter(law: fn(f64) -> f64, spacing: Spacing, (blocks, each): Plan, seed: u64) -> Scatter {
+pub fn scatter(law: fn(f64) -> f64, spacing: Spacing, plan: Plan, seed: u64) -> Scatter {
+    drawn(Range { spacing, ..RANGE }, plan, 0.02, seed, |size, level, random| time(law, size, level, random))
+}
+
+/// Which sizes are asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Range {
+    pub least: f64,
+    pub most: f64,
+    pub spacing: Spacing,
+    /// How many sizes there are, asked for again and again; 0 where each request has one of its own.
+    pub sizes: u32,
+}
+
+/// 4 B to 500 kB, as often anywhere.
+pub const RANGE: Range = Range { least: LEAST, most: MOST, spacing: Spacing::Linear, sizes: 0 };
+
+impl Range {
+    /// The size of one of so many strata.
+    fn size(&self, stratum: u32, strata: u32, random: &mut ChaCha8Rng) -> f64 {
+        let share = (f64::from(stratum) + random.random::<f64>()) / f64::from(strata);
+        match self.spacing {
+            Spacing::Linear => self.least + share * (self.most - self.least),
+            Spacing::Logarithmic => self.least * (self.most / self.least).powf(share),
+        }
+        .round()
+    }
+}
+
+/// Times that `draw` makes of a size and the level of a block; levels are normal with the spread `levels`, on the log scale.
+pub fn drawn(
+    range: Range,
+    (blocks, each): Plan,
+    levels: f64,
+    seed: u64,
+    draw: impl Fn(f64, f64, &mut ChaCha8Rng) -> f64,
+) -> Scatter {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let fixed: Vec<f64> = (0..range.sizes).map(|at| range.size(at, range.sizes, &mut random)).collect();
     let mut all = Vec::new();
     for block in 0..blocks {
-        let level = 0.02 * normal(&mut random);
+        let level = levels * normal(&mut random);
         for stratum in 0..each {
-            let share = (f64::from(stratum) + random.random::<f64>()) / f64::from(each);
-            let size = match spacing {
-                Spacing::Linear => LEAST + share * (MOST - LEAST),
-                Spacing::Logarithmic => LEAST * (MOST / LEAST).powf(share),
+            let size = match fixed.len() {
+                0 => range.size(stratum, each, &mut random),
+                count => fixed[(block * each + stratum) as usize % count],
             };
-            let size = size.round();
-            all.push(Observation { block, size, time: time(law, size, level, &mut random) });
+            all.push(Observation { block, size, time: draw(size, level, &mut random) });
         }
     }
     Scatter::new(all)
@@ -86,3 +122,141 @@ pub const BENT: [Law; 3] = [
     ("a rise over a decade", |s| 3e5 + 5.0 * s + 3e6 / (1.0 + (60_000.0 / s).powf(1.5))),
     ("a bend over a decade", |s| 3e5 + 10.0 * s + 1.2e6 * ((1.0 + (s / 6e4).powi(3)).cbrt() - 1.0)),
 ];
+
+/// The law of a transfer, 300 µs and 10 ns a byte, which other laws are made of.
+pub fn plain(size: f64) -> f64 {
+    3e5 + 10.0 * size
+}
+
+/// So much more for each further chunk of so many bytes.
+pub fn chunks(size: f64, chunk: f64, height: f64) -> f64 {
+    plain(size) + height * (size / chunk).floor()
+}
+
+/// Times of which a share that grows evenly to `most` at the largest size is slower by a factor; spread by 5 %.
+pub fn shared(most: f64, factor: f64) -> impl Fn(f64, f64, &mut ChaCha8Rng) -> f64 {
+    move |size, level, random| {
+        let slow = if random.random::<f64>() < most * size / MOST { factor } else { 1.0 };
+        (plain(size) * slow * (level + 0.05 * normal(random)).exp()).round()
+    }
+}
+
+/// A law with the cliffs that it has, and how it is measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    pub name: &'static str,
+    pub law: fn(f64) -> f64,
+    /// What happens where; of stairs their distance.
+    pub truths: &'static [(Change, f64)],
+    pub range: Range,
+    pub plan: Plan,
+    /// By how much blocks differ.
+    pub levels: f64,
+}
+
+impl Case {
+    const fn new(name: &'static str, law: fn(f64) -> f64, truths: &'static [(Change, f64)]) -> Self {
+        Self { name, law, truths, range: RANGE, plan: PLANS[1], levels: 0.02 }
+    }
+
+    const fn over_factors(self, plan: Plan) -> Self {
+        Self { range: Range { spacing: Spacing::Logarithmic, ..RANGE }, plan, ..self }
+    }
+
+    /// One sample of it.
+    pub fn scatter(&self, seed: u64) -> Scatter {
+        drawn(self.range, self.plan, self.levels, seed, |size, level, random| {
+            time(self.law, size, level, random)
+        })
+    }
+
+    /// How far off a cliff is that is told of this truth; `None` where none is.
+    pub fn off(found: &[Cliff], (change, truth): (Change, f64)) -> Option<f64> {
+        let off = |cliff: &Cliff| cliff.period.unwrap_or(cliff.place).point / truth - 1.0;
+        let those = found.iter().filter(|cliff| cliff.change == change && is_of(cliff, truth));
+        those.map(off).min_by(|a, b| a.abs().total_cmp(&b.abs()))
+    }
+
+    /// How many cliffs are told of no truth.
+    pub fn false_ones(&self, found: &[Cliff]) -> usize {
+        let is_true = |cliff: &&Cliff| {
+            self.truths.iter().any(|(change, truth)| *change == cliff.change && is_of(cliff, *truth))
+        };
+        found.iter().filter(|cliff| !is_true(cliff)).count()
+    }
+}
+
+/// Within 5 % of it, or between the two sizes next to it: where sizes are far apart nobody knows better.
+fn is_of(cliff: &Cliff, truth: f64) -> bool {
+    let place = cliff.period.unwrap_or(cliff.place);
+    (place.point / truth - 1.0).abs() <= 0.05 || (place.lower <= truth && truth <= place.upper)
+}
+
+const LEVEL: Change = Change::Level;
+const SLOPE: Change = Change::Slope;
+const STAIRS: Change = Change::Stairs;
+
+fn above(size: f64, place: f64, height: f64) -> f64 {
+    if size > place { height } else { 0.0 }
+}
+
+fn from(size: f64, place: f64, slope: f64) -> f64 {
+    slope * (size - place).max(0.0)
+}
+
+/// What is to be found where it is.
+pub const CASES: [Case; 14] = [
+    Case::new("5 ms above 4 kB", |s| plain(s) + above(s, 4e3, 5e6), &[(LEVEL, 4e3)]),
+    Case {
+        range: Range { most: 1e6, sizes: 1_000, ..RANGE },
+        ..Case::new("5 ms above 8,192 B of 1 MB", |s| plain(s) + above(s, 8192.0, 5e6), &[(LEVEL, 8192.0)])
+    },
+    Case::new("5 ms above 495 kB", |s| plain(s) + above(s, 495e3, 5e6), &[(LEVEL, 495e3)]),
+    Case::new("40 ns/B more from 450 kB", |s| plain(s) + from(s, 450e3, 40.0), &[(SLOPE, 450e3)]),
+    Case::new("20 ns/B more from 350 kB", |s| plain(s) + from(s, 350e3, 20.0), &[(SLOPE, 350e3)])
+        .over_factors(PLANS[2]),
+    Case::new(
+        "0.3 ms above 30 kB, 1 ms less above 220 kB",
+        |s| plain(s) + above(s, 30e3, 3e5) - above(s, 220e3, 1e6),
+        &[(LEVEL, 30e3), (LEVEL, 220e3)],
+    ),
+    Case::new(
+        "30 ns/B more from 60 kB, 4 ms above 300 kB",
+        |s| plain(s) + from(s, 60e3, 30.0) + above(s, 300e3, 4e6),
+        &[(SLOPE, 60e3), (LEVEL, 300e3)],
+    ),
+    Case::new(
+        "15 ns/B more from 100 kB to 400 kB",
+        |s| plain(s) + from(s, 100e3, 15.0) - from(s, 400e3, 15.0),
+        &[(SLOPE, 100e3), (SLOPE, 400e3)],
+    ),
+    Case::new("0.2 ms each 64 KiB", |s| chunks(s, 65_536.0, 2e5), &[(STAIRS, 65_536.0)]),
+    Case::new("0.5 ms each 16 KiB", |s| chunks(s, 16_384.0, 5e5), &[(STAIRS, 16_384.0)]),
+    Case::new("1 ms each 64 KiB", |s| chunks(s, 65_536.0, 1e6), &[(STAIRS, 65_536.0)]),
+    Case::new("1 ms each 64 KiB", |s| chunks(s, 65_536.0, 1e6), &[(STAIRS, 65_536.0)]).over_factors(PLANS[1]),
+    Case::new(
+        "0.3 ms each 32 KiB, 5 ms above 200 kB",
+        |s| chunks(s, 32_768.0, 3e5) + above(s, 200e3, 5e6),
+        &[(STAIRS, 32_768.0), (LEVEL, 200e3)],
+    ),
+    Case {
+        plan: (4, 1500),
+        levels: 0.4,
+        ..Case::new(
+            "5 ms above 87,380 B, 20 ns/B more from 250 kB; blocks differ by 40 %",
+            planted,
+            &[(LEVEL, 87_380.0), (SLOPE, 250e3)],
+        )
+    },
+];
+
+/// Laws whose median turns where nothing happens, or whose cliff has too few requests on one side.
+pub const SILENT: [Case; 4] = [
+    Case::new("5 ms above 1 kB", |s| plain(s) + above(s, 1e3, 5e6), &[]),
+    Case::new("5 ms above 499 kB", |s| plain(s) + above(s, 499e3, 5e6), &[]),
+    Case::new("40 ns/B more from 490 kB", |s| plain(s) + from(s, 490e3, 40.0), &[]),
+    Case::new("40 ns/B more from 450 kB", |s| plain(s) + from(s, 450e3, 40.0), &[]).over_factors(PLANS[1]),
+];
+
+/// Most of a share of slower requests that grows with the size, and how much slower they are.
+pub const SHARES: [(f64, f64); 4] = [(0.9, 1.5), (0.9, 3.0), (0.6, 1.5), (0.9, 1.2)];

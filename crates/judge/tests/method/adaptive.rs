@@ -92,7 +92,7 @@ fn cliffs(trials: &[TrialRecord], scouts: usize) -> Vec<Cliff> {
             time: s.service().as_nanos() as f64,
         })
     };
-    confirmed(&Scatter::new(trials.iter().flat_map(of)), MARGIN, scouts)
+    confirmed(&Scatter::new(trials.iter().flat_map(of)), MARGIN, scouts).cliffs
 }
 
 /// The width of the interval of the place of the only cliff of a kind, where it is near its place and the interval holds it.

@@ -2,8 +2,10 @@
 
 use crate::cliff_laws;
 
-use cliff_laws::{BENT, PLANS, SMOOTH, Spacing, planted, scatter};
-use weighbridge_judge::stats::cliffs::{Bounded, Change, Cliff, cliffs};
+use cliff_laws::{
+    BENT, CASES, Case, PLANS, RANGE, SHARES, SILENT, SMOOTH, Spacing, drawn, planted, scatter, shared,
+};
+use weighbridge_judge::stats::cliffs::{Bounded, Change, Cliff, cliffs, confirmed};
 
 const SEEDS: u64 = 20;
 const MARGIN: f64 = 0.02;
@@ -72,6 +74,51 @@ fn a_gentle_bend_is_seldom_taken_for_a_cliff() {
         }
     }
     assert!(alarms * 40 <= asked, "{alarms} of {asked}");
+}
+
+/// Near the ends of the range, several at once, again and again, in blocks that differ: each within 5 % of its place, or
+/// between the two sizes next to it.
+#[test]
+fn cliffs_of_many_kinds_are_found_where_they_are_and_no_others() {
+    for case in CASES {
+        let mut missed = vec![0; case.truths.len()];
+        for seed in 300..300 + SEEDS {
+            let found = cliffs(&case.scatter(seed), MARGIN);
+            assert_eq!(case.false_ones(&found), 0, "{} {seed}: {found:?}", case.name);
+            for (count, truth) in missed.iter_mut().zip(case.truths) {
+                *count += u32::from(Case::off(&found, *truth).is_none());
+            }
+        }
+        assert!(missed.iter().all(|missed| *missed <= 1), "{}: {missed:?} of {SEEDS} missed", case.name);
+    }
+}
+
+/// What has too few requests on one side is not told as something else.
+#[test]
+fn a_cliff_too_near_an_end_is_not_told_as_another_one() {
+    for case in SILENT {
+        for seed in 400..400 + SEEDS {
+            assert_eq!(cliffs(&case.scatter(seed), MARGIN), [], "{} {seed}", case.name);
+        }
+    }
+    let found = confirmed(&CASES[0].scatter(1), MARGIN, 0);
+    let judged = found.judged.expect("sizes that are judged");
+    assert!(judged.steps.0 < 4e3 && judged.steps.1 > 495e3, "{judged:?}");
+    assert!(judged.corners.0 > judged.steps.0 && judged.corners.1 < judged.steps.1, "{judged:?}");
+}
+
+/// The median leaves the fast requests for the slow ones where these become the more; nothing happens there.
+#[test]
+fn a_growing_share_of_slow_requests_is_no_cliff() {
+    for (most, factor) in SHARES {
+        for plan in [PLANS[0], PLANS[1]] {
+            for seed in 500..500 + SEEDS {
+                let sample = drawn(RANGE, plan, 0.02, seed, shared(most, factor));
+                let found = confirmed(&sample, MARGIN, 0);
+                assert_eq!(found.cliffs, [], "{most} {factor} {plan:?} {seed}");
+            }
+        }
+    }
 }
 
 #[test]

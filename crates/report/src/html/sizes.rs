@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 
 use weighbridge_model::quantity::{display_bytes, display_nanos};
-use weighbridge_model::sizes::{Bounded, CliffChange, SizeAdvice, SizeCliff, SizeGuide, SizeRange};
+use weighbridge_model::sizes::{
+    Bounded, CliffChange, SizeAdvice, SizeCliff, SizeGuide, SizeJudged, SizeRange,
+};
 use weighbridge_model::summary::{Detail, Summary};
 
 use super::escape::{attributes, escape, figure};
@@ -30,7 +32,7 @@ pub(crate) fn section(summary: &Summary, detail: &Detail) -> String {
         "{}{advice}<div class=\"charts\"></div>\n{}{}{}",
         quiet(INTRODUCTION),
         basis(summary),
-        cliffs(summary, &over.cliffs),
+        cliffs(summary, &over.cliffs) + &judged(&over.judged),
         guides(&over.guides)
     )
 }
@@ -152,6 +154,31 @@ fn cliffs(summary: &Summary, cliffs: &[SizeCliff]) -> String {
     )
 }
 
+/// Where a cliff would have been told, of the variant of which least is known; what is nearer to an end nobody can say.
+fn judged(all: &[SizeJudged]) -> String {
+    let within = |of: fn(&SizeJudged) -> (u64, u64)| {
+        let from = all.iter().map(|judged| of(judged).0).max()?;
+        let to = all.iter().map(|judged| of(judged).1).min()?;
+        Some(format!("{} to {}", display_bytes(from as f64), display_bytes(to as f64)))
+    };
+    let (Some(steps), Some(corners)) = (within(|one| one.steps_bytes), within(|one| one.corners_bytes))
+    else {
+        return String::new();
+    };
+    let cut_off: Vec<String> =
+        all.iter().filter(|one| one.cut_off).map(|one| format!("<b>{}</b>", escape(&one.variant))).collect();
+    let rest = match &cut_off[..] {
+        [] => String::new(),
+        names => format!(
+            " The curve of {} changes at more sizes than are looked for; no bend is told of it.",
+            names.join(", ")
+        ),
+    };
+    quiet(&format!(
+        "Steps could be told from {steps}, bends from {corners}; nothing is said of sizes nearer to the ends.{rest}"
+    ))
+}
+
 fn cliff_row(cliff: &SizeCliff, several: bool) -> String {
     let point = words::point(&cliff.point);
     let place = [("variant", &*cliff.variant), ("operation", &*cliff.operation), ("point", &*point)];
@@ -159,7 +186,14 @@ fn cliff_row(cliff: &SizeCliff, several: bool) -> String {
     let (what, unit): (&str, fn(f64) -> String) = match cliff.change {
         CliffChange::Level => ("the time steps", display_nanos),
         CliffChange::Slope => ("each further KiB costs another", |value| display_nanos(1024.0 * value)),
+        CliffChange::Stairs => ("the time steps each time", display_nanos),
     };
+    let again = cliff.period_bytes.map(|period| {
+        let [point, lower, upper] =
+            [period.point, period.lower, period.upper].map(|bytes| grouped(bytes.round() as u64));
+        format!(", and again every {point} bytes <span class=\"interval\">[{lower}, {upper}]</span>, as chunks would")
+    });
+    let again = again.unwrap_or_default();
     let at = if point.is_empty() {
         String::new()
     } else {
@@ -172,7 +206,7 @@ fn cliff_row(cliff: &SizeCliff, several: bool) -> String {
         |cause| format!("<td>{}</td>", escape(cause)),
     );
     format!(
-        "<tr{}><th scope=\"row\">{}{at}</th>{operation}{}<td>{what}</td>{}<td class=\"n\"{}>{}{per}</td>{cause}</tr>\n",
+        "<tr{}><th scope=\"row\">{}{at}</th>{operation}{}<td>{what}{again}</td>{}<td class=\"n\"{}>{}{per}</td>{cause}</tr>\n",
         attributes(&place),
         escape(&cliff.variant),
         bounded(cliff.place_bytes, &|bytes| grouped(bytes.round() as u64)),

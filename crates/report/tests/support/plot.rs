@@ -125,6 +125,7 @@ fn said_of_sizes() -> OverSize {
         operation: "pong".into(),
         change: CliffChange::Level,
         place_bytes: bounded(87_102.0, 87_380.0, 87_700.0),
+        period_bytes: None,
         height: bounded(57e3, 60e3, 63e3),
         before: 108_642.0,
         cause: None,
@@ -142,11 +143,13 @@ fn said_of_sizes() -> OverSize {
         from_bytes,
         to_bytes,
         best: best.iter().map(|name| (*name).into()).collect(),
+        few_blocks: Vec::new(),
         lead,
     };
     let guide = |name: &str, bytes| SizeGuide { name: name.into(), bytes: Bytes::new(bytes) };
     OverSize {
         cliffs: vec![cliff, bend],
+        judged: Vec::new(),
         advice: vec![SizeAdvice {
             point: PointLabel::new(),
             operation: "pong".into(),

@@ -108,8 +108,12 @@ export function cliffWords({ shown, left }: { shown: readonly Numbered[]; left: 
     const signed = (of: number) => `${of > 0 ? "+" : ""}${value("ns", of * times)}`;
     const what = cliff.change === "slope" ? "each further KiB costs" : "the median steps by";
     const change = `${what} ${signed(height.point)} [${signed(height.lower)}, ${signed(height.upper)}]`;
+    const period = cliff.period_bytes;
+    const again = period
+      ? `, and again every ${bytes(period.point)} B [${bytes(period.lower)}, ${bytes(period.upper)}]`
+      : "";
     const cause = cliff.cause ? `; likely ${clean(cliff.cause)}` : "; no known cause";
-    return `${number}  ${clean(cliff.variant)} above ${bytes(place.point)} B [${bytes(place.lower)}, ${bytes(place.upper)}]: ${change}${cliff.change === "slope" ? " more" : ""}${cause}`;
+    return `${number}  ${clean(cliff.variant)} above ${bytes(place.point)} B [${bytes(place.lower)}, ${bytes(place.upper)}]${again}: ${change}${cliff.change === "slope" ? " more" : ""}${cause}`;
   });
   return left > 0 ? [...words, `${left} smaller cliffs are in the tables`] : words;
 }

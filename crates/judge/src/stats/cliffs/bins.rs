@@ -1,6 +1,8 @@
 //! Stretches of sizes with the median of their times: what segments are fitted to, so that no single slow request can
 //! pull a fit.
 
+use std::ops::Range;
+
 use crate::stats::sample::median;
 use crate::stats::scatter::{Multiplicity, Scatter};
 
@@ -8,13 +10,16 @@ use crate::stats::scatter::{Multiplicity, Scatter};
 const MOST: usize = 240;
 /// Fewest observations of a bin, where there are enough.
 const FEWEST: usize = 8;
+/// So many times as many as a bin has lie between it and the nearer end, at least, where bins are not at their fewest: near
+/// an end they are finer, so that a cliff that lies there is seen.
+const TAPER: usize = 4;
 /// Bins on either side over which the spread is smoothed.
 const NEIGHBOURS: usize = 6;
 /// The least relative standard error that a bin is believed to have: clocks and histograms are no better.
 const LEAST_ERROR: f64 = 1e-5;
 
 /// Bins of about equal count; observations of one size are in one bin.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Bins {
     /// The mean size of each.
     pub size: Vec<f64>,
@@ -44,18 +49,8 @@ impl Bins {
     /// Bins that end at each of `cuts` (sizes), so that none holds both sides of a step. `None` where there are too few
     /// sizes for a curve to have parts.
     pub fn new(scatter: &Scatter, cuts: &[f64]) -> Option<Self> {
-        let target = scatter.len().div_ceil(MOST).max(FEWEST);
         let times: Vec<f64> = scatter.levelled().into_iter().map(f64::exp).collect();
-        let (mut from, mut groups) = (0, Vec::new());
-        for at in 1..=scatter.len() {
-            let last = at == scatter.len();
-            let ends = last || scatter.size[at] > scatter.size[at - 1];
-            let cut = !last && cuts.iter().any(|cut| (scatter.size[at - 1]..scatter.size[at]).contains(cut));
-            if ends && (at - from >= target || last || cut) {
-                groups.push(from..at);
-                from = at;
-            }
-        }
+        let groups = groups(&scatter.size, cuts);
         if groups.len() < 12 {
             return None;
         }
@@ -67,7 +62,7 @@ impl Bins {
                 all
             })
             .collect();
-        let mean = |g: &std::ops::Range<usize>| scatter.size[g.clone()].iter().sum::<f64>() / g.len() as f64;
+        let mean = |g: &Range<usize>| scatter.size[g.clone()].iter().sum::<f64>() / g.len() as f64;
         let mut bins = Self {
             size: groups.iter().map(mean).collect(),
             range: groups.iter().map(|g| (scatter.size[g.start], scatter.size[g.end - 1])).collect(),
@@ -89,8 +84,35 @@ impl Bins {
         self.size.len()
     }
 
+    /// The same bins with a quartile of each in place of its median. Of a normal law its standard error is 1.3626 · σ/√n.
+    pub fn quartile(&self, quantile: f64) -> Self {
+        let error = self.error.iter().map(|error| 1.3626 / 1.2533 * error).collect();
+        Self { time: self.quantiles(quantile), error, ..self.clone() }
+    }
+
+    /// A quantile of each bin's times.
+    fn quantiles(&self, quantile: f64) -> Vec<f64> {
+        let of = |members: &Vec<(u32, f64)>| {
+            let at = quantile * (members.len() - 1) as f64;
+            let (below, share) = (at.floor() as usize, at.fract());
+            let above = (below + 1).min(members.len() - 1);
+            (1.0 - share) * members[below].1 + share * members[above].1
+        };
+        self.members.iter().map(of).collect()
+    }
+
+    /// How many observations there are.
+    pub fn observations(&self) -> usize {
+        self.singles.len()
+    }
+
+    /// How many of them are in the bins up to a gap between two.
+    pub fn below(&self, gap: usize) -> usize {
+        self.starts[gap + 1]
+    }
+
     /// The observations of some bins, by size.
-    pub fn singles(&self, bins: std::ops::Range<usize>) -> &[Single] {
+    pub fn singles(&self, bins: Range<usize>) -> &[Single] {
         &self.singles[self.starts[bins.start]..self.starts[bins.end.min(self.len())]]
     }
 
@@ -143,6 +165,29 @@ impl Bins {
     }
 }
 
+/// Observations by bin, sizes rising: of about equal count, finer towards both ends, none with two sides of a cut.
+fn groups(size: &[f64], cuts: &[f64]) -> Vec<Range<usize>> {
+    let most = size.len().div_ceil(MOST).max(FEWEST);
+    let is_cut = |at: usize| cuts.iter().any(|cut| (size[at - 1]..size[at]).contains(cut));
+    let (mut from, mut groups) = (0, Vec::<Range<usize>>::new());
+    for at in 1..=size.len() {
+        let last = at == size.len();
+        let cut = !last && is_cut(at);
+        let to_end = from.min(size.len() - at);
+        let is_full = at - from >= (to_end / TAPER).clamp(FEWEST, most);
+        if !(last || cut || is_full && size[at] > size[at - 1]) {
+            continue;
+        }
+        // A rest is not worth a bin of its own, save behind a cut.
+        match groups.last_mut() {
+            Some(before) if at - from < FEWEST / 2 && !is_cut(from) => before.end = at,
+            _ => groups.push(from..at),
+        }
+        from = at;
+    }
+    groups
+}
+
 /// The middle of values that are rising, each as often as its block is there.
 fn weighted_median(rising: &[(u32, f64)], times: &Multiplicity) -> Option<f64> {
     let total: u32 = rising.iter().map(|(block, _)| times[*block as usize]).sum();
@@ -167,6 +212,23 @@ fn weighted_median(rising: &[(u32, f64)], times: &Multiplicity) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bins_are_finer_towards_the_ends_and_hold_no_cut() {
+        let size: Vec<f64> = (0..24_000).map(f64::from).collect();
+        let bins = groups(&size, &[12_345.0]);
+        let counts: Vec<usize> = bins.iter().map(Range::len).collect();
+        assert!(bins.windows(2).all(|two| two[0].end == two[1].start) && bins[bins.len() - 1].end == 24_000);
+        assert!(
+            counts[..3] == [8, 8, 8] && counts[counts.len() - 3..].iter().all(|count| *count < 16),
+            "{counts:?}"
+        );
+        assert!(counts[100] == 100 && bins.iter().any(|bin| bin.end == 12_346), "{counts:?}");
+        assert!((240..280).contains(&bins.len()), "{}", bins.len());
+        // Of sizes that were asked for many times no bin holds a part.
+        let few: Vec<f64> = (0..600).map(|at| f64::from(at / 20)).collect();
+        assert!(groups(&few, &[]).iter().all(|bin| bin.len() == 20));
+    }
 
     #[test]
     fn a_median_with_blocks_several_times_is_that_of_the_values_written_out() {

@@ -1,4 +1,4 @@
-//! Weighted least squares of a smooth course plus terms that begin at a place: steps, kinks and gentle bends.
+//! Weighted least squares of a smooth course plus terms that begin at a place: steps, kinks, gentle bends and stairs.
 //!
 //! Plain linear algebra on columns. It knows neither blocks nor what is worth telling.
 
@@ -7,12 +7,14 @@
 pub(super) enum Shape {
     /// 0 below the place, 1 from it on.
     Step,
-    /// A step that rises evenly from place/f to place·f.
+    /// A step that rises evenly from so far below the place to as far above.
     Ramp(f64),
     /// 0 below the place, the distance from it above: the slope changes there.
     Kink,
     /// A kink whose slope changes evenly from place/f to place·f.
     Bend(f64),
+    /// 0 below the place, 1 from it on, and another 1 after each such distance.
+    Stairs(f64),
 }
 
 /// One term of a course.
@@ -28,16 +30,30 @@ impl Term {
     pub fn at(self, size: f64, unit: f64) -> f64 {
         match self.shape {
             Shape::Step => f64::from(u8::from(size > self.place)),
-            Shape::Ramp(factor) => {
-                let (from, to) = (self.place / factor, self.place * factor);
-                ((size - from) / (to - from)).clamp(0.0, 1.0)
-            }
+            Shape::Ramp(half) => (0.5 + 0.5 * (size - self.place) / half).clamp(0.0, 1.0),
             Shape::Kink => (size - self.place).max(0.0) / unit,
             Shape::Bend(factor) => {
                 let (from, to) = (self.place / factor, self.place * factor);
                 let within = (size - from).clamp(0.0, to - from);
                 (within * within / (2.0 * (to - from)) + (size - to).max(0.0)) / unit
             }
+            Shape::Stairs(period) => ((size - self.place) / period).ceil().max(0.0),
+        }
+    }
+
+    /// Its mean over a bin: of stairs over the bin's range, since one may lie within; of the others at the mean size.
+    fn over(self, size: f64, (from, to): (f64, f64), unit: f64) -> f64 {
+        match self.shape {
+            Shape::Stairs(period) if to > from => {
+                // ∫ ⌈u⌉ du from 0 to u.
+                let area = |size: f64| {
+                    let u = ((size - self.place) / period).max(0.0);
+                    let whole = u.floor();
+                    0.5 * whole * (whole + 1.0) + (u - whole) * (whole + 1.0)
+                };
+                (area(to) - area(from)) * period / (to - from)
+            }
+            _ => self.at(size, unit),
         }
     }
 }
@@ -60,11 +76,30 @@ pub(super) struct Fit {
 }
 
 /// What fits are made of.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Data<'a> {
     pub size: &'a [f64],
+    pub range: &'a [(f64, f64)],
     pub time: &'a [f64],
     pub error: &'a [f64],
+}
+
+impl Data<'_> {
+    /// The coefficients of two further columns beside a course with these terms.
+    pub fn beside(&self, terms: &[Term], further: [Vec<f64>; 2]) -> [f64; 2] {
+        let unit = self.size.last().copied().unwrap_or(1.0);
+        let smooth = SMOOTH.iter().map(|f| self.size.iter().map(|size| f(size / unit)).collect());
+        let terms = terms.iter().map(|term| self.column(*term, unit));
+        let columns: Vec<Vec<f64>> = smooth.chain(terms).chain(further).collect();
+        let found = coefficients(&columns, self.time, self.error);
+        [found[found.len() - 2], found[found.len() - 1]]
+    }
+
+    /// A term's value in each bin.
+    pub fn column(&self, term: Term, unit: f64) -> Vec<f64> {
+        let each = self.size.iter().zip(self.range);
+        each.map(|(size, range)| term.over(*size, *range, unit)).collect()
+    }
 }
 
 impl Fit {
@@ -75,7 +110,7 @@ impl Fit {
         let mut triangle: Vec<Option<Vec<f64>>> = Vec::new();
         let mut basis: Vec<Vec<f64>> = Vec::new();
         let smooth = SMOOTH.iter().map(|f| data.size.iter().map(|size| f(size / unit)).collect::<Vec<_>>());
-        let rising = terms.iter().map(|term| data.size.iter().map(|size| term.at(*size, unit)).collect());
+        let rising = terms.iter().map(|term| data.column(*term, unit));
         for column in smooth.chain(rising) {
             let weighted = column.iter().zip(&root_weight).map(|(value, weight)| value * weight).collect();
             triangle.push(orthogonal(weighted, &basis).map(|(unit_column, mut along, norm)| {
@@ -97,12 +132,9 @@ impl Fit {
     }
 
     /// By how much a further term would lower [`left`](Self::left).
-    pub fn gain(&self, sizes: &[f64], term: Term) -> f64 {
-        let mut column: Vec<f64> = sizes
-            .iter()
-            .zip(&self.root_weight)
-            .map(|(size, weight)| term.at(*size, self.unit) * weight)
-            .collect();
+    pub fn gain(&self, data: &Data<'_>, term: Term) -> f64 {
+        let mut column = data.column(term, self.unit);
+        column.iter_mut().zip(&self.root_weight).for_each(|(value, weight)| *value *= weight);
         let before = dot(&column, &column);
         self.basis.iter().for_each(|unit_column| {
             take_out(&mut column, unit_column);
@@ -115,7 +147,7 @@ impl Fit {
     pub fn height(&self, term: usize) -> f64 {
         let coefficient = self.coefficients[SMOOTH.len() + term];
         match self.terms[term].shape {
-            Shape::Step | Shape::Ramp(_) => coefficient,
+            Shape::Step | Shape::Ramp(_) | Shape::Stairs(_) => coefficient,
             Shape::Kink | Shape::Bend(_) => coefficient / self.unit,
         }
     }
@@ -126,6 +158,23 @@ impl Fit {
         let terms = self.terms.iter().zip(&self.coefficients[SMOOTH.len()..]);
         smooth.sum::<f64>() + terms.map(|(term, c)| term.at(size, self.unit) * c).sum::<f64>()
     }
+}
+
+/// Weighted least squares of plain columns: a coefficient for each, 0 for one that cannot be told from those before.
+pub(super) fn coefficients(columns: &[Vec<f64>], values: &[f64], errors: &[f64]) -> Vec<f64> {
+    let weighted =
+        |column: &[f64]| column.iter().zip(errors).map(|(value, error)| value / error).collect::<Vec<_>>();
+    let (mut basis, mut triangle) = (Vec::new(), Vec::new());
+    for column in columns {
+        triangle.push(orthogonal(weighted(column), &basis).map(|(unit_column, mut along, norm)| {
+            along.push(norm);
+            basis.push(unit_column);
+            along
+        }));
+    }
+    let mut rest = weighted(values);
+    let along: Vec<f64> = basis.iter().map(|column| take_out(&mut rest, column)).collect();
+    back(&triangle, &along)
 }
 
 /// A column less its part along others, of norm 1; those parts and its norm. `None` where next to nothing is left.
@@ -175,6 +224,11 @@ fn back(triangle: &[Option<Vec<f64>>], along: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
 
+    /// Bins of one size each.
+    fn alone(size: &[f64]) -> Vec<(f64, f64)> {
+        size.iter().map(|size| (*size, *size)).collect()
+    }
+
     #[test]
     fn an_exact_course_is_found_to_the_last_term() {
         let size: Vec<f64> = (1..=60).map(|n| 1000.0 * f64::from(n)).collect();
@@ -185,7 +239,7 @@ mod tests {
         };
         let time: Vec<f64> = size.iter().map(|s| law(*s)).collect();
         let error = vec![0.5; 60];
-        let data = Data { size: &size, time: &time, error: &error };
+        let data = Data { size: &size, range: &alone(&size), time: &time, error: &error };
         let fit = Fit::new(&data, terms);
         assert!(fit.left() < 1e-12, "{}", fit.left());
         assert!((fit.height(0) - 50.0).abs() < 1e-6 && (fit.height(1) - 0.03).abs() < 1e-9);
@@ -197,14 +251,15 @@ mod tests {
         let size: Vec<f64> = (1..=50).map(f64::from).collect();
         let time: Vec<f64> = size.iter().map(|s| (s * 12.9898).sin() * 3.0 + s).collect();
         let error: Vec<f64> = size.iter().map(|s| 1.0 + 0.01 * s).collect();
-        let data = Data { size: &size, time: &time, error: &error };
+        let range = alone(&size);
+        let data = Data { size: &size, range: &range, time: &time, error: &error };
         let plain = Fit::new(&data, Vec::new());
-        for shape in [Shape::Step, Shape::Ramp(1.2), Shape::Kink, Shape::Bend(1.5)] {
+        for shape in [Shape::Step, Shape::Ramp(4.0), Shape::Kink, Shape::Bend(1.5), Shape::Stairs(7.0)] {
             let term = Term { shape, place: 23.5 };
             let with = Fit::new(&data, vec![term]);
-            assert!((plain.gain(&size, term) - (plain.left() - with.left())).abs() < 1e-8, "{shape:?}");
+            assert!((plain.gain(&data, term) - (plain.left() - with.left())).abs() < 1e-8, "{shape:?}");
         }
-        assert_eq!(plain.gain(&size, Term { shape: Shape::Step, place: 99.0 }), 0.0);
+        assert_eq!(plain.gain(&data, Term { shape: Shape::Step, place: 99.0 }), 0.0);
     }
 
     #[test]
@@ -214,7 +269,27 @@ mod tests {
         assert_eq!((bend.at(60.0, 1.0), bend.at(66.0, 1.0)), (0.0, 0.0));
         // Above, a bend is a kink at the middle of its width: (100/1.5 + 150)/2 = 108.33.
         assert!((bend.at(200.0, 1.0) - (kink.at(200.0, 1.0) - 8.333_333)).abs() < 1e-5);
-        let ramp = Term { shape: Shape::Ramp(1.1), place: 100.0 };
-        assert_eq!((ramp.at(90.0, 1.0), ramp.at(111.0, 1.0)), (0.0, 1.0));
+        let ramp = Term { shape: Shape::Ramp(10.0), place: 100.0 };
+        assert_eq!([90.0, 95.0, 100.0, 110.0].map(|size| ramp.at(size, 1.0)), [0.0, 0.25, 0.5, 1.0]);
+    }
+    #[test]
+    fn a_bin_over_a_stair_has_the_mean_of_both_sides() {
+        let stairs = Term { shape: Shape::Stairs(10.0), place: 8.0 };
+        assert_eq!([8.0, 8.1, 18.0, 18.1, 30.0].map(|size| stairs.at(size, 1.0)), [0.0, 1.0, 1.0, 2.0, 3.0]);
+        assert_eq!(stairs.over(15.0, (15.0, 15.0), 1.0), 1.0);
+        assert!((stairs.over(18.0, (16.0, 20.0), 1.0) - 1.5).abs() < 1e-12);
+        assert!((stairs.over(6.0, (4.0, 8.0), 1.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn plain_columns_are_fitted_and_one_that_says_nothing_new_is_left_out() {
+        let at: Vec<f64> = (0..20).map(f64::from).collect();
+        let columns = [vec![1.0; 20], at.clone(), at.iter().map(|x| 2.0 * x).collect()];
+        let values: Vec<f64> = at.iter().map(|x| 3.0 + 5.0 * x).collect();
+        let found = coefficients(&columns, &values, &[0.5; 20]);
+        assert!(
+            (found[0] - 3.0).abs() < 1e-9 && (found[1] - 5.0).abs() < 1e-9 && found[2] == 0.0,
+            "{found:?}"
+        );
     }
 }

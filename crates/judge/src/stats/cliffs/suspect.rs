@@ -5,7 +5,7 @@
 
 use super::super::scatter::Scatter;
 use super::fit::Shape;
-use super::{Search, course};
+use super::search::{Course, Search};
 
 /// Squared standard errors that a suspected term must gain, beside 2 ln n of n bins.
 const SUSPICION: f64 = 4.0;
@@ -13,6 +13,9 @@ const SUSPICION: f64 = 4.0;
 const AROUND: usize = 2;
 /// A bend is looked at from its place over this factor to its place times it: its slopes on both sides place it.
 const REACH: f64 = 2.0;
+
+/// Of stairs so many are looked at.
+const WHOLE: f64 = 3.0;
 
 /// A stretch of sizes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,8 +28,8 @@ pub struct Suspect {
 
 /// The stretches, rising; those that overlap are one. Empty where there are too few sizes for a curve to have parts.
 pub fn suspects(scatter: &Scatter) -> Vec<Suspect> {
-    let Some((bins, fit)) = course(scatter, SUSPICION) else { return Vec::new() };
-    let gaps = &Search::new(&bins).gaps;
+    let Some(Course { bins, fit, .. }) = Course::new(scatter, SUSPICION) else { return Vec::new() };
+    let gaps = &Search::new(&bins, SUSPICION).gaps;
     let (first, last) = (bins.range[0].0, bins.range[bins.len() - 1].1);
     let stretch = |shape: Shape, place: f64| match shape {
         Shape::Step | Shape::Ramp(_) => {
@@ -34,6 +37,7 @@ pub fn suspects(scatter: &Scatter) -> Vec<Suspect> {
             let (from, to) = (gap.saturating_sub(AROUND), (gap + AROUND).min(gaps.len() - 1));
             Suspect { from: gaps[from], to: gaps[to] }
         }
+        Shape::Stairs(period) => Suspect { from: place, to: (place + WHOLE * period).min(last) },
         Shape::Kink | Shape::Bend(_) => {
             Suspect { from: (place / REACH).max(first), to: (place * REACH).min(last) }
         }

@@ -1,0 +1,194 @@
+//! What is asked of a term before it is told: it is sharp, it is worth telling, more than the median changes there, and
+//! there are enough sizes on either side of it to say so.
+
+use std::ops::RangeInclusive;
+
+use super::bins::Bins;
+use super::fit::{Fit, Shape, Term};
+use super::search::{BEND, Search};
+use crate::stats::sample::quantile_nearest_rank;
+
+/// Squared standard errors by which a sharp term must fit better than a soft one, or than stairs.
+const SHARPER: f64 = 9.0;
+/// Bins on either side of a step, at least: of one observation nothing is a step.
+const STEP_BINS: usize = 3;
+/// Bins on either side of a corner, at least …
+const CORNER_BINS: usize = 6;
+/// … and the share of all observations.
+const CORNER_SHARE: f64 = 0.02;
+/// Bins on either side of a step in which quartiles are looked at …
+const BESIDE: usize = 20;
+/// … and between it and another step, at least.
+const APART: usize = 6;
+/// Squared standard errors that a term of a quartile's course must gain, beside 2 ln n.
+const QUARTILE_GAIN: f64 = 8.0;
+/// The share of the median's change that a quartile must change by.
+const OF_MEDIAN: f64 = 0.5;
+
+/// Judges single terms of a course.
+pub(super) struct Evidence<'a> {
+    search: &'a Search<'a>,
+    fit: &'a Fit,
+    /// The bins' lower and upper quartiles.
+    quartiles: [Bins; 2],
+}
+
+impl<'a> Evidence<'a> {
+    pub fn new(search: &'a Search<'a>, fit: &'a Fit) -> Self {
+        Self { search, fit, quartiles: [0.25, 0.75].map(|quantile| search.bins.quartile(quantile)) }
+    }
+
+    /// Whether a term may be told, if blocks hold it. A step must change the time at its place by the margin, a corner at the
+    /// largest size.
+    pub fn holds(&self, term: usize, margin: f64) -> bool {
+        let Term { shape, place } = self.fit.terms[term];
+        let is_told = matches!(shape, Shape::Step | Shape::Kink | Shape::Stairs(_));
+        is_told
+            && judged(self.search, shape).contains(&place)
+            && self.is_worth(term, margin)
+            && self.is_sharp(term)
+            && self.is_of_more_than_the_median(term)
+            && self.is_in_both_halves(term)
+    }
+
+    fn is_worth(&self, term: usize, margin: f64) -> bool {
+        let (place, height) = (self.fit.terms[term].place, self.fit.height(term));
+        let last = self.search.bins.size[self.search.bins.len() - 1];
+        match self.fit.terms[term].shape {
+            Shape::Step | Shape::Ramp(_) | Shape::Stairs(_) => {
+                height.abs() >= margin * self.fit.at(place).abs()
+            }
+            Shape::Kink | Shape::Bend(_) => height.abs() * (last - place) >= margin * self.fit.at(last).abs(),
+        }
+    }
+
+    /// Whether other terms in its place, wherever they fit best and with bends beside, fit worse.
+    fn is_sharp(&self, term: usize) -> bool {
+        let (rivals, bends): (&[Shape], usize) = match self.fit.terms[term].shape {
+            Shape::Step => (&[Shape::Ramp(0.0), Shape::Kink, Shape::Stairs(0.0)], 1),
+            // Two bends are as good as a corner.
+            Shape::Kink => (&[Shape::Bend(BEND), Shape::Step, Shape::Stairs(0.0)], 0),
+            Shape::Stairs(_) => (&[Shape::Step, Shape::Kink, Shape::Bend(BEND)], 2),
+            Shape::Ramp(_) | Shape::Bend(_) => return false,
+        };
+        let without = self.search.without(self.fit, term);
+        let loses = |rival: &Shape| {
+            let mut fit = match self.search.most(&without, *rival) {
+                Some((term, _)) => self.search.beside(&without, term),
+                None => without.clone(),
+            };
+            for _ in 0..bends {
+                fit = self.search.bent(fit);
+            }
+            fit.left() - self.fit.left() > SHARPER
+        };
+        rivals.iter().all(loses)
+    }
+
+    /// Whether quartiles change there too, by half as much at least: one of them with a step, both with a corner.
+    ///
+    /// Where a share of the requests is slower and this share grows with the size, the median leaves the fast ones for the
+    /// slow ones where the share passes a half, in a stretch however narrow, and turns up before it; no other quantile does
+    /// so there, and neither does anything that the system does.
+    fn is_of_more_than_the_median(&self, term: usize) -> bool {
+        let height = self.fit.height(term);
+        let follows = |change: f64| change / height >= OF_MEDIAN;
+        match self.fit.terms[term].shape {
+            Shape::Step => self.steps_of_quartiles(term).is_some_and(|steps| steps.into_iter().any(follows)),
+            Shape::Kink => self.quartiles.iter().all(|quartile| follows(self.corner_of(quartile, term))),
+            Shape::Stairs(_) | Shape::Ramp(_) | Shape::Bend(_) => true,
+        }
+    }
+
+    /// Whether the lower and the upper half of some stairs are each at least half as high as all together: what a bend can be
+    /// made of, or one high step among the stairs, is in one of them.
+    fn is_in_both_halves(&self, term: usize) -> bool {
+        let stairs = self.fit.terms[term];
+        if !matches!(stairs.shape, Shape::Stairs(_)) {
+            return true;
+        }
+        let data = self.search.data(&self.search.bins.time);
+        let all = data.column(stairs, 1.0);
+        let middle = 0.5 * all.last().copied().unwrap_or_default();
+        let lower = all.iter().map(|stairs| stairs.min(middle)).collect();
+        let upper = all.iter().map(|stairs| (stairs - middle).max(0.0)).collect();
+        let mut others = self.fit.terms.clone();
+        others.remove(term);
+        let halves = data.beside(&others, [lower, upper]);
+        halves.iter().all(|half| half / self.fit.height(term) >= OF_MEDIAN)
+    }
+
+    /// By how much both quartiles step where the median does: of the single requests nearby, less the course without the
+    /// step. `None` where another step is so near that they are too few: the median of a handful goes up and down by
+    /// itself where two kinds of requests are about as many.
+    fn steps_of_quartiles(&self, term: usize) -> Option<[f64; 2]> {
+        let (near, place, height) = (self.near(term)?, self.fit.terms[term].place, self.fit.height(term));
+        let (mut below, mut above) = (Vec::new(), Vec::new());
+        for single in self.search.bins.singles(near) {
+            let (side, step) = if single.size > place { (&mut above, height) } else { (&mut below, 0.0) };
+            side.push(single.time - (self.fit.at(single.size) - step));
+        }
+        let step = |quantile| {
+            Some(quantile_nearest_rank(&above, quantile)? - quantile_nearest_rank(&below, quantile)?)
+        };
+        Some([step(0.25)?, step(0.75)?])
+    }
+
+    /// By how much the slope of a quartile changes where that of the median does: in a course of its own, in which what turns
+    /// nearby makes way for the corner.
+    fn corner_of(&self, quartile: &Bins, term: usize) -> f64 {
+        let corner = self.fit.terms[term];
+        let search = Search::new(quartile, QUARTILE_GAIN);
+        let is_there = |other: &Term| {
+            matches!(other.shape, Shape::Kink | Shape::Bend(_))
+                && (other.place / corner.place).ln().abs() <= BEND.ln()
+        };
+        let mut terms = search.grown().terms;
+        terms.retain(|other| !is_there(other));
+        terms.push(corner);
+        let last = terms.len() - 1;
+        search.with(terms).height(last)
+    }
+
+    /// The bins around a step up to the next one; `None` where that is too near.
+    fn near(&self, term: usize) -> Option<std::ops::Range<usize>> {
+        let above = self.search.gap(self.fit.terms[term].place) + 1;
+        let (mut from, mut to) = (above.saturating_sub(BESIDE), (above + BESIDE).min(self.search.bins.len()));
+        for (at, other) in self.fit.terms.iter().enumerate() {
+            if at == term || other.shape != Shape::Step {
+                continue;
+            }
+            let there = self.search.gap(other.place) + 1;
+            if there.abs_diff(above) < APART {
+                return None;
+            }
+            if there < above {
+                from = from.max(there);
+            } else {
+                to = to.min(there);
+            }
+        }
+        Some(from..to)
+    }
+}
+
+/// Between which places a term of a shape may be told.
+pub(super) fn judged(search: &Search<'_>, shape: Shape) -> RangeInclusive<f64> {
+    let (bins, gaps) = (search.bins, &search.gaps);
+    let (count, share) = match shape {
+        Shape::Step | Shape::Ramp(_) | Shape::Stairs(_) => (STEP_BINS, 0.0),
+        Shape::Kink | Shape::Bend(_) => (CORNER_BINS, CORNER_SHARE),
+    };
+    let all = bins.observations();
+    let least = (share * all as f64) as usize;
+    let is_inside = |gap: &usize| {
+        let (below, above) = (gap + 1, bins.len() - gap - 1);
+        below.min(above) >= count && bins.below(*gap).min(all - bins.below(*gap)) >= least
+    };
+    let inside: Vec<usize> = (0..gaps.len()).filter(is_inside).collect();
+    match (inside.first(), inside.last()) {
+        // The outermost places are where terms of beyond end up too.
+        (Some(first), Some(last)) if last - first >= 2 => gaps[first + 1]..=gaps[last - 1],
+        _ => f64::INFINITY..=f64::NEG_INFINITY,
+    }
+}

@@ -1,0 +1,356 @@
+//! Which terms a course has, and where: each is added where it gains most, and moved until nothing is gained.
+//!
+//! A term may lie wherever there are two bins to tell its sides apart, so that what happens near an end is fitted where it
+//! is and not by some other term elsewhere. Whether it is told is decided elsewhere.
+
+use super::bins::{Bins, Single};
+use super::fit::{Data, Fit, Shape, Term};
+use crate::stats::scatter::{Multiplicity, Scatter};
+
+/// A change of slope that is spread from place/f to place·f is none.
+pub(super) const BEND: f64 = 2.0;
+/// A step that is spread over so much of its place either way is none …
+const RAMP: f64 = 0.1;
+/// … nor is one that is spread over so many bins either way, where bins are wider.
+const RAMP_BINS: usize = 2;
+/// How wide a bend is that goes into the fit as it is.
+const GENTLE: f64 = 3.0;
+/// Most terms of a course.
+pub(super) const TERMS: usize = 10;
+/// Bins on either side of the corner of a kink or a bend, at least.
+const CORNER_BINS: usize = 2;
+/// Bins on either side in which a place is sought anew in a resample.
+const NEARBY: usize = 12;
+/// Parts of a gap between bins to which the place of a corner is found.
+const PARTS: u32 = 8;
+/// Fewest and most stairs that are sought over the whole range. Fewer are steps, or what a bend can be made of.
+const STAIRS: (f64, f64) = (5.0, 40.0);
+/// Squared standard errors that stairs must gain besides what other terms must: some thousand are tried, and a flight of
+/// them follows many a curve a little.
+const STAIRS_GAIN: f64 = 16.0;
+/// Parts of a period at which the first stair may lie, and to which the last one is found at first.
+const PHASES: u32 = 8;
+/// How often the steps by which stairs are moved are halved.
+const HALVINGS: u32 = 6;
+/// Most moves by steps of one length.
+const MOVES: u32 = 16;
+
+/// The course and the bins that it is fitted to.
+#[derive(Debug)]
+pub(super) struct Course {
+    pub bins: Bins,
+    pub fit: Fit,
+    /// Whether there are more terms than it may have.
+    pub is_cut_off: bool,
+}
+
+impl Course {
+    /// Whenever a step is found, bins are cut anew there: the median of a bin with both sides in it would look like a step
+    /// of its own.
+    pub fn new(scatter: &Scatter, gain: f64) -> Option<Self> {
+        let (mut cuts, mut terms) = (Vec::new(), Vec::new());
+        loop {
+            let bins = Bins::new(scatter, &cuts)?;
+            let search = Search::new(&bins, gain);
+            let fit = search.settle(std::mem::take(&mut terms));
+            let next = search.next(&fit);
+            let Some(term) = next.filter(|_| fit.terms.len() < TERMS) else {
+                let fit = search.pruned(fit);
+                return Some(Self { bins, fit, is_cut_off: next.is_some() });
+            };
+            terms = fit.terms;
+            terms.push(term);
+            if term.shape == Shape::Step {
+                let at = terms.len() - 1;
+                let fit = search.settle(terms);
+                let place = search.split(&fit, at, &scatter.once());
+                terms = fit.terms;
+                terms[at].place = place;
+                cuts.push(place);
+            }
+        }
+    }
+}
+
+/// Looks for terms over one set of bins.
+pub(super) struct Search<'a> {
+    pub bins: &'a Bins,
+    /// Where a step may lie: between two bins.
+    pub gaps: Vec<f64>,
+    /// What a term must gain.
+    gain: f64,
+}
+
+impl<'a> Search<'a> {
+    /// Terms must gain so much beside 2 ln n.
+    pub fn new(bins: &'a Bins, gain: f64) -> Self {
+        let gaps = bins.range.windows(2).map(|pair| 0.5 * (pair[0].1 + pair[1].0)).collect();
+        Self { bins, gaps, gain: 2.0 * (bins.len() as f64).ln() + gain }
+    }
+
+    pub fn data<'b>(&'b self, time: &'b [f64]) -> Data<'b> {
+        Data { size: &self.bins.size, range: &self.bins.range, time, error: &self.bins.error }
+    }
+
+    fn fit(&self, time: &[f64], terms: Vec<Term>) -> Fit {
+        Fit::new(&self.data(time), terms)
+    }
+
+    /// The course without one of its terms.
+    pub fn without(&self, fit: &Fit, term: usize) -> Fit {
+        let mut others = fit.terms.clone();
+        others.remove(term);
+        self.fit(&self.bins.time, others)
+    }
+
+    /// The number of the gap at a place.
+    pub fn gap(&self, place: f64) -> usize {
+        self.gaps.partition_point(|gap| *gap < place)
+    }
+
+    /// The places of a shape, by number of the gap.
+    fn places(&self, shape: Shape) -> std::ops::Range<usize> {
+        let margin = match shape {
+            Shape::Step | Shape::Ramp(_) | Shape::Stairs(_) => 1,
+            Shape::Kink | Shape::Bend(_) => CORNER_BINS,
+        };
+        margin - 1..(self.bins.len() - margin).max(margin)
+    }
+
+    /// The place at which one more term of a shape gains most, and what.
+    fn best(&self, fit: &Fit, shape: Shape, among: std::ops::Range<usize>) -> Option<(Term, f64)> {
+        let allowed = self.places(shape);
+        let among = among.start.max(allowed.start)..among.end.min(allowed.end);
+        let data = self.data(&self.bins.time);
+        let gain = |gap: usize| {
+            let shape = if matches!(shape, Shape::Ramp(_)) { self.ramp(gap) } else { shape };
+            let term = Term { shape, place: self.gaps[gap] };
+            (term, fit.gain(&data, term))
+        };
+        among.map(gain).max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// The ramp that a step at a gap is held against.
+    fn ramp(&self, gap: usize) -> Shape {
+        let (below, above) = (gap.saturating_sub(RAMP_BINS), (gap + RAMP_BINS).min(self.gaps.len() - 1));
+        let bins = (self.gaps[gap] - self.gaps[below]).max(self.gaps[above] - self.gaps[gap]);
+        Shape::Ramp(bins.max(RAMP * self.gaps[gap]))
+    }
+
+    /// The most that one more term of a shape gains, anywhere; of stairs, of any period; of ramps, as wide as they must be.
+    pub fn most(&self, fit: &Fit, shape: Shape) -> Option<(Term, f64)> {
+        match shape {
+            Shape::Stairs(_) => self.stairs(fit),
+            _ => self.best(fit, shape, 0..self.gaps.len()),
+        }
+    }
+
+    /// The stairs that gain most. Periods are tried so densely that the last stair is never off by more than a part of one.
+    fn stairs(&self, fit: &Fit) -> Option<(Term, f64)> {
+        // What a second flight would find is what the first one leaves.
+        if fit.terms.iter().any(|term| matches!(term.shape, Shape::Stairs(_))) {
+            return None;
+        }
+        let last = self.bins.size[self.bins.len() - 1];
+        let (mut period, mut best) = (last / STAIRS.1, None::<(Term, f64)>);
+        let data = self.data(&self.bins.time);
+        while period <= last / STAIRS.0 {
+            for part in 0..PHASES {
+                let place = period * (1.0 - f64::from(part) / f64::from(PHASES));
+                let term = Term { shape: Shape::Stairs(period), place };
+                let gain = if self.are_enough(term) { fit.gain(&data, term) } else { 0.0 };
+                best = best.filter(|best| best.1 >= gain).or(Some((term, gain)));
+            }
+            period *= 1.0 + 2.0 * period / (f64::from(PHASES) * last);
+        }
+        best.map(|(term, _)| self.tuned(fit, term))
+    }
+
+    /// Whether the last of the fewest stairs lies within the range.
+    fn are_enough(&self, term: Term) -> bool {
+        let Shape::Stairs(period) = term.shape else { return true };
+        term.place + (STAIRS.0 - 1.0) * period < self.gaps[self.gaps.len() - CORNER_BINS]
+    }
+
+    /// Stairs moved, in period and place, to where they gain most nearby; by ever smaller steps.
+    fn tuned(&self, fit: &Fit, term: Term) -> (Term, f64) {
+        let data = self.data(&self.bins.time);
+        let last = self.bins.size[self.bins.len() - 1];
+        let mut best = (term, fit.gain(&data, term));
+        let mut part = 0.5 / f64::from(PHASES);
+        for _ in 0..HALVINGS {
+            for _ in 0..MOVES {
+                let (before, Shape::Stairs(period)) = (best.1, best.0.shape) else { return best };
+                let place = best.0.place;
+                for (longer, later) in [(1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1)] {
+                    let moved = period * (1.0 + f64::from(longer) * part * period / last);
+                    let place = (place + f64::from(later) * part * period).clamp(0.0, moved);
+                    let term = Term { shape: Shape::Stairs(moved), place };
+                    let gain = if self.are_enough(term) { fit.gain(&data, term) } else { 0.0 };
+                    if gain > best.1 {
+                        best = (term, gain);
+                    }
+                }
+                if best.1 <= before * (1.0 + 1e-9) {
+                    break;
+                }
+            }
+            part *= 0.5;
+        }
+        best
+    }
+
+    /// A course over the bins as they are.
+    pub fn grown(&self) -> Fit {
+        let mut fit = self.fit(&self.bins.time, Vec::new());
+        while let Some(term) = self.next(&fit).filter(|_| fit.terms.len() < TERMS) {
+            let mut terms = fit.terms;
+            terms.push(term);
+            fit = self.settle(terms);
+        }
+        fit
+    }
+
+    /// The same course with other terms.
+    pub fn with(&self, terms: Vec<Term>) -> Fit {
+        self.fit(&self.bins.time, terms)
+    }
+
+    /// The course with one more term.
+    pub fn beside(&self, fit: &Fit, term: Term) -> Fit {
+        let mut terms = fit.terms.clone();
+        terms.push(term);
+        self.with(terms)
+    }
+
+    /// The course with the bend besides that gains most.
+    pub fn bent(&self, fit: Fit) -> Fit {
+        let tried = [Shape::Bend(BEND), Shape::Bend(GENTLE)].map(|shape| self.most(&fit, shape));
+        let best = tried.into_iter().flatten().max_by(|a, b| a.1.total_cmp(&b.1));
+        best.map(|(term, _)| self.beside(&fit, term)).unwrap_or(fit)
+    }
+
+    /// The term that gains most, where that is enough.
+    fn next(&self, fit: &Fit) -> Option<Term> {
+        let each = [Shape::Step, Shape::Kink, Shape::Bend(BEND), Shape::Bend(GENTLE), Shape::Stairs(0.0)];
+        let tried = each.iter().filter_map(|shape| self.most(fit, *shape));
+        let over = tried.map(|(term, gain)| (term, gain - self.asked(term)));
+        let (term, over) = over.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        (over >= 0.0).then_some(term)
+    }
+
+    /// What a term must gain.
+    fn asked(&self, term: Term) -> f64 {
+        self.gain + if matches!(term.shape, Shape::Stairs(_)) { STAIRS_GAIN } else { 0.0 }
+    }
+
+    /// Takes out, one by one, terms that no longer pay.
+    fn pruned(&self, mut fit: Fit) -> Fit {
+        while let Some(worst) = self.worst(&fit) {
+            fit.terms.remove(worst);
+            fit = self.settle(fit.terms);
+        }
+        fit
+    }
+
+    /// Moves each term in turn to where it gains most, the others held, until none moves.
+    fn settle(&self, mut terms: Vec<Term>) -> Fit {
+        for _ in 0..3 {
+            let before = terms.clone();
+            for at in 0..terms.len() {
+                let mut others = terms.clone();
+                let term = others.remove(at);
+                let fit = self.fit(&self.bins.time, others);
+                let moved = match term.shape {
+                    Shape::Stairs(_) => Some(self.tuned(&fit, term)),
+                    shape => self.best(&fit, shape, 0..self.gaps.len()),
+                };
+                terms[at] = moved.map_or(term, |(term, _)| term);
+            }
+            if terms == before {
+                break;
+            }
+        }
+        self.fit(&self.bins.time, terms)
+    }
+
+    /// The term without which least is lost, where that is too little.
+    fn worst(&self, fit: &Fit) -> Option<usize> {
+        let over = |at: usize| (at, self.without(fit, at).left() - fit.left() - self.asked(fit.terms[at]));
+        let least = (0..fit.terms.len()).map(over).min_by(|a, b| a.1.total_cmp(&b.1))?;
+        (least.1 < 0.0).then_some(least.0)
+    }
+
+    /// The same terms in a resample of blocks, each sought anew near its place.
+    pub fn again(&self, fit: &Fit, times: &Multiplicity) -> Fit {
+        let time = self.bins.medians(times);
+        let mut terms = fit.terms.clone();
+        for at in 0..terms.len() {
+            let mut others = terms.clone();
+            let term = others.remove(at);
+            let without = self.fit(&time, others);
+            let gap = self.gap(term.place);
+            let near = gap.saturating_sub(NEARBY)..(gap + NEARBY + 1).min(self.gaps.len());
+            let moved = match term.shape {
+                Shape::Stairs(_) => Some(self.tuned(&without, term)),
+                shape => self.best(&without, shape, near),
+            };
+            terms[at] = moved.map_or(term, |(term, _)| term);
+        }
+        let fit = self.fit(&time, terms);
+        self.refined(&time, fit, times)
+    }
+
+    /// Places to within a bin: of a step between two single sizes, of a corner to an eighth of a gap.
+    pub fn refined(&self, time: &[f64], mut fit: Fit, times: &Multiplicity) -> Fit {
+        for at in 0..fit.terms.len() {
+            let mut terms = fit.terms.clone();
+            terms[at].place = match terms[at].shape {
+                Shape::Step => self.split(&fit, at, times),
+                Shape::Kink => self.corner(time, &fit, at),
+                Shape::Ramp(_) | Shape::Bend(_) | Shape::Stairs(_) => continue,
+            };
+            fit = self.fit(time, terms);
+        }
+        fit
+    }
+
+    /// Between which two sizes a step lies, so that the distances of single times from the course, each over its own
+    /// level, sum up to the least. Sizes of the two bins on either side are looked at.
+    fn split(&self, fit: &Fit, step: usize, times: &Multiplicity) -> f64 {
+        let (place, height) = (fit.terms[step].place, fit.height(step));
+        let gap = self.gap(place);
+        let singles = self.bins.singles(gap.saturating_sub(1)..gap + 3);
+        let base = |single: &Single| fit.at(single.size) - if single.size > place { height } else { 0.0 };
+        // With the place after the last, all lie below; each move to before one puts it above.
+        let (mut sum, mut best) = (0.0, (0.0, place));
+        for pair in singles.windows(2).rev() {
+            let (below, above) = (&pair[0], &pair[1]);
+            let level = base(above);
+            let (under, over) = ((above.time - level).abs(), (above.time - level - height).abs());
+            sum += f64::from(times[above.block as usize]) * (over - under) / above.time;
+            if sum < best.0 && below.size < above.size {
+                best = (sum, 0.5 * (below.size + above.size));
+            }
+        }
+        best.1
+    }
+
+    /// The place of a corner between its neighbouring gaps.
+    fn corner(&self, time: &[f64], fit: &Fit, kink: usize) -> f64 {
+        let mut others = fit.terms.clone();
+        let Term { shape, place } = others.remove(kink);
+        let without = self.fit(time, others);
+        let gap = self.gap(place);
+        let (from, to) = (gap.saturating_sub(1), (gap + 1).min(self.gaps.len() - 1));
+        let parts = 2 * PARTS;
+        let along = |part: u32| {
+            let share = f64::from(part) / f64::from(parts);
+            self.gaps[from] + share * (self.gaps[to] - self.gaps[from])
+        };
+        let data = self.data(time);
+        let gain = |place: &f64| without.gain(&data, Term { shape, place: *place });
+        let places = (0..=parts).map(along);
+        places.max_by(|a, b| gain(a).total_cmp(&gain(b))).unwrap_or(place)
+    }
+}
