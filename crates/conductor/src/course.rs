@@ -69,7 +69,7 @@ pub(crate) fn measure(
         name: folder_name(writer.folder()),
         started: started.rfc3339(),
         quick: options.quick,
-        unavailable: prepared.unavailable.clone(),
+        unavailable: prepared.unavailable.iter().map(|one| (one.name.clone(), one.reason.clone())).collect(),
         ..judge::Run::default()
     };
     let mut course = Course {
@@ -77,7 +77,10 @@ pub(crate) fn measure(
         shapes: &prepared.shapes,
         secrets: &prepared.secrets,
         batches: prepared.batches.clone(),
-        question: question(experiment, Some(seating.usual()), run),
+        question: judge::Question {
+            absent: prepared.unavailable.clone(),
+            ..question(experiment, Some(seating.usual()), run)
+        },
         division: prepared.division.clone(),
         warned: BTreeSet::new(),
         void_before: judge::gather::Gathered::new(&done).void.len() as u32,

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 use weighbridge_judge as judge;
+use weighbridge_judge::Absent;
 use weighbridge_judge::reliability::{Look, Runs, SlowerRun, reliability};
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::{CoreError, CoreLayout, Pinned};
@@ -143,7 +144,7 @@ pub fn calibrate(
     check(&experiment, &options)?;
     let prepared =
         prepare(experiment, &options, &mut |event| warn.see(event, progress)).map_err(called_off)?;
-    for (name, reason) in &prepared.unavailable {
+    for Absent { name, reason, .. } in &prepared.unavailable {
         progress(&format!("`{name}` is left out: {reason}"));
     }
     let facts = environment(&prepared.experiment, &prepared.recipes, options.experiment_folder.as_deref());

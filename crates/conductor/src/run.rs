@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Value, json};
 use weighbridge_judge as judge;
+use weighbridge_judge::Absent;
 use weighbridge_judge::steer::{BlockRule, Budget};
 use weighbridge_lab::catalog::{Catalog, CatalogError};
 use weighbridge_lab::cores::{CoreError, CoreLayout};
@@ -494,7 +495,8 @@ pub(crate) struct Prepared {
     pub secrets: Secrets,
     /// Which variants live at once.
     pub batches: Batches,
-    pub unavailable: Vec<(String, String)>,
+    /// Variants that are left out.
+    pub unavailable: Vec<Absent>,
     /// Blocks that an earlier run advises, instead of the plan's fewest.
     pub division: Option<Division>,
     /// What programs stand on, for as long as they are needed.
@@ -552,7 +554,7 @@ pub(crate) fn prepare(
             Err(_) if options.control.is_interrupted() => return Err(RunError::InterruptedEarly),
             Err(reason) => {
                 say(Event::Unavailable { variant: variant.name.clone(), reason: reason.clone() });
-                unavailable.push((variant.name, reason));
+                unavailable.push(Absent::of(&variant, reason));
             }
         }
     }
@@ -576,8 +578,8 @@ fn secrets_of(experiment: &Experiment) -> Secrets {
 }
 
 /// Why each of these is left out.
-fn reasons(unavailable: &[(String, String)]) -> String {
-    let reasons: Vec<_> = unavailable.iter().map(|(name, reason)| format!("`{name}`: {reason}")).collect();
+fn reasons(unavailable: &[Absent]) -> String {
+    let reasons: Vec<_> = unavailable.iter().map(|one| format!("`{}`: {}", one.name, one.reason)).collect();
     reasons.join("; ")
 }
 

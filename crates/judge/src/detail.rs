@@ -16,7 +16,7 @@ use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Detail, Summary};
 
 use crate::gather::Gathered;
-use crate::layering::lineup;
+use crate::layering::is_asked;
 use crate::question::Question;
 use crate::sizes::{self, Looked};
 use crate::summary::judged;
@@ -26,7 +26,7 @@ pub fn detail(question: &Question, trials: &[TrialRecord]) -> Detail {
     let gathered = Gathered::new(trials);
     let looked = Looked::new(question, &gathered);
     let mut drawn = drawn(question, &gathered, &looked);
-    if !lineup::lines(question).is_empty() {
+    if is_asked(question, &gathered) {
         drawn.waterfalls = waterfall::waterfalls(&judged(question, &gathered, (None, &looked)));
     }
     drawn

@@ -9,7 +9,7 @@ use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{
     ErrorCounts, ErrorKind, PointId, TimeHistogram, TrialRecord, VariantId, WindowEnd, time_histogram,
 };
-use weighbridge_model::summary::{Finding, PointLabel, Severity, Validity};
+use weighbridge_model::summary::{Finding, PointLabel, Quantity, Severity, Validity, Verdict};
 
 use crate::gather::{Cell, Gathered, Lens, Times, add, quantile};
 use crate::limits;
@@ -39,6 +39,15 @@ pub struct Alarm {
 pub struct Diagnosis {
     /// In the order of the checks.
     pub alarms: Vec<Alarm>,
+}
+
+/// Why figures of a variant decide nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Objection {
+    /// `invalid` or `withheld`.
+    pub verdict: Verdict,
+    /// The alarm, in words.
+    pub reason: String,
 }
 
 /// The name of the alarm that withholds verdicts on throughput.
@@ -77,6 +86,16 @@ impl Diagnosis {
     pub fn invalid(&self) -> Option<String> {
         let worst = self.alarms.iter().find(|alarm| alarm.validity == Validity::Invalid)?;
         Some(format!("{}: {}", worst.name, worst.evidence))
+    }
+
+    /// What overrides every verdict on a quantity of this variant.
+    pub fn objection(&self, quantity: Quantity) -> Option<Objection> {
+        if let Some(reason) = self.invalid() {
+            return Some(Objection { verdict: Verdict::Invalid, reason });
+        }
+        let bound = self.alarm(GENERATOR_BOUND).filter(|_| quantity == Quantity::Throughput)?;
+        let reason = format!("{}: {}", bound.name, bound.evidence);
+        Some(Objection { verdict: Verdict::Withheld, reason })
     }
 
     /// An alarm by name.

@@ -319,6 +319,11 @@ impl<'a> Side<'a> {
         }
     }
 
+    /// Whether it holds enough requests for a cost of this quantity, whatever it is held against.
+    pub(crate) fn can_cost(&self, quantity: Quantity) -> Result<(), Absence> {
+        self.enough(self.cells.iter(), quantity)
+    }
+
     /// Whether these cells hold enough requests for a cost.
     fn enough<'s>(
         &self,

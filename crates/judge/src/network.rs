@@ -6,6 +6,8 @@ use weighbridge_model::record::{TrialRecord, VariantId};
 use weighbridge_model::summary::Validity;
 
 use crate::diagnose::Alarm;
+use crate::gather::Gathered;
+use crate::layering::{Part, RELAYED};
 use crate::question::{Question, Variant};
 use crate::thresholds::LOST_SHARE;
 
@@ -17,9 +19,6 @@ pub const LOST_ON_THE_WAY: &str = "lost on the way";
 
 /// The name of the finding.
 pub const NO_NULL_PATH: &str = "no null path";
-
-/// Layers that a relay in user space may stand for.
-const RELAYED: [&str; 2] = ["delay", "loss"];
 
 /// Layers at which packets are lost as they should be: because they are told to, or because the link is too slow for what
 /// is sent.
@@ -64,8 +63,8 @@ pub(crate) fn lost_on_the_way<'t>(trials: impl Iterator<Item = &'t TrialRecord> 
     })
 }
 
-/// A note: the cost of a variant holds that of something below its layers, which no variant of the run prices: of a relay in user
-/// space, or of the two hosts and their switch.
+/// A note: the cost of a variant holds that of something below its layers, which no variant of the run prices: of a relay or a
+/// switch in user space, or of the two hosts and what joins them.
 pub(crate) fn no_null_path<'t>(
     question: &Question,
     variant: VariantId,
@@ -94,6 +93,14 @@ pub(crate) fn no_null_path<'t>(
             "add a variant with the layers `veth` and `relay`, and read the cost against that one",
         ));
     }
+    let has_tunnel = own.contains(&"ovs") && own.contains(&"tunnel");
+    let is_switch_alone = |kinds: &Vec<&str>| kinds.contains(&"ovs") && !kinds.contains(&"tunnel");
+    if has_tunnel && !all.iter().any(is_switch_alone) {
+        return Some(alarm(
+            "its packets pass Open vSwitch in user space, whose own price is in the cost of the tunnel",
+            "add a variant with the layers `veth` and `ovs`, and read the cost against that one",
+        ));
+    }
     let has_hosts = |kinds: &Vec<&str>| kinds.contains(&"veth");
     let is_above_hosts = own.len() > 1 && has_hosts(own) && !has_hosts(baseline);
     (is_above_hosts && !all.iter().any(|kinds| kinds[..] == ["veth"])).then(|| {
@@ -109,8 +116,15 @@ pub(crate) fn is_delayed(variant: &Variant) -> bool {
     kinds(variant).contains(&"delay")
 }
 
+/// Whether a relay of ours carried the packets of a variant, though perhaps no layer of it is called so.
+pub(crate) fn is_relayed(gathered: &Gathered<'_>, variant: VariantId) -> bool {
+    let trials = gathered.used.iter().flat_map(|block| &block.trials);
+    let mut networks =
+        trials.filter(|trial| trial.variant == variant).filter_map(|trial| trial.service.network.as_ref());
+    networks.any(|network| network.relayed.is_some())
+}
+
 /// The layers of a variant by their kind.
 fn kinds(variant: &Variant) -> Vec<&str> {
-    let layers = variant.stack.parts.iter().filter(|part| part.is_layer);
-    layers.map(|part| part.name.split(' ').next().unwrap_or(&part.name)).collect()
+    variant.stack.parts.iter().filter(|part| part.is_layer).map(Part::kind).collect()
 }

@@ -37,6 +37,26 @@ pub struct Question {
     pub sizes: Vec<AskedSizes>,
     /// A relay and the variant that is its peer asked directly, for every relay that has one.
     pub directs: Vec<(VariantId, VariantId)>,
+    /// Variants of the experiment that could not be measured, as far as anybody knows what they are made of.
+    pub absent: Vec<Absent>,
+}
+
+/// A variant that could not be measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Absent {
+    /// Its name.
+    pub name: String,
+    /// Why, with the remedy.
+    pub reason: String,
+    /// What it would have been.
+    pub stack: Stack,
+}
+
+impl Absent {
+    /// A variant of the experiment that could not be measured.
+    pub fn of(variant: &experiment::Variant, reason: impl Into<String>) -> Self {
+        Self { name: variant.name.clone(), reason: reason.into(), stack: Stack::of(variant) }
+    }
 }
 
 /// Which sizes a point asks for.
@@ -199,6 +219,7 @@ impl Question {
             guides: Vec::new(),
             sizes: experiment.points.iter().map(|point| AskedSizes::of(&point.workload)).collect(),
             directs: directs(&experiment.variants),
+            absent: Vec::new(),
         }
     }
 

@@ -16,7 +16,7 @@ use weighbridge_model::summary::{
 
 use crate::carried;
 use crate::detail::told_apart;
-use crate::diagnose::{Diagnosis, GENERATOR_BOUND, diagnose, subject};
+use crate::diagnose::{Diagnosis, diagnose, subject};
 use crate::estimate::{Absence, Side, between, headlines};
 use crate::gather::{Cell, Gathered, Lens};
 use crate::layering::{Here, Layers, Sides};
@@ -31,7 +31,7 @@ use crate::spread::{in_words, spread};
 use crate::steadiness::{
     DEPENDS_ON_WINDOW, carried_over, depends_on_window, drifting, on_two_levels, on_two_starts, run_drifting,
 };
-use crate::tail::{FEW_TAIL_EVENTS, few_tail_events, thin};
+use crate::tail::{few_tail_events, remark};
 use crate::verdict::{bootstrap_differs, conclude, correct};
 
 /// A variant beside which all others lived, though these did not live beside each other.
@@ -102,7 +102,7 @@ pub(crate) fn judged(
     findings.extend(in_batches(question, gathered, bridge));
     let (mut costs, mut variants, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
     let mut pairings = Vec::new();
-    let mut layers = Layers::new(question);
+    let mut layers = Layers::new(question, gathered);
     for (id, point) in question.points() {
         let mut table = Table::new(question, gathered, id, point);
         table.bridge = bridge.map(|bridge| (bridge, table.sides_of(bridge.variant)));
@@ -263,7 +263,7 @@ fn in_batches(question: &Question, gathered: &Gathered<'_>, bridge: Option<&Brid
 }
 
 /// Adds to a reason.
-fn append(reason: &mut Option<String>, more: String) {
+pub(crate) fn append(reason: &mut Option<String>, more: String) {
     *reason = Some(match reason.take() {
         Some(first) => format!("{first}; {more}"),
         None => more,
@@ -399,15 +399,15 @@ impl<'a> Table<'a> {
         if !layers.is_asked() {
             return;
         }
-        let why = |_, absence, quantity| self.why_absent(absence, quantity);
+        let why = |absence, quantity| self.why_absent(absence, quantity);
         layers.add(&Here {
             id: self.id,
             sides: Sides {
                 all: self.sides.iter().map(|sides| &sides[0]).collect(),
-                is_batched: self.gathered.batches().len() > 1,
+                batches: self.gathered.batches().into_values().collect(),
                 first_stage: self.question.blocks.min as usize,
             },
-            validity: self.diagnoses.iter().map(Diagnosis::validity).collect(),
+            diagnoses: &self.diagnoses,
             why: &why,
         });
     }
@@ -430,10 +430,10 @@ impl<'a> Table<'a> {
 
     /// Says of a cost that it hangs on few events, of the variant or of the baseline.
     fn few_events(&self, cost: &mut Cost, variant: VariantId, at: usize) {
-        let of = |v: VariantId| Some((v, thin(&self.sides[v.index()][at], cost.quantity)?));
-        if let Some((v, found)) = of(variant).or_else(|| of(VariantId(0))) {
-            let name = &self.question.variants[v.index()].name;
-            append(&mut cost.reason, format!("{FEW_TAIL_EVENTS} (`{name}`): {}", found.evidence()));
+        let side =
+            |v: VariantId| (self.question.variants[v.index()].name.as_str(), &self.sides[v.index()][at]);
+        if let Some(remark) = remark(&[side(variant), side(VariantId(0))], cost.quantity) {
+            append(&mut cost.reason, remark);
         }
     }
 
@@ -441,18 +441,12 @@ impl<'a> Table<'a> {
     fn doubt(&self, cost: &mut Cost, variant: VariantId) {
         let both = [VariantId(0), variant].map(|v| (v, &self.diagnoses[v.index()]));
         let name = |v: VariantId| &self.question.variants[v.index()].name;
-        let over = both.iter().find_map(|(v, diagnosis)| Some((*v, diagnosis.invalid()?)));
-        if let Some((v, reason)) = over {
-            cost.verdict = Verdict::Invalid;
+        let objections = both.iter().filter_map(|(v, d)| Some((*v, d.objection(cost.quantity)?)));
+        // What is invalid is said first, of whichever of the two.
+        if let Some((v, objection)) = objections.min_by_key(|(_, one)| one.verdict != Verdict::Invalid) {
+            cost.verdict = objection.verdict;
             cost.effect = None;
-            cost.reason = Some(format!("`{}`: {reason}", name(v)));
-            return;
-        }
-        let bound = both.iter().find_map(|(v, d)| Some((*v, d.alarm(GENERATOR_BOUND)?)));
-        if let Some((v, alarm)) = bound.filter(|_| cost.quantity == Quantity::Throughput) {
-            cost.verdict = Verdict::Withheld;
-            cost.effect = None;
-            cost.reason = Some(format!("`{}`: {}: {}", name(v), alarm.name, alarm.evidence));
+            cost.reason = Some(format!("`{}`: {}", name(v), objection.reason));
             return;
         }
         let doubts =

@@ -56,6 +56,14 @@ pub fn thin(side: &Side<'_>, quantity: Quantity) -> Option<Thin> {
     }
 }
 
+/// What is said of a cost that hangs on few events: of the first of these variants, each with its name, of which it is so.
+pub fn remark(sides: &[(&str, &Side<'_>)], quantity: Quantity) -> Option<String> {
+    sides.iter().find_map(|(name, side)| {
+        let found = thin(side, quantity)?;
+        Some(format!("{FEW_TAIL_EVENTS} (`{name}`): {}", found.evidence()))
+    })
+}
+
 /// The finding of one variant: every quantity of it that is [`thin`].
 pub fn few_tail_events(side: &Side<'_>) -> Option<Alarm> {
     let found = Quantity::ALL.into_iter().filter_map(|quantity| Some((quantity, thin(side, quantity)?)));

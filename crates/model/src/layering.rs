@@ -42,6 +42,20 @@ pub struct Chain {
     pub stages: Vec<Stage>,
     /// The last against the first: costs of the stages between add up to these.
     pub whole: Vec<StageCost>,
+    /// Variants that belong between or below the stages and could not be measured.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub missing: Vec<Missing>,
+}
+
+/// A variant of a chain that could not be measured: the stage above it is held against the one below it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Missing {
+    /// Its name.
+    pub variant: String,
+    /// The variant of the stage that stands above it.
+    pub below: String,
+    /// Why it could not be measured.
+    pub reason: String,
 }
 
 /// One variant of a chain, and what it costs more than the one before.
@@ -65,13 +79,17 @@ pub struct StageCost {
     pub quantity: Quantity,
     /// The unit of figure and difference.
     pub unit: Unit,
-    /// The variant's own figure; absent where it has none, and for the whole.
+    /// The variant's own figure; absent where it has none or none that may be used, and for the whole.
     pub figure: Option<Estimate>,
-    /// The variant minus the one before; absent for the first stage and where one of the two has no figure.
+    /// The variant minus `against`; absent for the first stage and where there is no such cost.
     pub difference: Option<Estimate>,
-    /// The variant over the one before; absent where `difference` is.
+    /// The variant over `against`; absent where `difference` is.
     pub ratio: Option<Estimate>,
-    /// Why figure or cost is absent.
+    /// The variant that it is held against, where that is not the one before: what lies between has no figure that may be
+    /// used.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub against: Option<String>,
+    /// Why figure or cost is absent, or what the cost alone does not say.
     pub reason: Option<String>,
 }
 
@@ -79,11 +97,11 @@ pub struct StageCost {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Additivity {
-    /// Nothing speaks against it: the interval of the interaction holds 0, or lies within the margin.
+    /// They do: the interval of the interaction lies within the margin.
     Agrees,
     /// They do not: together they cost another thing than apart.
     Interaction,
-    /// Too few blocks for an interval, or one row among many.
+    /// The interval allows neither conclusion, there is none, or it is one row among many.
     Undecided,
 }
 
@@ -114,6 +132,18 @@ pub struct SumCheck {
     pub whole: String,
     /// One for each quantity that all of these have.
     pub rows: Vec<SumRow>,
+    /// What was not checked, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub unchecked: Vec<Unchecked>,
+}
+
+/// A sum that was not checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unchecked {
+    /// The quantity; absent where it is so for all.
+    pub quantity: Option<Quantity>,
+    /// Why.
+    pub reason: String,
 }
 
 /// A layer by itself.
@@ -125,14 +155,17 @@ pub struct Single {
     pub variant: String,
 }
 
-/// One quantity of a sum check. All three are means over blocks of what a block says, so that no independence is assumed.
+/// One quantity of a sum check. All are means over blocks of what a block says, so that no independence is assumed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SumRow {
     /// The quantity.
     pub quantity: Quantity,
     /// The unit.
     pub unit: Unit,
-    /// The costs of single layers, added.
+    /// What each single layer costs above the base, in the order of [`SumCheck::singles`].
+    #[serde(default)]
+    pub singles: Vec<Estimate>,
+    /// The same, added.
     pub sum: Estimate,
     /// The cost of all together.
     pub whole: Estimate,
@@ -151,10 +184,13 @@ pub struct SumRow {
 pub struct Interaction {
     /// What all variants of the chain are.
     pub of: String,
-    /// The stage; `whole` for the whole chain.
+    /// The stage; `whole` for a whole chain.
     pub stage: String,
     /// Its variant.
     pub variant: String,
+    /// The variant that it is held against: the one below.
+    #[serde(default)]
+    pub above: String,
     /// The factor: `workload.size`.
     pub factor: String,
     /// The point that it is held against.
@@ -169,7 +205,7 @@ pub struct Interaction {
     pub difference: Estimate,
     /// Two-sided p of no difference; absent where no interval is.
     pub p: Option<f64>,
-    /// The conclusion, Holm's correction over all interactions of the run included.
+    /// The conclusion, Holm's correction included: over all stages of the run, and over all whole chains by themselves.
     pub verdict: Additivity,
     /// What the verdict alone does not say.
     pub reason: Option<String>,
@@ -180,10 +216,13 @@ pub struct Interaction {
 pub struct Slope {
     /// What all variants of the chain are.
     pub of: String,
-    /// The stage; `whole` for the whole chain.
+    /// The stage; `whole` for a whole chain.
     pub stage: String,
     /// Its variant.
     pub variant: String,
+    /// The variant that it is held against: the one below.
+    #[serde(default)]
+    pub above: String,
     /// The other factors of the points.
     #[serde(skip_serializing_if = "PointLabel::is_empty", default)]
     pub point: PointLabel,

@@ -31,6 +31,8 @@ fn main() -> std::io::Result<()> {
     }
     let large = support::plot::dots(25_000);
     write(&folder, "large", &page(&[rest.of(&large.summary, &large.detail)], &[]))?;
+    let (summary, detail) = (support::layered::layered(), support::layered::detail());
+    write(&folder, "layered", &page(&[rest.of(&summary, &detail)], &[]))?;
     let (summary, detail, environment, how) = support::hostile();
     let hostile = Rest { environment, how };
     write(&folder, "hostile", &page(&[hostile.of(&summary, &detail)], &[]))?;

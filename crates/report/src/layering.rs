@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use weighbridge_model::layering::{Additivity, Chain, Interaction, Slope, StageCost, SumCheck, SumRow};
-use weighbridge_model::summary::{Estimate, PointLabel, Quantity, Summary, Unit};
+use weighbridge_model::layering::{
+    Additivity, Chain, Interaction, Slope, Stage, StageCost, SumCheck, SumRow,
+};
+use weighbridge_model::summary::{Estimate, PointLabel, Quantity, Summary, Unit, Validity};
 
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
@@ -29,7 +31,9 @@ pub(crate) fn quantities(summary: &Summary) -> Vec<Quantity> {
     all.extend(more.into_iter().filter(|quantity| *quantity != headline));
     let is_there = |quantity: &Quantity| {
         let costs = summary.layering.chains.iter().flat_map(|chain| &chain.stages).flat_map(|s| &s.costs);
-        costs.into_iter().any(|cost| cost.quantity == *quantity && cost.figure.is_some())
+        costs
+            .into_iter()
+            .any(|cost| cost.quantity == *quantity && (cost.figure.is_some() || *quantity == headline))
     };
     all.retain(is_there);
     all
@@ -46,16 +50,14 @@ pub(crate) fn head(quantity: Quantity) -> String {
     }
 }
 
-/// A row of a waterfall.
+/// A row of a waterfall, or of a sum check beside one.
 pub(crate) struct Row {
-    /// `bare`, `+ veth`, `= all together`.
+    /// `bare`, `+ veth`, `= all together`; what is invalid says so.
     pub(crate) name: String,
     /// The variant; empty where the row is of none.
     pub(crate) variant: String,
     /// One for each quantity; what has no figure is a dash.
     pub(crate) cells: Vec<Shown>,
-    /// Why cells have none, each reason once.
-    pub(crate) reasons: Vec<String>,
 }
 
 /// The chains of a point.
@@ -71,31 +73,65 @@ pub(crate) fn sums_at<'a>(summary: &'a Summary, point: &PointLabel) -> Vec<&'a S
 /// A chain as a table: its first variant's own figures, what each stage adds to the line above, and what all add.
 pub(crate) fn rows(chain: &Chain, quantities: &[Quantity]) -> Vec<Row> {
     let row = |name: String, variant: &str, costs: &[StageCost], is_first: bool| {
-        let find = |quantity: &Quantity| costs.iter().find(|cost| cost.quantity == *quantity);
         let cell = |quantity: &Quantity| {
-            let shown = find(quantity).and_then(|cost| match is_first {
+            let cost = costs.iter().find(|cost| cost.quantity == *quantity);
+            let shown = cost.and_then(|cost| match is_first {
                 true => cost.figure.as_ref().map(|figure| words::absolute(cost.unit, figure)),
                 false => cost.difference.as_ref().map(|estimate| words::difference(cost.unit, estimate)),
             });
-            shown.unwrap_or_else(|| Shown { point: "–".to_owned(), interval: None })
+            shown.unwrap_or_else(dash)
         };
-        let missing = |quantity: &Quantity| {
-            let reason = find(quantity)?.reason.as_ref().filter(|_| !is_first)?;
-            Some(format!("{}: {}", quantity.label(), clean(reason)))
-        };
-        Row {
-            name,
-            variant: variant.to_owned(),
-            cells: quantities.iter().map(cell).collect(),
-            reasons: quantities.iter().filter_map(missing).collect(),
-        }
+        Row { name, variant: variant.to_owned(), cells: quantities.iter().map(cell).collect() }
     };
     let stages = chain.stages.iter().enumerate().map(|(place, stage)| {
-        let name = if place == 0 { clean(&stage.name) } else { format!("+ {}", clean(&stage.name)) };
+        let lead = if place == 0 { "" } else { "+ " };
+        let invalid = if stage.validity == Validity::Invalid { " (invalid)" } else { "" };
+        let name = format!("{lead}{}{invalid}", clean(&stage.name));
         row(name, &stage.variant, &stage.costs, place == 0)
     });
     let last = chain.stages.last().map_or("", |stage| stage.variant.as_str());
     stages.chain(std::iter::once(row("= all together".to_owned(), last, &chain.whole, false))).collect()
+}
+
+fn dash() -> Shown {
+    Shown { point: "–".to_owned(), interval: None }
+}
+
+/// What a chain's figures do not say: which variants are missing, why stages have no cost, or one against another stage than
+/// the line above. The whole has none where a stage has none: the stage's reason says it.
+pub(crate) fn reasons(chain: &Chain, quantities: &[Quantity]) -> Vec<String> {
+    let missing = chain.missing.iter().map(|one| {
+        let (variant, below) = (clean(&one.variant), clean(&one.below));
+        format!("{variant}, which stands below {below}, is unavailable: {}", clean(&one.reason))
+    });
+    let of_stage = |stage: &Stage| {
+        let costs: Vec<&StageCost> =
+            stage.costs.iter().filter(|cost| quantities.contains(&cost.quantity)).collect();
+        let given: Vec<(Quantity, &str)> =
+            costs.iter().filter_map(|cost| Some((cost.quantity, cost.reason.as_deref()?))).collect();
+        let told = by_reason(&given).into_iter().map(|(of, reason)| match of.len() == costs.len() {
+            true => format!("{}: {}", clean(&stage.name), clean(reason)),
+            false => format!("{}: {}: {}", clean(&stage.name), labels(&of), clean(reason)),
+        });
+        told.collect::<Vec<_>>()
+    };
+    missing.chain(chain.stages.iter().flat_map(of_stage)).collect()
+}
+
+/// Quantities that share a reason.
+fn by_reason<'r>(given: &[(Quantity, &'r str)]) -> Vec<(Vec<Quantity>, &'r str)> {
+    let mut groups: Vec<(Vec<Quantity>, &str)> = Vec::new();
+    for &(quantity, reason) in given {
+        match groups.iter_mut().find(|(_, known)| *known == reason) {
+            Some((quantities, _)) => quantities.push(quantity),
+            None => groups.push((vec![quantity], reason)),
+        }
+    }
+    groups
+}
+
+fn labels(quantities: &[Quantity]) -> String {
+    quantities.iter().map(|quantity| quantity.label()).collect::<Vec<_>>().join(", ")
 }
 
 /// What stands above a chain: `rust with veth + vxlan: what each layer adds to the line above`.
@@ -115,27 +151,51 @@ pub(crate) fn sum_title(check: &SumCheck) -> String {
     )
 }
 
-/// Columns of a sum check behind the quantity.
+/// Columns of a sum check behind the quantity and the single layers.
 pub(crate) const SUMS: [&str; 4] = ["one by one, added", "all together", "interaction", "verdict"];
 
-/// A row of a sum check: cells of [`SUMS`].
-pub(crate) fn sum_cells(row: &SumRow) -> [Shown; 4] {
+/// Columns of a sum check behind the quantity.
+pub(crate) fn sum_heads(check: &SumCheck) -> Vec<String> {
+    let alone = check.singles.iter().map(|single| format!("{} alone", clean(&single.name)));
+    alone.chain(SUMS.map(str::to_owned)).collect()
+}
+
+/// A row of a sum check: cells of [`sum_heads`].
+pub(crate) fn sum_cells(row: &SumRow) -> Vec<Shown> {
     let of = |estimate: &Estimate| words::difference(row.unit, estimate);
-    [of(&row.sum), of(&row.whole), of(&row.interaction), said(row.verdict, row.reason.as_deref())]
+    let figures = row.singles.iter().chain([&row.sum, &row.whole, &row.interaction]);
+    figures.map(of).chain([said(row.verdict, row.reason.as_deref())]).collect()
+}
+
+/// What of a sum was not checked, and why; nothing where all was.
+pub(crate) fn unchecked(check: &SumCheck) -> Vec<String> {
+    let whole = check.unchecked.iter().filter(|one| one.quantity.is_none());
+    let whole = whole.map(|one| format!("not checked: {}", clean(&one.reason)));
+    let given: Vec<(Quantity, &str)> =
+        check.unchecked.iter().filter_map(|one| Some((one.quantity?, one.reason.as_str()))).collect();
+    let groups = by_reason(&given);
+    let each = groups.into_iter().map(|(of, why)| format!("not checked: {}: {}", labels(&of), clean(why)));
+    whole.chain(each).collect()
 }
 
 fn said(verdict: Additivity, reason: Option<&str>) -> Shown {
     let reason = reason.map(|reason| format!(" ({})", clean(reason))).unwrap_or_default();
-    Shown { point: format!("{}{reason}", verdict.name()), interval: None }
+    plain(format!("{}{reason}", verdict.name()))
+}
+
+fn plain(text: String) -> Shown {
+    Shown { point: text, interval: None }
 }
 
 /// Columns of interactions with a factor.
-pub(crate) const FACTORS: [&str; 5] = ["quantity", "from", "to", "costs more by", "verdict"];
+pub(crate) const FACTORS: [&str; 7] =
+    ["variant", "above", "quantity", "from", "to", "costs more by", "verdict"];
 
 /// Name and cells of [`FACTORS`].
-pub(crate) fn factor_cells(one: &Interaction) -> (String, [Shown; 5]) {
-    let plain = |text: String| Shown { point: text, interval: None };
+pub(crate) fn factor_cells(one: &Interaction) -> (String, [Shown; 7]) {
     let cells = [
+        plain(clean(&one.variant)),
+        plain(clean(&one.above)),
         plain(one.quantity.label()),
         plain(words::point(&one.from)),
         plain(words::point(&one.to)),
@@ -146,21 +206,30 @@ pub(crate) fn factor_cells(one: &Interaction) -> (String, [Shown; 5]) {
 }
 
 /// Columns of lines over size.
-pub(crate) const SLOPES: [&str; 3] = ["quantity", "per operation", "per byte"];
+pub(crate) const SLOPES: [&str; 5] = ["variant", "above", "quantity", "per operation", "per byte"];
 
 /// Name and cells of [`SLOPES`].
-pub(crate) fn slope_cells(slope: &Slope) -> (String, [Shown; 3]) {
-    let per_byte = match slope.unit {
+pub(crate) fn slope_cells(slope: &Slope) -> (String, [Shown; 5]) {
+    let point = words::point(&slope.point);
+    let at = if point.is_empty() { point } else { format!(", {point}") };
+    let name = format!("{}: {}{at}", clean(&slope.of), clean(&slope.stage));
+    let cells = [
+        plain(clean(&slope.variant)),
+        plain(clean(&slope.above)),
+        plain(slope.quantity.label()),
+        words::difference(slope.unit, &slope.per_operation),
+        per_byte(slope),
+    ];
+    (name, cells)
+}
+
+fn per_byte(slope: &Slope) -> Shown {
+    match slope.unit {
         // Less than a nanosecond, mostly: with the digits that the interval decides.
         Unit::Ns => plain_number(&slope.per_byte, " ns"),
         Unit::Bytes => plain_number(&slope.per_byte, " B"),
         Unit::Count | Unit::PerSecond => plain_number(&slope.per_byte, ""),
-    };
-    let quantity = Shown { point: slope.quantity.label(), interval: None };
-    let point = words::point(&slope.point);
-    let at = if point.is_empty() { point } else { format!(", {point}") };
-    let name = format!("{}: {}{at}", clean(&slope.of), clean(&slope.stage));
-    (name, [quantity, words::difference(slope.unit, &slope.per_operation), per_byte])
+    }
 }
 
 /// A small number with three significant digits of its own, and its interval with as many decimals.
@@ -182,39 +251,113 @@ pub(crate) fn of_point(summary: &Summary, point: &PointLabel, style: Style, colu
     let mut lines = Vec::new();
     let quantities = quantities(summary);
     let mut told = BTreeSet::new();
+    let heading = |text: &str| style.paint(Tone::Strong, &hanging("", text, columns));
     for chain in at(summary, point) {
-        lines.push(String::new());
-        lines.push(style.paint(Tone::Strong, &hanging("", &title(chain), columns)));
-        lines.extend(waterfall(chain, &quantities, (style, columns)));
+        lines.extend([String::new(), heading(&title(chain))]);
+        lines.extend(fitting(&rows(chain, &quantities), &quantities, (style, columns)));
         // Chains share their first stages.
         let reasons = reasons(chain, &quantities).into_iter().filter(|reason| told.insert(reason.clone()));
         lines.extend(reasons.map(|text| hanging("  ", &text, columns)));
     }
     for check in sums_at(summary, point) {
-        let told = check
-            .rows
-            .iter()
-            .filter(|row| quantities.contains(&row.quantity) || row.verdict == Additivity::Interaction);
-        lines.push(String::new());
-        lines.push(style.paint(Tone::Strong, &hanging("", &sum_title(check), columns)));
-        let mut table = Table::new([Align::Left, Align::Right, Align::Right, Align::Right, Align::Left], 2);
-        table.push(
-            std::iter::once("").chain(["added", "together", "interaction", ""]).map(secondary).collect(),
-        );
-        for row in told {
-            let [sum, whole, interaction, _] = sum_cells(row);
-            let tone = if row.verdict == Additivity::Interaction { Tone::Worse } else { Tone::Plain };
-            table.push(vec![
-                Cell::new(format!("  {}", row.quantity.label())),
-                Cell::new(sum.point),
-                Cell::new(whole.point),
-                Cell::new(joined(&interaction)),
-                Cell::toned(tone, row.verdict.name()),
-            ]);
+        let is_told = |quantity: &Quantity| check.rows.iter().any(|row| row.quantity == *quantity);
+        let quantities: Vec<Quantity> = quantities.iter().copied().filter(is_told).collect();
+        lines.extend([String::new(), heading(&sum_title(check))]);
+        if !quantities.is_empty() {
+            lines.extend(fitting(&sum_rows(check, &quantities), &quantities, (style, columns)));
         }
-        lines.extend(table.lines(style, columns));
+        lines.extend(verdicts(check, &quantities, (style, columns)));
+        lines.extend(unchecked(check).iter().map(|text| hanging("  ", text, columns)));
     }
     lines
+}
+
+/// A sum check as rows below each other, as a chain's: single layers, their sum, all together.
+fn sum_rows(check: &SumCheck, quantities: &[Quantity]) -> Vec<Row> {
+    let of = |quantity: &Quantity| check.rows.iter().find(|row| row.quantity == *quantity);
+    let columns: Vec<Vec<Shown>> =
+        quantities.iter().map(|quantity| of(quantity).map(sum_cells).unwrap_or_default()).collect();
+    let row = |(at, name): (usize, String)| Row {
+        name,
+        variant: String::new(),
+        cells: columns.iter().map(|cells| cells.get(at).cloned().unwrap_or_else(dash)).collect(),
+    };
+    let mut heads = sum_heads(check);
+    // What lies between stands below, with its interval and the verdict.
+    heads.truncate(heads.len() - 2);
+    heads.into_iter().enumerate().map(row).collect()
+}
+
+/// What is concluded of the quantities that are shown, and of any other that shows an interaction.
+fn verdicts(check: &SumCheck, quantities: &[Quantity], (style, columns): (Style, usize)) -> Vec<String> {
+    let is_told =
+        |row: &&SumRow| quantities.contains(&row.quantity) || row.verdict == Additivity::Interaction;
+    let line = |row: &SumRow| {
+        let interaction = joined(&words::difference(row.unit, &row.interaction));
+        let said = said(row.verdict, row.reason.as_deref()).point;
+        let text = format!("interaction in {} {interaction}: {said}", row.quantity.label());
+        style.paint(tone(row.verdict), &hanging("  ", &text, columns))
+    };
+    check.rows.iter().filter(is_told).map(line).collect()
+}
+
+const fn tone(verdict: Additivity) -> Tone {
+    match verdict {
+        Additivity::Interaction => Tone::Worse,
+        Additivity::Agrees | Additivity::Undecided => Tone::Plain,
+    }
+}
+
+/// What depends on a factor, and lines over size, for a terminal: of the headline, of the latency, and of whatever else
+/// shows an interaction. Whole chains are told where they show one.
+pub(crate) fn over_points(summary: &Summary, style: Style, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let is_first = |quantity: Quantity| quantity == summary.headline || quantity == Quantity::ResponseP50;
+    let is_told = |one: &&Interaction| {
+        one.verdict == Additivity::Interaction || is_first(one.quantity) && one.stage != WHOLE
+    };
+    let told: Vec<&Interaction> = summary.layering.interactions.iter().filter(is_told).collect();
+    let heading = |text: &str| style.paint(Tone::Strong, &hanging("", text, columns));
+    if !told.is_empty() {
+        lines.extend([String::new(), heading("Does what a layer adds depend on a factor?")]);
+    }
+    let of = |one: &Interaction| (one.above.clone(), one.variant.clone(), one.from.clone(), one.to.clone());
+    for group in told.chunk_by(|a, b| (of(a), &a.stage) == (of(b), &b.stage)) {
+        let one = group[0];
+        let places = format!("from {} to {}", words::point(&one.from), words::point(&one.to));
+        lines.push(hanging("  ", &format!("{}, {places}", pair(&one.variant, &one.above)), columns));
+        lines.extend(group.iter().map(|one| {
+            let (difference, verdict) =
+                (words::difference(one.unit, &one.difference), said(one.verdict, one.reason.as_deref()));
+            let text = format!("{} {}: {}", one.quantity.label(), joined(&difference), verdict.point);
+            style.paint(tone(one.verdict), &hanging("    ", &text, columns))
+        }));
+    }
+    let slopes = summary.layering.slopes.iter();
+    let mut slopes = slopes.filter(|slope| is_first(slope.quantity) && slope.stage != WHOLE).peekable();
+    if slopes.peek().is_some() {
+        lines.extend([String::new(), heading("What a layer adds per operation and per byte")]);
+    }
+    for slope in slopes {
+        let point = words::point(&slope.point);
+        let at = if point.is_empty() { point } else { format!(", {point}") };
+        lines.push(hanging("  ", &format!("{}{at}", pair(&slope.variant, &slope.above)), columns));
+        let per_operation = joined(&words::difference(slope.unit, &slope.per_operation));
+        let text = format!(
+            "{} {per_operation} per operation, {} per byte",
+            slope.quantity.label(),
+            joined(&per_byte(slope))
+        );
+        lines.push(hanging("    ", &text, columns));
+    }
+    lines
+}
+
+/// The name of a whole chain among stages.
+const WHOLE: &str = "whole";
+
+fn pair(variant: &str, above: &str) -> String {
+    format!("{} above {}", clean(variant), clean(above))
 }
 
 fn secondary(text: impl Into<String>) -> Cell {
@@ -229,29 +372,19 @@ pub(crate) fn joined(shown: &Shown) -> String {
     }
 }
 
-/// The table of a chain, with the interval of the latency, and where there is room of the CPU time. Where it is too wide
+/// Rows as a table, with the interval of the latency, and where there is room of the CPU time. Where it is too wide
 /// its last columns are left to the report.
-fn waterfall(chain: &Chain, quantities: &[Quantity], (style, columns): (Style, usize)) -> Vec<String> {
+fn fitting(rows: &[Row], quantities: &[Quantity], (style, columns): (Style, usize)) -> Vec<String> {
     let with_interval = if columns >= WIDE { 2 } else { 1 };
     let layouts = (1..=quantities.len()).rev().flat_map(|count| [(count, 2), (count, 1)]);
-    let mut tables = layouts.map(|(count, gap)| table(chain, &quantities[..count], (with_interval, gap)));
+    let mut tables = layouts.map(|(count, gap)| table(rows, &quantities[..count], (with_interval, gap)));
     let Some(widest) = tables.next() else { return Vec::new() };
     let fits = |table: &Table| table.width() <= columns;
     let table = if fits(&widest) { widest } else { tables.find(fits).unwrap_or(widest) };
     table.lines(style, columns)
 }
 
-/// Why stages have no figure. The whole has none where a stage has none: the stage's reason says it.
-fn reasons(chain: &Chain, quantities: &[Quantity]) -> Vec<String> {
-    let stages = rows(chain, quantities).into_iter().filter(|row| !row.name.starts_with('='));
-    let of_stage = |row: Row| {
-        let name = row.name.trim_start_matches(['+', ' ']).to_owned();
-        row.reasons.into_iter().map(move |reason| format!("{name}: {reason}"))
-    };
-    stages.flat_map(of_stage).collect()
-}
-
-fn table(chain: &Chain, quantities: &[Quantity], (with_interval, gap): (usize, usize)) -> Table {
+fn table(rows: &[Row], quantities: &[Quantity], (with_interval, gap): (usize, usize)) -> Table {
     let mut align = vec![Align::Left];
     let mut heads = vec![secondary("")];
     for (at, quantity) in quantities.iter().enumerate() {
@@ -264,12 +397,12 @@ fn table(chain: &Chain, quantities: &[Quantity], (with_interval, gap): (usize, u
     }
     let mut table = Table::new(align, gap);
     table.push(heads);
-    for row in rows(chain, quantities) {
-        let mut cells = vec![Cell::new(row.name)];
-        for (at, shown) in row.cells.into_iter().enumerate() {
-            cells.push(Cell::new(shown.point));
+    for row in rows {
+        let mut cells = vec![Cell::new(row.name.as_str())];
+        for (at, shown) in row.cells.iter().take(quantities.len()).enumerate() {
+            cells.push(Cell::new(shown.point.as_str()));
             if at < with_interval {
-                cells.push(Cell::new(shown.interval.unwrap_or_default()));
+                cells.push(Cell::new(shown.interval.clone().unwrap_or_default()));
             }
         }
         table.push(cells);

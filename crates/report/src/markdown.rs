@@ -6,6 +6,7 @@ use weighbridge_model::summary::{Cost, Quantity, Severity, Summary};
 
 use crate::text::clean;
 use crate::view::{self, Pair};
+use crate::words::Shown;
 use crate::{carried, layering, parts, words};
 
 /// One run: alarms, the headline in words, a table per variant and point, findings.
@@ -48,6 +49,7 @@ pub fn verdicts(summary: &Summary) -> String {
             text.push_str(&relayed(&words::point(point.label), relay));
         }
     }
+    text.push_str(&over_points(summary));
     text.push_str(&closing(summary));
     text
 }
@@ -100,24 +102,72 @@ fn waterfall(chain: &Chain, quantities: &[Quantity]) -> String {
         "| ---: ".repeat(heads.len())
     );
     for row in layering::rows(chain, quantities) {
-        let cells: Vec<String> = row.cells.iter().map(|cell| escape(&layering::joined(cell))).collect();
-        text.push_str(&format!("| {} | {} |\n", escape(&row.name), cells.join(" | ")));
+        text.push_str(&line(&row.name, &row.cells));
     }
+    text.push_str(&notes(&layering::reasons(chain, quantities)));
     text
 }
 
 /// Whether single layers add up.
 fn sums(check: &SumCheck) -> String {
-    let heads = layering::SUMS.join(" | ");
-    let mut text = format!(
-        "\n{}:\n\n| quantity | {heads} |\n| --- | ---: | ---: | ---: | --- |\n",
-        escape(&layering::sum_title(check))
-    );
+    let point = words::point(&check.point);
+    let point = if point.is_empty() { point } else { format!(", {}", escape(&point)) };
+    let mut text = format!("\n**{}{point}**\n", escape(&layering::sum_title(check)));
+    if !check.rows.is_empty() {
+        text.push('\n');
+        text.push_str(&header("quantity", &layering::sum_heads(check), 0));
+    }
     for row in &check.rows {
-        let cells = layering::sum_cells(row).map(|cell| escape(&layering::joined(&cell)));
-        text.push_str(&format!("| {} | {} |\n", row.quantity.label(), cells.join(" | ")));
+        text.push_str(&line(&row.quantity.label(), &layering::sum_cells(row)));
+    }
+    text.push_str(&notes(&layering::unchecked(check)));
+    text
+}
+
+/// What depends on a factor, and lines over size.
+fn over_points(summary: &Summary) -> String {
+    let mut text = String::new();
+    let (interactions, slopes) = (&summary.layering.interactions, &summary.layering.slopes);
+    if !interactions.is_empty() {
+        text.push_str("\n**does what a layer adds depend on a factor?**\n\n");
+        text.push_str(&header("layer", &layering::FACTORS.map(str::to_owned), 5));
+    }
+    for one in interactions {
+        let (name, cells) = layering::factor_cells(one);
+        text.push_str(&line(&name, &cells));
+    }
+    if !slopes.is_empty() {
+        text.push_str("\n**what a layer adds per operation and per byte**\n\n");
+        text.push_str(&header("layer", &layering::SLOPES.map(str::to_owned), 3));
+    }
+    for slope in slopes {
+        let (name, cells) = layering::slope_cells(slope);
+        text.push_str(&line(&name, &cells));
     }
     text
+}
+
+/// The head of a table: so many columns of words behind the first, then figures, and a verdict last where there is one.
+fn header(first: &str, heads: &[String], words: usize) -> String {
+    let rule = |(at, head): (usize, &String)| match at < words || head == "verdict" {
+        true => "| --- ",
+        false => "| ---: ",
+    };
+    let rules: String = heads.iter().enumerate().map(rule).collect();
+    let heads: Vec<String> = heads.iter().map(|head| escape(head)).collect();
+    format!("| {first} | {} |\n| --- {rules}|\n", heads.join(" | "))
+}
+
+fn line(name: &str, cells: &[Shown]) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| escape(&layering::joined(cell))).collect();
+    format!("| {} | {} |\n", escape(name), cells.join(" | "))
+}
+
+/// What figures do not say, below their table.
+fn notes(all: &[String]) -> String {
+    let lead = if all.is_empty() { "" } else { "\n" };
+    let each: String = all.iter().map(|text| format!("- {}\n", escape(text))).collect();
+    format!("{lead}{each}")
 }
 
 /// Where the time of a relay's requests went.

@@ -32,6 +32,16 @@ pub(crate) fn shortened(summary: &Summary, most: usize) -> Summary {
         relay.direct.iter_mut().for_each(|direct| replace(direct, &variants));
         replace(&mut relay.operation, &operations);
     }
+    let layering = &mut summary.layering;
+    for one in &mut layering.interactions {
+        replace(&mut one.variant, &variants);
+        replace(&mut one.above, &variants);
+    }
+    for one in &mut layering.slopes {
+        replace(&mut one.variant, &variants);
+        replace(&mut one.above, &variants);
+    }
+    layering.sums.iter_mut().for_each(|check| replace(&mut check.base, &variants));
     summary.carried.iter_mut().for_each(|one| replace(&mut one.variant, &variants));
     summary.roles.iter_mut().for_each(|one| replace(&mut one.variant, &variants));
     for finding in &mut summary.findings {

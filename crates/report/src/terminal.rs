@@ -20,8 +20,8 @@ const HEADLINE_MARK: &str = "▸ ";
 const NO_MARK: &str = "  ";
 /// With more pairs than these only the headline of each is told.
 const PAIRS_MOST: usize = 6;
-/// The finding of which each is a result of its own.
-const CLIFF: &str = "cliff";
+/// Findings of which each is a result of its own.
+const RESULTS: [&str; 2] = ["cliff", "layers interact"];
 
 /// The result of one run for people, with a final newline.
 pub fn verdicts(summary: &Summary, options: &TextOptions<'_>) -> String {
@@ -156,6 +156,8 @@ impl Page<'_> {
             let layers = layering::of_point(self.summary, point.label, self.style, self.columns);
             stamped.into_iter().chain(told).chain(used).chain(layers).for_each(|line| table.line(line));
         }
+        let over = layering::over_points(self.summary, self.style, self.columns);
+        over.into_iter().for_each(|line| table.line(line));
         table
     }
 
@@ -244,7 +246,7 @@ impl Page<'_> {
         let finding = findings[0];
         let brief = findings.len() > 1
             && finding.severity == Severity::Note
-            && finding.name != CLIFF
+            && !RESULTS.contains(&finding.name.as_str())
             && self.is_brief(&view::points(self.summary));
         let (word, tone) = match finding.severity {
             Severity::Note => ("note", Tone::Plain),

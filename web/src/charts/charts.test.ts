@@ -1,10 +1,19 @@
 // Charts as values: what is offered, what is drawn, what is left out. Their looks are golden files of `report`.
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Cost, Estimate, Figure, Quantity, SizeCurve, Summary, VariantSummary } from "../data/schema.ts";
+import type {
+  Cost,
+  Estimate,
+  Figure,
+  Quantity,
+  SizeCurve,
+  Summary,
+  VariantSummary,
+  Waterfall,
+} from "../data/schema.ts";
 import { ratioScale, ratioText } from "./forest.ts";
 import { figureScale, linearTicks, logTicks, shorten, textWidth, tickText, wrap } from "./frame.ts";
-import { available, describe, drawings, kinds } from "./index.ts";
+import { available, describe, drawings, kinds, waterfallQuantities } from "./index.ts";
 import { look, themes } from "./theme.ts";
 import type { PageData } from "./types.ts";
 
@@ -107,6 +116,31 @@ test("options choose variants, operations and quantities; a variant keeps its co
     describe("operations", run(), { theme: "light", quantity: "throughput" })?.title ?? "",
     /throughput/,
   );
+});
+
+test("waterfalls are of the headline where any chain has it, else of what is asked for", () => {
+  const of = (name: string, quantity: Quantity): Waterfall => ({
+    point: {},
+    of: name,
+    operation: "all",
+    quantity,
+    unit: "ns",
+    from: { name: "bare", estimate: estimate(100, 1) },
+    layers: [{ name: "veth", estimate: estimate(20, 1) }],
+    to: { name: "all together", estimate: estimate(120, 1) },
+  });
+  // The first chain has no figure of the headline.
+  const waterfalls = [
+    of("go", "cpu_per_operation"),
+    of("rust", "response_p50"),
+    of("rust", "cpu_per_operation"),
+  ];
+  const data: PageData = { ...run(), detail: { waterfalls } };
+  assert.deepEqual(waterfallQuantities(data), ["cpu_per_operation", "response_p50"]);
+  const title = (quantity?: Quantity) =>
+    describe("waterfall", data, { theme: "light", ...(quantity ? { quantity } : {}) })?.title ?? "";
+  assert.match(title(), /response p50/);
+  assert.match(title("cpu_per_operation"), /^What each layer adds to cpu per operation/i);
 });
 
 test("what was withheld is not drawn", () => {

@@ -35,6 +35,7 @@ export type {
   ThemeName,
 } from "./types.ts";
 export { kinds } from "./types.ts";
+export { waterfallQuantities } from "./waterfall.ts";
 
 interface Kind {
   /** Points that are drawn one by one; `[{}]` where one drawing shows all, none where there is nothing to draw. */

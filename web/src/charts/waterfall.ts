@@ -1,6 +1,6 @@
 // What each layer adds, from a bare variant to the one that has them all: rows from above to below, each bar beginning
 // where the one before ended.
-import type { Level, Unit, Waterfall } from "../data/schema.ts";
+import type { Level, Quantity, Unit, Waterfall } from "../data/schema.ts";
 import { room } from "./bars.ts";
 import {
   base,
@@ -29,6 +29,11 @@ export function waterfallPoints({ detail }: PageData): Point[] {
   return distinctPoints((detail.waterfalls ?? []).map((one) => one.point));
 }
 
+/** Quantities of which there are waterfalls, in the order of the data. */
+export function waterfallQuantities({ detail }: Pick<PageData, "detail">): Quantity[] {
+  return [...new Set((detail.waterfalls ?? []).map((one) => one.quantity))];
+}
+
 interface Bar {
   level: Level;
   from: number;
@@ -51,7 +56,7 @@ function bars(of: Waterfall): Bar[] {
   ];
 }
 
-/** The chains of one point in one quantity: that which is asked for, else the first that there is. */
+/** The chains of one point in one quantity: that which is asked for, else the headline, else the first that there is. */
 function chosen(data: PageData, options: ChartOptions): Waterfall[] {
   const point = chosenPoint(waterfallPoints(data), options);
   const here = (data.detail.waterfalls ?? []).filter(
@@ -60,7 +65,10 @@ function chosen(data: PageData, options: ChartOptions): Waterfall[] {
       samePoint(one.point, point) &&
       (!options.operations || options.operations.includes(one.operation)),
   );
-  const quantity = options.quantity ?? here[0]?.quantity;
+  const { headline } = data.summary;
+  // A chain may have no figure of the headline; the others are drawn in it all the same.
+  const usual = here.find((one) => one.quantity === headline) ?? here[0];
+  const quantity = options.quantity ?? usual?.quantity;
   return here.filter((one) => one.quantity === quantity);
 }
 

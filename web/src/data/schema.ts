@@ -128,6 +128,7 @@ export interface Everything {
   Layering?: Layering;
   LegTimes?: LegTimes;
   Level?: Level;
+  Missing?: Missing;
   Nanoseconds?: Nanoseconds;
   OverSize?: OverSize;
   PageData?: PageData;
@@ -174,6 +175,7 @@ export interface Everything {
   TimeKind?: TimeKind;
   TimePart?: TimePart;
   Traffic?: Traffic;
+  Unchecked?: Unchecked;
   Unit?: Unit;
   Validity?: Validity;
   VariantSummary?: VariantSummary;
@@ -476,6 +478,10 @@ export interface SizedCarried {
  */
 export interface Chain {
   /**
+   * Variants that belong between or below the stages and could not be measured.
+   */
+  missing?: Missing[];
+  /**
    * What all of its variants are: `rust`.
    */
   of: string;
@@ -493,6 +499,23 @@ export interface Chain {
    * The last against the first: costs of the stages between add up to these.
    */
   whole: StageCost[];
+}
+/**
+ * A variant of a chain that could not be measured: the stage above it is held against the one below it.
+ */
+export interface Missing {
+  /**
+   * The variant of the stage that stands above it.
+   */
+  below: string;
+  /**
+   * Why it could not be measured.
+   */
+  reason: string;
+  /**
+   * Its name.
+   */
+  variant: string;
 }
 /**
  * One variant of a chain, and what it costs more than the one before.
@@ -518,20 +541,25 @@ export interface Stage {
  */
 export interface StageCost {
   /**
-   * The variant minus the one before; absent for the first stage and where one of the two has no figure.
+   * The variant that it is held against, where that is not the one before: what lies between has no figure that may be
+   * used.
+   */
+  against?: string | null;
+  /**
+   * The variant minus `against`; absent for the first stage and where there is no such cost.
    */
   difference?: Estimate | null;
   /**
-   * The variant's own figure; absent where it has none, and for the whole.
+   * The variant's own figure; absent where it has none or none that may be used, and for the whole.
    */
   figure?: Estimate | null;
   quantity: Quantity;
   /**
-   * The variant over the one before; absent where `difference` is.
+   * The variant over `against`; absent where `difference` is.
    */
   ratio?: Estimate | null;
   /**
-   * Why figure or cost is absent.
+   * Why figure or cost is absent, or what the cost alone does not say.
    */
   reason?: string | null;
   unit: Unit;
@@ -1058,6 +1086,10 @@ export interface Goal {
  * What a stage of a chain costs at one point against what it costs at another that differs in one factor.
  */
 export interface Interaction {
+  /**
+   * The variant that it is held against: the one below.
+   */
+  above?: string;
   difference: Estimate;
   /**
    * The factor: `workload.size`.
@@ -1083,7 +1115,7 @@ export interface Interaction {
    */
   reason?: string | null;
   /**
-   * The stage; `whole` for the whole chain.
+   * The stage; `whole` for a whole chain.
    */
   stage: string;
   /**
@@ -1125,6 +1157,10 @@ export interface Layering {
  */
 export interface Slope {
   /**
+   * The variant that it is held against: the one below.
+   */
+  above?: string;
+  /**
    * What all variants of the chain are.
    */
   of: string;
@@ -1142,7 +1178,7 @@ export interface Slope {
    */
   sizes: number[];
   /**
-   * The stage; `whole` for the whole chain.
+   * The stage; `whole` for a whole chain.
    */
   stage: string;
   unit: Unit;
@@ -1178,12 +1214,16 @@ export interface SumCheck {
    */
   singles: Single[];
   /**
+   * What was not checked, and why.
+   */
+  unchecked?: Unchecked[];
+  /**
    * The variant with all of them.
    */
   whole: string;
 }
 /**
- * One quantity of a sum check. All three are means over blocks of what a block says, so that no independence is assumed.
+ * One quantity of a sum check. All are means over blocks of what a block says, so that no independence is assumed.
  */
 export interface SumRow {
   interaction: Estimate;
@@ -1196,6 +1236,10 @@ export interface SumRow {
    * What the verdict alone does not say.
    */
   reason?: string | null;
+  /**
+   * What each single layer costs above the base, in the order of [`SumCheck::singles`].
+   */
+  singles?: Estimate[];
   sum: Estimate;
   unit: Unit;
   verdict: Additivity;
@@ -1213,6 +1257,19 @@ export interface Single {
    * The variant that has it and nothing else above the base.
    */
   variant: string;
+}
+/**
+ * A sum that was not checked.
+ */
+export interface Unchecked {
+  /**
+   * The quantity; absent where it is so for all.
+   */
+  quantity?: Quantity | null;
+  /**
+   * Why.
+   */
+  reason: string;
 }
 /**
  * Statistics of one part of the service time. A quantile is absent where fewer than 20 requests lie beyond it.

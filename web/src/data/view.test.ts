@@ -15,6 +15,7 @@ test("a link says what a view is, and nothing where nothing was chosen", () => {
     sorts: [{ table: 3, column: 1, descending: true }],
     opened: [0, 4],
     theme: "dark",
+    layers: "cpu_per_operation",
   };
   assert.deepEqual(read(link(view)), view);
   assert.deepEqual(read(link({ ...view, anchor: "" })), { ...view, anchor: "" });

@@ -21,6 +21,8 @@ export interface View {
   theme?: Theme;
   /** How charts over message size are drawn, where the reader chose: `time` to `relayed`. */
   sizes?: Readonly<Record<string, string>>;
+  /** The quantity of which waterfalls of layers are drawn, where the reader chose. */
+  layers?: string;
 }
 
 export type Theme = "light" | "dark";
@@ -58,7 +60,8 @@ export function link(view: View): string {
   for (const variant of view.variants) {
     given.append("variant", variant);
   }
-  const single = { operation: view.operation, point: view.point, run: view.run, theme: view.theme };
+  const { operation, point, run, theme, layers } = view;
+  const single = { operation, point, run, theme, layers };
   for (const [key, value] of Object.entries(single)) {
     if (value !== undefined) {
       given.append(key, String(value));
@@ -91,6 +94,7 @@ export function read(fragment: string): View {
   const point = given.get("point");
   const run = count(given.get("run") ?? "")[0];
   const theme = given.get("theme");
+  const layers = given.get("layers");
   const sizes = Object.fromEntries(given.getAll("sizes").flatMap(pair));
   return {
     ...view,
@@ -99,6 +103,7 @@ export function read(fragment: string): View {
     ...(run === undefined ? {} : { run }),
     ...(theme === "light" || theme === "dark" ? { theme } : {}),
     ...(Object.keys(sizes).length > 0 ? { sizes } : {}),
+    ...(layers === null ? {} : { layers }),
   };
 }
 

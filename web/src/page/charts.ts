@@ -15,7 +15,14 @@ import { type Point, points, pointWords } from "../data/points.ts";
 import type { PageRun } from "../data/schema.ts";
 import type { View } from "../data/view.ts";
 import { element } from "./dom.ts";
+import { layerControls, layersQuantity } from "./layers.ts";
 import { overOptions, type Sizes, sizeControls } from "./sizes.ts";
+
+/** What a reader may choose of how charts are drawn. */
+export interface ChartChoice {
+  sizes?: Sizes;
+  layers?: string | undefined;
+}
 
 /** The part of the page in which a kind of chart stands; others stand with the costs. */
 const PART: Partial<Record<ChartKind, string>> = {
@@ -78,18 +85,20 @@ export class Charts {
 
   readonly #bars: ((view: View) => void)[] = [];
 
-  /** `chosen` is told what a reader chooses of the charts over message size. */
-  constructor(runs: readonly PageRun[], chosen: (sizes: Sizes) => void) {
+  /** `chosen` is told what a reader chooses of the charts over message size, and of those of layers. */
+  constructor(runs: readonly PageRun[], chosen: (choice: ChartChoice) => void) {
     this.#near = new IntersectionObserver((entries) => this.#seen(entries), { rootMargin: AHEAD });
     runs.forEach((run, at) => {
       const article = document.querySelector(`article[data-run="${at}"]`);
       if (article) {
         this.#place(run, article);
-        const part = article.querySelector('[data-part="sizes"]');
-        const bar = part && sizeControls(part, run, chosen);
-        if (bar) {
-          this.#bars.push(bar);
-        }
+        const part = (name: string) => article.querySelector(`[data-part="${name}"]`);
+        const [sizes, layers] = [part("sizes"), part("layers")];
+        const bars = [
+          sizes && sizeControls(sizes, run, (chosenSizes) => chosen({ sizes: chosenSizes })),
+          layers && layerControls(layers, run, (quantity) => chosen({ layers: quantity })),
+        ];
+        this.#bars.push(...bars.filter((bar) => bar !== null));
       }
     });
     this.#follow();
@@ -180,6 +189,7 @@ export class Charts {
     const chosen = view.point === undefined ? undefined : points(slot.run).get(view.point);
     const point = showsAll(slot.point) ? chosen : slot.point;
     const theme: ThemeName = this.#isPrinting ? "print" : themeOf(view);
+    const quantity = slot.kind === "waterfall" ? layersQuantity(view, slot.run) : undefined;
     const room = slot.figure.parentElement?.clientWidth;
     const width = this.#isPrinting ? PAPER : room && room + EDGE;
     return {
@@ -188,6 +198,7 @@ export class Charts {
       ...(view.variants.length > 0 ? { variants: view.variants } : {}),
       ...(view.operation !== undefined ? { operations: [view.operation] } : {}),
       ...(point !== undefined ? { point } : {}),
+      ...(quantity !== undefined ? { quantity } : {}),
       ...(view.sizes ? { over: overOptions(view.sizes, slot.run) } : {}),
       ...(width ? { width } : {}),
     };

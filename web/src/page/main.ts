@@ -33,7 +33,7 @@ function start(): void {
     (to) => change(without({ ...view, ...to })),
     () => change({ ...UNTOUCHED, ...kept(view) }),
   );
-  const charts = new Charts(runs, (sizes) => change({ ...view, sizes }));
+  const charts = new Charts(runs, (choice) => change(without({ ...view, ...choice })));
   const parts = all<HTMLDetailsElement>("main details");
 
   function show(): void {

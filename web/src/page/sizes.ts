@@ -5,16 +5,9 @@ import { timesOf } from "../charts/over/pick.ts";
 import { variants } from "../data/points.ts";
 import type { PageRun, SizeTime } from "../data/schema.ts";
 import type { View } from "../data/view.ts";
-import { element } from "./dom.ts";
+import { type Choice, type Chosen, chartBar } from "./chartbar.ts";
 
-export type Sizes = Readonly<Record<string, string>>;
-
-/** A choice: its key in links, its words, and what there is to choose. */
-interface Choice {
-  key: string;
-  label: string;
-  values: readonly (readonly [value: string, words: string])[];
-}
+export type Sizes = Chosen;
 
 /** What is drawn, by its name in links. */
 const SHOWN: Readonly<Record<string, OverOptions>> = {
@@ -86,32 +79,7 @@ export function sizeControls(
   run: PageRun,
   chosen: (sizes: Sizes) => void,
 ): ((view: View) => void) | null {
-  const charts = part.querySelector(".charts");
-  if (!charts?.hasChildNodes()) {
-    return null;
-  }
-  let current: Sizes = {};
-  const usable = choices(run).filter(({ values }) => values.length > 1);
-  const made = usable.map(({ key, label, values }) => {
-    const options = values.map(([value, words]) => element("option", { value }, words));
-    const select = element("select", {}, element("option", { value: "" }, "as it suits"), ...options);
-    select.addEventListener("change", () => {
-      const { [key]: _, ...others } = current;
-      chosen(select.value === "" ? others : { ...others, [key]: select.value });
-    });
-    return { key, select, root: element("label", {}, `${label} `, select) };
-  });
-  const form = element(
-    "form",
-    { class: "chartbar", "aria-label": "How charts over message size are drawn" },
-    ...made.map(({ root }) => root),
-  );
-  form.addEventListener("submit", (event) => event.preventDefault());
-  charts.before(form);
-  return (view) => {
-    current = view.sizes ?? {};
-    for (const { key, select } of made) {
-      select.value = current[key] ?? "";
-    }
-  };
+  const name = "How charts over message size are drawn";
+  const bar = chartBar(part.querySelector(".charts"), name, choices(run), chosen);
+  return bar && ((view) => bar(view.sizes ?? {}));
 }

@@ -19,6 +19,7 @@ const PAGES_WITH_CHARTS = [
   "crowd",
   "matrix",
   "layers",
+  "layered",
   "capacity",
   "sizes",
   "pairs",
@@ -263,6 +264,27 @@ story("filters hide rows and charts, and a link to the view restores it", async 
       await page.getByRole("button", { name: "Show all" }).click();
       assert.ok((await seen(page)).length > before.length);
       assert.equal(await page.getByRole("checkbox", { name: "rust" }).isChecked(), true);
+    },
+    { fragment },
+  );
+});
+
+story("waterfalls are of the quantity that is chosen, and a link to the view restores it", async () => {
+  let fragment = "";
+  const titles = (page: Page) => page.locator("#layers figure.chart:not([hidden]) h3").allInnerTexts();
+  await reading("layered", async (page) => {
+    await page.locator("#layers").scrollIntoViewIfNeeded();
+    assert.match((await titles(page)).join(), /response p50/);
+    await page.getByRole("combobox", { name: "quantity" }).selectOption("wire bytes per operation");
+    assert.match((await titles(page)).join(), /wire bytes per operation/);
+    fragment = new URL(page.url()).hash;
+    assert.match(fragment, /layers=wire_bytes_per_operation/);
+  });
+  await reading(
+    "layered",
+    async (page) => {
+      await page.locator("#layers").scrollIntoViewIfNeeded();
+      assert.match((await titles(page)).join(), /wire bytes per operation/);
     },
     { fragment },
   );

@@ -1,10 +1,10 @@
 //! Waterfalls: what a chart of a chain draws, one quantity each.
 
 use weighbridge_model::detail::{Level, Waterfall};
-use weighbridge_model::layering::{Chain, Stage};
-use weighbridge_model::summary::{Estimate, Quantity, Summary, Validity};
+use weighbridge_model::layering::{Chain, StageCost};
+use weighbridge_model::summary::{Estimate, Quantity, Summary};
 
-/// One for each chain and quantity whose every stage has a figure that may be used, from the first that has one on; the
+/// One for each chain and quantity of which two stages or more have figures that may be held against each other; the
 /// headline first.
 pub(super) fn waterfalls(summary: &Summary) -> Vec<Waterfall> {
     let mut quantities = vec![summary.headline];
@@ -25,27 +25,59 @@ fn operation(summary: &Summary, chain: &Chain) -> String {
     figure.map_or_else(|| "all".to_owned(), |figure| figure.operation.clone())
 }
 
+/// A stage as it is drawn: its figure, and what it adds to the one drawn before.
+struct Drawn<'c> {
+    /// Its place in the chain.
+    place: usize,
+    figure: Estimate,
+    cost: &'c StageCost,
+}
+
 fn waterfall(chain: &Chain, quantity: Quantity, operation: &str) -> Option<Waterfall> {
-    let cost = |stage: &Stage| stage.costs.iter().find(|cost| cost.quantity == quantity).cloned();
-    let figure = |stage: &Stage| cost(stage)?.figure.filter(|_| stage.validity != Validity::Invalid);
-    let difference = |stage: &Stage| cost(stage)?.difference;
-    let first = chain.stages.iter().rposition(|stage| figure(stage).is_none()).map_or(0, |last| last + 1);
-    let (from, rest) = chain.stages.get(first..)?.split_first()?;
-    let level = |name: &str, estimate: Estimate| Level { name: name.to_owned(), estimate };
-    let layers: Vec<Level> =
-        rest.iter().map(|stage| Some(level(&stage.name, difference(stage)?))).collect::<Option<_>>()?;
+    let stretch = longest(chain, quantity);
+    let (from, rest) = stretch.split_first()?;
     let last = rest.last()?;
-    let before: Vec<&str> = chain.stages[..=first].iter().map(|stage| stage.name.as_str()).collect();
-    let name =
-        before.into_iter().filter(|name| first == 0 || *name != "bare").collect::<Vec<_>>().join(" + ");
+    // A stage that was passed over is part of the next.
+    let name = |(below, own): (Option<usize>, usize)| {
+        let places = below.map_or(0, |below| below + 1)..=own;
+        let names = places.map(|place| chain.stages[place].name.as_str());
+        let names = names.filter(|name| below.is_some() || own == 0 || *name != "bare");
+        names.collect::<Vec<_>>().join(" + ")
+    };
+    let level = |name: String, estimate: Estimate| Level { name, estimate };
+    let layer = |pair: &[Drawn<'_>]| {
+        Some(level(name((Some(pair[0].place), pair[1].place)), pair[1].cost.difference?))
+    };
+    let is_whole = last.place + 1 == chain.stages.len();
+    let to = if is_whole { "all together" } else { "together" };
     Some(Waterfall {
         point: chain.point.clone(),
         of: chain.of.clone(),
         operation: operation.to_owned(),
         quantity,
         unit: quantity.unit(),
-        from: level(&name, figure(from)?),
-        layers,
-        to: level("all together", figure(last)?),
+        from: level(name((None, from.place)), from.figure),
+        layers: stretch.windows(2).map(layer).collect::<Option<_>>()?,
+        to: level(to.to_owned(), last.figure),
     })
+}
+
+/// The longest stretch of stages with figures of which each has a cost against the one before; of several the lowest.
+fn longest(chain: &Chain, quantity: Quantity) -> Vec<Drawn<'_>> {
+    let mut stretches: Vec<Vec<Drawn<'_>>> = Vec::new();
+    for (place, stage) in chain.stages.iter().enumerate() {
+        let cost = stage.costs.iter().find(|cost| cost.quantity == quantity);
+        let Some((cost, figure)) = cost.and_then(|cost| Some((cost, cost.figure?))) else { continue };
+        let before = place.checked_sub(1).map(|before| &chain.stages[before].variant);
+        let below = cost.against.as_ref().or(before).filter(|_| cost.difference.is_some());
+        let ends_below = |stretch: &&mut Vec<Drawn<'_>>| {
+            stretch.last().is_some_and(|last| Some(&chain.stages[last.place].variant) == below)
+        };
+        let drawn = Drawn { place, figure, cost };
+        match stretches.iter_mut().find(ends_below) {
+            Some(stretch) => stretch.push(drawn),
+            None => stretches.push(vec![drawn]),
+        }
+    }
+    stretches.into_iter().rev().max_by_key(Vec::len).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Variants of a chain, block by block, on one scale: each against one of them, so that what lies between two is a
+//! Variants of one family, block by block, on one scale: each against one of them, so that what lies between two is a
 //! difference within a block and the steps of a chain add up to the whole, to the last bit of a sum.
 //!
 //! In closed load p50 is a median over rounds, and medians of differences do not add up. So a step is not taken between its
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use weighbridge_model::record::VariantId;
 use weighbridge_model::summary::{Estimate, Quantity};
 
-use crate::estimate::{Absence, BlockEstimate, Contrast, Side, estimate};
+use crate::estimate::{Absence, Contrast, Side, estimate};
 
 /// What one block says.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -25,93 +25,134 @@ pub(crate) struct Level {
 pub(crate) struct Sides<'s, 'a> {
     /// One for each variant of the question, of all requests.
     pub all: Vec<&'s Side<'a>>,
-    /// Whether variants lived in batches: then all are against the baseline, which alone lived beside each.
-    pub is_batched: bool,
+    /// The variants of each batch; a single one where all lived at once.
+    pub batches: Vec<Vec<VariantId>>,
     /// Blocks of the first stage.
     pub first_stage: usize,
 }
 
-/// Several variants, block by block: of the blocks that all have.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Levels {
-    /// The blocks' numbers.
-    pub blocks: Vec<u32>,
-    /// By variant, then by block.
-    of: Vec<Vec<Level>>,
+impl Sides<'_, '_> {
+    /// Whether there is a batch in which all of these lived.
+    pub(crate) fn lived_together(&self, variants: &[VariantId]) -> bool {
+        let has_all = |batch: &Vec<VariantId>| variants.iter().all(|id| batch.contains(id));
+        self.batches.len() < 2 || self.batches.iter().any(has_all)
+    }
 }
 
+/// What a variant is held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reference {
+    /// Another that lived beside it, or itself.
+    Variant(VariantId),
+    /// Nothing: of what is counted, and does not drift from batch to batch.
+    Nothing,
+}
+
+/// Why nothing can be said of one variant against another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Gap {
+    /// One of the two has no figure against its reference.
+    Absent(VariantId, Absence),
+    /// They lived in different batches, and the baseline, which lived in both, says nothing of this quantity.
+    Apart,
+    /// They were measured in no block both.
+    NoBlock,
+}
+
+/// Several variants in one quantity: what each block says of each, against its reference.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Levels(BTreeMap<VariantId, (Reference, Result<BTreeMap<u32, Level>, Absence>)>);
+
 impl Levels {
-    /// These variants in one quantity, against the first of them, or against the baseline where variants lived in batches.
-    /// What the baseline has no figure of, as bytes on a link that it lacks, is counted and does not drift from batch to
-    /// batch: it is against the first then too.
-    ///
-    /// # Errors
-    /// Why one of them has no figure, with its number.
+    /// These variants, whose figures may be used: against the first of them where all lived in one batch; else against the
+    /// baseline, which lived in each, if its figures may be used too. What is counted needs no reference then. Anything else
+    /// is against the first of its own batch.
     pub(crate) fn new(
         sides: &Sides<'_, '_>,
         variants: &[VariantId],
-        quantity: Quantity,
-    ) -> Result<Self, (VariantId, Absence)> {
-        let is_apart = sides.is_batched && sides.all[0].values(quantity).is_err();
-        let reference = if sides.is_batched && !is_apart { VariantId(0) } else { variants[0] };
+        (quantity, is_baseline_usable): (Quantity, bool),
+    ) -> Self {
+        let together = sides.lived_together(variants);
+        let reference = |id: VariantId| {
+            let beside = variants.iter().find(|other| sides.lived_together(&[id, **other]));
+            match variants.first() {
+                Some(first) if together => Reference::Variant(*first),
+                _ if is_baseline_usable => Reference::Variant(VariantId(0)),
+                _ if is_counted(quantity) => Reference::Nothing,
+                _ => Reference::Variant(beside.copied().unwrap_or(id)),
+            }
+        };
         let level = |&id: &VariantId| {
-            let (side, reference_side) = (sides.all[id.index()], sides.all[reference.index()]);
-            let contrast = match id == reference {
-                true => against_itself(side, quantity),
-                false if is_apart => by_block(side, reference_side, quantity),
-                false => side.against(reference_side, quantity),
-            };
-            contrast.map_err(|absence| (id, absence))
+            let reference = reference(id);
+            (id, (reference, levels(sides, id, reference, quantity)))
         };
-        let contrasts: Vec<Contrast> = variants.iter().map(level).collect::<Result<_, _>>()?;
-        let maps: Vec<BTreeMap<u32, BlockEstimate>> = contrasts
-            .iter()
-            .map(|contrast| contrast.blocks().iter().map(|block| (block.block, *block)).collect())
-            .collect();
-        let is_common = |block: &&u32| maps.iter().all(|map| map.contains_key(block));
-        let blocks: Vec<u32> = maps[0].keys().filter(is_common).copied().collect();
-        if blocks.is_empty() {
-            return Err((variants[0], Absence::NoBlock));
+        Self(variants.iter().map(level).collect())
+    }
+
+    /// Why a variant has nothing against its reference, where it has not.
+    pub(crate) fn absence(&self, id: VariantId) -> Option<Absence> {
+        self.0.get(&id)?.1.as_ref().err().copied()
+    }
+
+    /// What each block that has both says of variant `to` against variant `from`; never nothing.
+    ///
+    /// # Errors
+    /// Why there is no such block.
+    pub(crate) fn between(&self, from: VariantId, to: VariantId) -> Result<BTreeMap<u32, Level>, Gap> {
+        let of = |id: VariantId| {
+            let (reference, levels) = self.0.get(&id).ok_or(Gap::Absent(id, Absence::NotMeasured))?;
+            Ok((reference, levels.as_ref().map_err(|absence| Gap::Absent(id, *absence))?))
+        };
+        let ((below, from), (above, to)) = (of(from)?, of(to)?);
+        if below != above {
+            return Err(Gap::Apart);
         }
-        let row = |map: &BTreeMap<u32, BlockEstimate>| {
-            let level = |block| Level { log_ratio: map[block].log_ratio, difference: map[block].difference };
-            blocks.iter().map(level).collect()
+        let step = |(block, to): (&u32, &Level)| {
+            let from = from.get(block)?;
+            let difference = to.difference - from.difference;
+            Some((*block, Level { log_ratio: to.log_ratio - from.log_ratio, difference }))
         };
-        Ok(Self { of: maps.iter().map(row).collect(), blocks })
-    }
-
-    /// What each block says of variant `to` against variant `from`, by their places.
-    pub(crate) fn between(&self, from: usize, to: usize) -> Vec<Level> {
-        let pairs = self.of[from].iter().zip(&self.of[to]);
-        pairs
-            .map(|(from, to)| Level {
-                log_ratio: to.log_ratio - from.log_ratio,
-                difference: to.difference - from.difference,
-            })
-            .collect()
+        let blocks: BTreeMap<u32, Level> = to.iter().filter_map(step).collect();
+        if blocks.is_empty() { Err(Gap::NoBlock) } else { Ok(blocks) }
     }
 }
 
-fn against_itself(side: &Side<'_>, quantity: Quantity) -> Result<Contrast, Absence> {
-    let of = |(block, _)| BlockEstimate { block, log_ratio: 0.0, difference: 0.0 };
-    Ok(Contrast::new(side.values(quantity)?.into_iter().map(of).collect(), 1))
+/// Whether a quantity is counted, not timed: what the host does meanwhile does not change it.
+const fn is_counted(quantity: Quantity) -> bool {
+    matches!(
+        quantity,
+        Quantity::BytesPerOperation | Quantity::WireBytesPerOperation | Quantity::SegmentsPerOperation
+    )
 }
 
-/// One variant's figures against another's of the same blocks, in whichever batches.
-fn by_block(side: &Side<'_>, reference: &Side<'_>, quantity: Quantity) -> Result<Contrast, Absence> {
-    let theirs: BTreeMap<u32, f64> = reference.values(quantity)?.into_iter().collect();
-    let of = |(block, value): (u32, f64)| {
-        let other = *theirs.get(&block)?;
-        Some(BlockEstimate { block, log_ratio: (value / other).ln(), difference: value - other })
+fn levels(
+    sides: &Sides<'_, '_>,
+    id: VariantId,
+    reference: Reference,
+    quantity: Quantity,
+) -> Result<BTreeMap<u32, Level>, Absence> {
+    let side = sides.all[id.index()];
+    let own = |of: fn(f64) -> Level| {
+        let values = side.values(quantity)?;
+        Ok(values.into_iter().map(|(block, value)| (block, of(value))).collect())
     };
-    let blocks: Vec<BlockEstimate> = side.values(quantity)?.into_iter().filter_map(of).collect();
-    if blocks.is_empty() { Err(Absence::NoBlock) } else { Ok(Contrast::new(blocks, 1)) }
+    match reference {
+        Reference::Variant(other) if other == id => own(|_| Level::default()),
+        Reference::Nothing => own(|value| Level { log_ratio: value.ln(), difference: value }),
+        Reference::Variant(other) => {
+            let contrast: Contrast = side.against(sides.all[other.index()], quantity)?;
+            let level = |block: &crate::estimate::BlockEstimate| {
+                (block.block, Level { log_ratio: block.log_ratio, difference: block.difference })
+            };
+            Ok(contrast.blocks().iter().map(level).collect())
+        }
+    }
 }
 
 /// Difference and ratio over blocks.
-pub(crate) fn estimates(levels: &[Level], first_stage: usize) -> (Estimate, Estimate) {
+pub(crate) fn estimates(levels: &BTreeMap<u32, Level>, first_stage: usize) -> (Estimate, Estimate) {
     let of = |pick: fn(&Level) -> f64| {
-        let values: Vec<f64> = levels.iter().map(pick).collect();
+        let values: Vec<f64> = levels.values().map(pick).collect();
         estimate(&values, first_stage)
     };
     let (difference, logs) = (of(|level| level.difference), of(|level| level.log_ratio));

@@ -1,153 +1,212 @@
-//! One chain at one point: what each stage is and costs, quantity by quantity.
+//! One chain at one point: what each stage is and costs, quantity by quantity. What is usable is decided variant by variant
+//! and pair by pair: a stage that has no figure, or none that may be used, has no cost, and the one above it is held against
+//! the next below.
 
-use weighbridge_model::layering::{Chain, Stage, StageCost};
+use weighbridge_model::layering::{Chain, Missing, Stage, StageCost};
 use weighbridge_model::record::VariantId;
-use weighbridge_model::summary::{Estimate, Quantity, Validity};
+use weighbridge_model::summary::{Estimate, Quantity};
 
-use super::Here;
-use super::blocks::{Level, Levels, estimates};
-use super::factor::Measured;
-use super::lineup::Line;
-use crate::estimate::Absence;
+use super::blocks::{Levels, estimates};
+use super::factor::{Measured, Pair, WHOLE};
+use super::lineup::{Line, stage_name};
+use super::{Here, Obstacle};
 use crate::question::Question;
+use crate::summary::append;
+use crate::tail;
 
-/// One quantity of a chain: from which of its stages on there are figures, and what the blocks say of these.
+/// One line at one point.
+pub(super) struct Looked<'l, 's, 'a> {
+    question: &'l Question,
+    here: &'l Here<'s, 'a>,
+    line: &'l Line,
+    measures: Vec<Measure>,
+}
+
+/// One quantity of a chain, stage by stage.
 struct Measure {
     quantity: Quantity,
-    first: usize,
-    levels: Result<Levels, (VariantId, Absence)>,
-    figures: Vec<Result<Estimate, Absence>>,
+    /// The stages' own figures, where they may be used.
+    figures: Vec<Option<Estimate>>,
+    /// Why a stage can be held against nothing.
+    obstacles: Vec<Option<Obstacle>>,
+    levels: Levels,
 }
 
-/// The chain with its number, and what the blocks say of its stages.
-pub(super) fn chain(
-    question: &Question,
-    here: &Here<'_, '_>,
-    (at, line): (usize, &Line),
-) -> (Chain, Vec<Measured>) {
-    let measures: Vec<Measure> =
-        Quantity::ALL.into_iter().filter_map(|quantity| measure(here, line, quantity)).collect();
-    let name = |id: VariantId| question.variants[id.index()].name.clone();
-    let stage = |(place, (id, stage)): (usize, &(VariantId, String))| Stage {
-        name: stage.clone(),
-        variant: name(*id),
-        validity: here.validity[id.index()],
-        costs: measures.iter().map(|measure| cost(question, here, line, measure, place)).collect(),
-    };
-    let chain = Chain {
-        point: question.points[here.id.index()].label.clone(),
-        of: line.of.clone(),
-        stages: line.stages.iter().enumerate().map(stage).collect(),
-        whole: measures.iter().map(|measure| whole(question, here, line, measure)).collect(),
-    };
-    (chain, measures.iter().filter_map(|measure| measured(here, (at, line), measure)).collect())
+/// A cost that was found: against which stage, what it is, and what it does not say itself.
+struct Found {
+    from: usize,
+    estimates: (Estimate, Estimate),
+    remark: Option<String>,
 }
 
-/// A quantity of which at least one stage has a figure.
-fn measure(here: &Here<'_, '_>, line: &Line, quantity: Quantity) -> Option<Measure> {
-    let sides = &here.sides;
-    let figures: Vec<_> = line.stages.iter().map(|(id, _)| sides.all[id.index()].figure(quantity)).collect();
-    figures.iter().any(Result::is_ok).then_some(())?;
-    // From the last stage that has none on: what lies before it is compared with nothing.
-    let first = figures.iter().rposition(Result::is_err).map_or(0, |last| last + 1);
-    let variants: Vec<VariantId> = line.stages[first..].iter().map(|(id, _)| *id).collect();
-    let levels = match (variants.first(), line.stages.last()) {
-        (Some(_), _) => Levels::new(sides, &variants, quantity),
-        (None, Some((id, _))) => Err((*id, Absence::NotMeasured)),
-        (None, None) => return None,
-    };
-    Some(Measure { quantity, first, levels, figures })
-}
-
-fn cost(question: &Question, here: &Here<'_, '_>, line: &Line, measure: &Measure, place: usize) -> StageCost {
-    let id = line.stages[place].0;
-    let found = match place {
-        0 => Err(None),
-        _ => against(question, here, line, measure, (place - 1, place)).map_err(Some),
-    };
-    let figure = &measure.figures[place];
-    let why = figure.as_ref().err().map(|absence| (here.why)(id, *absence, measure.quantity));
-    of(measure.quantity, figure.as_ref().ok().copied(), found.map_err(|reason| why.or(reason)))
-}
-
-fn whole(question: &Question, here: &Here<'_, '_>, line: &Line, measure: &Measure) -> StageCost {
-    let found = against(question, here, line, measure, (0, line.stages.len() - 1));
-    of(measure.quantity, None, found.map_err(Some))
-}
-
-fn of(
-    quantity: Quantity,
-    figure: Option<Estimate>,
-    found: Result<(Estimate, Estimate), Option<String>>,
-) -> StageCost {
-    let unit = quantity.unit();
-    match found {
-        Ok((difference, ratio)) => StageCost {
-            quantity,
-            unit,
-            figure,
-            difference: Some(difference),
-            ratio: Some(ratio),
-            reason: None,
-        },
-        Err(reason) => StageCost { quantity, unit, figure, difference: None, ratio: None, reason },
+impl<'l, 's, 'a> Looked<'l, 's, 'a> {
+    /// Looks at every quantity of which at least one stage has a figure.
+    pub(super) fn new(question: &'l Question, here: &'l Here<'s, 'a>, line: &'l Line) -> Self {
+        let mut looked = Self { question, here, line, measures: Vec::new() };
+        looked.measures = Quantity::ALL.into_iter().filter_map(|quantity| looked.measure(quantity)).collect();
+        looked
     }
-}
 
-/// Difference and ratio of two stages, or why there are none.
-fn against(
-    question: &Question,
-    here: &Here<'_, '_>,
-    line: &Line,
-    measure: &Measure,
-    (from, to): (usize, usize),
-) -> Result<(Estimate, Estimate), String> {
-    let levels = levels(question, here, line, measure, (from, to))?;
-    Ok(estimates(&levels, here.sides.first_stage))
-}
-
-fn levels(
-    question: &Question,
-    here: &Here<'_, '_>,
-    line: &Line,
-    measure: &Measure,
-    (from, to): (usize, usize),
-) -> Result<Vec<Level>, String> {
-    let name = |id: VariantId| &question.variants[id.index()].name;
-    let ids = [from, to].map(|place| line.stages[place].0);
-    if let Some(invalid) = ids.into_iter().find(|id| here.validity[id.index()] == Validity::Invalid) {
-        return Err(format!("`{}` is invalid", name(invalid)));
-    }
-    if let Some(place) = [from, to].into_iter().find(|place| measure.figures[*place].is_err()) {
-        return Err(format!("`{}` has no such figure", name(line.stages[place].0)));
-    }
-    match &measure.levels {
-        _ if from < measure.first => Err("a stage between has no such figure".to_owned()),
-        Err((id, absence)) => {
-            Err(format!("`{}`: {}", name(*id), (here.why)(*id, *absence, measure.quantity)))
+    fn measure(&self, quantity: Quantity) -> Option<Measure> {
+        let ids: Vec<VariantId> = self.line.stages.iter().map(|(id, _)| *id).collect();
+        let figures = ids.iter().map(|id| self.here.sides.all[id.index()].figure(quantity).ok());
+        let figures: Vec<Option<Estimate>> = figures.collect();
+        figures.iter().any(Option::is_some).then_some(())?;
+        let mut obstacles: Vec<_> = ids.iter().map(|id| self.here.obstacle(*id, quantity)).collect();
+        let is_objected = |obstacle: &Option<Obstacle>| matches!(obstacle, Some(Obstacle::Objection(_)));
+        let usable: Vec<VariantId> = ids
+            .iter()
+            .zip(&obstacles)
+            .filter(|(_, obstacle)| obstacle.is_none())
+            .map(|(id, _)| *id)
+            .collect();
+        let levels = self.here.levels(&usable, quantity);
+        for (id, obstacle) in ids.iter().zip(&mut obstacles).filter(|(_, obstacle)| obstacle.is_none()) {
+            *obstacle = levels.absence(*id).map(Obstacle::Absence);
         }
-        Ok(levels) => Ok(levels.between(from - measure.first, to - measure.first)),
+        Some(Measure {
+            quantity,
+            figures: figures
+                .into_iter()
+                .zip(&obstacles)
+                .map(|(figure, obstacle)| figure.filter(|_| !is_objected(obstacle)))
+                .collect(),
+            levels,
+            obstacles,
+        })
+    }
+
+    /// The chain.
+    pub(super) fn chain(&self) -> Chain {
+        let stage = |(place, (id, stage)): (usize, &(VariantId, String))| Stage {
+            name: stage.clone(),
+            variant: self.name(place).to_owned(),
+            validity: self.here.diagnoses[id.index()].validity(),
+            costs: self.measures.iter().map(|measure| self.cost(measure, place)).collect(),
+        };
+        let missing = |&(place, at): &(usize, usize)| {
+            let absent = &self.question.absent[at];
+            let (variant, reason) = (absent.name.clone(), absent.reason.clone());
+            Missing { variant, below: self.name(place).to_owned(), reason }
+        };
+        Chain {
+            point: self.question.points[self.here.id.index()].label.clone(),
+            of: self.line.of.clone(),
+            stages: self.line.stages.iter().enumerate().map(stage).collect(),
+            whole: self.measures.iter().map(|measure| self.whole(measure)).collect(),
+            missing: self.line.missing.iter().map(missing).collect(),
+        }
+    }
+
+    /// What the blocks say of every pair that was found, and of the whole, for the factors.
+    pub(super) fn measured(&self) -> Vec<Measured> {
+        self.measures.iter().flat_map(|measure| self.measured_in(measure)).collect()
+    }
+
+    fn last(&self) -> usize {
+        self.line.stages.len() - 1
+    }
+
+    fn name(&self, place: usize) -> &str {
+        let (id, _) = self.line.stages[place];
+        &self.question.variants[id.index()].name
+    }
+
+    fn cost(&self, measure: &Measure, place: usize) -> StageCost {
+        let figure = measure.figures[place];
+        let own = measure.obstacles[place].as_ref().map(|obstacle| obstacle.own(self.here, measure.quantity));
+        match own {
+            Some(reason) => of(measure.quantity, figure, Err(Some(reason))),
+            None if place == 0 => of(measure.quantity, figure, Err(None)),
+            None => {
+                let found = self.below(measure, place).map_err(Some);
+                let against = found.as_ref().ok().filter(|found| found.from + 1 < place);
+                let against = against.map(|found| self.name(found.from).to_owned());
+                StageCost { against, ..of(measure.quantity, figure, found) }
+            }
+        }
+    }
+
+    /// A stage against the next below it that may be used.
+    fn below(&self, measure: &Measure, place: usize) -> Result<Found, String> {
+        let from = measure.obstacles[..place].iter().rposition(Option::is_none);
+        let first = from.map_or(0, |from| from + 1);
+        let between = (first..place).filter_map(|at| Some(measure.obstacles[at].as_ref()?.of(self.name(at))));
+        let between = between.collect::<Vec<_>>().join(", ");
+        let Some(from) = from else { return Err(between) };
+        let mut found = self.against(measure, (from, place))?;
+        if from + 1 < place {
+            let against = format!("against `{}`, since {between}", self.name(from));
+            found.remark = Some(found.remark.map_or(against.clone(), |more| format!("{against}; {more}")));
+        }
+        Ok(found)
+    }
+
+    fn whole(&self, measure: &Measure) -> StageCost {
+        let ends = [0, self.last()];
+        let obstacle = |at: usize| Some(measure.obstacles[at].as_ref()?.of(self.name(at)));
+        let found = match ends.into_iter().find_map(obstacle) {
+            Some(reason) => Err(reason),
+            None => self.against(measure, (0, self.last())),
+        };
+        of(measure.quantity, None, found.map_err(Some))
+    }
+
+    /// Difference and ratio of two stages that may both be used, or why there are none.
+    fn against(&self, measure: &Measure, (from, to): (usize, usize)) -> Result<Found, String> {
+        let (here, quantity) = (self.here, measure.quantity);
+        let ids = [from, to].map(|place| self.line.stages[place].0);
+        let levels = measure.levels.between(ids[0], ids[1]);
+        let levels = levels.map_err(|gap| here.why_apart(self.question, gap, quantity))?;
+        let side = |place: usize| {
+            let (id, _) = self.line.stages[place];
+            (self.name(place), here.sides.all[id.index()])
+        };
+        let mut remark = here.crossing(self.question, &ids);
+        if let Some(few) = tail::remark(&[side(to), side(from)], quantity) {
+            append(&mut remark, few);
+        }
+        Ok(Found { from, estimates: estimates(&levels, here.sides.first_stage), remark })
+    }
+
+    fn measured_in(&self, measure: &Measure) -> Vec<Measured> {
+        let usable: Vec<usize> =
+            (0..=self.last()).filter(|place| measure.obstacles[*place].is_none()).collect();
+        let pairs = usable.windows(2).map(|pair| (pair[0], pair[1], false));
+        // A chain of two stages is its only pair.
+        let is_whole = self.last() > 1 && usable.first() == Some(&0) && usable.last() == Some(&self.last());
+        let whole = is_whole.then_some((0, self.last(), true));
+        let one = |(from, to, is_whole): (usize, usize, bool)| {
+            let (lower, upper) = (self.line.stages[from].0, self.line.stages[to].0);
+            let levels = measure.levels.between(lower, upper).ok()?;
+            let stage = if is_whole { WHOLE.to_owned() } else { stage_name(self.question, lower, upper) };
+            Some(Measured {
+                pair: Pair { of: self.line.of.clone(), stage, lower, upper, is_whole },
+                point: self.here.id,
+                quantity: measure.quantity,
+                scale: measure.figures[from].map_or(1.0, |figure| figure.point.abs()),
+                costs: levels.into_iter().map(|(block, level)| (block, level.difference)).collect(),
+                first_stage: self.here.sides.first_stage,
+            })
+        };
+        pairs.chain(whole).filter_map(one).collect()
     }
 }
 
-/// What the blocks say of every stage, for the factors; `None` where a stage is missing or invalid.
-fn measured(here: &Here<'_, '_>, (at, line): (usize, &Line), measure: &Measure) -> Option<Measured> {
-    let is_usable = line.stages.iter().all(|(id, _)| here.validity[id.index()] != Validity::Invalid);
-    let levels = measure.levels.as_ref().ok().filter(|_| is_usable)?;
-    let last = line.stages.len() - 1;
-    let steps = (1..=last).map(|place| (place > measure.first).then(|| (place - 1, place)));
-    let whole = (measure.first == 0).then_some((0, last));
-    let between = |pair: Option<(usize, usize)>| {
-        pair.map(|(from, to)| levels.between(from - measure.first, to - measure.first))
+fn of(quantity: Quantity, figure: Option<Estimate>, found: Result<Found, Option<String>>) -> StageCost {
+    let none = StageCost {
+        quantity,
+        unit: quantity.unit(),
+        figure,
+        difference: None,
+        ratio: None,
+        against: None,
+        reason: None,
     };
-    let figures = &measure.figures;
-    Some(Measured {
-        line: at,
-        point: here.id,
-        quantity: measure.quantity,
-        scale: figures[measure.first].as_ref().map_or(1.0, |figure| figure.point.abs()),
-        blocks: levels.blocks.clone(),
-        stages: steps.chain(std::iter::once(whole)).map(between).collect(),
-        first_stage: here.sides.first_stage,
-    })
+    match found {
+        Ok(Found { estimates: (difference, ratio), remark, .. }) => {
+            StageCost { difference: Some(difference), ratio: Some(ratio), reason: remark, ..none }
+        }
+        Err(reason) => StageCost { reason, ..none },
+    }
 }

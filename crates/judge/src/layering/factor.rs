@@ -1,20 +1,19 @@
 //! Whether a stage's cost depends on a factor: one of the points, as size, connections and rate, or a setting in which two
-//! chains differ, as cores.
+//! pairs differ, as cores.
 //!
 //! Costs in one block share what the block was; so the interaction is their difference within a block, with
 //! an interval over blocks. Where the factor is the size, a line through the costs of a block says how much of them is per
-//! operation and how much per byte.
+//! operation and how much per byte. Chains share their first stages: each pair is looked at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use weighbridge_model::layering::{Additivity, Interaction, Slope};
-use weighbridge_model::record::PointId;
+use weighbridge_model::record::{PointId, VariantId};
 use weighbridge_model::summary::{PointLabel, Quantity};
 
 use super::Row;
-use super::blocks::Level;
-use super::lineup::{self, Line};
-use super::sum::conclude;
+use super::lineup;
+use super::sum::{adds_up, conclude};
 use crate::estimate::{estimate, mean_with_error};
 use crate::question::{AskedSizes, Question};
 use crate::stats::multiple::p_against_zero;
@@ -22,23 +21,43 @@ use crate::stats::multiple::p_against_zero;
 /// The name of the whole chain among stages.
 pub(super) const WHOLE: &str = "whole";
 
-/// What the blocks say of the stages of one chain at one point in one quantity.
+/// One variant above another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pair {
+    /// What both are.
+    pub of: String,
+    /// What the upper one has more; [`WHOLE`] for a whole chain.
+    pub stage: String,
+    /// The lower variant.
+    pub lower: VariantId,
+    /// The upper one.
+    pub upper: VariantId,
+    /// Whether it is a whole chain, whose cost is the sum of others.
+    pub is_whole: bool,
+}
+
+/// What the blocks say of one pair at one point in one quantity.
 #[derive(Debug, Clone)]
 pub(super) struct Measured {
-    /// The chain's number.
-    pub line: usize,
+    /// The pair.
+    pub pair: Pair,
     /// The point.
     pub point: PointId,
     /// The quantity.
     pub quantity: Quantity,
-    /// The figure of the first stage: the scale of what is relevant, and of the noise.
+    /// The figure of the lower variant: the scale of what is relevant, and of the noise.
     pub scale: f64,
-    /// The blocks' numbers.
-    pub blocks: Vec<u32>,
-    /// Every stage but the first, then the whole; by block. `None` where it has no figure.
-    pub stages: Vec<Option<Vec<Level>>>,
+    /// What the upper one costs more, by block.
+    pub costs: BTreeMap<u32, f64>,
     /// Blocks of the first stage of Stein's rule.
     pub first_stage: usize,
+}
+
+impl Measured {
+    /// Of which two variants, where and of what: what chains share has the same.
+    fn key(&self) -> (VariantId, VariantId, PointId, Quantity) {
+        (self.pair.lower, self.pair.upper, self.point, self.quantity)
+    }
 }
 
 /// Points that differ in one factor alone, in the order of the experiment.
@@ -48,50 +67,63 @@ struct Group {
     points: Vec<PointId>,
 }
 
-/// Interactions of every chain's stages with every factor, and lines over size.
-pub(super) fn over(
-    question: &Question,
-    lines: &[Line],
-    measured: &[Measured],
-) -> (Vec<Interaction>, Vec<Slope>) {
+/// Interactions of every pair with every factor, and lines over size.
+pub(super) fn over(question: &Question, mut measured: Vec<Measured>) -> (Vec<Interaction>, Vec<Slope>) {
+    // What is a stage of one chain and the whole of another is the stage.
+    measured.sort_by_key(|one| one.pair.is_whole);
+    let mut seen = BTreeSet::new();
+    measured.retain(|one| seen.insert(one.key()));
     let groups = groups(question);
+    let pairs = pairs(&measured);
     let (mut interactions, mut slopes) = (Vec::new(), Vec::new());
-    for (at, line) in lines.iter().enumerate() {
+    for pair in &pairs {
         for group in &groups {
             for quantity in looked_at(question) {
-                let of: Vec<&Measured> = group
-                    .points
-                    .iter()
-                    .filter_map(|&point| {
-                        measured.iter().find(|m| (m.line, m.point, m.quantity) == (at, point, quantity))
-                    })
-                    .collect();
-                let places = 0..line.stages.len();
-                interactions
-                    .extend(places.clone().flat_map(|place| differences(question, line, group, &of, place)));
-                slopes.extend(places.filter_map(|place| slope(question, line, group, &of, place)));
+                let find = |&point: &PointId| find(&measured, pair, (point, quantity));
+                let of: Vec<&Measured> = group.points.iter().filter_map(find).collect();
+                interactions.extend(differences(question, group, &of));
+                slopes.extend(slope(question, group, &of));
             }
         }
     }
-    interactions
-        .extend(lines.iter().enumerate().flat_map(|(at, _)| of_settings(question, lines, measured, at)));
+    interactions.extend((0..pairs.len()).flat_map(|at| of_settings(question, &pairs, &measured, at)));
     (interactions, slopes)
 }
 
-/// What a chain's stages cost against those of the first chain that has one setting otherwise, setting by setting.
-fn of_settings(question: &Question, lines: &[Line], measured: &[Measured], at: usize) -> Vec<Interaction> {
-    let line = &lines[at];
+/// Every pair of variants once, stages first.
+fn pairs(measured: &[Measured]) -> Vec<&Pair> {
+    let mut pairs: Vec<&Pair> = Vec::new();
+    for Measured { pair, .. } in measured {
+        if !pairs.iter().any(|known| (known.lower, known.upper) == (pair.lower, pair.upper)) {
+            pairs.push(pair);
+        }
+    }
+    pairs
+}
+
+fn find<'m>(
+    measured: &'m [Measured],
+    pair: &Pair,
+    (point, quantity): (PointId, Quantity),
+) -> Option<&'m Measured> {
+    measured.iter().find(|one| one.key() == (pair.lower, pair.upper, point, quantity))
+}
+
+/// What the upper of a pair costs more, against the first pair that has one setting otherwise, setting by setting.
+fn of_settings(question: &Question, pairs: &[&Pair], measured: &[Measured], at: usize) -> Vec<Interaction> {
+    let pair = pairs[at];
     let mut seen = BTreeSet::new();
-    let references = lines[..at].iter().enumerate().filter_map(|(earlier, other)| {
-        let changed = lineup::changed_setting(question, other, line)?;
-        seen.insert(changed.key.clone()).then_some((earlier, changed))
+    let references = pairs[..at].iter().filter_map(|other| {
+        let changed =
+            lineup::changed_setting(question, (other.lower, other.upper), (pair.lower, pair.upper))?;
+        seen.insert(changed.key.clone()).then_some((*other, changed))
     });
     let mut found = Vec::new();
     for (earlier, changed) in references {
         for quantity in looked_at(question) {
             for (id, point) in question.points() {
-                let find = |of| measured.iter().find(|m| (m.line, m.point, m.quantity) == (of, id, quantity));
-                let (Some(from), Some(to)) = (find(earlier), find(at)) else { continue };
+                let find = |of| find(measured, of, (id, quantity));
+                let (Some(from), Some(to)) = (find(earlier), find(pair)) else { continue };
                 let label = |value: &String| {
                     let mut label = point.label.clone();
                     label.insert(changed.key.clone(), value.clone());
@@ -102,14 +134,15 @@ fn of_settings(question: &Question, lines: &[Line], measured: &[Measured], at: u
                     from: (from, label(&changed.from)),
                     to: (to, label(&changed.to)),
                 };
-                found.extend((0..line.stages.len()).filter_map(|place| compared.at(question, line, place)));
+                found.extend(compared.interaction(question));
             }
         }
     }
     found
 }
 
-/// Those that a factor is likely to change, the headline first.
+/// Those that a factor is likely to change and whose differences can be held against each other, the headline first: a rate
+/// is one over a time, so that what it loses to a layer depends on what it was; and a tail is not made of tails.
 fn looked_at(question: &Question) -> Vec<Quantity> {
     let mut quantities = vec![question.headline];
     let more = [
@@ -119,6 +152,7 @@ fn looked_at(question: &Question) -> Vec<Quantity> {
         Quantity::SegmentsPerOperation,
     ];
     quantities.extend(more.into_iter().filter(|quantity| *quantity != question.headline));
+    quantities.retain(|quantity| adds_up(*quantity));
     quantities
 }
 
@@ -138,38 +172,18 @@ fn groups(question: &Question) -> Vec<Group> {
     groups
 }
 
-/// A stage's name and variant by its place behind the first; the place after the last is the whole.
-fn stage_at(question: &Question, line: &Line, place: usize) -> (String, String) {
-    let last = line.stages.len() - 1;
-    let (id, name) = &line.stages[(place + 1).min(last)];
-    let name = if place == last { WHOLE.to_owned() } else { name.clone() };
-    (name, question.variants[id.index()].name.clone())
-}
-
-/// A stage's cost by block.
-fn costs(measured: &Measured, place: usize) -> Option<BTreeMap<u32, f64>> {
-    let levels = measured.stages.get(place)?.as_ref()?;
-    Some(measured.blocks.iter().copied().zip(levels.iter().map(|level| level.difference)).collect())
-}
-
-/// A stage at every point of a group against the first.
-fn differences(
-    question: &Question,
-    line: &Line,
-    group: &Group,
-    of: &[&Measured],
-    place: usize,
-) -> Vec<Interaction> {
+/// A pair at every point of a group against the first.
+fn differences(question: &Question, group: &Group, of: &[&Measured]) -> Vec<Interaction> {
     let Some((first, rest)) = of.split_first() else { return Vec::new() };
     let label = |measured: &Measured| question.points[measured.point.index()].label.clone();
     let against = |to: &&Measured| {
         let compared = Compared { factor: &group.factor, from: (first, label(first)), to: (to, label(to)) };
-        compared.at(question, line, place)
+        compared.interaction(question)
     };
     rest.iter().filter_map(against).collect()
 }
 
-/// Two measurements of one chain that differ in a factor, each with the words for where it was taken.
+/// Two measurements of one pair that differ in a factor, each with the words for where it was taken.
 struct Compared<'m> {
     factor: &'m str,
     from: (&'m Measured, PointLabel),
@@ -177,21 +191,22 @@ struct Compared<'m> {
 }
 
 impl Compared<'_> {
-    /// What the stage at this place costs more in the second.
-    fn at(&self, question: &Question, line: &Line, place: usize) -> Option<Interaction> {
+    /// What the upper one costs more in the second. Relevant is what would be where the figures below are smaller: a few µs more
+    /// are much of a short request, though little of a long one, and it is the cost that is asked after.
+    fn interaction(&self, question: &Question) -> Option<Interaction> {
         let ((from, from_label), (to, to_label)) = (&self.from, &self.to);
-        let (here, there) = (costs(from, place)?, costs(to, place)?);
         let values: Vec<f64> =
-            there.iter().filter_map(|(block, cost)| Some(cost - here.get(block)?)).collect();
+            to.costs.iter().filter_map(|(block, cost)| Some(cost - from.costs.get(block)?)).collect();
         (!values.is_empty()).then_some(())?;
         let difference = estimate(&values, to.first_stage);
-        let least = from.scale.max(to.scale) * question.margin.get();
+        let least = from.scale.min(to.scale) * question.margin.get();
         let (verdict, reason) = conclude(&difference, least);
-        let (stage, variant) = stage_at(question, line, place);
+        let name = |id: VariantId| question.variants[id.index()].name.clone();
         Some(Interaction {
-            of: line.of.clone(),
-            stage,
-            variant,
+            of: to.pair.of.clone(),
+            stage: to.pair.stage.clone(),
+            variant: name(to.pair.upper),
+            above: name(to.pair.lower),
             factor: self.factor.to_owned(),
             from: from_label.clone(),
             to: to_label.clone(),
@@ -205,8 +220,8 @@ impl Compared<'_> {
     }
 }
 
-/// The line through a stage's costs over the sizes of a group.
-fn slope(question: &Question, line: &Line, group: &Group, of: &[&Measured], place: usize) -> Option<Slope> {
+/// The line through a pair's costs over the sizes of a group.
+fn slope(question: &Question, group: &Group, of: &[&Measured]) -> Option<Slope> {
     let size = |measured: &&Measured| match question.asked(measured.point) {
         AskedSizes::One(size) => Some(size.get()),
         _ => None,
@@ -216,12 +231,10 @@ fn slope(question: &Question, line: &Line, group: &Group, of: &[&Measured], plac
     distinct.sort_unstable();
     distinct.dedup();
     (distinct.len() > 1 && distinct.len() == sizes.len()).then_some(())?;
-    let by_point: Vec<BTreeMap<u32, f64>> =
-        of.iter().map(|measured| costs(measured, place)).collect::<Option<_>>()?;
     let weights: Vec<f64> = of.iter().map(|measured| 1.0 / (measured.scale * measured.scale)).collect();
-    let lines = by_point[0].keys().filter_map(|block| {
+    let lines = of[0].costs.keys().filter_map(|block| {
         let costs: Vec<f64> =
-            by_point.iter().map(|costs| costs.get(block).copied()).collect::<Option<_>>()?;
+            of.iter().map(|measured| measured.costs.get(block).copied()).collect::<Option<_>>()?;
         let points: Vec<(f64, f64, f64)> = sizes
             .iter()
             .zip(&costs)
@@ -232,18 +245,19 @@ fn slope(question: &Question, line: &Line, group: &Group, of: &[&Measured], plac
     });
     let (at_zero, per_byte): (Vec<f64>, Vec<f64>) = lines.unzip();
     (!at_zero.is_empty()).then_some(())?;
-    let (stage, variant) = stage_at(question, line, place);
-    let (quantity, first_stage) = (of[0].quantity, of[0].first_stage);
+    let Measured { pair, quantity, first_stage, .. } = of[0];
+    let name = |id: VariantId| question.variants[id.index()].name.clone();
     Some(Slope {
-        of: line.of.clone(),
-        stage,
-        variant,
+        of: pair.of.clone(),
+        stage: pair.stage.clone(),
+        variant: name(pair.upper),
+        above: name(pair.lower),
         point: group.others.clone(),
         sizes: distinct,
-        quantity,
+        quantity: *quantity,
         unit: quantity.unit(),
-        per_operation: estimate(&at_zero, first_stage),
-        per_byte: estimate(&per_byte, first_stage),
+        per_operation: estimate(&at_zero, *first_stage),
+        per_byte: estimate(&per_byte, *first_stage),
     })
 }
 

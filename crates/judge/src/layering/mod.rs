@@ -13,30 +13,55 @@ pub mod lineup;
 mod stack;
 mod sum;
 
+use std::borrow::Cow;
+
 use weighbridge_model::layering::{Additivity, Chain, Interaction, Layering, SumCheck};
 use weighbridge_model::record::{PointId, VariantId};
-use weighbridge_model::summary::{Finding, Quantity, Severity, Unit, Validity};
+use weighbridge_model::summary::{Finding, PointLabel, Quantity, Severity, Unit, Verdict};
 
-use crate::diagnose::subject;
+use crate::diagnose::{Diagnosis, Objection, subject};
+use crate::estimate::Absence;
+use crate::gather::Gathered;
+use crate::network::is_relayed;
 use crate::question::Question;
 use crate::stats::multiple::holm;
+use crate::summary::append;
 use crate::thresholds::FAMILY_ERROR;
 pub(crate) use blocks::Sides;
+use blocks::{Gap, Levels};
 use factor::Measured;
 use lineup::{Line, Singles};
+pub(crate) use stack::RELAYED;
 pub use stack::{Part, Stack};
 
 /// The name of the finding.
 pub const LAYERS_INTERACT: &str = "layers interact";
 
+/// Whether a run has anything of the kind.
+pub(crate) fn is_asked(question: &Question, gathered: &Gathered<'_>) -> bool {
+    Layers::new(question, gathered).is_asked()
+}
+
+/// The question as its packets were carried: a delay by a relay of ours has that relay below it.
+fn as_carried<'q>(question: &'q Question, gathered: &Gathered<'_>) -> Cow<'q, Question> {
+    let mut carried = Cow::Borrowed(question);
+    for (id, variant) in question.variants() {
+        let stack = variant.stack.clone().relayed();
+        if stack != variant.stack && is_relayed(gathered, id) {
+            carried.to_mut().variants[id.index()].stack = stack;
+        }
+    }
+    carried
+}
+
 /// Chains and sum checks of a run, point after point.
 pub(crate) struct Layers<'q> {
-    question: &'q Question,
+    question: Cow<'q, Question>,
     lines: Vec<Line>,
     singles: Vec<Singles>,
     chains: Vec<Chain>,
     sums: Vec<SumCheck>,
-    /// What the blocks say of each stage, for the factors.
+    /// What the blocks say of each pair of stages, for the factors.
     measured: Vec<Measured>,
 }
 
@@ -46,16 +71,85 @@ pub(crate) struct Here<'s, 'a> {
     pub id: PointId,
     /// The sides of all variants.
     pub sides: Sides<'s, 'a>,
-    /// Whether each variant's figures may be used.
-    pub validity: Vec<Validity>,
+    /// What speaks against each variant.
+    pub diagnoses: &'s [Diagnosis],
     /// Why a variant has no figure of a quantity, in words.
-    pub why: &'s dyn Fn(VariantId, crate::estimate::Absence, Quantity) -> String,
+    pub why: &'s dyn Fn(Absence, Quantity) -> String,
+}
+
+/// Why nothing may be held against a variant's figure of a quantity.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Obstacle {
+    /// The verdict table would not have it either.
+    Objection(Objection),
+    /// There is none, or too little to make a cost of.
+    Absence(Absence),
+}
+
+impl Obstacle {
+    /// As it is told of the variant itself.
+    fn own(&self, here: &Here<'_, '_>, quantity: Quantity) -> String {
+        match self {
+            Self::Objection(Objection { verdict, reason }) => format!("{}: {reason}", verdict.name()),
+            Self::Absence(absence) => (here.why)(*absence, quantity),
+        }
+    }
+
+    /// As it is told of another one, which is named; the reason is told there.
+    fn of(&self, name: &str) -> String {
+        match self {
+            Self::Objection(Objection { verdict: Verdict::Invalid, .. }) => format!("`{name}` is invalid"),
+            Self::Objection(_) => format!("that of `{name}` is withheld"),
+            Self::Absence(Absence::NotMeasured | Absence::NoBlock) => format!("`{name}` has no such figure"),
+            Self::Absence(_) => format!("`{name}` has too few requests for it"),
+        }
+    }
+}
+
+impl Here<'_, '_> {
+    /// What stands in the way of holding a variant's figure against others.
+    fn obstacle(&self, id: VariantId, quantity: Quantity) -> Option<Obstacle> {
+        if let Some(objection) = self.diagnoses[id.index()].objection(quantity) {
+            return Some(Obstacle::Objection(objection));
+        }
+        let side = self.sides.all[id.index()];
+        side.figure(quantity).and(side.can_cost(quantity)).err().map(Obstacle::Absence)
+    }
+
+    /// What the blocks say of these variants, in whose way nothing stands.
+    fn levels(&self, ids: &[VariantId], quantity: Quantity) -> Levels {
+        Levels::new(&self.sides, ids, (quantity, self.obstacle(VariantId(0), quantity).is_none()))
+    }
+
+    /// That these variants did not live beside each other, where they did not.
+    fn crossing(&self, question: &Question, ids: &[VariantId]) -> Option<String> {
+        let baseline = &question.variants.first()?.name;
+        (!self.sides.lived_together(ids)).then(|| format!("in different batches, each with `{baseline}`"))
+    }
+
+    /// A gap between two variants in words.
+    fn why_apart(&self, question: &Question, gap: Gap, quantity: Quantity) -> String {
+        let name = |id: VariantId| &question.variants[id.index()].name;
+        match gap {
+            Gap::Absent(id, absence) => format!("`{}`: {}", name(id), (self.why)(absence, quantity)),
+            Gap::NoBlock => "they were measured in no block both".to_owned(),
+            Gap::Apart => {
+                let baseline = name(VariantId(0));
+                let why = self.obstacle(VariantId(0), quantity).map(|obstacle| obstacle.of(baseline));
+                format!(
+                    "in different batches, and {}",
+                    why.unwrap_or_else(|| format!("`{baseline}` is in one alone"))
+                )
+            }
+        }
+    }
 }
 
 impl<'q> Layers<'q> {
     /// Nothing measured yet.
-    pub(crate) fn new(question: &'q Question) -> Self {
-        let (lines, singles) = (lineup::lines(question), lineup::sums(question));
+    pub(crate) fn new(question: &'q Question, gathered: &Gathered<'_>) -> Self {
+        let question = as_carried(question, gathered);
+        let (lines, singles) = (lineup::lines(&question), lineup::sums(&question));
         Self { question, lines, singles, chains: Vec::new(), sums: Vec::new(), measured: Vec::new() }
     }
 
@@ -66,19 +160,22 @@ impl<'q> Layers<'q> {
 
     /// Adds a point.
     pub(crate) fn add(&mut self, here: &Here<'_, '_>) {
-        for (at, line) in self.lines.iter().enumerate() {
-            let (chain, measured) = chain::chain(self.question, here, (at, line));
-            self.chains.push(chain);
-            self.measured.extend(measured);
+        for line in &self.lines {
+            let looked = chain::Looked::new(&self.question, here, line);
+            self.chains.push(looked.chain());
+            self.measured.extend(looked.measured());
         }
-        self.sums.extend(self.singles.iter().filter_map(|singles| sum::check(self.question, here, singles)));
+        self.sums.extend(self.singles.iter().map(|singles| sum::check(&self.question, here, singles)));
     }
 
     /// Everything together, with what is worth a finding.
     pub(crate) fn end(mut self) -> (Layering, Vec<Finding>) {
         correct(self.sums.iter_mut().flat_map(|check| &mut check.rows).collect());
-        let (mut interactions, slopes) = factor::over(self.question, &self.lines, &self.measured);
-        correct(interactions.iter_mut().collect());
+        let (mut interactions, slopes) = factor::over(&self.question, self.measured);
+        // A whole is the sum of its stages: among them it would count twice.
+        let (wholes, stages) = interactions.iter_mut().partition(|one| one.stage == factor::WHOLE);
+        correct(wholes);
+        correct(stages);
         let mut findings: Vec<Finding> = self.sums.iter().filter_map(sum_finding).collect();
         findings.extend(factor_findings(&interactions));
         (Layering { chains: self.chains, sums: self.sums, interactions, slopes }, findings)
@@ -100,7 +197,7 @@ fn correct(mut family: Vec<&mut impl Row>) {
         let (_, verdict, reason) = family[*at].parts();
         if *verdict == Additivity::Interaction && adjusted > FAMILY_ERROR {
             *verdict = Additivity::Undecided;
-            *reason = Some(format!("`interaction` alone, not among {} rows (Holm at 5 %)", tested.len()));
+            append(reason, format!("`interaction` alone, not among {} rows (Holm at 5 %)", tested.len()));
         }
     }
 }
@@ -151,30 +248,48 @@ fn sum_finding(check: &SumCheck) -> Option<Finding> {
     (!rows.is_empty()).then(|| finding(subject(&check.whole, &check.point), evidence, remedy))
 }
 
-/// One finding for each stage and factor, of the first quantity that shows it: the headline's, where it does.
+/// One finding for each pair of stages and factor: the first quantity that shows it, the headline where it does, for every value of
+/// the other factors at which it does.
 fn factor_findings(interactions: &[Interaction]) -> Vec<Finding> {
-    let mut told: Vec<(&str, &str, &str)> = Vec::new();
-    let mut findings = Vec::new();
-    for one in interactions.iter().filter(|one| one.verdict == Additivity::Interaction) {
-        let of = (one.of.as_str(), one.variant.as_str(), one.factor.as_str());
-        if one.stage == factor::WHOLE || told.contains(&of) {
-            continue;
+    let is_told = |one: &&Interaction| one.verdict == Additivity::Interaction && one.stage != factor::WHOLE;
+    let of = |one: &Interaction| (one.above.clone(), one.variant.clone(), one.factor.clone());
+    let mut groups: Vec<Vec<&Interaction>> = Vec::new();
+    for one in interactions.iter().filter(is_told) {
+        match groups.iter_mut().find(|group| of(group[0]) == of(one)) {
+            Some(group) if group[0].quantity == one.quantity => group.push(one),
+            Some(_) => {}
+            None => groups.push(vec![one]),
         }
-        told.push(of);
-        let value = |point: &weighbridge_model::summary::PointLabel| {
-            point.get(&one.factor).cloned().unwrap_or_default()
-        };
-        let evidence = format!(
-            "what `{}` adds to {} depends on `{}`: from {} to {} it changes by {}",
-            one.stage,
-            one.quantity.label(),
-            one.factor,
+    }
+    groups.iter().map(|group| factor_finding(group)).collect()
+}
+
+fn factor_finding(group: &[&Interaction]) -> Finding {
+    let first = group[0];
+    let changes = |one: &&Interaction| {
+        let value = |point: &PointLabel| point.get(&one.factor).cloned().unwrap_or_default();
+        let others: Vec<String> = one
+            .to
+            .iter()
+            .filter(|(key, _)| **key != one.factor)
+            .map(|(key, value)| format!("{key} = {value}"))
+            .collect();
+        let others = if others.is_empty() { String::new() } else { format!(" at {}", others.join(", ")) };
+        format!(
+            "from {} to {}{others} it changes by {}",
             value(&one.from),
             value(&one.to),
             with_interval(one.unit, &one.difference)
-        );
-        let remedy = "give its cost together with the factor's value, and do not carry it over to another";
-        findings.push(finding(subject(&one.variant, &Default::default()), evidence, remedy));
-    }
-    findings
+        )
+    };
+    let evidence = format!(
+        "what `{}` adds to {} of `{}` depends on `{}`: {}",
+        first.stage,
+        first.quantity.label(),
+        first.above,
+        first.factor,
+        group.iter().map(changes).collect::<Vec<_>>().join("; ")
+    );
+    let remedy = "give its cost together with the factor's value, and do not carry it over to another";
+    finding(subject(&first.variant, &PointLabel::default()), evidence, remedy)
 }

@@ -1,10 +1,15 @@
 //! What a variant is made of, so that one can be found to be another one with something more.
 
-use weighbridge_model::experiment::{self, Target};
+use weighbridge_model::experiment::{
+    self, Container, ContainerNetwork, Layer, Ovs, Relay, Sidecar, SidecarSide, Target,
+};
 use weighbridge_model::secret::is_secret;
 
 /// Longest value of a variable that stands in a name, in characters.
 const VALUE: usize = 40;
+
+/// Layers that a relay in user space may stand for.
+pub(crate) const RELAYED: [&str; 2] = ["delay", "loss"];
 
 /// What a variant is, and what it has that others may have not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,6 +42,11 @@ impl Part {
         Self { id: name.clone(), name, is_layer: true, value: None }
     }
 
+    /// A layer's kind, without its settings: `vxlan`.
+    pub(crate) fn kind(&self) -> &str {
+        self.name.split(' ').next().unwrap_or(&self.name)
+    }
+
     /// A setting that is its own name.
     pub fn setting(name: impl Into<String>) -> Self {
         let name = name.into();
@@ -55,11 +65,7 @@ impl Stack {
     pub fn of(variant: &experiment::Variant) -> Self {
         let (target, protocol) = (&variant.target, variant.protocol);
         let family = format!("{target:?} {protocol:?} {:?} {:?}", variant.unix, variant.peer);
-        // Its name leaves settings out in which two may differ.
-        let layers = variant
-            .layers
-            .iter()
-            .map(|layer| Part { id: format!("{layer:?}"), ..Part::layer(layer.to_string()) });
+        let layers = variant.layers.iter().flat_map(parts_of);
         let tls = variant.tls.iter().map(|tls| {
             let name = if tls.resumption { "tls" } else { "tls without resumption" };
             Part { id: format!("{tls:?}"), ..Part::setting(name) }
@@ -79,11 +85,47 @@ impl Stack {
         }
     }
 
-    /// Whether this has everything that `other` has, and something more.
+    /// The same where a relay of ours carries its packets though no layer is called so: it stands below what it does to
+    /// them.
+    pub(crate) fn relayed(mut self) -> Self {
+        let is_relay = |part: &Part| part.is_layer && part.kind() == "relay";
+        let is_done_by_one = |part: &Part| part.is_layer && RELAYED.contains(&part.kind());
+        if let Some(at) = self.parts.iter().position(is_done_by_one)
+            && !self.parts.iter().any(is_relay)
+        {
+            self.parts.insert(at, one_part(&Layer::Relay(Relay)));
+        }
+        self
+    }
+
+    /// Whether this has everything that `other` has, and something more: its layers in the same order.
     pub(super) fn is_above(&self, other: &Self) -> bool {
         self.family == other.family
             && self.parts.len() > other.parts.len()
-            && other.parts.iter().all(|part| self.has(part))
+            && other.settings().all(|part| self.has(part))
+            && is_within(other.layers(), self.layers())
+    }
+
+    /// Whether this has what `other` has, its layers in the same order, and nothing else.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.family == other.family
+            && self.parts.len() == other.parts.len()
+            && other.settings().all(|part| self.has(part))
+            && self.layers().map(|part| &part.id).eq(other.layers().map(|part| &part.id))
+    }
+
+    /// Whether this begins with all that `other` has: what it has more stands inside.
+    pub(super) fn begins_with(&self, other: &Self) -> bool {
+        let ids = |stack: &Self| stack.parts.iter().map(|part| part.id.clone()).collect::<Vec<_>>();
+        ids(self).starts_with(&ids(other))
+    }
+
+    fn layers(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().filter(|part| part.is_layer)
+    }
+
+    fn settings(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().filter(|part| !part.is_layer)
     }
 
     /// What this has and `other` has not.
@@ -94,6 +136,39 @@ impl Stack {
     fn has(&self, part: &Part) -> bool {
         self.parts.iter().any(|own| own.id == part.id)
     }
+}
+
+/// Whether all of `few` are among `many`, in the same order.
+fn is_within<'p>(few: impl Iterator<Item = &'p Part>, mut many: impl Iterator<Item = &'p Part>) -> bool {
+    few.into_iter().all(|part| many.any(|own| own.id == part.id))
+}
+
+/// What a layer is made of, from the client's end inward: one that holds another layer is that one and something more.
+fn parts_of(layer: &Layer) -> Vec<Part> {
+    match layer {
+        Layer::Ovs(Ovs { tunnel: Some(tunnel) }) => {
+            let switch = one_part(&Layer::Ovs(Ovs::PLAIN));
+            vec![switch, Part::layer(format!("tunnel {}", tunnel.name()))]
+        }
+        Layer::Sidecar(sidecar) if sidecar.side == SidecarSide::Both => {
+            let beside = |side| one_part(&Layer::Sidecar(Sidecar { side, ..*sidecar }));
+            vec![beside(SidecarSide::Client), beside(SidecarSide::Server)]
+        }
+        Layer::Container(container) if container.network == ContainerNetwork::Published => {
+            let Container { engine, publish, .. } = container;
+            let within = Container { network: ContainerNetwork::Host, publish: None, ..*container };
+            let by = publish.map(|publisher| format!(" by {}", publisher.name())).unwrap_or_default();
+            let published = Part::layer(format!("published{by}"));
+            let published = Part { id: format!("published {engine:?} {publish:?}"), ..published };
+            vec![published, one_part(&Layer::Container(within))]
+        }
+        layer => vec![one_part(layer)],
+    }
+}
+
+/// A layer as it stands. Its name leaves settings out in which two may differ.
+fn one_part(layer: &Layer) -> Part {
+    Part { id: format!("{layer:?}"), ..Part::layer(layer.to_string()) }
 }
 
 fn variable(key: &str, value: &str) -> Part {
@@ -127,4 +202,55 @@ fn name_of(variant: &experiment::Variant) -> String {
 pub(super) fn names<'p>(parts: impl IntoIterator<Item = &'p Part>) -> String {
     let names: Vec<&str> = parts.into_iter().map(|part| part.name.as_str()).collect();
     if names.is_empty() { "bare".to_owned() } else { names.join(" + ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use weighbridge_model::experiment::Experiment;
+
+    use super::*;
+
+    /// The stack of a service behind layers, as the file writes them.
+    fn stack(layers: &str) -> Stack {
+        let text = format!(
+            "[workload]\nname = \"pingpong\"\n[[variant]]\nname = \"one\"\nservice = \"go\"\nlayers = {layers}\n"
+        );
+        let experiment = Experiment::parse("test.toml", &text).expect("a valid experiment");
+        Stack::of(&experiment.variants[0])
+    }
+
+    #[track_caller]
+    fn assert_above(above: &str, below: &str, more: &str) {
+        let (above, below) = (stack(above), stack(below));
+        assert!(above.is_above(&below) && !below.is_above(&above), "{above:?} {below:?}");
+        assert_eq!(names(above.beyond(&below)), more);
+    }
+
+    #[test]
+    fn a_layer_that_holds_another_is_that_one_and_something_more() {
+        assert_above(r#"["veth", "ovs-vxlan"]"#, r#"["veth", "ovs"]"#, "tunnel vxlan");
+        let both = r#"["veth", { layer = "sidecar:envoy", side = "both" }]"#;
+        assert_above(both, r#"["veth", "sidecar:envoy"]"#, "sidecar:envoy at the client");
+        let client = r#"["veth", { layer = "sidecar:envoy", side = "client" }]"#;
+        assert_above(both, client, "sidecar:envoy");
+        let published = r#"["veth", { layer = "container", network = "published" }]"#;
+        assert_above(published, r#"["veth", "container"]"#, "published");
+        assert_above(published, r#"["veth"]"#, "published + container");
+        // Docker's container is another one than runc's alone, and so is what publishes its port.
+        let docker = stack(r#"["veth", { layer = "container", engine = "docker", network = "published" }]"#);
+        assert!(!docker.is_above(&stack(r#"["veth", "container"]"#)));
+        assert!(docker.is_above(&stack(r#"["veth", { layer = "container", engine = "docker" }]"#)));
+    }
+
+    #[test]
+    fn a_relay_is_put_below_what_it_does_and_once() {
+        let delay = r#"["veth", { layer = "delay", time = "1 ms" }]"#;
+        let relayed = stack(delay).relayed();
+        assert!(relayed.is_above(&stack(r#"["veth", "relay"]"#)), "{relayed:?}");
+        assert_eq!(relayed.clone().relayed(), relayed);
+        let named = stack(r#"["veth", "relay", { layer = "delay", time = "1 ms" }]"#);
+        assert_eq!(named.clone().relayed(), named);
+        assert!(relayed.is_like(&named));
+        assert_eq!(stack(r#"["veth"]"#).relayed(), stack(r#"["veth"]"#));
+    }
 }

@@ -4,65 +4,121 @@
 //! former, in that block. All these costs share the variant below, and the block; so they are not independent, and no
 //! errors are added up: the interval is over the blocks' interactions.
 
-use weighbridge_model::layering::{Additivity, Single, SumCheck, SumRow};
-use weighbridge_model::record::VariantId;
-use weighbridge_model::summary::{Estimate, Quantity, Statistic, Validity};
+use std::collections::BTreeMap;
 
-use super::blocks::Levels;
-use super::lineup::Singles;
+use weighbridge_model::layering::{Additivity, Single, SumCheck, SumRow, Unchecked};
+use weighbridge_model::record::VariantId;
+use weighbridge_model::summary::{Estimate, Quantity, Statistic, Verdict};
+
+use super::lineup::{Member, Singles};
 use super::{Here, Row};
 use crate::estimate::{estimate, mean_with_error};
 use crate::question::Question;
 use crate::stats::multiple::p_against_zero;
+use crate::summary::append;
+use crate::verdict::of_interval;
 
-/// One check at one point; `None` where a variant of it is invalid or no quantity is there of all.
-pub(super) fn check(question: &Question, here: &Here<'_, '_>, singles: &Singles) -> Option<SumCheck> {
-    let ids: Vec<VariantId> = std::iter::once(singles.base)
-        .chain(singles.singles.iter().map(|(id, _)| *id))
-        .chain(std::iter::once(singles.whole))
-        .collect();
-    let is_usable = ids.iter().all(|id| here.validity[id.index()] != Validity::Invalid);
-    let rows: Vec<SumRow> = Quantity::ALL
-        .into_iter()
-        .filter(|quantity| is_usable && adds_up(*quantity))
-        .filter_map(|quantity| row(question, here, &ids, quantity))
-        .collect();
-    let name = |id: VariantId| question.variants[id.index()].name.clone();
-    let single = |(id, layer): &(VariantId, String)| Single { name: layer.clone(), variant: name(*id) };
-    (!rows.is_empty()).then(|| SumCheck {
+/// One check at one point, with what could not be checked.
+pub(super) fn check(question: &Question, here: &Here<'_, '_>, singles: &Singles) -> SumCheck {
+    let (rows, unchecked) = match variants(question, here, singles) {
+        Ok(ids) => rows(question, here, &ids),
+        Err(reason) => (Vec::new(), vec![Unchecked { quantity: None, reason }]),
+    };
+    let name = |member: Member| match member {
+        Member::Here(id) => question.variants[id.index()].name.clone(),
+        Member::Absent(at) => question.absent[at].name.clone(),
+    };
+    let single = |(member, layer): &(Member, String)| Single { name: layer.clone(), variant: name(*member) };
+    SumCheck {
         point: question.points[here.id.index()].label.clone(),
         of: singles.of.clone(),
         base: name(singles.base),
         singles: singles.singles.iter().map(single).collect(),
         whole: name(singles.whole),
         rows,
-    })
+        unchecked,
+    }
+}
+
+/// Base, single layers and whole, if all were measured and none is invalid.
+fn variants(question: &Question, here: &Here<'_, '_>, singles: &Singles) -> Result<Vec<VariantId>, String> {
+    let variant = |member: Member| match member {
+        Member::Absent(at) => {
+            let absent = &question.absent[at];
+            Err(format!("`{}` is unavailable: {}", absent.name, absent.reason))
+        }
+        Member::Here(id) => match here.diagnoses[id.index()].invalid() {
+            Some(reason) => Err(format!("`{}` is invalid: {reason}", question.variants[id.index()].name)),
+            None => Ok(id),
+        },
+    };
+    singles.members().map(variant).collect()
+}
+
+/// Every quantity that adds up and that one of these has.
+fn rows(question: &Question, here: &Here<'_, '_>, ids: &[VariantId]) -> (Vec<SumRow>, Vec<Unchecked>) {
+    let is_there = |quantity: &Quantity| {
+        adds_up(*quantity) && ids.iter().any(|id| here.sides.all[id.index()].figure(*quantity).is_ok())
+    };
+    let (mut rows, mut unchecked) = (Vec::new(), Vec::new());
+    for quantity in Quantity::ALL.into_iter().filter(is_there) {
+        match row(question, here, ids, quantity) {
+            Ok(row) => rows.push(row),
+            Err(reason) => unchecked.push(Unchecked { quantity: Some(quantity), reason }),
+        }
+    }
+    (rows, unchecked)
 }
 
 /// Whether costs that do not interact add up in a quantity: times and what is used. A rate is one over a time, and the tail
 /// of a sum is not the sum of tails.
-fn adds_up(quantity: Quantity) -> bool {
+pub(super) fn adds_up(quantity: Quantity) -> bool {
     let is_tail = matches!(quantity.statistic(), Statistic::Quantile(q) if q > 0.5);
     quantity != Quantity::Throughput && !is_tail
 }
 
-fn row(question: &Question, here: &Here<'_, '_>, ids: &[VariantId], quantity: Quantity) -> Option<SumRow> {
-    let levels = Levels::new(&here.sides, ids, quantity).ok()?;
-    let last = ids.len() - 1;
-    let costs = |place| levels.between(0, place).into_iter().map(|level| level.difference);
-    let mut sums = vec![0.0; levels.blocks.len()];
-    for place in 1..last {
-        sums.iter_mut().zip(costs(place)).for_each(|(sum, cost)| *sum += cost);
+fn row(
+    question: &Question,
+    here: &Here<'_, '_>,
+    ids: &[VariantId],
+    quantity: Quantity,
+) -> Result<SumRow, String> {
+    let obstacle = |id: &VariantId| {
+        let obstacle = here.obstacle(*id, quantity)?;
+        Some(format!("`{}`: {}", question.variants[id.index()].name, obstacle.own(here, quantity)))
+    };
+    if let Some(reason) = ids.iter().find_map(obstacle) {
+        return Err(reason);
     }
-    let wholes: Vec<f64> = costs(last).collect();
+    let levels = here.levels(ids, quantity);
+    let cost = |id: &VariantId| {
+        let blocks = levels.between(ids[0], *id).map_err(|gap| here.why_apart(question, gap, quantity))?;
+        Ok(blocks.into_iter().map(|(block, level)| (block, level.difference)).collect())
+    };
+    let costs: Vec<BTreeMap<u32, f64>> = ids[1..].iter().map(cost).collect::<Result<_, String>>()?;
+    let (whole, singles) = costs.split_last().ok_or("there is nothing to add up")?;
+    // Of the blocks in which all were measured.
+    let has_all = |block: &&u32| singles.iter().all(|single| single.contains_key(block));
+    let blocks: Vec<u32> = whole.keys().filter(has_all).copied().collect();
+    if blocks.is_empty() {
+        return Err("no block holds all of them".to_owned());
+    }
+    let in_blocks = |cost: &BTreeMap<u32, f64>| blocks.iter().map(|block| cost[block]).collect::<Vec<_>>();
+    let sums: Vec<f64> =
+        blocks.iter().map(|block| singles.iter().map(|single| single[block]).sum()).collect();
+    let wholes = in_blocks(whole);
     let beyond: Vec<f64> = wholes.iter().zip(&sums).map(|(whole, sum)| whole - sum).collect();
     let first_stage = here.sides.first_stage;
     let interaction = estimate(&beyond, first_stage);
-    let base = here.sides.all[ids[0].index()].figure(quantity).ok()?.point.abs();
-    let (verdict, reason) = conclude(&interaction, base * question.margin.get());
-    Some(SumRow {
+    let base = here.sides.all[ids[0].index()].figure(quantity).map_or(0.0, |figure| figure.point.abs());
+    let (verdict, mut reason) = conclude(&interaction, base * question.margin.get());
+    if let Some(crossing) = here.crossing(question, ids) {
+        append(&mut reason, crossing);
+    }
+    Ok(SumRow {
         quantity,
         unit: quantity.unit(),
+        singles: singles.iter().map(|single| estimate(&in_blocks(single), first_stage)).collect(),
         sum: estimate(&sums, first_stage),
         whole: estimate(&wholes, first_stage),
         interaction,
@@ -72,22 +128,49 @@ fn row(question: &Question, here: &Here<'_, '_>, ids: &[VariantId], quantity: Qu
     })
 }
 
-/// What an interaction says by itself; less than `least` is not relevant.
+/// What an interaction says by itself, by the rule of the verdict table; less than `least` is not relevant.
 pub(super) fn conclude(interaction: &Estimate, least: f64) -> (Additivity, Option<String>) {
     let Some((lower, upper)) = interaction.interval() else {
         return (Additivity::Undecided, Some("too few blocks for an interval".to_owned()));
     };
-    if lower <= 0.0 && 0.0 <= upper {
-        return (Additivity::Agrees, None);
+    match of_interval(lower, upper, least) {
+        Verdict::NoRelevantDifference if lower > 0.0 || upper < 0.0 => {
+            (Additivity::Agrees, Some("measurable, and within the margin".to_owned()))
+        }
+        Verdict::NoRelevantDifference => (Additivity::Agrees, None),
+        Verdict::Higher | Verdict::Lower => (Additivity::Interaction, None),
+        _ => (Additivity::Undecided, Some("the interval holds 0, and more than the margin".to_owned())),
     }
-    if -least <= lower && upper <= least {
-        return (Additivity::Agrees, Some("measurable, and within the margin".to_owned()));
-    }
-    (Additivity::Interaction, None)
 }
 
 impl Row for SumRow {
     fn parts(&mut self) -> (Option<f64>, &mut Additivity, &mut Option<String>) {
         (self.p, &mut self.verdict, &mut self.reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rule_is_that_of_the_verdict_table() {
+        let of = |lower: f64, upper: f64| {
+            let interaction = Estimate {
+                point: 0.5 * (lower + upper),
+                lower: Some(lower),
+                upper: Some(upper),
+                level: 0.95,
+                blocks: 6,
+                bootstrap: None,
+            };
+            let (verdict, reason) = conclude(&interaction, 2.0);
+            (verdict, reason.is_some())
+        };
+        assert_eq!(of(-1.0, 1.5), (Additivity::Agrees, false));
+        assert_eq!(of(0.5, 1.5), (Additivity::Agrees, true), "measurable");
+        assert_eq!(of(0.5, 2.5), (Additivity::Interaction, false));
+        assert_eq!(of(-9.0, -3.0), (Additivity::Interaction, false));
+        assert_eq!(of(-40.0, 35.0), (Additivity::Undecided, true), "0 in a wide interval shows nothing");
     }
 }

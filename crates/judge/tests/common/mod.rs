@@ -199,6 +199,7 @@ pub fn question(variants: &[&str]) -> Question {
         guides: Vec::new(),
         sizes: vec![AskedSizes::Range],
         directs: Vec::new(),
+        absent: Vec::new(),
     }
 }
 

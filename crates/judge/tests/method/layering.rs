@@ -3,15 +3,16 @@
 
 use crate::common;
 
-use common::{Place, add_window, noisy, normal, question, random, trial};
+use common::{Place, add_window, good, noisy, normal, question, random, trial};
 use rand_chacha::ChaCha8Rng;
 use weighbridge_judge::layering::{LAYERS_INTERACT, Part, Stack, lineup};
-use weighbridge_judge::{AskedSizes, Question, summarise, whole};
-use weighbridge_model::layering::{Additivity, Chain, StageCost};
+use weighbridge_judge::{Absent, AskedSizes, Question, Run, summarise, whole};
+use weighbridge_model::experiment::Experiment;
+use weighbridge_model::layering::{Additivity, Chain, Interaction, Missing, StageCost};
 use weighbridge_model::network::{Crossed, NetworkFacts};
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::{PointId, TrialRecord};
-use weighbridge_model::summary::{PointLabel, Quantity, Summary, Validity};
+use weighbridge_model::summary::{PointLabel, Quantity, Summary, Validity, Verdict};
 
 /// Variants of one family by what they have.
 fn layered(stacks: &[&[&str]]) -> Question {
@@ -65,21 +66,67 @@ fn of(costs: &[StageCost], quantity: Quantity) -> &StageCost {
     costs.iter().find(|cost| cost.quantity == quantity).unwrap_or_else(|| panic!("no {quantity}"))
 }
 
+/// The chains of a question: variants by number, each with its stage's name.
+fn lines(question: &Question) -> Vec<Vec<(u16, String)>> {
+    let stages = |line: &lineup::Line| line.stages.iter().map(|(id, name)| (id.0, name.clone())).collect();
+    lineup::lines(question).iter().map(stages).collect()
+}
+
+fn named(stages: &[(u16, &str)]) -> Vec<(u16, String)> {
+    stages.iter().map(|(id, name)| (*id, (*name).to_owned())).collect()
+}
+
 #[test]
 fn a_chain_goes_from_bare_to_the_whole_stack_and_each_stage_has_its_layers_name() {
     let question = layered(&CHAIN);
-    let [line] = &lineup::lines(&question)[..] else { panic!("one") };
-    let names: Vec<&str> = line.stages.iter().map(|(_, name)| name.as_str()).collect();
-    assert_eq!((line.of.as_str(), names), ("rust", vec!["bare", "veth", "vxlan", "haproxy"]));
-    // Of two ways that are as long the one that comes first is taken; a lowest variant is named by its layers.
-    let question =
-        layered(&[&["veth"], &["veth", "haproxy"], &["veth", "vxlan"], &["veth", "vxlan", "haproxy", "tls"]]);
-    let [line] = &lineup::lines(&question)[..] else { panic!("one") };
-    let stages: Vec<(u16, &str)> = line.stages.iter().map(|(id, name)| (id.0, name.as_str())).collect();
-    assert_eq!(stages, [(0, "veth"), (1, "haproxy"), (3, "vxlan + tls")]);
-    // One pair says no more than its cost; alternatives are each a chain.
-    assert_eq!(lineup::lines(&layered(&[&["veth"], &["veth", "vxlan"]])), []);
-    assert_eq!(lineup::lines(&layered(&[&["veth"], &["veth", "vxlan"], &["veth", "geneve"]])).len(), 2);
+    assert_eq!(lineup::lines(&question)[0].of, "rust");
+    assert_eq!(lines(&question), [named(&[(0, "bare"), (1, "veth"), (2, "vxlan"), (3, "haproxy")])]);
+    // One pair says no more than its cost; alternatives are each a chain, and so is a pair at several points.
+    let pair = layered(&[&["veth"], &["veth", "vxlan"]]);
+    assert_eq!(lineup::lines(&pair), []);
+    assert_eq!(lines(&layered(&[&["veth"], &["veth", "vxlan"], &["veth", "geneve"]])).len(), 2);
+    assert_eq!(lines(&with_sizes(pair, &[64, 65_536])), [named(&[(0, "veth"), (1, "vxlan")])]);
+}
+
+#[test]
+fn every_variant_stands_above_the_largest_below_it() {
+    // The way down goes through what lacks the innermost; what is on no way has a chain of its own, shared beginnings and all.
+    let square =
+        layered(&[&[], &["veth"], &["veth", "vxlan"], &["veth", "vxlan", "haproxy"], &["veth", "haproxy"]]);
+    let (long, own) = (
+        named(&[(0, "bare"), (1, "veth"), (2, "vxlan"), (3, "haproxy")]),
+        named(&[(0, "bare"), (1, "veth"), (4, "haproxy")]),
+    );
+    assert_eq!(lines(&square), [long, own]);
+    // A container on hosts is held against these hosts, not against the container without.
+    let containers = layered(&[&[], &["container"], &["veth"], &["veth", "container"]]);
+    let (long, own) =
+        (named(&[(0, "bare"), (2, "veth"), (3, "container")]), named(&[(0, "bare"), (1, "container")]));
+    assert_eq!(lines(&containers), [long, own]);
+    // Two that are on no way are on one of their own where they can.
+    let more =
+        layered(&[&["veth"], &["veth", "a"], &["veth", "b"], &["veth", "b", "c"], &["veth", "a", "b", "c"]]);
+    let all = lines(&more);
+    assert_eq!(all.len(), 2, "{all:?}");
+    assert!((1..5).all(|id| all.iter().any(|line| line[1..].iter().any(|(stage, _)| *stage == id))));
+}
+
+#[test]
+fn layers_in_another_order_are_another_stack() {
+    let question = layered(&[
+        &["veth"],
+        &["veth", "vxlan"],
+        &["veth", "vxlan", "wireguard"],
+        &["veth", "wireguard", "vxlan"],
+        &["veth", "wireguard"],
+    ]);
+    let (one, other) = (
+        named(&[(0, "veth"), (1, "vxlan"), (2, "wireguard")]),
+        named(&[(0, "veth"), (4, "wireguard"), (3, "vxlan")]),
+    );
+    assert_eq!(lines(&question), [one, other]);
+    // Each order is the whole of a sum of its own.
+    assert_eq!(lineup::sums(&question).len(), 2);
 }
 
 #[test]
@@ -180,6 +227,9 @@ fn single_layers_that_add_up_agree_and_intervals_cover_what_is_planted() {
             assert_eq!((check.base.as_str(), check.whole.as_str()), ("rust veth", "rust veth vxlan haproxy"));
             let row = check.rows.iter().find(|row| row.quantity == Quantity::ResponseP50).expect("a row");
             assert!((row.whole.point - row.sum.point - row.interaction.point).abs() < 1e-6);
+            assert!(
+                (row.singles.iter().map(|single| single.point).sum::<f64>() - row.sum.point).abs() < 1e-6
+            );
             let (lower, upper) = row.interaction.interval().expect("an interval");
             hits += usize::from(lower <= planted && planted <= upper);
             said += usize::from(row.verdict == Additivity::Interaction);
@@ -206,23 +256,109 @@ fn an_interaction_is_a_finding_with_its_figures() {
     assert!(none.findings.iter().all(|finding| finding.name != LAYERS_INTERACT), "{:?}", none.findings);
 }
 
-#[test]
-fn an_invalid_stage_has_no_cost_and_neither_has_the_next() {
-    let question = layered(&CHAIN);
-    let mut trials = blocks(&mut random(23), &TAKES, (6, 10, 60));
-    for trial in trials.iter_mut().filter(|trial| trial.variant.0 == 1) {
+/// The trials of a variant without proof that their packets took its way.
+fn unproved(trials: &mut [TrialRecord], variant: u16) {
+    for trial in trials.iter_mut().filter(|trial| trial.variant.0 == variant) {
         let facts = NetworkFacts { unproved: Some("no packets".to_owned()), ..NetworkFacts::default() };
         trial.service.network = Some(Box::new(facts));
     }
-    let summary = summarise(&question, &trials);
-    let chain = only_chain(&summary);
+}
+
+#[test]
+fn an_invalid_stage_is_passed_over() {
+    let question = layered(&CHAIN);
+    let mut trials = blocks(&mut random(23), &TAKES, (6, 10, 60));
+    let before = summarise(&question, &trials);
+    unproved(&mut trials, 1);
+    let (summary, detail) = whole(&question, &trials);
+    let (chain, before) = (only_chain(&summary), only_chain(&before));
     assert_eq!(chain.stages[1].validity, Validity::Invalid);
-    for place in [1, 2] {
-        let cost = of(&chain.stages[place].costs, Quantity::ResponseP50);
-        assert_eq!((cost.difference, cost.reason.as_deref()), (None, Some("`rust veth` is invalid")));
+    let p50 = |chain: &Chain, place: usize| of(&chain.stages[place].costs, Quantity::ResponseP50).clone();
+    let invalid = p50(chain, 1);
+    assert_eq!((invalid.figure, invalid.difference), (None, None), "as the cost table");
+    assert!(invalid.reason.expect("why").starts_with("invalid: another way: "));
+    let over = p50(chain, 2);
+    assert_eq!(over.against.as_deref(), Some("rust "));
+    assert_eq!(over.reason.as_deref(), Some("against `rust `, since `rust veth` is invalid"));
+    // What both stages add, to the last bits of a sum.
+    let added = |chain, place| p50(chain, place).difference.expect("a cost").point;
+    assert!((added(chain, 2) - added(before, 1) - added(before, 2)).abs() < 1e-6);
+    assert_eq!(p50(chain, 3), p50(before, 3));
+    assert_eq!(chain.whole, before.whole, "neither of its ends is invalid");
+    // It is drawn as one step.
+    let layers: Vec<&str> = detail.waterfalls[0].layers.iter().map(|level| level.name.as_str()).collect();
+    assert_eq!(layers, ["veth + vxlan", "haproxy"]);
+}
+
+#[test]
+fn an_invalid_lowest_stage_leaves_the_others_their_costs() {
+    let question = layered(&CHAIN);
+    let mut trials = blocks(&mut random(23), &TAKES, (6, 10, 60));
+    unproved(&mut trials, 0);
+    let (summary, detail) = whole(&question, &trials);
+    let chain = only_chain(&summary);
+    let p50 = |place: usize| of(&chain.stages[place].costs, Quantity::ResponseP50);
+    assert_eq!((p50(1).difference, p50(1).reason.as_deref()), (None, Some("`rust ` is invalid")));
+    assert!((2..4).all(|place| p50(place).difference.is_some()));
+    let whole = of(&chain.whole, Quantity::ResponseP50);
+    assert_eq!((whole.difference, whole.reason.as_deref()), (None, Some("`rust ` is invalid")));
+    let first = &detail.waterfalls[0];
+    assert_eq!((first.quantity, first.from.name.as_str()), (Quantity::ResponseP50, "veth"));
+    assert_eq!(first.layers.len(), 2);
+}
+
+#[test]
+fn throughput_that_the_cost_table_withholds_is_in_no_chain() {
+    let question = layered(&CHAIN);
+    let mut trials = blocks(&mut random(23), &TAKES, (6, 10, 60));
+    for window in trials.iter_mut().filter(|trial| trial.variant.0 == 1).flat_map(|trial| &mut trial.windows)
+    {
+        window.figures.health.busy = window.figures.health.wall;
     }
-    assert!(of(&chain.stages[3].costs, Quantity::ResponseP50).difference.is_some());
-    assert!(of(&chain.whole, Quantity::ResponseP50).difference.is_some(), "neither of its ends is");
+    let summary = summarise(&question, &trials);
+    let table = summary
+        .costs
+        .iter()
+        .find(|cost| cost.variant == "rust veth" && cost.quantity == Quantity::Throughput);
+    assert_eq!(table.expect("a row").verdict, Verdict::Withheld);
+    let chain = only_chain(&summary);
+    let rate = |place: usize| of(&chain.stages[place].costs, Quantity::Throughput);
+    assert_eq!((rate(1).figure, rate(1).difference), (None, None));
+    assert!(rate(1).reason.as_deref().expect("why").starts_with("withheld: generator-bound: "));
+    assert_eq!(rate(2).against.as_deref(), Some("rust "));
+    assert_eq!(rate(2).reason.as_deref(), Some("against `rust `, since that of `rust veth` is withheld"));
+    assert!(of(&chain.stages[1].costs, Quantity::ResponseP50).difference.is_some(), "a time is not");
+}
+
+#[test]
+fn a_variant_that_is_not_there_is_named_where_it_would_stand() {
+    let mut question = layered(&[&[], &["veth", "vxlan"], &["veth", "vxlan", "haproxy"]]);
+    let stack = layered(&[&["veth"]]).variants.remove(0).stack;
+    question.absent = vec![Absent { name: "rust veth".into(), reason: "no root".into(), stack }];
+    let summary = summarise(&question, &blocks(&mut random(5), &[TAKES[0], TAKES[2], TAKES[3]], (6, 10, 60)));
+    let chain = only_chain(&summary);
+    let missing =
+        Missing { variant: "rust veth".into(), below: "rust veth vxlan".into(), reason: "no root".into() };
+    assert_eq!(chain.missing, [missing]);
+    assert_eq!(chain.stages[1].name, "veth + vxlan");
+}
+
+#[test]
+fn a_sum_that_cannot_be_checked_says_why() {
+    let mut question = layered(&SQUARE);
+    let mut trials = blocks(&mut random(17), &square(0.0), (6, 10, 60));
+    unproved(&mut trials, 2);
+    let [check] = &summarise(&question, &trials).layering.sums[..] else { panic!("one") };
+    assert_eq!((check.rows.len(), check.unchecked[0].quantity), (0, None));
+    assert!(check.unchecked[0].reason.starts_with("`rust veth haproxy` is invalid: another way"));
+    // The same of one that could not be started.
+    let gone = question.variants.remove(2);
+    question.absent = vec![Absent { name: gone.name, reason: "not installed".into(), stack: gone.stack }];
+    let takes = [square(0.0)[0], square(0.0)[1], square(0.0)[3]];
+    let summary = summarise(&question, &blocks(&mut random(17), &takes, (6, 10, 60)));
+    let [check] = &summary.layering.sums[..] else { panic!("one") };
+    assert_eq!(check.singles[1].variant, "rust veth haproxy");
+    assert_eq!(check.unchecked[0].reason, "`rust veth haproxy` is unavailable: not installed");
 }
 
 /// The trials with 400, 500 and 520 bytes a request on the link of each variant that has one.
@@ -293,10 +429,18 @@ fn sized(
     variants: usize,
     takes: impl Fn(usize, f64) -> f64,
 ) -> Vec<TrialRecord> {
-    let mut all: Vec<TrialRecord> = Vec::new();
-    for (at, size) in (0_u16..).zip(sizes) {
+    let at = |size: &u64| {
         let middles: Vec<f64> = (0..variants).map(|variant| takes(variant, *size as f64)).collect();
-        for mut one in blocks(random, &middles, (6, 6, 60)) {
+        blocks(random, &middles, (12, 6, 60))
+    };
+    points_of(sizes.iter().map(at).collect())
+}
+
+/// What was recorded at each of several points, as blocks that visit them all.
+fn points_of(points: Vec<Vec<TrialRecord>>) -> Vec<TrialRecord> {
+    let mut all: Vec<TrialRecord> = Vec::new();
+    for (at, trials) in (0_u16..).zip(points) {
+        for mut one in trials {
             one.windows.iter_mut().for_each(|window| window.point = PointId(at));
             match all.iter_mut().find(|t| (t.block, t.variant) == (one.block, one.variant)) {
                 Some(known) => {
@@ -350,18 +494,164 @@ fn a_cost_per_byte_is_told_from_a_cost_per_operation() {
         }
     }
     let verdicts = |stage: &str| {
-        let of = |one: &&weighbridge_model::layering::Interaction| {
-            one.stage == stage && one.quantity == Quantity::ResponseP50
-        };
+        let of = |one: &&Interaction| one.stage == stage && one.quantity == Quantity::ResponseP50;
         layering.interactions.iter().filter(of).map(|one| one.verdict).collect::<Vec<_>>()
     };
     assert_eq!(verdicts("veth"), [Additivity::Agrees; 2]);
     assert_eq!(verdicts("vxlan"), [Additivity::Interaction; 2]);
     let finding = summary.findings.iter().find(|finding| finding.name == LAYERS_INTERACT).expect("a finding");
     assert!(
-        finding.evidence.contains("what `vxlan` adds to response p50 depends on `workload.size`"),
+        finding.evidence.contains(
+            "what `vxlan` adds to response p50 of `rust veth` depends on `workload.size`: from 64 B to "
+        ),
         "{finding:?}"
     );
+}
+
+#[test]
+fn two_variants_at_two_sizes_are_held_against_each_other() {
+    let sizes = [64, 4_000_000];
+    let question = with_sizes(layered(&[&["veth"], &["veth", "vxlan"]]), &sizes);
+    // 8 µs of 100 µs, and 30 µs of 2 ms: within 2 % of the long request, and not of the short one, nor of the cost.
+    // Starts alike: 0.5 % of 2 ms would hide what is asked for.
+    let at = |takes: [u64; 2]| {
+        let mut trials = Vec::new();
+        for (block, variant) in (0..6).flat_map(|block| [(block, 0_u16), (block, 1)]) {
+            let mut one = trial(block, variant);
+            let took = takes[usize::from(variant)] + 500 * u64::from((block + u32::from(variant)) % 3);
+            for round in 0..6 {
+                add_window(&mut one, Place::measured(round, u32::from(variant)), &vec![good(took); 200]);
+            }
+            trials.push(one);
+        }
+        trials
+    };
+    let trials = points_of(vec![at([100_000, 108_000]), at([2_000_000, 2_030_000])]);
+    let summary = summarise(&question, &trials);
+    let layering = &summary.layering;
+    assert_eq!(layering.chains.len(), 2, "the pair at each point");
+    let p50 = |one: &&Interaction| one.quantity == Quantity::ResponseP50;
+    let all: Vec<_> = layering.interactions.iter().filter(p50).collect();
+    let [one] = all[..] else { panic!("the step is the whole, and stands there once: {all:?}") };
+    assert_eq!((one.stage.as_str(), one.above.as_str()), ("vxlan", "rust veth"));
+    assert_eq!(one.verdict, Additivity::Interaction, "{one:?}");
+    assert!((one.difference.point - 22e3).abs() < 1e3, "{one:?}");
+    assert!(layering.slopes.iter().any(|slope| slope.quantity == Quantity::ResponseP50));
+}
+
+#[test]
+fn what_chains_share_is_told_once_and_wholes_are_a_family_of_their_own() {
+    let sizes = [64, 16_384];
+    let question = with_sizes(
+        layered(&[&[], &["veth"], &["veth", "vxlan"], &["veth", "haproxy"], &["veth", "vxlan", "haproxy"]]),
+        &sizes,
+    );
+    let takes = |variant: usize, size: f64| {
+        100e3 + [0.0, 4e3, 11e3, 44e3, 51e3][variant] + if variant > 0 { 2.0 * size } else { 0.0 }
+    };
+    let summary = summarise(&question, &sized(&mut random(43), &sizes, 5, takes));
+    let p50: Vec<(&str, &str, &str)> = summary
+        .layering
+        .interactions
+        .iter()
+        .filter(|one| one.quantity == Quantity::ResponseP50)
+        .map(|one| (&one.above[..], &one.variant[..], &one.stage[..]))
+        .collect();
+    let (bare, veth, all) = ("rust ", "rust veth", "rust veth vxlan haproxy");
+    let expected = [
+        (bare, veth, "veth"),
+        (veth, "rust veth vxlan", "vxlan"),
+        ("rust veth vxlan", all, "haproxy"),
+        (veth, "rust veth haproxy", "haproxy"),
+        (bare, all, "whole"),
+        (bare, "rust veth haproxy", "whole"),
+    ];
+    assert_eq!(p50, expected);
+    let finding = summary.findings.iter().find(|finding| finding.name == LAYERS_INTERACT).expect("a finding");
+    assert!(
+        finding.evidence.starts_with("what `veth` adds to response p50 of `rust ` depends on"),
+        "{finding:?}"
+    );
+}
+
+#[test]
+fn differences_of_rates_and_of_tails_are_not_held_against_each_other() {
+    let sizes = [64, 16_384];
+    for headline in [Quantity::Throughput, Quantity::ResponseP99] {
+        let question = Question { headline, ..with_sizes(layered(&[&["veth"], &["veth", "vxlan"]]), &sizes) };
+        let takes = |variant: usize, size: f64| 100e3 + size + 8e3 * variant as f64;
+        let layering = summarise(&question, &sized(&mut random(47), &sizes, 2, takes)).layering;
+        assert!(layering.interactions.iter().all(|one| one.quantity != headline));
+        assert!(layering.slopes.iter().all(|one| one.quantity != headline));
+        assert!(layering.interactions.iter().any(|one| one.quantity == Quantity::ResponseP50));
+    }
+}
+
+/// A baseline of another family, three variants of a chain, and one more of them.
+fn in_batches(apart: &[u16]) -> (Question, Vec<TrialRecord>) {
+    let mut question = layered(&[&[], &["veth"], &["veth", "vxlan"], &["veth", "vxlan", "haproxy"]]);
+    question.variants[0].stack.family = "service go".to_owned();
+    let mut trials = Vec::new();
+    for trial in blocks(&mut random(53), &TAKES, (6, 10, 60)) {
+        match trial.variant.0 {
+            0 if !apart.is_empty() => trials.extend([trial.clone(), TrialRecord { batch: 1, ..trial }]),
+            id if apart.contains(&id) => trials.push(TrialRecord { batch: 1, ..trial }),
+            _ => trials.push(trial),
+        }
+    }
+    trials.sort_by_key(|trial| (trial.block, trial.batch, trial.variant));
+    (question, trials)
+}
+
+#[test]
+fn what_lived_in_one_batch_is_not_compared_through_the_baseline() {
+    let chain = |(question, trials): (Question, Vec<TrialRecord>)| {
+        let summary = summarise(&question, &trials);
+        only_chain(&summary).clone()
+    };
+    // All of the chain in one batch: as if there were no batches.
+    assert_eq!(chain(in_batches(&[1, 2, 3])), chain(in_batches(&[])));
+    // Across batches it goes through the baseline, and says so where it must.
+    let crossing = chain(in_batches(&[3]));
+    let reason = |place: usize| of(&crossing.stages[place].costs, Quantity::ResponseP50).reason.clone();
+    assert_eq!(reason(1), None);
+    assert_eq!(reason(2).as_deref(), Some("in different batches, each with `rust `"));
+    // Where the baseline may not be used, what lived together still is.
+    let (question, mut trials) = in_batches(&[3]);
+    unproved(&mut trials, 0);
+    let apart = chain((question, trials));
+    let p50 = |place: usize| of(&apart.stages[place].costs, Quantity::ResponseP50);
+    assert!(p50(1).difference.is_some());
+    let why = "in different batches, and `rust ` is invalid";
+    assert_eq!((p50(2).difference, p50(2).reason.as_deref()), (None, Some(why)));
+}
+
+#[test]
+fn a_relay_that_carries_a_delay_stands_below_it() {
+    let text = r#"
+        [workload]
+        name = "pingpong"
+        [matrix]
+        service = ["rust"]
+        layers = [["veth"], ["veth", "relay"], ["veth", { layer = "delay", time = "1 ms" }]]
+    "#;
+    let experiment = Experiment::parse("test.toml", text).expect("a valid experiment");
+    let mut question = layered(&[&["veth"], &["veth", "relay"], &["veth", "delay"]]);
+    let asked = Question::of(&experiment, Run::default(), question.cores);
+    question.variants.iter_mut().zip(asked.variants).for_each(|(variant, of)| variant.stack = of.stack);
+    let mut trials = blocks(&mut random(59), &[100e3, 140e3, 1_140e3], (6, 10, 60));
+    let stages = |trials: &[TrialRecord]| {
+        let summary = summarise(&question, trials);
+        let kind = |name: &str| name.split(' ').next().expect("a word").to_owned();
+        let names = |chain: &Chain| chain.stages.iter().map(|stage| kind(&stage.name)).collect::<Vec<_>>();
+        summary.layering.chains.iter().map(names).collect::<Vec<_>>()
+    };
+    assert_eq!(stages(&trials), [["veth", "relay"], ["veth", "delay"]], "by the kernel");
+    for trial in trials.iter_mut().filter(|trial| trial.variant.0 == 2) {
+        let facts = NetworkFacts { relayed: Some(Box::default()), ..NetworkFacts::default() };
+        trial.service.network = Some(Box::new(facts));
+    }
+    assert_eq!(stages(&trials), [["veth", "relay", "delay"]]);
 }
 
 #[test]
@@ -376,9 +666,7 @@ fn a_cost_that_depends_on_a_setting_of_the_service_is_told_from_one_that_does_no
     let takes = [100e3, 105e3, 117e3, 90e3, 95e3, 99e3];
     let summary = summarise(&question, &blocks(&mut random(37), &takes, (8, 8, 60)));
     let found = |stage: &str| {
-        let of = |one: &&weighbridge_model::layering::Interaction| {
-            one.stage == stage && one.quantity == Quantity::ResponseP50
-        };
+        let of = |one: &&Interaction| one.stage == stage && one.quantity == Quantity::ResponseP50;
         let all: Vec<_> = summary.layering.interactions.iter().filter(of).collect();
         let [one] = all[..] else { panic!("{stage}: {all:?}") };
         one
@@ -393,7 +681,7 @@ fn a_cost_that_depends_on_a_setting_of_the_service_is_told_from_one_that_does_no
     assert!(
         finding
             .evidence
-            .contains("what `vxlan` adds to response p50 depends on `cores`: from 1 to 2 it changes by -"),
+            .contains("what `vxlan` adds to response p50 of `rust veth cores 2` depends on `cores`: from 1 to 2 it changes by -"),
         "{finding:?}"
     );
     // Another collector too is another thing: chains that differ in two settings are not held against each other.

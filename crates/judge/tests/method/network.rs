@@ -100,7 +100,7 @@ fn a_relay_in_user_space_without_its_null_path_is_a_note() {
 }
 
 #[test]
-fn an_overlay_against_a_service_without_hosts_wants_the_hosts_alone_beside_it() {
+fn an_overlay_wants_what_it_stands_on_alone_beside_it() {
     let trials = run(6, 10, |_, _, _| vec![good(100_000); 200]);
     for (base, overlay, is_told) in [
         (&[][..], &["veth", "vxlan"][..], true),
@@ -109,6 +109,8 @@ fn an_overlay_against_a_service_without_hosts_wants_the_hosts_alone_beside_it() 
         (&["veth", "vxlan"], &["veth", "vxlan", "sidecar:haproxy"], false),
         (&[], &["sidecar:haproxy"], false),
         (&[], &["veth"], false),
+        (&["veth"], &["veth", "ovs", "tunnel vxlan"], true),
+        (&["veth", "ovs"], &["veth", "ovs", "tunnel vxlan"], false),
     ] {
         let mut question = question(&["base", "overlay"]);
         for (variant, layers) in question.variants.iter_mut().zip([base, overlay]) {

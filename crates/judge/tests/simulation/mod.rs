@@ -260,5 +260,6 @@ pub fn question(law: &Law) -> Question {
         guides: Vec::new(),
         sizes: Vec::new(),
         directs: Vec::new(),
+        absent: Vec::new(),
     }
 }

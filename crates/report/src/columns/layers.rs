@@ -1,7 +1,9 @@
 //! Tables of what layers cost: chains, sums of single layers, what depends on a factor, lines over size.
 
-use weighbridge_model::layering::{Additivity, Chain, Interaction, Slope, StageCost, SumCheck, SumRow};
-use weighbridge_model::summary::{Estimate, Summary};
+use weighbridge_model::layering::{
+    Additivity, Chain, Interaction, Slope, StageCost, SumCheck, SumRow, Unchecked,
+};
+use weighbridge_model::summary::{Estimate, Quantity, Summary};
 
 use super::Read::{Count, Number, Text};
 use super::{Column, column, point, some, unit};
@@ -66,20 +68,54 @@ pub(super) fn waterfall_columns<'a>() -> Vec<Column<WaterfallRow<'a>>> {
         column("ratio_upper", Number(|row| row.cost.ratio?.upper)),
         column("level", Number(|row| row.any().map(|estimate| estimate.level))),
         column("blocks", Count(|row| row.any().map(|estimate| u64::from(estimate.blocks)))),
+        column("against", Text(|row| row.cost.against.as_deref().and_then(some))),
         column("reason", Text(|row| row.cost.reason.as_deref().and_then(some))),
     ]
 }
 
-/// One quantity of a sum check.
+/// One quantity of a sum check, or what was not checked.
 pub(super) struct SumsRow<'a> {
     summary: &'a Summary,
     check: &'a SumCheck,
-    row: &'a SumRow,
+    row: Result<&'a SumRow, &'a Unchecked>,
+}
+
+impl SumsRow<'_> {
+    fn quantity(&self) -> Option<Quantity> {
+        self.row.map_or_else(|unchecked| unchecked.quantity, |row| Some(row.quantity))
+    }
+
+    fn estimate(&self, of: fn(&SumRow) -> &Estimate) -> Option<&Estimate> {
+        self.row.ok().map(of)
+    }
+
+    fn sum(&self) -> Option<&Estimate> {
+        self.estimate(|row| &row.sum)
+    }
+
+    fn whole(&self) -> Option<&Estimate> {
+        self.estimate(|row| &row.whole)
+    }
+
+    fn interaction(&self) -> Option<&Estimate> {
+        self.estimate(|row| &row.interaction)
+    }
+
+    /// One number of each single layer: `8140;45000`.
+    fn singles(&self, of: fn(&Estimate) -> Option<f64>) -> Option<String> {
+        let numbers: Option<Vec<String>> =
+            self.row.ok()?.singles.iter().map(|single| Some(of(single)?.to_string())).collect();
+        numbers.map(|numbers| numbers.join(";"))
+    }
 }
 
 pub(super) fn sum_rows(summary: &Summary) -> Vec<SumsRow<'_>> {
-    let of = |check| move |row| SumsRow { summary, check, row };
-    summary.layering.sums.iter().flat_map(|check| check.rows.iter().map(of(check))).collect()
+    let mut all = Vec::new();
+    for check in &summary.layering.sums {
+        let rows = check.rows.iter().map(Ok).chain(check.unchecked.iter().map(Err));
+        all.extend(rows.map(|row| SumsRow { summary, check, row }));
+    }
+    all
 }
 
 pub(super) fn sum_columns<'a>() -> Vec<Column<SumsRow<'a>>> {
@@ -90,22 +126,30 @@ pub(super) fn sum_columns<'a>() -> Vec<Column<SumsRow<'a>>> {
         column("base", Text(|row| some(&row.check.base))),
         column("singles", Text(|row| Some(names(row.check).into()))),
         column("whole", Text(|row| some(&row.check.whole))),
-        column("quantity", Text(|row| some(row.row.quantity.name()))),
-        column("unit", Text(|row| some(unit(row.row.unit)))),
-        column("added", Number(|row| Some(row.row.sum.point))),
-        column("added_lower", Number(|row| row.row.sum.lower)),
-        column("added_upper", Number(|row| row.row.sum.upper)),
-        column("together", Number(|row| Some(row.row.whole.point))),
-        column("together_lower", Number(|row| row.row.whole.lower)),
-        column("together_upper", Number(|row| row.row.whole.upper)),
-        column("interaction", Number(|row| Some(row.row.interaction.point))),
-        column("interaction_lower", Number(|row| row.row.interaction.lower)),
-        column("interaction_upper", Number(|row| row.row.interaction.upper)),
-        column("level", Number(|row| Some(row.row.interaction.level))),
-        column("blocks", Count(|row| Some(u64::from(row.row.interaction.blocks)))),
-        column("p", Number(|row| row.row.p)),
-        column("verdict", Text(|row| some(Additivity::name(row.row.verdict)))),
-        column("reason", Text(|row| row.row.reason.as_deref().and_then(some))),
+        column("quantity", Text(|row| row.quantity().and_then(|quantity| some(quantity.name())))),
+        column("unit", Text(|row| row.quantity().and_then(|quantity| some(unit(quantity.unit()))))),
+        column("alone", Text(|row| row.singles(|one| Some(one.point)).map(Into::into))),
+        column("alone_lower", Text(|row| row.singles(|one| one.lower).map(Into::into))),
+        column("alone_upper", Text(|row| row.singles(|one| one.upper).map(Into::into))),
+        column("added", Number(|row| Some(row.sum()?.point))),
+        column("added_lower", Number(|row| row.sum()?.lower)),
+        column("added_upper", Number(|row| row.sum()?.upper)),
+        column("together", Number(|row| Some(row.whole()?.point))),
+        column("together_lower", Number(|row| row.whole()?.lower)),
+        column("together_upper", Number(|row| row.whole()?.upper)),
+        column("interaction", Number(|row| Some(row.interaction()?.point))),
+        column("interaction_lower", Number(|row| row.interaction()?.lower)),
+        column("interaction_upper", Number(|row| row.interaction()?.upper)),
+        column("level", Number(|row| Some(row.interaction()?.level))),
+        column("blocks", Count(|row| Some(u64::from(row.interaction()?.blocks)))),
+        column("p", Number(|row| row.row.ok()?.p)),
+        column("verdict", Text(|row| some(row.row.map_or("not checked", |row| row.verdict.name())))),
+        column(
+            "reason",
+            Text(|row| {
+                row.row.map_or_else(|one| some(&one.reason), |row| row.reason.as_deref().and_then(some))
+            }),
+        ),
     ]
 }
 
@@ -130,6 +174,7 @@ pub(super) fn interaction_columns<'a>() -> Vec<Column<Of<'a, Interaction>>> {
         column("of", Text(|row| some(&row.row.of))),
         column("stage", Text(|row| some(&row.row.stage))),
         column("variant", Text(|row| some(&row.row.variant))),
+        column("above", Text(|row| some(&row.row.above))),
         column("factor", Text(|row| some(&row.row.factor))),
         column("from", Text(|row| Some(point(&row.row.from)))),
         column("to", Text(|row| Some(point(&row.row.to)))),
@@ -157,6 +202,7 @@ pub(super) fn slope_columns<'a>() -> Vec<Column<Of<'a, Slope>>> {
         column("of", Text(|row| some(&row.row.of))),
         column("stage", Text(|row| some(&row.row.stage))),
         column("variant", Text(|row| some(&row.row.variant))),
+        column("above", Text(|row| some(&row.row.above))),
         column("sizes", Text(|row| Some(sizes(row.row).into()))),
         column("quantity", Text(|row| some(row.row.quantity.name()))),
         column("unit", Text(|row| some(unit(row.row.unit)))),

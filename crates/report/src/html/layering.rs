@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use weighbridge_model::layering::{Additivity, Chain, SumCheck};
+use weighbridge_model::layering::{Additivity, Chain, SumCheck, SumRow};
 use weighbridge_model::summary::{Quantity, Summary};
 
 use super::escape::{attributes, escape, figure};
@@ -29,7 +29,7 @@ pub(crate) fn section(summary: &Summary) -> String {
         let mut told = BTreeSet::new();
         for chain in layering::at(summary, point.label) {
             text.push_str(&chain_table(chain, &quantities));
-            let reasons = layering::rows(chain, &quantities).into_iter().flat_map(|row| row.reasons);
+            let reasons = layering::reasons(chain, &quantities).into_iter();
             let new: Vec<String> = reasons.filter(|reason| told.insert(reason.clone())).collect();
             if !new.is_empty() {
                 text.push_str(&quiet(&escape(&new.join("; "))));
@@ -85,27 +85,33 @@ fn cell(shown: &Shown) -> String {
 
 fn sum_table(check: &SumCheck) -> String {
     let (filter, of) = place(&check.point);
-    let heads: String = layering::SUMS.iter().take(3).map(|name| column(name)).collect();
-    let rows: String = check
-        .rows
-        .iter()
-        .map(|row| {
-            let [sum, whole, interaction, verdict] = layering::sum_cells(row);
-            let numbers: String = [sum, whole, interaction].iter().map(cell).collect();
-            format!(
-                "<tr><th scope=\"row\">{}</th>{numbers}<td class=\"says {}\">{}</td></tr>\n",
-                super::label(row.quantity),
-                tone(row.verdict),
-                escape(&verdict.point)
-            )
-        })
-        .collect();
+    let heads = layering::sum_heads(check);
+    let (verdict, figures) =
+        heads.split_last().map_or(("", &heads[..]), |(last, rest)| (last.as_str(), rest));
+    let heads: String = figures.iter().map(|name| column(name)).collect();
+    let row = |row: &SumRow| {
+        let cells = layering::sum_cells(row);
+        let (said, figures) = cells.split_last().expect("a row says something");
+        format!(
+            "<tr><th scope=\"row\">{}</th>{}<td class=\"says {}\">{}</td></tr>\n",
+            super::label(row.quantity),
+            figures.iter().map(cell).collect::<String>(),
+            tone(row.verdict),
+            escape(&said.point)
+        )
+    };
+    let rows: String = check.rows.iter().map(row).collect();
+    let table = format!(
+        "<div class=\"scroll\"><table class=\"sums\"><caption>The interaction is what all cost together less what they cost one \
+         by one; where its interval lies within the margin the two agree.</caption><thead><tr><th scope=\"col\">quantity</th>\
+         {heads}<th scope=\"col\">{verdict}</th></tr></thead><tbody>\n{rows}</tbody></table></div>\n"
+    );
+    let unchecked = layering::unchecked(check);
     format!(
-        "<details{filter}><summary>Do single layers add up? {}{of}</summary>\n<div class=\"scroll\"><table class=\"sums\">\
-         <caption>The interaction is what all cost together less what they cost one by one; where its interval holds 0 the \
-         two agree.</caption><thead><tr><th scope=\"col\">quantity</th>{heads}<th scope=\"col\">verdict</th></tr></thead><tbody>\n\
-         {rows}</tbody></table></div></details>\n",
-        escape(&layering::sum_title(check))
+        "<details{filter}><summary>Do single layers add up? {}{of}</summary>\n{}{}</details>\n",
+        escape(&layering::sum_title(check)),
+        if rows.is_empty() { "" } else { &table },
+        if unchecked.is_empty() { String::new() } else { quiet(&escape(&unchecked.join("; "))) }
     )
 }
 
@@ -123,13 +129,11 @@ fn factors(summary: &Summary) -> String {
         .interactions
         .iter()
         .map(|one| {
-            let (name, [quantity, from, to, difference, verdict]) = layering::factor_cells(one);
+            let (name, [words @ .., difference, verdict]) = layering::factor_cells(one);
             format!(
-                "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td>{}<td class=\"says {}\">{}</td></tr>\n",
+                "<tr><th scope=\"row\">{}</th>{}{}<td class=\"says {}\">{}</td></tr>\n",
                 escape(&name),
-                escape(&quantity.point),
-                escape(&from.point),
-                escape(&to.point),
+                texts(&words),
                 cell(&difference),
                 tone(one.verdict),
                 escape(&verdict.point)
@@ -147,11 +151,11 @@ fn slopes(summary: &Summary) -> String {
         .slopes
         .iter()
         .map(|slope| {
-            let (name, [quantity, per_operation, per_byte]) = layering::slope_cells(slope);
+            let (name, [words @ .., per_operation, per_byte]) = layering::slope_cells(slope);
             format!(
-                "<tr><th scope=\"row\">{}</th><td>{}</td>{}{}</tr>\n",
+                "<tr><th scope=\"row\">{}</th>{}{}{}</tr>\n",
                 escape(&name),
-                escape(&quantity.point),
+                texts(&words),
                 cell(&per_operation),
                 cell(&per_byte)
             )
@@ -160,6 +164,10 @@ fn slopes(summary: &Summary) -> String {
     let heads: String =
         layering::SLOPES.iter().map(|name| format!("<th scope=\"col\">{name}</th>")).collect();
     folded("What a layer costs per operation and per byte", "layer", &heads, &rows)
+}
+
+fn texts(words: &[Shown]) -> String {
+    words.iter().map(|word| format!("<td>{}</td>", escape(&word.point))).collect()
 }
 
 fn folded(name: &str, first: &str, heads: &str, rows: &str) -> String {

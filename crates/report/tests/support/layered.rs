@@ -2,7 +2,8 @@
 
 use weighbridge_model::detail::{Level, Waterfall};
 use weighbridge_model::layering::{
-    Additivity, Chain, Interaction, Layering, Single, Slope, Stage, StageCost, SumCheck, SumRow,
+    Additivity, Chain, Interaction, Layering, Missing, Single, Slope, Stage, StageCost, SumCheck, SumRow,
+    Unchecked,
 };
 use weighbridge_model::summary::{Detail, Estimate, PointLabel, Quantity, Summary, Validity};
 
@@ -52,6 +53,7 @@ fn cost(at: usize, place: usize, before: usize) -> StageCost {
         figure: (now > 0.0).then(|| estimate(now, half(quantity, now))),
         difference: is_there.then(|| estimate(now - then, half(quantity, now))),
         ratio: is_there.then(|| ratio_of(now, then)),
+        against: None,
         reason,
     }
 }
@@ -69,19 +71,45 @@ fn chain(point: PointLabel) -> Chain {
         of: "rust".into(),
         stages: STAGES.iter().enumerate().map(stage).collect(),
         whole: (0..5).map(|at| StageCost { figure: None, ..cost(at, 3, 0) }).collect(),
+        missing: Vec::new(),
     }
+}
+
+/// The same with an invalid stage, over which the next one is held against the one below, and one that is unavailable.
+fn broken(point: PointLabel) -> Chain {
+    let mut chain = chain(point);
+    let vxlan = &mut chain.stages[2];
+    vxlan.validity = Validity::Invalid;
+    for cost in &mut vxlan.costs {
+        (cost.figure, cost.difference, cost.ratio) = (None, None, None);
+        cost.reason = Some("invalid: another way: in one trial `vxlan0` saw nothing".into());
+    }
+    let over = |at: usize| StageCost {
+        against: Some(STAGES[1].1.into()),
+        reason: Some(format!("against `{}`, since `{}` is invalid", STAGES[1].1, STAGES[2].1)),
+        ..cost(at, 3, 1)
+    };
+    chain.stages[3].costs = (0..5).map(over).collect();
+    chain.missing = vec![Missing {
+        variant: "rust veth + ovs".into(),
+        below: STAGES[2].1.into(),
+        reason: "no `ovs-vswitchd` is installed; install openvswitch-switch".into(),
+    }];
+    chain
 }
 
 fn sum_check(point: PointLabel) -> SumCheck {
     let row = |quantity: Quantity, sum: f64, whole: f64, verdict| SumRow {
         quantity,
         unit: quantity.unit(),
+        singles: vec![estimate(sum * 0.2, sum * 0.01), estimate(sum * 0.8, sum * 0.015)],
         sum: estimate(sum, sum * 0.02),
         whole: estimate(whole, whole * 0.01),
         interaction: estimate(whole - sum, 700.0),
         p: Some(0.0008),
         verdict,
-        reason: None,
+        reason: (verdict == Additivity::Undecided)
+            .then(|| "the interval holds 0, and more than the margin".to_owned()),
     };
     let single = |name: &str| Single { name: name.into(), variant: format!("rust veth + {name}") };
     SumCheck {
@@ -93,8 +121,19 @@ fn sum_check(point: PointLabel) -> SumCheck {
         rows: vec![
             row(Quantity::ResponseP50, 53_100.0, 56_200.0, Additivity::Interaction),
             row(Quantity::CpuPerOperation, 35_600.0, 35_800.0, Additivity::Agrees),
+            row(Quantity::MemoryPeak, 12_897_485.0, 12_897_600.0, Additivity::Undecided),
         ],
+        unchecked: vec![Unchecked {
+            quantity: Some(Quantity::WireBytesPerOperation),
+            reason: "`rust veth`: not measured".into(),
+        }],
     }
+}
+
+/// The same where a single layer was not there.
+fn unchecked(point: PointLabel) -> SumCheck {
+    let reason = "`rust veth + sidecar:haproxy` is unavailable: no `haproxy` is installed".to_owned();
+    SumCheck { rows: Vec::new(), unchecked: vec![Unchecked { quantity: None, reason }], ..sum_check(point) }
 }
 
 /// What layers cost at two sizes.
@@ -104,6 +143,7 @@ fn layering() -> Layering {
         of: "rust".into(),
         stage: stage.into(),
         variant: STAGES[variant].1.into(),
+        above: STAGES[if stage == "whole" { 0 } else { variant - 1 }].1.into(),
         factor: "workload.size".into(),
         from: point(sizes[0]),
         to: point(sizes[1]),
@@ -118,6 +158,7 @@ fn layering() -> Layering {
         of: "rust".into(),
         stage: stage.into(),
         variant: STAGES[variant].1.into(),
+        above: STAGES[variant - 1].1.into(),
         point: PointLabel::new(),
         sizes: vec![64, 65_536],
         quantity: Quantity::ResponseP50,
@@ -126,11 +167,12 @@ fn layering() -> Layering {
         per_byte: estimate(per_byte, 0.014),
     };
     Layering {
-        chains: sizes.map(|size| chain(point(size))).into(),
-        sums: vec![sum_check(point(sizes[0]))],
+        chains: vec![chain(point(sizes[0])), broken(point(sizes[1]))],
+        sums: vec![sum_check(point(sizes[0])), unchecked(point(sizes[1]))],
         interactions: vec![
             interaction("veth", 1, 120.0, Additivity::Agrees),
             interaction("vxlan", 2, 19_700.0, Additivity::Interaction),
+            interaction("whole", 3, 19_900.0, Additivity::Interaction),
         ],
         slopes: vec![slope("veth", 1, 3_900.0, 0.002), slope("vxlan", 2, 8_120.0, 0.301)],
     }
