@@ -22,6 +22,10 @@ const NO_MARK: &str = "  ";
 const PAIRS_MOST: usize = 6;
 /// Findings of which each is a result of its own.
 const RESULTS: [&str; 2] = ["cliff", "layers interact"];
+/// The finding that says which variant is best at which size, and how many of them stand with the verdict: of each point
+/// and operation there is one.
+const BEST_BY_SIZE: &str = "best by size";
+const ADVICE_MOST: usize = 3;
 
 /// The result of one run for people, with a final newline.
 pub fn verdicts(summary: &Summary, options: &TextOptions<'_>) -> String {
@@ -69,10 +73,22 @@ impl Page<'_> {
             let sentence = self.folded("", &words::sentence(self.summary, cost));
             lines.push(self.style.paint(words::tone(cost), &sentence));
         }
+        lines.extend(self.advice());
         for (name, reason) in &self.summary.unavailable {
             lines.push(self.folded("", &format!("{} unavailable: {}", clean(name), clean(reason))));
         }
         lines
+    }
+
+    /// Which variant for which size: what a run over sizes is made for, so it stands with the verdict.
+    fn advice(&self) -> Vec<String> {
+        let of = self.summary.findings.iter().filter(|finding| finding.name == BEST_BY_SIZE);
+        let line = |finding: &Finding| {
+            let subject =
+                if finding.subject.is_empty() { String::new() } else { format!(", {}", finding.subject) };
+            self.folded("", &clean(&format!("{BEST_BY_SIZE}{subject}: {}", finding.evidence)))
+        };
+        of.take(ADVICE_MOST).map(line).collect()
     }
 
     /// Absolute figures of a point's variants.
@@ -219,10 +235,12 @@ impl Page<'_> {
         let alike = |a: &Finding, b: &Finding| {
             (a.severity, &a.name) == (b.severity, &b.name) && (brief || a.remedy == b.remedy)
         };
-        let mut lines: Vec<String> = alike_together(&self.summary.findings, alike)
-            .iter()
-            .flat_map(|findings| self.findings(findings))
-            .collect();
+        let told = |finding: &&Finding| finding.name == BEST_BY_SIZE;
+        let is_above = self.summary.findings.iter().filter(told).count() <= ADVICE_MOST;
+        let left = self.summary.findings.iter().filter(|finding| !(is_above && told(finding)));
+        let left: Vec<Finding> = left.cloned().collect();
+        let mut lines: Vec<String> =
+            alike_together(&left, alike).iter().flat_map(|findings| self.findings(findings)).collect();
         if !lines.is_empty() {
             lines.push(String::new());
         }
@@ -331,6 +349,9 @@ fn alike_together(findings: &[Finding], alike: impl Fn(&Finding, &Finding) -> bo
 
 /// How to read the table, in one sentence.
 fn reading(summary: &Summary) -> String {
+    if words::is_imported(summary) {
+        return "imported: measured by another program, each series once; no intervals".to_owned();
+    }
     let blocks = summary.blocks;
     let void = if blocks.void > 0 { format!(" ({} void)", blocks.void) } else { String::new() };
     format!(

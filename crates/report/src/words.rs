@@ -202,6 +202,11 @@ pub(crate) fn subject(name: &str, label: &PointLabel) -> String {
     if point.is_empty() { clean(name) } else { format!("{}, {point}", clean(name)) }
 }
 
+/// Whether another program measured it: no block was planned, and none was used.
+pub(crate) const fn is_imported(summary: &Summary) -> bool {
+    summary.blocks.max == 0 && summary.blocks.used == 0
+}
+
 /// Whether costs are of several operations, so that each must be named.
 pub(crate) fn several_operations(summary: &Summary) -> bool {
     summary.costs.iter().any(|cost| cost.operation != summary.costs[0].operation)

@@ -160,7 +160,11 @@ fn names_units_and_intervals_stand_in_each_drawing() {
         ("trade", Kind::Operations, &["buy", "sell", "portfolio", "withheld", "rust"]),
         ("pair", Kind::Radar, &["throughput", "CPU per operation", "0 %"]),
         ("matrix", Kind::Heatmap, &["4 MiB", "withheld", "soap · connections 16", "[−33.9, −32.6]"]),
-        ("pairs", Kind::Heatmap, &["asks", "answers", "node", "212.0 µs", "baseline", "+186 %"]),
+        (
+            "pairs",
+            Kind::Heatmap,
+            &["client (ping)", "server (pong)", "node", "212.0 µs", "baseline", "+186 %"],
+        ),
         (
             "sizes",
             Kind::Latency,
@@ -219,6 +223,33 @@ fn a_chart_says_the_figures_of_the_terminal() {
             assert!(table.lines().any(in_table), "{name}: `{point}` with `{interval}` is not in\n{table}");
         }
     }
+}
+
+/// What a chart over size shows is in a table of the page too, and the advice stands with the verdict.
+#[test]
+fn medians_over_size_and_the_advice_stand_in_the_page() {
+    let case = case("sizes");
+    let (environment, how) = (support::environment(), support::how());
+    let report =
+        Report { summary: &case.summary, detail: &case.detail, environment: &environment, how: &how };
+    let page = render(
+        Format::Html,
+        &report,
+        &TextOptions { style: Style::Plain, columns: 140, place: None, every_pair: true },
+    );
+    let verdict = page.split_once("data-part=\"verdict\"").unwrap().1.split_once("</section>").unwrap().0;
+    assert!(verdict.contains("Fastest by message size: ") && verdict.contains("<b>rust</b>"), "{verdict}");
+    let table = page.split_once("<table class=\"medians\">").unwrap().1.split_once("</table>").unwrap().0;
+    assert!(table.contains("Median service time, in brackets its 95 % interval"), "{table}");
+    let rows: Vec<&str> = table.split("<tr>").skip(2).collect();
+    assert_eq!(rows.len(), 10, "{table}");
+    // The first size is 4 B: 30 µs and 0.9 ns a byte; java's is 52 µs and 0.4 ns a byte.
+    assert!(
+        rows[0].contains(">4 B<") && rows[0].contains(">30.0 µs ") && rows[0].contains(">52.0 µs "),
+        "{table}"
+    );
+    assert!(rows[0].contains("[29.1 µs, 30.9 µs]"), "{table}");
+    assert_eq!(rows[0].matches("<td").count(), 3);
 }
 
 #[test]

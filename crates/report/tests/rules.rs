@@ -254,3 +254,33 @@ fn of_many_variants_the_terminal_tells_the_headlines_and_kinds_of_notes() {
         "{whole}"
     );
 }
+
+#[test]
+fn which_variant_for_which_size_stands_with_the_verdict_and_once() {
+    let mut summary = support::valid();
+    summary.findings.push(Finding {
+        severity: Severity::Note,
+        name: "best by size".to_owned(),
+        subject: String::new(),
+        evidence: "`pong`: 4 B to 64 KiB `rust`".to_owned(),
+        remedy: "the lowest median service time".to_owned(),
+    });
+    let text = made(&summary, Format::Text);
+    let advice = text.find("best by size: `pong`: 4 B to 64 KiB `rust`").expect("the advice is there");
+    let table = text.find("▸ ").expect("there is a table");
+    assert!(advice < table, "{text}");
+    assert_eq!(text.matches("best by size").count(), 1, "{text}");
+}
+
+#[test]
+fn of_an_import_nothing_is_said_that_only_a_measured_run_has() {
+    let mut summary = support::valid();
+    summary.blocks = Default::default();
+    let page = markup(&made(&summary, Format::Html));
+    assert!(page.contains("measured by another program, each series once"));
+    for untrue in ["· took ", "of 0 to 0 planned", "weigh run "] {
+        assert!(!page.contains(untrue), "{untrue}");
+    }
+    let text = made(&summary, Format::Text);
+    assert!(text.contains("imported: measured by another program") && !text.contains("took"), "{text}");
+}

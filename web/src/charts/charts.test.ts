@@ -12,10 +12,21 @@ import type {
   Waterfall,
 } from "../data/schema.ts";
 import { ratioScale, ratioText } from "./forest.ts";
-import { figureScale, linearTicks, logTicks, shorten, textWidth, tickText, wrap } from "./frame.ts";
-import { available, describe, drawings, kinds, waterfallQuantities } from "./index.ts";
+import {
+  figureScale,
+  linearTicks,
+  logTicks,
+  shorten,
+  textWidth,
+  tickText,
+  wholeFigure,
+  wrap,
+} from "./frame.ts";
+import { available, describe, drawings, kinds, waterfallQuantities, whyNot } from "./index.ts";
+import { ratioAxis, sizeAxis } from "./over/axes.ts";
+import { type CliffMark, settled } from "./over/foot.ts";
 import { look, themes } from "./theme.ts";
-import type { PageData } from "./types.ts";
+import type { OverOptions, PageData } from "./types.ts";
 
 function estimate(point: number, half: number): Estimate {
   return { point, lower: point - half, upper: point + half, level: 0.95, blocks: 6 };
@@ -79,6 +90,13 @@ function run(): PageData {
   return { summary, detail: { curves: [curve("old", 1), curve("new", 1.31)] } };
 }
 
+/** A drawing's option, as far as tests look into it. */
+const optionOf = (of: ReturnType<typeof describe>) =>
+  (of?.option ?? {}) as {
+    grid: { top: number; height: number }[];
+    yAxis: { min: number; max: number }[];
+  };
+
 // biome-ignore lint/suspicious/noExplicitAny: an option is whatever the library takes.
 const series = (of: { option: unknown } | null): any[] => (of as any)?.option.series ?? [];
 
@@ -140,7 +158,7 @@ test("waterfalls are of the headline where any chain has it, else of what is ask
   const title = (quantity?: Quantity) =>
     describe("waterfall", data, { theme: "light", ...(quantity ? { quantity } : {}) })?.title ?? "";
   assert.match(title(), /response p50/);
-  assert.match(title("cpu_per_operation"), /^What each layer adds to cpu per operation/i);
+  assert.match(title("cpu_per_operation"), /^What each layer does to CPU per operation/);
 });
 
 test("what was withheld is not drawn", () => {
@@ -375,4 +393,212 @@ test("pairs of clients and servers are a map of rows and columns; one diagonal i
     ],
   );
   assert.match(cells.data[1].tip, /^a asks b/);
+});
+
+test("a figure is never shortened: smaller, then rounded, then left out", () => {
+  assert.deepEqual(wholeFigure("481 µs", 200), { text: "481 µs", size: 12 });
+  const small = wholeFigure("481 µs", textWidth("481 µs", 9) + 0.1);
+  assert.deepEqual(small, { text: "481 µs", size: 9 });
+  const rounded = wholeFigure("1.037 ms", textWidth("1ms", 12) + 0.1, { rounded: "1ms" });
+  assert.deepEqual(rounded, { text: "1ms", size: 12 });
+  assert.equal(wholeFigure("1.037 ms", 3, { rounded: "1ms" }).text, "…");
+});
+
+test("the axis of sizes divides its length as sizes are spread, whatever was added where a curve bends", () => {
+  const linear = Array.from({ length: 100 }, (_, at) => 17 + at * 5000);
+  const log = Array.from({ length: 100 }, (_, at) => 4 * 1.13 ** at);
+  const extra = [...log, ...Array.from({ length: 50 }, (_, at) => 43_000 + at * 2600)];
+  const squared = Array.from({ length: 100 }, (_, at) => 1 + at * at * 50);
+  const isLog = (sizes: number[]) =>
+    sizeAxis(
+      sizes.sort((a, b) => a - b),
+      {},
+      800,
+    ).log;
+  assert.deepEqual([linear, log, extra, squared].map(isLog), [false, true, true, false]);
+  assert.equal(isLog([1000, 2000, 4000]), false, "over a small range they are even on either");
+});
+
+test("steps that are asked for are round where an end is not", () => {
+  const axis = (want: OverOptions["x"]) => sizeAxis([17, 250_000, 499_999], want ?? {}, 800);
+  const texts = (want: OverOptions["x"]) => axis(want).ticks.map(({ text }) => text);
+  assert.deepEqual(texts({ scale: "linear", steps: 5 }), [
+    "0",
+    "100 KiB",
+    "200 KiB",
+    "300 KiB",
+    "400 KiB",
+    "500 KiB",
+  ]);
+  assert.equal(axis({ scale: "linear", steps: 5 }).max, 500 * 1024, "and the axis ends with the last");
+  const decimal = axis({ scale: "linear", steps: 5, min: 0, max: 500_000 });
+  assert.deepEqual(
+    decimal.ticks.map(({ text }) => text),
+    ["0", "100 kB", "200 kB", "300 kB", "400 kB", "500 kB"],
+  );
+  assert.equal(decimal.words(300_000), "300 kB", "sizes are told in the axis' own unit");
+  const ratios = ratioAxis([0.4, 2.9], { scale: "linear", steps: 3 }, 7);
+  assert.deepEqual(
+    ratios.ticks.map(({ at }) => at),
+    [0, 1, 2, 3],
+  );
+});
+
+test("a rate over a linear axis of sizes begins at none; a time keeps its logarithmic axis", () => {
+  const data = sizes();
+  for (const curve of data.detail.size_curves ?? [])
+    curve.size_bytes = [17, 250_000, 500_000, 750_000, 1_000_000];
+  const y = (kind: (typeof kinds)[number]) =>
+    optionOf(describe(kind, data, { theme: "light" })).yAxis[0]?.min;
+  assert.equal(y("transfer"), 0);
+  assert.equal(y("requests"), 0);
+});
+
+test("a chart over size tells only of sizes that it shows, and the upright axis fits these", () => {
+  const data = sizes();
+  for (const curve of data.detail.size_curves ?? []) {
+    for (const { time_ns } of curve.quantiles) time_ns[4] = (time_ns[4] ?? 0) * 100;
+  }
+  const of = (x: OverOptions["x"]) =>
+    describe("latency", data, { theme: "light", over: { points: false, x: x ?? {} } });
+  assert.match(of({})?.title ?? "", /at 15.6 KiB$/);
+  const zoomed = of({ max: 9000 });
+  assert.match(zoomed?.title ?? "", /at 8 kB$/);
+  const max = (chart: ReturnType<typeof describe>) => optionOf(chart).yAxis[0]?.max ?? 0;
+  assert.ok(max(zoomed) < 1e6, `${max(zoomed)}`);
+});
+
+test("a title compares at sizes that all have; where there is no curve there is none drawn", () => {
+  const data = sizes();
+  const [old, other] = data.detail.size_curves ?? [];
+  for (const { time_ns } of other?.quantiles ?? []) Object.assign(time_ns, { 0: null, 4: null });
+  const chart = describe("latency", data, { theme: "light" });
+  assert.match(chart?.title ?? "", /at 1.95 KiB, .* at 7.81 KiB$/);
+  assert.equal(middles("latency", data).new?.[0], "-");
+  assert.ok(old && middles("latency", data).old?.[0] === 1e5);
+});
+
+test("what failed is told, and a variant of which nothing else is left", () => {
+  const data = sizes();
+  const [samples] = data.detail.size_samples ?? [];
+  if (samples) samples.failed = 123;
+  const bad = { ...(data.summary.variants[1] as VariantSummary), name: "bad", requests: 400, errors: 399 };
+  data.summary.variants.push(bad);
+  const chart = describe("latency", data, { theme: "light", titled: true });
+  assert.match(chart?.subtitle ?? "", /123 failed, not drawn/);
+  assert.match(
+    JSON.stringify(chart?.option),
+    /No curve for want of good requests: bad \(399 of 400 failed\)/,
+  );
+});
+
+test("a first variant without a curve is no reference; of so many that ratios are not kept there are quotients", () => {
+  const data = sizes();
+  const [, other] = data.detail.size_curves ?? [];
+  data.summary.variants.unshift({ ...(data.summary.variants[0] as VariantSummary), name: "gone" });
+  assert.deepEqual(middles("latency-relative", data), { new: [2, 2, 2, 2, 2] });
+  assert.ok(other);
+  const third = { ...other, variant: "third", quantiles: other.quantiles.map((one) => ({ ...one })) };
+  for (const one of third.quantiles) one.time_ns = one.time_ns.map((time) => (time ?? 0) * 3);
+  const many = sizes();
+  many.detail.size_curves?.push(third);
+  many.summary.variants.push({ ...(many.summary.variants[1] as VariantSummary), name: "third" });
+  assert.deepEqual(
+    middles("latency-relative", many, { reference: "new" }).third?.map((ratio) => Math.round(ratio)),
+    [3, 3, 3, 3, 3],
+  );
+  const chart = describe("latency-relative", many, {
+    theme: "light",
+    titled: true,
+    over: { reference: "new" },
+  });
+  assert.match(JSON.stringify(chart?.option), /Quotients of medians, without intervals/);
+});
+
+test("why there is no chart as asked for is said", () => {
+  const why = (kind: (typeof kinds)[number], over: OverOptions, variants?: string[]) =>
+    whyNot(kind, sizes(), { theme: "light", over, ...(variants ? { variants } : {}) });
+  assert.match(
+    why("latency", { time: "relayed" }),
+    /no `relayed` time over message size; it has `service` only/,
+  );
+  assert.match(why("latency-relative", {}, ["old"]), /`old` is what a relative chart is relative to/);
+  assert.match(why("latency", { x: { min: 1e6, max: 2e6 } }), /they run from 1 kB to 16 kB/);
+  assert.match(why("latency", { y: { min: 1, max: 5 } }), /no median lies between .* from 100 µs to 200 µs/);
+  assert.equal(why("latency", {}), "");
+  assert.match(
+    whyNot("latency", run(), { theme: "light" }),
+    /needs two sizes or more, each with 6 good requests/,
+  );
+  assert.equal(whyNot("forest", run(), { theme: "light" }), "");
+});
+
+test("a chart knows the least height at which it can be read", () => {
+  const chart = describe("latency", sizes(), { theme: "light", height: 200, over: { guides: true } });
+  const grid = optionOf(chart).grid[0];
+  assert.ok(chart && grid && chart.least > grid.top + 80 && chart.least < 400, `${chart?.least}`);
+});
+
+test("lines of one's own have letters of their own, without the host's too; multiples have a line and no letter", () => {
+  const data = sizes();
+  Object.assign(data.summary, {
+    over_size: { cliffs: [], advice: [], guides: [{ name: "page", bytes: 4096 }] },
+  });
+  const texts = (over: OverOptions) =>
+    JSON.stringify(describe("latency", data, { theme: "light", titled: true, over })?.option);
+  assert.match(texts({}), /A {2}4,096 B page/);
+  const own = texts({ guides: false, more_guides: [{ name: "window", bytes: 3000, every: true }] });
+  assert.match(own, /A {2}3,000 B window, and each multiple of it/);
+  assert.match(own, /Letters: sizes that were asked for\./);
+  assert.doesNotMatch(own, /page|6,000 B/);
+});
+
+test("numbers of cliffs do not cover each other", () => {
+  const mark = (number: number, at: number, y: number): CliffMark =>
+    ({ number, at, y, low: at, high: at, color: "#000" }) as CliffMark;
+  const all = [mark(1, 100, 60), mark(2, 101, 62), mark(3, 104, 60), mark(4, 99, 61), mark(5, 5, 5)];
+  const placed = settled(all, ({ at, y }) => [at, y], [400, 120]);
+  const discs = placed.map(({ at, y, disc }) => [at + (disc?.[0] ?? 0), y + (disc?.[1] ?? 0)] as const);
+  discs.forEach(([x, y], one) => {
+    assert.ok(x > 7 && x < 393 && y > 7 && y < 113, `${one}: ${x}, ${y}`);
+    for (const [a, b] of discs.slice(one + 1)) assert.ok(Math.hypot(a - x, b - y) >= 16, `${one}`);
+  });
+});
+
+test("many ratios share a panel where no interval would lie upon another", () => {
+  const data = sizes();
+  const [, other] = data.detail.size_curves ?? [];
+  assert.ok(other);
+  for (let at = 0; at < 7; at += 1) {
+    data.detail.size_curves?.push({ ...other, variant: `v${at}` });
+    data.summary.variants.push({ ...(data.summary.variants[1] as VariantSummary), name: `v${at}` });
+  }
+  const panels = () => optionOf(describe("latency-relative", data, { theme: "light" })).grid.length;
+  assert.equal(panels(), 8);
+  for (const curve of data.detail.size_curves ?? []) {
+    curve.median_interval_ns = [];
+    curve.ratio = (curve.ratio ?? []).map((ratio) => ratio && { ...ratio, interval: null });
+  }
+  assert.equal(panels(), 1);
+});
+
+test("a forest of costs without any figure is none", () => {
+  const data = run();
+  for (const one of data.summary.costs) Object.assign(one, { ratio: null, verdict: "invalid" });
+  assert.equal(describe("forest", data, { theme: "light" }), null);
+});
+
+test("a waterfall says which layer costs most of what is told from none, in costs and in rates", () => {
+  const level = (name: string, point: number, half: number) => ({ name, estimate: estimate(point, half) });
+  const title = (quantity: Quantity, ...layers: ReturnType<typeof level>[]) => {
+    const chain = { quantity, unit: unit(quantity), operation: "all", point: {}, of: "rust" };
+    const ends = { from: level("bare", 50_000, 10), to: level("all together", 50_000, 10) };
+    const data = { ...run(), detail: { waterfalls: [{ ...chain, ...ends, layers }] } };
+    return describe("waterfall", data, { theme: "light" })?.title ?? "";
+  };
+  assert.match(title("response_p50", level("veth", 8000, 10), level("tls", 900, 2000)), /^veth adds most to/);
+  assert.match(title("throughput", level("veth", -9000, 10), level("tls", 500, 10)), /^veth takes most from/);
+  assert.match(title("throughput", level("cache", 9000, 10), level("tls", -9, 10)), /^cache adds most to/);
+  assert.match(title("response_p50", level("pages", -5000, 10)), /^pages takes from/);
+  assert.match(title("response_p50", level("veth", 8, 10)), /^No layer's share in response p50 is told/);
 });

@@ -1,7 +1,7 @@
 // Charts without a browser: what the binary's own JavaScript engine calls. Text goes in and comes out; the host lends
 // its font's widths as `advance`.
 import { init, setPlatformAPI } from "./engine.ts";
-import { available, describe, drawings, kinds } from "./index.ts";
+import { available, describe, drawings, isOver, kinds, whyNot } from "./index.ts";
 import type { ChartKind, ChartOptions, PageData } from "./types.ts";
 
 declare const advance: ((text: string, bold: boolean) => number) | undefined;
@@ -43,17 +43,36 @@ export function list(): string {
   return JSON.stringify(data ? available(data).flatMap((kind) => drawings(kind, data as PageData)) : []);
 }
 
-/** A chart as SVG; empty where the run has nothing to draw. */
+/** Begins what `draw` gives instead of a drawing: why there is none. */
+const REFUSED = "refused: ";
+
+/** A chart as SVG; why there is none as asked for; or nothing where the run has nothing to draw. */
 export function draw(kind: ChartKind, options: string): string {
-  const chosen = JSON.parse(options) as ChartOptions;
-  const description = data && describe(kind, data, { ...chosen, titled: true, interactive: false });
-  if (!description) return "";
-  const { width, height } = description;
+  const chosen = { ...(JSON.parse(options) as ChartOptions), titled: true, interactive: false };
+  const description = data && describe(kind, data, chosen);
+  if (!description) {
+    const why = data ? whyNot(kind, data, chosen) : "";
+    return why && REFUSED + why;
+  }
+  const { width, height, least } = description;
+  if (chosen.height !== undefined && height < least) {
+    const foot = isOver(kind) ? "; fewer words stand below it with `--no-cliffs` and `--no-guides`" : "";
+    return `${REFUSED}a chart \`${kind}\` of this needs a height of ${Math.ceil(least)} pixels at least${foot}`;
+  }
   const chart = init(null, null, { renderer: "svg", ssr: true, width, height });
   chart.setOption(description.option);
   const svg = chart.renderToSVGString();
   chart.dispose();
-  return numbered(svg, kind);
+  return named(numbered(svg, kind), description.title);
+}
+
+/** A drawing that says what it is to whoever cannot see it. */
+function named(svg: string, title: string): string {
+  const escaped = title.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  return svg.replace(
+    /^<svg([^>]*)>/,
+    (_, rest: string) => `<svg${rest} role="img"><title>${escaped}</title>`,
+  );
 }
 
 /** Identifiers count what was drawn before; a drawing must not depend on that, so they are counted anew. */

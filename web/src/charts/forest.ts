@@ -13,6 +13,7 @@ import {
   shorten,
   textWidth,
   valueAxis,
+  wholeFigure,
 } from "./frame.ts";
 import { rule, shade, type Whisker, type Words, whiskers, words } from "./marks.ts";
 import {
@@ -48,6 +49,8 @@ const MOST_ROWS = 60;
 const COMMON = ["response_p50", "response_p99", "throughput", "cpu_per_operation", "memory_peak"];
 const ROW = 22;
 const HEADING = 28;
+/** Rows may be pressed to this share of their height. */
+const LEAST = 0.65;
 /** A line of words above a row, where there is no room beside it. */
 const WORDS = 16;
 
@@ -61,7 +64,8 @@ interface Line {
 export function forest(data: PageData, options: ChartOptions): Description | null {
   const { summary } = data;
   const { costs, left } = chosen(data, options);
-  if (costs.length === 0) return null;
+  // Rows that all say why they have none are a table's matter.
+  if (!costs.some(hasFigures)) return null;
   const on = sheet("forest", options, 900);
   const above = isNarrow(on) ? wordsAbove(on, arranged(data, costs, 0).lines) : 0;
   const { lines, height: rows } = arranged(data, costs, above * WORDS);
@@ -118,6 +122,7 @@ export function forest(data: PageData, options: ChartOptions): Description | nul
       ],
     },
     height,
+    top + rows * LEAST + 54,
   );
 }
 
@@ -395,7 +400,7 @@ function textedAbove(on: Sheet, line: Line, above: number): Words[] {
       dx: above > 1 ? 0 : -verdictRoom,
       y: last,
       align: above > 1 ? "left" : "right",
-      text: shorten(numbers, room - verdictRoom, 11.5, cost.headline),
+      ...wholeFigure(numbers, room - verdictRoom, { bold: cost.headline }),
       fill: theme.ink,
       bold: cost.headline,
     },

@@ -27,6 +27,22 @@ export function shorten(text: string, width: number, size: number, bold = false)
   return cut(low);
 }
 
+/** Sizes in which a figure may stand where there is little room. */
+const FIGURE_SIZES = [12, 10.5, 9, 8];
+
+/**
+ * A figure in the largest size that `width` holds; `rounded`: the same with fewer digits, where it is too long. A figure is
+ * never shortened as names are, since what is left would be another: where nothing fits, it is left out.
+ */
+export function wholeFigure(
+  figure: string,
+  width: number,
+  { bold = false, rounded = figure } = {},
+): { text: string; size: number } {
+  const tries = [figure, rounded].flatMap((text) => FIGURE_SIZES.map((size) => ({ text, size })));
+  return tries.find(({ text, size }) => textWidth(text, size, bold) <= width) ?? { text: "…", size: 10.5 };
+}
+
 /** Lines of at most `width` pixels, broken at spaces; a word that is longer stands alone. */
 export function wrap(text: string, width: number, size: number, bold = false): string[] {
   const lines: string[] = [];
@@ -340,7 +356,24 @@ export function base(on: Sheet, texts: readonly unknown[]) {
   };
 }
 
-export function described(on: Sheet, words: Head, option: object, height: number): Description {
+/** A panel lower than this cannot be read; below a panel stand its axis and the axis' name. */
+const LOWEST = 80;
+const BELOW = 48;
+
+/** What a drawing's panels and what stands around them need. */
+function leastHeight(option: { grid?: unknown }): number {
+  const grids = [option.grid ?? []].flat() as { top?: number; bottom?: number; height?: number }[];
+  return Math.max(0, ...grids.map(({ top = 0, bottom = BELOW, height = LOWEST }) => top + height + bottom));
+}
+
+/** `least`: of drawings whose panels take what there is, what they need. */
+export function described(
+  on: Sheet,
+  words: Head,
+  option: object,
+  height: number,
+  least = leastHeight(option),
+): Description {
   return {
     kind: on.kind,
     title: on.options.title ?? words.title,
@@ -348,6 +381,7 @@ export function described(on: Sheet, words: Head, option: object, height: number
     option: option as Description["option"],
     width: on.width,
     height,
+    least,
   };
 }
 

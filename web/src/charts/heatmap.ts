@@ -2,7 +2,17 @@
 // so that the colour only leads the eye.
 import type { Cost } from "../data/schema.ts";
 import { room } from "./bars.ts";
-import { base, described, head, isNarrow, type Sheet, sheet, shorten, textWidth } from "./frame.ts";
+import {
+  base,
+  described,
+  head,
+  isNarrow,
+  type Sheet,
+  sheet,
+  shorten,
+  textWidth,
+  wholeFigure,
+} from "./frame.ts";
 import {
   chosenOperation,
   cost,
@@ -15,9 +25,6 @@ import {
 import { between, FONT, isBright, type Theme } from "./theme.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
 import { baseline, bounds, capital, change, clean, hasFigures, joined, label, pointWords } from "./words.ts";
-
-/** Size of a number that is too long for its cell. */
-const SMALL = 10.5;
 
 // biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
 type Api = any;
@@ -159,7 +166,7 @@ function drawn(theme: Theme, cell: Cell, x: number, y: number, width: number, ta
   const fill = ratio ? colorOf(theme, Math.log(ratio.point), most) : "none";
   const ink = ratio ? (isBright(fill) ? "#14171c" : "#ffffff") : theme.quiet;
   const [number, interval] = cellWords(cell, width - 8);
-  const size = textWidth(number, 12, true) <= width - 8 ? 12 : SMALL;
+  const whole = wholeFigure(number, width - 6, { bold: true, rounded: roundedChange(cell.cost) });
   const decided = cell.cost?.verdict === "higher" || cell.cost?.verdict === "lower";
   const text = (words: string, dy: number, size: number, bold: boolean) => ({
     type: "text",
@@ -182,10 +189,17 @@ function drawn(theme: Theme, cell: Cell, x: number, y: number, width: number, ta
         shape,
         style: { fill, stroke: ratio ? "none" : theme.grid, lineWidth: 1, lineDash: ratio ? [] : [3, 3] },
       },
-      text(number, interval ? -7 : 0, size, decided),
+      text(whole.text, interval ? -7 : 0, whole.size, decided),
       ...(interval ? [text(interval, 9, 10.5, false)] : []),
     ],
   };
+}
+
+/** A change as a factor with two digits, in brackets where it is no finding: where there is little room. */
+export function roundedChange(cost: Cost | undefined): string {
+  if (!cost?.ratio || !hasFigures(cost)) return "";
+  const factor = `×${Number(cost.ratio.point.toPrecision(2))}`;
+  return cost.verdict === "higher" || cost.verdict === "lower" ? factor : `(${factor})`;
 }
 
 /** A row's name above its first cell. */
@@ -201,10 +215,7 @@ function cellWords(cell: Cell, width: number): [string, string] {
   if (!hasFigures(cell.cost) || !cell.cost.ratio) return [shorten(cell.cost.verdict, width, 12), ""];
   const { point, interval } = change(cell.cost.ratio);
   const sure = cell.cost.verdict === "higher" || cell.cost.verdict === "lower";
-  return [
-    shorten(sure ? point : `(${point})`, width, SMALL, sure),
-    interval && textWidth(interval, 10.5) <= width ? interval : "",
-  ];
+  return [sure ? point : `(${point})`, interval && textWidth(interval, 10.5) <= width ? interval : ""];
 }
 
 function tip(cell: Cell, name: string, column: string): string {

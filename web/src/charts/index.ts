@@ -5,7 +5,7 @@ import { density, densityPoints } from "./density.ts";
 import { forest } from "./forest.ts";
 import { heatmap, heatmapPoints } from "./heatmap.ts";
 import { operationPoints, operations } from "./operations.ts";
-import { over } from "./over/chart.ts";
+import { isOver, over, whyNot } from "./over/chart.ts";
 import { overPoints } from "./over/pick.ts";
 import { pairMap, pairPoints } from "./pairs.ts";
 import { percentilePoints, percentiles } from "./percentiles.ts";
@@ -36,6 +36,7 @@ export type {
 } from "./types.ts";
 export { kinds } from "./types.ts";
 export { waterfallQuantities } from "./waterfall.ts";
+export { isOver, whyNot };
 
 interface Kind {
   /** Points that are drawn one by one; `[{}]` where one drawing shows all, none where there is nothing to draw. */

@@ -4,13 +4,13 @@ import { FONT, type Look, type Theme } from "./theme.ts";
 // biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
 type Api = any;
 
-/** The area between two lines. Each stretch is drawn by itself. */
+/** The area between two lines, with these drawn too where `edge` is an opacity. Each stretch is drawn by itself. */
 export function band(
   name: string,
   look: Look,
   theme: Theme,
   stretches: readonly (readonly [x: number, low: number, high: number][])[],
-  { opacity = theme.fill, axes = 0 } = {},
+  { opacity = theme.fill, axes = 0, edge = 0 } = {},
 ) {
   return {
     type: "custom",
@@ -28,12 +28,21 @@ export function band(
       const stretch = stretches[params.dataIndex] ?? [];
       const upper = stretch.map(([x, , high]) => api.coord([x, high]));
       const lower = stretch.map(([x, low]) => api.coord([x, low])).reverse();
-      return {
+      const area = {
         type: "polygon",
         silent: true,
         shape: { points: [...upper, ...lower].map(round) },
         style: { fill: look.color, opacity },
       };
+      if (edge === 0) return area;
+      const dash = look.dash === "solid" ? [] : look.dash;
+      const line = (points: [number, number][]) => ({
+        type: "polyline",
+        silent: true,
+        shape: { points: points.map(round) },
+        style: { stroke: look.color, fill: "none", lineWidth: 0.9, lineDash: dash, opacity: edge },
+      });
+      return { type: "group", silent: true, children: [area, line(upper), line(lower)] };
     },
   };
 }

@@ -1,8 +1,20 @@
 // Every client against every server: a heat map of variants that are pairs, rows ask and columns answer. Each cell says its
 // figure, so that the colour, which is the ratio to the baseline's pair, only leads the eye.
+
+import type { Unit } from "../data/schema.ts";
 import { room } from "./bars.ts";
-import { base, described, head, isNarrow, type Sheet, sheet, shorten, textWidth } from "./frame.ts";
-import { colorOf } from "./heatmap.ts";
+import {
+  base,
+  described,
+  head,
+  isNarrow,
+  type Sheet,
+  sheet,
+  shorten,
+  textWidth,
+  wholeFigure,
+} from "./frame.ts";
+import { colorOf, roundedChange } from "./heatmap.ts";
 import {
   chosenOperation,
   chosenPoint,
@@ -26,6 +38,7 @@ import {
   joined,
   label,
   pointWords,
+  unitScale,
 } from "./words.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
@@ -64,6 +77,10 @@ interface Cell {
   column: number;
   row: number;
   lines: string[];
+  /** The same where there is little room. */
+  rounded: string[];
+  /** Whether the first line is a figure, which is never shortened. */
+  isFigure: boolean;
   /** Logarithm of the ratio to the baseline; `null` where there is no figure that may be used. */
   log: number | null;
   tip: string;
@@ -89,16 +106,20 @@ export function pairMap(data: PageData, options: ChartOptions): Description | nu
     const shown = own ? absolute(unit, own) : null;
     const ratio = usable ? against?.ratio : null;
     const why = against?.verdict ?? validity ?? "not measured";
-    const than = name === first && usable ? "baseline" : ratio ? change(ratio).point : why;
+    const decided = against?.verdict === "higher" || against?.verdict === "lower";
+    const changed = ratio && (decided ? change(ratio).point : `(${change(ratio).point})`);
+    const than = name === first && usable ? "baseline" : (changed ?? why);
     return {
+      isFigure: usable && shown !== null,
       column: columns.indexOf(peer),
       row: rows.indexOf(service),
       lines: usable && shown ? [shown.point, than] : [why],
+      rounded: [own ? roundedFigure(unit, own.point) : "", name === first ? "×1" : roundedChange(against)],
       log: usable ? Math.log(ratio?.point ?? 1) : null,
       tip: [
         `${clean(service)} asks ${clean(peer)}`,
         shown && usable ? `${label(quantity)} ${joined(shown)}` : "",
-        ratio ? `against ${clean(first)} ${joined(change(ratio))}` : than,
+        ratio ? `against ${clean(first)} ${joined(change(ratio))}, ${against?.verdict ?? ""}` : than,
         against?.reason ? clean(against.reason) : "",
       ]
         .filter(Boolean)
@@ -111,9 +132,15 @@ export function pairMap(data: PageData, options: ChartOptions): Description | nu
   const words = {
     title: title(known, rows, columns, capital(label(quantity))),
     subtitle: [`${capital(label(quantity))} of every pair`, pointWords(point)].filter(Boolean).join(" · "),
-    note: `Rows: the service that is asked, and asks. Columns: the one that answers it. Below each figure: the change against ${clean(first)}; blue lower, orange higher.`,
+    note: `Rows: the client (ping). Columns: the server (pong). Below each figure: the change against ${clean(first)}, in brackets where undecided or within the margin; blue: lower, orange: higher.`,
   };
   return drawn(on, words, cells, rows, columns);
+}
+
+/** `0.48ms`: a figure with two digits. */
+function roundedFigure(unit: Unit, figure: number): string {
+  const scale = unitScale(unit, Math.abs(figure));
+  return Number((figure / scale.divisor).toPrecision(2)) + scale.suffix.replace(/\s/g, "");
 }
 
 function title(
@@ -160,8 +187,8 @@ function drawn(
     {
       ...base(on, texts),
       grid: { left, right: 20, top: top + 38, height: rows.length * TALL },
-      xAxis: { ...category(columns, width - 6), position: "top", name: "answers", nameGap: 26 },
-      yAxis: { ...category(rows, left - 40), inverse: true, name: "asks", nameGap: left - 24 },
+      xAxis: { ...category(columns, width - 6), position: "top", name: "server (pong)", nameGap: 26 },
+      yAxis: { ...category(rows, left - 40), inverse: true, name: "client (ping)", nameGap: left - 24 },
       series: [
         {
           type: "custom",
@@ -185,14 +212,20 @@ function box(on: Sheet, cell: Cell, [x, y]: readonly [number, number], width: nu
   const fill = cell.log === null ? "none" : colorOf(on.theme, cell.log, most);
   const ink = cell.log === null ? on.theme.quiet : isBright(fill) ? "#14171c" : "#ffffff";
   const line = (words: string, at: number) => {
-    const size = textWidth(words, 12, at === 0) <= width - 6 ? 12 : 10.5;
+    const short = { text: shorten(words, width - 4, 10.5, at === 0), size: 10.5 };
+    const isShort = textWidth(words, 12, at === 0) > width - 6;
+    const { text, size } = cell.isFigure
+      ? wholeFigure(words, width - 4, { bold: at === 0, rounded: cell.rounded[at] ?? words })
+      : isShort
+        ? short
+        : { text: words, size: 12 };
     return {
       type: "text",
       silent: true,
       x,
       y: y + (cell.lines.length > 1 ? (at === 0 ? -8 : 9) : 0),
       style: {
-        text: shorten(words, width - 4, size, at === 0),
+        text,
         fill: ink,
         font: `${at === 0 && cell.lines.length > 1 ? "600 " : ""}${size}px ${FONT}`,
         align: "center",

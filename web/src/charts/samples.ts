@@ -64,7 +64,7 @@ export function samples(data: PageData, options: ChartOptions): Description | nu
     ]
       .filter(Boolean)
       .join(" · "),
-    note: "The darker, the more dots lie on one spot.",
+    note: "The fuller its colour, the more dots lie on a spot.",
     legend: distinct(shown.map((one) => one.variant)).map((name) => ({ name, look: of(name) })),
   };
   const variants = distinct(shown.map((one) => one.variant));

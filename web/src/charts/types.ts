@@ -61,9 +61,10 @@ export interface OverOptions {
   medians?: boolean;
   /** Intervals of the medians. */
   intervals?: boolean;
-  /** Lines at sizes at which something of the host changes, and at those named here. */
+  /** Lines at sizes at which something of the host changes. */
   guides?: boolean;
-  more_guides?: readonly { name: string; bytes: number }[];
+  /** Lines at sizes of one's own; `every`: at each multiple too. */
+  more_guides?: readonly { name: string; bytes: number; every?: boolean }[];
   cliffs?: boolean;
   /** A panel for each variant. */
   apart?: boolean;
@@ -104,4 +105,6 @@ export interface Description {
   option: EChartsCoreOption;
   width: number;
   height: number;
+  /** The least height at which its words and panels have room. */
+  least: number;
 }

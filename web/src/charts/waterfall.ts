@@ -21,6 +21,8 @@ import type { ChartOptions, Description, PageData, Point } from "./types.ts";
 import { absolute, bounds, clean, difference, joined, label, pointWords } from "./words.ts";
 
 const ROW = 34;
+/** Rows may be pressed to this share of their height. */
+const LEAST = 0.6;
 
 // biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
 type Api = any;
@@ -38,8 +40,13 @@ interface Bar {
   level: Level;
   from: number;
   to: number;
-  kind: "level" | "more" | "less";
+  kind: "level" | "worse" | "better";
   isLast?: boolean;
+}
+
+/** Whether more of a quantity is better: of a rate it is, of what something costs it is not. */
+function isGain(quantity: Quantity): boolean {
+  return quantity === "throughput";
 }
 
 function bars(of: Waterfall): Bar[] {
@@ -47,7 +54,8 @@ function bars(of: Waterfall): Bar[] {
   const layers = of.layers.map((level): Bar => {
     const from = at;
     at += level.estimate.point;
-    return { level, from, to: at, kind: level.estimate.point < 0 ? "less" : "more" };
+    const isBetter = isGain(of.quantity) ? level.estimate.point > 0 : level.estimate.point < 0;
+    return { level, from, to: at, kind: isBetter ? "better" : "worse" };
   });
   return [
     { level: of.from, from: 0, to: of.from.estimate.point, kind: "level" },
@@ -113,14 +121,17 @@ export function waterfall(data: PageData, options: ChartOptions): Description | 
   const left = Math.min(room(names, 12, 60, 240, true) + 12, on.width * (narrow ? 0.34 : 0.4));
   const numbers = every.map(({ bar }) => text(first.unit, bar));
   const right = narrow ? 16 : room(numbers, 11.5, 40, 220) + 8;
-  const ends = every.flatMap(({ bar }) => [bar.to, bar.from, bar.to + half(bar)]);
-  const [, most] = extent(ends) ?? [0, 1];
-  const scale = figureScale(first.unit, 0, most, Math.floor((on.width - left - right) / 90), { log: false });
-  const intervals = every.flatMap(({ bar, y }): Whisker[] =>
-    half(bar) > 0
-      ? [{ across: y + (narrow ? DOWN : 0), low: bar.to - half(bar), high: bar.to + half(bar) }]
-      : [],
-  );
+  const ends = every.flatMap(({ bar }) => [bar.to, bar.from, bar.to + half(bar), bar.to - half(bar)]);
+  const [lowest, most] = extent(ends) ?? [0, 1];
+  // An interval that ends below none is drawn as far as there is room for it: an arrow says that it goes on.
+  const least = Math.max(Math.min(0, lowest * 1.04), -BELOW_NONE * most);
+  const count = Math.floor((on.width - left - right) / 90);
+  const scale = figureScale(first.unit, least, most, count, { log: false });
+  const intervals = every.flatMap(({ bar, y }): Whisker[] => {
+    const low = bar.to - half(bar);
+    const cut = { low: Math.max(low, least), cutLow: low < least };
+    return half(bar) > 0 ? [{ across: y + (narrow ? DOWN : 0), ...cut, high: bar.to + half(bar) }] : [];
+  });
   return described(
     on,
     words,
@@ -151,8 +162,12 @@ export function waterfall(data: PageData, options: ChartOptions): Description | 
       ],
     },
     on.options.height ?? top + height + 56,
+    top + height * LEAST + 56,
   );
 }
+
+/** So much of the largest figure is drawn below none at most. */
+const BELOW_NONE = 0.25;
 
 /** Where there is no room beside a bar, its numbers stand above it, and the bar this far below its row's middle. */
 const DOWN = 7;
@@ -205,15 +220,8 @@ function labelled(
 
 /** What was found, what is drawn, and how to read it. */
 function said(all: readonly Waterfall[], first: Waterfall) {
-  const dearest = first.layers.reduce<Level | null>(
-    (best, one) => (!best || one.estimate.point > best.estimate.point ? one : best),
-    null,
-  );
   const alone = all.length === 1;
-  const title =
-    dearest && alone
-      ? `${clean(dearest.name)} adds most to ${label(first.quantity)}: ${joined(difference(first.unit, dearest.estimate))}`
-      : `What each layer adds to ${label(first.quantity)}`;
+  const title = alone ? found(first) : `What each layer does to ${label(first.quantity)}`;
   const from = `${clean(first.from.name)} (${joined(absolute(first.unit, first.from.estimate))})`;
   const to = `${clean(first.to.name)} (${joined(absolute(first.unit, first.to.estimate))})`;
   const subtitle = [
@@ -223,8 +231,24 @@ function said(all: readonly Waterfall[], first: Waterfall) {
   return {
     title,
     subtitle: subtitle.filter(Boolean).join(" · "),
-    note: "Each bar is what a layer adds to the one above; hatched: what it saves. Whiskers are 95 % intervals.",
+    note: "Each bar begins where the one above ends, and is what a layer adds or takes away; hatched: for the better. Whiskers are 95 % intervals.",
   };
+}
+
+/** The layer that costs most of those that are told from none; where none costs anything, the one that gains most. */
+function found({ layers, quantity, unit }: Waterfall): string {
+  const what = label(quantity);
+  if (layers.every(({ estimate }) => estimate.lower == null)) return `What each layer does to ${what}`;
+  const told = layers.filter(({ estimate: { lower, upper } }) => (lower ?? 0) > 0 || (upper ?? 0) < 0);
+  const bad = told.filter(({ estimate }) => estimate.point > 0 !== isGain(quantity));
+  const among = bad.length > 0 ? bad : told;
+  const size = (of: Level) => Math.abs(of.estimate.point);
+  const most = [...among].sort((a, b) => size(b) - size(a))[0];
+  if (!most) return `No layer's share in ${what} is told from none`;
+  const verb = most.estimate.point > 0 ? "adds" : "takes";
+  const to = most.estimate.point > 0 ? "to" : "from";
+  const how = layers.length > 1 ? `${verb} most ${to}` : `${verb} ${to}`;
+  return `${clean(most.name)} ${how} ${what}: ${joined(difference(unit, most.estimate))}`;
 }
 
 function half(bar: Bar): number {
@@ -243,7 +267,7 @@ function drawn(theme: Theme, bar: Bar, middle: number, narrow: boolean, api: Api
   const [x1] = api.coord([bar.to, middle]);
   const [, below] = api.coord([bar.to, middle + ROW]);
   const thick = narrow ? 13 : ROW * 0.56;
-  const fill = { level: theme.neutral, more: theme.hues[1], less: theme.hues[0] }[bar.kind];
+  const fill = { level: theme.neutral, worse: theme.hues[1], better: theme.hues[0] }[bar.kind];
   const shape = {
     x: Math.min(x0, x1),
     y: y - thick / 2,
@@ -251,7 +275,7 @@ function drawn(theme: Theme, bar: Bar, middle: number, narrow: boolean, api: Api
     height: thick,
   };
   const hatch = [];
-  if (bar.kind === "less") {
+  if (bar.kind === "better") {
     for (let at = 3; at < shape.width; at += 5)
       hatch.push({
         type: "line",

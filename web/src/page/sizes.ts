@@ -30,7 +30,9 @@ function choices(run: PageRun): Choice[] {
     ["relayed", "as the relay measured it"],
   ];
   const there = timesOf(run);
-  const names = variants(run);
+  // Without a curve of its own none can be what others are compared with.
+  const curves = new Set((run.detail.size_curves ?? []).map((curve) => curve.variant));
+  const names = variants(run).filter((name) => curves.has(name));
   return [
     { key: "time", label: "time", values: times.filter(([time]) => there.includes(time)) },
     { key: "reference", label: "relative to", values: names.map((name) => [name, name] as const) },

@@ -65,11 +65,11 @@ pub struct Plot {
     /// Other names for variants, by their tags or own names: ppbench's naming file, as `weigh summary --naming` takes it.
     #[arg(long, value_name = "FILE")]
     pub names: Option<PathBuf>,
-    /// Only variants of this machine tag; repeat for several.
-    #[arg(long = "machine", value_name = "TAG")]
+    /// Only variants that have one of these machine tags, comma-separated.
+    #[arg(long = "machine", visible_alias = "machines", value_delimiter = ',', value_name = "TAG")]
     pub machines: Vec<String>,
-    /// Only variants of this experiment tag: a variant's name, where it has none; repeat for several.
-    #[arg(long = "experiment", value_name = "TAG")]
+    /// Only variants that have one of these experiment tags, comma-separated: a variant's name, where it has none.
+    #[arg(long = "experiment", visible_alias = "experiments", value_delimiter = ',', value_name = "TAG")]
     pub experiments: Vec<String>,
     /// List the charts that the run can fill, and draw none.
     #[arg(long)]
@@ -116,13 +116,13 @@ pub struct Over {
     /// Draw all variants in one panel.
     #[arg(long, overrides_with = "apart")]
     pub together: bool,
-    /// Draw no lines at sizes at which something of the host changes.
+    /// Draw no lines at sizes at which something of the host changes; those asked for are drawn.
     #[arg(long)]
     pub no_guides: bool,
     /// Draw a line at this size; repeat for several.
     #[arg(long = "guide", value_name = "NAME=SIZE", value_parser = guide)]
     pub guides: Vec<(String, u64)>,
-    /// Draw lines at this size and its multiples, as of a receive window.
+    /// Draw lines at this size and each multiple of it, as of a receive window; 0 for none.
     #[arg(long, value_name = "SIZE")]
     pub receive_window: Option<Bytes>,
     /// Mark no cliffs.
@@ -131,21 +131,22 @@ pub struct Over {
     /// How the axis of sizes divides its length [default: log, where sizes are spread so].
     #[arg(long, value_enum)]
     pub x_scale: Option<PlotScale>,
-    /// How the upright axis divides its length [default: log, where figures range over more than a factor of 6].
+    /// How the upright axis divides its length [default: log, where figures range over more than a factor of 6, but of rates
+    /// over a linear axis of sizes].
     #[arg(long, value_enum)]
     pub y_scale: Option<PlotScale>,
     /// Where the axis of sizes begins: `1 kB`.
     #[arg(long, value_name = "SIZE", value_parser = end)]
-    pub x_min: Option<f64>,
+    pub x_min: Option<End>,
     /// Where the axis of sizes ends: `500 kB`.
     #[arg(long, value_name = "SIZE", value_parser = end)]
-    pub x_max: Option<f64>,
+    pub x_max: Option<End>,
     /// Where the upright axis begins: `0`, `100 us`, `10 MB/s`, `200/s`, or a ratio such as `0.5`.
     #[arg(long, value_name = "FIGURE", value_parser = end)]
-    pub y_min: Option<f64>,
+    pub y_min: Option<End>,
     /// Where the upright axis ends.
     #[arg(long, value_name = "FIGURE", value_parser = end)]
-    pub y_max: Option<f64>,
+    pub y_max: Option<End>,
     /// Steps of the axis of sizes.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub x_steps: Option<u32>,
@@ -158,6 +159,28 @@ pub struct Over {
     /// Title of the upright axis.
     #[arg(long, value_name = "TEXT")]
     pub y_title: Option<String>,
+}
+
+/// An end of an axis as it was typed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct End {
+    /// The figure: bytes, nanoseconds, bytes or requests in a second, or a ratio.
+    pub figure: f64,
+    /// What it is of; absent for a plain number.
+    pub of: Option<EndOf>,
+}
+
+/// What a figure with a unit is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndOf {
+    /// `100 us`
+    Time,
+    /// `1 MiB`
+    Size,
+    /// `10 MB/s`
+    Transfer,
+    /// `200/s`
+    Rate,
 }
 
 /// Which time is drawn over message size.
@@ -223,15 +246,36 @@ fn guide(text: &str) -> Result<(String, u64), String> {
     Ok((name.trim().to_owned(), size.get()))
 }
 
-/// An end of an axis in its unit: bytes, nanoseconds, bytes or requests in a second, or a ratio.
-fn end(text: &str) -> Result<f64, String> {
+/// An end of an axis with its unit.
+fn end(text: &str) -> Result<End, String> {
     let text = text.trim();
-    let plain = text.parse::<f64>().ok();
-    let time = || text.parse::<Nanoseconds>().ok().map(|time| time.as_nanos() as f64);
-    let size = || text.trim_end_matches("/s").parse::<Bytes>().ok().map(|size| size.get() as f64);
-    let rate = || text.parse::<PerSecond>().ok().map(PerSecond::get);
-    let found = plain.or_else(time).or_else(size).or_else(rate);
-    found.filter(|value| value.is_finite() && *value >= 0.0).ok_or_else(|| {
-        "write a number from 0 on, with a unit where it has one: `100 us`, `1 MiB`, `200/s`".to_owned()
-    })
+    let size = |text: &str| text.trim().parse::<Bytes>().ok().map(|size| size.get() as f64);
+    let plain = || Some((text.parse::<f64>().ok()?, None));
+    let time = || Some((text.parse::<Nanoseconds>().ok()?.as_nanos() as f64, Some(EndOf::Time)));
+    let rate = || Some((text.parse::<PerSecond>().ok()?.get(), Some(EndOf::Rate)));
+    let transfer = || Some((size(text.strip_suffix("/s")?)?, Some(EndOf::Transfer)));
+    let bytes = || Some((size(text)?, Some(EndOf::Size)));
+    match plain().or_else(time).or_else(bytes).or_else(rate).or_else(transfer) {
+        Some((figure, of)) if figure.is_finite() && figure >= 0.0 => Ok(End { figure, of }),
+        _ => Err(
+            "write a number from 0 on, with a unit where it has one: `100 us`, `1 MiB`, `10 MB/s`, `200/s`"
+                .to_owned(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_of_axes_keep_what_they_are_of() {
+        let of = |text: &str| end(text).map(|end| (end.figure, end.of));
+        assert_eq!(of("0.5"), Ok((0.5, None)));
+        assert_eq!(of("100 us"), Ok((100_000.0, Some(EndOf::Time))));
+        assert_eq!(of("500 kB"), Ok((500_000.0, Some(EndOf::Size))));
+        assert_eq!(of("10 MB/s"), Ok((10_000_000.0, Some(EndOf::Transfer))));
+        assert_eq!(of("200/s"), Ok((200.0, Some(EndOf::Rate))));
+        assert!(of("-1").is_err() && of("wide").is_err() && of("inf").is_err());
+    }
 }

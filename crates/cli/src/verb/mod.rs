@@ -5,6 +5,7 @@ pub mod cite;
 pub mod compare;
 pub mod completions;
 pub mod doctor;
+mod ends;
 pub mod export;
 pub mod frames;
 pub mod guardian;

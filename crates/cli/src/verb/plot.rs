@@ -9,6 +9,7 @@ use weighbridge_model::summary::{PointLabel, Summary};
 use weighbridge_report::plot::{self, AxisScale, Drawing, Guide, Kind, Options, PlotError, Plotter, Theme};
 use weighbridge_store::RunFolder;
 
+use super::ends::{self, ends};
 use super::series;
 use super::support::{Stored, open_run};
 use crate::args::{self, Plot, PlotFormat, PlotScale, PlotTheme, PlotTime};
@@ -17,14 +18,14 @@ use crate::printer::Printer;
 
 /// Drawings of a kind that are made without being asked for by point: of a matrix there may be hundreds.
 const MOST_OF_A_KIND: usize = 6;
-/// Multiples of a receive window that get lines.
-const WINDOWS: u64 = 6;
 /// The folder in the run's that charts go to by default.
 const FOLDER: &str = "charts";
 
 /// Draws.
 pub fn run(arguments: &Plot, printer: &Printer) -> anyhow::Result<Exit> {
     let (run, kinds) = run_and_kinds(arguments)?;
+    ends::check(&kinds, &arguments.over)?;
+    let format = format(arguments)?;
     let folder = open_run(run.as_deref())?;
     let stored = Stored::read(&folder)?;
     check_names(arguments, stored.summary())?;
@@ -44,15 +45,25 @@ pub fn run(arguments: &Plot, printer: &Printer) -> anyhow::Result<Exit> {
     if arguments.list {
         return list(&all, printer);
     }
-    let (chosen, left) = choose(&all, &kinds, arguments)?;
-    let format = format(arguments);
+    let why = |kind: Kind| {
+        let drawing = Drawing { kind, point: arguments.point.iter().cloned().collect() };
+        plotter.svg(kind, &options(arguments, &drawing, &shown)).err().unwrap_or(PlotError::Nothing(kind))
+    };
+    let (chosen, left) = choose(&all, &kinds, arguments, &why)?;
     let place = Place::of(arguments, &folder, &chosen)?;
     for drawing in &chosen {
         let svg = match plotter.svg(drawing.kind, &options(arguments, drawing, &shown)) {
             // Nobody named it, and of what was chosen it has nothing.
             Err(PlotError::Nothing(_)) if kinds.is_empty() => continue,
+            Err(PlotError::Refused(why)) if kinds.is_empty() => {
+                printer.note(format_args!("left out `{}`: {why}", drawing.kind));
+                continue;
+            }
             drawn => drawn?,
         };
+        if format != PlotFormat::Svg {
+            note_lacking(&svg, printer);
+        }
         let path = place.path(drawing, &all, format);
         place.write(&path, &bytes(&svg, format, arguments.scale)?, printer)?;
     }
@@ -62,6 +73,16 @@ pub fn run(arguments: &Plot, printer: &Printer) -> anyhow::Result<Exit> {
         ));
     }
     Ok(Exit::Fine)
+}
+
+/// Characters that a picture may lack.
+fn note_lacking(svg: &str, printer: &Printer) {
+    let lacking: String = plot::lacking(svg).into_iter().collect();
+    if !lacking.is_empty() {
+        printer.note(format_args!(
+            "the shipped font has no `{lacking}`: they are drawn where a font of this machine has them; `--names` gives other names"
+        ));
+    }
 }
 
 /// A first word that is a kind and no folder means the newest run.
@@ -110,11 +131,12 @@ fn check_known(what: &str, asked: &[String], mut known: Vec<&str>) -> anyhow::Re
 }
 
 fn list(all: &[Drawing], printer: &Printer) -> anyhow::Result<Exit> {
+    let width = all.iter().map(|drawing| drawing.kind.name().len()).max().unwrap_or(0);
     let line = |drawing: &Drawing| {
         let point: Vec<String> = drawing.point.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let about = drawing.kind.about();
         format!(
-            "{:<12} {about}{}{}\n",
+            "{:<width$}  {about}{}{}\n",
             drawing.kind,
             if point.is_empty() { "" } else { "  " },
             point.join(" ")
@@ -125,7 +147,12 @@ fn list(all: &[Drawing], printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 /// What to draw, and how many drawings are left out.
-fn choose(all: &[Drawing], kinds: &[Kind], arguments: &Plot) -> anyhow::Result<(Vec<Drawing>, usize)> {
+fn choose(
+    all: &[Drawing],
+    kinds: &[Kind],
+    arguments: &Plot,
+    why: &dyn Fn(Kind) -> PlotError,
+) -> anyhow::Result<(Vec<Drawing>, usize)> {
     if all.is_empty() {
         bail!("this run has nothing to draw; `weigh report` shows why");
     }
@@ -138,7 +165,7 @@ fn choose(all: &[Drawing], kinds: &[Kind], arguments: &Plot) -> anyhow::Result<(
     };
     let chosen: Vec<&Drawing> = all.iter().filter(wanted).collect();
     if let Some(kind) = kinds.iter().find(|kind| !chosen.iter().any(|drawing| drawing.kind == **kind)) {
-        return Err(PlotError::Nothing(*kind).into());
+        return Err(why(*kind).into());
     }
     let is_early = |drawing: &&&Drawing| {
         let before = chosen.iter().take_while(|other| !std::ptr::eq(**other, **drawing));
@@ -150,13 +177,23 @@ fn choose(all: &[Drawing], kinds: &[Kind], arguments: &Plot) -> anyhow::Result<(
 }
 
 /// The format asked for, or the one that the output's name ends with.
-fn format(arguments: &Plot) -> PlotFormat {
-    let ending = arguments.output.as_deref().and_then(Path::extension).and_then(|ending| ending.to_str());
-    arguments.format.unwrap_or(match ending {
-        Some("png") => PlotFormat::Png,
-        Some("pdf") => PlotFormat::Pdf,
-        _ => PlotFormat::Svg,
-    })
+fn format(arguments: &Plot) -> anyhow::Result<PlotFormat> {
+    if let Some(format) = arguments.format {
+        return Ok(format);
+    }
+    let Some(output) = arguments.output.as_deref().filter(|path| !path.is_dir()) else {
+        return Ok(PlotFormat::Svg);
+    };
+    let ending = output.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    match ending.as_deref() {
+        None | Some("svg") => Ok(PlotFormat::Svg),
+        Some("png") => Ok(PlotFormat::Png),
+        Some("pdf") => Ok(PlotFormat::Pdf),
+        Some(_) => bail!(
+            "`{}` ends with none of .svg, .png, .pdf; end it so, or say what it is to be by `--format`",
+            output.display()
+        ),
+    }
 }
 
 /// Names of variants, as they are drawn.
@@ -181,7 +218,7 @@ fn options(arguments: &Plot, drawing: &Drawing, shown: &Shown) -> Options {
         operations: some(&arguments.operations),
         quantity: arguments.quantity,
         point: Some(point),
-        over: over(&arguments.over, shown.reference.clone()),
+        over: over(drawing.kind, &arguments.over, shown.reference.clone()),
         title: arguments.title.clone(),
         width: arguments.width,
         height: arguments.height,
@@ -197,19 +234,17 @@ fn either(yes: bool, no: bool) -> Option<bool> {
     }
 }
 
-fn over(typed: &args::Over, reference: Option<String>) -> plot::Over {
+fn over(kind: Kind, typed: &args::Over, reference: Option<String>) -> plot::Over {
+    let ends = ends(kind, typed);
     let scale = |scale: PlotScale| match scale {
         PlotScale::Linear => AxisScale::Linear,
         PlotScale::Log => AxisScale::Log,
     };
     let mut more_guides: Vec<Guide> =
-        typed.guides.iter().map(|(name, bytes)| Guide { name: name.clone(), bytes: *bytes }).collect();
-    if let Some(window) = typed.receive_window {
-        more_guides.extend((1..=WINDOWS).map(|times| Guide {
-            name: if times == 1 { "receive window".to_owned() } else { format!("{times} receive windows") },
-            bytes: window.get() * times,
-        }));
-    }
+        typed.guides.iter().map(|(name, bytes)| guide(name, *bytes, false)).collect();
+    // As ppbench has it, 0 is none.
+    let window = typed.receive_window.filter(|window| window.get() > 0);
+    more_guides.extend(window.map(|window| guide("receive window", window.get(), true)));
     plot::Over {
         time: typed.time.map(|time| match time {
             PlotTime::Service => SizeTime::Service,
@@ -225,25 +260,29 @@ fn over(typed: &args::Over, reference: Option<String>) -> plot::Over {
         },
         medians: either(false, typed.no_medians),
         intervals: either(typed.intervals, typed.no_intervals),
-        guides: either(!more_guides.is_empty(), typed.no_guides),
+        guides: either(false, typed.no_guides),
         more_guides,
         cliffs: either(false, typed.no_cliffs),
         apart: either(typed.apart, typed.together),
         x: plot::Axis {
             scale: typed.x_scale.map(scale),
-            min: typed.x_min,
-            max: typed.x_max,
+            min: ends.x[0],
+            max: ends.x[1],
             steps: typed.x_steps,
             title: typed.x_title.clone(),
         },
         y: plot::Axis {
             scale: typed.y_scale.map(scale),
-            min: typed.y_min,
-            max: typed.y_max,
+            min: ends.y[0],
+            max: ends.y[1],
             steps: typed.y_steps,
             title: typed.y_title.clone(),
         },
     }
+}
+
+fn guide(name: &str, bytes: u64, every: bool) -> Guide {
+    Guide { name: name.to_owned(), bytes, every }
 }
 
 fn bytes(svg: &str, format: PlotFormat, scale: u32) -> anyhow::Result<Vec<u8>> {

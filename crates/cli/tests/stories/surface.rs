@@ -163,6 +163,12 @@ fn a_run_is_exported_reported_listed_and_compared() {
         weigh(&["plot", &run, "waterfall"]).assert_error(&["`waterfall`", "weigh plot --list"]);
         weigh(&["plot", &run, "--variant", "z"]).assert_error(&["`z`", "a, b"]);
         weigh(&["plot", &run, "-o", "-"]).assert_error(&["stdout", "name one kind"]);
+        weigh(&["plot", &run, "latency"]).assert_error(&["no curves over message size", "6 good requests"]);
+        weigh(&["plot", &run, "time", "-o", "x.jpg"]).assert_error(&["`x.jpg`", ".svg, .png, .pdf"]);
+        assert!(!world.path("x.jpg").exists());
+        weigh(&["plot", &run, "time", "--height", "200"]).assert_error(&["a height of", "pixels at least"]);
+        weigh(&["plot", &run, "latency", "--y-max", "1 MB"]).assert_error(&["`--y-max`", "takes a time"]);
+        weigh(&["plot", &run, "--x-min", "2 kB", "--x-max", "1 kB"]).assert_error(&["`--x-min`", "below"]);
 
         let history = weigh(&["history"]);
         assert!(history.assert_code(0).stdout.contains(" story"), "{history}");

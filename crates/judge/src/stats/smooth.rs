@@ -1,10 +1,12 @@
 //! Quantiles of a positive quantity over size, smoothed, with the curves of resampled blocks.
 //!
-//! At each place of the curve: the nearest observations on the scale of ln(size), their weights falling off as in LOESS
-//! (Cleveland 1979: (1 − |u|³)³ at the share u of the farthest's distance), a resistant line of ln(time) through the
-//! medians of the lower and the upper half of them (Brown & Mood 1951; Tukey 1977, ch. 5), and the weighted quantile of
-//! what is left, moved along that line to the place. Nothing is taken over a *cut* (a step of the level). Neither a slow
-//! request nor a gap between sizes can pull a curve far, and none is left out.
+//! At each place of the curve: the nearest observations on the scale on which sizes are spread evenly (linear, logarithmic or
+//! between, [`Scale`]), their weights falling off as in LOESS (Cleveland 1979: (1 − |u|³)³ at the share u of the farthest's
+//! distance); a resistant line of time over size through the medians of the lower and the upper half of them (Brown & Mood
+//! 1951; Tukey 1977, ch. 5, polished); and the weighted quantile of what the line leaves, as a ratio, moved along it to the
+//! place. So a time of a + b bytes is met at every place however sizes are spread, the first and the last among them. Nothing
+//! is taken over a *cut* (a step of the level). Neither a slow request nor a gap between sizes can pull a curve far, and none
+//! is left out. Where the scatter has no observation near, there is no curve.
 //!
 //! A quantile band (p5 to p95 …) is where requests lie; an interval is how well a curve is known, blocks being resampled
 //! whole. They have nothing to do with each other.
@@ -17,8 +19,19 @@ const SPAN: f64 = 0.1;
 /// … the fewest that it rests on, where there are so many, and the most: more would only blur it.
 const FEWEST: usize = 120;
 const MOST: usize = 1000;
-/// Most places of a curve.
+/// Most places of a curve, beside those in gaps.
 const PLACES: usize = 100;
+
+/// How far off the nearest observation a curve is told: a share of the scatter's own range on its scale …
+const NEAR: f64 = 0.02;
+/// … or so many steps between its sizes, where they are few: random sizes leave no gap of twice as many among a hundred in a
+/// hundred scatters.
+const STEPS: f64 = 6.0;
+
+/// How often a line is polished: each time the halves' medians of what it leaves are added to its ends.
+const POLISH: usize = 3;
+/// A line does not fall below this share of its lower end: times are above 0.
+const FLOOR: f64 = 0.02;
 
 /// The quantile whose curve is made anew of every resample.
 const MEDIAN: f64 = 0.5;
@@ -37,7 +50,7 @@ pub struct Smooth {
 const BEYOND: f64 = 3.0;
 
 /// At most a hundred sizes, as dense as the observations of all scatters together: places of equal rank, both ends among
-/// them, rising.
+/// them, rising; and one in each gap of a scatter that has none of them in it, where its curve then is not.
 pub fn places(scatters: &[Scatter]) -> Vec<f64> {
     let mut all: Vec<f64> = scatters.iter().flat_map(|scatter| scatter.size.iter().copied()).collect();
     all.sort_by(f64::total_cmp);
@@ -45,7 +58,27 @@ pub fn places(scatters: &[Scatter]) -> Vec<f64> {
     let steps = (PLACES - 1).min(last).max(1);
     let mut places: Vec<f64> = (0..=steps).map(|step| all[step * last / steps]).collect();
     places.dedup();
+    let gaps: Vec<(f64, f64)> = scatters.iter().flat_map(gaps).collect();
+    for (low, high) in gaps {
+        let at = places.partition_point(|place| *place <= low);
+        if places.get(at).is_none_or(|place| *place >= high) {
+            places.insert(at, 0.5 * (low + high));
+        }
+    }
     places
+}
+
+/// Neighbouring sizes between which a scatter's curve is not told.
+fn gaps(scatter: &Scatter) -> Vec<(f64, f64)> {
+    let reach = Reach::of(scatter);
+    let is_gap = |pair: &&[f64]| !reach.holds(scatter, 0.5 * (pair[0] + pair[1]));
+    scatter
+        .size
+        .windows(2)
+        .filter(|pair| pair[0] < pair[1])
+        .filter(is_gap)
+        .map(|pair| (pair[0], pair[1]))
+        .collect()
 }
 
 /// How many observations a curve rests on at each place.
@@ -53,7 +86,71 @@ fn neighbourhood(count: usize) -> usize {
     ((SPAN * count as f64) as usize).clamp(FEWEST, MOST)
 }
 
-/// The curves at `places`; what lies on different sides of a cut does not see each other.
+/// The scale on which the sizes of a scatter are spread about evenly.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Scale {
+    Linear,
+    /// ln(size + the start): logarithmic for a start of 0.
+    Log(f64),
+}
+
+impl Scale {
+    /// That on which the middle one of rising sizes lies half way between both ends: (m + c)² = (l + c)(h + c), solved for c.
+    fn of(sizes: &[f64]) -> Self {
+        let (Some(low), Some(high)) = (sizes.first(), sizes.last()) else { return Self::Log(0.0) };
+        let middle = sizes[sizes.len() / 2];
+        let past = low + high - 2.0 * middle;
+        if past <= 0.0 && low < high {
+            return Self::Linear;
+        }
+        let start = (middle * middle - low * high) / past;
+        Self::Log(if start.is_finite() { start.max(0.0) } else { 0.0 })
+    }
+
+    fn at(self, size: f64) -> f64 {
+        match self {
+            Self::Linear => size,
+            Self::Log(start) => (size + start).ln(),
+        }
+    }
+}
+
+/// How near to its own sizes a scatter's curve is told.
+struct Reach {
+    scale: Scale,
+    most: f64,
+}
+
+impl Reach {
+    fn of(scatter: &Scatter) -> Self {
+        let scale = Scale::of(&scatter.size);
+        let mut sizes = scatter.size.clone();
+        sizes.dedup();
+        let range = match (sizes.first(), sizes.last()) {
+            (Some(low), Some(high)) => scale.at(*high) - scale.at(*low),
+            _ => 0.0,
+        };
+        let step = 1.0 / (sizes.len() as f64 - 1.0).max(1.0);
+        Self { scale, most: range * NEAR.max(STEPS * step).min(1.0) }
+    }
+
+    /// Whether some observation is near enough; one of the very size always is.
+    fn holds(&self, scatter: &Scatter, place: f64) -> bool {
+        let after = scatter.size.partition_point(|size| *size < place);
+        let off = |at: usize| (self.scale.at(scatter.size[at]) - self.scale.at(place)).abs();
+        let (above, below) = (after < scatter.len(), after.checked_sub(1));
+        let (low, high) = (0, scatter.len().saturating_sub(1));
+        // Beyond its ends there is nothing on the other side that would hold the curve.
+        let most = match (below, above) {
+            (Some(_), true) => self.most,
+            _ => self.most.min(NEAR * (self.scale.at(scatter.size[high]) - self.scale.at(scatter.size[low]))),
+        };
+        (above && off(after) <= most) || below.is_some_and(|at| off(at) <= most)
+    }
+}
+
+/// The curves at `places`; what lies on different sides of a cut does not see each other, and there is none where no
+/// observation is near.
 pub fn smooth(scatter: &Scatter, quantiles: &[f64], places: &[f64], cuts: &[f64]) -> Smooth {
     let blocks = scatter.blocks().len();
     // One block is the same in every resample.
@@ -61,8 +158,12 @@ pub fn smooth(scatter: &Scatter, quantiles: &[f64], places: &[f64], cuts: &[f64]
     let (once, resamples) = (Draws::new(&[scatter.once()], blocks), Draws::new(&resamples, blocks));
     let mut curves = vec![vec![None; places.len()]; quantiles.len()];
     let mut medians = vec![Vec::new(); places.len()];
+    let reach = Reach::of(scatter);
     for (at, place) in places.iter().enumerate() {
-        let Some(near) = Near::new(scatter, *place, cuts, &once) else { continue };
+        if scatter.is_empty() || !reach.holds(scatter, *place) {
+            continue;
+        }
+        let Some(near) = Near::new(scatter, (*place, reach.scale), cuts, &once) else { continue };
         for (curve, quantile) in curves.iter_mut().zip(quantiles) {
             curve[at] = near.quantiles(*quantile, &once).and_then(|values| values.first().copied());
         }
@@ -71,74 +172,124 @@ pub fn smooth(scatter: &Scatter, quantiles: &[f64], places: &[f64], cuts: &[f64]
     Smooth { curves, medians }
 }
 
+/// Time over size as a straight line between and beyond two ends: where each lies off the place, and its ln(time).
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Line {
+    ends: [(f64, f64); 2],
+}
+
+impl Line {
+    /// ln(time) so far off the place.
+    fn at(&self, off: f64) -> f64 {
+        let [(from, low), (to, high)] = self.ends;
+        if to - from <= 1e-9 * from.abs().max(to.abs()) {
+            return 0.5 * (low + high);
+        }
+        // In units of the lower end's time, so that nothing overflows.
+        let unit = low.min(high);
+        let (first, last) = ((low - unit).exp(), (high - unit).exp());
+        unit + (first + (last - first) * (off - from) / (to - from)).max(FLOOR).ln()
+    }
+
+    fn moved(&self, [low, high]: [f64; 2]) -> Self {
+        let [from, to] = self.ends;
+        Self { ends: [(from.0, from.1 + low), (to.0, to.1 + high)] }
+    }
+}
+
 /// The observations near one place.
 struct Near {
-    /// Those of smaller sizes and those of larger ones, by ln(time).
+    /// What the line leaves of those of smaller sizes and of those of larger ones.
     halves: [Weighed; 2],
-    /// All of them, by what the line leaves.
+    /// What it leaves of all of them, moved to the place.
     rest: Weighed,
-    /// The line's slope in the sample itself.
-    slope: f64,
+    /// The line in the sample itself …
+    line: Line,
+    /// … and what it leaves of the halves there, in the middle.
+    left: [f64; 2],
 }
 
 impl Near {
-    fn new(scatter: &Scatter, place: f64, cuts: &[f64], once: &Draws) -> Option<Self> {
+    fn new(scatter: &Scatter, (place, scale): (f64, Scale), cuts: &[f64], once: &Draws) -> Option<Self> {
         let (low, high) = within(scatter, place, cuts);
         let count = neighbourhood(scatter.len()).min(high - low);
         if count == 0 {
             return None;
         }
-        let centre = place.ln();
-        let off = |at: usize| scatter.size[at].ln() - centre;
+        let centre = scale.at(place);
+        let off = |at: usize| (scale.at(scatter.size[at]) - centre).abs();
         // The nearest `count` between `low` and `high`: slide a window while its right neighbour is nearer than its left end.
-        let start = (low..high - count).find(|from| off(from + count).abs() > off(*from).abs());
+        let start = (low..high - count).find(|from| off(from + count) > off(*from));
         let from = start.unwrap_or(high - count);
-        let reach = off(from).abs().max(off(from + count - 1).abs()) * (1.0 + 1e-9);
+        let reach = off(from).max(off(from + count - 1)) * (1.0 + 1e-9);
         let item = |at: usize| {
-            let off = off(at);
-            let share = if reach > 0.0 { off.abs() / reach } else { 0.0 };
+            let share = if reach > 0.0 { off(at) / reach } else { 0.0 };
             let weight = (1.0 - share.powi(3)).powi(3);
-            Item { block: scatter.block[at], off, value: scatter.log_time[at], weight }
+            let (block, off) = (scatter.block[at], scatter.size[at] - place);
+            Item { block, off, value: scatter.log_time[at], weight }
         };
-        let mut all: Vec<Item> = (from..from + count).map(item).collect();
+        let all: Vec<Item> = (from..from + count).map(item).collect();
         let blocks = scatter.blocks().len();
-        let (lower, upper) = all.split_at(all.len() / 2);
-        let halves = [lower, upper].map(|half| Weighed::new(half.to_vec(), blocks));
-        let slope = slopes(&halves, once)[0];
-        all.iter_mut().for_each(|item| item.value -= slope * item.off);
-        Some(Self { halves, rest: Weighed::new(all, blocks), slope })
+        let line = line(&all, once, blocks);
+        let halves = halves(&all, line, blocks);
+        let left = middles(&halves, once)[0];
+        let moved = |item: &Item| Item { value: item.value - line.at(item.off) + line.at(0.0), ..*item };
+        Some(Self { halves, rest: Weighed::new(all.iter().map(moved).collect(), blocks), line, left })
     }
 
     /// A quantile at the place in each draw; `None` where one of them has too few observations beyond it. A draw has a line
-    /// of its own; by how much its slope differs moves what is left in proportion to how far its observations lie off the
-    /// place, on average.
+    /// of its own; what is left moves by how much farther than the sample's it leads from where its observations lie, on
+    /// average, to the place.
     fn quantiles(&self, quantile: f64, draws: &Draws) -> Option<Vec<f64>> {
         let beyond = |count: &f64| quantile.min(1.0 - quantile) * count >= BEYOND;
         if !self.rest.counts(draws).iter().all(beyond) {
             return None;
         }
         let values = self.rest.quantiles(quantile, draws);
-        let moved = slopes(&self.halves, draws).into_iter().zip(self.rest.offs(draws));
+        let moved = middles(&self.halves, draws).into_iter().zip(self.rest.offs(draws));
         values
             .into_iter()
             .zip(moved)
-            .map(|(value, (slope, off))| Some(value? - (slope - self.slope) * off?))
+            .map(|(value, (middles, off))| {
+                let own = self.line.moved([0, 1].map(|half| middles[half] - self.left[half]));
+                let to_place = |line: &Line, off: f64| line.at(0.0) - line.at(off);
+                Some(value? + to_place(&own, off?) - to_place(&self.line, off?))
+            })
             .collect()
     }
 }
 
-/// Slopes through the weighted medians of two halves, one for each draw; level where these lie at one size.
-fn slopes(halves: &[Weighed; 2], draws: &Draws) -> Vec<f64> {
-    let middles = halves.each_ref().map(|half| half.quantiles(MEDIAN, draws));
-    let offs = halves.each_ref().map(|half| half.offs(draws));
-    let slope = |draw: usize| {
-        let [lower, upper] = [0, 1].map(|half| middles[half][draw].zip(offs[half][draw]));
-        match lower.zip(upper) {
-            Some((lower, upper)) if upper.1 - lower.1 > 1e-9 => (upper.0 - lower.0) / (upper.1 - lower.1),
-            _ => 0.0,
-        }
+/// The resistant line through the medians of items in the order of their sizes.
+fn line(all: &[Item], once: &Draws, blocks: usize) -> Line {
+    let (lower, upper) = all.split_at(all.len() / 2);
+    let end = |half: &[Item]| {
+        let middle = |of: fn(&Item) -> f64| {
+            let items = half.iter().map(|item| Item { value: of(item), ..*item }).collect();
+            Weighed::new(items, blocks).quantiles(MEDIAN, once)[0]
+        };
+        Some((middle(|item| item.off)?, middle(|item| item.value)?))
     };
-    (0..draws.len()).map(slope).collect()
+    // A half without weight has none to lead to: level, then.
+    let ends = [end(lower), end(upper)];
+    let known = ends[0].or(ends[1]).unwrap_or((0.0, 0.0));
+    let mut line = Line { ends: ends.map(|end| end.unwrap_or(known)) };
+    for _ in 0..POLISH {
+        line = line.moved(middles(&halves(all, line, blocks), once)[0]);
+    }
+    line
+}
+
+/// What a line leaves of the lower and the upper half of items.
+fn halves(all: &[Item], line: Line, blocks: usize) -> [Weighed; 2] {
+    let (lower, upper) = all.split_at(all.len() / 2);
+    let left = |item: &Item| Item { value: item.value - line.at(item.off), ..*item };
+    [lower, upper].map(|half| Weighed::new(half.iter().map(left).collect(), blocks))
+}
+
+/// The weighted medians of two halves, one pair for each draw; 0 for a half without any weight.
+fn middles(halves: &[Weighed; 2], draws: &Draws) -> Vec<[f64; 2]> {
+    let [lower, upper] = halves.each_ref().map(|half| half.quantiles(MEDIAN, draws));
+    lower.into_iter().zip(upper).map(|(low, high)| [low, high].map(Option::unwrap_or_default)).collect()
 }
 
 /// The observations between the cuts around a place.
@@ -174,6 +325,71 @@ mod tests {
         }
     }
 
+    /// What a message of a size takes is a + b·size to begin with: the curve must be it, at both ends too, whatever the spacing
+    /// and the noise around it, and however large b·size grows beside a.
+    #[test]
+    fn a_cost_for_each_byte_is_met_everywhere() {
+        let linear = |share: f64| 1.0 + 499_999.0 * share;
+        let log = |share: f64| 500_000_f64.powf(share);
+        let squared = |share: f64| 1.0 + 499_999.0 * share * share;
+        let spacings: [(&str, &dyn Fn(f64) -> f64); 3] =
+            [("linear", &linear), ("log", &log), ("squared", &squared)];
+        for (name, spacing) in spacings {
+            for (per_byte, spread) in [(0.02, 0.0), (2.0, 0.0), (0.0, 0.3), (0.02, 0.3), (0.1, 0.3)] {
+                let law = |size: f64| 1000.0 + per_byte * size;
+                let observation = |n: u32| {
+                    let size = spacing((f64::from(n) + 0.5) / 1500.0);
+                    let share = (f64::from((n * 7) % 11) + 0.5) / 11.0;
+                    Observation { block: n % 5, size, time: law(size) * (spread * (share - 0.5)).exp() }
+                };
+                let scatter = Scatter::new((0..1500).map(observation));
+                let places = places(std::slice::from_ref(&scatter));
+                let found = smooth(&scatter, &[0.5], &places, &[]);
+                let bound = 0.002 + 0.1 * spread;
+                for (place, value) in places.iter().zip(&found.curves[0]) {
+                    let off = value.unwrap() - law(*place).ln();
+                    assert!(off.abs() < bound, "{name}, {per_byte} a byte, at {place}: {off}");
+                }
+            }
+        }
+    }
+
+    /// The scale's equation, solved by hand: of 1, 3, 9 the middle is the geometric one; of 0, 5, 10 the arithmetic one; of
+    /// 0, 2, 6 it is (2 + c)² = c(6 + c), c = 2.
+    #[test]
+    fn the_scale_is_that_on_which_sizes_are_spread_evenly() {
+        assert_eq!(Scale::of(&[1.0, 3.0, 9.0]), Scale::Log(0.0));
+        assert_eq!(Scale::of(&[0.0, 5.0, 10.0]), Scale::Linear);
+        assert_eq!(Scale::of(&[0.0, 2.0, 6.0]), Scale::Log(2.0));
+        assert_eq!(Scale::of(&[7.0, 7.0, 7.0]), Scale::Log(0.0));
+    }
+
+    #[test]
+    fn there_is_no_curve_where_no_observation_is_near() {
+        let sizes = (1..=500).map(f64::from).chain((4001..=4500).map(f64::from));
+        let own = Scatter::new(sizes.enumerate().map(|(n, size)| Observation {
+            block: n as u32 % 4,
+            size,
+            time: 100.0,
+        }));
+        let places = [1.0, 250.0, 500.0, 2000.0, 3500.0, 4001.0, 4500.0, 4560.0, 9000.0];
+        let found = smooth(&own, &[0.5], &places, &[]);
+        let there: Vec<bool> = found.curves[0].iter().map(Option::is_some).collect();
+        assert_eq!(there, [true, true, true, false, false, true, true, true, false]);
+        assert!(found.medians[3].is_empty() && !found.medians[1].is_empty());
+        // Few sizes that are asked for again and again are far apart without any gap between them.
+        let few = Scatter::new((0..400).map(|n| Observation {
+            block: n % 4,
+            size: [64.0, 1024.0, 16_384.0, 262_144.0, 1_048_576.0][n as usize % 5],
+            time: 100.0,
+        }));
+        assert!(
+            smooth(&few, &[0.5], &[64.0, 4096.0, 500_000.0, 1_048_576.0], &[]).curves[0]
+                .iter()
+                .all(Option::is_some)
+        );
+    }
+
     #[test]
     fn nothing_is_smoothed_over_a_cut() {
         let law = |size: f64| if size > 500.0 { 3000.0 } else { 1000.0 };
@@ -199,6 +415,18 @@ mod tests {
         assert_eq!((places.len(), places[0], places[99]), (100, 4.0, 4999.0 * 4999.0 + 4.0));
         assert!(places.windows(2).all(|pair| pair[0] < pair[1]));
         assert_eq!(super::places(&[]), Vec::<f64>::new());
+    }
+
+    #[test]
+    fn a_gap_has_a_place_of_its_own() {
+        let sizes = |sizes: std::ops::Range<u32>| {
+            sizes.map(|n| Observation { block: 0, size: f64::from(n + 1), time: 1.0 })
+        };
+        let split = Scatter::new(sizes(0..500).chain(sizes(4000..4500)));
+        let alone = places(std::slice::from_ref(&split));
+        assert!(alone.contains(&2250.5) && alone.windows(2).all(|pair| pair[0] < pair[1]), "{alone:?}");
+        let filled = places(&[split, Scatter::new(sizes(0..4500))]);
+        assert_eq!(filled.len(), 100, "others' places are in it already");
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub(crate) mod escape;
 mod gauge;
 mod layering;
 mod legs;
+mod medians;
 mod parts;
 mod resources;
 mod sizes;
@@ -158,7 +159,7 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
             "Environment",
             details("Host, kernel, tools and services", environment::table(report.environment)),
         ),
-        ("repeat", "How to repeat", repeat(report.how)),
+        ("repeat", "How to repeat", repeat(summary, report.how)),
     ];
     // Only some runs have layers, vary the size, or ask the kernel for time stamps.
     let is_some = |id: &str, content: &str| !["layers", "sizes", "legs"].contains(&id) || !content.is_empty();
@@ -176,13 +177,17 @@ fn header(summary: &Summary) -> String {
         })
         .collect();
     let quick = if summary.quick { " · <b>quick run: few blocks, short warm-up</b>" } else { "" };
-    let facts = format!(
-        "{} · took {} · {} · margin ±{}{quick}",
-        escape(&summary.started),
-        summary.took,
-        counted(u64::from(summary.blocks.used), "block"),
-        summary.margin
-    );
+    let facts = if words::is_imported(summary) {
+        format!("imported {} · measured by another program, each series once", escape(&summary.started))
+    } else {
+        format!(
+            "{} · took {} · {} · margin ±{}{quick}",
+            escape(&summary.started),
+            summary.took,
+            counted(u64::from(summary.blocks.used), "block"),
+            summary.margin
+        )
+    };
     // Where there is one text per point, it stands above that point's tables too.
     let conditions: String =
         if view::points(summary).len() > 1 && view::points(summary).len() == summary.conditions.len() {
@@ -200,7 +205,15 @@ fn header(summary: &Summary) -> String {
     )
 }
 
-fn repeat(how: &HowToRepeat) -> String {
+fn repeat(summary: &Summary, how: &HowToRepeat) -> String {
+    if words::is_imported(summary) {
+        return format!(
+            "<p>Another program measured this, and what it was told is not known here: it cannot be repeated from this record. \
+             For intervals and verdicts measure the alternatives in one experiment; <code>weigh init</code> writes one.</p>\n\
+             <dl><dt>run folder</dt><dd><code>{}</code></dd></dl>\n",
+            escape(&how.folder)
+        );
+    }
     format!(
         "<pre><code>{}</code></pre>\n<dl><dt>run folder</dt><dd><code>{}</code></dd><dt>seed</dt><dd>{}</dd></dl>\n\
          <details><summary>The experiment as resolved</summary>\n<pre><code>{}</code></pre></details>\n",

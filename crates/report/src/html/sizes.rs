@@ -10,6 +10,7 @@ use weighbridge_model::sizes::{
 use weighbridge_model::summary::{Detail, Summary};
 
 use super::escape::{attributes, escape, figure};
+use super::medians;
 use super::quiet;
 use super::tables::number;
 use crate::text::{counted, grouped};
@@ -32,7 +33,7 @@ pub(crate) fn section(summary: &Summary, detail: &Detail) -> String {
         "{}{advice}<div class=\"charts\"></div>\n{}{}{}",
         quiet(INTRODUCTION),
         basis(summary),
-        cliffs(summary, &over.cliffs) + &judged(&over.judged),
+        medians::tables(summary, detail) + &cliffs(summary, &over.cliffs) + &judged(&over.judged),
         guides(&over.guides)
     )
 }
@@ -51,6 +52,33 @@ fn basis(summary: &Summary) -> String {
         counted(kept, "request"),
         grouped(left_out)
     ))
+}
+
+/// Which variant for which size in a line for each point and operation, for the verdict; empty without advice.
+pub(crate) fn short(summary: &Summary) -> String {
+    let several = words::several_operations(summary);
+    let line = |advice: &SizeAdvice| {
+        let point = words::point(&advice.point);
+        let filter = attributes(&[("operation", &advice.operation), ("point", &point)]);
+        let ranges: Vec<String> =
+            advice.ranges.iter().map(|range| range_words(summary, advice, range)).collect();
+        let of = of(&advice.operation, &point, several);
+        format!("<p class=\"plain\"{filter}>Fastest by message size{of}: {}.</p>\n", ranges.join("; "))
+    };
+    summary.over_size.advice.iter().take(MOST_NAMED).map(line).collect()
+}
+
+/// `4 B to 64 KiB <b>go</b> or <b>rust</b>, not told apart`
+fn range_words(summary: &Summary, advice: &SizeAdvice, range: &SizeRange) -> String {
+    let sizes =
+        format!("{} to {}", display_bytes(range.from_bytes as f64), display_bytes(range.to_bytes as f64));
+    let names = range.best.iter().map(|name| format!("<b>{}</b>", escape(name)));
+    match (range.best.len(), behind(summary, advice, range).len()) {
+        (1, _) => format!("{sizes} {}", names.collect::<String>()),
+        (_, 0) => format!("{sizes} none is told from the fastest"),
+        (count, _) if count > MOST_NAMED => format!("{sizes} any of {count} that are not told apart"),
+        _ => format!("{sizes} {}, not told apart", names.collect::<Vec<_>>().join(" or ")),
+    }
 }
 
 /// What holds at every size, where something does: the table says it range by range.

@@ -108,6 +108,14 @@ fn self_check(summary: &Summary) -> Fact {
 }
 
 fn precision(summary: &Summary) -> Fact {
+    if words::is_imported(summary) {
+        return Fact {
+            name: "Precision",
+            value: "unknown".to_owned(),
+            says: "Nothing was repeated, so there is no interval.".to_owned(),
+            doubt: true,
+        };
+    }
     let blocks_rule = "Intervals are 95 % and rest on blocks alone.";
     match (&summary.goal, words::goal(summary)) {
         (Some(goal), Some(words)) => Fact {
@@ -140,6 +148,16 @@ fn requests(summary: &Summary) -> Fact {
 
 fn starts(summary: &Summary) -> Fact {
     let blocks = summary.blocks;
+    if words::is_imported(summary) {
+        return Fact {
+            name: "Repetition",
+            value: "none".to_owned(),
+            says: "Another program measured each series once, one after another: what changed between them is in every \
+                   comparison."
+                .to_owned(),
+            doubt: true,
+        };
+    }
     let void = if blocks.void > 0 {
         format!("; {} more measured and thrown away", blocks.void)
     } else {

@@ -4,7 +4,7 @@ use weighbridge_model::summary::{Cost, Summary, Verdict};
 
 use super::escape::{attributes, escape, figure};
 use super::gauge::Gauge;
-use super::{quiet, tone_class};
+use super::{quiet, sizes, tone_class};
 use crate::plain::{self, Piece};
 use crate::{view, words};
 
@@ -35,7 +35,7 @@ pub(crate) fn section(summary: &Summary) -> String {
         count if count < MANY => "cards",
         _ => "cards many",
     };
-    format!("<ul class=\"{size}\">\n{all}</ul>\n")
+    format!("{}<ul class=\"{size}\">\n{all}</ul>\n", sizes::short(summary))
 }
 
 fn card(summary: &Summary, cost: &Cost, gauge: Gauge) -> String {

@@ -3,6 +3,7 @@
 //! Inter, under the SIL Open Font License, which lies beside the files. Only characters that it lacks are sought among the
 //! system's fonts.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use resvg::usvg::fontdb::Database;
@@ -36,9 +37,9 @@ impl Widths {
         text.chars().map(width).sum()
     }
 
-    /// Whether the font has every character of a text.
-    pub(super) fn covers(&self, text: &str) -> bool {
-        text.chars().filter(|c| !c.is_control()).all(|c| self.regular.glyph_index(c).is_some())
+    /// The characters of a text that the font lacks, each once, in their order.
+    pub(super) fn lacks(&self, text: &str) -> BTreeSet<char> {
+        text.chars().filter(|c| !c.is_control() && self.regular.glyph_index(*c).is_none()).collect()
     }
 }
 
@@ -47,7 +48,7 @@ pub(super) fn fonts_for(drawing: &str) -> Arc<Database> {
     let mut fonts = Database::new();
     fonts.load_font_data(REGULAR.to_vec());
     fonts.load_font_data(BOLD.to_vec());
-    if !Widths::new().covers(drawing) {
+    if !Widths::new().lacks(drawing).is_empty() {
         fonts.load_system_fonts();
     }
     fonts.set_sans_serif_family(FAMILY);
@@ -71,7 +72,11 @@ mod tests {
     #[test]
     fn every_sign_that_charts_use_is_in_the_font() {
         let widths = Widths::new();
-        assert!(widths.covers("µ − + ± × ÷ ≤ … · – ’ “ ” % [ ] / ( ) ü é ß Ω Ж"));
-        assert!(!widths.covers("\u{4e2d}"), "and what is not there is known to be missing");
+        assert_eq!(widths.lacks("µ − + ± × ÷ ≤ … · – ’ “ ” % [ ] / ( ) ü é ß Ω Ж"), BTreeSet::new());
+        assert_eq!(
+            widths.lacks("a\u{4e2d}b\u{4e2d}"),
+            BTreeSet::from(['\u{4e2d}']),
+            "and what it lacks is known"
+        );
     }
 }

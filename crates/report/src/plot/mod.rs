@@ -8,6 +8,7 @@ mod over;
 mod raster;
 mod script;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -212,6 +213,9 @@ pub enum PlotError {
     /// The run has nothing for this chart, or the options leave nothing.
     #[error("this run has nothing for a chart `{0}` as asked; `weigh plot --list` shows what it has")]
     Nothing(Kind),
+    /// As it was asked for there is no such chart; says why, and what to ask instead.
+    #[error("{0}")]
+    Refused(String),
     /// The drawing's script failed: a defect of ours.
     #[error("the chart's script failed: {0}; please report it with the run folder")]
     Script(String),
@@ -227,6 +231,14 @@ impl PlotError {
     fn thrown(error: rquickjs::CaughtError<'_>) -> Self {
         Self::Script(error.to_string())
     }
+}
+
+/// Begins what the script gives instead of a drawing, where it says why there is none.
+const REFUSED: &str = "refused: ";
+
+/// The characters of a drawing that the shipped font lacks: a picture has them in a font of the machine, if it has one.
+pub fn lacking(svg: &str) -> BTreeSet<char> {
+    font::Widths::new().lacks(svg)
 }
 
 /// A run, ready to be drawn.
@@ -268,10 +280,15 @@ impl Plotter {
     /// One chart as SVG. Deterministic: the same run and options give the same text.
     ///
     /// # Errors
-    /// [`PlotError::Nothing`] where the run or the options leave nothing to draw, [`PlotError::Script`] for defects.
+    /// [`PlotError::Refused`] where it is known why the run or the options leave nothing to draw, else
+    /// [`PlotError::Nothing`]; [`PlotError::Script`] for defects.
     pub fn svg(&self, kind: Kind, options: &Options) -> Result<String, PlotError> {
         let options = serde_json::to_string(options).map_err(|error| PlotError::Script(error.to_string()))?;
         let svg = self.script.call("draw", &[kind.name(), &options])?;
-        if svg.is_empty() { Err(PlotError::Nothing(kind)) } else { Ok(svg) }
+        match svg.strip_prefix(REFUSED) {
+            Some(why) => Err(PlotError::Refused(why.to_owned())),
+            None if svg.is_empty() => Err(PlotError::Nothing(kind)),
+            None => Ok(svg),
+        }
     }
 }

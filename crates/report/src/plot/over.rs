@@ -44,6 +44,9 @@ pub struct Guide {
     pub name: String,
     /// The size in bytes.
     pub bytes: u64,
+    /// Whether each multiple of it has a line too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub every: bool,
 }
 
 /// What charts over message size show; what is absent is the chart's own choice.
@@ -67,7 +70,7 @@ pub struct Over {
     /// Intervals of the medians.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intervals: Option<bool>,
-    /// Lines at the sizes at which something of the host changes.
+    /// Lines at the sizes at which something of the host changes; those of `more_guides` are drawn either way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guides: Option<bool>,
     /// More such lines.

@@ -3,6 +3,7 @@
 import { ratioTicks } from "../forest.ts";
 import { extent, linearTicks, logTicks, type Tick, tickText } from "../frame.ts";
 import type { AxisOptions } from "../types.ts";
+import { value as worded } from "../words.ts";
 import type { Measure } from "./measure.ts";
 
 export interface Axis {
@@ -12,15 +13,33 @@ export interface Axis {
   ticks: Tick[];
   /** From a value to its position. */
   place(value: number): number;
+  /** A value by itself, in units of the same kind as the axis' own. */
+  words(value: number): string;
 }
 
 /** Below a range of this an axis is linear unless it is asked for. */
 const LOG_FROM = 6;
 
+/** Factors of round steps. */
+const ROUND = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
+
+/**
+ * So many steps over a range, in `unit`: where an end was not asked for, it lies where the steps are round numbers.
+ */
+function steps([low, high]: readonly [number, number], want: AxisOptions, count: number, unit: number) {
+  const from = want.min ?? low;
+  if (want.max !== undefined) return parts(from, want.max, count);
+  const raw = (high - from) / count / unit;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = (ROUND.find((factor) => factor * power >= raw * (1 - 1e-9)) ?? 10) * power * unit;
+  const first = want.min ?? Math.floor(low / step) * step;
+  return parts(first, first + step * count, count);
+}
+
 /** Equal parts of an axis, as many as were asked for. */
-function parts(low: number, high: number, steps: number): number[] {
-  return Array.from({ length: steps + 1 }, (_, at) =>
-    Number((low + ((high - low) * at) / steps).toPrecision(12)),
+function parts(low: number, high: number, count: number): number[] {
+  return Array.from({ length: count + 1 }, (_, at) =>
+    Number((low + ((high - low) * at) / count).toPrecision(12)),
   );
 }
 
@@ -30,6 +49,7 @@ function made(
   log: boolean,
   ticks: readonly number[],
   text: (value: number) => string,
+  words: (value: number) => string,
 ): Axis {
   const place = log ? (value: number) => Math.log10(Math.max(value, low * 1e-6)) : (value: number) => value;
   const inside = ticks.filter((tick) => !log || tick > 0);
@@ -39,40 +59,73 @@ function made(
     max: place(want.max ?? high),
     ticks: inside.map((tick) => ({ at: place(tick), text: text(tick) })),
     place,
+    words,
   };
 }
 
-/** The axis of sizes. Sizes that are spread evenly by their ratio get a logarithmic one. */
+/** Sizes over a range of less than this are spread evenly enough on either scale. */
+const WIDE = 8;
+
+/** Whether rising sizes are spread more evenly by their ratios than by their differences (Kolmogorov's distance). */
+function isLogSpaced(sizes: readonly number[]): boolean {
+  const [low, high] = [Math.max(sizes[0] ?? 1, 1), sizes.at(-1) ?? 1];
+  if (high / low < WIDE) return false;
+  const off = (place: (size: number) => number) => {
+    const [from, to] = [place(low), place(high)];
+    return Math.max(
+      ...sizes.map((size, at) =>
+        Math.abs(at / (sizes.length - 1) - (place(Math.max(size, low)) - from) / (to - from)),
+      ),
+    );
+  };
+  return off(Math.log) < off((size) => size);
+}
+
+/** The axis of rising sizes: logarithmic where they are spread so. */
 export function sizeAxis(sizes: readonly number[], want: AxisOptions, width: number): Axis {
   const [low, high] = extent(sizes) ?? [1, 2];
-  const middle = sizes[Math.floor(sizes.length / 2)] ?? low;
-  const isEven = middle ** 2 <= 2 * Math.max(low, 1) * high;
-  const log = (want.scale ?? (high / Math.max(low, 1) >= 8 && isEven ? "log" : "linear")) === "log";
+  const log = (want.scale ?? (isLogSpaced(sizes) ? "log" : "linear")) === "log";
   const count = want.steps ?? Math.max(3, Math.floor(width / 64));
   const from = want.min ?? (log ? Math.max(low, 1) : 0);
   const to = want.max ?? high;
   const room = log ? 1.12 : 1 + 0.02;
-  const ends: [number, number] = log
-    ? [Math.max(from, 1) / (want.min ? 1 : room), to * room]
-    : [from, to * room];
-  const linear = () => {
-    if (want.steps) return parts(from, to, want.steps);
-    const unit = to >= 2 ** 21 ? 2 ** 20 : to >= 2048 ? 1024 : 1;
-    return linearTicks(from / unit, to / unit, count).map((tick) => tick * unit);
-  };
-  const ticks = log ? logTicks(ends[0], ends[1], count, 2) : linear();
-  const text = (value: number) => tickText("bytes", value, log ? value : to);
-  return made(ends, want, log, ticks, want.steps && !log && isDecimal(ticks) ? decimalText : text);
+  // Whoever asks for ends in kB is answered in kB, in the axis' own words and wherever a size is told.
+  const decimal = isDecimal([want.min, want.max].filter((end) => end !== undefined));
+  const unit =
+    [1e6, 1000].map((of) => (decimal ? of : of === 1e6 ? 2 ** 20 : 1024)).find((of) => to >= 2 * of) ?? 1;
+  const linear = want.steps
+    ? steps([from, to], want, want.steps, unit)
+    : linearTicks(from / unit, to / unit, count).map((tick) => tick * unit);
+  const end = want.steps && !log ? (linear.at(-1) ?? to) : to * room;
+  const ends: [number, number] = log ? [Math.max(from, 1) / (want.min ? 1 : room), end] : [from, end];
+  const ticks = log ? logTicks(ends[0], ends[1], count, decimal ? 10 : 2) : linear;
+  const binary = (size: number) => tickText("bytes", size, log ? size : to);
+  const words = decimal ? decimalText : (size: number) => worded("bytes", size);
+  return made(ends, want, log, ticks, decimal ? decimalText : binary, words);
 }
 
 /** Whether sizes are round in thousands and not in 1,024s: somebody thinks in kB. */
 function isDecimal(sizes: readonly number[]): boolean {
-  return sizes.every((size) => size % 1000 === 0) && !sizes.every((size) => size % 1024 === 0);
+  const told = sizes.filter((size) => size > 0);
+  return told.some((size) => size % 1024 !== 0) && told.every((size) => size % 1000 === 0);
 }
 
 function decimalText(size: number): string {
-  const [divisor, unit] = size >= 1e9 ? [1e9, "GB"] : size >= 1e6 ? [1e6, "MB"] : [1000, "kB"];
+  const [divisor, unit] =
+    size >= 1e9 ? [1e9, "GB"] : size >= 1e6 ? [1e6, "MB"] : size >= 1000 ? [1000, "kB"] : [1, "B"];
   return size === 0 ? "0" : `${Number((size / divisor).toPrecision(4))} ${unit}`;
+}
+
+/** Whether the upright axis of a measure is logarithmic; over sizes on a linear axis, `isLinear`, that of a rate is not. */
+export function isLogFigure(
+  measure: Measure,
+  [low, high]: readonly [number, number],
+  want: AxisOptions,
+  isLinear: boolean,
+): boolean {
+  // There the few smallest messages, which carry next to nothing in a second, would take most of it.
+  const wide = low > 0 && high / low > LOG_FROM && !(measure.inverse && isLinear);
+  return (want.scale ?? (wide ? "log" : "linear")) === "log" && high > 0;
 }
 
 /** The upright axis of a measure over a range of figures. */
@@ -81,20 +134,20 @@ export function figureAxis(
   [low, high]: readonly [number, number],
   want: AxisOptions,
   count: number,
+  log: boolean,
 ): Axis {
-  const wide = low > 0 && high / low > LOG_FROM;
-  const log = (want.scale ?? (wide ? "log" : "linear")) === "log" && high > 0;
   const least = log ? Math.max(low, high * 1e-9) / 1.12 : Math.min(0, low);
   const most = log ? high * 1.12 : high + (high - least || 1) * 0.05;
-  const [from, to] = [want.min !== undefined && (want.min > 0 || !log) ? want.min : least, want.max ?? most];
+  const from = want.min !== undefined && (want.min > 0 || !log) ? want.min : least;
+  const to = want.max ?? most;
+  const unit = binaryUnit(measure, to);
+  const even = !log && want.steps ? steps([from, to], want, want.steps, unit) : null;
+  const logarithmic = () => (measure.unit === "bytes" ? byteTicks : logTicks)(from, to, want.steps ?? count);
   const ticks = log
-    ? measure.unit === "bytes"
-      ? byteTicks(from, to, want.steps ?? count)
-      : logTicks(from, to, want.steps ?? count)
-    : want.steps
-      ? parts(from, to, want.steps)
-      : linear(measure, from, to, count);
-  return made([from, to], want, log, ticks, (value) => measure.text(value, log ? Math.abs(value) : to));
+    ? logarithmic()
+    : (even ?? linearTicks(from / unit, to / unit, count).map((tick) => tick * unit));
+  const text = (value: number) => measure.text(value, log ? Math.abs(value) : to);
+  return made([even?.[0] ?? from, even?.at(-1) ?? to], want, log, ticks, text, measure.words);
 }
 
 /** Round numbers of KiB, MiB … on a logarithmic axis. */
@@ -107,10 +160,9 @@ function byteTicks(low: number, high: number, count: number): number[] {
   return logTicks(low, high, count, 2);
 }
 
-function linear(measure: Measure, from: number, to: number, count: number): number[] {
-  // Round numbers of KiB, MiB …, not of thousands of bytes.
-  const unit = measure.unit === "bytes" ? 2 ** (10 * Math.floor(Math.log2(Math.max(to, 1)) / 10)) : 1;
-  return linearTicks(from / unit, to / unit, count).map((tick) => tick * unit);
+/** Bytes are counted in KiB, MiB …, not in thousands. */
+function binaryUnit(measure: Measure, to: number): number {
+  return measure.unit === "bytes" ? 2 ** (10 * Math.floor(Math.log2(Math.max(to, 1)) / 10)) : 1;
 }
 
 /** Ratios beyond this are told as factors, not as percents. */
@@ -138,12 +190,13 @@ export function ratioAxis([low, high]: readonly [number, number], want: AxisOpti
   const room = want.min !== undefined || want.max !== undefined ? 0 : 0.05 * (most - least || 0.1);
   const [min, max] = [log ? least - room : least, most + room];
   const place = log ? (value: number) => Math.log(Math.max(value, 1e-9)) : (value: number) => value;
-  const plain = want.steps ? parts(min, max, want.steps) : linearTicks(min, max, count);
+  const plain = want.steps ? steps([min, most], want, want.steps, 1) : linearTicks(min, max, count);
   const even = () => {
     const changes = ratioTicks(min, max, want.steps ?? count);
     const wide = isFactor(Math.exp(max)) || isFactor(Math.exp(min));
     return wide ? changes.map(({ at }) => ({ at, text: factorText(Math.exp(at)) })) : changes;
   };
   const ticks = log ? even() : plain.map((tick) => ({ at: tick, text: tick <= 0 ? "0" : factorText(tick) }));
-  return { log, min, max, ticks, place };
+  const end = !log && want.steps ? (plain.at(-1) ?? max) : max;
+  return { log, min, max: end, ticks, place, words: factorText };
 }

@@ -15,13 +15,24 @@ import {
 import { looks } from "../select.ts";
 import type { ChartKind, ChartOptions, Description, OverOptions, PageData } from "../types.ts";
 import { clean } from "../words.ts";
-import { type Axis, figureAxis, ratioAxis, sizeAxis } from "./axes.ts";
-import { absoluteCurve, type Curve, relativeCurve } from "./curves.ts";
-import { type Drawing, shownOf } from "./drawing.ts";
-import { cliffWords, guideWords, lettered, numbered } from "./foot.ts";
-import { apart, footLines, footTexts, type Panel, panelName, roomFor, together } from "./layout.ts";
+import { type Axis, figureAxis, isLogFigure, ratioAxis, sizeAxis } from "./axes.ts";
+import { absoluteCurve, type Curve, relativeCurve, within } from "./curves.ts";
+import { type Axes, type Drawing, hasIntervals, shownOf } from "./drawing.ts";
+import { cliffWords, guidesOf, guideWords, lettered, numbered } from "./foot.ts";
+import {
+  apart,
+  BELOW,
+  footLines,
+  footTexts,
+  leastPanel,
+  type Panel,
+  panelName,
+  roomFor,
+  together,
+} from "./layout.ts";
 import { type MeasureName, measures } from "./measure.ts";
-import { pick } from "./pick.ts";
+import { type Picked, pick } from "./pick.ts";
+import { beyondFigures, beyondSizes, nothingKnown, nothingPicked } from "./refused.ts";
 import { marksWords, said } from "./said.ts";
 import { panelSeries } from "./series.ts";
 
@@ -29,45 +40,91 @@ const NO_CLIFFS = { shown: [], left: 0 };
 
 /** The chart of a measure; `relative` to a reference. */
 export function over(name: MeasureName, relative: boolean) {
-  const kind: ChartKind = relative ? `${name}-relative` : name;
-  const measure = measures[name];
   return (data: PageData, options: ChartOptions): Description | null => {
-    const picked = pick(data, options);
-    if (!picked) return null;
-    const want = options.over ?? {};
-    const shown = shownOf(picked.all.length - (relative ? 1 : 0), want, relative);
-    const curves = relative
-      ? picked.all.flatMap((one) => relativeCurve(data, picked, one, measure))
-      : picked.all.map((one) => absoluteCurve(one, measure, shown, picked.time));
-    const known = curves.filter((curve) => curve.middle.filter((at) => at !== null).length > 1);
-    if (known.length === 0) return null;
-    const on = sheet(kind, options, 900);
-    return drawn({ data, on, picked, measure, relative, shown, curves: known, want });
+    const made = attempt(name, relative, data, options);
+    return typeof made === "string" ? null : made;
   };
 }
 
-function drawn(of: Drawing): Description {
-  const { data, on, picked, shown, curves, want } = of;
-  const look = looks(data, on.theme);
+/** Whether a kind is one of these charts. */
+export function isOver(kind: ChartKind): boolean {
+  return Object.hasOwn(measures, kind.split("-")[0] ?? "");
+}
+
+/** Why there is no such chart as is asked for; empty where there is one, and for other charts. */
+export function whyNot(kind: ChartKind, data: PageData, options: ChartOptions): string {
+  const [name, relative] = kind.split("-");
+  if (!isOver(kind)) return "";
+  const made = attempt(name as MeasureName, relative !== undefined, data, options);
+  return typeof made === "string" ? made : "";
+}
+
+/** The chart, or why there is none. */
+function attempt(
+  name: MeasureName,
+  relative: boolean,
+  data: PageData,
+  options: ChartOptions,
+): Description | string {
+  const picked = pickWith(data, options);
+  if (!picked) return nothingPicked(data, options);
+  const want = options.over ?? {};
+  const shown = shownOf(picked.all.length - (relative ? 1 : 0), want, relative, hasIntervals(picked.all));
+  const measure = measures[name];
+  const curves = relative
+    ? picked.all.flatMap((one) => relativeCurve(data, picked, one, measure))
+    : picked.all.map((one) => absoluteCurve(one, measure, shown, picked.time));
+  const isKnown = (curve: Curve) => curve.middle.filter((at) => at !== null).length > 1;
+  const known = curves.filter(isKnown);
+  if (known.length === 0) return nothingKnown(data, picked, options, relative);
+  const on = sheet(relative ? `${name}-relative` : name, options, 900);
+  const all = known.flatMap((curve) => curve.sizes.filter((_, at) => curve.middle[at] != null));
   const x = sizeAxis(
-    curves.flatMap((curve) => [...curve.sizes]).sort((a, b) => a - b),
+    all.sort((a, b) => a - b),
     want.x ?? {},
     shown.apart ? on.width / 3 : on.width - 104,
   );
-  const y = upright(of);
-  const axes = { x, y };
+  const seen = known.map((curve) => within(curve, x));
+  if (!seen.some((curve) => curve.middle.some((at) => at !== null))) return beyondSizes(all, x);
+  const of = { data, on, picked, measure, relative, shown, curves: known, want };
+  const y = upright({ ...of, curves: seen }, x);
+  const isOutside = (at: number | null) => at === null || y.place(at) < y.min || y.place(at) > y.max;
+  if (seen.every((curve) => curve.middle.every(isOutside)))
+    return beyondFigures(seen, relative ? y : measure);
+  return drawn(of, { x, y }, { ...of, curves: seen });
+}
+
+/** Where nothing is said of a reference and the first variant has no curve, the first that has one is. */
+function pickWith(data: PageData, options: ChartOptions): Picked | null {
+  const picked = pick(data, options);
+  const first = picked?.all[0];
+  if (!picked || picked.base || options.over?.reference !== undefined || !first) return picked;
+  return pick(data, { ...options, over: { ...options.over, reference: first.name } });
+}
+
+/** `seen`: the same, of curves as far as they lie on the axis of sizes. */
+function drawn(of: Drawing, axes: Axes, seen: Drawing): Description {
+  const { data, on, picked, shown, curves, want } = of;
+  const { x, y } = axes;
+  const look = looks(data, on.theme);
   // The reference's own are on its straight line, which a panel of another has no room for.
   const bearers = of.relative && shown.apart ? curves.map(({ one }) => one) : picked.all;
   const cliffs = shown.cliffs ? numbered(bearers.flatMap((one) => one.cliffs)) : NO_CLIFFS;
-  const perPixel = (on.width - 104) / (x.max - x.min || 1);
-  const letters = shown.guides ? lettered(picked.guides, x.place, [x.min, x.max], perPixel) : [];
+  const largest = Math.max(...curves.flatMap(({ sizes }) => sizes.at(-1) ?? 0), want.x?.max ?? 0);
+  const { panels: sketched } = shown.apart
+    ? apart(on, 0, 0, curves.length, roomFor(y.ticks))
+    : together(on, 0, 0, roomFor(y.ticks));
+  const perPixel = (sketched[0]?.width ?? on.width) / (x.max - x.min || 1);
+  const guides = guidesOf(data, shown.guides, want, largest);
+  const letters = lettered(guides, x.place, [x.min, x.max], perPixel);
   // In a page they are the same below each of these charts, and said once.
-  const hasFirst = shown.apart || !shownOf(picked.all.length, want, false).apart;
+  const hasFirst = shown.apart || !shownOf(picked.all.length, want, false, hasIntervals(picked.all)).apart;
   const isTold = on.options.titled || on.kind === "latency" || !hasFirst;
   const foot = footLines(on, isTold ? [...cliffWords(cliffs), ...guideWords(letters)] : []);
   const legend = curves.map(({ name }) => ({ name, look: look(name) }));
+  const host = data.summary.over_size?.guides ?? [];
   const words = {
-    ...said(of, axes, marksWords(cliffs.shown.length > 0, letters.length > 0, isTold)),
+    ...said(seen, axes, marksWords(cliffs.shown.length > 0, letters, host, isTold)),
     legend: shown.apart ? [] : legend,
   };
   const { top, texts, legend: rows } = head(on, words);
@@ -75,9 +132,9 @@ function drawn(of: Drawing): Description {
   const { panels, height } = shown.apart
     ? apart(on, top, foot.height, curves.length, left)
     : together(on, top, foot.height, left);
-  const series = panels.flatMap((_, at) => {
+  const series = panels.flatMap((panel, at) => {
     const own = shown.apart ? [curves[at] as Curve] : curves;
-    return panelSeries(of, own, { axes, grid: at, look }, { cliffs: cliffs.shown, letters });
+    return panelSeries(of, own, { axes, grid: at, panel, look }, { cliffs: cliffs.shown, letters });
   });
   const names = panels.flatMap((panel, at) =>
     shown.apart ? [panelName(panel, curves[at]?.name ?? "", look(curves[at]?.name ?? "").color)] : [],
@@ -95,7 +152,9 @@ function drawn(of: Drawing): Description {
     yAxis: panels.map((panel, grid) => yAxisOf(on, panel, grid, y)),
     series: [...(shown.apart ? [] : ghosts(on, legend)), ...series],
   };
-  return described(on, words, option, height);
+  const last = panels.at(-1);
+  const least = last ? last.top + Math.min(last.height, leastPanel(shown.apart)) : 0;
+  return described(on, words, option, height, least + BELOW + foot.height);
 }
 
 function xAxisOf(on: Sheet, panel: Panel, grid: number, x: Axis, want: OverOptions) {
@@ -124,7 +183,7 @@ function uprightName({ measure, relative, picked, want, on }: Drawing, y: Axis):
 }
 
 /** The upright axis: it holds every median, bands whole, intervals and dots as far as they do not flatten these. */
-function upright({ curves, measure, relative, shown, want }: Drawing): Axis {
+function upright({ curves, measure, relative, shown, want }: Drawing, x: Axis): Axis {
   const count = shown.apart ? 4 : 7;
   const middles = extent(curves.flatMap((curve) => curve.middle.map((at) => at ?? Number.NaN))) ?? [1, 2];
   const bands = extent(
@@ -141,6 +200,7 @@ function upright({ curves, measure, relative, shown, want }: Drawing): Axis {
     Math.max(high, Math.min(ends?.[1] ?? high, high * beyond)),
   ] as const;
   if (relative) return ratioAxis([Math.min(range[0], 0.98), Math.max(range[1], 1.02)], want.y ?? {}, count);
-  const dotted = shown.points ? ([range[0] / 1.25, range[1] * 1.6] as const) : range;
-  return figureAxis(measure, dotted, want.y ?? {}, count);
+  const log = isLogFigure(measure, range, want.y ?? {}, !x.log);
+  const dotted = shown.points ? ([range[0] / 1.25, range[1] * (log ? 1.6 : 1.3)] as const) : range;
+  return figureAxis(measure, dotted, want.y ?? {}, count, log);
 }

@@ -1,7 +1,7 @@
 // A variant's line over size, with what lies around it: as it is, or relative to a reference.
 import type { PageData } from "../types.ts";
 import { change, clean, joined, value } from "../words.ts";
-import { factorText, isFactor } from "./axes.ts";
+import { type Axis, factorText, isFactor } from "./axes.ts";
 import type { Shown } from "./drawing.ts";
 import type { Measure } from "./measure.ts";
 import { inverse, type One, type Picked, quantile, ratios } from "./pick.ts";
@@ -16,6 +16,21 @@ export interface Curve {
   bands: readonly (readonly (readonly [number, number] | null)[])[];
   words(at: number): string;
   one: One;
+  /** Of ratios: whether they are quotients of medians, without intervals, for want of ratios. */
+  isQuotient?: boolean;
+}
+
+/** A curve as far as its sizes lie on an axis. */
+export function within(curve: Curve, { place, min, max }: Axis): Curve {
+  const isIn = curve.sizes.map((size) => place(size) >= min - 1e-9 && place(size) <= max + 1e-9);
+  if (isIn.every(Boolean)) return curve;
+  const only = <T>(of: readonly (T | null)[]) => of.map((one, at) => (isIn[at] ? one : null));
+  return {
+    ...curve,
+    middle: only(curve.middle),
+    interval: only(curve.interval),
+    bands: curve.bands.map(only),
+  };
 }
 
 export function absoluteCurve(one: One, measure: Measure, shown: Shown, time: string): Curve {
@@ -50,7 +65,8 @@ export function absoluteCurve(one: One, measure: Measure, shown: Shown, time: st
 }
 
 export function relativeCurve(data: PageData, picked: Picked, one: One, measure: Measure): Curve[] {
-  const found = ratios(data, picked, one);
+  const kept = ratios(data, picked, one);
+  const found = kept ?? quotients(picked, one);
   if (!found) return [];
   const all = measure.inverse ? found.map(inverse) : found;
   const sizes = one.curve.size_bytes;
@@ -58,6 +74,7 @@ export function relativeCurve(data: PageData, picked: Picked, one: One, measure:
     {
       name: one.name,
       one,
+      isQuotient: kept === null,
       sizes,
       middle: all.map((ratio) => ratio?.point ?? null),
       interval: all.map((ratio) => ratio?.interval ?? null),
@@ -65,6 +82,19 @@ export function relativeCurve(data: PageData, picked: Picked, one: One, measure:
       words: (at) => `${clean(one.name)}, ${value("bytes", sizes[at] ?? 0)}\n${ratioWords(all[at])}`,
     },
   ];
+}
+
+/** Of so many variants that ratios to the baseline alone are kept: the quotient of two medians, at the same sizes. */
+function quotients(
+  { reference, base }: Picked,
+  one: One,
+): ({ point: number; interval: null } | null)[] | null {
+  if (!base || one.name === reference || base.size_bytes.length !== one.curve.size_bytes.length) return null;
+  const theirs = quantile(base, 0.5);
+  return quantile(one.curve, 0.5).map((mine, at) => {
+    const other = theirs[at];
+    return mine == null || other == null ? null : { point: mine / other, interval: null };
+  });
 }
 
 export function ratioWords(

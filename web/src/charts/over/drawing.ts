@@ -4,7 +4,7 @@ import type { OverOptions, PageData } from "../types.ts";
 import type { Axis } from "./axes.ts";
 import type { Curve } from "./curves.ts";
 import type { Measure } from "./measure.ts";
-import type { Picked } from "./pick.ts";
+import type { One, Picked } from "./pick.ts";
 
 /** Up to so many variants share a panel with their dots and bands, and up to so many with their intervals. */
 const WITH_BANDS = 2;
@@ -22,11 +22,14 @@ export interface Shown {
   apart: boolean;
 }
 
-export function shownOf(count: number, want: OverOptions, relative: boolean): Shown {
+/** `hasIntervals`: whether any is known. */
+export function shownOf(count: number, want: OverOptions, relative: boolean, hasIntervals: boolean): Shown {
   const asked = (want.points ?? false) || (want.bands?.length ?? 0) > 0;
   // What would lie upon each other where all share a panel: dots and bands that were asked for; of ratios their intervals,
   // without which they say nothing.
-  const isMuch = relative ? count > WITH_INTERVALS && want.intervals !== false : asked && count > WITH_DOTS;
+  const isMuch = relative
+    ? count > WITH_INTERVALS && hasIntervals && want.intervals !== false
+    : asked && count > WITH_DOTS;
   const isApart = count > 1 && (want.apart ?? isMuch);
   const each = isApart ? 1 : count;
   return {
@@ -38,6 +41,11 @@ export function shownOf(count: number, want: OverOptions, relative: boolean): Sh
     cliffs: want.cliffs ?? true,
     apart: isApart,
   };
+}
+
+/** Whether the median of any curve has an interval. */
+export function hasIntervals(all: readonly One[]): boolean {
+  return all.some(({ curve }) => (curve.median_interval_ns ?? []).some((one) => one));
 }
 
 /** All that a drawing is made of. */

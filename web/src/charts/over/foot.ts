@@ -1,6 +1,7 @@
 // Below a chart over size: what its numbered cliffs and lettered lines are; and the marks that bear the numbers.
-import type { SizeCliff, SizeGuide } from "../../data/schema.ts";
+import type { SizeCliff } from "../../data/schema.ts";
 import { FONT, type Theme } from "../theme.ts";
+import type { OverOptions, PageData } from "../types.ts";
 import { clean, grouped, value } from "../words.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
@@ -11,42 +12,70 @@ const APART = 13;
 /** Most cliffs that are numbered; tables have them all. */
 const MOST_CLIFFS = 9;
 
-/** Lines that share a letter. */
+/** Multiples of a size that are nearer to each other than this, in pixels, are not drawn. */
+const DENSE = 4;
+
+/** A size that has a line; of a multiple its number. */
+export interface Guide {
+  name: string;
+  bytes: number;
+  every?: boolean;
+  times?: number;
+}
+
+/** The host's sizes, where they are to be shown, and one's own with their multiples up to a size. */
+export function guidesOf(data: PageData, isHost: boolean, want: OverOptions, most: number): Guide[] {
+  const own = (want.more_guides ?? []).flatMap((guide): Guide[] => {
+    const count = guide.every && guide.bytes > 0 ? Math.min(1000, Math.floor(most / guide.bytes)) : 1;
+    const more = Array.from({ length: Math.max(0, count - 1) }, (_, at) => at + 2);
+    return [guide, ...more.map((times) => ({ name: guide.name, bytes: guide.bytes * times, times }))];
+  });
+  const host = isHost ? (data.summary.over_size?.guides ?? []) : [];
+  return [...host, ...own].sort((a, b) => a.bytes - b.bytes);
+}
+
+/** Lines that share a letter; a multiple has none. */
 export interface Lettered {
   letter: string;
   /** Position of the first along x, and all. */
   at: number;
-  guides: readonly SizeGuide[];
+  guides: readonly Guide[];
 }
 
 /** Guides inside the drawing, by letter; `at` is a position along x, `pixels` how many one of it takes. */
 export function lettered(
-  guides: readonly SizeGuide[],
+  guides: readonly Guide[],
   place: (size: number) => number,
   [min, max]: readonly [number, number],
   pixels: number,
 ): Lettered[] {
-  const found: { at: number; guides: SizeGuide[] }[] = [];
+  const found: { at: number; guides: Guide[] }[] = [];
+  const multiples: { at: number; guides: Guide[] }[] = [];
   for (const guide of guides) {
     const at = place(guide.bytes);
     if (at < min || at > max) continue;
-    const last = found.at(-1);
-    if (last && (at - last.at) * pixels < APART) last.guides.push(guide);
+    const last = (guide.times ? multiples : found).at(-1);
+    const isNear = last && (at - last.at) * pixels < (guide.times ? DENSE : APART);
+    if (guide.times && !isNear) multiples.push({ at, guides: [guide] });
+    if (guide.times) continue;
+    if (isNear) last.guides.push(guide);
     else found.push({ at, guides: [guide] });
   }
-  return found.map((one, at) => ({ ...one, letter: String.fromCharCode(65 + (at % 26)) }));
+  const named = found.map((one, at) => ({ ...one, letter: String.fromCharCode(65 + (at % 26)) }));
+  return [...named, ...multiples.map((one) => ({ ...one, letter: "" }))];
 }
 
 /** `A 8,192 B usual buffer of libraries (8 KiB)` */
 export function guideWords(all: readonly Lettered[]): string[] {
-  return all.map(
-    ({ letter, guides }) =>
-      `${letter}  ${guides.map((guide) => `${grouped(guide.bytes)} B ${clean(guide.name)}`).join("; ")}`,
-  );
+  const words = ({ bytes, name, every }: Guide) =>
+    `${grouped(bytes)} B ${clean(name)}${every ? ", and each multiple of it" : ""}`;
+  return all
+    .filter(({ letter }) => letter !== "")
+    .map(({ letter, guides }) => `${letter}  ${guides.map(words).join("; ")}`);
 }
 
-/** Dashed lines over the whole height with their letters on top. */
-export function guideMarks(all: readonly Lettered[], theme: Theme, axes: number, hasLetters: boolean) {
+/** Dashed lines over the whole height with their letters on top, or `inside` where a name stands above the panel. */
+export function guideMarks(all: readonly Lettered[], theme: Theme, axes: number, inside: boolean) {
   return {
     type: "custom",
     silent: true,
@@ -70,16 +99,17 @@ export function guideMarks(all: readonly Lettered[], theme: Theme, axes: number,
       const letter = {
         type: "text",
         x,
-        y: y - 2,
+        y: inside ? y + 3 : y - 2,
         style: {
           text: one.letter,
           fill: theme.quiet,
           font: `10.5px ${FONT}`,
           align: "center",
-          verticalAlign: "bottom",
+          verticalAlign: inside ? "top" : "bottom",
+          ...(inside ? { backgroundColor: theme.ground, padding: [0, 2, 1, 2] } : {}),
         },
       };
-      return { type: "group", silent: true, children: hasLetters ? [line, letter] : [line] };
+      return { type: "group", silent: true, children: one.letter === "" ? [line] : [line, letter] };
     },
   };
 }
@@ -126,6 +156,46 @@ export interface CliffMark {
   low: number;
   high: number;
   y: number;
+  /** Pixels from the place to the middle of its disc. */
+  disc?: readonly [number, number];
+}
+
+/** Where discs may stand, the best first. */
+const SPOTS: readonly (readonly [number, number])[] = [
+  [0, -22],
+  [0, 22],
+  [0, -40],
+  [0, 40],
+  [18, -22],
+  [-18, -22],
+  [18, 22],
+  [-18, 22],
+  [18, -40],
+  [-18, -40],
+  [0, -58],
+  [0, 58],
+];
+const RADIUS = 7.5;
+
+/** Marks with their discs where none covers another; `pixel` is where a mark lies in a panel of that width and height. */
+export function settled(
+  marks: readonly CliffMark[],
+  pixel: (mark: CliffMark) => readonly [number, number],
+  [width, height]: readonly [number, number],
+): CliffMark[] {
+  const taken: (readonly [number, number])[] = [];
+  return marks.map((mark) => {
+    const [x, y] = pixel(mark);
+    const at = ([dx, dy]: readonly [number, number]) => [x + dx, y + dy] as const;
+    const isFree = (spot: readonly [number, number]) => {
+      const [left, top] = at(spot);
+      const isIn = left > RADIUS && left < width - RADIUS && top > RADIUS && top < height - RADIUS;
+      return isIn && taken.every(([a, b]) => Math.hypot(a - left, b - top) > 2 * RADIUS + 1.5);
+    };
+    const disc = SPOTS.find(isFree) ?? [0, -22];
+    taken.push(at(disc));
+    return { ...mark, disc };
+  });
 }
 
 /** A stroke at the place with its interval across, and its number in a disc. */
@@ -159,24 +229,24 @@ export function cliffMarks(name: string, marks: readonly CliffMark[], theme: The
         shape: { x1, y1, x2, y2 },
         style,
       });
-      // Below the curve where there is no room above it, or where the one before stands.
-      const before = marks[params.dataIndex - 1];
-      const isNear = before !== undefined && Math.abs(api.coord([before.at, before.y])[0] - x) < 17;
-      const middle = y - 24 < box.y || (isNear && params.dataIndex % 2 === 1) ? y + 22 : y - 22;
+      const [dx, dy] = one.disc ?? [0, -22];
+      const [across, middle] = [x + dx, y + dy];
+      const lead = Math.abs(dy) > 22 || dx !== 0 ? [line(x, y + 12 * Math.sign(dy), across, middle)] : [];
       return {
         type: "group",
         silent: true,
         children: [
           line(x, y - 12, x, y + 12),
           line(Math.max(low, box.x), y, Math.min(high, box.x + box.width), y),
+          ...lead,
           {
             type: "circle",
-            shape: { cx: x, cy: middle, r: 7.5 },
+            shape: { cx: across, cy: middle, r: RADIUS },
             style: { fill: theme.ground, stroke: one.color, lineWidth: 1.5 },
           },
           {
             type: "text",
-            x,
+            x: across,
             y: middle,
             style: {
               text: String(one.number),

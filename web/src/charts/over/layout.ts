@@ -22,7 +22,12 @@ const LINE = 16;
 const SMALL = 150;
 const ABOVE = 24;
 /** Below a panel: its axis, the axis' name. */
-const BELOW = 46;
+export const BELOW = 46;
+
+/** A panel lower than this cannot be read. */
+export function leastPanel(isApart: boolean): number {
+  return isApart ? 60 : 80;
+}
 
 /** Room for the words of an upright axis, beside what the page cuts off at its edge. */
 export function roomFor(ticks: readonly Tick[]): number {
@@ -43,7 +48,7 @@ export function together(
         left,
         top: top + 30,
         width: on.width - left - RIGHT,
-        height: Math.max(80, height - top - 30 - BELOW - foot),
+        height: Math.max(leastPanel(false), height - top - 30 - BELOW - foot),
         hasX: true,
         hasY: true,
       },
@@ -65,7 +70,7 @@ export function apart(
   const gap = 16;
   const width = (on.width - left - RIGHT - gap * (columns - 1)) / columns;
   const room = on.options.height ? (on.options.height - top - 22 - foot - BELOW) / rows - ABOVE : SMALL;
-  const tall = Math.max(60, room);
+  const tall = Math.max(leastPanel(true), room);
   const panels = Array.from({ length: count }, (_, at): Panel => {
     const [column, row] = [at % columns, Math.floor(at / columns)];
     return {

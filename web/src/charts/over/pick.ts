@@ -1,5 +1,5 @@
 // What a run says of times over size, variant by variant: curves, ratios, single requests, cliffs. Only picks.
-import type { SizeCliff, SizeCurve, SizeGuide, SizeRatio, SizeSamples, SizeTime } from "../../data/schema.ts";
+import type { SizeCliff, SizeCurve, SizeRatio, SizeSamples, SizeTime } from "../../data/schema.ts";
 import { distinct, distinctPoints, samePoint, shownVariants, variantNames } from "../select.ts";
 import type { ChartOptions, PageData, Point } from "../types.ts";
 
@@ -21,7 +21,6 @@ export interface Picked {
   reference: string;
   /** The reference's own curve, shown or not. */
   base: SizeCurve | undefined;
-  guides: readonly SizeGuide[];
 }
 
 /** Points that have curves over more than one size. */
@@ -57,7 +56,6 @@ export function pick(data: PageData, options: ChartOptions): Picked | null {
     return curve ? [{ name, curve, samples: of(samples, name)[0], cliffs: of(cliffs, name) }] : [];
   });
   const reference = options.over?.reference ?? variantNames(data.summary)[0] ?? "";
-  const guides = [...(data.summary.over_size?.guides ?? []), ...(options.over?.more_guides ?? [])];
   return {
     point,
     operation,
@@ -65,7 +63,6 @@ export function pick(data: PageData, options: ChartOptions): Picked | null {
     all,
     reference,
     base: of(curves, reference)[0],
-    guides: guides.sort((a, b) => a.bytes - b.bytes),
   };
 }
 

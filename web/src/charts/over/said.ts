@@ -1,21 +1,24 @@
 // What a chart over size says in words: what was found, what is drawn, how to read it.
-import { variantAt } from "../select.ts";
-import { capital, clean, grouped, pointWords, value } from "../words.ts";
+import { shownVariants, variantAt, variantNames } from "../select.ts";
+import { capital, clean, grouped, pointWords } from "../words.ts";
 import { isFactor } from "./axes.ts";
 import { type Curve, ratioWords } from "./curves.ts";
 import type { Axes, Drawing } from "./drawing.ts";
+import type { Guide, Lettered } from "./foot.ts";
 import type { Measure } from "./measure.ts";
 
 /** Title, subtitle and how to read it. */
 export function said(of: Drawing, axes: Axes, marks: string) {
   const { picked, measure, relative, curves } = of;
   const requests = curves.reduce((sum, { one }) => sum + one.curve.requests, 0);
+  const failed = curves.reduce((sum, { one }) => sum + (one.samples?.failed ?? 0), 0);
   const what = measure.label(`${picked.time} time`);
   return {
-    title: relative ? relativeTitle(of) : absoluteTitle(of),
+    title: relative ? relativeTitle(of, axes) : absoluteTitle(of, axes),
     subtitle: [
       `Median ${what}, against message size${relative ? `, relative to ${clean(picked.reference)}` : ""}`,
       `${grouped(requests)} requests`,
+      failed > 0 ? `${grouped(failed)} failed, not drawn` : "",
       picked.operation === "all" ? "" : clean(picked.operation),
       pointWords(picked.point),
     ]
@@ -26,16 +29,36 @@ export function said(of: Drawing, axes: Axes, marks: string) {
 }
 
 /** What numbers and letters are. */
-export function marksWords(hasCliffs: boolean, hasGuides: boolean, isTold: boolean): string {
+export function marksWords(
+  hasCliffs: boolean,
+  letters: readonly Lettered[],
+  host: readonly Guide[],
+  isTold: boolean,
+) {
   const cliffs = "Numbers: cliffs, the stroke across is the interval of their place.";
-  const guides = "Letters: sizes at which something of the host changes.";
+  const told = letters.flatMap(({ guides }) => guides);
+  const [hasHost, hasOwn] = [told.some((one) => host.includes(one)), told.some((one) => !host.includes(one))];
+  const changes = "sizes at which something of the host changes";
+  const guides = `Letters: ${hasHost ? changes : ""}${hasHost && hasOwn ? ", and " : ""}${hasOwn ? "sizes that were asked for" : ""}.`;
+  const hasGuides = told.length > 0;
   const where = isTold ? "" : "They are told below the first of these charts.";
   return [hasCliffs ? cliffs : "", hasGuides ? guides : "", hasCliffs || hasGuides ? where : ""]
     .filter(Boolean)
     .join(" ");
 }
 
-function reading({ curves, shown, relative, picked, measure, data }: Drawing, axes: Axes): string[] {
+/** Variants that were measured and have no curve. */
+function vanished({ data, on, picked }: Drawing): string[] {
+  const gone = shownVariants(data, on.options).flatMap((name) => {
+    const of = variantAt(data.summary, name, picked.point);
+    if (!of || picked.all.some((one) => one.name === name) || !(of.errors > 0)) return [];
+    return [`${clean(name)} (${grouped(of.errors)} of ${grouped(of.requests)} failed)`];
+  });
+  return gone.length > 0 ? [`No curve for want of good requests: ${gone.join(", ")}.`] : [];
+}
+
+function reading(of: Drawing, axes: Axes): string[] {
+  const { curves, shown, relative, picked, measure, data } = of;
   const words: string[] = [];
   const unusable = curves.filter(
     ({ name }) => variantAt(data.summary, name, picked.point)?.validity === "invalid",
@@ -53,6 +76,11 @@ function reading({ curves, shown, relative, picked, measure, data }: Drawing, ax
       `Straight line: ${clean(picked.reference)}. ${better} it a variant is ${measure.inverse ? "better" : "faster"} at that size; shaded: the margin of ±${Number((data.summary.margin * 100).toPrecision(3))} %.`,
     );
   }
+  words.push(...vanished(of));
+  if (relative && curves.some((curve) => curve.isQuotient))
+    words.push(
+      `Quotients of medians, without intervals: of so many variants these are kept against ${clean(variantNames(data.summary)[0] ?? "")} only.`,
+    );
   if (shown.medians) words.push("Lines: medians of the requests of about that size.");
   if (hasIntervals)
     words.push(`${shown.bands.length > 0 ? "Dark bands" : "Bands"}: their 95 % intervals over blocks.`);
@@ -85,15 +113,14 @@ function dotWords(curves: readonly Curve[], { x, y }: Axes, measure: Measure): s
   }
   const thinned = there < all ? ` (${grouped(there)} of ${grouped(all)}, evenly taken)` : "";
   const beyond = outside > 0 ? `; ${grouped(outside)} lie beyond the axes` : "";
-  return `Dots: single requests${thinned}, the darker the more lie there${beyond}.`;
+  return `Dots: single requests${thinned}, the fuller the more lie there${beyond}.`;
 }
 
-function absoluteTitle({ curves, measure }: Drawing): string {
-  const ends = [firstKnown, lastKnown].map((known) => {
+function absoluteTitle({ curves, measure }: Drawing, { x }: Axes): string {
+  const ends = commonEnds(curves).map((size) => {
     const there = curves.flatMap((curve) => {
-      const at = known(curve);
-      const figure = at === null ? null : curve.middle[at];
-      return at === null || figure == null ? [] : [{ name: curve.name, size: curve.sizes[at] ?? 0, figure }];
+      const figure = curve.middle[curve.sizes.indexOf(size)];
+      return figure == null ? [] : [{ name: curve.name, size, figure }];
     });
     return there.sort((a, b) => (measure.inverse ? b.figure - a.figure : a.figure - b.figure));
   });
@@ -101,16 +128,15 @@ function absoluteTitle({ curves, measure }: Drawing): string {
     const [best, worst] = [there[0], there.at(-1)];
     if (!best || !worst) return "";
     const of = (one: typeof best) => `${measure.words(one.figure)} (${clean(one.name)})`;
-    const at = `at ${value("bytes", best.size)}`;
-    return there.length === 1
-      ? `${measure.words(best.figure)} ${at}`
-      : `from ${of(best)} to ${of(worst)} ${at}`;
+    const at = `at ${x.words(best.size)}`;
+    if (curves.length === 1) return `${measure.words(best.figure)} ${at}`;
+    return there.length === 1 ? `${of(best)} ${at}` : `from ${of(best)} to ${of(worst)} ${at}`;
   });
   const who = curves.length === 1 ? `${clean(curves[0]?.name ?? "")}: ` : "";
   return capital(`${who}${told.join(", ")}`);
 }
 
-function relativeTitle({ curves, picked, measure }: Drawing): string {
+function relativeTitle({ curves, picked, measure }: Drawing, { x }: Axes): string {
   const last = curves.flatMap((curve) => {
     const [from, to] = [firstKnown(curve), lastKnown(curve)];
     const figure = to === null ? null : curve.middle[to];
@@ -122,11 +148,21 @@ function relativeTitle({ curves, picked, measure }: Drawing): string {
   const asFactor = [from, to].some((at) => isFactor(curve.middle[at] ?? 1));
   const words = (at: number) => {
     const ratio = { point: curve.middle[at] ?? 1, interval: curve.interval[at] ?? null };
-    return `${ratioWords(ratio, asFactor)} at ${value("bytes", curve.sizes[at] ?? 0)}`;
+    return `${ratioWords(ratio, asFactor)} at ${x.words(curve.sizes[at] ?? 0)}`;
   };
   const what =
     measure.name === "latency" ? "time" : measure.name === "transfer" ? "transfer rate" : "requests";
   return `${clean(curve.name)} against ${clean(picked.reference)}: ${what} ${words(from)}, ${words(to)}`;
+}
+
+/** The least and the largest size at which all curves are known; where there is none, at which any is. */
+function commonEnds(curves: readonly Curve[]): number[] {
+  const known = (curve: Curve) => curve.sizes.filter((_, at) => curve.middle[at] != null);
+  const each = curves.map((curve) => new Set(known(curve)));
+  const any = curves.flatMap(known).sort((a, b) => a - b);
+  const all = any.filter((size) => each.every((sizes) => sizes.has(size)));
+  const of = all.length > 0 ? all : any;
+  return of.length > 0 ? [of[0] as number, of.at(-1) as number] : [];
 }
 
 function firstKnown(curve: Curve): number | null {

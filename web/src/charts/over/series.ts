@@ -3,16 +3,20 @@ import type { SizeCliff } from "../../data/schema.ts";
 import { cloud } from "../cloud.ts";
 import { lineStyle, markStyle, type Sheet } from "../frame.ts";
 import { band, rule, shade } from "../marks.ts";
+import { distinct } from "../select.ts";
 import type { Look } from "../theme.ts";
 import type { Curve } from "./curves.ts";
 import type { Axes, Drawing } from "./drawing.ts";
-import { type CliffMark, cliffMarks, guideMarks, type Lettered, type Numbered } from "./foot.ts";
+import { type CliffMark, cliffMarks, guideMarks, type Lettered, type Numbered, settled } from "./foot.ts";
+import type { Panel } from "./layout.ts";
 import { quantile } from "./pick.ts";
 
 /** Marks along a line, so that lines are told apart without colour. */
 const MARKS = 7;
 /** Opacities of bands, of the widest first, and of intervals. */
 const FILLS = [0.1, 0.14];
+/** Opacity of a band's edges, which have their variant's dash. */
+const EDGE = 0.55;
 const INTERVAL = 0.3;
 
 /** Numbers and letters that panels bear. */
@@ -25,38 +29,71 @@ export interface Marks {
 export interface Place {
   axes: Axes;
   grid: number;
+  panel: Panel;
   look: (name: string) => Look;
 }
 
 /** Everything in one panel. */
 export function panelSeries(of: Drawing, curves: readonly Curve[], place: Place, marks: Marks): unknown[] {
   const { on, shown } = of;
-  const { axes, grid, look } = place;
-  const cliffs = curves.flatMap((curve) => {
-    const own = cliffsOf(curve, marks.cliffs, axes, look(curve.name));
-    return own.length > 0 ? [cliffMarks(curve.name, own, on.theme, grid)] : [];
-  });
+  const { grid } = place;
   return [
-    ...(marks.letters.length > 0 ? [guideMarks(marks.letters, on.theme, grid, true)] : []),
-    ...(of.relative ? straight(of, place, marks) : []),
+    ...(marks.letters.length > 0 ? [guideMarks(marks.letters, on.theme, grid, shown.apart)] : []),
+    ...(of.relative ? straight(of, place) : []),
     ...(shown.points ? curves.flatMap((curve) => dots(of, curve, place)) : []),
     ...(shown.apart && !of.relative ? referenceLine(of, place) : []),
     ...curves.flatMap((curve, at) => lines(of, curve, place, { turn: at, of: curves.length })),
-    ...cliffs,
+    ...cliffs(of, curves, place, marks.cliffs),
   ];
 }
 
-/** The reference of ratios: a straight line with the margin around it, and its own cliffs, which are in every curve. */
-function straight({ data, on, picked, shown }: Drawing, { axes, grid }: Place, marks: Marks): unknown[] {
+/** Cliffs of all curves, those of a reference of ratios on its straight line: each variant's by itself, no disc on another. */
+function cliffs(
+  of: Drawing,
+  curves: readonly Curve[],
+  { axes, grid, panel, look }: Place,
+  all: readonly Numbered[],
+): unknown[] {
+  const { on, picked } = of;
+  const ofReference = of.relative && !of.shown.apart;
+  const straight = ofReference ? all.filter(({ cliff }) => cliff.variant === picked.reference) : [];
+  const named = [
+    ...straight.map(({ number, cliff }) => ({
+      name: picked.reference,
+      mark: cliffMark(number, cliff, axes, axes.y.place(1), on.theme.quiet),
+    })),
+    ...curves.flatMap((curve) =>
+      cliffsOf(curve, all, axes, look(curve.name)).map((mark) => ({ name: curve.name, mark })),
+    ),
+  ];
+  const { x, y } = axes;
+  const pixel = ({ at, y: up }: CliffMark) =>
+    [
+      ((at - x.min) / (x.max - x.min || 1)) * panel.width,
+      ((y.max - up) / (y.max - y.min || 1)) * panel.height,
+    ] as const;
+  const marks = settled(
+    named.map(({ mark }) => mark),
+    pixel,
+    [panel.width, panel.height],
+  );
+  return distinct(named.map(({ name }) => name)).map((name) =>
+    cliffMarks(
+      name,
+      marks.filter((_, at) => named[at]?.name === name),
+      on.theme,
+      grid,
+    ),
+  );
+}
+
+/** The reference of ratios: a straight line with the margin around it. */
+function straight({ data, on }: Drawing, { axes, grid }: Place): unknown[] {
   const { margin } = data.summary;
   const [low, high] = [axes.y.place(1 - margin), axes.y.place(1 + margin)];
-  const own = shown.apart ? [] : marks.cliffs.filter(({ cliff }) => cliff.variant === picked.reference);
-  const middle = axes.y.place(1);
-  const cliffs = own.map(({ number, cliff }) => cliffMark(number, cliff, axes, middle, on.theme.quiet));
   return [
     shade("y", low, high, on.theme.margin, grid),
-    rule("y", middle, on.theme.quiet, { axes: grid, width: 1.4 }),
-    ...(cliffs.length > 0 ? [cliffMarks(picked.reference, cliffs, on.theme, grid)] : []),
+    rule("y", axes.y.place(1), on.theme.quiet, { axes: grid, width: 1.4 }),
   ];
 }
 
@@ -92,14 +129,14 @@ function lines(
   { turn, of }: { turn: number; of: number },
 ): unknown[] {
   const own = look(curve.name);
-  const area = (ends: Curve["interval"], opacity: number, z: number) => ({
-    ...band(curve.name, own, on.theme, stretches(curve.sizes, ends, axes), { opacity, axes: grid }),
+  const area = (ends: Curve["interval"], opacity: number, z: number, edge = 0) => ({
+    ...band(curve.name, own, on.theme, stretches(curve.sizes, ends, axes), { opacity, axes: grid, edge }),
     z,
   });
   // Over dots and bands a line needs an edge to be seen.
   const isCrowded = shown.points || shown.bands.length > 0;
   return [
-    ...curve.bands.map((ends, which) => area(ends, FILLS[which] ?? 0.1, 2)),
+    ...curve.bands.map((ends, which) => area(ends, FILLS[which] ?? 0.1, 2, of > 1 ? EDGE : 0)),
     ...(shown.intervals ? [area(curve.interval, of > 2 ? on.theme.fill : INTERVAL, 3)] : []),
     ...(shown.medians && isCrowded ? [halo(on, curve, axes, grid)] : []),
     ...(shown.medians ? [line(on, curve, own, axes, grid, turn)] : []),
