@@ -173,7 +173,8 @@ fn curves(series: &[Series<'_>]) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
     // Ping's times and the client's are not compared.
     let is_like = |variant: usize, reference: usize| time_of(&series[variant]) == time_of(&series[reference]);
     let ratios = |variant: usize, reference: usize| medians[variant].ratios(&medians[reference]);
-    let alike = ratios_to_others(&medians, ratios).filter(|(variant, reference, _)| is_like(*variant, *reference));
+    let alike =
+        ratios_to_others(&medians, ratios).filter(|(variant, reference, _)| is_like(*variant, *reference));
     let others = alike.map(|(variant, reference, ratio)| SizeRatios {
         variant: series[variant].name.clone(),
         reference: series[reference].name.clone(),

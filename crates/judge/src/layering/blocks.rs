@@ -59,9 +59,12 @@ pub(crate) enum Gap {
     NoBlock,
 }
 
+/// What each block says of a variant, by the block's number, or why none does.
+type ByBlock = Result<BTreeMap<u32, Level>, Absence>;
+
 /// Several variants in one quantity: what each block says of each, against its reference.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Levels(BTreeMap<VariantId, (Reference, Result<BTreeMap<u32, Level>, Absence>)>);
+pub(crate) struct Levels(BTreeMap<VariantId, (Reference, ByBlock)>);
 
 impl Levels {
     /// These variants, whose figures may be used: against the first of them where all lived in one batch; else against the

@@ -253,6 +253,7 @@ mod tests {
 
     fn sample(size: u64, time: f64) -> Sample {
         Sample {
+            kind: weighbridge_model::record::WindowKind::Measured,
             point: PointId(0),
             round: 0,
             operation: OperationId(0),
