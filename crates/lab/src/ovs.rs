@@ -7,6 +7,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -296,6 +297,8 @@ impl Switch {
         };
         let mut command = Command::new(program);
         command.args(arguments).current_dir(&self.folder).envs(self.environment()).env("LC_ALL", "C");
+        // What a terminal sends to us must not end or stop it half way.
+        command.process_group(0);
         let output = command.output().map_err(|error| failed(error.to_string()))?;
         if !output.status.success() {
             return Err(failed(String::from_utf8_lossy(&output.stderr).trim().replace('\n', ", ")));
