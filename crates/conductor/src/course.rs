@@ -36,10 +36,11 @@ use crate::client::Clients;
 use crate::control::Control;
 use crate::division::Division;
 use crate::hook::{self, CallOff, Scene};
+use crate::prepared::Prepared;
 use crate::question::{guides, question};
 use crate::quoted::quoted;
 use crate::room;
-use crate::run::{Finished, Options, Prepared, RunError, first_block};
+use crate::run::{Finished, Options, RunError, first_block};
 use crate::seating::Seating;
 use crate::shape::Shape;
 use crate::single::client_core;
@@ -52,7 +53,7 @@ type Place<'a> = (&'a mut RunWriter, UtcTime, Value);
 
 /// Blocks until the judge says stop, then the judgement.
 pub(crate) fn measure(
-    prepared: Prepared,
+    prepared: &Prepared,
     options: &Options,
     (writer, started, facts): Place<'_>,
     done: Vec<TrialRecord>,

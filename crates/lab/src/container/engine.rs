@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::bundle::{Access, Shown};
-use super::{Missing, Runtime, groups, hybrid};
+use super::{Missing, Runtime, groups, hybrid, rehearsal};
 use crate::procfs::Pid;
 
 /// A program that manages containers.
@@ -148,7 +148,7 @@ impl Engine {
             Self::Docker => TRIED[usize::from(is_published)]
                 .get_or_init(|| self.try_daemon(runtime, is_published))
                 .clone(),
-            Self::Podman => Ok(()),
+            Self::Podman => rehearsal::rehearse(runtime, Some(self)),
         }
     }
 

@@ -10,6 +10,7 @@ mod bundle;
 mod engine;
 mod files;
 mod groups;
+mod rehearsal;
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -157,7 +158,7 @@ impl Runtime {
         })
     }
 
-    /// Whether this process can run containers by it.
+    /// Whether this process can run containers by it, found out by running one.
     ///
     /// # Errors
     /// What is missing, and how to get it.
@@ -170,7 +171,7 @@ impl Runtime {
                 remedy: "run as root on a host with cgroup2 mounted".to_owned(),
             });
         }
-        Ok(())
+        rehearsal::rehearse(self, None)
     }
 
     /// The command that runs the container of a bundle, to be started in the bundle's folder.
