@@ -376,8 +376,33 @@ fn after_kill_9_of_run_and_guardian_the_doctor_removes_containers_and_sidecars()
     });
 }
 
+/// The guardian of a run that was killed is at work when somebody cleans up at once.
+#[test]
+fn after_kill_9_of_a_run_alone_the_doctor_may_come_at_once() {
+    told(|| {
+        let before = Around::see();
+        for _ in 0..4 {
+            let world = World::idle();
+            let services = catalogue(&world);
+            world.experiment(&[
+                "name = \"bare\"\nservice = \"rust\"",
+                &layered("stack", "['veth', 'ovs-geneve', 'sidecar:haproxy', 'container']"),
+            ]);
+            let mut weigh = start(&world, &services).start();
+            weigh.until_event("started", 2);
+            weigh.end_by("KILL");
+            let doctor = world.weigh(&["doctor", "--clean"]).end();
+            doctor.assert_code(0);
+            assert!(world.processes("").is_empty(), "{doctor}");
+            assert_eq!((world.groups(), world.networks()), (Vec::new(), Vec::new()), "{doctor}");
+            world.assert_nothing_left();
+        }
+        assert_eq!(Around::see(), before);
+    });
+}
+
 /// Ways in which a container is reached and run: the name, its layers, and the roles of its programs.
-const WAYS: [(&str, &str, &[&str]); 9] = [
+const WAYS: [(&str, &str, &[&str]); 11] = [
     ("bare", "[]", &["service"]),
     (
         "slirp4netns",
@@ -398,6 +423,24 @@ const WAYS: [(&str, &str, &[&str]); 9] = [
         "pasta behind a link",
         "['veth', { layer = 'container', runtime = 'crun', network = 'published', publish = 'pasta' }]",
         &["container-runtime", "port-forwarder", "service"],
+    ),
+    (
+        "pasta behind a tunnel",
+        "['veth', 'wireguard', { layer = 'container', network = 'published', publish = 'pasta' }]",
+        &["container-runtime", "port-forwarder", "service", "wireguard-client", "wireguard-server"],
+    ),
+    (
+        "pasta behind a switch",
+        "['veth', 'ovs-vxlan', { layer = 'container', network = 'published', publish = 'pasta' }]",
+        &[
+            "container-runtime",
+            "ovs-client",
+            "ovs-database-client",
+            "ovs-database-server",
+            "ovs-server",
+            "port-forwarder",
+            "service",
+        ],
     ),
     (
         "docker",
@@ -430,7 +473,7 @@ fn containers_are_published_and_run_by_engines_and_their_packets_take_that_way()
         let services = catalogue(&world);
         let before = Around::see();
         let plan =
-            "[plan]\nblocks = { min = 2, max = 2 }\nbudget = \"3 s\"\nwindow = \"5 ms\"\ntogether = 9\n";
+            "[plan]\nblocks = { min = 2, max = 2 }\nbudget = \"3 s\"\nwindow = \"5 ms\"\ntogether = 11\n";
         ways(plan, |_| true, &world);
         let ended = start(&world, &services).end();
         ended.assert_measured();

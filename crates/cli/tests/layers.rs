@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Weigh, World, eventually, send, service, skipped, told};
+use support::{Weigh, World, eventually, send, service, skipped_layers, told};
 use weighbridge_lab::net::{Capability, tools};
 
 /// Whether this process may make networks; says so where it may not. What it is told then, the last story tells.
 fn may_make_networks() -> bool {
     let missing = tools::missing(&[Capability::SysAdmin, Capability::NetAdmin]);
     if !missing.is_empty() {
-        skipped("networks need root");
+        skipped_layers("networks need root");
     }
     missing.is_empty()
 }
@@ -193,6 +193,62 @@ fn without_the_capabilities_the_others_run_and_what_is_missing_is_said() {
         assert!(run.says("this process lacks CAP_SYS_ADMIN and CAP_NET_ADMIN"), "{run}");
         assert!(run.says("run as root"), "{run}");
         assert_eq!(run.json()["costs"][0]["variant"], "too", "{run}");
+        world.assert_nothing_left();
+    });
+}
+
+/// Where `/run/netns` is made for a run it goes with it, however it ends.
+#[test]
+fn the_folder_of_networks_is_as_it_was() {
+    if !may_make_networks() {
+        return;
+    }
+    service::build("rust");
+    let world = World::idle();
+    world.experiment(&[&rust("bare", "[]"), &rust("veth", "[\"veth\"]")]);
+    // In mounts of its own there is no such folder yet.
+    let script = "mount -t tmpfs tmpfs /run && \"$@\"; code=$?; for name in /run/*; do echo \"left: $name\" >&2; done; exit $code";
+    let ended = world.run(&[]).through("unshare", &["-m", "sh", "-c", script, "sh"]).end();
+    ended.assert_measured();
+    assert!(ended.says("left: /run/*"), "{ended}");
+}
+
+/// The suite as it stands, but for the service, which is built already, and for how long it takes.
+#[test]
+fn without_root_the_suite_of_containers_says_what_is_missing_and_runs_the_rest() {
+    told(|| {
+        service::build("rust");
+        let world = World::new();
+        let folder = world.path("services");
+        fs::create_dir_all(&folder).expect("a folder");
+        std::os::unix::fs::symlink(service::folder().join("rust"), folder.join("rust")).expect("a link");
+        let suite = service::folder().join("../suites/layers/containers.toml");
+        let text = fs::read_to_string(suite).expect("the suite");
+        let short = [
+            ("service = \"go\"", "service = \"rust\""),
+            ("blocks = { min = 6, max = 12 }", "blocks = { min = 2, max = 2 }"),
+            ("budget = \"15 min\"", "budget = \"3 s\"\nwindow = \"5 ms\""),
+            ("[\"64 B\", \"64 kB\"]", "[\"64 B\"]"),
+        ];
+        let text = short.iter().fold(text, |text, (from, to)| {
+            assert!(text.contains(from), "`{from}` is not in the suite any more: {text}");
+            text.replace(from, to)
+        });
+        world.write("experiment.toml", &text);
+        let home = std::env::var("HOME").expect("a home");
+        let run =
+            world.run(&[]).env("WEIGH_SERVICES", folder.to_str().expect("a plain path")).env("HOME", &home);
+        // No capability is left, as an ordinary user has none; files are still to be read where they lie.
+        let run = run.through("setpriv", &["--bounding-set", "-all", "--inh-caps", "-all"]).end();
+        run.assert_measured();
+        for name in
+            ["container", "veth", "veth + container", "veth + container published", "veth + Docker published"]
+        {
+            assert!(run.says(&format!("`{name}`")), "{name}: {run}");
+        }
+        assert!(run.says("this process lacks CAP_SYS_ADMIN"), "{run}");
+        let trials = fs::read_dir(world.run_folder().join("trials")).expect("trials").count();
+        assert_eq!(trials, 2, "those of `bare` alone: {run}");
         world.assert_nothing_left();
     });
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use support::{World, eventually, send, service, skipped, told};
+use support::{World, eventually, must_have_layers, send, service, skipped_layers, told};
 use weighbridge_lab::layers;
 use weighbridge_model::experiment::{Layer, Layers, Ovs, Veth, Wireguard};
 
@@ -17,7 +17,7 @@ fn may_switch() -> bool {
     let stack = Layers::new(vec![Layer::Veth(Veth::default()), Layer::Ovs(Ovs::PLAIN)]).expect("right");
     let found = layers::probe(&stack);
     if let Err(why) = &found {
-        skipped(why);
+        skipped_layers(why);
     }
     found.is_ok()
 }
@@ -130,6 +130,102 @@ fn a_run_that_is_interrupted_or_killed_leaves_no_switch() {
     world.assert_nothing_left();
 }
 
+/// A terminal sends to all of a group, also to the programs by which a network is made.
+#[test]
+fn a_run_that_a_terminal_interrupts_while_a_switch_or_a_tunnel_is_made_leaves_nothing() {
+    if !may_switch() || !may_tunnel() {
+        return;
+    }
+    service::build("rust");
+    for (layers, program) in
+        [("[\"veth\", \"ovs-geneve\"]", "ovs-vswitchd"), ("[\"veth\", \"wireguard\"]", "wireguard-go")]
+    {
+        for signal in ["INT", "TERM"] {
+            let world = World::idle();
+            world.experiment(&[&rust("bare", "[]"), &rust("layered", layers)]);
+            let mut weigh = world.run(&[]).env("PATH", &path_with_tools()).leading().start();
+            weigh.until("a program of the layer", |world| !world.processes(program).is_empty());
+            weigh.group_ends_by(signal).assert_error(&["interrupted"]);
+            world.assert_nothing_left();
+        }
+    }
+}
+
+#[test]
+fn a_variant_whose_layers_cannot_be_put_in_is_left_out_and_the_rest_is_measured() {
+    if !may_switch() {
+        return;
+    }
+    told(|| {
+        service::build("rust");
+        let world = World::new();
+        // All that a probe asks is answered; the tunnel's bridge is refused.
+        let real = ["/usr/bin/ovs-vsctl", "/usr/local/bin/ovs-vsctl"]
+            .into_iter()
+            .find(|path| Path::new(path).is_file());
+        let script = format!(
+            "case \"$*\" in *br1*) echo 'no room for a second bridge' >&2; exit 1;; esac\nexec {} \"$@\"",
+            real.expect("it is installed")
+        );
+        world.script("tools/ovs-vsctl", &script);
+        let variants =
+            [rust("geneve", "[\"veth\", \"ovs-geneve\"]"), rust("one", "[]"), rust("two", "[\"veth\"]")];
+        world.experiment(&variants.each_ref().map(String::as_str));
+        let path = format!("{}:{}", world.path("tools").display(), std::env::var("PATH").unwrap_or_default());
+        let ended = world.run(&["--format", "json"]).env("PATH", &path).end();
+        ended.assert_measured();
+        assert!(
+            ended.says("its layers could not be put in") && ended.says("no room for a second bridge"),
+            "{ended}"
+        );
+        assert_eq!(ended.json()["costs"][0]["variant"], "two", "{ended}");
+        let experiment = read(&world.run_folder().join("experiment.toml"));
+        assert!(!experiment.contains("geneve"), "{experiment}");
+        assert_eq!((world.count("unavailable"), world.count("run-started")), (1, 2));
+        world.assert_nothing_left();
+    });
+}
+
+/// Whatever hangs on programs that `scripts/setup --tests` installs or builds, and on no module of the kernel.
+const INSTALLED: [&str; 23] = [
+    "veth",
+    "rate",
+    "relay",
+    "delay",
+    "loss",
+    "vxlan",
+    "ovs",
+    "ovs-vxlan",
+    "ovs-geneve",
+    "ovs-gre",
+    "wireguard by wireguard-go",
+    "wireguard by boringtun",
+    "sidecar:haproxy",
+    "sidecar:nginx",
+    "sidecar:envoy",
+    "container",
+    "container crun",
+    "container published by slirp4netns",
+    "container published by pasta",
+    "container docker",
+    "container docker published",
+    "container podman",
+    "container podman published",
+];
+
+#[test]
+fn every_layer_whose_programs_are_installed_can_be_run() {
+    if !must_have_layers() {
+        return;
+    }
+    let report = layers::report();
+    for name in INSTALLED {
+        let found = report.iter().find(|found| found.name == name);
+        let found = found.unwrap_or_else(|| panic!("no kind of layer is called `{name}`: {report:?}"));
+        found.found.as_ref().unwrap_or_else(|why| panic!("{name}: {why}"));
+    }
+}
+
 #[test]
 fn several_connections_through_a_network_and_one_for_each_request_are_measured() {
     if !may_switch() {
@@ -171,7 +267,7 @@ fn may_tunnel() -> bool {
     let wanted = if tools.is_file() { vec![hosts] } else { vec![hosts, tunnel] };
     let found = layers::probe(&Layers::new(wanted).expect("right"));
     if let Err(why) = &found {
-        skipped(why);
+        skipped_layers(why);
     }
     found.is_ok()
 }

@@ -17,7 +17,7 @@ use weighbridge_lab::cores::Pinned;
 use weighbridge_lab::custody::CustodyError;
 use weighbridge_lab::guardian::Guardian;
 use weighbridge_lab::launch::Lab;
-use weighbridge_lab::procfs::Pid;
+use weighbridge_lab::procfs::{Pid, ProcessIdentity};
 use weighbridge_lab::registry::{self, Listed, Registry, RegistryError};
 use weighbridge_model::event::{Event, Interim, TimedEvent};
 use weighbridge_model::experiment::{Experiment, Variant, WorkloadSpec};
@@ -36,10 +36,11 @@ use crate::client::Clients;
 use crate::control::Control;
 use crate::division::Division;
 use crate::hook::{self, CallOff, Scene};
+use crate::prepared::Prepared;
 use crate::question::{guides, question};
 use crate::quoted::quoted;
 use crate::room;
-use crate::run::{Finished, Options, Prepared, RunError, first_block};
+use crate::run::{Finished, Options, RunError, first_block};
 use crate::seating::Seating;
 use crate::shape::Shape;
 use crate::single::client_core;
@@ -52,7 +53,7 @@ type Place<'a> = (&'a mut RunWriter, UtcTime, Value);
 
 /// Blocks until the judge says stop, then the judgement.
 pub(crate) fn measure(
-    prepared: Prepared,
+    prepared: &Prepared,
     options: &Options,
     (writer, started, facts): Place<'_>,
     done: Vec<TrialRecord>,
@@ -142,7 +143,7 @@ impl<'a> Shop<'a> {
         // Runs in different folders may have the same name; processes that live at the same time have not.
         let name = format!("{name}-{}", std::process::id());
         let registry = match registry::default_base().filter(|_| ours) {
-            Some(base) => Some(own_registry(&base, &name)?),
+            Some(base) => Some(own_registry(&base, &name, guardian.as_ref().and_then(Guardian::identity))?),
             None => None,
         };
         let lab = Lab::new(&name, guardian, registry)
@@ -232,12 +233,16 @@ fn without_secrets(mut event: Event, secrets: &Secrets) -> Event {
 
 /// A registry of this name, with a number behind it where a dead run left one: in containers every process may have
 /// the same number.
-pub(crate) fn own_registry(base: &Path, name: &str) -> Result<Registry, RegistryError> {
-    let mut made = Registry::create(base, name);
+pub(crate) fn own_registry(
+    base: &Path,
+    name: &str,
+    guardian: Option<ProcessIdentity>,
+) -> Result<Registry, RegistryError> {
+    let mut made = Registry::create_guarded(base, name, guardian);
     for number in 2..100 {
         match &made {
             Err(RegistryError::Write { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
-                made = Registry::create(base, &format!("{name}-{number}"));
+                made = Registry::create_guarded(base, &format!("{name}-{number}"), guardian);
             }
             _ => break,
         }

@@ -259,7 +259,7 @@ fn custody(known: &mut Option<Arc<Custody>>, options: &Options) -> Result<Arc<Cu
     let (program, verb) = &options.guardian;
     let guardian = Guardian::start(program, verb)?;
     let name = format!("revisions-{}", std::process::id());
-    let registry = registry::default_base().map(|base| own_registry(&base, &name)).transpose()?;
+    let registry = registry::default_base().map(|base| own_registry(&base, &name, None)).transpose()?;
     Ok(Arc::clone(known.insert(Arc::new(Custody::new(Some(guardian), registry)))))
 }
 

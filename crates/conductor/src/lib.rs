@@ -26,6 +26,7 @@ pub mod names;
 mod network;
 pub mod overview;
 mod peer;
+mod prepared;
 mod printed;
 mod programs;
 mod question;

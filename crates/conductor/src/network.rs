@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use weighbridge_lab::lanes::Lane;
 use weighbridge_lab::launch::{Allowed, Launch, LaunchError};
-use weighbridge_lab::layers::{Allotment, Ground, LayerError, Site};
+use weighbridge_lab::layers::{Allotment, Answered, Ground, LayerError, Site};
 use weighbridge_lab::net::{Connector, NamespaceError};
 use weighbridge_lab::process::Running;
 use weighbridge_model::experiment::{CpuLimit, Variant};
@@ -115,11 +115,11 @@ impl Actor {
         self.facts.network.get_or_insert_default().crossed.push(crossed);
     }
 
-    /// Takes down what its layers are, and what passed there while so many requests were answered.
+    /// Takes down what its layers are, and what passed there while that was answered.
     ///
     /// # Errors
     /// Where what stands still cannot be asked.
-    pub(crate) fn look_at_network(&mut self, answered: u64) -> Result<(), ActorError> {
+    pub(crate) fn look_at_network(&mut self, answered: Answered) -> Result<(), ActorError> {
         if self.site.as_ref().is_some_and(Site::has_layers) {
             // A program of a layer answers only while it runs.
             self.thaw()?;

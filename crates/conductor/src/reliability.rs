@@ -30,8 +30,9 @@ use crate::actor::{ActorError, Recipe};
 use crate::course::measure;
 use crate::environment::{environment, identity_of};
 use crate::ground::{Ground, Grounds};
+use crate::prepared::{Prepared, prepare};
 use crate::question::question;
-use crate::run::{Finished, Options, Prepared, RunError, batches, check, prepare, utc_now};
+use crate::run::{Finished, Options, RunError, batches, check, utc_now};
 use crate::shape::Shape;
 use crate::words::{conditions, factors};
 
@@ -366,7 +367,7 @@ impl Bench<'_> {
         let mut writer =
             RunWriter::create(&options.out, &experiment.title, started).map_err(RunError::Write)?;
         let measured =
-            measure(prepared, &options, (&mut writer, started, self.facts.clone()), Vec::new(), sink);
+            measure(&prepared, &options, (&mut writer, started, self.facts.clone()), Vec::new(), sink);
         let Finished { summary, folder, .. } = measured.map_err(called_off)?;
         let trials: Vec<TrialRecord> = folder.load_blocks()?.into_iter().flatten().collect();
         let question = question(&experiment, Some(self.cores), judge::Run::default());

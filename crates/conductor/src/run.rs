@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Value, json};
 use weighbridge_judge as judge;
-use weighbridge_judge::Absent;
 use weighbridge_judge::steer::{BlockRule, Budget};
 use weighbridge_lab::catalog::{Catalog, CatalogError};
 use weighbridge_lab::cores::{CoreError, CoreLayout};
@@ -14,14 +13,10 @@ use weighbridge_lab::custody::CustodyError;
 use weighbridge_lab::guardian::GuardianError;
 use weighbridge_lab::host::memory_total;
 use weighbridge_lab::lanes::Lanes;
-use weighbridge_lab::layers;
 use weighbridge_lab::registry::RegistryError;
 use weighbridge_lab::room::RoomError;
-use weighbridge_lab::service::Service;
-use weighbridge_lab::{memory, quota};
-use weighbridge_model::event::{Event, TimedEvent};
-use weighbridge_model::experiment::{Experiment, Limits, Peer, Target, Variant};
-use weighbridge_model::pairing::PairingChoice;
+use weighbridge_model::event::TimedEvent;
+use weighbridge_model::experiment::{Experiment, Target, Variant};
 use weighbridge_model::plan::Batches;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PointId, TrialRecord, VariantId};
@@ -30,19 +25,18 @@ use weighbridge_store::scrub::Secrets;
 use weighbridge_store::{ReadError, RunFolder, RunWriter, UtcTime, WriteError};
 use weighbridge_workload::{Address, Given, GrpcError, UrlScheme, Workload, WorkloadError};
 
-use crate::actor::{ActorError, Recipe, find_service};
+use crate::actor::ActorError;
 use crate::batch::{self, Party, whole_plan};
 use crate::block::BlockError;
 use crate::client::ClientError;
 use crate::control::Control;
 use crate::course::{Shop, measure};
-use crate::division::Division;
 use crate::environment;
 use crate::failures;
-use crate::ground::{self, GroundError, Grounds};
+use crate::ground::{self, GroundError};
 use crate::hook::HookError;
 use crate::names::{self, NameError};
-use crate::peer;
+use crate::prepared::prepare;
 use crate::room;
 use crate::seating::Seating;
 use crate::shape::{self, Shape, ShapeError};
@@ -331,29 +325,31 @@ fn carried_out(
     check(&experiment, options)?;
     let mut prepared = prepare(experiment, options, sink)?;
     let started = utc_now();
-    let text = environment::redacted(&prepared.experiment).to_toml();
-    let mut facts = environment::environment(
-        &prepared.experiment,
-        &prepared.recipes,
-        options.experiment_folder.as_deref(),
-    );
-    prepared.secrets.hide_json(&mut facts);
-    prepared.division = Division::of(&options.out, &text, &facts, &prepared.experiment.plan);
-    let mut plan = plan_value(&prepared.experiment, options, &prepared.batches);
-    plan["division"] = json!(prepared.division);
     let mut writer = RunWriter::create(&options.out, &prepared.experiment.title, started)?;
-    writer.write_experiment(&text)?;
-    writer.write_environment(&facts)?;
-    writer.write_plan(&plan)?;
+    let mut facts = prepared.write_down(&writer, options)?;
     let logs = writer.folder().path().join("logs");
     prepared
         .grounds
         .keep_logs(&logs, &prepared.secrets)
         .map_err(|source| RunError::Logs { path: logs.clone(), source })?;
-    let secrets = prepared.secrets.clone();
-    let measured = measure(prepared, options, (&mut writer, started, facts), Vec::new(), sink);
+    let measured = loop {
+        match measure(&prepared, options, (&mut writer, started, facts), Vec::new(), sink) {
+            // Before a block is kept nothing hangs on which variants there are.
+            Err(RunError::Block(BlockError::Actor(ActorError::Layer { variant, source })))
+                if writer.folder().load_blocks().is_ok_and(|blocks| blocks.is_empty()) =>
+            {
+                let event =
+                    prepared.leave_out(&variant, &format!("its layers could not be put in: {source}"))?;
+                let timed = TimedEvent { at: Nanoseconds::ZERO, event };
+                sink(&timed);
+                writer.append_event(&timed)?;
+                facts = prepared.write_down(&writer, options)?;
+            }
+            other => break other,
+        }
+    };
     // A layer that was not laid to its end was not taken down by its variant.
-    hide_in_logs(&logs, &secrets);
+    hide_in_logs(&logs, &prepared.secrets);
     measured
 }
 
@@ -409,7 +405,7 @@ fn taken_up(
     writer.discard_incomplete()?;
     let done: Vec<TrialRecord> = writer.folder().load_blocks()?.into_iter().flatten().collect();
     let started = writer.folder().started();
-    measure(prepared, &options, (&mut writer, started, facts), done, sink)
+    measure(&prepared, &options, (&mut writer, started, facts), done, sink)
 }
 
 /// Hides secrets in logs, and in the configurations in folders beside them, that a run which ended before its time left as
@@ -460,21 +456,31 @@ fn verified(
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<usize, RunError> {
     check(&experiment, options)?;
-    let prepared = prepare(experiment, options, sink)?;
+    let mut prepared = prepare(experiment, options, sink)?;
     room::make(&prepared.experiment)?;
     // Nothing is measured, so that it makes no difference who sits where.
     let seating = Seating::One(CoreLayout::detect()?);
     let logs = std::env::temp_dir().join(format!("weigh-verify-{}", std::process::id()));
-    let shop = Shop::open("verify", &prepared.recipes, options, &seating, (&logs, &prepared.secrets))?;
+    let secrets = prepared.secrets.clone();
+    let shop = Shop::open("verify", &prepared.recipes, options, &seating, (&logs, &secrets))?;
     let plan = &prepared.experiment.plan;
     let rule = BlockRule {
         blocks: judge::Blocks { min: 1, max: 1 },
         until: None,
         budget: Budget::Whole(plan.budget),
     };
-    let parties = Party::all(&prepared.experiment, &prepared.recipes, &prepared.batches);
-    let of = (&prepared.experiment, &prepared.shapes[..]);
-    let outcome = shop.crew(of, &parties, (options, rule), |_| None).verify();
+    let outcome = loop {
+        let parties = Party::all(&prepared.experiment, &prepared.recipes, &prepared.batches);
+        let of = (&prepared.experiment, &prepared.shapes[..]);
+        match shop.crew(of, &parties, (options, rule), |_| None).verify() {
+            Err(BlockError::Actor(ActorError::Layer { variant, source })) => {
+                let event =
+                    prepared.leave_out(&variant, &format!("its layers could not be put in: {source}"))?;
+                sink(&TimedEvent { at: Nanoseconds::ZERO, event });
+            }
+            other => break other,
+        }
+    };
     shop.close()?;
     // Kept where a service failed: its output says why.
     if matches!(outcome, Ok(_) | Err(BlockError::Interrupted)) {
@@ -486,111 +492,9 @@ fn verified(
     })
 }
 
-/// An experiment with every variant ready to be started.
-pub(crate) struct Prepared {
-    pub experiment: Experiment,
-    pub shapes: Vec<Shape>,
-    pub recipes: Vec<Recipe>,
-    /// What is hidden in whatever is kept or said.
-    pub secrets: Secrets,
-    /// Which variants live at once.
-    pub batches: Batches,
-    /// Variants that are left out.
-    pub unavailable: Vec<Absent>,
-    /// Blocks that an earlier run advises, instead of the plan's fewest.
-    pub division: Option<Division>,
-    /// What programs stand on, for as long as they are needed.
-    pub grounds: Grounds,
-}
-
-/// Looks services up, builds them, and leaves out what cannot run here.
-pub(crate) fn prepare(
-    mut experiment: Experiment,
-    options: &Options,
-    sink: &mut dyn FnMut(&TimedEvent),
-) -> Result<Prepared, RunError> {
-    let mut say = |event: Event| sink(&TimedEvent { at: Nanoseconds::ZERO, event });
-    let shapes = shape::shapes(&mut experiment, options.experiment_folder.as_deref())?;
-    let secrets = secrets_of(&experiment);
-    let wants_catalog = experiment.variants.iter().any(|v| matches!(v.target, Target::Service { .. }));
-    let catalog =
-        if wants_catalog { Some(find_catalog(options.experiment_folder.as_deref())?) } else { None };
-    let grounds = Grounds::lay(&mut experiment, options, &mut say)?;
-    let (mut recipes, mut unavailable, mut built) = (Vec::new(), Vec::new(), Vec::<Service>::new());
-    let cores = Seating::detect(&experiment, options)?.usual().service().len();
-    let mut kept = Vec::new();
-    for variant in std::mem::take(&mut experiment.variants) {
-        if options.control.is_interrupted() {
-            return Err(RunError::InterruptedEarly);
-        }
-        let found = match (&variant.target, &catalog) {
-            (Target::Service { name }, Some(catalog)) => {
-                // A name that is in no catalogue is a mistake in the file, not a missing toolchain.
-                catalog.get(name)?;
-                variant.peer.as_ref().map_or(Ok(()), |peer| catalog.get(&peer.service).map(drop))?;
-                let found = find_service(&variant, &experiment.points[0].workload, catalog)
-                    .and_then(|service| build(service, &mut built, (&mut say, &options.control)));
-                let peer = |peer: &Peer| {
-                    peer::find(peer, catalog).and_then(|service| {
-                        let outcome = build(service, &mut built, (&mut say, &options.control));
-                        outcome.map_err(|why| peer::of_peer(peer, &why))
-                    })
-                };
-                found.and_then(|service| Ok((Some(service), variant.peer.as_ref().map(peer).transpose()?)))
-            }
-            _ => Ok((None, None)),
-        };
-        let found = found.and_then(|services| limitable(variant.limits, cores).map(|()| services));
-        let found = found.and_then(|services| layers::probe(&variant.layers).map(|()| services));
-        match found {
-            Ok(services) => {
-                recipes.push(Recipe::new(
-                    &redirected(&variant, options),
-                    services,
-                    grounds.of(&variant.name),
-                )?);
-                kept.push(variant);
-            }
-            Err(_) if options.control.is_interrupted() => return Err(RunError::InterruptedEarly),
-            Err(reason) => {
-                say(Event::Unavailable { variant: variant.name.clone(), reason: reason.clone() });
-                unavailable.push(Absent::of(&variant, reason));
-            }
-        }
-    }
-    if options.control.is_interrupted() {
-        return Err(RunError::InterruptedEarly);
-    }
-    if kept.is_empty() {
-        return Err(RunError::NothingLeft(reasons(&unavailable)));
-    }
-    if experiment.plan.pairing == PairingChoice::Duet && !unavailable.is_empty() {
-        return Err(RunError::Alone(reasons(&unavailable)));
-    }
-    experiment.variants = kept;
-    let batches = batches(&experiment);
-    Ok(Prepared { experiment, shapes, recipes, secrets, batches, unavailable, division: None, grounds })
-}
-
 /// What an experiment was given that must not be shown.
-fn secrets_of(experiment: &Experiment) -> Secrets {
+pub(crate) fn secrets_of(experiment: &Experiment) -> Secrets {
     Secrets::new(failures::secrets_of(experiment, &|name| std::env::var(name).ok()))
-}
-
-/// Why each of these is left out.
-fn reasons(unavailable: &[Absent]) -> String {
-    let reasons: Vec<_> = unavailable.iter().map(|one| format!("`{}`: {}", one.name, one.reason)).collect();
-    reasons.join("; ")
-}
-
-/// The variant with its URL's host and port replaced where `--connect-to` says so; the path stays.
-fn redirected(variant: &Variant, options: &Options) -> Variant {
-    let mut variant = variant.clone();
-    if let (Target::Url(url), Some((host, port))) = (&mut variant.target, &options.connect_to) {
-        url.host.clone_from(host);
-        url.port = *port;
-    }
-    variant
 }
 
 /// The catalogue for an experiment in this folder.
@@ -602,42 +506,9 @@ pub fn find_catalog(experiment_folder: Option<&Path>) -> Result<Catalog, Catalog
     Catalog::find(experiment_folder, &current, std::env::var_os("WEIGH_SERVICES").as_deref())
 }
 
-fn build(
-    service: Service,
-    built: &mut Vec<Service>,
-    (say, control): (&mut dyn FnMut(Event), &Control),
-) -> Result<Service, String> {
-    if !built.contains(&service) {
-        say(Event::Building { service: service.name().to_owned() });
-        let log =
-            std::env::temp_dir().join(format!("weigh-build-{}-{}.log", service.name(), std::process::id()));
-        service.build(&log, &|| control.is_interrupted()).map_err(|error| error.to_string())?;
-        built.push(service.clone());
-    }
-    Ok(service)
-}
-
 /// So many cores, in words.
-fn words_of(cores: usize) -> String {
+pub(crate) fn words_of(cores: usize) -> String {
     if cores == 1 { "one core".to_owned() } else { format!("{cores} cores") }
-}
-
-/// Whether this host can limit what a variant may have, `cores` being what services may use. A number of cores is a factor by which
-/// machines of several sizes are compared, so one that is too many is no mistake: the variant cannot be run here.
-fn limitable(limits: Limits, cores: usize) -> Result<(), String> {
-    if let Some(count) = limits.cores.filter(|count| *count as usize > cores) {
-        let all = words_of(cores);
-        return Err(format!(
-            "`cores = {count}` is more than the {all} of this machine that services may use; give it less, or use a machine with more"
-        ));
-    }
-    if limits.cpu.is_some() {
-        quota::Controller::detect().map_err(|why| why.to_string())?;
-    }
-    if limits.memory.is_some() {
-        memory::Controller::detect().map_err(|why| why.to_string())?;
-    }
-    Ok(())
 }
 
 /// A limit above what services may use would be kept by the cores, and not be what the experiment says.

@@ -225,7 +225,12 @@ pub(crate) fn kill_members(path: &Path) -> io::Result<()> {
     }
     // A member may fork between the reading of the list and the signal; its child is in the next reading.
     for _ in 0..100 {
-        let text = fs::read_to_string(path.join("cgroup.procs"))?;
+        let text = match fs::read_to_string(path.join("cgroup.procs")) {
+            // Somebody else has removed it; of one that is open already the kernel says so otherwise.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => return Ok(()),
+            other => other?,
+        };
         let members: Vec<i32> = text.lines().filter_map(|line| line.parse().ok()).collect();
         if members.is_empty() {
             return Ok(());

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::container;
-use crate::guardian::{Guardian, GuardianError};
+use crate::guardian::{self, Guardian, GuardianError};
 use crate::procfs::ProcessIdentity;
 use crate::registry::{Registry, RegistryError};
 
@@ -29,6 +29,9 @@ pub enum Thing {
     Namespace {
         /// The file that it is mounted on.
         path: PathBuf,
+        /// Whether the folder of names was made for it or for one before it, and goes with the last.
+        #[serde(default)]
+        with_folder: bool,
     },
     /// A container, with its processes, groups and mounts.
     Container {
@@ -53,6 +56,16 @@ impl Thing {
     pub(crate) fn is_on_disk(&self) -> bool {
         matches!(self, Self::Worktree { .. })
     }
+
+    /// Whether anything of it is there.
+    pub(crate) fn exists(&self) -> bool {
+        match self {
+            Self::Process(process) => !guardian::surviving_members(*process).is_empty(),
+            Self::Cgroup { path } | Self::Worktree { path, .. } => path.is_dir(),
+            Self::Namespace { path, .. } => path.exists(),
+            Self::Container { id, folder, .. } => container::exists(id, folder),
+        }
+    }
 }
 
 impl std::fmt::Display for Thing {
@@ -61,7 +74,7 @@ impl std::fmt::Display for Thing {
             Self::Process(process) => write!(f, "process {}", process.pid),
             Self::Cgroup { path } => write!(f, "control group `{}`", path.display()),
             Self::Container { runtime, id, .. } => write!(f, "container `{id}` of {runtime}"),
-            Self::Namespace { path } => write!(f, "network namespace `{}`", path.display()),
+            Self::Namespace { path, .. } => write!(f, "network namespace `{}`", path.display()),
             Self::Worktree { path, .. } => write!(f, "worktree `{}`", path.display()),
         }
     }

@@ -19,7 +19,7 @@ use crate::checkout;
 use crate::container;
 use crate::custody::{Change, Thing, in_order_of_ending};
 use crate::net::namespace;
-use crate::procfs::{self, ProcessIdentity};
+use crate::procfs::{self, Pid, ProcessIdentity};
 use crate::sys::{self, Signal, Target};
 
 /// What it says on its standard output once it stands guard.
@@ -93,6 +93,11 @@ impl Guardian {
                 Err(GuardianError::NotReady { program: name })
             }
         }
+    }
+
+    /// Who it is, for whoever would clean up after both of us.
+    pub fn identity(&self) -> Option<ProcessIdentity> {
+        ProcessIdentity::of(Pid::new(i32::try_from(self.child.id()).ok()?))
     }
 
     /// Tells of one change. The line lies in the pipe when this returns, so it counts even if we end at once.
@@ -195,37 +200,32 @@ pub(crate) enum Ending {
 }
 
 /// Thaws and kills a process's session, thaws, kills and removes a control group or a container, or removes a network or a worktree.
+/// Somebody else may be doing the same: what is gone has gone, whatever stood in the way.
 pub(crate) fn end(thing: &Thing) -> Ending {
+    if !thing.exists() {
+        return Ending::AlreadyGone;
+    }
+    match try_to_end(thing) {
+        Ok(()) => Ending::Ended,
+        Err(_) if !thing.exists() => Ending::AlreadyGone,
+        Err(error) => Ending::Failed(error),
+    }
+}
+
+fn try_to_end(thing: &Thing) -> io::Result<()> {
     match thing {
         Thing::Process(process) => end_session(*process),
-        Thing::Worktree { path, .. } if !path.is_dir() => Ending::AlreadyGone,
-        Thing::Worktree { path, repository } => match checkout::remove(path, repository) {
-            Ok(()) => Ending::Ended,
-            Err(error) => Ending::Failed(error),
-        },
-        Thing::Container { id, folder, .. } if !container::exists(id, folder) => Ending::AlreadyGone,
+        Thing::Worktree { path, repository } => checkout::remove(path, repository),
         Thing::Container { runtime, id, folder } => {
             // Whoever made it would have hidden what is secret in it, and cannot any more.
             container::forget(folder);
-            match container::end(runtime, id, folder) {
-                Ok(()) => Ending::Ended,
-                Err(error) => Ending::Failed(error),
-            }
+            container::end(runtime, id, folder)
         }
-        Thing::Namespace { path } if !path.exists() => Ending::AlreadyGone,
-        Thing::Namespace { path } => match namespace::remove(path) {
-            Ok(()) => Ending::Ended,
-            Err(error) => Ending::Failed(error),
-        },
-        Thing::Cgroup { path } if !path.is_dir() => Ending::AlreadyGone,
+        Thing::Namespace { path, with_folder } => namespace::remove(path, *with_folder),
         Thing::Cgroup { path } => {
             // Kernels before 5.14 cannot kill what is frozen; where the file is missing nothing is frozen.
             let _ = std::fs::write(path.join("cgroup.freeze"), "0");
-            let killed = cgroup::kill_members(path);
-            match killed.and_then(|()| cgroup::remove(path, Duration::from_secs(5))) {
-                Ok(()) => Ending::Ended,
-                Err(error) => Ending::Failed(error),
-            }
+            cgroup::kill_members(path).and_then(|()| cgroup::remove(path, Duration::from_secs(5)))
         }
     }
 }
@@ -239,11 +239,8 @@ pub(crate) fn surviving_members(leader: ProcessIdentity) -> Vec<procfs::ProcessS
     if stranger { Vec::new() } else { procfs::session_members(leader.pid) }
 }
 
-fn end_session(leader: ProcessIdentity) -> Ending {
+fn end_session(leader: ProcessIdentity) -> io::Result<()> {
     let mut members = surviving_members(leader);
-    if members.is_empty() {
-        return Ending::AlreadyGone;
-    }
     let start = sys::monotonic();
     while !members.is_empty() {
         for member in &members {
@@ -252,12 +249,12 @@ fn end_session(leader: ProcessIdentity) -> Ending {
             let _ = sys::signal(Target::Process(member.pid), Signal::Continue);
         }
         if sys::monotonic().since(start) > END_PATIENCE {
-            return Ending::Failed(io::ErrorKind::TimedOut.into());
+            return Err(io::ErrorKind::TimedOut.into());
         }
         std::thread::sleep(Duration::from_millis(1));
         members = surviving_members(leader);
     }
-    Ending::Ended
+    Ok(())
 }
 
 #[cfg(test)]

@@ -339,6 +339,11 @@ impl Lab {
         Self { called_off: flag, ..self }
     }
 
+    /// Whether whatever is waited for is to be given up.
+    pub(crate) fn is_called_off(&self) -> bool {
+        self.called_off.load(Ordering::SeqCst)
+    }
+
     /// The same lab, whose layers start `program`, our own executable, for what is done by a process of its own.
     #[must_use]
     pub fn with_program(self, program: &Path) -> Self {

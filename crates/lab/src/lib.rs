@@ -38,6 +38,7 @@ pub mod procfs;
 pub mod quota;
 mod ready;
 pub mod registry;
+mod rehearsal;
 pub mod room;
 pub mod runtime;
 pub mod service;

@@ -7,6 +7,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -65,13 +66,30 @@ pub enum OvsError {
     },
 }
 
-/// Packets that passed a port, by the switch's own account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What passed a port, by the switch's own account.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PortCounts {
-    /// That came in by it.
+    /// Packets that came in by it.
     pub received: u64,
-    /// That went out by it.
+    /// Their bytes.
+    pub received_bytes: u64,
+    /// Packets that went out by it.
     pub sent: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+}
+
+impl PortCounts {
+    /// What passed since `before`.
+    #[must_use]
+    pub const fn since(self, before: Self) -> Self {
+        Self {
+            received: self.received.saturating_sub(before.received),
+            received_bytes: self.received_bytes.saturating_sub(before.received_bytes),
+            sent: self.sent.saturating_sub(before.sent),
+            sent_bytes: self.sent_bytes.saturating_sub(before.sent_bytes),
+        }
+    }
 }
 
 /// Open vSwitch's programs, and the form of its database.
@@ -296,6 +314,8 @@ impl Switch {
         };
         let mut command = Command::new(program);
         command.args(arguments).current_dir(&self.folder).envs(self.environment()).env("LC_ALL", "C");
+        // What a terminal sends to us must not end or stop it half way.
+        command.process_group(0);
         let output = command.output().map_err(|error| failed(error.to_string()))?;
         if !output.status.success() {
             return Err(failed(String::from_utf8_lossy(&output.stderr).trim().replace('\n', ", ")));
@@ -311,14 +331,18 @@ fn said(error: OvsError) -> String {
     }
 }
 
-/// The packets of the one port in an answer of `ovs-ofctl dump-ports`.
+/// What passed the one port in an answer of `ovs-ofctl dump-ports`.
 pub fn parse_port_counts(text: &str) -> Option<PortCounts> {
-    let after = |what: &str| {
-        let rest = text.split_once(what)?.1;
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).map_or(rest, |end| &rest[..end]);
+    let number = |text: &str| -> Option<u64> {
+        let digits = text.find(|c: char| !c.is_ascii_digit()).map_or(text, |end| &text[..end]);
         digits.parse().ok()
     };
-    Some(PortCounts { received: after("rx pkts=")?, sent: after("tx pkts=")? })
+    let after = |what: &str| {
+        let rest = text.split_once(what)?.1;
+        Some((number(rest)?, number(rest.split_once(", bytes=")?.1)?))
+    };
+    let ((received, received_bytes), (sent, sent_bytes)) = (after("rx pkts=")?, after("tx pkts=")?);
+    Some(PortCounts { received, received_bytes, sent, sent_bytes })
 }
 
 #[cfg(test)]
@@ -330,8 +354,15 @@ mod tests {
         let text = "OFPST_PORT reply (xid=0x4): 1 ports\n  \
             port  tun0: rx pkts=31, bytes=2266, drop=?, errs=?, frame=?, over=?, crc=?\n           \
             tx pkts=32, bytes=90, drop=?, errs=?, coll=?\n";
-        assert_eq!(parse_port_counts(text), Some(PortCounts { received: 31, sent: 32 }));
-        for text in ["", "rx pkts=?, tx pkts=3", "rx pkts=1", "rx pkts=99999999999999999999, tx pkts=1"] {
+        let counts = PortCounts { received: 31, received_bytes: 2266, sent: 32, sent_bytes: 90 };
+        assert_eq!(parse_port_counts(text), Some(counts));
+        for text in [
+            "",
+            "rx pkts=?, bytes=1 tx pkts=3, bytes=4",
+            "rx pkts=1, bytes=2",
+            "rx pkts=1, tx pkts=2",
+            "rx pkts=99999999999999999999, bytes=1, tx pkts=1, bytes=1",
+        ] {
             assert_eq!(parse_port_counts(text), None, "{text}");
         }
     }

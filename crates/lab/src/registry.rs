@@ -7,8 +7,10 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use weighbridge_model::quantity::Nanoseconds;
 
 use crate::cgroup;
 use crate::checkout;
@@ -17,9 +19,12 @@ use crate::custody::{Change, Thing, in_order_of_ending};
 use crate::guardian::{self, Ending};
 use crate::net::namespace;
 use crate::procfs::{self, ProcessIdentity, ProcessStat};
+use crate::sys;
 
 /// Seconds by which a file's time and a process's start may disagree.
 const CLOCKS_APART: f64 = 2.0;
+/// A guardian kills and removes within a second; each thing may take it ten at most.
+const GUARDIAN_PATIENCE: Nanoseconds = Nanoseconds::from_secs(60);
 
 /// Who owns a registry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,12 +34,15 @@ pub struct Owner {
     pub process: ProcessIdentity,
     /// The boot in which it ran, since ids and start times begin anew with each.
     pub boot: String,
+    /// Its guardian, which outlives it by as long as it takes to end what is listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guardian: Option<ProcessIdentity>,
 }
 
 impl Owner {
     /// This process, now.
     pub fn own() -> Option<Self> {
-        Some(Self { process: ProcessIdentity::own()?, boot: boot_id()? })
+        Some(Self { process: ProcessIdentity::own()?, boot: boot_id()?, guardian: None })
     }
 
     /// Whether the owner still runs. A stopped one does.
@@ -44,6 +52,15 @@ impl Owner {
 
     fn is_of_this_boot(&self) -> bool {
         boot_id().is_some_and(|boot| boot == self.boot)
+    }
+
+    /// Lets its guardian do its work first: two that remove the same things would be in each other's way.
+    fn wait_for_guardian(&self) {
+        let Some(guardian) = self.guardian.filter(|_| self.is_of_this_boot()) else { return };
+        let start = sys::monotonic();
+        while guardian.is_alive() && sys::monotonic().since(start) < GUARDIAN_PATIENCE {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
@@ -118,16 +135,28 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Makes the file `<base>/<run>.jsonl`, with this process as its owner.
+    /// Makes the file `<base>/<run>.jsonl`, with this process as its owner and without a guardian.
     ///
     /// # Errors
     /// Where the file exists already or cannot be made.
     pub fn create(base: &Path, run: &str) -> Result<Self, RegistryError> {
+        Self::create_guarded(base, run, None)
+    }
+
+    /// The same beside a guardian.
+    ///
+    /// # Errors
+    /// As [`Registry::create`].
+    pub fn create_guarded(
+        base: &Path,
+        run: &str,
+        guardian: Option<ProcessIdentity>,
+    ) -> Result<Self, RegistryError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
         if run.is_empty() || run.starts_with('.') || !run.chars().all(plain) {
             return Err(RegistryError::Name { run: run.to_owned() });
         }
-        let owner = Owner::own().ok_or(RegistryError::NoOwner)?;
+        let owner = Owner { guardian, ..Owner::own().ok_or(RegistryError::NoOwner)? };
         let path = base.join(format!("{run}.jsonl"));
         let failed = |source| RegistryError::Write { path: path.clone(), source };
         fs::create_dir_all(base).map_err(failed)?;
@@ -281,6 +310,9 @@ pub fn clean(base: &Path, mode: CleanMode) -> Result<Vec<Action>, RegistryError>
     let mut actions = Vec::new();
     for listed in list(base)?.into_iter().filter(Listed::is_stale) {
         let first = actions.len();
+        if let (CleanMode::Remove, Some(owner)) = (mode, &listed.owner) {
+            owner.wait_for_guardian();
+        }
         for thing in in_order_of_ending(&listed.things) {
             let outcome = clean_thing(&listed, thing, mode);
             actions.push(Action { run: listed.run.clone(), what: thing.to_string(), outcome });
@@ -315,29 +347,10 @@ fn clean_thing(listed: &Listed, thing: &Thing, mode: CleanMode) -> CleanOutcome 
         // Neither processes nor control groups outlive a boot, and their names may be others' by now.
         return CleanOutcome::AlreadyGone;
     }
-    let exists = match thing {
-        Thing::Process(process) => match strangers(listed, *process) {
-            Some(why) => return CleanOutcome::Kept(why),
-            None => !guardian::surviving_members(*process).is_empty(),
-        },
-        Thing::Cgroup { path } if !is_ours(path) => {
-            return CleanOutcome::Kept(format!("its name does not begin with `{}`", cgroup::PREFIX));
-        }
-        Thing::Cgroup { path } => path.is_dir(),
-        Thing::Container { runtime, id, folder } if !container::is_ours(runtime, id, folder) => {
-            return CleanOutcome::Kept("it is not named as ours are".to_owned());
-        }
-        Thing::Container { id, folder, .. } => container::exists(id, folder),
-        Thing::Namespace { path } if !namespace::is_ours(path) => {
-            return CleanOutcome::Kept("it does not lie where we put networks".to_owned());
-        }
-        Thing::Namespace { path } => path.exists(),
-        Thing::Worktree { path, .. } if !checkout::is_ours(path) => {
-            return CleanOutcome::Kept("it does not lie where we put worktrees".to_owned());
-        }
-        Thing::Worktree { path, .. } => path.is_dir(),
-    };
-    match (exists, mode) {
+    if let Some(why) = not_ours(listed, thing) {
+        return CleanOutcome::Kept(why);
+    }
+    match (thing.exists(), mode) {
         (false, _) => CleanOutcome::AlreadyGone,
         (true, CleanMode::DryRun) => CleanOutcome::WouldRemove,
         (true, CleanMode::Remove) => match guardian::end(thing) {
@@ -345,6 +358,26 @@ fn clean_thing(listed: &Listed, thing: &Thing, mode: CleanMode) -> CleanOutcome 
             Ending::AlreadyGone => CleanOutcome::AlreadyGone,
             Ending::Failed(error) => CleanOutcome::Failed(error.to_string()),
         },
+    }
+}
+
+/// Why a thing that is listed may be somebody else's; `None` where it can only be ours.
+fn not_ours(listed: &Listed, thing: &Thing) -> Option<String> {
+    let unless = |ours: bool, why: &str| (!ours).then(|| why.to_owned());
+    match thing {
+        Thing::Process(process) => strangers(listed, *process),
+        Thing::Cgroup { path } => {
+            (!is_ours(path)).then(|| format!("its name does not begin with `{}`", cgroup::PREFIX))
+        }
+        Thing::Container { runtime, id, folder } => {
+            unless(container::is_ours(runtime, id, folder), "it is not named as ours are")
+        }
+        Thing::Namespace { path, .. } => {
+            unless(namespace::is_ours(path), "it does not lie where we put networks")
+        }
+        Thing::Worktree { path, .. } => {
+            unless(checkout::is_ours(path), "it does not lie where we put worktrees")
+        }
     }
 }
 
@@ -382,13 +415,7 @@ fn is_ours(path: &Path) -> bool {
 
 /// Names of the processes that a stale registry would end, for a finding.
 pub(crate) fn stale_summary(stale: &[Listed]) -> String {
-    let alive = |thing: &Thing| match thing {
-        Thing::Process(process) => !guardian::surviving_members(*process).is_empty(),
-        Thing::Namespace { path } => path.exists(),
-        Thing::Container { id, folder, .. } => container::exists(id, folder),
-        Thing::Cgroup { path } | Thing::Worktree { path, .. } => path.is_dir(),
-    };
-    let things = stale.iter().flat_map(|listed| &listed.things).filter(|thing| alive(thing));
+    let things = stale.iter().flat_map(|listed| &listed.things).filter(|thing| thing.exists());
     let names: Vec<String> = things.map(Thing::to_string).collect();
     if names.is_empty() { "nothing of theirs exists any more".to_owned() } else { names.join(", ") }
 }
@@ -421,7 +448,7 @@ mod tests {
         let listed = Listed::parse(Path::new("/r/run-1.jsonl"), text);
         assert_eq!(listed.run, "run-1");
         let process = ProcessIdentity { pid: Pid::new(7), start_time: 9 };
-        assert_eq!(listed.owner, Some(Owner { process, boot: "b".to_owned() }));
+        assert_eq!(listed.owner, Some(Owner { process, boot: "b".to_owned(), guardian: None }));
         let child = ProcessIdentity { pid: Pid::new(12), start_time: 345 };
         assert_eq!(listed.things, [Thing::Process(child)]);
         assert_eq!(listed.unknown, [r#"{"taken":{"kind":"moon","name":"wb-1"}}"#]);

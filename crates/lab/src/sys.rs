@@ -427,3 +427,20 @@ pub(crate) fn unmount_open(path: &CStr) -> io::Result<()> {
     // SAFETY: the path ends in a zero byte and lives through the call.
     check(unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH) })
 }
+
+/// The largest packet that the kernel sends to where the socket is connected.
+pub(crate) fn path_mtu(socket: &impl AsRawFd) -> io::Result<u32> {
+    let mut mtu: libc::c_int = 0;
+    let mut length = size_of_val(&mtu) as libc::socklen_t;
+    // SAFETY: `mtu` and `length` outlive the call and say their sizes.
+    check(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_IP,
+            libc::IP_MTU,
+            (&raw mut mtu).cast(),
+            &raw mut length,
+        )
+    })?;
+    u32::try_from(mtu).map_err(|_| io::ErrorKind::InvalidData.into())
+}

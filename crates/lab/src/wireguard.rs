@@ -11,6 +11,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -385,7 +386,8 @@ fn talk(socket: &Path, request: &str) -> io::Result<String> {
 fn wg(arguments: &[&str], input: &str) -> Result<String, String> {
     let program = find(Implementation::Kernel).map_err(|why| why.to_string())?;
     let mut command = Command::new(program);
-    command.args(arguments).env("LC_ALL", "C");
+    // What a terminal sends to us must not end or stop it half way.
+    command.args(arguments).env("LC_ALL", "C").process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| error.to_string())?;
     if let Some(mut pipe) = child.stdin.take() {

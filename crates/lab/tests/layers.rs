@@ -9,11 +9,14 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use weighbridge_lab::launch::Lab;
-use weighbridge_lab::layers::{Allotment, Site, probe};
+use weighbridge_lab::layers::{Allotment, Answered, Site, probe};
 use weighbridge_lab::net::{Capability, FOLDER, tools};
 use weighbridge_lab::registry::{CleanMode, CleanOutcome, Registry, clean, list};
 use weighbridge_model::experiment::{Experiment, Layers};
 use weighbridge_model::network::LinkCounters;
+
+/// One small request and its reply.
+const ONE: Answered = Answered { requests: 1, bytes: 2 };
 
 /// The layers of an experiment file.
 fn layers(text: &str) -> Layers {
@@ -131,13 +134,13 @@ fn packets_take_the_way_of_the_hosts_and_nothing_is_left_behind() {
 
     let (listener, address) = listener(&site);
     assert_eq!(site.front(&bench.lab, address).expect("nothing in front"), address);
-    let nothing = site.facts(0);
+    let nothing = site.facts(Answered::default());
     assert_eq!(
         (nothing.unproved, nothing.mtu, nothing.congestion_control.as_deref()),
         (None, Some(1280), Some("reno"))
     );
     // Without packets the answers cannot have come this way.
-    let why = site.facts(1).unproved.expect("no packet passed");
+    let why = site.facts(ONE).unproved.expect("no packet passed");
     assert!(why.contains("layer `veth`") && why.contains("took another way"), "{why}");
 
     let mut connector = site.connector().expect("it has hosts");
@@ -150,11 +153,55 @@ fn packets_take_the_way_of_the_hosts_and_nothing_is_left_behind() {
     let stream = site.in_client(|| TcpStream::connect(address)).expect("entered").expect("connected");
     let peer = client.join().expect("accepted");
     assert_eq!(peer, stream.local_addr().expect("connected"));
-    assert_eq!(site.facts(1).unproved, None);
+    assert_eq!(site.facts(ONE).unproved, None);
+    // What opening a connection sends is far from what these would have.
+    let many = Answered { requests: 1_000, bytes: 100_000 };
+    let why = site.facts(many).unproved.expect("so much did not pass");
+    assert!(why.contains("with 100000 bytes in all") && why.contains("took another way"), "{why}");
     drop((stream, connector));
     drop(site);
     assert_eq!((bench.namespaces(), bench.listed()), (Vec::new(), Vec::new()));
     assert_eq!((devices().expect("devices"), mounts()), before);
+}
+
+/// How TCP of the client's end and of the service's adapts to the way between them, as their sockets say.
+fn controls(site: &Site) -> [String; 2] {
+    let (listener, address) = listener(site);
+    let accepted = std::thread::spawn(move || listener.accept().expect("a client").0);
+    let client = site.in_client(|| TcpStream::connect(address)).expect("entered").expect("connected");
+    let server = accepted.join().expect("accepted");
+    [client, server].map(|stream| rustix::net::sockopt::tcp_congestion(stream).expect("the kernel says"))
+}
+
+/// What the host lets its namespaces take for a default says nothing of what a route may have.
+#[test]
+fn tcp_adapts_to_the_link_as_it_is_told_whatever_carries_the_packets() {
+    let bench = Bench::new();
+    let setting =
+        |name: &str| fs::read_to_string(format!("/proc/sys/net/ipv4/tcp_{name}")).expect("a setting");
+    let usual = setting("congestion_control").trim().to_owned();
+    let Some(site) = bench.site("['veth', 'vxlan']") else { return };
+    assert_eq!(controls(&site), [usual.clone(), usual.clone()]);
+    assert_eq!(site.facts(Answered::default()).congestion_control, Some(usual));
+    drop(site);
+    for control in setting("available_congestion_control").split_ascii_whitespace() {
+        let veth = format!("{{ layer = 'veth', congestion_control = '{control}' }}");
+        for inner in ["", ", 'vxlan'", ", { layer = 'vxlan', layout = 'flannel' }", ", 'ovs-geneve'"] {
+            let text = format!("[{veth}{inner}]");
+            let site = bench.site(&text).expect("it could be made without");
+            assert_eq!(controls(&site), [control, control], "{text}");
+            assert_eq!(
+                site.facts(Answered::default()).congestion_control.as_deref(),
+                Some(control),
+                "{text}"
+            );
+        }
+    }
+    let none = probe(&layers("[{ layer = 'veth', congestion_control = 'nosuch' }]")).expect_err("no such");
+    assert!(
+        none.contains("no congestion control `nosuch`") && none.contains("modprobe tcp_nosuch"),
+        "{none}"
+    );
 }
 
 #[test]
@@ -189,7 +236,7 @@ fn an_overlay_is_proved_by_the_packets_below_it() {
         let (_, address) = listener(&site);
         site.front(&bench.lab, address).expect("nothing in front");
         download(&site, 300_000);
-        let facts = site.facts(1);
+        let facts = site.facts(ONE);
         assert_eq!((facts.unproved.as_deref(), facts.mtu), (None, Some(1450)), "{layout}");
         let device = site.ends().expect("hosts").overlay.clone().expect("an overlay");
         let (above, below) = (of(&facts.links, "server", &device), of(&facts.links, "server", "eth0"));
@@ -202,7 +249,7 @@ fn an_overlay_is_proved_by_the_packets_below_it() {
                 (link.sent_packets, link.received_packets) = (0, 0);
             }
         }
-        let why = site.unproved(&elsewhere, 1).expect("no packet passed the overlay");
+        let why = site.unproved(&elsewhere, ONE).expect("no packet passed the overlay");
         assert!(why.contains("layer `vxlan`"), "{why}");
     }
     assert_eq!(bench.namespaces(), Vec::<PathBuf>::new());

@@ -245,3 +245,21 @@ fn a_revision_that_a_dead_run_left_is_removed_and_other_folders_are_kept() {
     assert!(matches!(done[1].outcome, CleanOutcome::Kept(_)), "{done:?}");
     assert!(!ours.exists() && theirs.exists());
 }
+
+/// A run that was killed has a guardian, which is at work when somebody cleans up at once.
+#[test]
+fn cleaning_waits_for_a_guardian_that_is_still_at_work() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut guardian = Command::new("sleep").arg("0.5").spawn().expect("sleep");
+    let identity = ProcessIdentity::of(Pid::new(guardian.id() as i32)).expect("it runs");
+    let sleeper = Sleeper::start();
+    let owner = Owner { guardian: Some(identity), ..dead_owner() };
+    write(folder.path(), "killed", &owner, &[taken(&Thing::Process(sleeper.identity()))]);
+    let told = registry::clean(folder.path(), CleanMode::DryRun).expect("cleaning");
+    assert_eq!(outcomes(&told), [CleanOutcome::WouldRemove, CleanOutcome::WouldRemove]);
+    assert!(identity.is_alive(), "who only asks does not wait");
+    let cleaned = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    assert!(!identity.is_alive());
+    guardian.wait().expect("it is ours");
+    assert_eq!(outcomes(&cleaned), [CleanOutcome::Removed, CleanOutcome::Removed]);
+}

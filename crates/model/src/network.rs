@@ -21,6 +21,9 @@ pub struct NetworkFacts {
     /// What TCP of either host sent from the moment the service was ready to the trial's end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<HostSegments>,
+    /// What the tunnels of overlays passed from the moment the service was ready to the trial's end, by their own account.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tunnels: Vec<TunnelCounts>,
     /// What crossed the client's link while each point was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub crossed: Vec<Crossed>,
@@ -43,6 +46,32 @@ pub struct LayerFacts {
     pub name: String,
     /// What it is made of: `tbf`, `netem`, a program with its version.
     pub by: String,
+}
+
+/// What passed one end of an overlay's tunnel, by its own account: each packet of its kind on the link below, and no other.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TunnelCounts {
+    /// The layer's name: `ovs-gre`.
+    pub layer: String,
+    /// Whose end: `client` or `server`.
+    pub host: String,
+    /// What its packets are on the link below: `UDP 4789`, `GRE`.
+    pub kind: String,
+    /// Packets that came in; `None` where it counts bytes alone.
+    pub received_packets: Option<u64>,
+    /// Their bytes.
+    pub received_bytes: u64,
+    /// Packets that went out; `None` where it counts bytes alone.
+    pub sent_packets: Option<u64>,
+    /// Their bytes.
+    pub sent_bytes: u64,
+}
+
+impl TunnelCounts {
+    /// Bytes in both directions.
+    pub const fn bytes(&self) -> Bytes {
+        Bytes::new(self.received_bytes + self.sent_bytes)
+    }
 }
 
 /// What crossed the link of a variant's client while one point was measured: from before its first lead-in to after its

@@ -198,17 +198,19 @@ impl World {
 
     /// The control groups that runs of this world made and that are still there.
     pub fn groups(&self) -> Vec<PathBuf> {
-        // Version 2 of control groups lies at the root, or beside version 1.
-        self.made_in(&["/sys/fs/cgroup", "/sys/fs/cgroup/unified"])
+        // Version 2 of control groups lies at the root, or beside the hierarchies of version 1, a folder each.
+        let root = Path::new("/sys/fs/cgroup");
+        let hierarchies = entries(root).into_iter().filter(|path| path.is_dir());
+        self.made_in(&hierarchies.chain([root.to_owned()]).collect::<Vec<_>>())
     }
 
     /// The network namespaces that runs of this world made and that are still there.
     pub fn networks(&self) -> Vec<PathBuf> {
-        self.made_in(&["/run/netns"])
+        self.made_in(&[PathBuf::from("/run/netns")])
     }
 
     /// What lies in one of these folders under a name that a run of this world gives.
-    fn made_in(&self, folders: &[&str]) -> Vec<PathBuf> {
+    fn made_in(&self, folders: &[PathBuf]) -> Vec<PathBuf> {
         let pids = self.pids.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let runs = self.run_folders();
         let names = runs.iter().filter_map(|run| run.file_name()?.to_str());
@@ -223,7 +225,7 @@ impl World {
             let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
             prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()))
         };
-        folders.iter().flat_map(|folder| entries(Path::new(folder))).filter(is_ours).collect()
+        folders.iter().flat_map(|folder| entries(folder)).filter(is_ours).collect()
     }
 
     /// Registries of runs that have not ended, or that nobody has cleaned up after.
@@ -277,6 +279,12 @@ impl<'a> Start<'a> {
 
     pub fn folder(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);
+        self
+    }
+
+    /// As the leader of a process group of its own, as a shell starts it at a terminal.
+    pub fn leading(mut self) -> Self {
+        std::os::unix::process::CommandExt::process_group(&mut self.command, 0);
         self
     }
 
@@ -358,6 +366,15 @@ impl Weigh<'_> {
     /// Sends a signal by name.
     pub fn signal(&self, name: &str) {
         send(name, self.pid());
+    }
+
+    /// Sends a signal to all processes of its group, as a terminal does, and waits for the end. It must lead one: see
+    /// [`Start::leading`].
+    pub fn group_ends_by(self, signal: &str) -> Ended {
+        let group = format!("-{}", self.pid());
+        let sent = Command::new("kill").args([&format!("-{signal}"), "--", &group]).status();
+        assert!(sent.expect("kill").success());
+        self.end()
     }
 
     /// Sends a signal and waits for the end.
@@ -573,6 +590,19 @@ pub fn is_frozen(pid: u32) -> bool {
 #[allow(clippy::print_stderr)]
 pub fn skipped(why: &str) {
     eprintln!("SKIPPED: {why}");
+}
+
+/// Says loudly that a story of layers cannot be told here; fails where it must be told (see [`must_have_layers`]).
+#[track_caller]
+pub fn skipped_layers(why: &str) {
+    assert!(!must_have_layers(), "everything that layers need is installed, and yet: {why}");
+    skipped(why);
+}
+
+/// Whether all layers must be runnable: `scripts/test` says so where it runs as root and has installed what they need, so that a
+/// probe that is wrong does not leave out what would fail.
+pub fn must_have_layers() -> bool {
+    std::env::var_os("WEIGH_LAYERS").is_some_and(|value| value == "all")
 }
 
 /// Waits until something holds.

@@ -3,11 +3,12 @@
 
 use weighbridge_judge::steer::{Extent, WindowRule};
 use weighbridge_judge::thresholds::WINDOW_PERIODS;
+use weighbridge_lab::layers::Answered;
 use weighbridge_load::failures::Failures;
 use weighbridge_model::event::Event;
 use weighbridge_model::network::LinkCounters;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{PointId, RoleMemory, WindowKind, WindowRecord};
+use weighbridge_model::record::{PointId, RoleMemory, Traffic, WindowKind, WindowRecord};
 
 use super::{Block, Bound, Cut};
 use crate::actor::Actor;
@@ -85,12 +86,20 @@ impl Block<'_, '_> {
     pub(super) fn note_processes(&mut self) -> Result<(), Cut> {
         for (actor, trial) in self.actors.iter_mut().zip(&mut self.trials) {
             actor.look_at_processes();
-            let good =
-                |window: &WindowRecord| window.figures.requests.saturating_sub(window.figures.errors.total());
-            actor.look_at_network(trial.windows.iter().map(good).sum())?;
+            actor.look_at_network(answered(&trial.windows))?;
             trial.service.clone_from(&actor.facts);
         }
         Ok(())
+    }
+}
+
+/// What a variant answered in its windows, and what TCP carried for it.
+fn answered(windows: &[WindowRecord]) -> Answered {
+    let figures = || windows.iter().map(|window| &window.figures);
+    let bytes = |traffic: &Traffic| traffic.sent.get() + traffic.received.get();
+    Answered {
+        requests: figures().map(|figures| figures.requests.saturating_sub(figures.errors.total())).sum(),
+        bytes: figures().map(|figures| bytes(&figures.traffic)).sum(),
     }
 }
 

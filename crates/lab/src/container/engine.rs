@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::bundle::{Access, Shown};
-use super::{Missing, Runtime, groups, hybrid};
+use super::{Missing, Runtime, groups, hybrid, rehearsal};
 use crate::procfs::Pid;
 
 /// A program that manages containers.
@@ -77,7 +77,9 @@ impl Engine {
     /// The programs that it is made of, and the package that brings them.
     const fn programs(self) -> (&'static [&'static str], &'static str) {
         match self {
-            Self::Docker => (&["dockerd", "docker", "containerd", "tar", "nsenter", "unshare"], "docker.io"),
+            Self::Docker => {
+                (&["dockerd", "docker", "containerd", "tar", "nsenter", "unshare", "setpriv"], "docker.io")
+            }
             Self::Podman => (&["podman", "conmon", "unshare"], "podman"),
         }
     }
@@ -146,7 +148,7 @@ impl Engine {
             Self::Docker => TRIED[usize::from(is_published)]
                 .get_or_init(|| self.try_daemon(runtime, is_published))
                 .clone(),
-            Self::Podman => Ok(()),
+            Self::Podman => rehearsal::rehearse(runtime, Some(self)),
         }
     }
 
@@ -204,6 +206,8 @@ impl Engine {
             ["unshare", "--mount", "--propagation", "private", "sh", "-c", &script, "sh"]
                 .map(str::to_owned)
                 .to_vec();
+        // It would have `modprobe` load br_netfilter, which the host keeps and whose bridges then pass its firewall.
+        words.extend(["setpriv", "--bounding-set=-sys_module", "--inh-caps=-sys_module"].map(str::to_owned));
         words.push(self.find("dockerd")?.display().to_string());
         let places = [
             format!("--data-root={OWN}/data"),
@@ -305,6 +309,8 @@ impl Engine {
         words.push(format!("--cgroup-parent=/{}", order.id));
         words.push(format!("--workdir={}", order.folder.display()));
         words.extend(["--user=0:0", "--cap-drop=ALL", "--security-opt=no-new-privileges"].map(str::to_owned));
+        // What is shown inside are the host's own files, which SELinux would keep from a container.
+        words.push("--security-opt=label=disable".to_owned());
         match self {
             Self::Docker => words.extend(
                 ["--log-driver=none", "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777"].map(str::to_owned),

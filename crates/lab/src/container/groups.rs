@@ -7,8 +7,12 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::cgroup::PREFIX;
+use crate::cgroup::{self, PREFIX};
+
+/// A killed process leaves its groups within milliseconds.
+const LEAVE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a hierarchy of version 1 can control; its other options, as of any mount, are none of its name.
 const CONTROLLERS: [&str; 15] = [
@@ -125,10 +129,8 @@ fn remove_below(group: &Path) -> io::Result<()> {
             remove_below(&entry.path())?;
         }
     }
-    match fs::remove_dir(group) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
+    // Whoever was killed leaves it a moment later.
+    cgroup::remove(group, LEAVE_PATIENCE)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod bundle;
 mod engine;
 mod files;
 mod groups;
+mod rehearsal;
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -157,7 +158,7 @@ impl Runtime {
         })
     }
 
-    /// Whether this process can run containers by it.
+    /// Whether this process can run containers by it, found out by running one.
     ///
     /// # Errors
     /// What is missing, and how to get it.
@@ -170,7 +171,7 @@ impl Runtime {
                 remedy: "run as root on a host with cgroup2 mounted".to_owned(),
             });
         }
-        Ok(())
+        rehearsal::rehearse(self, None)
     }
 
     /// The command that runs the container of a bundle, to be started in the bundle's folder.
@@ -489,10 +490,7 @@ pub(crate) fn end(runtime: &str, id: &str, folder: &Path) -> io::Result<()> {
         let _ = fs::remove_file(folder.join(file));
     }
     let _ = fs::remove_dir_all(folder.join(engine::HOOKS));
-    match fs::remove_dir(folder.join(STATE)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    gone_is_none(fs::remove_dir(folder.join(STATE))).map(drop)
 }
 
 /// Removes a container's configuration, in which its environment stands as it was.
@@ -505,15 +503,12 @@ pub(crate) fn forget(folder: &Path) {
 /// Removes a container's root with whatever a program wrote there. Where anything is mounted on it or below, that is
 /// somebody's, and all stays with an error.
 fn remove_root(root: &Path) -> io::Result<()> {
-    let device = match fs::symlink_metadata(root) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        other => other?.dev(),
-    };
-    let root = root.canonicalize()?;
+    let Some(facts) = gone_is_none(fs::symlink_metadata(root))? else { return Ok(()) };
+    let Some(root) = gone_is_none(root.canonicalize())? else { return Ok(()) };
     if let Some(mount) = mounted_below(&fs::read_to_string("/proc/self/mountinfo")?, &root) {
         return Err(io::Error::other(format!("`{mount}` is a mount")));
     }
-    remove_below(&root, device)
+    remove_below(&root, facts.dev())
 }
 
 /// The first mount at `root` or below it, in the text of `/proc/self/mountinfo`.
@@ -527,16 +522,29 @@ fn mounted_below<'t>(mountinfo: &'t str, root: &Path) -> Option<&'t str> {
         .find(|point| point.strip_prefix(&root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
 }
 
+/// Somebody else may be doing the same: what is gone has gone.
 fn remove_below(folder: &Path, device: u64) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
+    let Some(entries) = gone_is_none(fs::read_dir(folder))? else { return Ok(()) };
+    for entry in entries {
         let path = entry?.path();
-        let facts = fs::symlink_metadata(&path)?;
+        let Some(facts) = gone_is_none(fs::symlink_metadata(&path))? else { continue };
         if facts.dev() != device {
             return Err(io::Error::other(format!("`{}` is a mount", path.display())));
         }
-        if facts.is_dir() { remove_below(&path, device)? } else { fs::remove_file(&path)? }
+        if facts.is_dir() {
+            remove_below(&path, device)?;
+        } else {
+            gone_is_none(fs::remove_file(&path))?;
+        }
     }
-    fs::remove_dir(folder)
+    gone_is_none(fs::remove_dir(folder)).map(drop)
+}
+
+fn gone_is_none<T>(outcome: io::Result<T>) -> io::Result<Option<T>> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
 }
 
 #[cfg(test)]

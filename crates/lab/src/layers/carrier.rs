@@ -5,20 +5,18 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use weighbridge_model::experiment::{Loss, Towards};
+use weighbridge_model::experiment::Loss;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::relayed::Relayed;
 
-use super::crossing::Treatment;
-use super::site::configure;
-use super::veth::{CAPABILITIES, CLIENT_PORT, DEVICE, SERVER_PORT};
+use super::crossing::{Dealt, Treatment, cut_packets};
+use super::veth::{CLIENT_PORT, SERVER_PORT};
 use super::{LayerError, Site, Spot};
 use crate::frames::way::{Delay, Distribution, Way, WayError};
 use crate::frames::{self, InterfacePair, Settings};
 use crate::launch::{Lab, Ready};
+use crate::net::Unavailable;
 use crate::net::namespace::in_scratch;
-use crate::net::tools::{Tool, need};
-use crate::net::{Batch, Capability, Unavailable};
 use crate::sys::monotonic;
 use crate::talk::Talk;
 
@@ -42,8 +40,6 @@ impl Carrier {
 
     /// Whether this host has what a relay needs.
     pub fn probe() -> Result<(), Unavailable> {
-        let [admin, net] = CAPABILITIES;
-        need(&[admin, net, Capability::NetRaw])?;
         let tried = in_scratch(frames::available).and_then(|made| made);
         tried.map_err(|error| {
             Unavailable::new(
@@ -56,12 +52,9 @@ impl Carrier {
     /// Starts the relay between the switch's ports.
     pub fn start(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let Some(hosts) = site.hosts() else { return Ok(()) };
-        for host in [&hosts.client, &hosts.server] {
-            configure(host, &Batch::new(Tool::Ip).with(format!("link set {DEVICE} gso_max_segs 1")))?;
-        }
+        cut_packets(hosts)?;
         let command = own_command(lab, &self.settings()?)?;
         site.start(lab, (Spot::Switch, ROLE), (command, Ready::Direct))?;
-        site.leave_awake(ROLE);
         *self.talk() = site.take_talk(ROLE);
         Ok(())
     }
@@ -72,26 +65,12 @@ impl Carrier {
         let ports =
             ports.map_err(|error| Unavailable::new(error.to_string(), "name the ports differently"))?;
         Ok(Settings {
-            forth: self.way(Towards::is_to_server).map_err(impossible)?,
-            back: self.way(Towards::is_to_client).map_err(impossible)?,
+            forth: way(self.treatment.to_server).map_err(impossible)?,
+            back: way(self.treatment.to_client).map_err(impossible)?,
             // Another one in each trial, or every block would lose the same packets; the record keeps it.
             seed: monotonic().as_nanos(),
             ..Settings::null(ports)
         })
-    }
-
-    /// What is done to packets in the direction that `is_meant` picks.
-    fn way(&self, is_meant: fn(Towards) -> bool) -> Result<Way, WayError> {
-        let delay = match self.treatment.delay.filter(|delay| is_meant(delay.towards)) {
-            Some(delay) => Delay::try_new(delay.time, delay.jitter, Distribution::Uniform)?,
-            None => Delay::default(),
-        };
-        let loss = self.treatment.loss.filter(|loss| is_meant(loss.towards));
-        match loss {
-            None => Way::try_new(delay, Way::default().loss()),
-            Some(Loss { bursts: Some(bursts), .. }) => Way::with_bursts(delay, bursts),
-            Some(Loss { share, .. }) => Way::try_new(delay, share),
-        }
     }
 
     fn talk(&self) -> MutexGuard<'_, Option<Talk>> {
@@ -133,6 +112,19 @@ impl Carrier {
             ));
         }
         Ok(())
+    }
+}
+
+/// What a relay is to do to packets of one direction.
+fn way(Dealt { delay, loss }: Dealt) -> Result<Way, WayError> {
+    let delay = match delay {
+        Some(delay) => Delay::try_new(delay.time, delay.jitter, Distribution::Uniform)?,
+        None => Delay::default(),
+    };
+    match loss {
+        None => Way::try_new(delay, Way::default().loss()),
+        Some(Loss { bursts: Some(bursts), .. }) => Way::with_bursts(delay, bursts),
+        Some(Loss { share, .. }) => Way::try_new(delay, share),
     }
 }
 

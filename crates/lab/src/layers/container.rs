@@ -9,12 +9,12 @@ use weighbridge_model::network::LinkCounters;
 
 use super::published::Forwarder;
 use super::veth::{CAPABILITIES, saw};
-use super::{LayerError, Part, Site, Spot};
+use super::{Answered, LayerError, Part, Site, Spot};
 use crate::container::{Container, ENGINE_PORT, ENGINE_UP, Engine, Missing, Runtime, Settings};
 use crate::launch::{Lab, Launch, LinePattern, Ready};
-use crate::net::tools::need;
-use crate::net::{Namespace, Unavailable};
+use crate::net::{Capability, Namespace, Unavailable};
 use crate::procfs::Pid;
+use crate::service::Freezing;
 
 /// The role of an engine's daemon, with what it starts for a container but the container itself.
 pub const ENGINE: &str = "container-engine";
@@ -128,16 +128,26 @@ impl Part for ContainerPart {
         self.by.get_or_init(|| self.programs()).clone()
     }
 
+    fn needs(&self) -> &'static [Capability] {
+        match (self.engine, &self.forwarder) {
+            (None, None) => &[Capability::SysAdmin],
+            _ => &CAPABILITIES,
+        }
+    }
+
+    /// What publishes a port in user space is a TCP of its own, which owes the container its acknowledgements. A pasta of 2023
+    /// that finds everything sent again when it goes on may never come back from that.
+    fn freezing(&self) -> Freezing {
+        if self.forwarder.is_some() { Freezing::Unsafe } else { Freezing::Safe }
+    }
+
     fn probe(&self) -> Result<(), Unavailable> {
         if let Some(forwarder) = self.forwarder()? {
             forwarder.probe()?;
         }
         let runtime = self.settings.runtime;
         let probed = match self.engine {
-            Some(engine) => {
-                need(&CAPABILITIES)?;
-                engine.probe(runtime, self.is_published_by_engine())
-            }
+            Some(engine) => engine.probe(runtime, self.is_published_by_engine()),
             None => runtime.probe(),
         };
         probed.map_err(|missing| Unavailable::new(missing.reason, missing.remedy))
@@ -173,15 +183,15 @@ impl Part for ContainerPart {
         }
     }
 
-    fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
+    fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         match (self.forwarder(), self.engine) {
-            (Ok(Some(forwarder)), _) => forwarder.prove(passed, requests),
+            (Ok(Some(forwarder)), _) => forwarder.prove(passed, answered),
             (_, Some(engine)) if self.is_published_by_engine() => {
                 let bridges = ["docker0", "podman0", "cni-podman0"];
                 let there =
                     |link: &&LinkCounters| link.host == "server" && bridges.contains(&link.device.as_str());
                 match passed.iter().find(there) {
-                    Some(link) => saw(("server", &link.device), passed, requests),
+                    Some(link) => saw(("server", &link.device), passed, answered),
                     None => Err(format!("there is no bridge of {} at the end of the trial", engine.name())),
                 }
             }

@@ -10,11 +10,12 @@ use weighbridge_model::relayed::Relayed;
 
 use super::carrier::Carrier;
 use super::site::configure;
-use super::veth::{CAPABILITIES, CLIENT_PORT, SERVER_PORT, try_here};
-use super::{LayerError, Part, Site};
+use super::veth::{CAPABILITIES, CLIENT_PORT, DEVICE, SERVER_PORT, WITH_RAW, try_here};
+use super::{Answered, Hosts, LayerError, Part, Site};
 use crate::launch::Lab;
 use crate::net::tools::{Tool, need};
-use crate::net::{Batch, Unavailable};
+use crate::net::{Batch, Capability, Unavailable};
+use crate::service::Freezing;
 
 /// Packets that netem holds at most: a minute of a thousand and more a second.
 const NETEM_QUEUE: u32 = 100_000;
@@ -32,9 +33,16 @@ pub(super) enum Crossing {
     Relay,
 }
 
-/// What is done to packets on their way.
+/// What is done to packets on their way, in either direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Treatment {
+    pub to_server: Dealt,
+    pub to_client: Dealt,
+}
+
+/// What is done to packets of one direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Dealt {
     pub delay: Option<Delay>,
     pub loss: Option<Loss>,
 }
@@ -44,30 +52,35 @@ impl Treatment {
         let mut found = Self::default();
         for layer in layers.iter() {
             match layer {
-                Layer::Delay(delay) => found.delay = Some(*delay),
-                Layer::Loss(loss) => found.loss = Some(*loss),
+                Layer::Delay(delay) => found.each(delay.towards, |dealt| dealt.delay = Some(*delay)),
+                Layer::Loss(loss) => found.each(loss.towards, |dealt| dealt.loss = Some(*loss)),
                 _ => {}
             }
         }
         found
     }
 
+    fn each(&mut self, towards: Towards, change: impl Fn(&mut Dealt)) {
+        if towards.is_to_server() {
+            change(&mut self.to_server);
+        }
+        if towards.is_to_client() {
+            change(&mut self.to_client);
+        }
+    }
+
     fn is_none(&self) -> bool {
-        self.delay.is_none() && self.loss.is_none()
+        *self == Self::default()
     }
 
     /// What netem does to the packets that leave by a port; `None` where it does nothing to them.
     fn at(&self, port: &str) -> Option<String> {
-        let meant = |towards: Towards| match port {
-            SERVER_PORT => towards.is_to_server(),
-            _ => towards.is_to_client(),
-        };
+        let Dealt { delay, loss } = if port == SERVER_PORT { self.to_server } else { self.to_client };
         let micros = |time: Nanoseconds| format!("{}us", time.as_nanos() as f64 / 1e3);
-        let delay = self.delay.filter(|delay| meant(delay.towards)).map(|delay| {
+        let delay = delay.map(|delay| {
             let jitter = (delay.jitter > Nanoseconds::ZERO).then(|| format!(" {}", micros(delay.jitter)));
             format!(" delay {}{}", micros(delay.time), jitter.unwrap_or_default())
         });
-        let loss = self.loss.filter(|loss| meant(loss.towards));
         let percent = |share: Ratio| format!(" {}%", share.get() * 100.0);
         let loss = loss.map(|loss| match loss.bursts {
             None => format!(" loss random{}", percent(loss.share)),
@@ -98,6 +111,7 @@ impl Crossing {
         if self == Self::Bridge {
             return Ok(());
         }
+        cut_packets(hosts)?;
         let queue = |port| Some(format!("qdisc add dev {port} root handle 1: {}", treatment.at(port)?));
         let queues = [CLIENT_PORT, SERVER_PORT].into_iter().filter_map(queue);
         configure(&hosts.switch, &queues.fold(Batch::new(Tool::Tc), Batch::with))
@@ -110,6 +124,12 @@ impl Crossing {
             false => "root",
         }
     }
+}
+
+/// Has both hosts hand down each packet by itself: one that stands for forty would be held back or lost as one.
+pub(super) fn cut_packets(hosts: &Hosts) -> Result<(), LayerError> {
+    let alone = Batch::new(Tool::Ip).with(format!("link set {DEVICE} gso_max_segs 1"));
+    [&hosts.client, &hosts.server].into_iter().try_for_each(|host| configure(host, &alone))
 }
 
 /// Ports learn nothing that would have to be said again: no spanning tree, no queries for groups.
@@ -157,6 +177,17 @@ impl Part for CrossingPart {
         }
     }
 
+    fn needs(&self) -> &'static [Capability] {
+        match self.crossing {
+            Crossing::Bridge | Crossing::Netem => &CAPABILITIES,
+            Crossing::Relay => &WITH_RAW,
+        }
+    }
+
+    fn freezing(&self) -> Freezing {
+        Freezing::Unsafe
+    }
+
     fn probe(&self) -> Result<(), Unavailable> {
         match self.crossing {
             Crossing::Bridge | Crossing::Netem => Ok(()),
@@ -168,8 +199,8 @@ impl Part for CrossingPart {
         self.carrier.as_ref().map_or(Ok(()), |carrier| carrier.start(lab, site))
     }
 
-    fn prove(&self, _passed: &[LinkCounters], requests: u64) -> Result<(), String> {
-        self.carrier.as_ref().map_or(Ok(()), |carrier| carrier.prove(requests))
+    fn prove(&self, _passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
+        self.carrier.as_ref().map_or(Ok(()), |carrier| carrier.prove(answered.requests))
     }
 
     fn relayed(&self) -> Option<Relayed> {
@@ -179,6 +210,8 @@ impl Part for CrossingPart {
 
 #[cfg(test)]
 mod tests {
+    use weighbridge_model::experiment::Veth;
+
     use super::*;
 
     #[test]
@@ -189,7 +222,12 @@ mod tests {
             towards: Towards::Server,
         };
         let loss = Loss { share: Ratio::new(0.01), towards: Towards::Both, bursts: None };
-        let both = Treatment { delay: Some(delay), loss: Some(loss) };
+        let of = |layers: Vec<Layer>| {
+            let hosts = Layer::Veth(Veth::default());
+            let all = std::iter::once(hosts).chain(layers).collect();
+            Treatment::of(&Layers::new(all).expect("they make sense"))
+        };
+        let both = of(vec![Layer::Delay(delay), Layer::Loss(loss)]);
         assert_eq!(
             both.at(SERVER_PORT).as_deref(),
             Some("netem limit 100000 delay 1000us 200us loss random 1%")
@@ -197,13 +235,17 @@ mod tests {
         assert_eq!(both.at(CLIENT_PORT).as_deref(), Some("netem limit 100000 loss random 1%"));
         let share = |share| Ratio::new(share);
         let bursts = Bursts { p: share(0.25), r: share(0.5), bad: share(1.0), good: share(0.0) };
-        let bursts = Treatment { delay: None, loss: Some(Loss { bursts: Some(bursts), ..loss }) };
+        let bursts = of(vec![Layer::Loss(Loss { bursts: Some(bursts), ..loss })]);
         assert_eq!(
             bursts.at(CLIENT_PORT).as_deref(),
             Some("netem limit 100000 loss gemodel 25% 50% 100% 0%")
         );
-        let plain = Treatment { delay: Some(Delay { jitter: Nanoseconds::ZERO, ..delay }), loss: None };
-        assert_eq!(plain.at(SERVER_PORT).as_deref(), Some("netem limit 100000 delay 1000us"));
+        let plain = Delay { jitter: Nanoseconds::ZERO, ..delay };
+        let back = Delay { time: Nanoseconds::from_millis(2), towards: Towards::Client, ..plain };
+        let apart = of(vec![Layer::Delay(plain), Layer::Delay(back)]);
+        assert_eq!(apart.at(SERVER_PORT).as_deref(), Some("netem limit 100000 delay 1000us"));
+        assert_eq!(apart.at(CLIENT_PORT).as_deref(), Some("netem limit 100000 delay 2000us"));
+        let plain = of(vec![Layer::Delay(plain)]);
         assert_eq!(plain.at(CLIENT_PORT), None);
         assert_eq!(Crossing::Netem.place_of_queue(&plain, SERVER_PORT), "parent 1:1 handle 10:");
         assert_eq!(Crossing::Netem.place_of_queue(&plain, CLIENT_PORT), "root");

@@ -23,16 +23,17 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use weighbridge_model::experiment::{Layer, Layers};
-use weighbridge_model::network::{LinkCounters, ProgramFacts};
+use weighbridge_model::network::{LinkCounters, ProgramFacts, TunnelCounts};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::relayed::Relayed;
 
 use crate::container::ContainerError;
 use crate::custody::CustodyError;
 use crate::launch::{Lab, Launch, LaunchError};
-use crate::net::tools::Tool;
-use crate::net::{NamespaceError, ToolError, Unavailable};
+use crate::net::tools::{Tool, need};
+use crate::net::{Capability, NamespaceError, ToolError, Unavailable};
 use crate::ovs::OvsError;
+use crate::service::Freezing;
 use crate::sidecar::{Missing, SidecarError};
 use crate::wireguard::WireguardError;
 
@@ -44,6 +45,17 @@ pub use site::{Allotment, End, Ends, Ground, Hosts, Site, Spot};
 pub trait Part: fmt::Debug + Send + Sync {
     /// What it is made of, for the record: `tbf`, `haproxy 2.6.12`.
     fn by(&self) -> String;
+
+    /// The capabilities that it takes; they are looked for before [`Part::probe`].
+    fn needs(&self) -> &'static [Capability] {
+        &[]
+    }
+
+    /// Whether its programs may stand still with their variant. Those that packets pass may not: kernels send some after every
+    /// reply has come, and send again what is not acknowledged.
+    fn freezing(&self) -> Freezing {
+        Freezing::Safe
+    }
 
     /// Whether this host can run it, found out by trying where nothing else tells.
     ///
@@ -99,14 +111,40 @@ pub trait Part: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether what passed over the links in a trial shows that its packets took this way. At least `requests` were
-    /// answered.
+    /// What its tunnel passed on either host since the service was ready, by its own account; nothing of what is none. Waits for
+    /// those that add up later than they pass packets until they have told of `least`, or do not.
+    ///
+    /// # Errors
+    /// Which does not tell, in words.
+    fn tunnels(&self, passed: &[LinkCounters], least: Answered) -> Result<Vec<TunnelCounts>, String> {
+        let _ = (passed, least);
+        Ok(Vec::new())
+    }
+
+    /// Whether what passed over the links in a trial shows that its packets took this way.
     ///
     /// # Errors
     /// What was not seen, in words.
-    fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
-        let _ = (passed, requests);
+    fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
+        let _ = (passed, answered);
         Ok(())
+    }
+}
+
+/// What a variant's client was answered: its packets took the way of the layers only where at least that passed there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Answered {
+    /// Requests.
+    pub requests: u64,
+    /// Bytes of requests and replies together, as TCP carried them.
+    pub bytes: u64,
+}
+
+impl Answered {
+    /// Whether so many bytes hold what was carried. A tenth may lack: between two readings of one device a switch in user space
+    /// holds packets that it has counted and not passed.
+    pub const fn is_within(self, bytes: u64) -> bool {
+        bytes >= self.bytes - self.bytes / 10
     }
 }
 
@@ -133,6 +171,16 @@ pub enum LayerError {
         host: &'static str,
         /// The system's reason, or what is allowed.
         why: String,
+    },
+    /// The link is not what the layers should have made of it.
+    #[error(
+        "the largest packet from host to host is {found} bytes and should be {wanted}; a device below may carry less than its layer asks"
+    )]
+    Mtu {
+        /// By the layers.
+        wanted: u32,
+        /// By the kernel's own account.
+        found: u32,
     },
     /// A program of its own could not be started.
     #[error(transparent)]
@@ -190,7 +238,14 @@ pub fn period(layers: &Layers) -> Option<Nanoseconds> {
 /// The first that it cannot, with what is missing and how to get it.
 pub fn probe(layers: &Layers) -> Result<(), String> {
     let mut parts = parts(layers).into_iter();
-    parts.try_for_each(|(layer, part)| part.probe().map_err(|why| format!("layer `{}`: {why}", layer.name())))
+    parts.try_for_each(|(layer, part)| {
+        available(&*part).map_err(|why| format!("layer `{}`: {why}", layer.name()))
+    })
+}
+
+/// Whether this process may and this host can run a part.
+fn available(part: &dyn Part) -> Result<(), Unavailable> {
+    need(part.needs()).and_then(|()| part.probe())
 }
 
 /// The programs by which networks are made, by their own account; none where no variant has any layer.

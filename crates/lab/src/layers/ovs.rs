@@ -4,24 +4,26 @@
 //! of its own, whose frames the switch sends to the other host. All that a host's programs send passes a TUN device, so that
 //! packets reach the switch whole and with their checksums, and nothing has to be switched off.
 //!
-//! A stopped switch forgets nothing that matters: its flows time out after ten seconds without packets and are made again by
-//! the next one, as for any other pause, and both ends know each other's hardware address for a quarter of an hour.
+//! The switches run on while their variant stands still: kernels owe each other acknowledgements after the last reply. Flows time
+//! out after ten seconds without packets and are made again by the next one, as after any other pause, and both ends know each
+//! other's hardware address for a quarter of an hour.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use weighbridge_model::experiment::{Ovs, OvsTunnel};
-use weighbridge_model::network::LinkCounters;
+use weighbridge_model::network::{LinkCounters, TunnelCounts};
 use weighbridge_model::quantity::Nanoseconds;
 
 use super::site::configure;
-use super::veth::{CAPABILITIES, carried_below, saw, try_here};
-use super::{End, Ends, LayerError, Part, Site};
+use super::veth::{WITH_RAW, carried_below, saw, try_here};
+use super::{Answered, End, Ends, LayerError, Part, Site};
 use crate::launch::Lab;
-use crate::net::tools::{Tool, need};
+use crate::net::tools::Tool;
 use crate::net::{Batch, Capability, Unavailable};
 use crate::ovs::{self, OvsError, PortCounts, Switch};
+use crate::service::Freezing;
 use crate::sys::monotonic;
 
 /// The bridge with the device of the host.
@@ -32,6 +34,9 @@ const INNER: &str = "br1";
 const TUNNEL: &str = "tun0";
 /// The network that the tunnel's packets name, as several could share a way.
 const KEY: u32 = 7;
+/// The UDP port of a tunnel of VXLAN. Its own, 4789, is that of the kernel's overlays, which may stand on it or below: whichever
+/// device of the host their packets come by, the switch would take them for its tunnel's.
+const VXLAN_PORT: u16 = 14789;
 
 /// Several times what a switch takes until it has added up.
 const SUM_PATIENCE: Nanoseconds = Nanoseconds::from_secs(5);
@@ -42,7 +47,16 @@ pub(super) struct OvsPart {
     ovs: Ovs,
     version: OnceLock<Result<String, Unavailable>>,
     /// The client's and the server's, while they run.
-    up: Mutex<Vec<(&'static str, Switch)>>,
+    up: Mutex<Vec<Up>>,
+}
+
+/// A switch that runs.
+#[derive(Debug)]
+struct Up {
+    host: &'static str,
+    switch: Switch,
+    /// What had passed its tunnel when the service was ready.
+    before: PortCounts,
 }
 
 /// One side: its host's name, its own end of the link below and the other's, and the numbers of both.
@@ -62,7 +76,7 @@ impl OvsPart {
         self.version.get_or_init(ovs::version).as_ref().map(String::as_str).map_err(Clone::clone)
     }
 
-    fn up(&self) -> MutexGuard<'_, Vec<(&'static str, Switch)>> {
+    fn up(&self) -> MutexGuard<'_, Vec<Up>> {
         self.up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -92,7 +106,6 @@ impl OvsPart {
         }?;
         site.keep(format!("ovs-database-{name}"), database);
         site.keep(format!("ovs-{name}"), daemon);
-        site.leave_awake(&format!("ovs-{name}"));
         switch.configure(&format!(
             "add-br {OUTER} -- set Bridge {OUTER} datapath_type=netdev other-config:hwaddr={} \
              -- set Interface {OUTER} mtu_request={mtu} -- add-port {OUTER} {}",
@@ -107,7 +120,7 @@ impl OvsPart {
         if let Some(tunnel) = self.ovs.tunnel {
             self.dig(&switch, site, (side, tunnel, mtu))?;
         }
-        self.up().push((name, switch));
+        self.up().push(Up { host: name, switch, before: PortCounts::default() });
         Ok(())
     }
 
@@ -122,10 +135,14 @@ impl OvsPart {
         switch.configure(&format!(
             "add-br {INNER} -- set Bridge {INNER} datapath_type=netdev other-config:hwaddr={} \
              -- set Interface {INNER} mtu_request={mtu} -- add-port {INNER} {TUNNEL} \
-             -- set Interface {TUNNEL} type={} options:remote_ip={} options:key={KEY}",
+             -- set Interface {TUNNEL} type={} options:remote_ip={} options:key={KEY}{}",
             hardware(2, side.number),
             tunnel.name(),
-            side.theirs.address
+            side.theirs.address,
+            match tunnel {
+                OvsTunnel::Vxlan => format!(" options:dst_port={VXLAN_PORT}"),
+                OvsTunnel::Geneve | OvsTunnel::Gre => String::new(),
+            }
         ))?;
         let inner = Batch::new(Tool::Ip)
             .with(format!("address add {}/24 dev {INNER}", address(side.number)))
@@ -137,16 +154,33 @@ impl OvsPart {
     }
 }
 
-/// What passed the tunnel, once the switch has added it up: it does so about once a second, which may be after a short trial.
-fn counted(switch: &Switch) -> Result<PortCounts, OvsError> {
-    let start = monotonic();
-    loop {
-        let counts = switch.counts(INNER, TUNNEL)?;
-        let has_both = counts.received > 0 && counts.sent > 0;
-        if has_both || monotonic().since(start) > SUM_PATIENCE {
-            return Ok(counts);
+impl Up {
+    fn counts(&self) -> Result<PortCounts, OvsError> {
+        self.switch.counts(INNER, TUNNEL)
+    }
+
+    /// What has passed the tunnel since the service was ready, once the switch has added up `least`: it does so about once a
+    /// second, which may be after a short trial.
+    fn passed(&self, least: Answered) -> Result<PortCounts, OvsError> {
+        let start = monotonic();
+        loop {
+            let counts = self.counts()?.since(self.before);
+            let has_both = least.requests == 0 || counts.received > 0 && counts.sent > 0;
+            let has_all = has_both && least.is_within(counts.received_bytes + counts.sent_bytes);
+            if has_all || monotonic().since(start) > SUM_PATIENCE {
+                return Ok(counts);
+            }
+            std::thread::sleep(Duration::from_millis(50));
         }
-        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// What packets of a tunnel are on the link below.
+fn kind(tunnel: OvsTunnel) -> String {
+    match tunnel {
+        OvsTunnel::Vxlan => format!("UDP {VXLAN_PORT}"),
+        OvsTunnel::Geneve => "UDP 6081".to_owned(),
+        OvsTunnel::Gre => "GRE".to_owned(),
     }
 }
 
@@ -171,9 +205,15 @@ impl Part for OvsPart {
         format!("Open vSwitch {} in user space", self.version().unwrap_or_default()).replace("  ", " ")
     }
 
+    fn needs(&self) -> &'static [Capability] {
+        &WITH_RAW
+    }
+
+    fn freezing(&self) -> Freezing {
+        Freezing::Unsafe
+    }
+
     fn probe(&self) -> Result<(), Unavailable> {
-        let [admin, net] = CAPABILITIES;
-        need(&[admin, net, Capability::NetRaw])?;
         self.version()?;
         try_here("TUN devices", || Batch::new(Tool::Ip).with("tuntap add dev wb0 mode tap").run())
     }
@@ -198,19 +238,36 @@ impl Part for OvsPart {
         Ok(())
     }
 
-    fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
-        for (host, switch) in self.up().iter() {
-            saw((host, self.device()), passed, requests)?;
-            carried_below((host, self.device()), passed)?;
-            let Some(tunnel) = self.ovs.tunnel.filter(|_| requests > 0) else { continue };
-            let PortCounts { received, sent } = counted(switch).map_err(|error| error.to_string())?;
-            if received == 0 || sent == 0 {
-                return Err(format!(
-                    "{requests} requests were answered, and the switch of the {host} counts {sent} packets of {} out \
-                     and {received} in: they took another way",
-                    tunnel.name()
-                ));
+    fn front(&self, _lab: &Lab, _site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
+        if self.ovs.tunnel.is_some() {
+            for up in self.up().iter_mut() {
+                up.before = up.counts()?;
             }
+        }
+        Ok(service)
+    }
+
+    fn tunnels(&self, _passed: &[LinkCounters], least: Answered) -> Result<Vec<TunnelCounts>, String> {
+        let Some(tunnel) = self.ovs.tunnel else { return Ok(Vec::new()) };
+        let end = |up: &Up| {
+            let counts = up.passed(least).map_err(|error| error.to_string())?;
+            Ok(TunnelCounts {
+                layer: self.ovs.name().to_owned(),
+                host: up.host.to_owned(),
+                kind: kind(tunnel),
+                received_packets: Some(counts.received),
+                received_bytes: counts.received_bytes,
+                sent_packets: Some(counts.sent),
+                sent_bytes: counts.sent_bytes,
+            })
+        };
+        self.up().iter().map(end).collect()
+    }
+
+    fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
+        for Up { host, .. } in self.up().iter() {
+            saw((host, self.device()), passed, answered)?;
+            carried_below((host, self.device()), passed)?;
         }
         Ok(())
     }

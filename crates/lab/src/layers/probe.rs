@@ -7,7 +7,7 @@ use weighbridge_model::experiment::{
 };
 use weighbridge_model::quantity::{BitsPerSecond, Bytes, Nanoseconds, Ratio};
 
-use super::parts;
+use super::{available, parts};
 use crate::net::Unavailable;
 
 /// Whether this host can run a kind of layer.
@@ -34,7 +34,7 @@ fn of(layer: Layer) -> LayerReport {
     let around = [Layer::Veth(Veth::default()), layer.clone()];
     let layers = Layers::new(around.to_vec()).or_else(|_| Layers::new(vec![layer])).unwrap_or_default();
     let found = match parts(&layers).pop() {
-        Some((_, part)) => part.probe().map(|()| part.by()),
+        Some((_, part)) => available(&*part).map(|()| part.by()),
         None => Ok(String::new()),
     };
     LayerReport { name, found }

@@ -18,10 +18,10 @@ use weighbridge_model::network::LinkCounters;
 use weighbridge_model::quantity::Nanoseconds;
 
 use super::site::configure;
-use super::veth::{CAPABILITIES, saw, try_here};
-use super::{LayerError, Site, Spot};
+use super::veth::{DEVICE as LINK, saw, try_here};
+use super::{Answered, LayerError, Site, Spot};
 use crate::launch::{Lab, LinePattern, Ready};
-use crate::net::tools::{Tool, need};
+use crate::net::tools::Tool;
 use crate::net::{Batch, Namespace, Unavailable};
 use crate::sys::monotonic;
 
@@ -96,7 +96,6 @@ impl Forwarder {
 
     /// Whether this process can make such networks.
     pub fn probe(&self) -> Result<(), Unavailable> {
-        need(&CAPABILITIES)?;
         Tool::Ip.find()?;
         try_here("tap devices", device_here)
     }
@@ -133,15 +132,12 @@ impl Forwarder {
             }
             Publisher::Pasta => {
                 let mut command = self.pasta(network, (host, port));
-                // It would seek one that leads out, and no device of ours does.
-                let device = site.ends().map(|ends| format!("--interface={}", ends.server.device));
-                command.extend(device);
+                // It would seek one that leads out, and no device of ours does. Of the one that is named it takes the hardware
+                // address, which devices of IP packets alone, as WireGuard's, have none of.
+                command.extend(site.hosts().map(|_| format!("--interface={LINK}")));
                 site.start(lab, (Spot::Server, ROLE), (command, Ready::AnyPort))?
             }
         };
-        // Either is a TCP of its own, which owes the container its acknowledgements. A pasta of 2023 that finds everything sent
-        // again when it goes on may never come back from that.
-        site.leave_awake(ROLE);
         Ok(SocketAddr::new(host, at))
     }
 
@@ -171,10 +167,10 @@ impl Forwarder {
 
     /// Whether packets passed the container's network both ways. pasta hands connections of the host's loopback to that of the
     /// container, and no others.
-    pub fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
-        let tap = saw((HOST, DEVICE), passed, requests);
+    pub fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
+        let tap = saw((HOST, DEVICE), passed, answered);
         match self.publisher {
-            Publisher::Pasta if tap.is_err() => saw((HOST, "lo"), passed, requests).or(tap),
+            Publisher::Pasta if tap.is_err() => saw((HOST, "lo"), passed, answered).or(tap),
             _ => tap,
         }
     }

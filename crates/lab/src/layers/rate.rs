@@ -8,8 +8,8 @@ use super::site::configure;
 use super::veth::{CAPABILITIES, CLIENT_PORT, SERVER_PORT, try_here};
 use super::{LayerError, Part, Site};
 use crate::launch::Lab;
-use crate::net::tools::{Tool, need};
-use crate::net::{Batch, Unavailable};
+use crate::net::tools::Tool;
+use crate::net::{Batch, Capability, Unavailable};
 
 /// The layer `rate`.
 #[derive(Debug)]
@@ -39,8 +39,11 @@ impl Part for RatePart {
         "tbf".to_owned()
     }
 
+    fn needs(&self) -> &'static [Capability] {
+        &CAPABILITIES
+    }
+
     fn probe(&self) -> Result<(), Unavailable> {
-        need(&CAPABILITIES)?;
         Tool::Tc.find()?;
         try_here("tbf queues", || {
             Batch::new(Tool::Ip).with("link add wb0 type veth peer name wb1").run()?;

@@ -6,22 +6,25 @@ use std::path::{Path, PathBuf};
 
 use weighbridge_model::experiment::{Layer, Layers, Protocol};
 use weighbridge_model::network::{
-    HostSegments, LayerFacts, LinkCounters, NetworkFacts, ProgramFacts, passed,
+    HostSegments, LayerFacts, LinkCounters, NetworkFacts, ProgramFacts, TunnelCounts, passed,
 };
 use weighbridge_model::quantity::Nanoseconds;
 
-use super::veth::DEVICE;
-use super::{LayerError, Part, parts};
+use super::veth::{self, DEVICE};
+use super::{Answered, LayerError, Part, parts};
 use crate::cores::CoreId;
 use crate::launch::{Lab, Launch, Ready, Wrapping};
 use crate::net::{Batch, Connector, Namespace, NamespaceError, counters};
 use crate::process::Running;
 use crate::procfs::Pid;
+use crate::service::Freezing;
 use crate::sidecar::Passed;
 use crate::talk::Talk;
 
 /// How long a program of a layer may take to be ready: proxies read certificates and resolve names.
 const PROGRAM_PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);
+/// No request and its reply are shorter together, in whatever a proxy makes of them: two frames of HTTP/2 have 18 bytes.
+const LEAST_BYTES: u64 = 18;
 
 /// The hosts of a variant's own.
 #[derive(Debug)]
@@ -131,7 +134,20 @@ impl Site {
             segments_before: Vec::new(),
         };
         site.each(|site, part| part.lay(lab, site))?;
+        site.look_at_ends(layers)?;
         Ok(site)
+    }
+
+    /// Has TCP adapt to the finished link as the layers say, and reads back what the link is.
+    fn look_at_ends(&mut self, layers: &Layers) -> Result<(), LayerError> {
+        let (Some(hosts), Some(ends)) = (&self.hosts, &self.ends) else { return Ok(()) };
+        let control = layers.veth().and_then(|veth| veth.congestion_control.as_ref());
+        self.congestion_control = Some(veth::adapt(hosts, control)?);
+        let found = veth::mtu(hosts, ends)?;
+        if found != ends.mtu {
+            return Err(LayerError::Mtu { wanted: ends.mtu, found });
+        }
+        Ok(())
     }
 
     /// Does something with every part, from the client's end inward.
@@ -140,8 +156,22 @@ impl Site {
         mut job: impl FnMut(&mut Self, &dyn Part) -> Result<(), LayerError>,
     ) -> Result<(), LayerError> {
         let parts = std::mem::take(&mut self.parts);
-        let done = parts.iter().try_for_each(|(_, part)| job(self, &**part));
+        let done = parts.iter().try_for_each(|(_, part)| self.with_part(&**part, |site| job(site, &**part)));
         self.parts = parts;
+        done
+    }
+
+    /// Does something for a part, and leaves the programs that it starts running while the variant stands still where they must.
+    fn with_part<T>(
+        &mut self,
+        part: &dyn Part,
+        job: impl FnOnce(&mut Self) -> Result<T, LayerError>,
+    ) -> Result<T, LayerError> {
+        let first = self.programs.len();
+        let done = job(self);
+        if part.freezing() == Freezing::Unsafe {
+            self.programs[first..].iter_mut().for_each(|(_, running)| running.leave_awake());
+        }
         done
     }
 
@@ -160,7 +190,10 @@ impl Site {
     /// What a layer could not do.
     pub fn front(&mut self, lab: &Lab, service: SocketAddr) -> Result<SocketAddr, LayerError> {
         let parts = std::mem::take(&mut self.parts);
-        let front = parts.iter().rev().try_fold(service, |at, (_, part)| part.front(lab, self, at));
+        let front = parts
+            .iter()
+            .rev()
+            .try_fold(service, |at, (_, part)| self.with_part(&**part, |site| part.front(lab, site, at)));
         self.parts = parts;
         (self.before, self.segments_before) = (self.counters(), self.segments());
         front
@@ -207,9 +240,8 @@ impl Site {
     }
 
     /// For the layer that makes the hosts.
-    pub(crate) fn set_hosts(&mut self, hosts: Hosts, congestion_control: String) {
+    pub(crate) fn set_hosts(&mut self, hosts: Hosts) {
         self.hosts = Some(hosts);
-        self.congestion_control = Some(congestion_control);
     }
 
     /// For a layer that gives the service a network of its own.
@@ -301,13 +333,6 @@ impl Site {
         self.programs.push((role.into(), running));
     }
 
-    /// Leaves the program of that role running while the variant stands still: packets pass it, and kernels send them after
-    /// every reply has come. What is not acknowledged they send again, and each of them has fewer on the way from then on.
-    pub(super) fn leave_awake(&mut self, role: &str) {
-        let programs = self.programs.iter_mut().filter(|(name, _)| name == role);
-        programs.for_each(|(_, running)| running.leave_awake());
-    }
-
     /// The input and output of the program of that role, where it is talked to and nobody has taken them.
     pub(super) fn take_talk(&mut self, role: &str) -> Option<Talk> {
         self.programs.iter_mut().find(|(name, _)| name == role)?.1.take_talk()
@@ -381,12 +406,26 @@ impl Site {
         links.into_iter().find(|link| link.device == DEVICE)
     }
 
-    /// Why what passed does not show that the answers to at least `requests` took this way; `None` where it does.
-    pub fn unproved(&self, passed: &[LinkCounters], requests: u64) -> Option<String> {
+    /// Why what passed does not show that the answers took this way; `None` where it does.
+    pub fn unproved(&self, passed: &[LinkCounters], answered: Answered) -> Option<String> {
         self.parts.iter().find_map(|(layer, part)| {
-            let why = part.prove(passed, requests).err()?;
+            let why = part.prove(passed, answered).err()?;
             Some(format!("layer `{}`: {why}", layer.name()))
         })
+    }
+
+    /// What the tunnels of its layers passed, and what speaks against the answers having passed them.
+    fn tunnels(&self, passed: &[LinkCounters], answered: Answered) -> (Vec<TunnelCounts>, Option<String>) {
+        let (mut tunnels, mut against) = (Vec::new(), None);
+        for (layer, part) in &self.parts {
+            let proved = part.tunnels(passed, answered).and_then(|ends| {
+                let proved = veth::went_through(&ends, answered);
+                tunnels.extend(ends);
+                proved
+            });
+            against = against.or(proved.err().map(|why| format!("layer `{}`: {why}", layer.name())));
+        }
+        (tunnels, against)
     }
 
     /// What the programs of its layers counted themselves, and what speaks against the answers to at least `requests` having
@@ -407,23 +446,30 @@ impl Site {
         (programs, against)
     }
 
-    /// What the layers are, what passed since the service was ready, and whether that shows that the answers to at least
-    /// `requests` took this way.
-    pub fn facts(&self, requests: u64) -> NetworkFacts {
+    /// What the layers are, what passed since the service was ready, and whether that shows that what was answered took this
+    /// way. A proxy says it in words of its own, which may be fewer: little more than the requests is asked for behind one.
+    pub fn facts(&self, answered: Answered) -> NetworkFacts {
         let facts = |(layer, part): &(Layer, Box<dyn Part>)| LayerFacts {
             layer: layer.name().to_owned(),
             name: layer.to_string(),
             by: part.by(),
         };
         let links = passed(&self.before, &self.counters());
-        let (programs, uncounted) = self.counted(requests);
-        let unproved = self.unproved(&links, requests).or(uncounted);
+        let (programs, uncounted) = self.counted(answered.requests);
+        let rewrites = |(layer, _): &(Layer, Box<dyn Part>)| matches!(layer, Layer::Sidecar(sidecar) if sidecar.rewrites());
+        let answered = match self.parts.iter().any(rewrites) {
+            true => Answered { bytes: answered.bytes.min(answered.requests * LEAST_BYTES), ..answered },
+            false => answered,
+        };
+        let (tunnels, unpassed) = self.tunnels(&links, answered);
+        let unproved = self.unproved(&links, answered).or(unpassed).or(uncounted);
         NetworkFacts {
             layers: self.parts.iter().map(facts).collect(),
             mtu: self.ends.as_ref().map(|ends| ends.mtu),
             congestion_control: self.congestion_control.clone(),
             links,
             segments: sent(&self.segments_before, &self.segments()),
+            tunnels,
             crossed: Vec::new(),
             programs,
             unproved,

@@ -5,18 +5,22 @@
 //! 127.0.0.1 has, so that a request with its `Host` is as long with layers as without. There is no way out.
 
 use std::fs;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use weighbridge_model::experiment::{CongestionControl, Layers, Veth};
-use weighbridge_model::network::LinkCounters;
+use weighbridge_model::network::{LinkCounters, TunnelCounts};
 
 use super::crossing::{Crossing, Treatment};
 use super::site::{configure, set};
-use super::{End, Ends, Hosts, LayerError, Part, Site};
+use super::{Answered, End, Ends, Hosts, LayerError, Part, Site};
 use crate::launch::Lab;
-use crate::net::tools::{Tool, need};
-use crate::net::{Batch, Capability, Namespace, Unavailable, namespace};
+use crate::net::tools::{AS_ROOT, Tool};
+use crate::net::{Batch, Capability, Namespace, ToolError, Unavailable, namespace};
+use crate::rehearsal::Rehearsal;
+use crate::sys;
 
 /// The device of a host.
 pub(super) const DEVICE: &str = "eth0";
@@ -28,8 +32,14 @@ pub(super) const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 pub(super) const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 /// What making networks takes.
 pub(super) const CAPABILITIES: [Capability; 2] = [Capability::SysAdmin, Capability::NetAdmin];
+/// The same with sockets of packets.
+pub(super) const WITH_RAW: [Capability; 3] = [Capability::SysAdmin, Capability::NetAdmin, Capability::NetRaw];
 
 const CONGESTION_CONTROL: &str = "net/ipv4/tcp_congestion_control";
+/// Words by which `ip` tells how a route is doing, and does not read.
+const STATES: [&str; 5] = ["linkdown", "dead", "offload", "trap", "rt_offload"];
+/// Routes are told at once.
+const TOLD_PATIENCE: Duration = Duration::from_secs(10);
 /// Ports of closed connections are used again, as they are between loopback addresses: with a connection for every request
 /// a minute has more of them than there are ports.
 const REUSE_PORTS: &str = "net/ipv4/tcp_tw_reuse";
@@ -56,15 +66,19 @@ impl Part for VethPart {
         }
     }
 
+    fn needs(&self) -> &'static [Capability] {
+        &CAPABILITIES
+    }
+
     fn probe(&self) -> Result<(), Unavailable> {
-        need(&CAPABILITIES)?;
         Tool::Ip.find()?;
         let control = self.veth.congestion_control.as_ref();
         try_here("veth devices", || {
             Batch::new(Tool::Ip).with("link add wb0 type veth peer name wb1").run()?;
             Batch::new(Tool::Ip).with("link add wb2 type bridge").run()?;
             Ok(control.map_or(Ok(()), has_control))
-        })?
+        })??;
+        rehearse()
     }
 
     fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
@@ -90,34 +104,98 @@ impl Part for VethPart {
             host.0.run(|| take_over(&settings))?;
             set(host, REUSE_PORTS, "1")?;
         }
-        let control = self.control(&hosts)?;
         let end = |address| End { address, device: DEVICE.to_owned() };
         site.set_ends(Ends { client: end(CLIENT), server: end(SERVER), mtu, overlay: None });
-        site.set_hosts(hosts, control);
+        site.set_hosts(hosts);
         self.crossing.lay(&self.treatment, site)
     }
 
-    fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
+    fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         for (host, device) in
             [("client", DEVICE), ("switch", CLIENT_PORT), ("switch", SERVER_PORT), ("server", DEVICE)]
         {
-            saw((host, device), passed, requests)?;
+            saw((host, device), passed, answered)?;
         }
         Ok(())
     }
 }
 
-impl VethPart {
-    /// Sets how TCP adapts to the link on both hosts; returns what it is.
-    fn control(&self, hosts: &Hosts) -> Result<String, LayerError> {
-        if let Some(control) = &self.veth.congestion_control {
-            for host in [(&hosts.client, "client"), (&hosts.server, "server")] {
-                set(host, CONGESTION_CONTROL, control.name())?;
-            }
-        }
+/// Whether a host can be made here as a trial makes it, found out once in a program's life: a namespace that has a name, and a
+/// setting of its kernel.
+fn rehearse() -> Result<(), Unavailable> {
+    static TRIED: OnceLock<Result<(), Unavailable>> = OnceLock::new();
+    let refused = |error: LayerError| Unavailable::new(format!("no host can be made here: {error}"), AS_ROOT);
+    TRIED.get_or_init(|| make_and_forget().map_err(refused)).clone()
+}
+
+fn make_and_forget() -> Result<(), LayerError> {
+    let rehearsal = Rehearsal::begin().map_err(|error| {
+        Unavailable::new(
+            format!("nothing can be written down that has to go again: {error}"),
+            "set `XDG_STATE_HOME` and `TMPDIR` to folders on a disk with room",
+        )
+    })?;
+    let lab = &rehearsal.lab;
+    let host = Namespace::make(&lab.custody_handle(), &format!("{}-probe", lab.prefix()))?;
+    configure(&host, &Batch::new(Tool::Ip).with("link set lo up"))?;
+    set((&host, "probe"), REUSE_PORTS, "1")
+}
+
+/// Has TCP adapt to the link in that way wherever a host leads to another, whatever carries the packets; returns how it does.
+///
+/// It is set for each route: a namespace may make its default only what `tcp_allowed_congestion_control` of the host has,
+/// which is for the host to say, and a route may name whatever the kernel has.
+pub(super) fn adapt(hosts: &Hosts, control: Option<&CongestionControl>) -> Result<String, LayerError> {
+    let Some(control) = control else {
         let read = || fs::read_to_string(format!("/proc/sys/{CONGESTION_CONTROL}"));
-        Ok(hosts.server.run(read)?.unwrap_or_default().trim().to_owned())
+        return Ok(hosts.server.run(read)?.unwrap_or_default().trim().to_owned());
+    };
+    for host in [&hosts.client, &hosts.server] {
+        let commands = routes(host)?.iter().fold(Batch::new(Tool::Ip), |batch, route| {
+            batch.with(format!("route replace {route} congctl {}", control.name()))
+        });
+        configure(host, &commands)?;
     }
+    Ok(control.name().to_owned())
+}
+
+/// The routes of a host as `ip` reads them, those within it left out.
+fn routes(host: &Namespace) -> Result<Vec<String>, LayerError> {
+    let ip = Tool::Ip.find()?.display().to_string();
+    let command = [&ip, "-4", "-oneline", "route", "show"].map(str::to_owned);
+    let shown = host.run(|| crate::ask::ask(&command, None, TOLD_PATIENCE))?;
+    let shown = shown.map_err(|error| ToolError::Refused {
+        command: "ip route show".to_owned(),
+        said: error.to_string(),
+    })?;
+    let spelled = |line: &str| {
+        let words = line.split_ascii_whitespace().filter(|word| !STATES.contains(word));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    Ok(shown.lines().map(spelled).filter(|route| !route.is_empty()).collect())
+}
+
+/// The largest packet that the kernel of either host sends to the other end.
+pub(super) fn mtu(hosts: &Hosts, ends: &Ends) -> Result<u32, LayerError> {
+    let mut least = u32::MAX;
+    for (host, whose, to) in
+        [(&hosts.client, "client", &ends.server), (&hosts.server, "server", &ends.client)]
+    {
+        // Connecting this one sends nothing; any port will do.
+        let ask = || {
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+            socket.connect((to.address, 9))?;
+            sys::path_mtu(&socket)
+        };
+        let found = host.run(ask)?.map_err(|error| LayerError::Setting {
+            setting: "mtu".to_owned(),
+            value: ends.mtu.to_string(),
+            host: whose,
+            why: error.to_string(),
+        })?;
+        least = least.min(found);
+    }
+    Ok(least)
 }
 
 /// The settings of this host's TCP: buffers, windows, time-outs, local ports.
@@ -142,30 +220,38 @@ fn take_over(settings: &[(PathBuf, String)]) {
     }
 }
 
-/// Whether the kernel has this congestion control.
+/// Whether a route may have this congestion control, found out by making one in the namespace of the calling thread.
 fn has_control(control: &CongestionControl) -> Result<(), Unavailable> {
-    let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-    let available = fs::read_to_string(path).unwrap_or_default();
-    if available.split_ascii_whitespace().any(|name| name == control.name()) {
-        return Ok(());
-    }
-    Err(Unavailable::new(
-        format!("this kernel has no congestion control `{}`, only {}", control.name(), available.trim()),
-        format!("load it (`modprobe tcp_{}`), or choose one of those", control.name()),
-    ))
+    let name = control.name();
+    let tried = Batch::new(Tool::Ip)
+        .with(format!("address add {CLIENT}/24 dev wb0"))
+        .with("link set wb0 up")
+        .with(format!("route replace 10.77.0.0/24 dev wb0 scope link src {CLIENT} congctl {name}"))
+        .run();
+    tried.map_err(|error| {
+        let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+        let available = fs::read_to_string(path).unwrap_or_default();
+        Unavailable::new(
+            format!(
+                "this kernel has no congestion control `{name}` for a route ({error}), only {}",
+                available.trim()
+            ),
+            format!("load it (`modprobe tcp_{name}`), or choose one of those"),
+        )
+    })
 }
 
 /// Tries something in a namespace that nobody sees.
 pub(super) fn try_here<T: Send>(
     what: &str,
-    job: impl FnOnce() -> Result<T, crate::net::ToolError> + Send,
+    job: impl FnOnce() -> Result<T, ToolError> + Send,
 ) -> Result<T, Unavailable> {
     match namespace::in_scratch(job) {
         Err(error) => Err(Unavailable::new(
             format!("a network namespace cannot be made: {error}"),
             "run as root on a kernel with network namespaces (CONFIG_NET_NS)",
         )),
-        Ok(Err(crate::net::ToolError::Missing(why))) => Err(why),
+        Ok(Err(ToolError::Missing(why))) => Err(why),
         Ok(Err(error)) => Err(Unavailable::new(
             format!("this kernel makes no {what}: {error}"),
             format!("load the kernel's module for {what}, or use a kernel that has it"),
@@ -174,22 +260,48 @@ pub(super) fn try_here<T: Send>(
     }
 }
 
-/// Whether a device passed packets both ways. A reply of several requests may share a packet, so none is asked for each.
+/// Whether a device passed packets both ways, and as many bytes as were answered: hosts that only ask for each other's hardware
+/// address pass some too. A reply of several requests may share a packet, so none is asked for each.
 pub(super) fn saw(
     (host, device): (&str, &str),
     passed: &[LinkCounters],
-    requests: u64,
+    answered: Answered,
 ) -> Result<(), String> {
     let Some(link) = passed.iter().find(|link| link.host == host && link.device == device) else {
         return Err(format!("`{device}` of the {host} was gone at the end of the trial"));
     };
-    if requests > 0 && (link.sent_packets == 0 || link.received_packets == 0) {
+    let requests = answered.requests;
+    let is_silent = link.sent_packets == 0 || link.received_packets == 0;
+    if requests > 0 && is_silent {
         return Err(format!(
             "{requests} requests were answered, and `{device}` of the {host} saw {} packets out and {} in: they took another way",
             link.sent_packets, link.received_packets
         ));
     }
+    if !answered.is_within(link.bytes().get()) {
+        return Err(format!(
+            "{requests} requests were answered, with {} bytes in all, and `{device}` of the {host} saw {}: they took another way",
+            answered.bytes,
+            link.bytes().get()
+        ));
+    }
     Ok(())
+}
+
+/// Whether either end of a tunnel passed what was answered.
+pub(super) fn went_through(tunnels: &[TunnelCounts], answered: Answered) -> Result<(), String> {
+    let is_short = |end: &&TunnelCounts| {
+        let is_silent = answered.requests > 0 && (end.sent_bytes == 0 || end.received_bytes == 0);
+        is_silent || !answered.is_within(end.bytes().get())
+    };
+    match tunnels.iter().find(is_short) {
+        None => Ok(()),
+        Some(end) => Err(format!(
+            "{} requests were answered, with {} bytes in all, and the tunnel's end of the {} counts {} bytes out and {} in, as {}: \
+             they took another way",
+            answered.requests, answered.bytes, end.host, end.sent_bytes, end.received_bytes, end.kind
+        )),
+    }
 }
 
 /// Whether the host's link passed the packets of the device above it. A tenth may lack: between the two readings of either
@@ -208,4 +320,32 @@ pub(super) fn carried_below((host, above): (&str, &str), passed: &[LinkCounters]
         ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tunnel_must_have_passed_what_was_answered_both_ways() {
+        let end = |received_bytes, sent_bytes| TunnelCounts {
+            layer: "ovs-gre".to_owned(),
+            host: "client".to_owned(),
+            kind: "GRE".to_owned(),
+            received_bytes,
+            sent_bytes,
+            ..TunnelCounts::default()
+        };
+        let answered = Answered { requests: 10, bytes: 2_000 };
+        assert_eq!(went_through(&[], answered), Ok(()), "there is none");
+        assert_eq!(went_through(&[end(900, 900)], answered), Ok(()), "some may not have been added up");
+        for short in [end(900, 899), end(0, 2_000), end(2_000, 0)] {
+            let why = went_through(&[end(5_000, 5_000), short], answered).expect_err("it passed less");
+            assert!(
+                why.contains("10 requests were answered, with 2000 bytes in all") && why.contains("as GRE"),
+                "{why}"
+            );
+        }
+        assert_eq!(went_through(&[end(0, 0)], Answered::default()), Ok(()), "nothing was to pass");
+    }
 }

@@ -3,14 +3,14 @@
 use std::net::Ipv4Addr;
 
 use weighbridge_model::experiment::{Vxlan, VxlanLayout};
-use weighbridge_model::network::LinkCounters;
+use weighbridge_model::network::{LinkCounters, TunnelCounts};
 
 use super::site::configure;
 use super::veth::{CAPABILITIES, carried_below, saw, try_here};
-use super::{End, Ends, LayerError, Part, Site};
+use super::{Answered, End, Ends, LayerError, Part, Site};
 use crate::launch::Lab;
-use crate::net::tools::{Tool, need};
-use crate::net::{Batch, Namespace, Unavailable};
+use crate::net::tools::Tool;
+use crate::net::{Batch, Capability, Namespace, Unavailable};
 
 /// Headers of the outer IP, UDP and VXLAN, and the inner Ethernet's.
 const OVERHEAD: u32 = 50;
@@ -121,8 +121,11 @@ impl Part for VxlanPart {
         format!("the kernel's vxlan: `{device}`, network {id}, UDP port {port}")
     }
 
+    fn needs(&self) -> &'static [Capability] {
+        &CAPABILITIES
+    }
+
     fn probe(&self) -> Result<(), Unavailable> {
-        need(&CAPABILITIES)?;
         if self.vxlan.layout == VxlanLayout::Flannel {
             Tool::Bridge.find()?;
         }
@@ -154,10 +157,25 @@ impl Part for VxlanPart {
         Ok(())
     }
 
-    fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
+    /// Its device makes one UDP packet of each that passes it.
+    fn tunnels(&self, passed: &[LinkCounters], _least: Answered) -> Result<Vec<TunnelCounts>, String> {
+        let Plan { device, port, .. } = self.plan();
+        let end = |link: &LinkCounters| TunnelCounts {
+            layer: "vxlan".to_owned(),
+            host: link.host.clone(),
+            kind: format!("UDP {port}"),
+            received_packets: Some(link.received_packets),
+            received_bytes: link.received_bytes,
+            sent_packets: Some(link.sent_packets),
+            sent_bytes: link.sent_bytes,
+        };
+        Ok(passed.iter().filter(|link| link.device == device).map(end).collect())
+    }
+
+    fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         let device = self.plan().device;
         for host in ["client", "server"] {
-            saw((host, device), passed, requests)?;
+            saw((host, device), passed, answered)?;
             carried_below((host, device), passed)?;
         }
         Ok(())

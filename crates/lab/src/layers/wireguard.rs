@@ -2,7 +2,8 @@
 //!
 //! Both ends agree on keys while the layer is laid, so that no request waits for that. They do so again every two minutes
 //! while packets pass, without making any wait; after a pause of three minutes and more the first packet has to, for a
-//! round trip, which belongs to the lead-in of a window. A stopped daemon forgets nothing else.
+//! round trip, which belongs to the lead-in of a window. Daemons run on while their variant stands still: kernels owe each other
+//! acknowledgements after the last reply.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
@@ -10,15 +11,16 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use weighbridge_model::experiment::{Wireguard, WireguardImplementation as Implementation};
-use weighbridge_model::network::LinkCounters;
+use weighbridge_model::network::{LinkCounters, TunnelCounts};
 use weighbridge_model::quantity::Nanoseconds;
 
 use super::site::configure;
 use super::veth::{CAPABILITIES, DEVICE as LINK, saw, try_here};
-use super::{End, Ends, LayerError, Part, Site};
-use crate::launch::Lab;
-use crate::net::tools::{Tool, need};
-use crate::net::{Batch, Namespace, Unavailable, namespace};
+use super::{Answered, End, Ends, LayerError, Part, Site};
+use crate::launch::{Lab, LaunchError};
+use crate::net::tools::Tool;
+use crate::net::{Batch, Capability, Namespace, Unavailable, namespace};
+use crate::service::Freezing;
 use crate::sys::monotonic;
 use crate::wireguard::{self, DEVICE, Keys, PORT, Plan, Transfer, WireguardError};
 
@@ -131,8 +133,7 @@ impl WireguardPart {
             "client" => site.in_client(start)?,
             _ => site.in_server(start)?,
         }?;
-        site.keep(role.clone(), daemon);
-        site.leave_awake(&role);
+        site.keep(role, daemon);
         Ok(end)
     }
 
@@ -146,7 +147,7 @@ impl WireguardPart {
     }
 
     /// Has both ends agree on keys.
-    fn shake_hands(&self, client: &Namespace) -> Result<(), LayerError> {
+    fn shake_hands(&self, lab: &Lab, client: &Namespace) -> Result<(), LayerError> {
         let socket = client.run(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)))?;
         let start = monotonic();
         loop {
@@ -155,6 +156,9 @@ impl WireguardPart {
             std::thread::sleep(Duration::from_millis(10));
             if self.has_agreed()? {
                 return Ok(());
+            }
+            if lab.is_called_off() {
+                return Err(LaunchError::CalledOff { name: "wireguard".to_owned() }.into());
             }
             if monotonic().since(start) > HANDSHAKE_PATIENCE {
                 return Err(WireguardError::NoHandshake { waited: HANDSHAKE_PATIENCE }.into());
@@ -171,27 +175,34 @@ impl Up {
         }
     }
 
+    /// What has passed since the service was ready.
+    fn counts(&self) -> Result<TunnelCounts, WireguardError> {
+        let Transfer { received, sent, .. } = self.transfer()?.since(self.before);
+        Ok(TunnelCounts {
+            layer: "wireguard".to_owned(),
+            host: self.host.to_owned(),
+            kind: format!("UDP {PORT}"),
+            received_packets: None,
+            received_bytes: received,
+            sent_packets: None,
+            sent_bytes: sent,
+        })
+    }
+
     /// Whether what passed its device passed it encrypted, and that the link below it. A tenth may lack, as between a
     /// device of a switch in user space and the link.
-    fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
+    fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         let Self { host, .. } = self;
-        saw((host, DEVICE), passed, requests)?;
-        if requests == 0 {
+        saw((host, DEVICE), passed, answered)?;
+        if answered.requests == 0 {
             return Ok(());
         }
-        let transfer = self.transfer().map_err(|error| error.to_string())?;
-        let Transfer { received, sent, .. } = transfer.since(self.before);
-        if received == 0 || sent == 0 {
-            return Err(format!(
-                "{requests} requests were answered, and the tunnel's end of the {host} counts {sent} bytes out and \
-                 {received} in: they took another way"
-            ));
-        }
+        let tunnel = self.counts().map_err(|error| error.to_string())?.bytes().get();
         let of = |device: &str| {
             let link = passed.iter().find(|link| link.host == *host && link.device == device);
-            link.map_or(0, |link| link.received_bytes + link.sent_bytes)
+            link.map_or(0, |link| link.bytes().get())
         };
-        let (above, tunnel, below) = (of(DEVICE), received + sent, of(LINK));
+        let (above, below) = (of(DEVICE), of(LINK));
         if tunnel < above - above / 10 || below < tunnel - tunnel / 10 {
             return Err(format!(
                 "{above} bytes passed `{DEVICE}` of the {host}, {tunnel} the tunnel by its own account, and {below} the \
@@ -247,8 +258,15 @@ impl Part for WireguardPart {
         }
     }
 
+    fn needs(&self) -> &'static [Capability] {
+        &CAPABILITIES
+    }
+
+    fn freezing(&self) -> Freezing {
+        Freezing::Unsafe
+    }
+
     fn probe(&self) -> Result<(), Unavailable> {
-        need(&CAPABILITIES)?;
         Tool::Ip.find()?;
         self.choice().map(drop)
     }
@@ -266,7 +284,7 @@ impl Part for WireguardPart {
             self.raise(lab, site, (&side, mtu))?;
         }
         if let Some(host) = host_of(site, "client") {
-            self.shake_hands(host)?;
+            self.shake_hands(lab, host)?;
         }
         let end = |number| End { address: address(number), device: DEVICE.to_owned() };
         site.set_ends(Ends { client: end(1), server: end(2), mtu, overlay: Some(DEVICE.to_owned()) });
@@ -280,7 +298,11 @@ impl Part for WireguardPart {
         Ok(service)
     }
 
-    fn prove(&self, passed: &[LinkCounters], requests: u64) -> Result<(), String> {
-        self.up().iter().try_for_each(|up| up.prove(passed, requests))
+    fn tunnels(&self, _passed: &[LinkCounters], _least: Answered) -> Result<Vec<TunnelCounts>, String> {
+        self.up().iter().map(|up| up.counts().map_err(|error| error.to_string())).collect()
+    }
+
+    fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
+        self.up().iter().try_for_each(|up| up.prove(passed, answered))
     }
 }

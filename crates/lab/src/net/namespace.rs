@@ -1,8 +1,8 @@
 //! Network namespaces: made on a thread of their own, named below `/run/netns`, entered for a while, and removed.
 //!
 //! Each is in custody before it is made. One that somebody else has is never touched: a name is claimed by making its
-//! file, which fails where there is one. `/run/netns` itself is made where it is missing, and not mounted upon: after a
-//! run the host's mounts are what they were.
+//! file, which fails where there is one. `/run/netns` itself is made where it is missing, and goes with the last of ours; it is not
+//! mounted upon: after a run the host's mounts are what they were.
 
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
@@ -11,6 +11,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cgroup::PREFIX;
 use crate::custody::{Custody, CustodyError, Thing};
@@ -18,6 +19,9 @@ use crate::sys;
 
 /// Where namespaces have their names, as `ip netns` has it too.
 pub const FOLDER: &str = "/run/netns";
+
+/// Mounts that may lie on one name, by far: each is taken away by itself.
+const MOUNTS_MOST: u32 = 100;
 
 /// Why a namespace could not be made or entered.
 #[derive(Debug, thiserror::Error)]
@@ -60,8 +64,12 @@ pub struct Namespace {
     path: PathBuf,
     /// Open on the namespace, and so on the mount that has its name: see [`Namespace::remove`].
     file: File,
+    with_folder: bool,
     custody: Arc<Custody>,
 }
+
+/// Whether this program has made [`FOLDER`].
+static MADE_FOLDER: AtomicBool = AtomicBool::new(false);
 
 impl Namespace {
     /// Makes the namespace `name`, which must begin with `wb-`. Its loopback device is down and IPv6 is off, so that no
@@ -81,15 +89,19 @@ impl Namespace {
         if path.exists() {
             return Err(NamespaceError::Taken { name: name.to_owned() });
         }
-        let thing = Thing::Namespace { path: path.clone() };
+        let with_folder = MADE_FOLDER.load(Ordering::SeqCst) || !Path::new(FOLDER).exists();
+        let thing = Thing::Namespace { path: path.clone(), with_folder };
         custody.take(thing.clone())?;
+        MADE_FOLDER.store(with_folder, Ordering::SeqCst);
         let made = claim(&path).and_then(|()| mount_new(&path)).and_then(|()| File::open(&path));
         match made {
-            Ok(file) => Ok(Self { name: name.to_owned(), path, file, custody: Arc::clone(custody) }),
+            Ok(file) => {
+                Ok(Self { name: name.to_owned(), path, file, with_folder, custody: Arc::clone(custody) })
+            }
             Err(source) => {
                 if source.kind() != io::ErrorKind::AlreadyExists {
                     // The error to tell is the first.
-                    let _ = remove(&path);
+                    let _ = remove(&path, with_folder);
                 }
                 let _ = custody.release(thing);
                 Err(failed(source))
@@ -120,7 +132,7 @@ impl Namespace {
     }
 
     fn remove(&self) -> io::Result<()> {
-        let removed = remove(&self.path);
+        let removed = remove(&self.path, self.with_folder);
         // Where `/run/netns` was mounted upon meanwhile (the first `ip netns add` of a boot does that), the path led to a
         // copy of our mount, and the mount itself can be reached only by what is open on it.
         if let Ok(own) = CString::new(format!("/proc/self/fd/{}", self.file.as_raw_fd())) {
@@ -134,15 +146,23 @@ impl Drop for Namespace {
     fn drop(&mut self) {
         // What could not be removed stays in custody, and the guardian tries again.
         if self.remove().is_ok() {
-            let _ = self.custody.release(Thing::Namespace { path: self.path.clone() });
+            let (path, with_folder) = (self.path.clone(), self.with_folder);
+            let _ = self.custody.release(Thing::Namespace { path, with_folder });
         }
     }
 }
 
 /// Makes the file that the name is mounted on.
 fn claim(path: &Path) -> io::Result<()> {
+    let make = || OpenOptions::new().write(true).create_new(true).open(path).map(drop);
     fs::create_dir_all(FOLDER)?;
-    OpenOptions::new().write(true).create_new(true).open(path).map(drop)
+    match make() {
+        // Whoever made the folder took it away with the last name of theirs, just now.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(FOLDER).and_then(|()| make())
+        }
+        other => other,
+    }
 }
 
 /// Makes a namespace on a thread of its own, where IPv6 is off, and mounts it on `path`.
@@ -168,16 +188,28 @@ pub(crate) fn is_ours(path: &Path) -> bool {
     named && straight && path.parent() == Some(Path::new(FOLDER))
 }
 
-/// Takes the name away from a namespace of ours, however far it had come to be.
-pub(crate) fn remove(path: &Path) -> io::Result<()> {
+/// Takes the name away from a namespace of ours, however far it had come to be, and the folder that was made for it once there is
+/// no name in it.
+pub(crate) fn remove(path: &Path, with_folder: bool) -> io::Result<()> {
     let name = CString::new(path.as_os_str().as_bytes())?;
+    let mut tries = 0..MOUNTS_MOST;
     while sys::is_namespace(&name) {
-        sys::unmount(&name)?;
+        match sys::unmount(&name) {
+            // Somebody else was faster: looked at again, a mount that nobody may take away left to the end.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) && tries.next().is_some() => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => other?,
+        }
     }
     match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        other => other?,
     }
+    if with_folder {
+        // It stays where it holds anything.
+        let _ = fs::remove_dir(FOLDER);
+    }
+    Ok(())
 }
 
 /// Does something on a thread in the namespace of that file, as [`Namespace::run`] does, for who does not hold it.

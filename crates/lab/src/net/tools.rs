@@ -6,6 +6,7 @@
 use std::fmt;
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -25,6 +26,12 @@ impl Unavailable {
         Self { reason: reason.into(), remedy: remedy.into() }
     }
 }
+
+/// How a process comes to have what networks need. Engines also keep containers from mounting and show them `/proc/sys` to be
+/// read only, which no capability changes.
+pub const AS_ROOT: &str = "run as root (`sudo -E weigh …`); in a container of Docker or Podman give it `--privileged`, or \
+    `--cap-add=SYS_ADMIN --cap-add=NET_ADMIN --cap-add=NET_RAW --security-opt apparmor=unconfined` and a `/proc/sys` that can be \
+    written (`--security-opt systempaths=unconfined`, of Podman `--security-opt unmask=ALL`)";
 
 /// A capability of Linux that layers need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,11 +85,7 @@ pub fn need(wanted: &[Capability]) -> Result<(), Unavailable> {
     if missing.is_empty() {
         return Ok(());
     }
-    let list = missing.join(" and ");
-    Err(Unavailable::new(
-        format!("this process lacks {list}"),
-        format!("run as root, in a container with `--cap-add` of {list}, or by `sudo -E weigh …`"),
-    ))
+    Err(Unavailable::new(format!("this process lacks {}", missing.join(" and ")), AS_ROOT))
 }
 
 /// A program of iproute2.
@@ -124,7 +127,7 @@ impl Tool {
 
     /// What it says of its version: `ip utility, iproute2-6.1.0, libbpf 1.1.2`; `None` where it is not there.
     pub fn version(self) -> Option<String> {
-        let output = Command::new(self.find().ok()?).arg("-V").output().ok()?;
+        let output = Command::new(self.find().ok()?).arg("-V").process_group(0).output().ok()?;
         Some(String::from_utf8_lossy(&output.stdout).trim().to_owned()).filter(|text| !text.is_empty())
     }
 }
@@ -194,8 +197,8 @@ impl Batch {
 
 fn feed(program: &Path, lines: &[String]) -> io::Result<std::process::Output> {
     let mut command = Command::new(program);
-    // Its messages are quoted, so they must be in one language.
-    command.args(["-batch", "-"]).env("LC_ALL", "C");
+    // Its messages are quoted, so they must be in one language. What a terminal sends to us must not end or stop it half way.
+    command.args(["-batch", "-"]).env("LC_ALL", "C").process_group(0);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
     if let Some(mut input) = child.stdin.take() {
         // Fewer bytes than a pipe holds; a program that is gone already says why itself.

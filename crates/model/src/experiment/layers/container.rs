@@ -61,8 +61,10 @@ pub enum Publisher {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ContainerNetwork {
-    /// It has the network of its variant: that of the server's host, or this host's where there are no hosts.
+    /// It has this host's network.
     Host,
+    /// It has the network that the layers before it make: that of the server's host.
+    Layer,
     /// It has a network of its own, and a port of it is published: by address translation in user space, or by the engine's
     /// bridge and rules.
     Published,
@@ -118,14 +120,19 @@ impl Publisher {
 }
 
 impl ContainerNetwork {
-    /// Every choice, by its names in TOML: the network of the variant is the host's or that of its layers.
-    const NAMES: [(&'static str, Self); 3] =
-        [("host", Self::Host), ("layer", Self::Host), ("published", Self::Published)];
+    /// Every choice.
+    pub const ALL: [Self; 3] = [Self::Host, Self::Layer, Self::Published];
+
+    /// The one that needs no program of its own.
+    const fn plain(has_hosts: bool) -> Self {
+        if has_hosts { Self::Layer } else { Self::Host }
+    }
 
     /// Its name in TOML.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
+            Self::Layer => "layer",
             Self::Published => "published",
         }
     }
@@ -157,12 +164,15 @@ impl Default for Container {
     }
 }
 
-pub(super) fn read(reader: &Reader<'_>) -> Result<Container, ExperimentError> {
-    let usual = Container::default();
+/// Reads it as it stands behind other layers, among which there may be hosts.
+pub(super) fn read(reader: &Reader<'_>, has_hosts: bool) -> Result<Container, ExperimentError> {
+    let usual = Container::behind(has_hosts);
     let runtime =
         reader.choice("runtime", &ContainerRuntime::ALL.map(|runtime| (runtime.name(), runtime)))?;
     let engine = reader.choice("engine", &ContainerEngine::ALL.map(|engine| (engine.name(), engine)))?;
-    let network = reader.choice("network", &ContainerNetwork::NAMES)?.unwrap_or(usual.network);
+    let network =
+        reader.choice("network", &ContainerNetwork::ALL.map(|network| (network.name(), network)))?;
+    let network = network.unwrap_or(usual.network);
     let line = reader.node("publish").map_or(reader.line(), |node| node.line);
     let publish = reader.choice("publish", &Publisher::ALL.map(|program| (program.name(), program)))?;
     if publish.is_some() && network != ContainerNetwork::Published {
@@ -186,6 +196,29 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Container, ExperimentError> {
 }
 
 impl Container {
+    /// One with the network that is there without it: of the hosts before it, or this host's.
+    pub fn behind(has_hosts: bool) -> Self {
+        Self { network: ContainerNetwork::plain(has_hosts), ..Self::default() }
+    }
+
+    /// Whether its network is one that there is.
+    pub(super) fn check_network(&self, has_hosts: bool) -> Result<(), String> {
+        match (self.network, has_hosts) {
+            (ContainerNetwork::Host, true) => Err(
+                "`container` with `network = \"host\"` beside `veth`: in this host's network the service would not be on \
+                 the hosts that `veth` makes, and no packet would reach it through them; write `network = \"layer\"` or \
+                 leave `network` out"
+                    .to_owned(),
+            ),
+            (ContainerNetwork::Layer, false) => Err(
+                "`container` with `network = \"layer\"` and no layer before it that makes a network; write `veth` before \
+                 it, or `network = \"host\"`"
+                    .to_owned(),
+            ),
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn write(&self, table: &mut Table) {
         table.insert("runtime".into(), self.runtime.name().into());
         if let Some(engine) = self.engine {
@@ -207,7 +240,7 @@ impl Container {
         if self.runtime != usual.runtime {
             write!(f, " {}", self.runtime.name())?;
         }
-        if self.network != usual.network {
+        if self.network == ContainerNetwork::Published {
             write!(f, " {}", self.network.name())?;
         }
         if let Some(publish) = self.publish {
@@ -240,7 +273,7 @@ impl Container {
             }
         }
         if self.network == ContainerNetwork::Published && variant.peer.is_some() {
-            return Err("`container` with `network = \"published\"` beside `peer`: from a network of its own the service does not reach it; write `network = \"host\"`".to_owned());
+            return Err("`container` with `network = \"published\"` beside `peer`: from a network of its own the service does not reach it; leave `network` out".to_owned());
         }
         Ok(())
     }

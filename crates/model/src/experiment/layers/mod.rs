@@ -111,6 +111,11 @@ impl Towards {
         matches!(self, Self::Client | Self::Both)
     }
 
+    /// Whether some packets are meant by both.
+    const fn meets(self, other: Self) -> bool {
+        self.is_to_server() && other.is_to_server() || self.is_to_client() && other.is_to_client()
+    }
+
     fn read(reader: &Reader<'_>) -> Result<Option<Self>, ExperimentError> {
         reader.choice("towards", &Self::ALL.map(|towards| (towards.name(), towards)))
     }
@@ -120,25 +125,28 @@ impl Towards {
 struct Kind {
     /// The name, or what stands before the colon of one with several (`sidecar:haproxy`).
     name: &'static str,
-    /// Reads the settings; the key `layer` has been asked for.
-    read: fn(&Reader<'_>) -> Result<Layer, ExperimentError>,
+    /// Reads the settings behind the layers that come before; the key `layer` has been asked for.
+    read: fn(&Reader<'_>, &[Layer]) -> Result<Layer, ExperimentError>,
 }
 
 /// Every kind that this program knows. A further kind is a further row, a file here and an arm of [`Layer`].
 const KINDS: [Kind; 13] = [
-    Kind { name: "veth", read: |reader| veth::read(reader).map(Layer::Veth) },
-    Kind { name: "rate", read: |reader| rate::read(reader).map(Layer::Rate) },
-    Kind { name: "relay", read: |_| Ok(Layer::Relay(Relay)) },
-    Kind { name: "delay", read: |reader| delay::read(reader).map(Layer::Delay) },
-    Kind { name: "loss", read: |reader| loss::read(reader).map(Layer::Loss) },
-    Kind { name: "vxlan", read: |reader| vxlan::read(reader).map(Layer::Vxlan) },
-    Kind { name: "ovs", read: |_| Ok(Layer::Ovs(Ovs::PLAIN)) },
-    Kind { name: "ovs-vxlan", read: |_| Ok(Layer::Ovs(Ovs::with(OvsTunnel::Vxlan))) },
-    Kind { name: "ovs-geneve", read: |_| Ok(Layer::Ovs(Ovs::with(OvsTunnel::Geneve))) },
-    Kind { name: "ovs-gre", read: |_| Ok(Layer::Ovs(Ovs::with(OvsTunnel::Gre))) },
-    Kind { name: "wireguard", read: |reader| wireguard::read(reader).map(Layer::Wireguard) },
-    Kind { name: "sidecar", read: |reader| sidecar::read(reader).map(Layer::Sidecar) },
-    Kind { name: "container", read: |reader| container::read(reader).map(Layer::Container) },
+    Kind { name: "veth", read: |reader, _| veth::read(reader).map(Layer::Veth) },
+    Kind { name: "rate", read: |reader, _| rate::read(reader).map(Layer::Rate) },
+    Kind { name: "relay", read: |_, _| Ok(Layer::Relay(Relay)) },
+    Kind { name: "delay", read: |reader, _| delay::read(reader).map(Layer::Delay) },
+    Kind { name: "loss", read: |reader, _| loss::read(reader).map(Layer::Loss) },
+    Kind { name: "vxlan", read: |reader, _| vxlan::read(reader).map(Layer::Vxlan) },
+    Kind { name: "ovs", read: |_, _| Ok(Layer::Ovs(Ovs::PLAIN)) },
+    Kind { name: "ovs-vxlan", read: |_, _| Ok(Layer::Ovs(Ovs::with(OvsTunnel::Vxlan))) },
+    Kind { name: "ovs-geneve", read: |_, _| Ok(Layer::Ovs(Ovs::with(OvsTunnel::Geneve))) },
+    Kind { name: "ovs-gre", read: |_, _| Ok(Layer::Ovs(Ovs::with(OvsTunnel::Gre))) },
+    Kind { name: "wireguard", read: |reader, _| wireguard::read(reader).map(Layer::Wireguard) },
+    Kind { name: "sidecar", read: |reader, _| sidecar::read(reader).map(Layer::Sidecar) },
+    Kind {
+        name: "container",
+        read: |reader, before| container::read(reader, has_hosts(before)).map(Layer::Container),
+    },
 ];
 
 impl Layer {
@@ -272,30 +280,43 @@ impl fmt::Display for Layers {
     }
 }
 
+/// Whether one of them makes hosts.
+fn has_hosts(layers: &[Layer]) -> bool {
+    layers.iter().any(|layer| layer.place() == Place::Hosts)
+}
+
+/// Whether two layers of one kind would do the same thing in the same place. Those that work on one direction or stand on one side
+/// may be there for either.
+fn check_beside(other: &Layer, layer: &Layer) -> Result<(), String> {
+    let (one, two) = (other.name(), layer.name());
+    let meet = match (other, layer) {
+        (Layer::Sidecar(other), Layer::Sidecar(layer)) if !other.side.meets(layer.side) => return Ok(()),
+        (Layer::Sidecar(_), Layer::Sidecar(_)) if one != two => {
+            return Err(format!(
+                "`{one}` and `{two}` stand on the same side; give them different ones (`side`) or leave one out"
+            ));
+        }
+        (Layer::Delay(other), Layer::Delay(layer)) => other.towards.meets(layer.towards),
+        (Layer::Loss(other), Layer::Loss(layer)) => other.towards.meets(layer.towards),
+        _ => one == two,
+    };
+    if meet { Err(format!("`{two}` stands there twice; leave one out")) } else { Ok(()) }
+}
+
 /// Whether a layer may stand inside of those before it.
 fn check_next(before: &[Layer], layer: &Layer) -> Result<(), String> {
     let name = layer.name();
-    if before.iter().any(|other| other.name() == name) {
-        return Err(format!("`{name}` stands there twice; leave one out"));
-    }
-    if let Layer::Sidecar(sidecar) = layer {
-        let same_side =
-            |other: &&Layer| matches!(other, Layer::Sidecar(other) if other.side.meets(sidecar.side));
-        if let Some(other) = before.iter().find(same_side) {
-            return Err(format!(
-                "`{}` and `{name}` stand on the same side; give them different ones (`side`) or leave one out",
-                other.name()
-            ));
-        }
-    }
-    let has_hosts = before.iter().any(|other| other.place() == Place::Hosts);
-    if matches!(layer.place(), Place::Link | Place::Overlay) && !has_hosts {
+    before.iter().try_for_each(|other| check_beside(other, layer))?;
+    if matches!(layer.place(), Place::Link | Place::Overlay) && !has_hosts(before) {
         return Err(format!(
             "`{name}` needs two hosts to stand between, which `veth` makes; write `veth` before it"
         ));
     }
-    if let Layer::Ovs(_) = layer {
-        before.iter().try_for_each(check_below_switch)?;
+    match layer {
+        Layer::Ovs(_) => before.iter().try_for_each(check_below_switch)?,
+        Layer::Wireguard(_) => wireguard::check_below(before)?,
+        Layer::Container(container) => container.check_network(has_hosts(before))?,
+        _ => {}
     }
     for other in before {
         if let (Layer::Veth(veth), Layer::Rate(rate)) = (other, layer) {
@@ -354,15 +375,15 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Layers, ExperimentError> {
     };
     let mut layers = Vec::new();
     for item in items {
-        let layer = layer(reader, item)?;
+        let layer = layer(reader, item, &layers)?;
         check_next(&layers, &layer).map_err(|why| reader.error(item.line, format!("`{path}`: {why}")))?;
         layers.push(layer);
     }
     Ok(Layers(layers))
 }
 
-/// One item: a name, or a table whose key `layer` is the name.
-fn layer(outer: &Reader<'_>, item: &Node) -> Result<Layer, ExperimentError> {
+/// One item behind those before it: a name, or a table whose key `layer` is the name.
+fn layer(outer: &Reader<'_>, item: &Node, before: &[Layer]) -> Result<Layer, ExperimentError> {
     let spelled = match &item.value {
         Value::Text(_) => {
             Node { line: item.line, value: Value::Table(vec![("layer".to_owned(), item.clone())]) }
@@ -399,7 +420,7 @@ fn layer(outer: &Reader<'_>, item: &Node) -> Result<Layer, ExperimentError> {
         );
         return Err(outer.error(item.line, message));
     };
-    let layer = (kind.read)(&reader)?;
+    let layer = (kind.read)(&reader, before)?;
     if layer.name() != name {
         let message = format!("`{}`: `{name}` is no layer; write `{}`", outer.full("layers"), layer.name());
         return Err(outer.error(item.line, message));

@@ -141,6 +141,11 @@ impl Sidecar {
         }
     }
 
+    /// Whether what passes it leaves it in words of its own, which may be fewer.
+    pub const fn rewrites(&self) -> bool {
+        matches!(self.mode, SidecarMode::Http)
+    }
+
     pub(super) fn write(&self, table: &mut Table) {
         table.insert("side".into(), self.side.name().into());
         table.insert("mode".into(), self.mode.name().into());

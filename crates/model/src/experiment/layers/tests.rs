@@ -158,8 +158,32 @@ fn sidecars_and_containers_have_sides_modes_and_runtimes() {
         let stack = parse(&format!("['veth', {{ layer = 'container', {text} }}]")).expect(text);
         assert_eq!(stack.to_string(), format!("veth + {shown}"));
     }
-    let layer = parse("[{ layer = 'container', network = 'layer' }]").expect("right");
-    assert_eq!(layer, Layers(vec![Layer::Container(Container::default())]));
+}
+
+#[test]
+fn a_container_has_the_network_that_is_there() {
+    let of = |text: &str| {
+        let stack = parse(text).expect(text);
+        let Some(Layer::Container(container)) = stack.iter().last() else { panic!("{stack}") };
+        (container.network, stack.to_string())
+    };
+    for text in ["['container']", "[{ layer = 'container', network = 'host' }]"] {
+        assert_eq!(of(text), (ContainerNetwork::Host, "container".to_owned()));
+    }
+    for text in ["['veth', 'container']", "['veth', { layer = 'container', network = 'layer' }]"] {
+        assert_eq!(of(text), (ContainerNetwork::Layer, "veth + container".to_owned()));
+    }
+    for (text, said) in [
+        (
+            "['veth', { layer = 'container', network = 'host' }]",
+            "would not be on the hosts that `veth` makes",
+        ),
+        ("[{ layer = 'container', network = 'layer' }]", "write `veth` before it"),
+        ("['sidecar:nginx', { layer = 'container', network = 'layer' }]", "write `veth` before it"),
+    ] {
+        let error = parse(text).expect_err(text);
+        assert!(error.starts_with("x.toml:5: ") && error.contains(said), "{text}: {error}");
+    }
 }
 
 #[test]
@@ -258,6 +282,26 @@ fn layers_that_make_no_sense_together_are_refused_with_the_reason() {
         ("['veth', { layer = 'vxlan', layout = 'flannel' }, 'ovs-vxlan']", "one for each host"),
         ("['wireguard']", "`wireguard` needs two hosts"),
         ("['veth', 'wireguard', 'wireguard']", "`wireguard` stands there twice"),
+        (
+            "['veth', { layer = 'delay', time = '4 s', jitter = '1 s' }, 'wireguard']",
+            "within 5.00 s, and a round trip may take 5.00 s",
+        ),
+        (
+            "['veth', { layer = 'delay', time = '2500 ms', towards = 'both' }, 'wireguard']",
+            "within 5.00 s, and a round trip may take 5.00 s",
+        ),
+        (
+            "['veth', { layer = 'delay', time = '1 ms', towards = 'both' }, { layer = 'delay', time = '2 ms' }]",
+            "`delay` stands there twice",
+        ),
+        (
+            "['veth', { layer = 'loss', share = '1 %' }, { layer = 'loss', share = '2 %' }]",
+            "`loss` stands there twice",
+        ),
+        (
+            "['sidecar:nginx', { layer = 'sidecar:nginx', side = 'both' }]",
+            "`sidecar:nginx` stands there twice",
+        ),
         ("['veth', 'wireguard', { layer = 'rate', rate = '1 Mbit/s' }]", "write `rate` before `wireguard`"),
         ("['veth', 'wireguard', 'ovs']", "joins devices of Ethernet"),
         ("['veth', 'wireguard', 'vxlan', 'ovs-gre']", "joins devices of Ethernet"),
@@ -270,6 +314,19 @@ fn layers_that_make_no_sense_together_are_refused_with_the_reason() {
     }
     let stored = "[{\"layer\":\"vxlan\",\"layout\":\"direct\"}]";
     assert!(serde_json::from_str::<Layers>(stored).is_err());
+}
+
+#[test]
+fn one_kind_may_stand_on_either_side_and_work_on_either_direction() {
+    for text in [
+        "[{ layer = 'sidecar:haproxy', side = 'client', mode = 'tcp' }, 'sidecar:haproxy']",
+        "['veth', { layer = 'delay', time = '1 ms' }, { layer = 'delay', time = '2 ms', towards = 'client' }]",
+        "['veth', { layer = 'loss', share = '1 %', towards = 'server' }, \
+         { layer = 'loss', p = '1 %', r = '50 %', towards = 'client' }]",
+        "['veth', { layer = 'delay', time = '4 s' }, 'wireguard']",
+    ] {
+        parse(text).expect(text);
+    }
 }
 
 #[test]

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use super::super::node::{ExperimentError, Reader};
+use super::{Delay, Layer};
+use crate::quantity::Nanoseconds;
 
 /// Packets travel encrypted in UDP packets between the hosts, at least [`Wireguard::OVERHEAD`] bytes longer each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +45,27 @@ impl WireguardImplementation {
 pub(super) fn read(reader: &Reader<'_>) -> Result<Wireguard, ExperimentError> {
     let choices = WireguardImplementation::ALL.map(|which| (which.name(), which));
     Ok(Wireguard { implementation: reader.choice("implementation", &choices)? })
+}
+
+/// Ends that agree on keys give an answer up after so long, and ask anew.
+const ANSWER_PATIENCE: Nanoseconds = Nanoseconds::from_secs(5);
+
+/// Whether both ends can agree on keys over what the layers before make of the link.
+pub(super) fn check_below(before: &[Layer]) -> Result<(), String> {
+    let longest = |delay: &Delay| {
+        let ways = [delay.towards.is_to_server(), delay.towards.is_to_client()];
+        (delay.time + delay.jitter) * ways.iter().filter(|meant| **meant).count() as u64
+    };
+    let delays =
+        before.iter().filter_map(|layer| if let Layer::Delay(delay) = layer { Some(delay) } else { None });
+    let round_trip: Nanoseconds = delays.map(longest).sum();
+    if round_trip < ANSWER_PATIENCE {
+        return Ok(());
+    }
+    Err(format!(
+        "`wireguard` behind `delay`: its ends agree on keys only where an answer comes within {ANSWER_PATIENCE}, and a round \
+         trip may take {round_trip} here; give `delay` less `time` or `jitter`"
+    ))
 }
 
 impl Wireguard {
