@@ -84,7 +84,13 @@ fn shown() -> Overview {
         transfer_median_bytes_per_s: bounded(47_892_000.0),
         throughput_per_s: None,
     };
-    let few = OverviewRow {
+    let few = few(&imported);
+    Overview { rows: vec![measured, doubted, imported, few] }
+}
+
+/// A series of too few rows for intervals.
+fn few(like: &OverviewRow) -> OverviewRow {
+    OverviewRow {
         variant: "few".to_owned(),
         machine: None,
         experiment: "few".to_owned(),
@@ -96,9 +102,8 @@ fn shown() -> Overview {
         median_ns: Some(OverviewFigure::new(3.62e6, None)),
         p90_ns: Some(OverviewFigure::new(6.1e6, None)),
         transfer_median_bytes_per_s: None,
-        ..imported.clone()
-    };
-    Overview { rows: vec![measured, doubted, imported, few] }
+        ..like.clone()
+    }
 }
 
 #[test]

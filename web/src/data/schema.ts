@@ -55,7 +55,7 @@ export type Validity = "valid" | "suspect" | "invalid";
 /**
  * What happens at a cliff.
  */
-export type CliffChange = "level" | "slope";
+export type CliffChange = "level" | "slope" | "stairs";
 /**
  * Whether a larger figure is good news.
  */
@@ -130,6 +130,7 @@ export interface Everything {
   Level?: Level;
   Missing?: Missing;
   Nanoseconds?: Nanoseconds;
+  OtherWindows?: OtherWindows;
   OverSize?: OverSize;
   PageData?: PageData;
   PageRun?: PageRun;
@@ -143,6 +144,7 @@ export interface Everything {
   RelayParts?: RelayParts;
   RoleUse?: RoleUse;
   RunToRun?: RunToRun;
+  SampleCounts?: SampleCounts;
   Samples?: Samples;
   Scale?: Scale;
   Severity?: Severity;
@@ -152,6 +154,7 @@ export interface Everything {
   SizeCliff?: SizeCliff;
   SizeCurve?: SizeCurve;
   SizeGuide?: SizeGuide;
+  SizeJudged?: SizeJudged;
   SizeQuantile?: SizeQuantile;
   SizeRange?: SizeRange;
   SizeRatio?: SizeRatio;
@@ -1290,6 +1293,21 @@ export interface LegTimes {
   p99_ns?: Nanoseconds | null;
 }
 /**
+ * Requests of windows that count in no figure and are looked at by gates all the same, since none of them should fail:
+ * longer ones for the window check, and those of further sizes.
+ */
+export interface OtherWindows {
+  /**
+   * Failures among them.
+   */
+  errors: number;
+  errors_by_kind: ErrorCounts;
+  /**
+   * Requests begun.
+   */
+  requests: number;
+}
+/**
  * What a run says of times over size. Empty, and left out, where sizes do not vary.
  */
 export interface OverSize {
@@ -1305,6 +1323,10 @@ export interface OverSize {
    * Sizes at which something known of this host changes, rising.
    */
   guides?: SizeGuide[];
+  /**
+   * Where cliffs were looked for, variant by variant; none of those with too few blocks or sizes.
+   */
+  judged?: SizeJudged[];
 }
 /**
  * Which variant to take for messages of a size.
@@ -1333,6 +1355,10 @@ export interface SizeRange {
    * The variant with the lowest level first, then those that are not told from it: a tie; rising by level.
    */
   best: string[];
+  /**
+   * Those among `best` that have too few blocks in common with the first to be told from it.
+   */
+  few_blocks?: string[];
   /**
    * Smallest size in bytes.
    */
@@ -1365,6 +1391,10 @@ export interface SizeCliff {
    * The operation's name.
    */
   operation: string;
+  /**
+   * How many bytes one of the stairs is from the next; absent where there is but one place.
+   */
+  period_bytes?: Bounded | null;
   place_bytes: Bounded;
   /**
    * The point, where the experiment has several.
@@ -1386,6 +1416,43 @@ export interface SizeGuide {
    * What it is: `receive buffer (tcp_rmem)`.
    */
   name: string;
+}
+/**
+ * At which sizes a variant's cliffs would have been found. Nearer to an end too few requests lie on one side.
+ */
+export interface SizeJudged {
+  /**
+   * Between which sizes a change of slope would be told, in bytes.
+   *
+   * @minItems 2
+   * @maxItems 2
+   */
+  corners_bytes: [number, number];
+  /**
+   * Whether the curve changes at more places than are looked for; then no change of slope is told of it.
+   */
+  cut_off: boolean;
+  /**
+   * The operation's name.
+   */
+  operation: string;
+  /**
+   * The point, where the experiment has several.
+   */
+  point?: {
+    [k: string]: string;
+  };
+  /**
+   * Between which sizes a step of the level would be told, in bytes.
+   *
+   * @minItems 2
+   * @maxItems 2
+   */
+  steps_bytes: [number, number];
+  /**
+   * The variant's name.
+   */
+  variant: string;
 }
 /**
  * What the page's script reads.
@@ -1706,6 +1773,7 @@ export interface VariantSummary {
    * Requests due but never sent.
    */
   not_sent: number;
+  other_windows?: OtherWindows;
   /**
    * The point, where the experiment has several.
    */
@@ -1730,6 +1798,10 @@ export interface VariantSummary {
   runtime?: {
     [k: string]: string;
   };
+  /**
+   * How many of its requests are kept one by one; absent of workloads of which none are.
+   */
+  samples?: SampleCounts | null;
   traffic: Traffic;
   validity: Validity;
   /**
@@ -1791,6 +1863,19 @@ export interface Relay {
    * The service that is asked, and asks in its turn.
    */
   service: string;
+}
+/**
+ * How many requests of a variant are kept one by one: of its measured windows and of those of further sizes.
+ */
+export interface SampleCounts {
+  /**
+   * Those that are.
+   */
+  kept: number;
+  /**
+   * Those that are not, whole rounds at a time: curves over size and parts of relayed requests are without them.
+   */
+  left_out: number;
 }
 /**
  * What the kernel counted on the generator's sockets (`TCP_INFO`): payload bytes and segments both ways. On Unix
