@@ -130,6 +130,7 @@ export interface Everything {
   Level?: Level;
   Missing?: Missing;
   Nanoseconds?: Nanoseconds;
+  OtherWindows?: OtherWindows;
   OverSize?: OverSize;
   PageData?: PageData;
   PageRun?: PageRun;
@@ -143,6 +144,7 @@ export interface Everything {
   RelayParts?: RelayParts;
   RoleUse?: RoleUse;
   RunToRun?: RunToRun;
+  SampleCounts?: SampleCounts;
   Samples?: Samples;
   Scale?: Scale;
   Severity?: Severity;
@@ -1290,6 +1292,21 @@ export interface LegTimes {
   p99_ns?: Nanoseconds | null;
 }
 /**
+ * Requests of windows that count in no figure and are looked at by gates all the same, since none of them should fail:
+ * longer ones for the window check, and those of further sizes.
+ */
+export interface OtherWindows {
+  /**
+   * Failures among them.
+   */
+  errors: number;
+  errors_by_kind: ErrorCounts;
+  /**
+   * Requests begun.
+   */
+  requests: number;
+}
+/**
  * What a run says of times over size. Empty, and left out, where sizes do not vary.
  */
 export interface OverSize {
@@ -1706,6 +1723,7 @@ export interface VariantSummary {
    * Requests due but never sent.
    */
   not_sent: number;
+  other_windows?: OtherWindows;
   /**
    * The point, where the experiment has several.
    */
@@ -1730,6 +1748,10 @@ export interface VariantSummary {
   runtime?: {
     [k: string]: string;
   };
+  /**
+   * How many of its requests are kept one by one; absent of workloads of which none are.
+   */
+  samples?: SampleCounts | null;
   traffic: Traffic;
   validity: Validity;
   /**
@@ -1791,6 +1813,19 @@ export interface Relay {
    * The service that is asked, and asks in its turn.
    */
   service: string;
+}
+/**
+ * How many requests of a variant are kept one by one: of its measured windows and of those of further sizes.
+ */
+export interface SampleCounts {
+  /**
+   * Those that are.
+   */
+  kept: number;
+  /**
+   * Those that are not, whole rounds at a time: curves over size and parts of relayed requests are without them.
+   */
+  left_out: number;
 }
 /**
  * What the kernel counted on the generator's sockets (`TCP_INFO`): payload bytes and segments both ways. On Unix
