@@ -55,7 +55,7 @@ export type Validity = "valid" | "suspect" | "invalid";
 /**
  * What happens at a cliff.
  */
-export type CliffChange = "level" | "slope";
+export type CliffChange = "level" | "slope" | "stairs";
 /**
  * Whether a larger figure is good news.
  */
@@ -152,6 +152,7 @@ export interface Everything {
   SizeCliff?: SizeCliff;
   SizeCurve?: SizeCurve;
   SizeGuide?: SizeGuide;
+  SizeJudged?: SizeJudged;
   SizeQuantile?: SizeQuantile;
   SizeRange?: SizeRange;
   SizeRatio?: SizeRatio;
@@ -1305,6 +1306,10 @@ export interface OverSize {
    * Sizes at which something known of this host changes, rising.
    */
   guides?: SizeGuide[];
+  /**
+   * Where cliffs were looked for, variant by variant; none of those with too few blocks or sizes.
+   */
+  judged?: SizeJudged[];
 }
 /**
  * Which variant to take for messages of a size.
@@ -1333,6 +1338,10 @@ export interface SizeRange {
    * The variant with the lowest level first, then those that are not told from it: a tie; rising by level.
    */
   best: string[];
+  /**
+   * Those among `best` that have too few blocks in common with the first to be told from it.
+   */
+  few_blocks?: string[];
   /**
    * Smallest size in bytes.
    */
@@ -1365,6 +1374,10 @@ export interface SizeCliff {
    * The operation's name.
    */
   operation: string;
+  /**
+   * How many bytes one of the stairs is from the next; absent where there is but one place.
+   */
+  period_bytes?: Bounded | null;
   place_bytes: Bounded;
   /**
    * The point, where the experiment has several.
@@ -1386,6 +1399,43 @@ export interface SizeGuide {
    * What it is: `receive buffer (tcp_rmem)`.
    */
   name: string;
+}
+/**
+ * At which sizes a variant's cliffs would have been found. Nearer to an end too few requests lie on one side.
+ */
+export interface SizeJudged {
+  /**
+   * Between which sizes a change of slope would be told, in bytes.
+   *
+   * @minItems 2
+   * @maxItems 2
+   */
+  corners_bytes: [number, number];
+  /**
+   * Whether the curve changes at more places than are looked for; then no change of slope is told of it.
+   */
+  cut_off: boolean;
+  /**
+   * The operation's name.
+   */
+  operation: string;
+  /**
+   * The point, where the experiment has several.
+   */
+  point?: {
+    [k: string]: string;
+  };
+  /**
+   * Between which sizes a step of the level would be told, in bytes.
+   *
+   * @minItems 2
+   * @maxItems 2
+   */
+  steps_bytes: [number, number];
+  /**
+   * The variant's name.
+   */
+  variant: string;
 }
 /**
  * What the page's script reads.
