@@ -154,13 +154,17 @@ fn parts_of(layer: &Layer) -> Vec<Part> {
             let beside = |side| one_part(&Layer::Sidecar(Sidecar { side, ..*sidecar }));
             vec![beside(SidecarSide::Client), beside(SidecarSide::Server)]
         }
-        Layer::Container(container) if container.network == ContainerNetwork::Published => {
-            let Container { engine, publish, .. } = container;
+        Layer::Container(container) => {
+            let Container { engine, network, publish, .. } = container;
+            // The network that is there anyway is no part of it: this host's, or that of the layers before it.
             let within = Container { network: ContainerNetwork::Host, publish: None, ..*container };
+            let within = one_part(&Layer::Container(within));
+            if *network != ContainerNetwork::Published {
+                return vec![within];
+            }
             let by = publish.map(|publisher| format!(" by {}", publisher.name())).unwrap_or_default();
             let published = Part::layer(format!("published{by}"));
-            let published = Part { id: format!("published {engine:?} {publish:?}"), ..published };
-            vec![published, one_part(&Layer::Container(within))]
+            vec![Part { id: format!("published {engine:?} {publish:?}"), ..published }, within]
         }
         layer => vec![one_part(layer)],
     }
@@ -236,6 +240,9 @@ mod tests {
         let published = r#"["veth", { layer = "container", network = "published" }]"#;
         assert_above(published, r#"["veth", "container"]"#, "published");
         assert_above(published, r#"["veth"]"#, "published + container");
+        assert_above(r#"["veth", "container"]"#, r#"["container"]"#, "veth");
+        let apart = r#"["veth", { layer = "sidecar:envoy", side = "client" }, "sidecar:envoy"]"#;
+        assert!(stack(apart).is_like(&stack(both)), "one on either side is both");
         // Docker's container is another one than runc's alone, and so is what publishes its port.
         let docker = stack(r#"["veth", { layer = "container", engine = "docker", network = "published" }]"#);
         assert!(!docker.is_above(&stack(r#"["veth", "container"]"#)));
