@@ -108,7 +108,9 @@ fn check_devices(text: &str) {
 /// What a switch of Open vSwitch counted at a port reads back the same.
 fn check_port_counts(text: &str) {
     let Some(counts) = parse_port_counts(text) else { return };
+    let (received, sent) = (counts.received, counts.sent);
+    let (bytes_in, bytes_out) = (counts.received_bytes, counts.sent_bytes);
     let written =
-        format!("port tun0: rx pkts={}, bytes=0\n tx pkts={}, bytes=0", counts.received, counts.sent);
+        format!("port tun0: rx pkts={received}, bytes={bytes_in}\n tx pkts={sent}, bytes={bytes_out}");
     assert_eq!(parse_port_counts(&written), Some(counts), "{written}");
 }
