@@ -138,6 +138,7 @@ fn exported_without_void_blocks(world: &World, folder: &RunFolder, mut blocks: V
         RunWriter::create(world.path("again"), "void", UtcTime::from_unix_ns(0)).expect("a folder");
     let out = again.folder().path().to_str().expect("a plain path").to_owned();
     again.write_experiment(&folder.experiment().expect("an experiment")).expect("written");
+    again.write_environment(&folder.environment().expect("an environment")).expect("written");
     again.write_detail(&folder.detail().expect("a detail")).expect("written");
     again.write_summary(&folder.summary().expect("a summary")).expect("written");
     let names = ["smooth", "planted"];

@@ -14,6 +14,11 @@ use crate::cgroup::{self, PREFIX};
 /// A killed process leaves its groups within milliseconds.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(5);
 
+/// Between two looks whether groups are there again, how many in a row must not see them, and how many there are at most (2 s).
+const LOOK: Duration = Duration::from_millis(20);
+const QUIET: u32 = 5;
+const TRIES: u32 = 100;
+
 /// What a hierarchy of version 1 can control; its other options, as of any mount, are none of its name.
 const CONTROLLERS: [&str; 15] = [
     "blkio",
@@ -108,12 +113,29 @@ pub(super) fn entry(list: &Path) -> String {
     )
 }
 
-/// Removes the groups called `name` at the roots of all hierarchies, and those below them, which have no members any more.
+/// Kills who is left in the groups called `name` at the roots of all hierarchies, and in those below them, and removes these.
 pub(super) fn remove(name: &str) -> io::Result<()> {
     let mut outcome = Ok(());
     for Mount { at, .. } in own_mounts() {
         let removed = remove_below(&PathBuf::from(at).join(name));
         outcome = outcome.and(removed);
+    }
+    outcome
+}
+
+/// The same until they stay away: a runtime that an engine began before both were killed may have been making them.
+pub(super) fn remove_for_good(name: &str) -> io::Result<()> {
+    let mut outcome = remove(name);
+    let mut quiet = 0;
+    for _ in 0..TRIES {
+        std::thread::sleep(LOOK);
+        quiet = if exists(name) { 0 } else { quiet + 1 };
+        if quiet == QUIET {
+            return Ok(());
+        }
+        if quiet == 0 {
+            outcome = remove(name);
+        }
     }
     outcome
 }
@@ -124,6 +146,7 @@ pub(super) fn exists(name: &str) -> bool {
 }
 
 fn remove_below(group: &Path) -> io::Result<()> {
+    let _ = cgroup::kill_members(group);
     for entry in fs::read_dir(group).into_iter().flatten().flatten() {
         if entry.path().is_dir() {
             remove_below(&entry.path())?;

@@ -483,7 +483,7 @@ pub(crate) fn end(runtime: &str, id: &str, folder: &Path) -> io::Result<()> {
         }
     }
     // Whoever killed a runtime has also left its groups.
-    groups::remove(id)?;
+    if is_engine(runtime) { groups::remove_for_good(id) } else { groups::remove(id) }?;
     remove_root(&folder.join(ROOT))?;
     for file in [GROUPS, TEMPLATE, engine::HOOK] {
         // Only what is written anew for each start.
