@@ -76,11 +76,9 @@ fn a_gentle_bend_is_seldom_taken_for_a_cliff() {
     assert!(alarms * 40 <= asked, "{alarms} of {asked}");
 }
 
-/// Near the ends of the range, several at once, again and again, in blocks that differ: each within 5 % of its place, or
-/// between the two sizes next to it.
-#[test]
-fn cliffs_of_many_kinds_are_found_where_they_are_and_no_others() {
-    for case in CASES {
+/// Each within 5 % of its place, or between the two sizes next to it, and nothing else.
+fn assert_found(cases: &[Case]) {
+    for case in cases {
         let mut missed = vec![0; case.truths.len()];
         for seed in 300..300 + SEEDS {
             let found = cliffs(&case.scatter(seed), MARGIN);
@@ -91,6 +89,18 @@ fn cliffs_of_many_kinds_are_found_where_they_are_and_no_others() {
         }
         assert!(missed.iter().all(|missed| *missed <= 1), "{}: {missed:?} of {SEEDS} missed", case.name);
     }
+}
+
+#[test]
+fn cliffs_near_the_ends_and_several_at_once_are_found_where_they_are_and_no_others() {
+    let (single, _) = CASES.split_at(8);
+    assert_found(single);
+}
+
+#[test]
+fn stairs_and_cliffs_of_blocks_that_differ_are_found_where_they_are_and_no_others() {
+    let (_, stairs) = CASES.split_at(8);
+    assert_found(stairs);
 }
 
 /// What has too few requests on one side is not told as something else.
@@ -107,16 +117,18 @@ fn a_cliff_too_near_an_end_is_not_told_as_another_one() {
     assert!(judged.corners.0 > judged.steps.0 && judged.corners.1 < judged.steps.1, "{judged:?}");
 }
 
-/// The median leaves the fast requests for the slow ones where these become the more; nothing happens there.
+/// The median leaves the fast requests for the slow ones where these become the more; nothing happens there. Of few
+/// requests one sample in twenty may be mistaken.
 #[test]
 fn a_growing_share_of_slow_requests_is_no_cliff() {
     for (most, factor) in SHARES {
-        for plan in [PLANS[0], PLANS[1]] {
-            for seed in 500..500 + SEEDS {
-                let sample = drawn(RANGE, plan, 0.02, seed, shared(most, factor));
-                let found = confirmed(&sample, MARGIN, 0);
-                assert_eq!(found.cliffs, [], "{most} {factor} {plan:?} {seed}");
-            }
+        for (plan, allowed) in [(PLANS[0], 1), (PLANS[1], 0)] {
+            let told = |seed: &u64| {
+                let sample = drawn(RANGE, plan, 0.02, *seed, shared(most, factor));
+                !cliffs(&sample, MARGIN).is_empty()
+            };
+            let alarms: Vec<u64> = (500..500 + SEEDS).filter(told).collect();
+            assert!(alarms.len() <= allowed, "{most} {factor} {plan:?}: {alarms:?}");
         }
     }
 }

@@ -22,6 +22,10 @@ const BESIDE: usize = 20;
 const APART: usize = 6;
 /// Squared standard errors that a term of a quartile's course must gain, beside 2 ln n.
 const QUARTILE_GAIN: f64 = 8.0;
+/// Bowley's skewness from which requests are of two kinds; of an exponential law it is 0.26.
+const TWO_KINDS: f64 = 0.35;
+/// A step of so many interquartile ranges may be from one kind to the other.
+const WITHIN: f64 = 1.1;
 /// The share of the median's change that a quartile must change by.
 const OF_MEDIAN: f64 = 0.5;
 
@@ -94,7 +98,7 @@ impl<'a> Evidence<'a> {
         let height = self.fit.height(term);
         let follows = |change: f64| change / height >= OF_MEDIAN;
         match self.fit.terms[term].shape {
-            Shape::Step => self.steps_of_quartiles(term).is_some_and(|steps| steps.into_iter().any(follows)),
+            Shape::Step => self.is_step_of_quartiles(term),
             Shape::Kink => self.quartiles.iter().all(|quartile| follows(self.corner_of(quartile, term))),
             Shape::Stairs(_) | Shape::Ramp(_) | Shape::Bend(_) => true,
         }
@@ -118,20 +122,21 @@ impl<'a> Evidence<'a> {
         halves.iter().all(|half| half / self.fit.height(term) >= OF_MEDIAN)
     }
 
-    /// By how much both quartiles step where the median does: of the single requests nearby, less the course without the
-    /// step. `None` where another step is so near that they are too few: the median of a handful goes up and down by
-    /// itself where two kinds of requests are about as many.
-    fn steps_of_quartiles(&self, term: usize) -> Option<[f64; 2]> {
-        let (near, place, height) = (self.near(term)?, self.fit.terms[term].place, self.fit.height(term));
+    /// Whether a quartile steps where the median does: of the single requests nearby, less the course without the step. Not
+    /// where another step is so near that they are too few: the median of a handful goes up and down by itself where two
+    /// kinds of requests are about as many. There a step is no more than from one kind to the other.
+    fn is_step_of_quartiles(&self, term: usize) -> bool {
+        let Some(near) = self.near(term) else { return false };
+        let (place, height) = (self.fit.terms[term].place, self.fit.height(term));
         let (mut below, mut above) = (Vec::new(), Vec::new());
         for single in self.search.bins.singles(near) {
             let (side, step) = if single.size > place { (&mut above, height) } else { (&mut below, 0.0) };
             side.push(single.time - (self.fit.at(single.size) - step));
         }
-        let step = |quantile| {
-            Some(quantile_nearest_rank(&above, quantile)? - quantile_nearest_rank(&below, quantile)?)
-        };
-        Some([step(0.25)?, step(0.75)?])
+        let (Some(below), Some(above)) = (Quartiles::of(&below), Quartiles::of(&above)) else { return false };
+        let follows = |change: f64| change / height >= OF_MEDIAN;
+        (follows(above.lower - below.lower) || follows(above.upper - below.upper))
+            && ![below, above].iter().any(|side| side.is_of_two_kinds_within(height.abs()))
     }
 
     /// By how much the slope of a quartile changes where that of the median does: in a course of its own, in which what turns
@@ -169,6 +174,29 @@ impl<'a> Evidence<'a> {
             }
         }
         Some(from..to)
+    }
+}
+
+/// The quartiles of what lies on one side of a step.
+#[derive(Debug, Clone, Copy)]
+struct Quartiles {
+    lower: f64,
+    middle: f64,
+    upper: f64,
+}
+
+impl Quartiles {
+    fn of(values: &[f64]) -> Option<Self> {
+        let [lower, middle, upper] = [0.25, 0.5, 0.75].map(|q| quantile_nearest_rank(values, q));
+        Some(Self { lower: lower?, middle: middle?, upper: upper? })
+    }
+
+    /// Whether the median lies near one quartile and far from the other (Bowley's skewness), as where two kinds of requests
+    /// are about as many, and a step is no higher than from one quartile to the other.
+    fn is_of_two_kinds_within(self, height: f64) -> bool {
+        let width = self.upper - self.lower;
+        let skewness = (self.upper + self.lower - 2.0 * self.middle) / width.max(f64::MIN_POSITIVE);
+        skewness.abs() >= TWO_KINDS && height <= WITHIN * width
     }
 }
 
