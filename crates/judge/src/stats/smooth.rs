@@ -1,7 +1,7 @@
 //! Quantiles of a positive quantity over size, smoothed, with the curves of resampled blocks.
 //!
 //! At each place of the curve: the nearest observations on the scale on which sizes are spread evenly (linear, logarithmic or
-//! between, [`Scale`]), their weights falling off as in LOESS (Cleveland 1979: (1 − |u|³)³ at the share u of the farthest's
+//! between, `Scale`), their weights falling off as in LOESS (Cleveland 1979: (1 − |u|³)³ at the share u of the farthest's
 //! distance); a resistant line of time over size through the medians of the lower and the upper half of them (Brown & Mood
 //! 1951; Tukey 1977, ch. 5, polished); and the weighted quantile of what the line leaves, as a ratio, moved along it to the
 //! place. So a time of a + b bytes is met at every place however sizes are spread, the first and the last among them. Nothing
