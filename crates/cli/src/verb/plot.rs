@@ -320,11 +320,17 @@ impl Place {
             None => folder(run.path().join(FOLDER)),
             Some(path) if path == Path::new("-") && chosen.len() == 1 => Ok(Self::Stdout),
             Some(path) if path == Path::new("-") => {
-                bail!("{} charts do not fit stdout; name one kind, or a folder", chosen.len())
+                bail!(
+                    "{} charts do not fit stdout; name one kind and, where there are several points, one by `--point`, or a folder by `-o`",
+                    chosen.len()
+                )
             }
             Some(path) if path.extension().is_some() && !path.is_dir() => match chosen.len() {
                 1 => Ok(Self::File(path.clone())),
-                many => bail!("{many} charts do not fit `{}`; name one kind, or a folder", path.display()),
+                many => bail!(
+                    "{many} charts do not fit `{}`; name one kind and, where there are several points, one by `--point`, or a folder",
+                    path.display()
+                ),
             },
             Some(path) => folder(path.clone()),
         }
