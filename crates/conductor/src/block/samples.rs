@@ -22,7 +22,7 @@ use super::turn::{Place, measured_load};
 
 /// Most samples that are kept of a trial at a point; the others are counted and left out, whole rounds at a time. Ten variants
 /// in six blocks have 1.2 million then, five times as many as those of which docs/PERFORMANCE.md tells how long judging
-/// takes: a few seconds and half a gibibyte. Curves look at a tenth of the requests around a size, and at most at
+/// takes; so many have not been judged for a measurement. Curves look at a tenth of the requests around a size, and at most at
 /// 1,000 of them, so more would narrow no interval that is made of blocks.
 const KEPT: usize = 20_000;
 
