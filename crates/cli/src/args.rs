@@ -20,6 +20,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use weighbridge_model::experiment::{Profile, SessionLength, Think, speed};
+use weighbridge_model::idle::Idle;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 use weighbridge_probe::law::NanosecondsPerByte;
 
@@ -145,6 +146,9 @@ pub struct Load {
     /// in every time; whoever waits awake needs a core of its own.
     #[arg(long, value_enum, value_name = "HOW")]
     pub wait: Option<Wait>,
+    /// How idle cores of this machine wait [default: polled]. Waking one takes some µs or more, which are in every time.
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = IdleCores::Polled, hide_default_value = true)]
+    pub idle: IdleCores,
     /// How long to send (one URL), or measured time in all (several) [default: 10s; of steps, a ramp or a trace once
     /// through].
     #[arg(short, long, conflicts_with = "requests", allow_hyphen_values = true)]
@@ -322,6 +326,24 @@ pub enum Wait {
     /// Never asleep, as with several URLs and in `run`: the least lateness and the truest times; takes the whole of a core
     /// for each thread, busy or not.
     Awake,
+}
+
+/// How idle cores wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum IdleCores {
+    /// Kept awake: they poll for work. Needs write access to `/dev/cpu_dma_latency`.
+    Polled,
+    /// As the host has it: they stop, and are woken.
+    Host,
+}
+
+impl From<IdleCores> for Idle {
+    fn from(typed: IdleCores) -> Self {
+        match typed {
+            IdleCores::Polled => Self::Polled,
+            IdleCores::Host => Self::Host,
+        }
+    }
 }
 
 /// Where and how to print.

@@ -149,6 +149,7 @@ fn wanted(runs: &[Stored; 2], named: &[String]) -> Result<[Option<usize>; 2], Co
 fn shared(runs: &[Stored; 2], wanted: [Option<usize>; 2]) -> Result<[usize; 2], String> {
     let [one, two] = runs;
     same_host(one, two)?;
+    same_idle(one, two)?;
     if one.experiment.points != two.experiment.points {
         return Err("workload, load or points differ".to_owned());
     }
@@ -199,10 +200,22 @@ fn same_host(one: &Stored, two: &Stored) -> Result<(), String> {
     }
 }
 
+/// Waking an idle core is a part of every time, so that runs with and without it are of two hosts.
+fn same_idle(one: &Stored, two: &Stored) -> Result<(), String> {
+    let waited = |run: &Stored| run.summary.idle.as_ref().map(|idle| idle.was);
+    match (waited(one), waited(two)) {
+        (Some(a), Some(b)) if a != b => {
+            Err("idle cores were kept awake in one run and slept in the other".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The calibration whose deviation from run to run holds for both runs.
 fn calibration(runs: &[Stored; 2], folder: Option<&Path>) -> Result<HostCalibration, String> {
     let [one, two] = runs;
     same_host(one, two)?;
+    same_idle(one, two)?;
     let (Some(a), Some(b)) = (&one.host, &two.host) else { return Err("the host is unknown".to_owned()) };
     if a.passing.get("name") != b.passing.get("name") {
         return Err("the runs are of two machines, whose difference no calibration knows".to_owned());

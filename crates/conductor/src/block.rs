@@ -28,6 +28,7 @@ use weighbridge_load::window::Stop;
 use weighbridge_load::{KeepAlive, Settings, Stack};
 use weighbridge_model::event::{Event, Phase};
 use weighbridge_model::experiment::{Experiment, LoadSpec, Point};
+use weighbridge_model::idle::Idle;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::plan::Plan;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
@@ -43,6 +44,7 @@ use crate::control::{Ask, Control};
 use crate::described::described;
 use crate::direct::DirectError;
 use crate::hook::{self, CallOff, HookError, Scene};
+use crate::idle::IdleCores;
 use crate::shape::Shape;
 use crate::stretch::Stretch;
 use crate::times::BlockTimes;
@@ -140,6 +142,7 @@ pub(crate) struct Bench<'a> {
     pub stage: Stage<'a>,
     pub clients: &'a Clients,
     pub control: &'a Control,
+    pub idle: &'a IdleCores,
     pub rule: BlockRule,
     /// The variant whose replies are held back, and by how much.
     pub hold_back: Option<(VariantId, Nanoseconds)>,
@@ -203,6 +206,8 @@ impl Bench<'_> {
             stretch = Stretch::begin(&mut block.actors);
             block.points(&order.points, (history, settled.pairings), began)
         });
+        // Nothing is measured until the next block's warm-up.
+        self.idle.ask(Idle::Host);
         let roles = stretch.and_then(|stretch| stretch.end(&mut block.actors));
         let outcome = measured.map_err(|cut| block.sort_out(cut));
         let steal = match (machine, CpuTimes::read()) {
@@ -537,6 +542,7 @@ impl<'a, 'b> Block<'a, 'b> {
             let (index, bound) = (variant.index(), &mut bound[variant.index()]);
             let name = self.actors[index].name.clone();
             self.phase(Phase::Warming, Some(&name), Some(&point.label));
+            self.wait_idle(variant);
             self.actors[index].thaw()?;
             let cpu = self.actors[index].cpu();
             let (mut history, mut in_service) = (Vec::new(), Some(Nanoseconds::ZERO));
@@ -582,6 +588,11 @@ impl<'a, 'b> Block<'a, 'b> {
     fn phase(&mut self, phase: Phase, variant: Option<&str>, point: Option<&PointLabel>) {
         let (variant, point) = (variant.map(str::to_owned), point.cloned());
         (self.emit)(Event::Phase { block: self.number, phase, variant, point });
+    }
+
+    /// Has idle cores wait as a variant is measured with.
+    fn wait_idle(&self, variant: VariantId) {
+        self.bench.idle.wait_for(&self.bench.experiment.variants[variant.index()]);
     }
 
     fn window_rule(&self, point: &Point) -> WindowRule {

@@ -27,6 +27,7 @@ use weighbridge_model::calibration::{
 use weighbridge_model::experiment::{
     Arrivals, LoadModel, LoadSpec, PingpongSpec, Protocol, Think, WorkloadSpec,
 };
+use weighbridge_model::idle::Idle;
 use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::{OperationId, Outcome, RequestRecord, Tallies, VariantId, WindowFigures};
@@ -35,6 +36,7 @@ use weighbridge_workload::{Address, UrlScheme, Workload, WorkloadError};
 
 use crate::client::{Client, ClientError, waiting};
 use crate::control::Control;
+use crate::idle::IdleCores;
 
 /// The law of no delay, whose errors are those of kernel and wire: the others are compared with it.
 const NO_DELAY: &str = "constant:time=0ns";
@@ -164,6 +166,11 @@ pub fn generator(
     let lab = Lab::new(&name, Some(Guardian::start(program, verb)?), None)
         .called_off_by(calibration.control.window.clone());
     let bench = Bench { calibration, cores: &cores, lab: &lab };
+    let idle = IdleCores::asking(Idle::Polled, Vec::new());
+    if let Some(text) = idle.refused() {
+        progress(&text);
+    }
+    idle.ask(Idle::Polled);
     progress("what others take of the client's core");
     let gaps = watched(&cores, calibration.duration);
     let mut errors = Vec::new();
@@ -190,7 +197,8 @@ pub fn generator(
     // What custody could not end by itself the guardian ends.
     let _ = lab.close();
     let took = monotonic_now().since(begun);
-    Ok(GeneratorCalibration { schema: CALIBRATION_VERSION, gaps, errors, pacing, ceilings, took })
+    let idle = idle.wait().clone();
+    Ok(GeneratorCalibration { schema: CALIBRATION_VERSION, idle, gaps, errors, pacing, ceilings, took })
 }
 
 /// What others take of the client's core. Without it there is a calibration too.

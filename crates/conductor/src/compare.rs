@@ -147,6 +147,6 @@ pub(crate) fn question_of(stored: Summary, experiment: &Experiment) -> judge::Qu
         tags: stored.tags,
         unavailable: stored.unavailable,
     };
-    let guides = stored.over_size.guides;
-    judge::Question { guides, ..question(experiment, layout(experiment).as_ref(), run) }
+    let (guides, idle) = (stored.over_size.guides, stored.idle);
+    judge::Question { guides, idle, ..question(experiment, layout(experiment).as_ref(), run) }
 }

@@ -36,6 +36,7 @@ use crate::client::Clients;
 use crate::control::Control;
 use crate::division::Division;
 use crate::hook::{self, CallOff, Scene};
+use crate::idle::IdleCores;
 use crate::prepared::Prepared;
 use crate::question::{guides, question};
 use crate::quoted::quoted;
@@ -80,9 +81,11 @@ pub(crate) fn measure(
         batches: prepared.batches.clone(),
         question: judge::Question {
             absent: prepared.unavailable.clone(),
+            idle: Some(prepared.idle.wait().clone()),
             ..question(experiment, Some(seating.usual()), run)
         },
         division: prepared.division.clone(),
+        idle: &prepared.idle,
         warned: BTreeSet::new(),
         void_before: judge::gather::Gathered::new(&done).void.len() as u32,
         times: done.chunk_by(|a, b| a.block == b.block).map(BlockTimes::of).collect(),
@@ -97,6 +100,10 @@ pub(crate) fn measure(
     }
     course.question.guides = guides(&facts);
     course.announce();
+    if let Some(text) = prepared.idle.refused() {
+        // A folder that cannot be written shows with the first block, before anything is lost.
+        let _ = course.say(Event::Warning { text });
+    }
     course.tell_foreseen(&prepared.recipes);
     let outcome = course.carry_out(&prepared.recipes, options, &seating);
     course.clean_up();
@@ -127,6 +134,7 @@ pub(crate) struct Shop<'a> {
     seating: &'a Seating,
     logs: &'a Path,
     secrets: &'a Secrets,
+    idle: &'a IdleCores,
 }
 
 impl<'a> Shop<'a> {
@@ -136,6 +144,7 @@ impl<'a> Shop<'a> {
         options: &Options,
         seating: &'a Seating,
         (logs, secrets): (&'a Path, &'a Secrets),
+        idle: &'a IdleCores,
     ) -> Result<Self, RunError> {
         let (program, verb) = &options.guardian;
         let ours = recipes.iter().any(Recipe::is_ours);
@@ -160,7 +169,7 @@ impl<'a> Shop<'a> {
             }
         };
         std::fs::create_dir_all(logs).map_err(|source| RunError::Logs { path: logs.to_owned(), source })?;
-        Ok(Self { lab, clients, seating, logs, secrets })
+        Ok(Self { lab, clients, seating, logs, secrets, idle })
     }
 
     pub fn bench<'b>(
@@ -188,6 +197,7 @@ impl<'a> Shop<'a> {
             },
             clients: &self.clients,
             control: &options.control,
+            idle: self.idle,
             rule,
             hold_back: options.hold_back,
         }
@@ -268,6 +278,7 @@ struct Course<'a> {
     question: judge::Question,
     /// Blocks that an earlier run advises.
     division: Option<Division>,
+    idle: &'a IdleCores,
     trials: Vec<TrialRecord>,
     /// Warnings that were told.
     warned: BTreeSet<String>,
@@ -356,7 +367,7 @@ impl Course<'_> {
         }
         let name = folder_name(self.writer.folder());
         let logs = self.logs();
-        let shop = Shop::open(&name, recipes, options, seating, (&logs, self.secrets))?;
+        let shop = Shop::open(&name, recipes, options, seating, (&logs, self.secrets), self.idle)?;
         let plan = &self.experiment.plan;
         if let Some(command) = &self.experiment.hooks.prepare {
             let scene = Scene { logs: &logs, secrets: self.secrets, custody: Some(shop.lab.custody()) };

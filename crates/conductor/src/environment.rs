@@ -7,16 +7,26 @@ use weighbridge_lab::host::HostFacts;
 use weighbridge_lab::identity::identity;
 use weighbridge_lab::layers;
 use weighbridge_model::experiment::{Experiment, Hooks, Target, WorkloadSpec};
+use weighbridge_model::idle::IdleWait;
 use weighbridge_model::reliability::HostIdentity;
 use weighbridge_store::redact::{is_secret, redacted as redacted_value};
 use weighbridge_store::scrub::redact_named;
 
 use crate::actor::Recipe;
 use crate::failures::names_secret;
+use crate::idle::idle_of;
 use crate::programs::own_sha256;
 
+/// The fact of a host's identity that tells how its idle cores waited in a run.
+pub(crate) const IDLE_CORES: &str = "idle cores";
+
 /// `environment.json`: host, toolchains, this program, and every variant's service.
-pub(crate) fn environment(experiment: &Experiment, recipes: &[Recipe], folder: Option<&Path>) -> Value {
+pub(crate) fn environment(
+    experiment: &Experiment,
+    recipes: &[Recipe],
+    folder: Option<&Path>,
+    idle: &IdleWait,
+) -> Value {
     let variant = |(variant, recipe): (&weighbridge_model::experiment::Variant, &Recipe)| {
         let (version, hash) = recipe.identity();
         let mut facts = json!({ "name": variant.name, "version": version, "binary_sha256": hash });
@@ -32,6 +42,7 @@ pub(crate) fn environment(experiment: &Experiment, recipes: &[Recipe], folder: O
         "weigh": { "version": env!("CARGO_PKG_VERSION"), "executable_sha256": own_sha256() },
         // A fact that does not become JSON cannot be shown; the rest still can.
         "host": serde_json::to_value(HostFacts::collect(folder)).unwrap_or(Value::Null),
+        "idle": idle,
         "network": layers::programs(experiment.variants.iter().map(|variant| &variant.layers)),
         "variants": experiment.variants.iter().zip(recipes).map(variant).collect::<Vec<_>>(),
     })
@@ -40,7 +51,10 @@ pub(crate) fn environment(experiment: &Experiment, recipes: &[Recipe], folder: O
 /// Which host an environment is of; `None` where it does not tell.
 pub(crate) fn identity_of(environment: &Value) -> Option<HostIdentity> {
     let facts: HostFacts = serde_json::from_value(environment["host"].clone()).ok()?;
-    let found = identity(&facts, environment.pointer("/weigh/executable_sha256").and_then(Value::as_str));
+    let mut found = identity(&facts, environment.pointer("/weigh/executable_sha256").and_then(Value::as_str));
+    found
+        .passing
+        .extend(idle_of(environment).map(|idle| (IDLE_CORES.to_owned(), idle.was.name().to_owned())));
     (!found.lasting.is_empty()).then_some(found)
 }
 
@@ -50,6 +64,7 @@ pub(crate) fn changed(before: &Value, now: &Value) -> Option<String> {
         ("/host/boot_id", "the machine was started again"),
         ("/host/hostname_sha256", "this is another machine"),
         ("/weigh/executable_sha256", "this is another build of `weigh`"),
+        ("/idle/was", "idle cores were kept awake and cannot be now, or the other way round"),
     ];
     let differs = |path: &str| before.pointer(path) != now.pointer(path);
     if let Some((_, why)) = paths.iter().find(|(path, _)| differs(path)) {

@@ -21,6 +21,7 @@ pub mod evidence;
 pub mod failures;
 pub mod ground;
 mod hook;
+mod idle;
 pub mod inquiry;
 pub mod names;
 mod network;

@@ -19,6 +19,7 @@ use crate::control::Control;
 use crate::division::Division;
 use crate::environment;
 use crate::ground::Grounds;
+use crate::idle::IdleCores;
 use crate::peer;
 use crate::run::{Options, RunError, batches, find_catalog, plan_value, secrets_of, words_of};
 use crate::seating::Seating;
@@ -39,14 +40,19 @@ pub(crate) struct Prepared {
     pub division: Option<Division>,
     /// What programs stand on, for as long as they are needed.
     pub grounds: Grounds,
+    pub idle: IdleCores,
 }
 
 impl Prepared {
     /// Writes the experiment, the environment and the plan down as they are now; returns the environment.
     pub fn write_down(&mut self, writer: &RunWriter, options: &Options) -> Result<Value, RunError> {
         let text = environment::redacted(&self.experiment).to_toml();
-        let mut facts =
-            environment::environment(&self.experiment, &self.recipes, options.experiment_folder.as_deref());
+        let mut facts = environment::environment(
+            &self.experiment,
+            &self.recipes,
+            options.experiment_folder.as_deref(),
+            self.idle.wait(),
+        );
         self.secrets.hide_json(&mut facts);
         self.division = Division::of(&options.out, &text, &facts, &self.experiment.plan);
         let mut plan = plan_value(&self.experiment, options, &self.batches);
@@ -146,7 +152,8 @@ pub(crate) fn prepare(
     experiment.variants = kept;
     enough(&experiment, &unavailable)?;
     let batches = batches(&experiment);
-    Ok(Prepared { experiment, shapes, recipes, secrets, batches, unavailable, division: None, grounds })
+    let idle = IdleCores::open(&experiment);
+    Ok(Prepared { experiment, shapes, recipes, secrets, batches, unavailable, division: None, grounds, idle })
 }
 
 /// Why each of these is left out.

@@ -13,7 +13,7 @@ use weighbridge_model::reliability::{CalibrationQuote, HostIdentity};
 use weighbridge_model::summary::Quantity;
 use weighbridge_store::Calibrations;
 
-use crate::environment::identity_of;
+use crate::environment::{IDLE_CORES, identity_of};
 use crate::run::utc_now;
 
 /// The quote for a run of `title` with these trials, on the host of `facts`; `None` where that host has no calibration.
@@ -60,6 +60,7 @@ pub fn kept(folder: Option<&Path>) -> Kept {
     if let Some(mut newest) = of_host(&host.key).into_iter().next() {
         // By which build of this program it was made says little here.
         newest.host.passing.remove("weigh");
+        newest.host.passing.remove(IDLE_CORES);
         let changed = changed(&newest.host, &host);
         return Kept::Newest { experiment: newest.experiment, started: newest.started, changed };
     }

@@ -30,6 +30,7 @@ use crate::actor::{ActorError, Recipe};
 use crate::course::measure;
 use crate::environment::{environment, identity_of};
 use crate::ground::{Ground, Grounds};
+use crate::idle::IdleCores;
 use crate::prepared::{Prepared, prepare};
 use crate::question::question;
 use crate::run::{Finished, Options, RunError, batches, check, utc_now};
@@ -148,7 +149,12 @@ pub fn calibrate(
     for Absent { name, reason, .. } in &prepared.unavailable {
         progress(&format!("`{name}` is left out: {reason}"));
     }
-    let facts = environment(&prepared.experiment, &prepared.recipes, options.experiment_folder.as_deref());
+    let facts = environment(
+        &prepared.experiment,
+        &prepared.recipes,
+        options.experiment_folder.as_deref(),
+        prepared.idle.wait(),
+    );
     let host = identity_of(&facts).ok_or(ReliabilityError::NoHost)?;
     progress("watching the host while nothing is measured");
     let quiet = Quiet::watch(&cores, QUIET);
@@ -410,6 +416,7 @@ impl Bench<'_> {
         let shapes: Vec<Shape> = self.prepared.shapes.clone();
         Ok(Prepared {
             batches: batches(&experiment),
+            idle: IdleCores::open(&experiment),
             experiment,
             shapes,
             recipes: vec![recipe, copy],

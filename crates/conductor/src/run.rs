@@ -17,6 +17,7 @@ use weighbridge_lab::registry::RegistryError;
 use weighbridge_lab::room::RoomError;
 use weighbridge_model::event::TimedEvent;
 use weighbridge_model::experiment::{Experiment, Target, Variant};
+use weighbridge_model::idle::Idle;
 use weighbridge_model::plan::Batches;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PointId, TrialRecord, VariantId};
@@ -35,6 +36,7 @@ use crate::environment;
 use crate::failures;
 use crate::ground::{self, GroundError};
 use crate::hook::HookError;
+use crate::idle::IdleCores;
 use crate::names::{self, NameError};
 use crate::prepared::prepare;
 use crate::room;
@@ -397,6 +399,7 @@ fn taken_up(
         &prepared.experiment,
         &prepared.recipes,
         options.experiment_folder.as_deref(),
+        prepared.idle.wait(),
     );
     prepared.secrets.hide_json(&mut facts);
     if let Some(why) = environment::changed(&stored, &facts) {
@@ -462,7 +465,9 @@ fn verified(
     let seating = Seating::One(CoreLayout::detect()?);
     let logs = std::env::temp_dir().join(format!("weigh-verify-{}", std::process::id()));
     let secrets = prepared.secrets.clone();
-    let shop = Shop::open("verify", &prepared.recipes, options, &seating, (&logs, &secrets))?;
+    // Nothing is measured here either, so idle cores wait as they like.
+    let idle = IdleCores::asking(Idle::Host, Vec::new());
+    let shop = Shop::open("verify", &prepared.recipes, options, &seating, (&logs, &secrets), &idle)?;
     let plan = &prepared.experiment.plan;
     let rule = BlockRule {
         blocks: judge::Blocks { min: 1, max: 1 },

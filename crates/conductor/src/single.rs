@@ -16,6 +16,7 @@ use weighbridge_load::pace::Part;
 use weighbridge_load::window::{OpenEnd, Stop};
 use weighbridge_load::{Recording, Settings, Stack, TlsClient};
 use weighbridge_model::experiment::{LoadSpec, Protocol, TlsSpec, Url, WorkloadSpec};
+use weighbridge_model::idle::{Idle, IdleWait};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{Handshakes, Tallies, VariantId, WindowEnd, WindowFigures};
 use weighbridge_workload::{Address, Workload, WorkloadError};
@@ -24,6 +25,7 @@ use crate::actor::endpoints;
 use crate::block::settings;
 use crate::control::{Ask, Control};
 use crate::failures::{self, FailureText};
+use crate::idle::IdleCores;
 use crate::room;
 use crate::shape::{Shape, Slice};
 use crate::start::Start;
@@ -69,6 +71,8 @@ pub struct Single {
     pub threads: u32,
     /// How each of them waits for replies and arrivals.
     pub waiting: Waiting,
+    /// How idle cores wait.
+    pub idle: Idle,
     /// Seed of the request stream and the arrivals.
     pub seed: u64,
     /// What the user asks meanwhile.
@@ -86,6 +90,8 @@ pub struct SingleRecord {
     pub trouble: Option<Trouble>,
     /// Whether client and server have to share a core.
     pub sharing: Option<String>,
+    /// How idle cores waited.
+    pub idle: IdleWait,
     /// How it ended.
     pub ending: Ending,
     /// What the server said of failed requests, the most frequent first.
@@ -177,6 +183,8 @@ pub fn run(single: &Single, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<
     let environment = |name: &str| std::env::var(name).ok();
     let workload = Workload::new(&single.workload, &single.load, single.protocol, &address, &environment)?;
     let tls = single.tls.as_ref().map(|spec| tls::client(spec, &single.url.host, None)).transpose()?;
+    let idle = IdleCores::asking(single.idle, Vec::new());
+    idle.ask(single.idle);
     let mut restarts = 0;
     loop {
         // Dropped at the end of each attempt, when it stands still if that was asked.
@@ -199,6 +207,7 @@ pub fn run(single: &Single, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<
             tallies: Tallies::default(),
             trouble: None,
             sharing,
+            idle: idle.wait().clone(),
             ending,
             failures: Vec::new(),
             failures_unlisted: 0,

@@ -219,6 +219,12 @@ impl<'a> Side<'a> {
         Self { scope, load, first_stage: question.blocks.min as usize, cells, lives, throughput }
     }
 
+    /// The same with p50 estimated from single windows, as where they are paired by round, whatever the load: for checks, whose
+    /// windows have no histograms.
+    pub(crate) fn by_windows(self) -> Self {
+        Self { load: Load::Closed, ..self }
+    }
+
     /// The variant's own figure over blocks: the mean of block values.
     pub fn figure(&self, quantity: Quantity) -> Result<Estimate, Absence> {
         let values: Vec<f64> = self.values(quantity)?.into_iter().map(|(_, value)| value).collect();

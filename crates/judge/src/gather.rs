@@ -57,6 +57,8 @@ pub enum Lens {
     Measured,
     /// The longer windows of the window check, by their length in requests relative to a measured window.
     Check(Longer),
+    /// The windows of the idle check, in which idle cores waited the other way.
+    IdleCheck,
 }
 
 /// How much longer a check window is.
@@ -198,6 +200,7 @@ impl<'a> Block<'a> {
         };
         let windows: Vec<_> = match lens {
             Lens::Measured => of_kind(WindowKind::Measured).collect(),
+            Lens::IdleCheck => of_kind(WindowKind::IdleCheck).collect(),
             Lens::Check(longer) => {
                 let mut sizes: Vec<u64> = of_kind(WindowKind::Measured).map(|w| w.figures.requests).collect();
                 sizes.sort_unstable();
@@ -280,10 +283,11 @@ impl<'a> Cell<'a> {
         counts
     }
 
-    /// Windows of its trials that are asked well and count in no figure: longer ones, and those of further sizes.
+    /// Windows of its trials that are asked well and count in no figure: longer ones, those of further sizes, and those in which
+    /// idle cores waited the other way.
     pub fn other_windows(&self) -> impl Iterator<Item = &'a WindowRecord> {
         let windows = self.trials.iter().flat_map(|trial| &trial.windows);
-        let is_other = |kind| matches!(kind, WindowKind::Check | WindowKind::Extra);
+        let is_other = |kind| matches!(kind, WindowKind::Check | WindowKind::Extra | WindowKind::IdleCheck);
         windows.filter(move |window| window.point == self.point && is_other(window.kind))
     }
 

@@ -78,6 +78,7 @@ fn summary(series: &[Series<'_>], run: Run) -> Summary {
         roles: Vec::new(),
         layering: Default::default(),
         unavailable: Vec::new(),
+        idle: None,
         calibration: None,
     }
 }

@@ -16,6 +16,7 @@ pub mod estimate;
 pub mod evidence;
 pub mod gate;
 pub mod gather;
+pub mod idle;
 pub mod imported;
 pub mod layering;
 pub mod legs;

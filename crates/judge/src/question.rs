@@ -4,6 +4,7 @@
 //! a measurement is in here, and the judge learns nothing of the run from anywhere else.
 
 use weighbridge_model::experiment::{self, Experiment, LoadModel, Sizes, WorkloadSpec};
+use weighbridge_model::idle::IdleWait;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 use weighbridge_model::record::{OperationId, PointId, VariantId};
 use weighbridge_model::sizes::SizeGuide;
@@ -31,6 +32,8 @@ pub struct Question {
     pub points: Vec<Point>,
     /// The cores that client and services ran on.
     pub cores: Cores,
+    /// How idle cores waited; `None` where nobody knows.
+    pub idle: Option<IdleWait>,
     /// Sizes at which something known of the host changes; empty where nobody looked.
     pub guides: Vec<SizeGuide>,
     /// Which sizes are asked for at each point; a point behind the last asks for none that are known.
@@ -216,6 +219,7 @@ impl Question {
             variants: experiment.variants.iter().map(variant).collect(),
             points: experiment.points.iter().map(point).collect(),
             cores,
+            idle: None,
             guides: Vec::new(),
             sizes: experiment.points.iter().map(|point| AskedSizes::of(&point.workload)).collect(),
             directs: directs(&experiment.variants),

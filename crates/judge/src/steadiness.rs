@@ -269,7 +269,8 @@ pub fn depends_on_window(
         |lens, quantity| contrast(question, gathered, (point, variant), (scope, lens), quantity).ok();
     let check = |(longer, quantity): (Longer, Quantity)| {
         let check = contrast(Lens::Check(longer), quantity)?;
-        moved(&contrast(Lens::Measured, quantity)?, &check).map(|change| (longer, quantity, change))
+        moved(&contrast(Lens::Measured, quantity)?, &check, WINDOW_CHECK_P / CHECKS)
+            .map(|change| (longer, quantity, change))
     };
     let lengths = [Longer::Tenfold, Longer::Hundredfold];
     let both = [question.headline, Quantity::ResponseMean].into_iter().flat_map(|q| lengths.map(|l| (l, q)));
@@ -286,16 +287,16 @@ pub fn depends_on_window(
     })
 }
 
-/// By how much the log-ratio moved, where that is beyond the interval and beyond the check's own noise. Each block's check is
+/// By how much the log-ratio moved, where that is beyond the interval and beyond the check's own noise (p below `level`). Each block's check is
 /// held against the same block: blocks differ by their starts, and a check may have run in some of them only.
-fn moved(measured: &Contrast, check: &Contrast) -> Option<f64> {
+pub(crate) fn moved(measured: &Contrast, check: &Contrast, level: f64) -> Option<f64> {
     let interval = measured.log_mean()?.interval(LEVEL);
     let of_block = |block: u32| measured.blocks().iter().find(|b| b.block == block);
     let differences: Vec<f64> =
         check.blocks().iter().filter_map(|b| Some(b.log_ratio - of_block(b.block)?.log_ratio)).collect();
     let change = sample::mean(&differences)?;
     let differences = Mean::of(&differences).filter(|_| differences.len() >= CHECKED_BLOCKS)?;
-    let beyond_noise = p_against_zero(differences) < WINDOW_CHECK_P / CHECKS;
+    let beyond_noise = p_against_zero(differences) < level;
     (!interval.contains(interval.point + change) && beyond_noise).then_some(change)
 }
 
@@ -303,6 +304,10 @@ fn moved(measured: &Contrast, check: &Contrast) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::estimate::BlockEstimate;
+
+    fn moved(measured: &Contrast, check: &Contrast) -> Option<f64> {
+        super::moved(measured, check, WINDOW_CHECK_P / CHECKS)
+    }
 
     fn contrast(logs: &[f64]) -> Contrast {
         let block = |(block, log): (u32, &f64)| BlockEstimate { block, log_ratio: *log, difference: 0.0 };

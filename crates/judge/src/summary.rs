@@ -19,6 +19,7 @@ use crate::detail::told_apart;
 use crate::diagnose::{Diagnosis, diagnose, subject};
 use crate::estimate::{Absence, Side, between, headlines};
 use crate::gather::{Cell, Gathered, Lens};
+use crate::idle::{depends_on_idle, not_held};
 use crate::layering::{Here, Layers, Sides};
 use crate::legs::stamps;
 use crate::machine;
@@ -98,6 +99,7 @@ pub(crate) fn judged(
     (bridge, looked): (Option<&Bridge>, &Looked<'_>),
 ) -> Summary {
     let mut findings = limits(question);
+    findings.extend(question.idle.as_ref().and_then(not_held));
     findings.extend(void_blocks(gathered));
     findings.extend(in_batches(question, gathered, bridge));
     let (mut costs, mut variants, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
@@ -158,6 +160,7 @@ pub(crate) fn judged(
         roles: told_apart(question, gathered),
         layering,
         unavailable: run.unavailable,
+        idle: question.idle.clone(),
         calibration: None,
     }
 }
@@ -304,6 +307,7 @@ impl<'a> Table<'a> {
                     diagnosis.alarms.extend(carried_over(gathered, id, variant));
                     diagnosis.alarms.extend(depends_on_window(question, gathered, id, variant, scopes[0]));
                     diagnosis.alarms.extend(depends_on_turns(question, gathered, id, variant));
+                    diagnosis.alarms.extend(depends_on_idle(question, gathered, id, variant, scopes[0]));
                     diagnosis.alarms.extend(pauses(gathered, id, variant));
                     diagnosis.alarms.extend(run_drifting(question, gathered, (id, variant), scopes[0]));
                     diagnosis.alarms.extend(on_two_starts(question, gathered, (id, variant), scopes[0]));

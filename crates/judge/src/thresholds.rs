@@ -52,6 +52,9 @@ pub const DRIFT_CHANGE: f64 = 0.05;
 pub const DRIFT_P: f64 = 0.01;
 /// p of "the order of the windows does not matter" below which carry-over is reported.
 pub const CARRY_OVER_P: f64 = 0.01;
+/// p of "the cost is the same however idle cores wait" below which the two are told apart, if the other lies outside the
+/// cost's interval.
+pub const IDLE_CHECK_P: f64 = 0.01;
 /// p of "the longer windows cost the same" below which a cost depends on the window, if it lies outside its interval.
 pub const WINDOW_CHECK_P: f64 = 0.01;
 
@@ -135,6 +138,10 @@ pub const CHECK_LONGER_LEAST: u64 = 33;
 pub const CHECK_LONGEST: Nanoseconds = Nanoseconds::from_secs(2);
 /// Share of the measured time that check windows may take.
 pub const CHECK_SHARE: f64 = 0.10;
+/// Share of the measured time that the idle check may take.
+pub const IDLE_CHECK_SHARE: f64 = 0.10;
+/// Fewest rounds of an idle check.
+pub const IDLE_CHECK_ROUNDS: u32 = 4;
 /// Shortest warm-up of a variant, whatever the experiment says: it also finds the pace that windows are made by.
 pub const WARM_UP_LEAST: Nanoseconds = Nanoseconds::from_millis(20);
 /// Warm-up windows of a variant before it can be called warm.

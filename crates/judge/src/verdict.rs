@@ -97,7 +97,7 @@ pub fn bootstrap_differs(ratio: &Estimate, margin: Ratio, verdict: Verdict) -> O
 }
 
 /// `+1.0 %`; two decimals below 0.1 %.
-fn signed_percent(change: f64) -> String {
+pub(crate) fn signed_percent(change: f64) -> String {
     let percent = 100.0 * change;
     if percent.abs() < 0.1 { format!("{percent:+.2} %") } else { format!("{percent:+.1} %") }
 }

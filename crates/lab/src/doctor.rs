@@ -3,6 +3,8 @@
 //! [`Observation::take`] looks; [`diagnose`] judges, as a pure function of what was seen. It changes nothing: the one
 //! remedy that is ours to carry out is [`crate::registry::clean`].
 
+mod idle;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
@@ -18,6 +20,7 @@ use crate::cores::{CoreLayout, Sharing, core_list};
 use crate::cputime::{CpuTimes, steal_share};
 use crate::freeze::FreezeMethod;
 use crate::host::{HostFacts, Hypervisor, memory_available};
+use crate::idle::IdleHold;
 use crate::layers::{self, LayerReport};
 use crate::memory;
 use crate::net::Unavailable;
@@ -80,6 +83,8 @@ pub enum Subject {
     Siblings,
     /// What governs the frequency.
     Governor,
+    /// How idle cores wait.
+    IdleStates,
     /// Time taken by the hypervisor.
     Steal,
     /// The load average.
@@ -116,6 +121,7 @@ impl fmt::Display for Subject {
             Self::Limits => "limits",
             Self::Siblings => "SMT siblings",
             Self::Governor => "frequency governor",
+            Self::IdleStates => "idle states",
             Self::Steal => "steal",
             Self::Load => "load average",
             Self::BusyProcesses => "busy processes",
@@ -179,6 +185,8 @@ pub struct Observation {
     pub quota: Option<(CpuQuota, Option<Throttling>)>,
     /// By which version of control groups CPU time and memory of a variant can be limited, or why they cannot.
     pub limits: [(&'static str, Result<quota::Version, String>); 2],
+    /// Whether idle cores can be kept awake, or why not and what would let them.
+    pub awake: Result<(), (String, String)>,
     /// Stolen share since boot.
     pub steal_since_boot: Option<Ratio>,
     /// Stolen share while we looked.
@@ -231,6 +239,7 @@ impl Observation {
                     memory::Controller::detect().map(|found| found.version()).map_err(|why| why.to_string()),
                 ),
             ],
+            awake: IdleHold::open().map(drop).map_err(|error| (error.why(), error.remedy().to_owned())),
             steal_since_boot: after.as_ref().map(|after| steal_share(&boot, after)),
             steal_now: before.as_ref().zip(after.as_ref()).map(|(before, after)| steal_share(before, after)),
             load: fs::read_to_string("/proc/loadavg").ok().and_then(|text| parse_load(&text)),
@@ -286,6 +295,7 @@ pub fn diagnose(seen: &Observation) -> Vec<Finding> {
         limits,
         siblings,
         governor,
+        idle::idle_states,
         steal,
         load,
         busy,

@@ -16,6 +16,7 @@ use weighbridge_model::quantity::Bytes;
 use crate::ask;
 use crate::cgroup::Hierarchy;
 use crate::cores::{CoreId, parse_core_list};
+use crate::idle::{self, IdleFacts};
 use crate::procfs::kib_field;
 use crate::sys;
 
@@ -47,6 +48,8 @@ pub struct HostFacts {
     pub siblings: Option<Vec<Vec<CoreId>>>,
     /// How the cores' frequency is governed.
     pub frequency: Option<Frequency>,
+    /// How idle cores wait.
+    pub idle: IdleFacts,
     /// Name, release and build of the kernel.
     pub kernel: Option<String>,
     /// Memory in all.
@@ -207,6 +210,7 @@ impl HostFacts {
     pub fn read() -> Self {
         let mut facts = Self::from_files(&|path| fs::read_to_string(path).ok());
         facts.architecture = Some(std::env::consts::ARCH.to_owned());
+        facts.idle.latency_limit = idle::latency_limit();
         facts.open_files = sys::open_file_limit().map(|(soft, hard)| Limit { soft, hard });
         facts
     }
@@ -232,6 +236,7 @@ impl HostFacts {
             architecture: None,
             siblings: cores.as_deref().and_then(|cores| siblings(cores, read)),
             frequency: cores.as_deref().and_then(|cores| frequency(cores, read)),
+            idle: IdleFacts::from_files(read),
             cores,
             kernel: kernel(read),
             memory: read("/proc/meminfo").and_then(|text| kib_field(&text, "MemTotal:")),

@@ -23,6 +23,7 @@ pub mod gaps;
 pub mod guardian;
 pub mod host;
 pub mod identity;
+pub mod idle;
 pub mod lanes;
 pub mod launch;
 pub mod layers;

@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::idle::IdleWait;
 use crate::quantity::{Nanoseconds, PerSecond, Ratio};
 
 /// Version of this JSON.
@@ -121,6 +122,9 @@ pub struct HostGaps {
 pub struct GeneratorCalibration {
     /// Version of this JSON.
     pub schema: u32,
+    /// How idle cores waited.
+    #[serde(default)]
+    pub idle: IdleWait,
     /// What others took of the client's core; absent where it could not be watched.
     pub gaps: Option<HostGaps>,
     /// Errors against the truth, the law of no delay first.

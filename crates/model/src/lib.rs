@@ -9,6 +9,7 @@ pub mod event;
 pub mod evidence;
 pub mod experiment;
 pub mod gate;
+pub mod idle;
 pub mod layering;
 pub mod legs;
 pub mod machine;

@@ -222,6 +222,8 @@ pub enum WindowKind {
     Measured,
     /// A longer window that asks whether costs depend on the window's length.
     Check,
+    /// One in which idle cores wait the other way, which asks whether costs depend on that.
+    IdleCheck,
     /// Asks for further sizes where a curve bends: its requests are in curves over size, and in no other figure.
     Extra,
 }

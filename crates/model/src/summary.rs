@@ -9,6 +9,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::idle::IdleWait;
 use crate::layering::Layering;
 use crate::legs::StampSummary;
 use crate::pairing::Pairing;
@@ -643,6 +644,9 @@ pub struct Summary {
     pub layering: Layering,
     /// Variants that could not be measured at all: name and reason with remedy.
     pub unavailable: Vec<(String, String)>,
+    /// How idle cores waited; absent where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleWait>,
     /// What a calibration of this host says of measurements on it; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<CalibrationQuote>,

@@ -155,6 +155,7 @@ mod tests {
         };
         let per_second = |count| PerSecond::from_count(count, Nanoseconds::from_secs(1));
         let calibration = GeneratorCalibration {
+            idle: Default::default(),
             schema: CALIBRATION_VERSION,
             gaps: Some(HostGaps {
                 watched: Nanoseconds::from_secs(2),

@@ -408,6 +408,7 @@ const fn kind(kind: WindowKind) -> &'static str {
         WindowKind::Measured => "measured",
         WindowKind::Check => "check",
         WindowKind::Extra => "extra",
+        WindowKind::IdleCheck => "idle-check",
     }
 }
 

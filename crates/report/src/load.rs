@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use weighbridge_model::idle::IdleWait;
 use weighbridge_model::legs::StampSummary;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
 use weighbridge_model::record::{ErrorCounts, HandshakeKind, MessageBasis};
@@ -171,6 +172,8 @@ pub struct LoadSummary {
     pub threads: u32,
     /// How they waited: `asleep`, `brief` or `awake`.
     pub wait: &'static str,
+    /// How idle cores waited.
+    pub idle: IdleWait,
     /// Connections opened in all; more than `connections` where the server or the user closed some.
     pub connects: u64,
     /// TLS handshakes by kind, of the connections opened before and while measuring; empty without TLS.

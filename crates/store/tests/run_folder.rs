@@ -143,6 +143,7 @@ fn summary() -> Summary {
         roles: Vec::new(),
         layering: Default::default(),
         unavailable: vec![("soap".to_owned(), "no JDK: install one".to_owned())],
+        idle: None,
         calibration: None,
     }
 }

@@ -150,6 +150,7 @@ mod tests {
             },
             quota: None,
             limits: ["`cpu`", "`memory`"].map(|key| (key, Ok(Version::Second))),
+            awake: Ok(()),
             steal_since_boot: Some(Ratio::new(0.001)),
             steal_now: Some(Ratio::new(0.0)),
             load: Some(0.2),
@@ -171,6 +172,7 @@ mod tests {
         facts.open_files = Some(Limit { soft: 256, hard: 256 });
         facts.hypervisor = None;
         seen.layout = None;
+        seen.awake = Err(("`/dev/cpu_dma_latency` may not be opened".to_owned(), "run as root".to_owned()));
         seen.steal_now = Some(Ratio::new(0.2));
         seen.steal_since_boot = Some(Ratio::new(0.12));
         seen.load = Some(7.5);

@@ -88,6 +88,7 @@ fn one(
         shape,
         threads: arguments.threads,
         waiting: waiting(arguments.wait),
+        idle: arguments.idle.into(),
         seed: arguments.seed,
         control: signals::install().control(),
     };
@@ -100,6 +101,9 @@ fn one(
     if record.restarts > 0 {
         printer
             .warning("stopped in the middle, so the load was begun anew; these figures are of the last time");
+    }
+    if let (Some(why), remedy) = (&record.idle.refused, record.idle.remedy.as_deref().unwrap_or_default()) {
+        printer.warning(format_args!("idle cores could not be kept awake: {why}; {remedy}"));
     }
     let figures = judged::single(&record.windows, &record.tallies, record.sharing.as_deref());
     let mut summary = summary_of(&single, &record, &figures);
@@ -235,6 +239,7 @@ fn summary_of(single: &Single, record: &SingleRecord, figures: &judged::Single) 
         connections: single.load.connections,
         threads: single.threads,
         wait: single.waiting.name(),
+        idle: record.idle.clone(),
         connects: figures.connects,
         handshakes: figures.handshakes.iter().map(shown_handshakes).collect(),
         load: shown_model(single, figures),
@@ -374,6 +379,7 @@ fn experiment(
             unix: arguments.unix.clone(),
             env: Vec::new(),
             limits: Limits::default(),
+            idle: None,
             peer: None,
             layers: Layers::default(),
         })
@@ -393,6 +399,7 @@ fn experiment(
             window: None,
             together: 64,
             freeze: false,
+            idle: arguments.idle.into(),
             pairing: PairingChoice::Auto,
             quick: Vec::new(),
         },

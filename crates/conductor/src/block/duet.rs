@@ -40,6 +40,9 @@ impl Block<'_, '_> {
         };
         let rounds =
             self.rounds(point, rule, &mut |block, at| round(block, WindowKind::Measured, extent, at))?;
+        self.idle_check(rounds, &mut |block, count| {
+            (0..count).try_for_each(|at| round(block, WindowKind::IdleCheck, extent, at))
+        })?;
         self.check_windows(1, extent, rounds, &mut |block, longer, at| {
             round(block, WindowKind::Check, longer, at)
         })
@@ -48,6 +51,7 @@ impl Block<'_, '_> {
     /// One round: to their cores, lead-in, windows. CPU time is from before the lead-in to after the window.
     fn round_at_once(&mut self, place: Place, bound: &[Bound], extent: Extent) -> Result<(), Cut> {
         let order = self.bench.plan.round(self.number, place.point, place.round);
+        self.wait_idle(VariantId(0));
         self.take_lanes(&order)?;
         let lead_in = |index: usize| {
             // Nothing stood still, so a quota's period goes on from one round to the next.

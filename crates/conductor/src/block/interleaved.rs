@@ -32,10 +32,15 @@ impl Block<'_, '_> {
             let load = self.lead_in(point, self.period(), pace);
             self.common_window(place, load)?;
         }
-        self.rounds(point, rule, &mut |block, round| {
-            let place = Place { kind: WindowKind::Measured, round, ..place };
+        let round = |block: &mut Self, kind, round| {
+            let place = Place { kind, round, ..place };
             let load = measured_load(&block.bench.shapes[point.index()], extent, place);
+            block.wait_idle(VariantId(0));
             block.common_window(place, load)
+        };
+        let rounds = self.rounds(point, rule, &mut |block, at| round(block, WindowKind::Measured, at))?;
+        self.idle_check(rounds, &mut |block, count| {
+            (0..count).try_for_each(|at| round(block, WindowKind::IdleCheck, at))
         })?;
         for actor in &mut self.actors {
             actor.freeze()?;

@@ -4,7 +4,7 @@
 //! The judge decides, by what was asked for, the warm-up's paces and what earlier blocks did; this module asks it and
 //! carries it out.
 
-use weighbridge_judge::steer::{Arrangement, Extent, Pace, Periods, RoundRule, Wanted};
+use weighbridge_judge::steer::{Arrangement, Extent, Pace, Periods, RoundHistory, RoundRule, Wanted};
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_model::event::{Event, Phase};
 use weighbridge_model::pairing::{Pairing, PairingChoice};
@@ -69,6 +69,9 @@ impl Block<'_, '_> {
                 let rounds = self.rounds(point, rule, &mut |block, round| {
                     block.round(WindowKind::Measured, point, bound, extent, round)
                 })?;
+                self.idle_check(rounds, &mut |block, count| {
+                    (0..count).try_for_each(|at| block.round(WindowKind::IdleCheck, point, bound, extent, at))
+                })?;
                 let windows = self.bench.plan.round(self.number, point, 0).len();
                 self.check_windows(windows, extent, rounds, &mut |block, longer, round| {
                     block.round(WindowKind::Check, point, bound, longer, round)
@@ -94,19 +97,33 @@ impl Block<'_, '_> {
         extent: Extent,
         windows: u32,
     ) -> Result<(), Cut> {
-        let order = self.bench.plan.stretches(self.number, point);
         let began = monotonic_now();
-        for (position, variant) in (0..).zip(order) {
-            let place = Place { kind: WindowKind::Measured, point, round: 0, position };
+        self.stretches(WindowKind::Measured, point, bound, extent, windows)?;
+        let spent = monotonic_now().since(began);
+        self.report(point, windows.saturating_sub(1), windows, Nanoseconds::ZERO);
+        self.times.measured += spent;
+        self.times.round += spent / u64::from(windows.max(1));
+        self.idle_check(RoundHistory { rounds: windows, spent }, &mut |block, count| {
+            block.stretches(WindowKind::IdleCheck, point, bound, extent, count)
+        })
+    }
+
+    /// So many windows of each variant, all in one turn.
+    fn stretches(
+        &mut self,
+        kind: WindowKind,
+        point: PointId,
+        bound: &[Bound],
+        extent: Extent,
+        windows: u32,
+    ) -> Result<(), Cut> {
+        for (position, variant) in (0..).zip(self.bench.plan.stretches(self.number, point)) {
+            let place = Place { kind, point, round: 0, position };
             let name = self.actors[variant.index()].name.clone();
             let label = &self.bench.experiment.points[point.index()].label;
             self.phase(Phase::Measuring, Some(&name), Some(label));
             self.turn(place, 0..windows, (variant, bound), extent)?;
         }
-        let took = monotonic_now().since(began);
-        self.report(point, windows.saturating_sub(1), windows, Nanoseconds::ZERO);
-        self.times.measured += took;
-        self.times.round += took / u64::from(windows.max(1));
         Ok(())
     }
 }

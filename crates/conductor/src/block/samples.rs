@@ -46,6 +46,7 @@ impl Block<'_, '_> {
             WindowKind::WarmUp => place.round | 1 << 30,
             WindowKind::Check => place.round | 1 << 29,
             WindowKind::Extra => place.round | 1 << 28,
+            WindowKind::IdleCheck => place.round | 1 << 27,
         };
         let drawn = self.bench.plan.substream(self.number, place.point, round);
         let Some(spread) = self.spread(place.point) else { return drawn };
@@ -61,7 +62,9 @@ impl Block<'_, '_> {
                 return SizeSpread::extra_stream(salt, u64::from(place.round) * requests);
             }
             // What is not evaluated may begin anywhere.
-            WindowKind::LeadIn | WindowKind::WarmUp | WindowKind::Check => drawn % spread.passage(),
+            WindowKind::LeadIn | WindowKind::WarmUp | WindowKind::Check | WindowKind::IdleCheck => {
+                drawn % spread.passage()
+            }
         };
         SizeSpread::stream(salt, position)
     }

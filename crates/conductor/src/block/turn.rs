@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use weighbridge_judge::steer::{CheckRule, Extent, Pace, RoundHistory, RoundRule, RoundStep};
+use weighbridge_judge::steer::{CheckRule, Extent, IdleCheckRule, Pace, RoundHistory, RoundRule, RoundStep};
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_load::Recording;
 use weighbridge_load::generator::{self, Trouble, WindowSpec};
@@ -113,6 +113,7 @@ impl Block<'_, '_> {
         extent: Extent,
     ) -> Result<(), Cut> {
         let index = variant.index();
+        self.wait_idle(variant);
         self.actors[index].thaw()?;
         let mut before = self.actors[index].clocks();
         let lead_in = self.lead_in(place.point, self.actors[index].period, bound[index].pace);
@@ -253,7 +254,7 @@ impl Block<'_, '_> {
     ) -> Result<(), Cut> {
         let ErrorCounts { connect, reset, timeout, protocol, .. } = figures.errors;
         let unanswered = connect + reset + timeout + protocol;
-        let timed = matches!(kind, WindowKind::Measured | WindowKind::Check | WindowKind::Extra);
+        let timed = !matches!(kind, WindowKind::WarmUp | WindowKind::LeadIn);
         let mute = timed && figures.requests >= MUTE_REQUESTS && unanswered == figures.requests;
         let aborted = figures.end == WindowEnd::Aborted;
         if (unanswered > 0 || aborted)
@@ -294,6 +295,31 @@ impl Block<'_, '_> {
         }
         Ok(())
     }
+
+    /// So many rounds by `some` with idle cores that wait the other way as a tenth of the measured time allows.
+    pub(super) fn idle_check(
+        &mut self,
+        rounds: RoundHistory,
+        some: &mut dyn FnMut(&mut Self, u32) -> Result<(), Cut>,
+    ) -> Result<(), Cut> {
+        let idle = self.bench.idle;
+        if !idle.can_check() {
+            return Ok(());
+        }
+        let rule = IdleCheckRule {
+            round: rounds.spent / u64::from(rounds.rounds.max(1)),
+            measured: rounds.spent,
+            block: self.number,
+        };
+        let count = rule.rounds();
+        if count == 0 {
+            return Ok(());
+        }
+        let began = monotonic_now();
+        let checked = idle.check(|| some(self, count));
+        self.times.measured += monotonic_now().since(began);
+        checked
+    }
 }
 
 /// Where a window stands.
@@ -312,7 +338,7 @@ pub(super) fn measured_load(shape: &Shape, extent: Extent, place: Place) -> Load
         Extent::Time(nominal) => {
             let slice = match place.kind {
                 WindowKind::Measured => place.round % shape.slices(nominal),
-                WindowKind::WarmUp | WindowKind::LeadIn | WindowKind::Check | WindowKind::Extra => 0,
+                _ => 0,
             };
             let slice = Slice::from(nominal * u64::from(slice));
             shape.window(Stop::Time(nominal), OpenEnd::BusyCycles(nominal), slice)

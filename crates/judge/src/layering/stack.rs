@@ -77,11 +77,12 @@ impl Stack {
             cores.map(|cores| Part::with_value("cores", cores)),
         ];
         let limits = limits.into_iter().flatten();
+        let idle = variant.idle.map(|idle| Part::with_value("idle", idle.name()));
         let variables = variant.env.iter().map(|(key, value)| variable(key, value));
         Self {
             family,
             name: name_of(variant),
-            parts: layers.chain(tls).chain(limits).chain(variables).collect(),
+            parts: layers.chain(tls).chain(limits).chain(idle).chain(variables).collect(),
         }
     }
 

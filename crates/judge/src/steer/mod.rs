@@ -7,6 +7,7 @@
 mod blocks;
 mod check;
 mod crowd;
+mod idle;
 mod rounds;
 mod sizes;
 mod spend;
@@ -16,6 +17,7 @@ mod window;
 pub use blocks::{BlockHistory, BlockRule, BlockStep, Budget, Stop};
 pub use check::CheckRule;
 pub use crowd::{CrowdHistory, CrowdRule, CrowdStep};
+pub use idle::IdleCheckRule;
 pub use rounds::{RoundHistory, RoundRule, RoundStep};
 pub use sizes::{SCOUTS, SizeHistory, SizeRule, SizeStep};
 pub use spend::{SpendHistory, SpendRule, SpendStep};

@@ -196,6 +196,7 @@ pub fn question(variants: &[&str]) -> Question {
             operations: vec!["get".to_owned()],
         }],
         cores: Cores { service: Some(1), placement: Placement::Apart },
+        idle: None,
         guides: Vec::new(),
         sizes: vec![AskedSizes::Range],
         directs: Vec::new(),

@@ -257,6 +257,7 @@ pub fn question(law: &Law) -> Question {
             operations: vec!["get".to_owned()],
         }],
         cores: Cores { service: Some(1), placement: Placement::Apart },
+        idle: None,
         guides: Vec::new(),
         sizes: Vec::new(),
         directs: Vec::new(),

@@ -33,6 +33,7 @@ fn healthy() -> Observation {
         layout: CoreLayout::of(&all).ok(),
         quota: None,
         limits: ["`cpu`", "`memory`"].map(|key| (key, Ok(quota::Version::Second))),
+        awake: Ok(()),
         steal_since_boot: Some(Ratio::new(0.001)),
         steal_now: Some(Ratio::new(0.0)),
         load: Some(0.2),
@@ -70,7 +71,7 @@ fn a_healthy_host_is_fine_in_every_subject() {
     let mut sorted = subjects.clone();
     sorted.sort();
     assert_eq!(subjects, sorted);
-    assert_eq!(findings.len(), 17);
+    assert_eq!(findings.len(), 18);
     assert!(findings.iter().all(|finding| finding.level == Level::Fine && finding.remedy.is_none()));
 }
 
@@ -81,6 +82,21 @@ fn few_cores_are_noted_and_one_is_a_problem() {
         seen.layout = CoreLayout::of(&core_ids(&[0])).ok();
     });
     assert!(one.remedy.is_some());
+}
+
+#[test]
+fn cores_that_cannot_be_kept_awake_are_a_warning_with_what_would_let_them() {
+    assert_eq!(
+        found(&healthy(), Subject::IdleStates).evidence,
+        "kept awake while measured (no cpuidle driver)"
+    );
+    let warning = expect(Subject::IdleStates, Level::Warning, |seen| {
+        seen.awake = Err(("it may not be opened".to_owned(), "run as root".to_owned()));
+    });
+    assert_eq!(
+        (warning.evidence.as_str(), warning.remedy.as_deref()),
+        ("idle cores cannot be kept awake: it may not be opened (no cpuidle driver)", Some("run as root"))
+    );
 }
 
 #[test]

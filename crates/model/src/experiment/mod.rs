@@ -34,6 +34,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::Gate;
+use crate::idle::Idle;
 use crate::legs::Stamps;
 use crate::pairing::PairingChoice;
 use crate::quantity::{Bytes, Nanoseconds, Ratio};
@@ -257,6 +258,9 @@ pub struct PlanRules {
     pub together: u32,
     /// Whether variants that do not take part in a window are frozen.
     pub freeze: bool,
+    /// How idle cores wait.
+    #[serde(default)]
+    pub idle: Idle,
     /// How variants are put side by side.
     #[serde(default)]
     pub pairing: PairingChoice,
@@ -285,6 +289,9 @@ pub struct Variant {
     /// What it may have at most: `cpu`, `memory` and `cores`.
     #[serde(flatten)]
     pub limits: Limits,
+    /// How idle cores wait while it is measured; `None` for what the plan says.
+    #[serde(default)]
+    pub idle: Option<Idle>,
     /// The service to which it passes requests on; it is then a relay, and both are one variant.
     #[serde(default)]
     pub peer: Option<Peer>,

@@ -12,6 +12,7 @@ use super::{
     commands, grpc, layers, matrix, peer, pingpong, program, scenario, tags,
 };
 use crate::gate::{Gate, GateKind};
+use crate::idle::Idle;
 use crate::pairing::PairingChoice;
 use crate::quantity::{Nanoseconds, Ratio};
 use crate::secret::shown_path;
@@ -88,6 +89,7 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     }
     if let Some(asked) = asked {
         duet(&asked, &variants)?;
+        check_idle(&asked, &plan, &variants)?;
         check_quick(&asked, &plan.quick, &variants)?;
     }
     for (variant, node) in variants.iter().zip(&expanded.variants) {
@@ -133,6 +135,7 @@ fn plan(reader: Option<Reader<'_>>) -> Read<PlanRules> {
         window: None,
         together: default::TOGETHER,
         freeze: true,
+        idle: Idle::default(),
         pairing: PairingChoice::Auto,
         quick: Vec::new(),
     };
@@ -160,10 +163,15 @@ fn plan(reader: Option<Reader<'_>>) -> Read<PlanRules> {
     rules.window = above_zero(&reader, "window")?;
     rules.together = reader.integer("together", 2, 64)?.map_or(rules.together, |n| n as u32);
     rules.freeze = reader.boolean("freeze")?.unwrap_or(rules.freeze);
+    rules.idle = idle(&reader)?.unwrap_or(rules.idle);
     rules.pairing = pairing(&reader)?.unwrap_or(rules.pairing);
     rules.quick = quick(&reader)?.unwrap_or_default();
     reader.finish()?;
     Ok(rules)
+}
+
+fn idle(reader: &Reader<'_>) -> Read<Option<Idle>> {
+    reader.choice("idle", &Idle::ALL.map(|way| (way.name(), way)))
 }
 
 fn pairing(reader: &Reader<'_>) -> Read<Option<PairingChoice>> {
@@ -196,6 +204,21 @@ fn check_quick(plan: &Reader<'_>, quick: &[String], variants: &[Variant]) -> Rea
         }
     }
     Ok(())
+}
+
+/// Variants that are measured at the same time, or in turn request by request, share one state of the host.
+fn check_idle(plan: &Reader<'_>, rules: &PlanRules, variants: &[Variant]) -> Read<()> {
+    let own = variants.iter().find(|variant| variant.idle.is_some_and(|idle| idle != rules.idle));
+    let (Some(variant), PairingChoice::Duet | PairingChoice::Requests) = (own, rules.pairing) else {
+        return Ok(());
+    };
+    let line = plan.node("pairing").map_or(plan.line(), |node| node.line);
+    let message = format!(
+        "`plan.pairing`: `{}` measures all variants at once, and `{}` has an `idle` of its own; use `windows`, or leave `idle` out there",
+        rules.pairing.name(),
+        variant.name
+    );
+    Err(plan.error(line, message))
 }
 
 /// A duet is of two variants, both started here: a server that somebody else runs stays on the cores that it has.
@@ -491,6 +514,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let unix = reader.text("unix")?.map(PathBuf::from);
     let env = pairs(&reader, "env")?;
     let limits = Limits::read(&reader)?;
+    let idle = idle(&reader)?;
     let peer = peer::read(&reader)?;
     // Kept by name beside the variants.
     tags::read(&reader)?;
@@ -534,7 +558,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
         Target::Command(program) => program_name(program),
         Target::Url(url) => shown_path(&url.to_string()),
     });
-    let variant = Variant { name, target, protocol, tls, unix, env, limits, peer, layers };
+    let variant = Variant { name, target, protocol, tls, unix, env, limits, idle, peer, layers };
     peer::check(&variant).map_err(|message| reader.error(line, message))?;
     layers::check(&variant).map_err(|message| reader.error(line_of_layers, message))?;
     reader.finish()?;

@@ -151,6 +151,7 @@ fn plan(experiment: &Experiment) -> Table {
     }
     table.insert("together".into(), i64::from(rules.together).into());
     table.insert("freeze".into(), rules.freeze.into());
+    table.insert("idle".into(), rules.idle.name().into());
     table.insert("pairing".into(), rules.pairing.name().into());
     if !rules.quick.is_empty() {
         let names: Vec<Value> = rules.quick.iter().map(|name| name.clone().into()).collect();
@@ -218,6 +219,9 @@ fn variant(variant: &super::Variant) -> Table {
         table.insert("env".into(), pairs(&variant.env).into());
     }
     variant.limits.write(&mut table);
+    if let Some(idle) = variant.idle {
+        table.insert("idle".into(), idle.name().into());
+    }
     if let Some(peer) = &variant.peer {
         table.insert("peer".into(), super::peer::write(peer));
     }

@@ -203,6 +203,7 @@ pub fn valid() -> Summary {
         carried: Vec::new(),
         roles: Vec::new(),
         layering: Default::default(),
+        idle: None,
         unavailable: Vec::new(),
         calibration: Some(quote()),
     }
@@ -553,6 +554,7 @@ pub fn load() -> LoadSummary {
         took: Nanoseconds::from_millis(2_004),
         connections: 16,
         threads: 1,
+        idle: Default::default(),
         wait: "brief",
         connects: 17,
         handshakes: vec![

@@ -1,0 +1,120 @@
+//! How idle cores wait in a run: what each variant is measured with, and the few rounds of the other way.
+//!
+//! Asks the lab; whether a cost depends on it is the judge's to say.
+
+use std::cell::Cell;
+
+use serde_json::Value;
+use weighbridge_lab::idle::IdleHold;
+use weighbridge_model::experiment::{Experiment, Variant};
+use weighbridge_model::idle::{Idle, IdleWait};
+
+/// The host's idle cores, for the length of a run.
+#[derive(Debug)]
+pub(crate) struct IdleCores {
+    hold: Option<IdleHold>,
+    wait: IdleWait,
+    /// Whether some variant has a way of its own: the experiment then asks what the idle check would.
+    is_factor: bool,
+    is_checking: Cell<bool>,
+}
+
+impl IdleCores {
+    /// Opens what the kernel takes requests by; nothing is asked for yet.
+    pub fn open(experiment: &Experiment) -> Self {
+        let own = experiment.variants.iter().filter_map(|variant| variant.idle);
+        let is_factor = own.clone().any(|idle| idle != experiment.plan.idle);
+        Self { is_factor, ..Self::asking(experiment.plan.idle, own.collect()) }
+    }
+
+    /// The same for a load that is not compared with another.
+    pub fn asking(idle: Idle, more: Vec<Idle>) -> Self {
+        let hold = IdleHold::open();
+        let wants_awake = idle == Idle::Polled || more.contains(&Idle::Polled);
+        let mut wait = IdleWait { asked: idle, was: idle, ..IdleWait::default() };
+        if let Err(error) = &hold {
+            wait.was = Idle::Host;
+            wait.refused = wants_awake.then(|| error.why());
+            wait.remedy = wants_awake.then(|| error.remedy().to_owned());
+        }
+        Self { hold: hold.ok(), wait, is_factor: false, is_checking: Cell::new(false) }
+    }
+
+    /// What was asked for, and what was had.
+    pub fn wait(&self) -> &IdleWait {
+        &self.wait
+    }
+
+    /// What a user is to be told before anything is measured; `None` where all is as asked.
+    pub fn refused(&self) -> Option<String> {
+        let why = self.wait.refused.as_ref()?;
+        let remedy = self.wait.remedy.as_deref().unwrap_or_default();
+        Some(format!("idle cores cannot be kept awake: {why}; {remedy}"))
+    }
+
+    /// Has idle cores wait as a variant is measured with.
+    pub fn wait_for(&self, variant: &Variant) {
+        let idle = variant.idle.unwrap_or(self.wait.asked);
+        self.ask(if self.is_checking.get() { idle.other() } else { idle });
+    }
+
+    /// Has them wait this way, where the host lets us say so.
+    pub fn ask(&self, idle: Idle) {
+        // Of an open descriptor no refusal is known; the check of the next run's host would see one.
+        let _ = self.hold.as_ref().map(|hold| hold.ask(idle));
+    }
+
+    /// Whether windows can be measured the other way.
+    pub fn can_check(&self) -> bool {
+        self.hold.is_some() && !self.is_factor
+    }
+
+    /// Carries `checked` out with idle cores that wait the other way.
+    pub fn check<R>(&self, checked: impl FnOnce() -> R) -> R {
+        self.is_checking.set(true);
+        let result = checked();
+        self.is_checking.set(false);
+        result
+    }
+}
+
+/// How idle cores waited in the run of an environment; `None` where it does not tell.
+pub(crate) fn idle_of(environment: &Value) -> Option<IdleWait> {
+    serde_json::from_value(environment.get("idle")?.clone()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn experiment(plan: &str, variant: &str) -> Experiment {
+        let text = format!(
+            "[workload]\nname = \"pingpong\"\n[plan]\n{plan}\n[[variant]]\nname = \"a\"\nservice = \"go\"\n\
+             [[variant]]\nname = \"b\"\nservice = \"go\"\n{variant}\n"
+        );
+        Experiment::parse("x.toml", &text).expect("an experiment")
+    }
+
+    #[test]
+    fn a_variant_with_a_way_of_its_own_leaves_nothing_to_check() {
+        assert!(!IdleCores::open(&experiment("", "idle = \"host\"")).can_check());
+        let alike = IdleCores::open(&experiment("", "idle = \"polled\""));
+        assert_eq!(alike.can_check(), alike.hold.is_some());
+    }
+
+    #[test]
+    fn what_is_refused_is_told_only_to_who_asked_for_it() {
+        let host = IdleCores::open(&experiment("idle = \"host\"", ""));
+        assert_eq!((host.refused(), host.wait().was), (None, Idle::Host));
+        let polled = IdleCores::open(&experiment("", ""));
+        assert_eq!(polled.refused().is_some(), polled.hold.is_none());
+        assert_eq!(polled.wait().asked, Idle::Polled);
+    }
+
+    #[test]
+    fn an_environment_tells_how_cores_waited() {
+        let wait = IdleWait { asked: Idle::Polled, was: Idle::Host, ..IdleWait::default() };
+        assert_eq!(idle_of(&serde_json::json!({ "idle": wait })), Some(wait));
+        assert_eq!(idle_of(&serde_json::json!({ "host": {} })), None);
+    }
+}

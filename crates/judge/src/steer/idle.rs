@@ -1,0 +1,58 @@
+//! How many rounds of a block are measured with idle cores that wait the other way.
+
+use weighbridge_model::quantity::Nanoseconds;
+
+use crate::thresholds::{IDLE_CHECK_ROUNDS, IDLE_CHECK_SHARE};
+
+/// What decides the idle check of one block at one point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IdleCheckRule {
+    /// A measured round as it took, switches included.
+    pub round: Nanoseconds,
+    /// Time that the block's measured rounds took at this point.
+    pub measured: Nanoseconds,
+    /// The block, from 0: what is too dear for every block is run in some.
+    pub block: u32,
+}
+
+impl IdleCheckRule {
+    /// An even number of rounds, so that two variants come first equally often, within a tenth of the measured time on
+    /// average over blocks; 0 in a block that runs none.
+    pub fn rounds(&self) -> u32 {
+        let allowed = self.measured.as_secs_f64() * IDLE_CHECK_SHARE;
+        let fit = allowed / self.round.as_secs_f64().max(1e-9);
+        if fit >= f64::from(IDLE_CHECK_ROUNDS) {
+            return (fit as u32) / 2 * 2;
+        }
+        let turns = (f64::from(IDLE_CHECK_ROUNDS) / fit.max(1e-9)).ceil() as u64;
+        if u64::from(self.block) % turns == turns - 1 { IDLE_CHECK_ROUNDS } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rounds(round_ms: u64, measured_ms: u64, block: u32) -> u32 {
+        let [round, measured] = [round_ms, measured_ms].map(Nanoseconds::from_millis);
+        IdleCheckRule { round, measured, block }.rounds()
+    }
+
+    #[test]
+    fn a_tenth_of_the_time_goes_to_the_check() {
+        assert_eq!(rounds(44, 4_400, 0), 10);
+        assert_eq!(rounds(44, 5_000, 3), 10, "an even number");
+    }
+
+    #[test]
+    fn a_short_block_checks_with_the_fewest_rounds_now_and_then() {
+        // Ten rounds: a tenth is one of them, so every fourth block runs four.
+        let run: Vec<_> = (0..8).map(|block| rounds(100, 1_000, block)).collect();
+        assert_eq!(run, [0, 0, 0, 4, 0, 0, 0, 4]);
+    }
+
+    #[test]
+    fn what_took_no_time_is_checked_seldom_and_does_not_divide_by_nothing() {
+        assert_eq!(rounds(0, 0, 0), 0);
+    }
+}
