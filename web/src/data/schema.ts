@@ -81,6 +81,10 @@ export type SizeTime = "response" | "service" | "relayed";
  */
 export type Severity = "note" | "warning" | "problem";
 /**
+ * How idle cores wait while a variant is measured.
+ */
+export type Idle = "polled" | "host";
+/**
  * How the variants of a block were put side by side at one point.
  */
 export type Pairing = "duet" | "windows" | "requests" | "sequential";
@@ -123,6 +127,8 @@ export interface Everything {
   Figure?: Figure;
   Finding?: Finding;
   Goal?: Goal;
+  Idle?: Idle;
+  IdleWait?: IdleWait;
   Interaction?: Interaction;
   Kept?: Kept;
   Layering?: Layering;
@@ -1086,6 +1092,21 @@ export interface Goal {
   until: Ratio;
 }
 /**
+ * What a run asked of its idle cores, and whether it had it.
+ */
+export interface IdleWait {
+  asked: Idle;
+  /**
+   * Why they could not be kept awake; `None` where they could, or nobody asked for it.
+   */
+  refused?: string | null;
+  /**
+   * What would let them be kept awake.
+   */
+  remedy?: string | null;
+  was: Idle;
+}
+/**
  * What a stage of a chain costs at one point against what it costs at another that differs in one factor.
  */
 export interface Interaction {
@@ -1504,6 +1525,10 @@ export interface Summary {
    */
   goal?: Goal | null;
   headline: Quantity;
+  /**
+   * How idle cores waited; absent where nobody knows.
+   */
+  idle?: IdleWait | null;
   layering?: Layering;
   margin: Ratio;
   over_size?: OverSize;

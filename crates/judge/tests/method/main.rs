@@ -12,6 +12,7 @@ mod batches;
 mod cliffs;
 mod coverage;
 mod defects;
+mod idle;
 mod layering;
 mod limits;
 mod method;
