@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
 import os
 import pathlib
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from compare import host
 from compare.install import Installer, Unavailable
@@ -19,6 +16,7 @@ from compare.tools import Tool
 from compare.tools_http import Oha, Wrk
 
 from . import rivals
+from .book import Book
 from .cases import BY_NAME, CASES, Case
 from .render import render
 from .tries import Try, TryError, carry_out
@@ -59,29 +57,6 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     add("--weigh", default=str(ROOT / "weigh"), metavar="FILE", help="the binary [./weigh]")
     add("--show", action="store_true", help="show what is kept; measures nothing")
     return parser.parse_args(words)
-
-
-class Book:
-    """What was found, in a file that only grows."""
-
-    def __init__(self, path: pathlib.Path) -> None:
-        self.path = path
-        self.lines: list[dict[str, Any]] = []
-        if path.exists():
-            self.lines = [json.loads(line) for line in path.read_text().splitlines()]
-
-    def add(self, kind: str, what: Any) -> None:
-        line = {"kind": kind, **(dataclasses.asdict(what) if dataclasses.is_dataclass(what) else what)}
-        self.lines.append(json.loads(json.dumps(line)))
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a") as file:
-            file.write(json.dumps(line) + "\n")
-
-    def of(self, kind: str, case: Case) -> list[dict[str, Any]]:
-        return [line for line in self.lines if line["kind"] == kind and line["case"] == case.name]
-
-    def tries(self, case: Case) -> list[Try]:
-        return [Try(**{key: value for key, value in line.items() if key != "kind"}) for line in self.of("try", case)]
 
 
 def planted(case: Case, book: Book, weigh: str) -> int:

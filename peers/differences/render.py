@@ -11,7 +11,7 @@ from .rivals import SECONDS, need
 from .tries import Try
 
 if TYPE_CHECKING:
-    from .command import Book
+    from .book import Book
 
 
 def render(book: Book, cases: Sequence[Case]) -> str:

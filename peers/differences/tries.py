@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
 import json
@@ -10,6 +11,7 @@ import pathlib
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from .cases import Case, experiment
@@ -51,12 +53,21 @@ class Try:
         return self.lower is not None and self.lower > 1.0
 
 
-def carry_out(case: Case, root: pathlib.Path, weigh: str, added_ns: int, seed: int, seconds: int | None = None) -> Try:
-    """Runs it once, in a folder that is thrown away."""
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """What one run printed, and the folder that holds its folder."""
+
+    summary: dict[str, Any]
+    runs: pathlib.Path
+
+
+@contextlib.contextmanager
+def run(experiment: str, root: pathlib.Path, weigh: str) -> Iterator[Run]:
+    """Runs an experiment file, in a folder that is thrown away."""
     with tempfile.TemporaryDirectory(prefix="weigh-differences-") as name:
         folder = pathlib.Path(name)
         file = folder / "experiment.toml"
-        file.write_text(experiment(case, weigh, added_ns, seed, seconds or case.budget))
+        file.write_text(experiment)
         command = [weigh, "run", str(file), "--out", str(folder / "runs"), "--format", "json"]
         done = subprocess.run(
             command,
@@ -68,7 +79,13 @@ def carry_out(case: Case, root: pathlib.Path, weigh: str, added_ns: int, seed: i
         )
         if done.returncode not in (0, INVALID):
             raise TryError(f"`{' '.join(command)}` ended with {done.returncode}: {done.stderr.strip()[-400:]}")
-        return taken(case, added_ns, seed, json.loads(done.stdout), folder / "runs")
+        yield Run(json.loads(done.stdout), folder / "runs")
+
+
+def carry_out(case: Case, root: pathlib.Path, weigh: str, added_ns: int, seed: int, seconds: int | None = None) -> Try:
+    """Tries a case once."""
+    with run(experiment(case, weigh, added_ns, seed, seconds or case.budget), root, weigh) as done:
+        return taken(case, added_ns, seed, done.summary, done.runs)
 
 
 def taken(case: Case, added_ns: int, seed: int, summary: dict[str, Any], runs: pathlib.Path) -> Try:
@@ -82,7 +99,7 @@ def taken(case: Case, added_ns: int, seed: int, summary: dict[str, Any], runs: p
     return Try(
         case=case.name,
         seed=seed,
-        at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        at=now(),
         added_ns=added_ns,
         baseline_ns=(figure["estimate"] or {}).get("point"),
         point=ratio.get("point"),
@@ -96,6 +113,10 @@ def taken(case: Case, added_ns: int, seed: int, summary: dict[str, Any], runs: p
         warm_up=spent.get("warm-up", 0.0),
         took=summary["took_ns"] / 1e9,
     )
+
+
+def now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def times(runs: pathlib.Path) -> dict[str, float]:

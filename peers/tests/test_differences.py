@@ -10,8 +10,9 @@ import tomllib
 import unittest
 from typing import Any
 
+from differences.book import Book
 from differences.cases import BY_NAME, CASES, experiment, law
-from differences.command import Book, arguments, turns_of
+from differences.command import arguments, turns_of
 from differences.render import render
 from differences.rivals import Pair, need
 from differences.students import below, pairs_needed, quantile

@@ -30,7 +30,7 @@ use weighbridge_model::event::{Event, Phase};
 use weighbridge_model::experiment::{Experiment, LoadSpec, Point};
 use weighbridge_model::idle::Idle;
 use weighbridge_model::pairing::Pairing;
-use weighbridge_model::plan::Plan;
+use weighbridge_model::plan::{BlockPlan, Plan};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 use weighbridge_model::record::{PointId, Tallies, TrialRecord, VariantId, Void, WindowFigures, WindowKind};
 use weighbridge_model::summary::PointLabel;
@@ -204,7 +204,7 @@ impl Bench<'_> {
         let mut stretch = None;
         let measured = block.start(&order.starts).and_then(|()| {
             stretch = Stretch::begin(&mut block.actors);
-            block.points(&order.points, (history, settled.pairings), began)
+            block.points(&order, (history, settled.pairings), began)
         });
         // Nothing is measured until the next block's warm-up.
         self.idle.ask(Idle::Host);
@@ -391,24 +391,24 @@ impl<'a, 'b> Block<'a, 'b> {
     fn answers(&mut self) -> Result<(), Cut> {
         let order = self.bench.plan.block(self.number);
         self.start(&order.starts)?;
-        for point in order.points {
-            let bound = self.bind(point)?;
-            self.verify(point, &bound)?;
+        for &point in &order.points {
+            let bound = self.bind(point, &order.connects)?;
+            self.verify(point, &order.connects, &bound)?;
         }
         Ok(())
     }
 
     fn points(
         &mut self,
-        order: &[PointId],
+        order: &BlockPlan,
         (history, settled): (&BlockHistory<'_>, &[Pairing]),
         began: weighbridge_model::quantity::Timestamp,
     ) -> Result<(), Cut> {
-        let points = order.len() as u64;
-        for (done, &point) in (0..).zip(order) {
+        let points = order.points.len() as u64;
+        for (done, &point) in (0..).zip(&order.points) {
             let warming = monotonic_now();
-            let mut bound = self.bind(point)?;
-            self.verify(point, &bound)?;
+            let mut bound = self.bind(point, &order.connects)?;
+            self.verify(point, &order.connects, &bound)?;
             self.warm(point, &mut bound)?;
             let arrangement = self.arrange(point, &bound, settled)?;
             // Points still to come will need about as long to warm as this one did.
@@ -428,73 +428,76 @@ impl<'a, 'b> Block<'a, 'b> {
             self.tell_samples(point);
             self.note_processes()?;
             self.tell_failures();
-            for actor in &self.actors {
-                let variant = actor.variant;
+            for &variant in order.connects.iter().rev() {
                 self.bench.clients.of(variant).call(move |generator| generator.detach(variant));
             }
         }
         Ok(())
     }
 
-    /// Binds every variant to the point's workload and load, and opens its connections.
-    fn bind(&mut self, id: PointId) -> Result<Vec<Bound>, Cut> {
-        let point = &self.bench.experiment.points[id.index()];
-        let mut bound = Vec::new();
-        for actor in &mut self.actors {
-            let of = &self.bench.experiment.variants[actor.variant.index()];
-            let asked = point.workload.asked_of(of);
-            let environment = |name: &str| std::env::var(name).ok();
-            actor.thaw()?;
-            let server = (&*actor.address.authority, &*actor.addresses, actor.secured.client.as_ref());
-            let patience = (point.load.timeout, &*self.bench.control.window);
-            let spec = actor.as_client(|| described(&asked, server, patience))?;
-            let spec = spec.map_err(|source| BlockError::Descriptors {
-                variant: actor.name.clone(),
-                source: Box::new(source),
-            })?;
-            let given = Given {
-                environment: &environment,
-                rows: self.bench.shapes[id.index()].rows(),
-                extra: self.extra.get(id.index()).map_or(&[], Vec::as_slice),
-            };
-            let workload = Workload::with_rows(&spec, &point.load, of.protocol, &actor.address, given)
-                .map_err(|source| BlockError::Workload { variant: actor.name.clone(), source })?;
-            actor.forget_memory_peak();
-            let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
-            if actor.direct.is_some() {
-                // Nothing to connect to.
-                actor.freeze()?;
-                bound.push(Bound { workload, pace });
-                continue;
-            }
-            let variant = actor.variant;
-            let hold_back = self.bench.hold_back.filter(|(held, _)| *held == variant).map(|(_, by)| by);
-            let settings = Settings { hold_back, ..settings(&point.load) };
-            let stack = Stack { framing: workload.framing(), tls: actor.secured.client.clone() };
-            let sessions = workload.sessions();
-            let connected = self.bench.clients.of(variant).call(move |generator| {
-                generator.attach(variant, settings, stack, sessions);
-                generator.connect(variant)
-            });
-            actor.freeze()?;
-            let connected =
-                connected.map_err(|source| BlockError::Connect { variant: actor.name.clone(), source })?;
-            if let Some(trial) = self.trials.iter_mut().find(|trial| trial.variant == variant) {
-                trial.tallies[id.index()].handshakes.merge(&connected.handshakes);
-            }
-            bound.push(Bound { workload, pace });
+    /// Binds every variant to the point's workload and load, and opens its connections, in this order. What comes back is
+    /// in the order of variants.
+    fn bind(&mut self, id: PointId, order: &[VariantId]) -> Result<Vec<Bound>, Cut> {
+        let mut bound = BTreeMap::new();
+        for &variant in order {
+            bound.insert(variant, self.bind_one(id, variant)?);
         }
-        Ok(bound)
+        Ok(bound.into_values().collect())
     }
 
-    /// Asks every variant everything once and compares the answers.
-    fn verify(&mut self, id: PointId, bound: &[Bound]) -> Result<(), Cut> {
+    fn bind_one(&mut self, id: PointId, variant: VariantId) -> Result<Bound, Cut> {
+        let point = &self.bench.experiment.points[id.index()];
+        let actor = &mut self.actors[variant.index()];
+        let of = &self.bench.experiment.variants[variant.index()];
+        let asked = point.workload.asked_of(of);
+        let environment = |name: &str| std::env::var(name).ok();
+        actor.thaw()?;
+        let server = (&*actor.address.authority, &*actor.addresses, actor.secured.client.as_ref());
+        let patience = (point.load.timeout, &*self.bench.control.window);
+        let spec = actor.as_client(|| described(&asked, server, patience))?;
+        let spec = spec.map_err(|source| BlockError::Descriptors {
+            variant: actor.name.clone(),
+            source: Box::new(source),
+        })?;
+        let given = Given {
+            environment: &environment,
+            rows: self.bench.shapes[id.index()].rows(),
+            extra: self.extra.get(id.index()).map_or(&[], Vec::as_slice),
+        };
+        let workload = Workload::with_rows(&spec, &point.load, of.protocol, &actor.address, given)
+            .map_err(|source| BlockError::Workload { variant: actor.name.clone(), source })?;
+        actor.forget_memory_peak();
+        let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
+        if actor.direct.is_some() {
+            // Nothing to connect to.
+            actor.freeze()?;
+            return Ok(Bound { workload, pace });
+        }
+        let hold_back = self.bench.hold_back.filter(|(held, _)| *held == variant).map(|(_, by)| by);
+        let settings = Settings { hold_back, ..settings(&point.load) };
+        let stack = Stack { framing: workload.framing(), tls: actor.secured.client.clone() };
+        let sessions = workload.sessions();
+        let connected = self.bench.clients.of(variant).call(move |generator| {
+            generator.attach(variant, settings, stack, sessions);
+            generator.connect(variant)
+        });
+        actor.freeze()?;
+        let connected =
+            connected.map_err(|source| BlockError::Connect { variant: actor.name.clone(), source })?;
+        if let Some(trial) = self.trials.iter_mut().find(|trial| trial.variant == variant) {
+            trial.tallies[id.index()].handshakes.merge(&connected.handshakes);
+        }
+        Ok(Bound { workload, pace })
+    }
+
+    /// Asks every variant everything once, in this order, and compares the answers with the baseline's.
+    fn verify(&mut self, id: PointId, order: &[VariantId], bound: &[Bound]) -> Result<(), Cut> {
         let point = &self.bench.experiment.points[id.index()];
         let (timeout, control) = (point.load.timeout, self.bench.control);
         self.phase(Phase::Verifying, None, Some(&point.label));
-        let mut first: Option<(String, Vec<_>)> = None;
-        let mut requests = 0;
-        for (actor, bound) in self.actors.iter_mut().zip(bound) {
+        let mut answers = BTreeMap::new();
+        for &variant in order {
+            let (actor, bound) = (&mut self.actors[variant.index()], &bound[variant.index()]);
             actor.thaw()?;
             let given = match &mut actor.direct {
                 Some(direct) => direct.answers(&actor.name, (&bound.workload, &point.workload), control),
@@ -511,13 +514,14 @@ impl<'a, 'b> Block<'a, 'b> {
                 }
             };
             actor.freeze()?;
-            let given = given?;
-            requests += given.len();
-            match &first {
-                None => first = Some((actor.name.clone(), given)),
-                Some((name, ones)) => {
-                    answers::compare(self.bench.stage.secrets, (name, ones), (&actor.name, &given))?;
-                }
+            answers.insert(variant, given?);
+        }
+        let requests = answers.values().map(Vec::len).sum();
+        let mut each =
+            answers.iter().map(|(variant, given)| (&*self.actors[variant.index()].name, given.as_slice()));
+        if let Some(baseline) = each.next() {
+            for other in each {
+                answers::compare(self.bench.stage.secrets, baseline, other)?;
             }
         }
         (self.emit)(Event::Verified { requests });

@@ -579,6 +579,8 @@ pub struct BatchPlan {
     pub batch: u32,
     /// Its variants in the order they are started.
     pub starts: Vec<VariantId>,
+    /// Its variants in the order they are connected to, at every point.
+    pub connects: Vec<VariantId>,
     /// Points in the order they are measured.
     pub points: Vec<PointId>,
     /// Of each point, by its number: the variants of the first four rounds in the order of their windows.
@@ -601,6 +603,7 @@ pub fn first_block(experiment: &Experiment, batches: &Batches) -> Vec<BatchPlan>
         BatchPlan {
             batch,
             starts: placed(order.starts),
+            connects: placed(order.connects),
             points: order.points,
             first_rounds_of_each_point: experiment.point_ids().map(rounds).collect(),
             stretches_of_each_point: experiment

@@ -234,6 +234,20 @@ fn spread_of(copies: &[Look], quantity: Quantity, blocks: u32) -> Option<Quantit
         start: components.map(|(start, _)| Ratio::new(start.sqrt())),
         round: components.map(|(_, round)| Ratio::new(round.sqrt())),
         detectable,
+        position: position(&looks),
+    })
+}
+
+/// What the second of two copies costs: over runs, of each run the mean over its blocks, as a ratio. Whether runs differ by
+/// more than their blocks say, which no run by itself can tell, is in this interval.
+fn position(looks: &[(&Look, &QuantityLook)]) -> Option<Estimate> {
+    let runs: Vec<f64> = looks.iter().filter_map(|(_, look)| mean(&look.logs)).collect();
+    let log = over_runs(&runs)?;
+    Some(Estimate {
+        point: log.point.exp(),
+        lower: log.lower.map(f64::exp),
+        upper: log.upper.map(f64::exp),
+        ..log
     })
 }
 
@@ -335,6 +349,7 @@ pub fn quote(
         false_alarms: variant.and_then(|variant| variant.false_alarms),
         detectable: spread
             .and_then(|spread| spread.detectable.iter().copied().min_by(|a, b| away(a).total_cmp(&away(b)))),
+        position: spread.and_then(|spread| spread.position.clone()),
         run_to_run,
         changed: changed(&calibration.host, now),
     }

@@ -229,7 +229,7 @@ pub enum RunError {
 /// The load generator: connections of every attached variant in one event loop, driven by the calling thread.
 pub struct Generator {
     io: Io,
-    pools: Vec<Option<Pool>>,
+    pools: Vec<Option<Box<Pool>>>,
     recorder: Recorder,
     /// Of the variants of interleaved windows, one each.
     recorders: Vec<Recorder>,
@@ -294,7 +294,7 @@ impl Generator {
         if self.pools.len() <= variant.index() {
             self.pools.resize_with(variant.index() + 1, || None);
         }
-        self.pools[variant.index()] = Some(Pool::new(variant, settings, &stack.into(), sessions));
+        self.pools[variant.index()] = Some(Box::new(Pool::new(variant, settings, &stack.into(), sessions)));
     }
 
     /// Closes the variant's connections and forgets it.
@@ -390,12 +390,12 @@ impl Generator {
     }
 }
 
-fn pool_of(pools: &mut [Option<Pool>], variant: VariantId) -> Option<&mut Pool> {
-    pools.get_mut(variant.index()).and_then(Option::as_mut)
+fn pool_of(pools: &mut [Option<Box<Pool>>], variant: VariantId) -> Option<&mut Pool> {
+    pools.get_mut(variant.index()).and_then(Option::as_deref_mut)
 }
 
 /// Hands an event of the last wait to the pool it belongs to.
-fn dispatch(pools: &mut [Option<Pool>], io: &mut Io, at: usize) {
+fn dispatch(pools: &mut [Option<Box<Pool>>], io: &mut Io, at: usize) {
     let readiness = io.epoll.event(at);
     let token = Token::unpack(readiness.token);
     if let Some(pool) = pool_of(pools, VariantId(token.variant)) {
@@ -406,7 +406,7 @@ fn dispatch(pools: &mut [Option<Pool>], io: &mut Io, at: usize) {
 
 /// Takes note of what happened to the connections while no loop ran: those that a server closed while idle are
 /// opened again instead of costing a request.
-fn catch_up(pools: &mut [Option<Pool>], io: &mut Io) -> io::Result<()> {
+fn catch_up(pools: &mut [Option<Box<Pool>>], io: &mut Io) -> io::Result<()> {
     // Edge-triggered events come once each, so the rounds end; the bound is for a peer that floods.
     for _ in 0..100 {
         let found = io.epoll.wait(Wait::Not)?;
@@ -457,7 +457,7 @@ impl<'a, 'p> Run<'a, 'p> {
     /// Turns the loop until the window is over.
     fn turns(
         &mut self,
-        pools: &mut [Option<Pool>],
+        pools: &mut [Option<Box<Pool>>],
         io: &mut Io,
         variant: VariantId,
         options: &Options,
@@ -503,7 +503,7 @@ impl<'a, 'p> Run<'a, 'p> {
 
     /// Carries out the events of one wait. One of them, chosen by turns, is timed for the loop's delay, so that the
     /// clock is read once more per wait and not per event.
-    fn events(&mut self, pools: &mut [Option<Pool>], io: &mut Io, variant: VariantId, found: usize) {
+    fn events(&mut self, pools: &mut [Option<Box<Pool>>], io: &mut Io, variant: VariantId, found: usize) {
         if found == 0 {
             return;
         }

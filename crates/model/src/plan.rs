@@ -26,6 +26,8 @@ pub struct Plan {
 pub struct BlockPlan {
     /// Variants in the order they are started.
     pub starts: Vec<VariantId>,
+    /// Variants in the order they are connected to, at every point, and asked for the answers that are compared.
+    pub connects: Vec<VariantId>,
     /// Points in the order they are measured.
     pub points: Vec<PointId>,
 }
@@ -53,21 +55,26 @@ impl Plan {
         order
     }
 
-    /// Orders of starts and points in a block. Warm-ups follow the order of starts.
+    /// Orders of starts, connects and points in a block. Warm-ups follow the order of starts.
     ///
     /// Blocks come in pairs, of which the second starts in the order of the first reversed: whoever is started and warmed first
-    /// waits longest for its first window, and over a pair all wait alike.
+    /// waits longest for its first window, and over a pair all wait alike. Connects come in pairs likewise, drawn apart from
+    /// starts: who is connected to first has other places in the generator's and the kernel's memory.
     pub fn block(&self, block: u32) -> BlockPlan {
-        let mut random = self.random(&[1, u64::from(block / 2 * 2)]);
+        let first_of_pair = u64::from(block / 2 * 2);
+        let mut random = self.random(&[1, first_of_pair]);
         let mut starts: Vec<_> = (0..self.variants).map(VariantId).collect();
+        let mut connects = starts.clone();
         let mut points: Vec<_> = (0..self.points).map(PointId).collect();
         starts.shuffle(&mut random);
+        connects.shuffle(&mut self.random(&[6, first_of_pair]));
         if block % 2 == 1 {
             starts.reverse();
+            connects.reverse();
             random = self.random(&[1, u64::from(block)]);
         }
         points.shuffle(&mut random);
-        BlockPlan { starts, points }
+        BlockPlan { starts, connects, points }
     }
 
     /// Variants of a round in the order of their windows.
@@ -151,6 +158,26 @@ mod tests {
         }
         let plan = Plan::new(5, 3, 4);
         assert!((0..20).any(|pair| plan.block(2 * pair).points != plan.block(2 * pair + 1).points));
+    }
+
+    #[test]
+    fn the_second_of_two_blocks_connects_in_reverse_whoever_starts_first() {
+        for variants in [2, 3, 7] {
+            let plan = Plan::new(5, variants, 2);
+            let mut reversed = plan.block(7).connects;
+            reversed.reverse();
+            assert_eq!(plan.block(6).connects, reversed);
+            let orders: Vec<_> = (0..400).map(|block| plan.block(block)).collect();
+            let first = orders.iter().filter(|order| order.connects[0] == VariantId(0)).count();
+            let both = orders.iter().filter(|order| order.connects[0] == order.starts[0]).count();
+            let expected = 400.0 / variants as f64;
+            assert!((first as f64 - expected).abs() <= if variants == 2 { 0.0 } else { 45.0 }, "{first}");
+            // Of 200 pairs of blocks, within four standard deviations of independent draws.
+            assert!(
+                (both as f64 - expected).abs() <= 57.0,
+                "{both} of 400 connect to first who started first"
+            );
+        }
     }
 
     #[test]

@@ -63,6 +63,10 @@ pub struct QuantitySpread {
     /// The smallest detectable difference for given measured times; where the components are absent, for the time of the
     /// calibration's own runs only.
     pub detectable: Vec<Detectable>,
+    /// What it costs to be the second of two copies: copy / variant over runs, with an interval from three runs on. Its
+    /// `blocks` are runs. Absent in older calibrations.
+    #[serde(default)]
+    pub position: Option<Estimate>,
 }
 
 /// How far one and the same variant, measured again, lies from itself.
@@ -221,6 +225,9 @@ pub struct CalibrationQuote {
     /// The smallest difference of that headline found in four of five tries, in the measured time nearest to that of the
     /// report.
     pub detectable: Option<Detectable>,
+    /// What it costs to be the second of two copies, in that headline.
+    #[serde(default)]
+    pub position: Option<Estimate>,
     /// How far one variant's figure lies from itself, run to run.
     pub run_to_run: Option<RunToRun>,
     /// What of the host has changed since, in words.

@@ -5,7 +5,7 @@ use weighbridge_model::reliability::{
     CalibrationQuote, HostCalibration, NoiseSource, Planted, Planting, QuantitySpread, RunToRun, Share,
     VariantReliability,
 };
-use weighbridge_model::summary::Quantity;
+use weighbridge_model::summary::{Estimate, Quantity};
 
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
@@ -103,6 +103,7 @@ fn of_variant(variant: &VariantReliability, headline: Quantity, page: &Page) -> 
     );
     lines.push("  starts and of single rounds".to_owned());
     lines.extend(spreads(&variant.quantities).lines(style, page.columns));
+    lines.extend(positions(&variant.quantities).map(|text| page.folded("  ", &text)));
     if !variant.run_to_run.is_empty() {
         let shown = variant.run_to_run.iter().filter(|found| RUN_TO_RUN.contains(&found.quantity));
         let runs: Vec<String> = shown.map(run_to_run).collect();
@@ -198,6 +199,21 @@ fn spreads(quantities: &[QuantitySpread]) -> Table {
     table
 }
 
+/// What the second of two copies costs, quantity by quantity; `None` where no run of copies tells.
+fn positions(quantities: &[QuantitySpread]) -> Option<String> {
+    let of = |wanted: &Quantity| quantities.iter().find(|found| found.quantity == *wanted);
+    let said =
+        |found: &QuantitySpread| Some(format!("{} {}", found.quantity, position(found.position.as_ref()?)));
+    let each: Vec<String> = SHOWN.iter().filter_map(of).filter_map(said).collect();
+    (!each.is_empty()).then(|| format!("position: the second of two copies costs {}", each.join("; ")))
+}
+
+/// `+0.02 % [−0.01 %, +0.05 %]`.
+fn position(found: &Estimate) -> String {
+    let shown = words::change(found);
+    format!("{}{}", shown.point, shown.interval.map(|interval| format!(" {interval}")).unwrap_or_default())
+}
+
 fn run_to_run(found: &RunToRun) -> String {
     format!(
         "{} ±{} (standard deviation of {}; 95 % interval {} to {})",
@@ -238,6 +254,9 @@ pub(crate) fn quote(quote: &CalibrationQuote) -> String {
     if let Some(found) = &quote.detectable {
         let (quantity, change) = (quote.headline, percent(found.change));
         facts.push(format!("{quantity} found from {change} in {} measured", found.measured));
+    }
+    if let Some(found) = &quote.position {
+        facts.push(format!("the second of two copies {}", position(found)));
     }
     if let Some(found) = &quote.run_to_run {
         facts.push(format!("±{} from run to run", percent(found.deviation)));

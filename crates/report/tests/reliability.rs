@@ -47,6 +47,7 @@ fn spread(quantity: Quantity, figure: f64, parts: Option<(f64, f64)>) -> Quantit
             Some(_) => vec![detectable(20, 0.0081), detectable(60, 0.0066), detectable(300, 0.0059)],
             None => vec![detectable(3, 0.124)],
         },
+        position: (quantity != Quantity::Throughput).then(|| estimate(0.9998, 0.0007)),
     }
 }
 

@@ -295,6 +295,10 @@ export interface CalibrationQuote {
   false_alarms?: Share | null;
   headline: Quantity;
   /**
+   * What it costs to be the second of two copies, in that headline.
+   */
+  position?: Estimate | null;
+  /**
    * How far one variant's figure lies from itself, run to run.
    */
   run_to_run?: RunToRun | null;

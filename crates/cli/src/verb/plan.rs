@@ -121,11 +121,12 @@ fn describe_batches(text: &mut String, experiment: &Experiment) {
     }
     let mut title = "block 1";
     text.push('\n');
-    for BatchPlan { batch, starts, points, first_rounds_of_each_point, stretches_of_each_point } in
-        first_block(experiment, &batches)
-    {
+    for plan in first_block(experiment, &batches) {
+        let BatchPlan { batch, starts, connects, points, .. } = plan;
+        let BatchPlan { first_rounds_of_each_point, stretches_of_each_point, .. } = plan;
         let batch = if batches.count() > 1 { format!("batch {}, ", batch + 1) } else { String::new() };
         let _ = writeln!(text, "{title}  {batch}starts {}", names(&starts));
+        let _ = writeln!(text, "         connects to {}", names(&connects));
         title = "       ";
         for point in points {
             let label = point_words(&experiment.points[point.index()].label);

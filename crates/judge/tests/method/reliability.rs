@@ -169,6 +169,32 @@ fn the_variant_alone_is_held_against_itself_from_run_to_run() {
     assert!(found.spread_over > Nanoseconds::ZERO);
 }
 
+#[test]
+fn what_the_second_of_two_copies_costs_is_the_mean_over_runs_with_students_interval() {
+    // ln ratios of +1 %, +2 % and +3 %: mean 2 %, standard error 1 %/√3, t(0.975; 2) = 4.302653.
+    let copies: Vec<Look> = [0.01, 0.02, 0.03].map(|shift| shifted(shift, 0.001)).into();
+    let found = judged(&copies, &[]);
+    let p50 = &found.quantities[0];
+    let position = p50.position.as_ref().unwrap();
+    let half = 4.302_653 * 0.01 / 3.0_f64.sqrt();
+    let close = |value: f64, log: f64| assert!((value.ln() - log).abs() < 1e-6, "ln {value} is not {log}");
+    close(position.point, 0.02);
+    close(position.lower.unwrap(), 0.02 - half);
+    close(position.upper.unwrap(), 0.02 + half);
+    assert_eq!(position.blocks, 3, "runs");
+    // A slower copy tells nothing of the position.
+    let slower = [SlowerRun { look: shifted(0.5, 0.001), truth: None }];
+    assert_eq!(judged(&copies, &slower).quantities[0].position.as_ref(), Some(position));
+    let two = judged(&copies[..2], &[]);
+    assert_eq!(two.quantities[0].position.as_ref().unwrap().interval(), None, "two runs have no interval");
+    let said = quote(
+        &calibration(found),
+        (Quantity::ResponseP50, Nanoseconds::from_secs(20)),
+        (&HostIdentity::default(), 1),
+    );
+    assert_eq!(said.position.map(|position| position.blocks), Some(3));
+}
+
 fn calibration(variant: VariantReliability) -> HostCalibration {
     HostCalibration {
         schema: RELIABILITY_VERSION,

@@ -114,7 +114,7 @@ impl Generator {
 }
 
 /// Takes the pools out of the list, so that all can be used at once.
-fn take(pools: &mut [Option<Pool>], variants: &[VariantId]) -> Result<Vec<Pool>, RunError> {
+fn take(pools: &mut [Option<Box<Pool>>], variants: &[VariantId]) -> Result<Vec<Box<Pool>>, RunError> {
     let missing = variants.iter().find(|variant| pools.get(variant.index()).is_none_or(Option::is_none));
     if let Some(missing) = missing {
         return Err(RunError::NotAttached(*missing));
@@ -123,7 +123,7 @@ fn take(pools: &mut [Option<Pool>], variants: &[VariantId]) -> Result<Vec<Pool>,
     Ok(variants.iter().map(one).collect())
 }
 
-fn pool_of(pools: &mut [Option<Pool>], variant: VariantId) -> Result<&mut Pool, RunError> {
+fn pool_of(pools: &mut [Option<Box<Pool>>], variant: VariantId) -> Result<&mut Pool, RunError> {
     super::pool_of(pools, variant).ok_or(RunError::NotAttached(variant))
 }
 
@@ -140,8 +140,8 @@ impl Run<'_> {
     /// Turns the loop until the window is over.
     fn turns(
         &mut self,
-        others: &mut [Option<Pool>],
-        pools: &mut [Pool],
+        others: &mut [Option<Box<Pool>>],
+        pools: &mut [Box<Pool>],
         io: &mut Io,
         options: &Options,
     ) -> io::Result<Over> {
@@ -180,7 +180,7 @@ impl Run<'_> {
     }
 
     /// What the next wait is for.
-    fn until(&mut self, pools: &[Pool], now: Timestamp) -> Until {
+    fn until(&mut self, pools: &[Box<Pool>], now: Timestamp) -> Until {
         let mut due = self.interleave.wake(now);
         let mut housekeeping = now + super::NAP;
         let mut unread = false;
@@ -194,7 +194,7 @@ impl Run<'_> {
     }
 
     /// Takes over what is finished and starts what is due, of every variant. Whether anything was started.
-    fn advance(&mut self, pools: &mut [Pool], io: &mut Io, now: Timestamp) -> bool {
+    fn advance(&mut self, pools: &mut [Box<Pool>], io: &mut Io, now: Timestamp) -> bool {
         let mut sent = false;
         for (at, pool) in pools.iter_mut().enumerate() {
             self.settle(at, pool);
@@ -223,7 +223,7 @@ impl Run<'_> {
     }
 
     /// Carries out the events of one wait; one of them is timed for the loop's delay.
-    fn events(&mut self, others: &mut [Option<Pool>], pools: &mut [Pool], io: &mut Io, found: usize) {
+    fn events(&mut self, others: &mut [Option<Box<Pool>>], pools: &mut [Box<Pool>], io: &mut Io, found: usize) {
         if found == 0 {
             return;
         }
@@ -247,7 +247,7 @@ impl Run<'_> {
     }
 
     /// Ends what is outstanding as timed out, of every variant.
-    fn give_up(&mut self, pools: &mut [Pool], now: Timestamp) {
+    fn give_up(&mut self, pools: &mut [Box<Pool>], now: Timestamp) {
         self.interleave.abort(now);
         for (at, pool) in pools.iter_mut().enumerate() {
             pool.abandon(ErrorKind::Timeout, now);
@@ -257,7 +257,7 @@ impl Run<'_> {
 
     fn reports(
         mut self,
-        pools: &mut [Pool],
+        pools: &mut [Box<Pool>],
         over: &Over,
         health: LoopHealth,
         tallies: Vec<&mut Tallies>,

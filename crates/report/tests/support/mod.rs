@@ -229,6 +229,14 @@ fn quote() -> CalibrationQuote {
             blocks: 6,
             change: Ratio::new(0.0066),
         }),
+        position: Some(Estimate {
+            point: 0.9998,
+            lower: Some(0.9991),
+            upper: Some(1.0005),
+            level: 0.95,
+            blocks: 29,
+            bootstrap: None,
+        }),
         run_to_run: Some(RunToRun {
             quantity: Quantity::ResponseP50,
             deviation: Ratio::new(0.061),
