@@ -10,7 +10,7 @@ import pathlib
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from compare import host
 from compare.install import Installer, Unavailable
@@ -61,6 +61,19 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
+class Repeated(Protocol):
+    """A kind of try, of this study or another that keeps its lines as this one does."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def tries(self) -> int: ...
+
+
+AnyCase = TypeVar("AnyCase", bound=Repeated)
+
+
 class Book:
     """What was found, in a file that only grows."""
 
@@ -71,13 +84,14 @@ class Book:
             self.lines = [json.loads(line) for line in path.read_text().splitlines()]
 
     def add(self, kind: str, what: Any) -> None:
-        line = {"kind": kind, **(dataclasses.asdict(what) if dataclasses.is_dataclass(what) else what)}
+        is_data = dataclasses.is_dataclass(what) and not isinstance(what, type)
+        line = {"kind": kind, **(dataclasses.asdict(what) if is_data else what)}
         self.lines.append(json.loads(json.dumps(line)))
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a") as file:
             file.write(json.dumps(line) + "\n")
 
-    def of(self, kind: str, case: Case) -> list[dict[str, Any]]:
+    def of(self, kind: str, case: Repeated) -> list[dict[str, Any]]:
         return [line for line in self.lines if line["kind"] == kind and line["case"] == case.name]
 
     def tries(self, case: Case) -> list[Try]:
@@ -98,7 +112,7 @@ def planted(case: Case, book: Book, weigh: str) -> int:
     return added
 
 
-def turns_of(cases: Sequence[Case], tries: int | None) -> Iterator[Case]:
+def turns_of(cases: Sequence[AnyCase], tries: int | None) -> Iterator[AnyCase]:
     """Cases in turn, so that none has the machine's good hour: each as often as it has tries, spread over the whole."""
     total = max([tries or case.tries for case in cases], default=0)
     for turn in range(total):
