@@ -40,7 +40,7 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class PerProcess(Case):
-    """Changed by attributes of processes. `starts`: two variants of each side, so that starts of a side can be compared."""
+    """Changed by attributes of processes. `starts`: two variants of each side, to tell what two starts differ by."""
 
     plain_words: tuple[str, ...] = ()
     changed_words: tuple[str, ...] = ()
@@ -83,8 +83,8 @@ class Cores:
 
 @dataclasses.dataclass(frozen=True)
 class SystemWide(Case):
-    """Changed for the whole system. `values` of files; `interrupts`: the cores that devices' interrupts go to, which is
-    what a side is then; `reads`: a program on the service's core that reads from the disk, 1,000 times a second."""
+    """Changed for the whole system: what is in a file; with `interrupts`, the cores that devices' interrupts go to;
+    with `reads`, whether a program on the service's core reads from the disk."""
 
     file: str = ""
     plain_value: str = ""
@@ -152,21 +152,6 @@ def _pages(program: str, tries: int) -> Case:
     )
 
 
-def _interrupts(name: str, setting: str, tries: int, reads: bool) -> Case:
-    return SystemWide(
-        name,
-        setting,
-        "service's core",
-        "client's core",
-        "rust",
-        tries,
-        plain_value="{service}",
-        changed_value="{client}",
-        interrupts=True,
-        reads=reads,
-    )
-
-
 CASES: list[Case] = [
     _fixed("rust", 8),
     _fixed("go", 6),
@@ -175,8 +160,18 @@ CASES: list[Case] = [
     *(_pages(program, tries) for program, tries in (("rust", 3), ("go", 3), ("java", 5))),
     SystemWide("steering-client", "RPS of `lo`", "off", "client's core", "rust", 2, STEERING, "0", "{client_mask}"),
     SystemWide("steering-service", "RPS of `lo`", "off", "service's core", "rust", 2, STEERING, "0", "{service_mask}"),
-    _interrupts("interrupts", "devices' interrupts", 2, reads=False),
-    _interrupts("interrupts-busy", "devices' interrupts, 1,000 a second", 3, reads=True),
+    SystemWide(
+        "interrupts",
+        "devices' interrupts",
+        "service's core",
+        "client's core",
+        "rust",
+        2,
+        plain_value="{service}",
+        changed_value="{client}",
+        interrupts=True,
+    ),
+    SystemWide("disk-reads", "another program's reads", "none", "1,000 a second", "rust", 3, reads=True),
     SystemWide("autogroup", "autogroup", "on", "off", "rust", 2, AUTOGROUP, "1", "0"),
 ]
 BY_NAME = {case.name: case for case in CASES}

@@ -29,8 +29,8 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="peers/trust/host",
         description="Measures what settings of the host cost: alone, with programs that know nothing of them.",
-        epilog="As root, after `weigh services build rust go node java`. System-wide settings are put back at the end, also "
-        "after Ctrl-C; what is kept in FILE is not tried again.",
+        epilog="As root, after `weigh services build rust go node java`. System-wide settings are put back at the end, "
+        "also after Ctrl-C; what is kept in FILE is not tried again.",
     )
     add = parser.add_argument
     add("--case", choices=names, nargs="+", default=names, help="[all]")

@@ -40,6 +40,21 @@ def student(values: Sequence[float]) -> Estimate | None:
     return Estimate(mean, mean - reach, mean + reach)
 
 
+def median(values: Sequence[float]) -> Estimate | None:
+    """The median with the widest pair of order statistics that 2.5 % at most lie beyond (the sign test).
+
+    For pairs of loads: where the host changes its pace between the two, as virtual ones do, their ratio is far off.
+    """
+    count, ordered = len(values), sorted(values)
+    beyond, tail = 0, 0.5**count
+    while tail <= 0.025:
+        beyond += 1
+        tail += math.comb(count, beyond) * 0.5**count
+    if beyond == 0:
+        return None
+    return Estimate(statistics.median(ordered), ordered[beyond - 1], ordered[count - beyond])
+
+
 def deviation_ratio(first: Sequence[float], second: Sequence[float]) -> Estimate | None:
     """The second's standard deviation over the first's.
 

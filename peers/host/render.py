@@ -7,8 +7,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from .cases import NAMES, Case
-from .figures import Estimate, Unit, deviation_ratio, student
+from .cases import NAMES, Case, SystemWide
+from .figures import Estimate, Unit, deviation_ratio, median, student
 
 HEAD = ["setting", "program", "plain", "changed", "p50 plain", "p50", "mean", "CPU a request", "memory", "units"]
 STARTS = ["setting", "program", "two starts differ by, plain", "changed", "ratio", "blocks"]
@@ -19,9 +19,10 @@ def units(sittings: Sequence[dict[str, Any]]) -> list[Unit]:
 
 
 def costs(case: Case, found: Sequence[Unit]) -> list[str]:
-    """A row: what the change costs."""
+    """A row: what the change costs, over blocks their mean, over pairs of loads their median."""
     level = statistics.median(one.plain_p50_ns for one in found) / 1000
-    cells = [cost(student([one.p50 for one in found])), cost(student([one.mean for one in found]))]
+    middle = median if isinstance(case, SystemWide) else student
+    cells = [cost(middle([one.p50 for one in found])), cost(middle([one.mean for one in found]))]
     for values in ([one.cpu for one in found], [one.memory for one in found]):
         known = [value for value in values if value is not None]
         cells.append(cost(student(known)) if len(known) == len(found) else "–")

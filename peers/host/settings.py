@@ -6,6 +6,7 @@ import contextlib
 import os
 import pathlib
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -92,14 +93,12 @@ def polling() -> Iterator[bool]:
 
 
 @contextlib.contextmanager
-def reading(wanted: bool, core: int, folder: pathlib.Path) -> Iterator[None]:
-    """A program on this core that reads from the disk."""
-    if not wanted:
-        yield
-        return
+def reader(core: int, folder: pathlib.Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A program on this core that reads from the disk unless it is stopped, as it is at first."""
     program = subprocess.Popen([sys.executable, str(READS), str(folder / "read")], preexec_fn=on_core(core))
     try:
-        yield
+        program.send_signal(signal.SIGSTOP)
+        yield program
     finally:
         program.kill()
         program.wait()

@@ -9,9 +9,11 @@ import math
 import os
 import pathlib
 import random
+import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from compare.install import Installer
@@ -20,7 +22,7 @@ from study import records
 
 from .cases import PROGRAMS, SITTING_SECONDS, Case, Cores, PerProcess, SystemWide
 from .figures import Unit, unit
-from .settings import devices_interrupts, kept, movable, polling, put, reading
+from .settings import devices_interrupts, kept, movable, polling, put, reader
 
 INVALID = 3
 LOAD_SECONDS = 0.3
@@ -100,28 +102,38 @@ def ask(command: list[str]) -> dict[str, Any]:
 
 def alternate(case: SystemWide, place: Place, seed: int, folder: pathlib.Path) -> list[Unit]:
     """Pairs of loads on one server, plain and changed in random order."""
-    files = movable() if case.interrupts else [pathlib.Path(case.file)]
     setting = Setting(Installer(allowed=False), place.weigh, place.services, folder, place.cores.service)
     environment = {"HOST": HOST, "PORT": "0", "PROTOCOL": "http1-json", "WORKLOAD": "pingpong"}
     command = [str(place.services / case.program / PROGRAMS[case.program][0])]
     generator, units = random.Random(seed), []
-    with (
-        kept(files),
-        process(command, setting, environment) as server,
-        reading(case.reads, place.cores.service, folder),
-    ):
+    with changer(case, place.cores, folder) as change, process(command, setting, environment) as server:
         url = f"http://{HOST}:{await_line(server, setting)}/pong/64"
         end = time.monotonic() + SITTING_SECONDS
         load(url, place)
         while time.monotonic() < end:
-            order = generator.sample((False, True), 2)
             found = {}
-            for changed in order:
-                for file in files:
-                    put(file, case.side(changed, place.cores))
+            for changed in generator.sample((False, True), 2):
+                change(changed)
                 found[changed] = load(url, place)
             units.append(pair(found[False], found[True]))
     return units
+
+
+@contextlib.contextmanager
+def changer(case: SystemWide, cores: Cores, folder: pathlib.Path) -> Iterator[Callable[[bool], None]]:
+    """What goes to the changed side or back to the plain one."""
+    if case.reads:
+        with reader(cores.service, folder) as program:
+            yield lambda changed: program.send_signal(signal.SIGCONT if changed else signal.SIGSTOP)
+        return
+    files = movable() if case.interrupts else [pathlib.Path(case.file)]
+
+    def write(changed: bool) -> None:
+        for file in files:
+            put(file, case.side(changed, cores))
+
+    with kept(files):
+        yield write
 
 
 def load(url: str, place: Place) -> dict[str, Any]:

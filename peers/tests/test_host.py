@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from host import cases, render, settings
 from host.cases import CASES, Cores, PerProcess, SystemWide, mask
-from host.figures import Unit, deviation_ratio, student, unit
+from host.figures import Unit, deviation_ratio, median, student, unit
 from host.settings import chosen, devices_interrupts, kept, put
 from host.sittings import pair
 from study.records import Block, Trial, Window
@@ -104,6 +104,14 @@ class Arithmetic(unittest.TestCase):
             self.assertAlmostEqual(got, expected, places=3)
         self.assertIsNone(student([1.0, 2.0, 3.0]))
 
+    def test_medians_have_the_intervals_of_the_sign_test(self) -> None:
+        """Oracle: tables of the sign test's order statistics (Conover): of 20 the 6th and the 15th, of 6 the ends."""
+        for count, least, most in [(20, 6, 15), (6, 1, 6), (10, 2, 9), (50, 18, 33)]:
+            found = median([float(number) for number in range(1, count + 1)])
+            assert found is not None
+            self.assertEqual((found.point, found.lower, found.upper), ((count + 1) / 2, least, most))
+        self.assertIsNone(median([1.0] * 5))
+
     def test_a_series_twice_as_wide_has_twice_the_deviation(self) -> None:
         found = deviation_ratio([1.0, -1.0, 2.0, -2.0], [2.0, -2.0, 4.0, -4.0])
         assert found is not None
@@ -155,11 +163,11 @@ class Arithmetic(unittest.TestCase):
 
 class Tables(unittest.TestCase):
     def test_costs_are_told_as_percentages_with_intervals(self) -> None:
-        units = [Unit(math.log(1.02), math.log(0.99), plain_p50_ns=20_000.0)] * 4
+        units = [Unit(math.log(1.02), math.log(0.99), plain_p50_ns=20_000.0)] * 6
         row = render.costs(cases.BY_NAME["autogroup"], units)
         self.assertEqual(row[:5], ["autogroup", "Rust", "on", "off", "20.0 µs"])
         self.assertEqual(row[5:7], ["+2.0% [+2.0%, +2.0%]", "−1.0% [−1.0%, −1.0%]"])
-        self.assertEqual(row[7:], ["–", "–", "4"])
+        self.assertEqual(row[7:], ["–", "–", "6"])
 
     def test_starts_are_told_as_the_deviation_of_one(self) -> None:
         units = [
