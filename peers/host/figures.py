@@ -11,7 +11,6 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 
-from differences.students import quantile
 from study.figures import paired_median, pooled_mean, rounds
 from study.records import Block, Trial
 
@@ -31,19 +30,10 @@ class Estimate:
         return Estimate(by(self.point), by(self.lower), by(self.upper))
 
 
-def student(values: Sequence[float]) -> Estimate | None:
-    """The mean with Student's t."""
-    if len(values) < 4:
-        return None
-    mean = statistics.fmean(values)
-    reach = quantile(0.975, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
-    return Estimate(mean, mean - reach, mean + reach)
-
-
 def median(values: Sequence[float]) -> Estimate | None:
     """The median with the widest pair of order statistics that 2.5 % at most lie beyond (the sign test).
 
-    For pairs of loads: where the host changes its pace between the two, as virtual ones do, their ratio is far off.
+    Of a block or pair in which the host changed its pace, as virtual ones do, the ratio is far off; so it is in no mean.
     """
     count, ordered = len(values), sorted(values)
     beyond, tail = 0, 0.5**count

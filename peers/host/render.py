@@ -7,8 +7,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from .cases import NAMES, Case, SystemWide
-from .figures import Estimate, Unit, deviation_ratio, median, student
+from .cases import NAMES, Case
+from .figures import Estimate, Unit, deviation_ratio, median
 
 HEAD = ["setting", "program", "plain", "changed", "p50 plain", "p50", "mean", "CPU a request", "memory", "units"]
 STARTS = ["setting", "program", "two starts differ by, plain", "changed", "ratio", "blocks"]
@@ -19,13 +19,12 @@ def units(sittings: Sequence[dict[str, Any]]) -> list[Unit]:
 
 
 def costs(case: Case, found: Sequence[Unit]) -> list[str]:
-    """A row: what the change costs, over blocks their mean, over pairs of loads their median."""
+    """A row: what the change costs, as the median over blocks or pairs of loads."""
     level = statistics.median(one.plain_p50_ns for one in found) / 1000
-    middle = median if isinstance(case, SystemWide) else student
-    cells = [cost(middle([one.p50 for one in found])), cost(middle([one.mean for one in found]))]
+    cells = [cost(median([one.p50 for one in found])), cost(median([one.mean for one in found]))]
     for values in ([one.cpu for one in found], [one.memory for one in found]):
         known = [value for value in values if value is not None]
-        cells.append(cost(student(known)) if len(known) == len(found) else "–")
+        cells.append(cost(median(known)) if len(known) == len(found) else "–")
     return [case.setting, NAMES[case.program], case.plain, case.changed, f"{level:.1f} µs", *cells, str(len(found))]
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from host import cases, render, settings
 from host.cases import CASES, Cores, PerProcess, SystemWide, mask
-from host.figures import Unit, deviation_ratio, median, student, unit
+from host.figures import Unit, deviation_ratio, median, unit
 from host.settings import chosen, devices_interrupts, kept, put
 from host.sittings import pair
 from study.records import Block, Trial, Window
@@ -95,15 +95,6 @@ class Settings(unittest.TestCase):
 
 
 class Arithmetic(unittest.TestCase):
-    def test_students_interval_is_that_of_the_tables(self) -> None:
-        """Oracle: t(0.975; 3) = 3.182 (Fisher and Yates); the deviation of 1, 2, 3, 4 is the root of 5/3."""
-        found = student([1.0, 2.0, 3.0, 4.0])
-        assert found is not None
-        reach = 3.182 * math.sqrt(5 / 3) / 2
-        for got, expected in zip((found.point, found.lower, found.upper), (2.5, 2.5 - reach, 2.5 + reach), strict=True):
-            self.assertAlmostEqual(got, expected, places=3)
-        self.assertIsNone(student([1.0, 2.0, 3.0]))
-
     def test_medians_have_the_intervals_of_the_sign_test(self) -> None:
         """Oracle: tables of the sign test's order statistics (Conover): of 20 the 6th and the 15th, of 6 the ends."""
         for count, least, most in [(20, 6, 15), (6, 1, 6), (10, 2, 9), (50, 18, 33)]:
