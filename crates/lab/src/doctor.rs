@@ -3,6 +3,8 @@
 //! [`Observation::take`] looks; [`diagnose`] judges, as a pure function of what was seen. It changes nothing: the one
 //! remedy that is ours to carry out is [`crate::registry::clean`].
 
+mod settings;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
@@ -26,6 +28,8 @@ use crate::quota;
 use crate::registry;
 use crate::room;
 use crate::sys;
+
+pub use settings::CoreInterrupts;
 
 // Every threshold, with its reason.
 
@@ -80,6 +84,14 @@ pub enum Subject {
     Siblings,
     /// What governs the frequency.
     Governor,
+    /// How often devices interrupt the cores that measure.
+    Interrupts,
+    /// Cores that the kernel hands packets to.
+    PacketSteering,
+    /// Transparent huge pages.
+    HugePages,
+    /// Whether programs are laid out anew with each start.
+    AddressLayout,
     /// Time taken by the hypervisor.
     Steal,
     /// The load average.
@@ -108,6 +120,13 @@ pub enum Subject {
     Calibration,
 }
 
+impl Subject {
+    /// Whether a person is told of it even where all is as it should be.
+    pub const fn is_told_when_fine(self) -> bool {
+        !matches!(self, Self::Interrupts | Self::PacketSteering | Self::HugePages | Self::AddressLayout)
+    }
+}
+
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -116,6 +135,10 @@ impl fmt::Display for Subject {
             Self::Limits => "limits",
             Self::Siblings => "SMT siblings",
             Self::Governor => "frequency governor",
+            Self::Interrupts => "interrupts",
+            Self::PacketSteering => "packet steering",
+            Self::HugePages => "huge pages",
+            Self::AddressLayout => "address layout",
             Self::Steal => "steal",
             Self::Load => "load average",
             Self::BusyProcesses => "busy processes",
@@ -187,6 +210,8 @@ pub struct Observation {
     pub load: Option<f64>,
     /// Processes that used CPU while we looked, ourselves not counted, the busiest first.
     pub busy: Vec<BusyProcess>,
+    /// How often devices interrupted each core while we looked.
+    pub interrupts: Vec<CoreInterrupts>,
     /// How a lab would freeze.
     pub freezing: FreezeMethod,
     /// Cost of one read of the monotonic clock.
@@ -206,9 +231,12 @@ impl Observation {
         let boot = CpuTimes::default();
         let before = CpuTimes::read();
         let first = cpu_ticks();
+        let quiet = settings::read_interrupts();
         let start = sys::monotonic();
         std::thread::sleep(interval);
         let passed = sys::monotonic().since(start);
+        let interrupts =
+            settings::interrupts_between(&quiet, &settings::read_interrupts(), passed.as_secs_f64());
         let busy = busy_processes(&first, passed);
         let after = CpuTimes::read();
         let stale: Vec<_> = base
@@ -235,6 +263,7 @@ impl Observation {
             steal_now: before.as_ref().zip(after.as_ref()).map(|(before, after)| steal_share(before, after)),
             load: fs::read_to_string("/proc/loadavg").ok().and_then(|text| parse_load(&text)),
             busy,
+            interrupts,
             freezing: FreezeMethod::detect(),
             clock_cost: clock_cost(),
             memory_available: memory_available(),
@@ -286,6 +315,10 @@ pub fn diagnose(seen: &Observation) -> Vec<Finding> {
         limits,
         siblings,
         governor,
+        settings::interrupts,
+        settings::packet_steering,
+        settings::huge_pages,
+        settings::address_layout,
         steal,
         load,
         busy,
@@ -370,7 +403,8 @@ fn governor(seen: &Observation) -> Option<Finding> {
         let evidence = "the host does not tell how its frequency is governed";
         return Some(Finding::new(Level::Note, Subject::Governor, evidence));
     };
-    let evidence = frequency.governors.join(", ");
+    let boost = frequency.boost.map(|boost| format!("; boost {}", boost.word())).unwrap_or_default();
+    let evidence = format!("{}{boost}", frequency.governors.join(", "));
     if frequency.governors.iter().all(|name| name == "performance") {
         return Some(Finding::new(Level::Fine, Subject::Governor, evidence));
     }
