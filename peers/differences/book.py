@@ -5,10 +5,20 @@ from __future__ import annotations
 import dataclasses
 import json
 import pathlib
-from typing import Any
+from typing import Any, Protocol
 
 from .cases import Case
 from .tries import Try
+
+
+class Repeated(Protocol):
+    """A kind of try, of this study or another that keeps its lines as this one does."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def tries(self) -> int: ...
 
 
 class Book:
@@ -28,7 +38,7 @@ class Book:
         with self.path.open("a") as file:
             file.write(json.dumps(line) + "\n")
 
-    def of(self, kind: str, case: Case) -> list[dict[str, Any]]:
+    def of(self, kind: str, case: Repeated) -> list[dict[str, Any]]:
         return [line for line in self.lines if line["kind"] == kind and line["case"] == case.name]
 
     def tries(self, case: Case) -> list[Try]:

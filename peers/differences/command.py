@@ -8,6 +8,7 @@ import pathlib
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from compare import host
 from compare.install import Installer, Unavailable
@@ -16,7 +17,7 @@ from compare.tools import Tool
 from compare.tools_http import Oha, Wrk
 
 from . import rivals
-from .book import Book
+from .book import Book, Repeated
 from .cases import BY_NAME, CASES, Case
 from .render import render
 from .tries import Try, TryError, carry_out
@@ -59,6 +60,9 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
+AnyCase = TypeVar("AnyCase", bound=Repeated)
+
+
 def planted(case: Case, book: Book, weigh: str) -> int:
     """How much is added, in nanoseconds: the effect's share of what the baseline's quantile was in one run before."""
     if case.effect == 0.0:
@@ -73,7 +77,7 @@ def planted(case: Case, book: Book, weigh: str) -> int:
     return added
 
 
-def turns_of(cases: Sequence[Case], tries: int | None) -> Iterator[Case]:
+def turns_of(cases: Sequence[AnyCase], tries: int | None) -> Iterator[AnyCase]:
     """Cases in turn, so that none has the machine's good hour: each as often as it has tries, spread over the whole."""
     total = max([tries or case.tries for case in cases], default=0)
     for turn in range(total):

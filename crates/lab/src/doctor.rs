@@ -4,6 +4,7 @@
 //! remedy that is ours to carry out is [`crate::registry::clean`].
 
 mod idle;
+mod settings;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -29,6 +30,8 @@ use crate::quota;
 use crate::registry;
 use crate::room;
 use crate::sys;
+
+pub use settings::CoreInterrupts;
 
 // Every threshold, with its reason.
 
@@ -85,6 +88,14 @@ pub enum Subject {
     Governor,
     /// How idle cores wait.
     IdleStates,
+    /// How often devices interrupt the cores that measure.
+    Interrupts,
+    /// Cores that the kernel hands packets to.
+    PacketSteering,
+    /// Transparent huge pages.
+    HugePages,
+    /// Whether programs are laid out anew with each start.
+    AddressLayout,
     /// Time taken by the hypervisor.
     Steal,
     /// The load average.
@@ -113,6 +124,13 @@ pub enum Subject {
     Calibration,
 }
 
+impl Subject {
+    /// Whether a person is told of it even where all is as it should be.
+    pub const fn is_told_when_fine(self) -> bool {
+        !matches!(self, Self::Interrupts | Self::PacketSteering | Self::HugePages | Self::AddressLayout)
+    }
+}
+
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -122,6 +140,10 @@ impl fmt::Display for Subject {
             Self::Siblings => "SMT siblings",
             Self::Governor => "frequency governor",
             Self::IdleStates => "idle states",
+            Self::Interrupts => "interrupts",
+            Self::PacketSteering => "packet steering",
+            Self::HugePages => "huge pages",
+            Self::AddressLayout => "address layout",
             Self::Steal => "steal",
             Self::Load => "load average",
             Self::BusyProcesses => "busy processes",
@@ -195,6 +217,8 @@ pub struct Observation {
     pub load: Option<f64>,
     /// Processes that used CPU while we looked, ourselves not counted, the busiest first.
     pub busy: Vec<BusyProcess>,
+    /// How often devices interrupted each core while we looked.
+    pub interrupts: Vec<CoreInterrupts>,
     /// How a lab would freeze.
     pub freezing: FreezeMethod,
     /// Cost of one read of the monotonic clock.
@@ -214,9 +238,12 @@ impl Observation {
         let boot = CpuTimes::default();
         let before = CpuTimes::read();
         let first = cpu_ticks();
+        let quiet = settings::read_interrupts();
         let start = sys::monotonic();
         std::thread::sleep(interval);
         let passed = sys::monotonic().since(start);
+        let interrupts =
+            settings::interrupts_between(&quiet, &settings::read_interrupts(), passed.as_secs_f64());
         let busy = busy_processes(&first, passed);
         let after = CpuTimes::read();
         let stale: Vec<_> = base
@@ -244,6 +271,7 @@ impl Observation {
             steal_now: before.as_ref().zip(after.as_ref()).map(|(before, after)| steal_share(before, after)),
             load: fs::read_to_string("/proc/loadavg").ok().and_then(|text| parse_load(&text)),
             busy,
+            interrupts,
             freezing: FreezeMethod::detect(),
             clock_cost: clock_cost(),
             memory_available: memory_available(),
@@ -296,6 +324,10 @@ pub fn diagnose(seen: &Observation) -> Vec<Finding> {
         siblings,
         governor,
         idle::idle_states,
+        settings::interrupts,
+        settings::packet_steering,
+        settings::huge_pages,
+        settings::address_layout,
         steal,
         load,
         busy,
@@ -380,7 +412,8 @@ fn governor(seen: &Observation) -> Option<Finding> {
         let evidence = "the host does not tell how its frequency is governed";
         return Some(Finding::new(Level::Note, Subject::Governor, evidence));
     };
-    let evidence = frequency.governors.join(", ");
+    let boost = frequency.boost.map(|boost| format!("; boost {}", boost.word())).unwrap_or_default();
+    let evidence = format!("{}{boost}", frequency.governors.join(", "));
     if frequency.governors.iter().all(|name| name == "performance") {
         return Some(Finding::new(Level::Fine, Subject::Governor, evidence));
     }

@@ -3,6 +3,10 @@
 //! Each fact is missing where the host does not tell it; nothing is guessed. The host's name is kept as a hash only.
 //! What the facts mean for measurements is said by [`crate::doctor`], not here.
 
+mod frequency;
+mod interrupts;
+mod settings;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,8 +21,12 @@ use crate::ask;
 use crate::cgroup::Hierarchy;
 use crate::cores::{CoreId, parse_core_list};
 use crate::idle::{self, IdleFacts};
-use crate::procfs::kib_field;
+use crate::procfs::{self, ProcessStat, kib_field};
 use crate::sys;
+
+pub use frequency::Frequency;
+pub use interrupts::{InterruptLine, Interrupts, parse_lines as parse_interrupts};
+pub use settings::{AddressLayout, HugePages, KernelSettings, Numa, PacketSteering, Switch};
 
 /// Version questions are answered at once; a wrapper that first fetches a toolchain is not waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -86,23 +94,12 @@ pub struct HostFacts {
     pub hostname_sha256: Option<String>,
     /// Control groups.
     pub cgroup: Option<CgroupFacts>,
+    /// Settings of the kernel that move figures.
+    pub settings: KernelSettings,
     /// Versions of the toolchains that are on the path, by language.
     pub toolchains: BTreeMap<String, String>,
     /// Revision of the experiment's folder.
     pub revision: Option<GitRevision>,
-}
-
-/// How the cores' frequency is governed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Frequency {
-    /// The governors in use, each once.
-    pub governors: Vec<String>,
-    /// The driver of the first core.
-    pub driver: Option<String>,
-    /// Lowest frequency of the first core, in kHz.
-    pub lowest_khz: Option<u64>,
-    /// Highest frequency of the first core, in kHz.
-    pub highest_khz: Option<u64>,
 }
 
 /// Whether a hypervisor lies below.
@@ -212,6 +209,9 @@ impl HostFacts {
         facts.architecture = Some(std::env::consts::ARCH.to_owned());
         facts.idle.latency_limit = idle::latency_limit();
         facts.open_files = sys::open_file_limit().map(|(soft, hard)| Limit { soft, hard });
+        if let Some(interrupts) = &mut facts.settings.interrupts {
+            interrupts.balancer = balancer(&procfs::processes());
+        }
         facts
     }
 
@@ -235,8 +235,8 @@ impl HostFacts {
             processor: parse_processor(&cpuinfo),
             architecture: None,
             siblings: cores.as_deref().and_then(|cores| siblings(cores, read)),
-            frequency: cores.as_deref().and_then(|cores| frequency(cores, read)),
             idle: IdleFacts::from_files(read),
+            frequency: cores.as_deref().and_then(|cores| Frequency::from_files(cores, read)),
             cores,
             kernel: kernel(read),
             memory: read("/proc/meminfo").and_then(|text| kib_field(&text, "MemTotal:")),
@@ -262,10 +262,15 @@ impl HostFacts {
                 &read("/proc/self/mountinfo").unwrap_or_default(),
                 &read("/proc/self/cgroup").unwrap_or_default(),
             ),
+            settings: KernelSettings::from_files(read),
             toolchains: BTreeMap::new(),
             revision: None,
         }
     }
+}
+
+fn balancer(processes: &[ProcessStat]) -> Option<String> {
+    processes.iter().map(|process| &process.name).find(|name| *name == "irqbalance").cloned()
 }
 
 fn kernel(read: &dyn Fn(&str) -> Option<String>) -> Option<String> {
@@ -349,23 +354,6 @@ pub(crate) fn siblings(cores: &[CoreId], read: &dyn Fn(&str) -> Option<String>) 
     groups.sort();
     groups.dedup();
     Some(groups)
-}
-
-fn frequency(cores: &[CoreId], read: &dyn Fn(&str) -> Option<String>) -> Option<Frequency> {
-    let file = |core: &CoreId, name: &str| {
-        let path = format!("/sys/devices/system/cpu/cpu{core}/cpufreq/{name}");
-        read(&path).map(|text| text.trim().to_owned())
-    };
-    let mut governors: Vec<String> = cores.iter().filter_map(|core| file(core, "scaling_governor")).collect();
-    governors.sort();
-    governors.dedup();
-    let first = cores.first().filter(|_| !governors.is_empty())?;
-    Some(Frequency {
-        governors,
-        driver: file(first, "scaling_driver"),
-        lowest_khz: file(first, "cpuinfo_min_freq").and_then(|text| text.parse().ok()),
-        highest_khz: file(first, "cpuinfo_max_freq").and_then(|text| text.parse().ok()),
-    })
 }
 
 /// Versions of the toolchains that answer, by language.

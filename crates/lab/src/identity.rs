@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 use weighbridge_model::reliability::HostIdentity;
 
-use crate::cores::core_list;
-use crate::host::{HostFacts, Hypervisor};
+use crate::cores::{CoreId, core_list};
+use crate::host::{HostFacts, Hypervisor, KernelSettings, Switch};
 
 /// The identity of the host with these facts. `weigh` is the digest of this program, where it is known.
 pub fn identity(facts: &HostFacts, weigh: Option<&str>) -> HostIdentity {
@@ -41,6 +41,7 @@ fn lasting(facts: &HostFacts) -> BTreeMap<String, String> {
                 .map(|groups| groups.iter().map(|group| core_list(group)).collect::<Vec<_>>().join(" ")),
         ),
         ("kernel", facts.kernel.clone()),
+        ("mitigations", mitigations(&facts.settings)),
         (
             "hypervisor",
             facts.hypervisor.map(|found| match found {
@@ -56,6 +57,13 @@ fn passing(facts: &HostFacts, weigh: Option<&str>) -> BTreeMap<String, String> {
         ("boot", facts.boot_id.clone()),
         ("name", facts.hostname_sha256.clone()),
         ("governor", facts.frequency.as_ref().map(|frequency| frequency.governors.join(" "))),
+        ("boost", facts.frequency.as_ref().and_then(|frequency| frequency.boost).map(word_of_switch)),
+        ("huge pages", facts.settings.huge_pages.as_ref().map(|pages| pages.enabled.clone())),
+        ("address layout", facts.settings.address_layout.map(|layout| layout.word().to_owned())),
+        (
+            "packet steering",
+            facts.settings.packet_steering.as_ref().map(|steering| cores_or_none(&steering.loopback)),
+        ),
         ("clock source", facts.clock_source.clone()),
         ("memory", facts.memory.map(|memory| memory.to_string())),
         ("congestion control", facts.congestion_control.clone()),
@@ -63,10 +71,25 @@ fn passing(facts: &HostFacts, weigh: Option<&str>) -> BTreeMap<String, String> {
     ])
 }
 
+/// By weakness, what is done about it; where the kernel tells nothing at all it is unknown.
+fn mitigations(settings: &KernelSettings) -> Option<String> {
+    let told: Vec<String> =
+        settings.mitigations.iter().map(|(weakness, done)| format!("{weakness}: {done}")).collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
+fn word_of_switch(switch: Switch) -> String {
+    switch.word().to_owned()
+}
+
+fn cores_or_none(cores: &[CoreId]) -> String {
+    if cores.is_empty() { "none".to_owned() } else { core_list(cores) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cores::CoreId;
+    use crate::host::PacketSteering;
 
     fn facts() -> HostFacts {
         HostFacts {
@@ -90,6 +113,23 @@ mod tests {
         assert_eq!(again.key, found.key, "another boot is the same host");
         let other = identity(&HostFacts { kernel: Some("Linux 6.2".to_owned()), ..facts() }, None);
         assert_ne!(other.key, found.key, "another kernel is another host");
+    }
+
+    #[test]
+    fn what_is_done_about_weaknesses_is_of_the_key_and_what_may_be_set_is_not() {
+        let plain = identity(&facts(), None);
+        let mitigations = [("retbleed", "Mitigation: IBPB"), ("l1tf", "Vulnerable")];
+        let mitigated = KernelSettings {
+            mitigations: mitigations.map(|(name, done)| (name.to_owned(), done.to_owned())).into(),
+            ..KernelSettings::default()
+        };
+        let other = identity(&HostFacts { settings: mitigated, ..facts() }, None);
+        assert_eq!(other.lasting["mitigations"], "l1tf: Vulnerable; retbleed: Mitigation: IBPB");
+        assert_ne!(other.key, plain.key);
+        let steering = PacketSteering { loopback: vec![CoreId::new(1)], new_interfaces: None };
+        let steered = KernelSettings { packet_steering: Some(steering), ..KernelSettings::default() };
+        let same = identity(&HostFacts { settings: steered, ..facts() }, None);
+        assert_eq!((same.key, same.passing["packet steering"].as_str()), (plain.key, "1"));
     }
 
     #[test]

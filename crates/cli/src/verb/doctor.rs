@@ -38,7 +38,8 @@ fn look(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 fn lines(findings: &[Finding], look: (Style, usize)) -> String {
-    findings.iter().map(|finding| line(finding, look)).collect::<Vec<_>>().join("\n")
+    let told = |finding: &&Finding| finding.level > Level::Fine || finding.subject.is_told_when_fine();
+    findings.iter().filter(told).map(|finding| line(finding, look)).collect::<Vec<_>>().join("\n")
 }
 
 /// A finding in lines of the terminal's width, what to do about it under what was seen.
@@ -115,9 +116,12 @@ mod tests {
     use super::*;
     use crate::golden::assert_golden;
     use weighbridge_lab::cores::{CoreId, CoreLayout};
-    use weighbridge_lab::doctor::BusyProcess;
+    use weighbridge_lab::doctor::{BusyProcess, CoreInterrupts};
     use weighbridge_lab::freeze::FreezeMethod;
-    use weighbridge_lab::host::{Frequency, HostFacts, Hypervisor, Limit, PortRange};
+    use weighbridge_lab::host::{
+        AddressLayout, Frequency, HostFacts, HugePages, Hypervisor, KernelSettings, Limit, PacketSteering,
+        PortRange, Switch,
+    };
     use weighbridge_lab::layers::LayerReport;
     use weighbridge_lab::net::Unavailable;
     use weighbridge_lab::procfs::Pid;
@@ -127,12 +131,7 @@ mod tests {
     /// A host with nothing to complain about.
     fn quiet() -> Observation {
         let cores: Vec<CoreId> = (0..4).map(CoreId::new).collect();
-        let frequency = Frequency {
-            governors: vec!["performance".to_owned()],
-            driver: None,
-            lowest_khz: None,
-            highest_khz: None,
-        };
+        let frequency = Frequency { governors: vec!["performance".to_owned()], ..Frequency::default() };
         Observation {
             layout: CoreLayout::of(&cores).ok(),
             facts: HostFacts {
@@ -155,6 +154,7 @@ mod tests {
             steal_now: Some(Ratio::new(0.0)),
             load: Some(0.2),
             busy: Vec::new(),
+            interrupts: Vec::new(),
             freezing: FreezeMethod::Cgroup,
             clock_cost: Nanoseconds::from_nanos(80),
             memory_available: Some(Bytes::new(4 << 30)),
@@ -167,12 +167,16 @@ mod tests {
     fn troubled() -> Observation {
         let mut seen = quiet();
         let facts = &mut seen.facts;
-        facts.frequency.as_mut().expect("it is known").governors = vec!["powersave".to_owned()];
+        let frequency = facts.frequency.as_mut().expect("it is known");
+        (frequency.governors, frequency.boost) = (vec!["powersave".to_owned()], Some(Switch::On));
+        facts.settings = settings();
         facts.clock_source = Some("hpet".to_owned());
         facts.open_files = Some(Limit { soft: 256, hard: 256 });
         facts.hypervisor = None;
-        seen.layout = None;
         seen.awake = Err(("`/dev/cpu_dma_latency` may not be opened".to_owned(), "run as root".to_owned()));
+        seen.layout = CoreLayout::of(&[CoreId::new(3)]).ok();
+        seen.interrupts =
+            vec![CoreInterrupts { core: CoreId::new(3), per_second: 4_000.0, device: "eth0-rx".to_owned() }];
         seen.steal_now = Some(Ratio::new(0.2));
         seen.steal_since_boot = Some(Ratio::new(0.12));
         seen.load = Some(7.5);
@@ -185,6 +189,17 @@ mod tests {
         seen.layers = vec![LayerReport { name: "veth".to_owned(), found: Err(lacking) }];
         seen.stale = Some((1, "process 99, control group `/sys/fs/cgroup/wb-0123abcd-1`".to_owned()));
         seen
+    }
+
+    /// None of them as it should be.
+    fn settings() -> KernelSettings {
+        let steering = PacketSteering { loopback: vec![CoreId::new(3)], new_interfaces: None };
+        KernelSettings {
+            huge_pages: Some(HugePages { enabled: "always".to_owned(), defrag: None }),
+            address_layout: Some(AddressLayout::Fixed),
+            packet_steering: Some(steering),
+            ..KernelSettings::default()
+        }
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::cores::CoreId;
-use crate::host::{Frequency, Limit, PortRange};
+use crate::host::{
+    AddressLayout, Frequency, HugePages, KernelSettings, Limit, PacketSteering, PortRange, Switch,
+    parse_interrupts,
+};
 
 fn core_ids(numbers: &[u32]) -> Vec<CoreId> {
     numbers.iter().copied().map(CoreId::new).collect()
@@ -15,12 +18,13 @@ fn healthy() -> Observation {
         facts: HostFacts {
             cores: Some(all.clone()),
             siblings: Some(all.iter().map(|core| vec![*core]).collect()),
-            frequency: Some(Frequency {
-                governors: vec!["performance".to_owned()],
-                driver: None,
-                lowest_khz: None,
-                highest_khz: None,
-            }),
+            frequency: Some(Frequency { governors: vec!["performance".to_owned()], ..Frequency::default() }),
+            settings: KernelSettings {
+                huge_pages: Some(HugePages { enabled: "madvise".to_owned(), defrag: None }),
+                address_layout: Some(AddressLayout::Random),
+                packet_steering: Some(PacketSteering { loopback: Vec::new(), new_interfaces: None }),
+                ..KernelSettings::default()
+            },
             hypervisor: Some(Hypervisor::Absent),
             clock_source: Some("tsc".to_owned()),
             clock_sources: Some(vec!["tsc".to_owned(), "hpet".to_owned()]),
@@ -38,6 +42,7 @@ fn healthy() -> Observation {
         steal_now: Some(Ratio::new(0.0)),
         load: Some(0.2),
         busy: Vec::new(),
+        interrupts: Vec::new(),
         freezing: FreezeMethod::Cgroup,
         clock_cost: Nanoseconds::from_nanos(80),
         memory_available: Some(Bytes::new(4 << 30)),
@@ -71,7 +76,7 @@ fn a_healthy_host_is_fine_in_every_subject() {
     let mut sorted = subjects.clone();
     sorted.sort();
     assert_eq!(subjects, sorted);
-    assert_eq!(findings.len(), 18);
+    assert_eq!(findings.len(), 22);
     assert!(findings.iter().all(|finding| finding.level == Level::Fine && finding.remedy.is_none()));
 }
 
@@ -157,6 +162,94 @@ fn a_governor_other_than_performance_is_a_warning() {
     let finding = expect(Subject::Governor, Level::Warning, powersave);
     assert_eq!(finding.evidence, "performance, powersave");
     expect(Subject::Governor, Level::Note, |seen| seen.facts.frequency = None);
+    let mut boosted = healthy();
+    boosted.facts.frequency.as_mut().expect("healthy").boost = Some(Switch::On);
+    assert_eq!(found(&boosted, Subject::Governor).evidence, "performance; boost on");
+}
+
+#[test]
+fn many_interrupts_on_a_core_that_measures_are_a_warning() {
+    let of = |core: u32, per_second: f64| CoreInterrupts {
+        core: CoreId::new(core),
+        per_second,
+        device: "disk".to_owned(),
+    };
+    let finding = expect(Subject::Interrupts, Level::Warning, |seen| {
+        seen.interrupts = vec![of(0, 12.0), of(1, 1_000.0), of(3, 2_345.6)];
+    });
+    let evidence = "1000 a second on service core 1, most by `disk`; 2346 a second on the client's core 3, most by `disk`";
+    assert_eq!(finding.evidence, evidence);
+    assert!(finding.remedy.is_some_and(|remedy| remedy.contains("`IRQBALANCE_BANNED_CPULIST=1,3`")));
+    // Core 9 is nobody's.
+    let fine = Observation { interrupts: vec![of(9, 1e5), of(2, 999.0)], ..healthy() };
+    let finding = found(&fine, Subject::Interrupts);
+    assert_eq!(
+        (finding.level, finding.evidence.as_str()),
+        (Level::Fine, "999 a second on service core 2, most by `disk`")
+    );
+}
+
+#[test]
+fn interrupts_are_counted_between_two_readings_by_core() {
+    let text = |disk: [u64; 2], net: [u64; 2]| {
+        let line = |number: u32, counts: [u64; 2], name: &str| {
+            format!("{number}: {} {} PCI-MSI 1-edge {name}\n", counts[0], counts[1])
+        };
+        let all = format!(
+            " CPU0 CPU1\n{}{}LOC: 5 6 Local timer interrupts\n",
+            line(3, disk, "disk"),
+            line(4, net, "net")
+        );
+        parse_interrupts(&all).expect("such a file")
+    };
+    let found = settings::interrupts_between(&text([5, 100], [5, 0]), &text([5, 150], [5, 200]), 0.5);
+    assert_eq!(found, [CoreInterrupts { core: CoreId::new(1), per_second: 500.0, device: "net".to_owned() }]);
+    assert_eq!(settings::interrupts_between(&[], &[], 0.5), []);
+    // A line that was not there before counts from none.
+    let fresh = settings::interrupts_between(&[], &text([1, 0], [0, 0]), 1.0);
+    assert_eq!(fresh, [CoreInterrupts { core: CoreId::new(0), per_second: 1.0, device: "disk".to_owned() }]);
+}
+
+#[test]
+fn packets_that_are_handed_to_other_cores_are_a_warning_with_the_file_to_write() {
+    let steer = |loopback: &[u32], fresh: &[u32]| {
+        let steering = PacketSteering { loopback: core_ids(loopback), new_interfaces: Some(core_ids(fresh)) };
+        move |seen: &mut Observation| seen.facts.settings.packet_steering = Some(steering)
+    };
+    let finding = expect(Subject::PacketSteering, Level::Warning, steer(&[0, 1], &[3]));
+    assert_eq!(
+        finding.evidence,
+        "packets of `lo` are handed to cores 0-1; packets of new interfaces are handed to core 3"
+    );
+    assert_eq!(
+        finding.remedy.as_deref(),
+        Some("write `0` to /sys/class/net/lo/queues/rx-0/rps_cpus as root")
+    );
+    let fresh = expect(Subject::PacketSteering, Level::Warning, steer(&[], &[3]));
+    assert_eq!(fresh.remedy.as_deref(), Some("write `0` to /proc/sys/net/core/rps_default_mask as root"));
+}
+
+#[test]
+fn settings_that_change_what_is_measured_are_noted() {
+    let pages = expect(Subject::HugePages, Level::Note, |seen| {
+        seen.facts.settings.huge_pages.as_mut().expect("healthy").enabled = "always".to_owned();
+    });
+    assert_eq!(pages.evidence, "`always`");
+    let layout = |layout| move |seen: &mut Observation| seen.facts.settings.address_layout = Some(layout);
+    let fixed = expect(Subject::AddressLayout, Level::Note, layout(AddressLayout::Fixed));
+    assert!(fixed.evidence.starts_with("the same with each start"), "{fixed:?}");
+    expect(Subject::AddressLayout, Level::Note, layout(AddressLayout::RandomButHeap));
+}
+
+#[test]
+fn only_what_is_usual_to_ask_is_told_where_it_is_fine() {
+    let silent: Vec<Subject> = diagnose(&healthy())
+        .iter()
+        .map(|finding| finding.subject)
+        .filter(|subject| !subject.is_told_when_fine())
+        .collect();
+    let settings = [Subject::Interrupts, Subject::PacketSteering, Subject::HugePages, Subject::AddressLayout];
+    assert_eq!(silent, settings);
 }
 
 #[test]
@@ -237,6 +330,7 @@ fn what_could_not_be_seen_is_not_judged() {
     let blind = Observation { facts: HostFacts::default(), layout: None, ..healthy() };
     let subjects: Vec<Subject> = diagnose(&blind).iter().map(|finding| finding.subject).collect();
     assert!(!subjects.contains(&Subject::Cores) && !subjects.contains(&Subject::ClockSource));
+    assert!(!subjects.contains(&Subject::Interrupts) && !subjects.contains(&Subject::HugePages));
 }
 
 #[test]

@@ -223,7 +223,13 @@ impl Run<'_> {
     }
 
     /// Carries out the events of one wait; one of them is timed for the loop's delay.
-    fn events(&mut self, others: &mut [Option<Box<Pool>>], pools: &mut [Box<Pool>], io: &mut Io, found: usize) {
+    fn events(
+        &mut self,
+        others: &mut [Option<Box<Pool>>],
+        pools: &mut [Box<Pool>],
+        io: &mut Io,
+        found: usize,
+    ) {
         if found == 0 {
             return;
         }
