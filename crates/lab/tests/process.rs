@@ -289,6 +289,17 @@ fn a_role_has_its_own_session_its_cores_and_nothing_to_read() {
 }
 
 #[test]
+fn a_role_has_the_usual_timer_slack_whatever_we_were_started_with() {
+    let bench = Bench::new();
+    let own = fs::read_link("/proc/thread-self").expect("a thread");
+    let thread = own.file_name().and_then(|name| name.to_str()).expect("its number");
+    fs::write(format!("/proc/{thread}/timerslack_ns"), "1234").expect("it is ours");
+    let _role = bench.start("cat /proc/self/timerslack_ns >&2; echo ready 1; exec sleep 1000");
+    let told = fs::read_to_string(bench.folder.path().join("err.log")).expect("a log");
+    assert_eq!(told, "50000\n");
+}
+
+#[test]
 fn cpu_time_grows_and_agrees_with_the_control_group() {
     let bench = Bench::new();
     let mut role = bench.start(BUSY);

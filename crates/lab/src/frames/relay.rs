@@ -180,7 +180,7 @@ pub fn run(settings: &Settings, watch: Watch, output: &mut dyn Write) -> Result<
     if let Some(core) = settings.core {
         cores::pin_current_thread(core)?;
     }
-    sys::tighten_timers();
+    crate::sys::set_timer_slack(Nanoseconds::from_nanos(1));
     let mut relay = Relay::open(settings)?;
     say(output, READY_DIRECT)?;
     while let Told::Report = relay.carry(&watch)? {

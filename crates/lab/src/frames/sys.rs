@@ -253,12 +253,6 @@ pub(super) fn wait<const N: usize>(
     }
 }
 
-/// Lets timers of this thread end when they are due, not up to 50 µs later.
-pub(super) fn tighten_timers() {
-    // SAFETY: prctl with these arguments takes plain numbers. It cannot fail, and without it the relay only spins longer.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
-}
-
 /// A descriptor that becomes readable when SIGTERM, SIGINT or SIGHUP comes, and no longer kills: they are blocked in the
 /// calling thread and those it starts.
 pub(super) fn termination() -> io::Result<OwnedFd> {
