@@ -15,12 +15,13 @@ mod plot;
 mod revisions;
 #[path = "args/summary.rs"]
 mod summary;
+#[path = "args/waiting.rs"]
+mod waiting;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use weighbridge_model::experiment::{Profile, SessionLength, Think, speed};
-use weighbridge_model::idle::Idle;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 use weighbridge_probe::law::NanosecondsPerByte;
 
@@ -36,6 +37,7 @@ pub use plot::{End, EndOf, Over, Plot, PlotFormat, PlotScale, PlotTheme, PlotTim
 pub use revisions::Revisions;
 #[allow(unused_imports)] // likewise
 pub use summary::{Cite, CiteFormat, Summary};
+pub use waiting::{IdleCores, Wait};
 
 /// Measures what a design decision costs a networked service: runs the alternatives side by side under the same
 /// load, interleaved, and answers with the difference, its confidence interval and a verdict.
@@ -314,36 +316,6 @@ pub enum ArrivalLaw {
     Constant,
     /// Equal gaps, each arrival moved a little.
     Jitter,
-}
-
-/// How the generator waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Wait {
-    /// Always asleep: the least CPU time, for a machine with other work.
-    Asleep,
-    /// Asleep, but awake through waits up to 20 µs and for the last 50 µs before an arrival: high rates on fast servers.
-    Brief,
-    /// Never asleep, as with several URLs and in `run`: the least lateness and the truest times; takes the whole of a core
-    /// for each thread, busy or not.
-    Awake,
-}
-
-/// How idle cores wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum IdleCores {
-    /// Kept awake: they poll for work. Needs write access to `/dev/cpu_dma_latency`.
-    Polled,
-    /// As the host has it: they stop, and are woken.
-    Host,
-}
-
-impl From<IdleCores> for Idle {
-    fn from(typed: IdleCores) -> Self {
-        match typed {
-            IdleCores::Polled => Self::Polled,
-            IdleCores::Host => Self::Host,
-        }
-    }
 }
 
 /// Where and how to print.

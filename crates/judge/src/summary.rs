@@ -99,7 +99,6 @@ pub(crate) fn judged(
     (bridge, looked): (Option<&Bridge>, &Looked<'_>),
 ) -> Summary {
     let mut findings = limits(question);
-    findings.extend(question.idle.as_ref().and_then(not_held));
     findings.extend(void_blocks(gathered));
     findings.extend(in_batches(question, gathered, bridge));
     let (mut costs, mut variants, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
@@ -207,6 +206,7 @@ fn limits(question: &Question) -> Vec<Finding> {
         let evidence = "costs are CPU costs, no parallelism";
         notes.push(note("one service core", "", evidence, "use a host with more cores"));
     }
+    notes.extend(question.idle.as_ref().and_then(not_held));
     notes
 }
 
