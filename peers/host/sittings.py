@@ -59,8 +59,13 @@ def carry_out(case: Case, place: Place, seed: int) -> dict[str, Any]:
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "idle_polls": idle_polls,
         "interrupts_per_s": {str(core): round((after[core] - before[core]) / passed, 1) for core in after},
-        "units": [dataclasses.asdict(one) for one in units],
+        "units": [told(one) for one in units],
     }
+
+
+def told(one: Unit) -> dict[str, float]:
+    """What is known of a unit, to a millionth."""
+    return {name: round(value, 6) for name, value in dataclasses.asdict(one).items() if value is not None}
 
 
 def _interrupts() -> str:
