@@ -324,6 +324,8 @@ impl<'a, 'b> Block<'a, 'b> {
                 if let Some(error) = self.actors.iter_mut().find_map(|actor| actor.thaw().err()) {
                     return error.into();
                 }
+                // Cores may sleep as long as we do.
+                self.bench.idle.ask(Idle::Host);
                 let since = monotonic_now();
                 self.bench.control.stand_still();
                 self.stood += monotonic_now().since(since);

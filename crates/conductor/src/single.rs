@@ -184,13 +184,15 @@ pub fn run(single: &Single, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<
     let workload = Workload::new(&single.workload, &single.load, single.protocol, &address, &environment)?;
     let tls = single.tls.as_ref().map(|spec| tls::client(spec, &single.url.host, None)).transpose()?;
     let idle = IdleCores::asking(single.idle, Vec::new());
-    idle.ask(single.idle);
     let mut restarts = 0;
     loop {
         // Dropped at the end of each attempt, when it stands still if that was asked.
         let _engaged = single.control.engage();
+        idle.ask(single.idle);
         let watcher = watch.as_deref_mut().map(|tell| Watcher { tell, aside });
         let shares = attempt(single, &cores, &addresses, (&workload, tls.as_ref()), watcher);
+        // Cores may sleep where we stand still.
+        idle.ask(Idle::Host);
         let cut = shares.as_ref().map_or(true, |shares| shares.iter().any(Shared::is_cut));
         match single.control.ask() {
             Ask::Suspend if cut => {

@@ -234,9 +234,10 @@ fn closing(summary: &Summary) -> String {
     }
     let goal = words::goal(summary).map(|goal| format!("; {goal}")).unwrap_or_default();
     text.push_str(&format!(
-        "\n95 % intervals over {} blocks; margin ±{}{goal}; run {}\n",
+        "\n95 % intervals over {} blocks; margin ±{}{goal}{}; run {}\n",
         summary.blocks.used,
         summary.margin,
+        words::idle(summary),
         escape(&summary.run)
     ));
     text

@@ -355,10 +355,11 @@ fn reading(summary: &Summary) -> String {
     let blocks = summary.blocks;
     let void = if blocks.void > 0 { format!(" ({} void)", blocks.void) } else { String::new() };
     format!(
-        "{}headline; 95 % intervals over {}{void}; margin ±{}; took {}",
+        "{}headline; 95 % intervals over {}{void}; margin ±{}{}; took {}",
         HEADLINE_MARK,
         counted(u64::from(blocks.used), "block"),
         summary.margin,
+        words::idle(summary),
         summary.took
     )
 }

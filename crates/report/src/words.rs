@@ -3,6 +3,7 @@
 //! Rounding for a reader is all that happens here. An interval decides the digits: they end where its half-width
 //! begins, and no bound other than zero is ever rounded to zero, because its sign carries the verdict.
 
+use weighbridge_model::idle::Idle;
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::{ErrorCounts, ErrorKind};
 use weighbridge_model::summary::{
@@ -401,6 +402,15 @@ pub(crate) fn goal(summary: &Summary) -> Option<String> {
         format!("the widest headline interval is ±{half}")
     });
     Some(format!("precision goal ±{} {reached}: {width}", goal.until))
+}
+
+/// How idle cores waited, as the end of a sentence; nothing where nobody knows.
+pub(crate) fn idle(summary: &Summary) -> &'static str {
+    match summary.idle.as_ref().map(|idle| idle.was) {
+        Some(Idle::Polled) => "; cores awake",
+        Some(Idle::Host) => "; cores may sleep",
+        None => "",
+    }
 }
 
 #[cfg(test)]
