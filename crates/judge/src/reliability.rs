@@ -349,7 +349,7 @@ pub fn quote(
         false_alarms: variant.and_then(|variant| variant.false_alarms),
         detectable: spread
             .and_then(|spread| spread.detectable.iter().copied().min_by(|a, b| away(a).total_cmp(&away(b)))),
-        position: spread.and_then(|spread| spread.position.clone()),
+        position: spread.and_then(|spread| spread.position),
         run_to_run,
         changed: changed(&calibration.host, now),
     }

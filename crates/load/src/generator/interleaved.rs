@@ -114,6 +114,7 @@ impl Generator {
 }
 
 /// Takes the pools out of the list, so that all can be used at once.
+#[expect(clippy::vec_box, reason = "a pool keeps the place that it was given when it was attached")]
 fn take(pools: &mut [Option<Box<Pool>>], variants: &[VariantId]) -> Result<Vec<Box<Pool>>, RunError> {
     let missing = variants.iter().find(|variant| pools.get(variant.index()).is_none_or(Option::is_none));
     if let Some(missing) = missing {
