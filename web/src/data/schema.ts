@@ -348,6 +348,35 @@ export interface Share {
   upper: number;
 }
 /**
+ * A figure with its uncertainty.
+ */
+export interface Estimate {
+  /**
+   * Block estimates it rests on.
+   */
+  blocks: number;
+  /**
+   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
+   */
+  bootstrap?: Bounds | null;
+  /**
+   * Confidence level of the interval: 0.95.
+   */
+  level: number;
+  /**
+   * Lower bound of the interval; absent below 4 blocks.
+   */
+  lower?: number | null;
+  /**
+   * The estimate itself, in the quantity's unit (or a plain ratio).
+   */
+  point: number;
+  /**
+   * Upper bound of the interval; absent below 4 blocks.
+   */
+  upper?: number | null;
+}
+/**
  * How far one and the same variant, measured again, lies from itself.
  */
 export interface RunToRun {
@@ -391,35 +420,6 @@ export interface Capacity {
    * The variant's name.
    */
   variant: string;
-}
-/**
- * A figure with its uncertainty.
- */
-export interface Estimate {
-  /**
-   * Block estimates it rests on.
-   */
-  blocks: number;
-  /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
-   */
-  bootstrap?: Bounds | null;
-  /**
-   * Confidence level of the interval: 0.95.
-   */
-  level: number;
-  /**
-   * Lower bound of the interval; absent below 4 blocks.
-   */
-  lower?: number | null;
-  /**
-   * The estimate itself, in the quantity's unit (or a plain ratio).
-   */
-  point: number;
-  /**
-   * Upper bound of the interval; absent below 4 blocks.
-   */
-  upper?: number | null;
 }
 /**
  * One rate that was tried.
