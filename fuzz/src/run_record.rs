@@ -254,6 +254,7 @@ pub fn sample() -> TrialRecord {
         tallies: vec![tallies],
         samples: samples(),
         pairings: Vec::new(),
+        preparations: Vec::new(),
         memory: Vec::new(),
         steal: 0.0,
         machine: None,

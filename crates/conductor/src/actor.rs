@@ -615,6 +615,11 @@ impl Actor {
         self.clocks().total()
     }
 
+    /// Whether its processes are ours.
+    pub fn is_ours(&self) -> bool {
+        self.running.is_some()
+    }
+
     /// CPU time of its processes so far, where they are ours.
     pub fn process_cpu(&mut self) -> Option<Nanoseconds> {
         self.running.as_mut().and_then(|running| running.clocks().total())

@@ -86,7 +86,7 @@ impl Crew<'_> {
         if let [bench] = &self.benches[..] {
             return bench.block(number, (history, settled), emit);
         }
-        let mut pairings = settled.pairings.to_vec();
+        let (mut pairings, mut windows) = (settled.pairings.to_vec(), settled.windows.to_vec());
         let count = self.benches.len() as u32;
         let mut whole = BlockResult { trials: Vec::new(), times: BlockTimes::default(), disturbed: None };
         for (done, batch) in (0..).zip(self.plan.batch_order(number, count)) {
@@ -96,11 +96,12 @@ impl Crew<'_> {
             }
             emit(Event::BatchStarted { block: number, batch, of: count, variants: party.names() });
             let before = in_batches(history, count, done, &whole.times);
-            let mut part =
-                bench.block(number, (&before, Settled { pairings: &pairings, ..settled }), emit)?;
+            let known = Settled { pairings: &pairings, windows: &windows, ..settled };
+            let mut part = bench.block(number, (&before, known), emit)?;
             // What the first batch settled holds for all: they are parts of one block.
             if let (true, Some(trial)) = (pairings.is_empty(), part.trials.first()) {
                 pairings.clone_from(&trial.pairings);
+                windows = trial.preparations.iter().map(|preparation| preparation.window).collect();
             }
             part.trials.iter_mut().for_each(|trial| party.place(trial));
             whole.add(part);

@@ -11,28 +11,26 @@ mod notes;
 mod pairing;
 mod samples;
 mod turn;
+mod turns;
+mod warm;
 
 use std::collections::BTreeMap;
 
-use weighbridge_judge::steer::{
-    BlockHistory, BlockRule, FewRequests, Pace, WarmRule, WarmStep, WarmWindow, WindowRule,
-};
-use weighbridge_judge::thresholds::{WARM_UP_LEAST, WINDOW_PERIODS};
+use weighbridge_judge::steer::{BlockHistory, BlockRule, FewRequests, Pace, WindowRule};
 use weighbridge_lab::clock::{ClockWatch, monotonic_now};
 use weighbridge_lab::cputime::{CpuTimes, steal_share};
 use weighbridge_lab::lanes::Lane;
 use weighbridge_load::dial::Endpoint;
 use weighbridge_load::failures::Failures;
 use weighbridge_load::generator::{self, ConnectError};
-use weighbridge_load::window::Stop;
 use weighbridge_load::{KeepAlive, Settings, Stack};
 use weighbridge_model::event::{Event, Phase};
 use weighbridge_model::experiment::{Experiment, LoadSpec, Point};
 use weighbridge_model::idle::Idle;
-use weighbridge_model::pairing::Pairing;
+use weighbridge_model::pairing::{Pairing, Preparation};
 use weighbridge_model::plan::{BlockPlan, Plan};
-use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
-use weighbridge_model::record::{PointId, Tallies, TrialRecord, VariantId, Void, WindowFigures, WindowKind};
+use weighbridge_model::quantity::{Bytes, Nanoseconds};
+use weighbridge_model::record::{PointId, Tallies, TrialRecord, VariantId, Void};
 use weighbridge_model::summary::PointLabel;
 use weighbridge_workload::reflection::ReflectionError;
 use weighbridge_workload::{Given, Workload, WorkloadError};
@@ -49,10 +47,6 @@ use crate::shape::Shape;
 use crate::stretch::Stretch;
 use crate::times::BlockTimes;
 use samples::Keeping;
-use turn::Place;
-
-/// Longest warm-up, as a multiple of the asked one.
-const WARM_UP_MOST: u64 = 10;
 
 /// Why a block could not be measured. Nothing that was started for it runs any more.
 #[derive(Debug, thiserror::Error)]
@@ -175,6 +169,8 @@ struct Block<'a, 'b> {
 pub(crate) struct Settled<'a> {
     /// How the variants are put side by side, point by point; nothing in the first block.
     pub pairings: &'a [Pairing],
+    /// The nominal length of windows that the first block chose, point by point; nothing where it chose none.
+    pub windows: &'a [Option<Nanoseconds>],
     /// Sizes asked for besides those of a range, by point; nothing where none are.
     pub extra: &'a [Vec<Bytes>],
 }
@@ -204,7 +200,7 @@ impl Bench<'_> {
         let mut stretch = None;
         let measured = block.start(&order.starts).and_then(|()| {
             stretch = Stretch::begin(&mut block.actors);
-            block.points(&order, (history, settled.pairings), began)
+            block.points(&order, (history, settled), began)
         });
         // Nothing is measured until the next block's warm-up.
         self.idle.ask(Idle::Host);
@@ -370,6 +366,7 @@ impl<'a, 'b> Block<'a, 'b> {
                 tallies: vec![Tallies::default(); experiment.points.len()],
                 samples: Vec::new(),
                 pairings: vec![Pairing::default(); experiment.points.len()],
+                preparations: vec![Preparation::default(); experiment.points.len()],
                 memory: Vec::new(),
                 steal: 0.0,
                 machine: None,
@@ -403,7 +400,7 @@ impl<'a, 'b> Block<'a, 'b> {
     fn points(
         &mut self,
         order: &BlockPlan,
-        (history, settled): (&BlockHistory<'_>, &[Pairing]),
+        (history, settled): (&BlockHistory<'_>, Settled<'_>),
         began: weighbridge_model::quantity::Timestamp,
     ) -> Result<(), Cut> {
         let points = order.points.len() as u64;
@@ -530,66 +527,6 @@ impl<'a, 'b> Block<'a, 'b> {
         Ok(())
     }
 
-    /// How long a variant is warmed: at least as long as a window with a period takes, since by the pace of less than a few
-    /// whole periods windows would come out too long or too short; and as long as its service asks for.
-    fn warm_rule(&self, point: &Point, variant: VariantId) -> WarmRule {
-        let periods = self.actors[variant.index()].period.unwrap_or_default() * WINDOW_PERIODS;
-        let told = point.load.warmup.max(WARM_UP_LEAST).max(periods);
-        let least = told.max(self.actors[variant.index()].warmup.unwrap_or_default());
-        let nominal = self.window_rule(point).nominal();
-        WarmRule { least, most: least.max(told * WARM_UP_MOST), nominal, slots: slots(&point.load) }
-    }
-
-    /// Warms every variant at the point and notes its pace.
-    fn warm(&mut self, id: PointId, bound: &mut [Bound]) -> Result<(), Cut> {
-        let point = &self.bench.experiment.points[id.index()];
-        for variant in self.bench.plan.block(self.number).starts {
-            let rule = self.warm_rule(point, variant);
-            let (index, bound) = (variant.index(), &mut bound[variant.index()]);
-            let name = self.actors[index].name.clone();
-            self.phase(Phase::Warming, Some(&name), Some(&point.label));
-            self.wait_idle(variant);
-            self.actors[index].thaw()?;
-            let cpu = self.actors[index].cpu();
-            let (mut history, mut in_service) = (Vec::new(), Some(Nanoseconds::ZERO));
-            let (pace, windows) = loop {
-                match rule.next(&history) {
-                    WarmStep::Window(requests) => {
-                        let place = Place {
-                            kind: WindowKind::WarmUp,
-                            point: id,
-                            round: history.len() as u32,
-                            position: 0,
-                        };
-                        let load = self.bench.shapes[id.index()].closed(Stop::Count(requests));
-                        let figures = self.window(index, place, load, None, Vec::new())?;
-                        in_service = in_service.zip(in_service_of(&figures)).map(|(sum, more)| sum + more);
-                        history.push(WarmWindow {
-                            requests: figures.requests,
-                            time: figures.ended.since(figures.started),
-                            p50: figures.all.map(|all| all.response_p50),
-                        });
-                    }
-                    WarmStep::Warm(pace) | WarmStep::TimeUp(pace) => break (pace, history.len() as u32),
-                }
-            };
-            let used = self.actors[index].cpu().zip(cpu).map(|(after, before)| after.saturating_sub(before));
-            let spent: Nanoseconds = history.iter().map(|window| window.time).sum();
-            let cores = self.bench.stage.seating.usual().service().len() as f64;
-            let busy = match used {
-                // Its loop is never idle, and cannot take turns with others request by request.
-                Some(_) if self.actors[index].direct.is_some() => None,
-                Some(used) => Some(Ratio::new(used.share_of(spent).get() / cores)),
-                // Somebody else's server: what the client knows.
-                None => in_service.and_then(|in_service| Pace::most_busy(in_service, spent)),
-            };
-            bound.pace = Pace { busy, ..pace };
-            self.actors[index].freeze()?;
-            (self.emit)(Event::Warm { variant: name, point: point.label.clone(), windows });
-        }
-        Ok(())
-    }
-
     /// Says what begins now; nothing runs meanwhile.
     fn phase(&mut self, phase: Phase, variant: Option<&str>, point: Option<&PointLabel>) {
         let (variant, point) = (variant.map(str::to_owned), point.cloned());
@@ -622,11 +559,6 @@ impl<'a, 'b> Block<'a, 'b> {
             None => Ok(()),
         }
     }
-}
-
-/// The times that a window's requests were in service, summed; `None` where some failed and have none that counts.
-fn in_service_of(figures: &WindowFigures) -> Option<Nanoseconds> {
-    figures.all.as_ref().filter(|_| figures.errors.total() == 0).map(|all| all.service_sum)
 }
 
 /// Requests that can be outstanding at once.

@@ -23,7 +23,7 @@ use weighbridge_model::event::{Event, Interim, TimedEvent};
 use weighbridge_model::experiment::{Experiment, Variant, WorkloadSpec};
 use weighbridge_model::pairing::{Pairing, PairingChoice};
 use weighbridge_model::plan::{Batches, Plan};
-use weighbridge_model::quantity::{Bytes, Timestamp};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{TrialRecord, VariantId};
 use weighbridge_model::summary::{Detail, Summary};
 use weighbridge_store::scrub::Secrets;
@@ -429,9 +429,9 @@ impl Course<'_> {
             let number = self.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
             self.say(Event::BlockStarted { block: number, of })?;
             let mut trouble = None;
-            let pairings = self.settled();
+            let (pairings, windows) = self.settled();
             let extra = self.further_sizes(number, &pairings)?;
-            let settled = Settled { pairings: &pairings, extra: &extra };
+            let settled = Settled { pairings: &pairings, windows: &windows, extra: &extra };
             let result = crew.block(number, (&history, settled), &mut |event| {
                 trouble = self.say(event).err().or(trouble.take());
             });
@@ -488,12 +488,17 @@ impl Course<'_> {
         }
     }
 
-    /// How the blocks that count put the variants side by side, point by point; nothing where there are none.
-    fn settled(&self) -> Vec<Pairing> {
+    /// How the blocks that count put the variants side by side, point by point, and the length of windows that the first
+    /// of them chose; nothing where there are none.
+    fn settled(&self) -> (Vec<Pairing>, Vec<Option<Nanoseconds>>) {
         let gathered = judge::gather::Gathered::new(&self.trials);
         match gathered.used.is_empty() {
-            true => Vec::new(),
-            false => self.experiment.point_ids().map(|point| gathered.pairing(point)).collect(),
+            true => (Vec::new(), Vec::new()),
+            false => {
+                let points = || self.experiment.point_ids();
+                let pairings = points().map(|point| gathered.pairing(point)).collect();
+                (pairings, points().map(|point| gathered.window(point)).collect())
+            }
         }
     }
 

@@ -179,6 +179,7 @@ mod tests {
             tallies: vec![Tallies::default()],
             samples: Vec::new(),
             pairings: Vec::new(),
+            preparations: Vec::new(),
             memory: Vec::new(),
             steal: 0.0,
             machine: None,

@@ -16,6 +16,7 @@ use crate::limits;
 use crate::network;
 use crate::plateau::{relay_waited, stood_still};
 use crate::question::{Placement, Question, Scope, Transport};
+use crate::settled::NOT_WARM;
 use crate::thresholds::{
     ALMOST_IDLE_SHARE, BUSY_SHARE, ERROR_SHARE, LAG_FLOOR, LAG_SHARE, LOOP_DELAY_SHARE, RETRANSMIT_SHARE,
     SERVICE_BUSY_SHARE,
@@ -92,6 +93,10 @@ impl Diagnosis {
     pub fn objection(&self, quantity: Quantity) -> Option<Objection> {
         if let Some(reason) = self.invalid() {
             return Some(Objection { verdict: Verdict::Invalid, reason });
+        }
+        if let Some(cold) = self.alarm(NOT_WARM).filter(|alarm| alarm.validity == Validity::Suspect) {
+            let reason = format!("{}: {}; {}", cold.name, cold.evidence, cold.remedy);
+            return Some(Objection { verdict: Verdict::Withheld, reason });
         }
         let bound = self.alarm(GENERATOR_BOUND).filter(|_| quantity == Quantity::Throughput)?;
         let reason = format!("{}: {}", bound.name, bound.evidence);

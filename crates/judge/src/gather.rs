@@ -117,6 +117,13 @@ impl<'a> Gathered<'a> {
         self.used.iter().map(|block| block.pairing(point)).max().unwrap_or_default()
     }
 
+    /// The nominal length of windows that the first block chose at a point; `None` where the experiment names one, or no
+    /// block chose.
+    pub fn window(&self, point: PointId) -> Option<Nanoseconds> {
+        let mut trials = self.used.iter().flat_map(|block| &block.trials);
+        trials.find_map(|trial| trial.preparations.get(point.index())?.window)
+    }
+
     /// Whether any block asked for further sizes at a point.
     pub fn has_further(&self, point: PointId) -> bool {
         let windows = self.used.iter().flat_map(|block| &block.trials).flat_map(|trial| &trial.windows);

@@ -4,7 +4,7 @@
 //! Warm-up windows follow one another without a freeze, so they show a variant as it runs undisturbed; measured windows
 //! begin after one. Both are in the records, and comparing them costs no time. Nothing here moves an estimate.
 
-use weighbridge_model::pairing::Pairing;
+use weighbridge_model::pairing::{Pairing, WarmEnd};
 use weighbridge_model::quantity::Ratio;
 use weighbridge_model::record::{OperationFigures, PointId, VariantId, WindowKind, WindowRecord};
 use weighbridge_model::summary::Validity;
@@ -15,7 +15,7 @@ use crate::question::{Load, Question};
 use crate::stats::interval::Mean;
 use crate::stats::multiple::p_against_zero;
 use crate::stats::sample::median;
-use crate::steer::{WarmWindow, is_warm};
+use crate::steer::{TurnRule, WarmWindow, is_warm};
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, TURN_CHANGE, TURN_P};
 
 /// The name of the alarm that flags a cost which is another one where variants run without a break.
@@ -23,6 +23,9 @@ pub const DEPENDS_ON_TURNS: &str = "depends on turns";
 
 /// The name of the alarm that flags a cost which is another one where only one of the two runs.
 pub const DEPENDS_ON_COMPANY: &str = "depends on company";
+
+/// The name of the alarm of a warm-up that ended with its time; where it is suspect, it withholds verdicts.
+pub const NOT_WARM: &str = "not warm";
 
 /// Fewest windows of a warm-up's later half, and of a block, that are compared.
 const WINDOWS: usize = 5;
@@ -37,6 +40,9 @@ fn warm_up<'a>(cell: &Cell<'a>, point: PointId) -> Vec<&'a WindowRecord> {
 /// by `drift`.
 pub fn not_warm(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<Alarm> {
     let cells = gathered.lives(point, variant, Lens::Measured);
+    if let Some(cold) = cold(&cells, point) {
+        return Some(cold);
+    }
     let unsettled = |cell: &&Cell<'_>| {
         let window = |window: &&WindowRecord| WarmWindow {
             requests: window.figures.requests,
@@ -49,12 +55,66 @@ pub fn not_warm(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> 
     let count = cells.iter().filter(unsettled).count();
     (2 * count > cells.len()).then(|| Alarm {
         validity: Validity::Valid,
-        name: "not warm",
+        name: NOT_WARM,
         evidence: format!(
             "response p50 still changed when the longest warm-up was over, in {count} of {} trials",
             cells.len()
         ),
         remedy: "allow a longer `warmup`, or take the cost for that of a service which has just been started",
+    })
+}
+
+/// A warm-up that ended with its longest time in most trials, while the variant still became faster or compiled: its figures are
+/// those of a service that has just been started, and no verdict rests on them.
+fn cold(cells: &[Cell<'_>], point: PointId) -> Option<Alarm> {
+    let warm_up = |cell: &Cell<'_>| cell.trials.first()?.preparations.get(point.index())?.warm_up;
+    let cold: Vec<_> = cells.iter().filter_map(warm_up).filter(|warm_up| warm_up.end.is_cold()).collect();
+    let longest = cold.iter().map(|warm_up| warm_up.time).max().filter(|_| 2 * cold.len() > cells.len())?;
+    let working = cold.iter().filter(|warm_up| warm_up.end == WarmEnd::Working).count();
+    let what = match 2 * working > cold.len() {
+        true => "it still worked when it was asked nothing, as a compiler does",
+        false => "response p50 still became shorter",
+    };
+    Some(Alarm {
+        validity: Validity::Suspect,
+        name: NOT_WARM,
+        evidence: format!("{what} after {longest} of warm-up, in {} of {} trials", cold.len(), cells.len()),
+        remedy: "set `warmup` to a tenth of the time that it needs or more: up to ten times `warmup` are allowed",
+    })
+}
+
+/// Why windows are longer than usual, or why there are none: this variant answered otherwise behind a freeze when the first
+/// block looked.
+pub fn needs_longer_turns(
+    question: &Question,
+    gathered: &Gathered<'_>,
+    point: PointId,
+    variant: VariantId,
+) -> Option<Alarm> {
+    let mut trials = gathered.used.iter().flat_map(|block| &block.trials);
+    let prepared = trials.find_map(|trial| {
+        let prepared = trial.preparations.get(point.index())?;
+        (trial.variant == variant && prepared.turns.len() > 1).then_some(prepared)
+    })?;
+    // The first is a glance, of which the host may have been the cause.
+    let nominal = prepared.turns[1];
+    let rule = TurnRule { nominal: nominal.window, longest: nominal.window, margin: question.margin };
+    if rule.is_within(&nominal) {
+        return None;
+    }
+    let what = match gathered.window(point) {
+        Some(window) => format!("windows are {window} long"),
+        None => "no window that fits into a block does better, so variants run one after another".to_owned(),
+    };
+    Some(Alarm {
+        validity: Validity::Valid,
+        name: "longer turns",
+        evidence: format!(
+            "behind a freeze response p50 was {:+.1} % from that without a break, in windows of {}: {what}",
+            100.0 * nominal.change.exp_m1(),
+            nominal.window
+        ),
+        remedy: "none is needed; a larger `budget` holds longer windows, and `window` sets their length",
     })
 }
 
@@ -73,7 +133,8 @@ pub fn depends_on_turns(
     if question.points.get(point.index()).is_none_or(|point| point.load != Load::Closed) {
         return None;
     }
-    if gathered.pairing(point) == Pairing::Requests {
+    // Nothing is frozen in the one, and only once in the other.
+    if matches!(gathered.pairing(point), Pairing::Requests | Pairing::Sequential) {
         return None;
     }
     let pairs = gathered.pairs(point, variant, Lens::Measured);

@@ -26,7 +26,7 @@ use crate::machine;
 use crate::parts;
 use crate::pauses::pauses;
 use crate::question::{Life, Point, Question, Scope, Transport, Variant};
-use crate::settled::{DEPENDS_ON_COMPANY, DEPENDS_ON_TURNS, depends_on_turns, not_warm};
+use crate::settled::{DEPENDS_ON_COMPANY, DEPENDS_ON_TURNS, depends_on_turns, needs_longer_turns, not_warm};
 use crate::sizes::{self, Looked};
 use crate::spread::{in_words, spread};
 use crate::steadiness::{
@@ -301,6 +301,7 @@ impl<'a> Table<'a> {
                 let mut diagnosis = diagnose(question, gathered, id, variant);
                 diagnosis.alarms.extend(drifting(gathered, id, variant));
                 diagnosis.alarms.extend(not_warm(gathered, id, variant));
+                diagnosis.alarms.extend(needs_longer_turns(question, gathered, id, variant));
                 diagnosis.alarms.extend(on_two_levels(gathered, id, variant));
                 diagnosis.alarms.extend(few_tail_events(&sides[variant.index()][0]));
                 if variant != VariantId(0) {
@@ -451,6 +452,14 @@ impl<'a> Table<'a> {
             cost.verdict = objection.verdict;
             cost.effect = None;
             cost.reason = Some(format!("`{}`: {}", name(v), objection.reason));
+            return;
+        }
+        if let Some(turns) = both[1].1.alarm(DEPENDS_ON_TURNS)
+            && self.gathered.window(self.id).is_some()
+        {
+            cost.verdict = Verdict::Withheld;
+            cost.effect = None;
+            cost.reason = Some(format!("{}: {}; {}", turns.name, turns.evidence, turns.remedy));
             return;
         }
         let doubts =

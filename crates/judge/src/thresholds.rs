@@ -152,3 +152,30 @@ pub const WARM_CHANGE: f64 = 0.01;
 pub const WARM_NOISE: f64 = 0.10;
 /// … the line drawn out to this long where that half is shorter.
 pub const WARM_SPAN: Nanoseconds = Nanoseconds::from_millis(500);
+/// Longest warm-up of a variant that still becomes faster, or still works when it is asked nothing, as a multiple of the
+/// asked one …
+pub const WARM_UP_SETTLING: u64 = 60;
+/// … but not more than this, unless ten times the asked one is more.
+pub const WARM_UP_LONGEST: Nanoseconds = Nanoseconds::from_secs(60);
+/// In a warm-up a variant is left without requests for so long …
+pub const REST: Nanoseconds = Nanoseconds::from_millis(10);
+/// … after so much time of windows, …
+pub const REST_EVERY: Nanoseconds = Nanoseconds::from_millis(250);
+/// … and again while it uses this share of a core meanwhile, …
+pub const REST_BUSY: f64 = 0.10;
+/// … up to this long.
+pub const REST_LONGEST: Nanoseconds = Nanoseconds::from_secs(2);
+/// Share of its part of the budget that a block measures for, however long its warm-ups took.
+pub const MEASURED_LEAST: f64 = 0.25;
+/// Turns after which windows are compared with windows that follow no freeze, of each variant and length.
+pub const TURN_WINDOWS: usize = 5;
+/// Time that a variant runs on behind such a window; the windows of its later half are those compared with.
+pub const TURN_RUN_ON: Nanoseconds = Nanoseconds::from_millis(500);
+/// Standard errors by which the dependence on turns may be larger than the margin.
+pub const TURN_ERRORS: f64 = 2.0;
+/// Length of windows that is tried where the nominal one depends on turns, …
+pub const TURN_LONGER: Nanoseconds = Nanoseconds::from_millis(100);
+/// … then this one …
+pub const TURN_LONG: Nanoseconds = Nanoseconds::from_millis(500);
+/// … and this one.
+pub const TURN_LONGEST: Nanoseconds = Nanoseconds::from_secs(2);

@@ -5,6 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::quantity::Nanoseconds;
+
 /// What an experiment asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -85,6 +87,65 @@ impl Pairing {
             Self::Sequential => "one after another, not paired: drift of the host is not shared",
         }
     }
+}
+
+/// How a warm-up ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WarmEnd {
+    /// The median response time was steady, and the variant idle when it was asked nothing.
+    Steady,
+    /// The time was up, and the median response time still varied, without becoming shorter.
+    Varying,
+    /// The time was up, and the median response time still became shorter.
+    Faster,
+    /// The time was up, and the variant still worked when it was asked nothing, as a compiler beside the service does.
+    Working,
+}
+
+impl WarmEnd {
+    /// Whether figures would be those of a service that has just been started.
+    pub const fn is_cold(self) -> bool {
+        matches!(self, Self::Faster | Self::Working)
+    }
+}
+
+/// A variant's warm-up at one point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WarmUp {
+    /// How it ended.
+    pub end: WarmEnd,
+    /// How long it took, rests included.
+    #[serde(rename = "time_ns")]
+    pub time: Nanoseconds,
+}
+
+/// How much a variant's p50 in windows that follow a freeze differs from that in windows that follow none.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnEffect {
+    /// The windows' nominal length.
+    #[serde(rename = "window_ns")]
+    pub window: Nanoseconds,
+    /// ln of the p50 behind a freeze over that without a break.
+    pub change: f64,
+    /// Its standard error.
+    pub error: f64,
+}
+
+/// What was found of a variant before it was measured at one point.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Preparation {
+    /// Its warm-up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<WarmUp>,
+    /// The nominal length of windows that the first block chose; absent where the experiment names one, and where windows
+    /// are of another kind.
+    #[serde(rename = "window_ns", skip_serializing_if = "Option::is_none")]
+    pub window: Option<Nanoseconds>,
+    /// What the choice rests on: the lengths that were tried. Only in the block that chose.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<TurnEffect>,
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::legs::{KernelStamps, Legs};
 use crate::machine::MachineCpu;
 use crate::network::NetworkFacts;
-use crate::pairing::Pairing;
+use crate::pairing::{Pairing, Preparation};
 use crate::quantity::{Bytes, Nanoseconds, Ratio, Timestamp};
 use crate::samples::Sample;
 
@@ -745,6 +745,8 @@ pub struct TrialRecord {
     pub samples: Vec<Sample>,
     /// How it was put beside the others, one per point; [`Pairing::Windows`] where nothing is said.
     pub pairings: Vec<Pairing>,
+    /// What was found before it was measured, one per point; empty in older records.
+    pub preparations: Vec<Preparation>,
     /// Memory by role.
     pub memory: Vec<RoleMemory>,
     /// Share of the machine's CPU time stolen by the hypervisor over the block, in parts of 1.

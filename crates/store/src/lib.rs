@@ -201,6 +201,7 @@
 //!     tallies: Vec::new(),
 //!     samples: Vec::new(),
 //!     pairings: Vec::new(),
+//!     preparations: Vec::new(),
 //!     memory: Vec::new(),
 //!     steal: 0.0,
 //!     machine: None,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::network::NetworkFacts;
-use weighbridge_model::pairing::Pairing;
+use weighbridge_model::pairing::{Pairing, Preparation};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{
     MemoryFacts, PeerFacts, QuotaFacts, RoleMemory, RuntimeFacts, ServiceFacts, TrialRecord, VariantId, Void,
@@ -46,6 +46,9 @@ struct WireTrial {
     /// One per point; absent in records of before it was asked.
     #[serde(default)]
     pairings: Vec<Pairing>,
+    /// One per point; absent in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    preparations: Vec<Preparation>,
     memory: Vec<WireMemory>,
     steal: f64,
     /// Not there in records of before roles were accounted.
@@ -148,6 +151,7 @@ pub(crate) fn encode(
             network: trial.service.network.clone(),
         },
         pairings: trial.pairings.clone(),
+        preparations: trial.preparations.clone(),
         memory: trial.memory.iter().map(WireMemory::from).collect(),
         steal: trial.steal,
         machine: trial.machine.map(WireMachine::from),
@@ -220,6 +224,7 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
         tallies,
         samples,
         pairings: wire.pairings,
+        preparations: wire.preparations,
         memory,
         steal: wire.steal,
         machine: wire.machine.map(MachineCpu::from),

@@ -439,6 +439,7 @@ fn any_trial() -> impl Strategy<Value = Quiet> {
                     tallies,
                     samples: Vec::new(),
                     pairings,
+                    preparations: Vec::new(),
                     memory,
                     steal,
                     machine,

@@ -78,6 +78,7 @@ fn small_run() -> Vec<Vec<TrialRecord>> {
             tallies: vec![Tallies::default()],
             samples: Vec::new(),
             pairings: vec![Pairing::Windows],
+            preparations: Vec::new(),
             memory: Vec::new(),
             steal: 0.0,
             machine: None,

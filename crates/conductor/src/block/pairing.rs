@@ -12,7 +12,7 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PointId, WindowKind};
 
 use super::turn::Place;
-use super::{Block, Bound, Cut};
+use super::{Block, Bound, Cut, Settled};
 
 impl Block<'_, '_> {
     /// How the variants are put side by side at a point of this block, as far as their paces decide it.
@@ -20,26 +20,37 @@ impl Block<'_, '_> {
         &mut self,
         id: PointId,
         bound: &[Bound],
-        settled: &[Pairing],
+        settled: Settled<'_>,
     ) -> Result<Arrangement, Cut> {
         let point = &self.bench.experiment.points[id.index()];
-        let rule = self.window_rule(point);
-        self.tell_lengthened(&rule);
+        let chosen = settled.windows.get(id.index()).copied().flatten();
+        let mut rule = self.window_rule(point);
+        rule.nominal = rule.nominal.or(chosen);
+        self.tell_lengthened(&self.window_rule(point));
         let paces = paces(bound);
         let asked = self.bench.experiment.plan.pairing;
-        let wanted = settled.get(id.index()).map_or(Wanted::Asked(asked), |done| Wanted::Settled(*done));
+        let wanted =
+            settled.pairings.get(id.index()).map_or(Wanted::Asked(asked), |done| Wanted::Settled(*done));
         let arrangement = match self.bench.shapes[id.index()].request_rate() {
             None => rule.closed(&paces, wanted),
             Some(rate) => rule.open(rate, &paces, wanted),
         };
         let mut arrangement = arrangement.map_err(super::BlockError::Windows)?;
+        let could_be_windows = arrangement.pairing == Pairing::Windows;
+        if settled.pairings.is_empty() && arrangement.pairing == Pairing::Windows && rule.nominal.is_none() {
+            arrangement = self.look_at_turns(id, bound, rule, arrangement)?;
+        } else {
+            self.note_window(id, chosen);
+        }
         if arrangement.periods == Periods::Cut && self.holds_periods(arrangement.extent, bound) {
             arrangement.periods = Periods::Whole;
         }
+        // Where windows could have been used, what speaks against them has been told.
+        let few = !could_be_windows;
         for trial in &mut self.trials {
             trial.pairings[id.index()] = arrangement.pairing;
         }
-        if let Some(text) = remark(&arrangement, asked).filter(|_| self.number == 0) {
+        if let Some(text) = remark(&arrangement, asked, few).filter(|_| self.number == 0) {
             (self.emit)(Event::Warning { text: text.to_owned() });
         }
         self.tell_adaptive(id, arrangement.pairing);
@@ -128,17 +139,17 @@ impl Block<'_, '_> {
     }
 }
 
-fn paces(bound: &[Bound]) -> Vec<Pace> {
+pub(super) fn paces(bound: &[Bound]) -> Vec<Pace> {
     bound.iter().map(|bound| bound.pace).collect()
 }
 
 /// What the user is told of an arrangement that is not what one would expect.
-fn remark(arrangement: &Arrangement, asked: PairingChoice) -> Option<&'static str> {
+fn remark(arrangement: &Arrangement, asked: PairingChoice, few: bool) -> Option<&'static str> {
     match (arrangement.pairing, arrangement.periods) {
         (Pairing::Windows, Periods::Cut) => Some(
             "windows hold fewer than 20 of the longest declared period: the slowest variant would take too long",
         ),
-        (Pairing::Sequential, _) if asked == PairingChoice::Auto => Some(
+        (Pairing::Sequential, _) if asked == PairingChoice::Auto && few => Some(
             "windows cannot hold 200 requests within 1 s, and variants are too busy to be sent to in turn: they run one after another, and drift of the host is not shared; raise the load for windows",
         ),
         _ => None,

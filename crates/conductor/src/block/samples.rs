@@ -266,6 +266,7 @@ mod tests {
             tallies: Vec::new(),
             samples: (0..rounds).flat_map(|round| std::iter::repeat_n(sample(round), each)).collect(),
             pairings: Vec::new(),
+            preparations: Vec::new(),
             memory: Vec::new(),
             steal: 0.0,
             machine: None,

@@ -26,6 +26,10 @@ pub struct Drift {
     pub change: f64,
     /// Two-sided p of "no trend" by Mann–Kendall.
     pub p: f64,
+    /// Lower bound of the change's 95 % interval (Sen 1968).
+    pub lower: f64,
+    /// Upper bound.
+    pub upper: f64,
 }
 
 /// A step of a series from one value to another.
@@ -83,9 +87,20 @@ pub fn drift(series: &[f64]) -> Option<Drift> {
             slopes.push(step / (distance + 1) as f64);
         }
     }
-    let z = (score.unsigned_abs() as f64 - 1.0).max(0.0) / kendall_variance(&series).sqrt();
+    let deviation = kendall_variance(&series).sqrt();
+    let z = (score.unsigned_abs() as f64 - 1.0).max(0.0) / deviation;
     let p = if score == 0 { 1.0 } else { (2.0 * normal_upper_tail(z)).min(1.0) };
-    Some(Drift { change: median(&slopes)? * (n - 1) as f64, p })
+    slopes.sort_by(f64::total_cmp);
+    let whole = |slope: f64| slope * (n - 1) as f64;
+    // So many of the ordered slopes lie between the bounds.
+    let between = 1.959_964 * deviation;
+    let below = ((slopes.len() as f64 - between) / 2.0).max(0.0) as usize;
+    Some(Drift {
+        change: whole(median(&slopes)?),
+        p,
+        lower: whole(slopes[below]),
+        upper: whole(slopes[slopes.len() - 1 - below]),
+    })
 }
 
 /// The most likely step in a series in time order; `None` below eight values, or where the series is constant.
@@ -226,6 +241,22 @@ mod tests {
             .count();
         // Binomial(1000, 0.05): 50 ± 4.4 standard deviations of 6.9.
         assert!((20..=80).contains(&alarms), "{alarms}");
+    }
+
+    #[test]
+    fn the_interval_of_a_change_covers_95_percent_and_one_without_noise_is_a_point() {
+        let exact = drift(&(0..20).map(f64::from).collect::<Vec<_>>()).unwrap();
+        assert_eq!((exact.lower, exact.upper), (19.0, 19.0));
+        let mut random = ChaCha8Rng::seed_from_u64(11);
+        let covered = (0..1000)
+            .filter(|_| {
+                let noisy = |i| 2.0 * f64::from(i) / 39.0 + normal(&mut random);
+                let found = drift(&(0..40).map(noisy).collect::<Vec<_>>()).unwrap();
+                found.lower <= 2.0 && 2.0 <= found.upper
+            })
+            .count();
+        // Binomial(1000, 0.95): 950 ± 4.4 standard deviations of 6.9.
+        assert!((920..=980).contains(&covered), "{covered}");
     }
 
     /// Method defect 7: a system measured while its servers were still warming up, with up to 78 % drift in the sample.

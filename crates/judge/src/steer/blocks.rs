@@ -4,7 +4,7 @@ use weighbridge_model::quantity::{Nanoseconds, Ratio};
 
 use crate::question::Blocks;
 use crate::stats::interval::Stein;
-use crate::thresholds::{LEVEL, ROUNDS_LEAST};
+use crate::thresholds::{LEVEL, MEASURED_LEAST, ROUNDS_LEAST};
 
 /// What decides the number and the length of blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -119,7 +119,10 @@ impl BlockRule {
             Budget::Measured(time) => time.saturating_sub(history.measured) / left,
             Budget::Whole(time) => {
                 let to_come = overhead_per_block(history) * (left - 1);
-                time.saturating_sub(history.overhead + history.measured).saturating_sub(to_come) / left
+                let rest = time.saturating_sub(history.overhead + history.measured).saturating_sub(to_come);
+                // Long warm-ups make a run longer than its budget, and not its measurements too short to tell anything.
+                let least = time.as_secs_f64() * MEASURED_LEAST / f64::from(self.planned(history).max(1));
+                (rest / left).max(Nanoseconds::from_secs_f64(least))
             }
         }
     }

@@ -11,6 +11,7 @@ mod idle;
 mod rounds;
 mod sizes;
 mod spend;
+mod turns;
 mod warm;
 mod window;
 
@@ -21,5 +22,6 @@ pub use idle::IdleCheckRule;
 pub use rounds::{RoundHistory, RoundRule, RoundStep};
 pub use sizes::{SCOUTS, SizeHistory, SizeRule, SizeStep};
 pub use spend::{SpendHistory, SpendRule, SpendStep};
-pub use warm::{WarmRule, WarmStep, WarmWindow, is_warm};
+pub use turns::{Compared, TurnRule, TurnStep, turn_effect};
+pub use warm::{Rest, WarmHistory, WarmRule, WarmStep, WarmWindow, is_warm};
 pub use window::{Arrangement, Extent, FewRequests, Pace, Periods, Wanted, WindowRule};

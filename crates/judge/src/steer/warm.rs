@@ -1,10 +1,13 @@
-//! When a variant is warm, and how long the next warm-up window is.
+//! When a variant is warm, and what its warm-up does next.
 
+use weighbridge_model::pairing::WarmEnd;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 
 use super::window::Pace;
 use crate::stats::steady::drift;
-use crate::thresholds::{WARM_CHANGE, WARM_NOISE, WARM_SPAN, WARM_WINDOWS};
+use crate::thresholds::{
+    REST, REST_BUSY, REST_EVERY, REST_LONGEST, WARM_CHANGE, WARM_NOISE, WARM_SPAN, WARM_WINDOWS,
+};
 
 /// By how much a warm-up window may be longer than the one before: the first requests of a process can be a thousand times
 /// slower than its later ones, and the pace they show must not decide a long window.
@@ -18,12 +21,16 @@ const NOISE_P: f64 = 0.05;
 pub struct WarmRule {
     /// Fewest time to spend.
     pub least: Nanoseconds,
-    /// Most time to spend, whatever the figures do.
+    /// Most time to spend on a variant whose figures vary without becoming faster.
     pub most: Nanoseconds,
+    /// Most time to spend on a variant that still becomes faster, or still works when it is asked nothing.
+    pub longest: Nanoseconds,
     /// Wanted length of a window; not above a 20th of the least time, so that enough of them tell whether it is warm.
     pub nominal: Nanoseconds,
     /// Requests outstanding at once.
     pub slots: u64,
+    /// Whether the variant's CPU time is known, so that rests tell something.
+    pub rests: bool,
 }
 
 /// One warm-up window.
@@ -37,32 +44,60 @@ pub struct WarmWindow {
     pub p50: Option<Nanoseconds>,
 }
 
+/// A short time in which the variant ran and was asked nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rest {
+    /// How long.
+    pub time: Nanoseconds,
+    /// CPU time that its processes used meanwhile.
+    pub cpu: Nanoseconds,
+}
+
+/// What happened in a warm-up so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WarmHistory {
+    /// Windows in the order they ran.
+    pub windows: Vec<WarmWindow>,
+    /// Rests in the order they were taken, each with the number of windows before it.
+    pub rests: Vec<(usize, Rest)>,
+}
+
 /// What to do next in a warm-up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WarmStep {
     /// Run a window of so many requests.
     Window(u64),
-    /// The variant is warm.
-    Warm(Pace),
-    /// The time is up and the variant still changes; it is measured, and the diagnosis will see a drift if it goes on.
-    TimeUp(Pace),
+    /// Leave the variant running without requests for so long.
+    Rest(Nanoseconds),
+    /// The warm-up is over: at this pace, and for this reason.
+    End(Pace, WarmEnd),
 }
 
 impl WarmRule {
-    /// The next step after `history`, windows in the order they ran.
+    /// The next step after `history`.
     ///
-    /// Warm is: at least the least time and 20 windows, and over the later half of the windows the p50 changed by less than
-    /// 1 % along the Theil–Sen line, drawn out to half a second where that half is shorter, or by less than 10 % so
-    /// and no more than noise (Mann–Kendall p above 5 %).
-    pub fn next(&self, history: &[WarmWindow]) -> WarmStep {
-        let spent: Nanoseconds = history.iter().map(|window| window.time).sum();
-        if spent >= self.least && is_warm(history) {
-            return WarmStep::Warm(pace(history));
+    /// Warm is: at least the least time and 20 windows; over the last third of the windows' time the p50 changed by less
+    /// than 1 % along the Theil–Sen line, drawn out to half a second where that third is shorter, or by less than 10 % so
+    /// and no more than noise (Mann–Kendall p above 5 %), and the change's 95 % interval lies within 10 %; and over the same time the variant was idle in its rests.
+    /// A variant that is busy in a rest is left to it, so that what it does beside its work (compiling) is done at the
+    /// pace of a whole core.
+    pub fn next(&self, history: &WarmHistory) -> WarmStep {
+        let windows = &history.windows;
+        let spent = history.spent();
+        let end = history.end();
+        let limit = match end {
+            WarmEnd::Steady => self.least,
+            WarmEnd::Varying => self.most.max(self.least),
+            WarmEnd::Faster | WarmEnd::Working => self.longest.max(self.most).max(self.least),
+        };
+        if self.rests && history.wants_rest() && spent < self.longest {
+            return WarmStep::Rest(REST);
         }
-        if spent >= self.most.max(self.least) {
-            return WarmStep::TimeUp(pace(history));
+        let spent = if end == WarmEnd::Steady { time_of(windows) } else { spent };
+        if spent >= limit {
+            return WarmStep::End(pace(windows), end);
         }
-        WarmStep::Window(self.requests(history.last()))
+        WarmStep::Window(self.requests(windows.last()))
     }
 
     /// As many requests as fill the wanted length at the last window's pace, at most four times as many as then.
@@ -75,30 +110,101 @@ impl WarmRule {
     }
 }
 
-/// Whether at least 20 windows ran and the p50 is steady over the later half of them.
-pub fn is_warm(history: &[WarmWindow]) -> bool {
-    let later = &history[history.len() / 2..];
-    let logs: Vec<f64> =
-        later.iter().filter_map(|w| w.p50).map(|p50| (p50.as_nanos().max(1) as f64).ln()).collect();
-    // Over a few milliseconds even a server that becomes 10 % faster in each second changes by little.
-    let span: Nanoseconds = later.iter().map(|window| window.time).sum();
-    let drawn_out = (WARM_SPAN.as_secs_f64() / span.as_secs_f64().max(1e-9)).max(1.0);
-    let steady = drift(&logs).is_some_and(|drift| {
-        let change = drift.change.abs() * drawn_out;
-        // Noise hides what a handful of requests would show: without a bound the noisiest would be warm first.
-        change < WARM_CHANGE || (drift.p > NOISE_P && change < WARM_NOISE)
-    });
-    history.len() >= WARM_WINDOWS && steady
+impl Rest {
+    fn is_busy(&self) -> bool {
+        self.cpu.share_of(self.time).get() >= REST_BUSY
+    }
 }
 
-/// The pace over the later half of the warm-up.
-fn pace(history: &[WarmWindow]) -> Pace {
-    let later = &history[history.len() / 2..];
-    Pace {
-        requests: later.iter().map(|window| window.requests).sum(),
-        time: later.iter().map(|window| window.time).sum(),
-        busy: None,
+impl WarmHistory {
+    /// Time of all windows and rests.
+    pub fn spent(&self) -> Nanoseconds {
+        let rested: Nanoseconds = self.rests.iter().map(|(_, rest)| rest.time).sum();
+        time_of(&self.windows) + rested
     }
+
+    /// How the warm-up would end if it ended now.
+    fn end(&self) -> WarmEnd {
+        let recent = recent(&self.windows);
+        if self.works(self.windows.len() - recent.len()) {
+            return WarmEnd::Working;
+        }
+        match settling(&self.windows) {
+            WarmEnd::Varying if self.windows.len() < WARM_WINDOWS => WarmEnd::Faster,
+            end => end,
+        }
+    }
+
+    /// Whether the variant worked in its rests from that window on, for more than a tenth of them, or in the last of all.
+    fn works(&self, from: usize) -> bool {
+        if self.rests.last().is_some_and(|(_, last)| last.is_busy()) {
+            return true;
+        }
+        let rests = self.rests.iter().filter(|(before, _)| *before > from).map(|(_, rest)| rest);
+        let (time, cpu) = rests.fold((Nanoseconds::ZERO, Nanoseconds::ZERO), |(time, cpu), rest| {
+            (time + rest.time, cpu + rest.cpu)
+        });
+        time > Nanoseconds::ZERO && cpu.share_of(time).get() >= REST_BUSY
+    }
+
+    /// Whether a rest is due: a quarter of a second of windows after the last one, and again while the variant works in
+    /// it, up to two seconds.
+    fn wants_rest(&self) -> bool {
+        let here = self.windows.len();
+        let Some((before, last)) = self.rests.last() else { return time_of(&self.windows) >= REST_EVERY };
+        if *before < here {
+            return time_of(&self.windows[*before..]) >= REST_EVERY;
+        }
+        let row = self.rests.iter().rev().take_while(|(before, _)| *before == here);
+        let rested: Nanoseconds = row.map(|(_, rest)| rest.time).sum();
+        last.is_busy() && rested < REST_LONGEST
+    }
+}
+
+fn time_of(windows: &[WarmWindow]) -> Nanoseconds {
+    windows.iter().map(|window| window.time).sum()
+}
+
+/// The windows of the last third of their time, at least the last ten.
+fn recent(windows: &[WarmWindow]) -> &[WarmWindow] {
+    let whole = time_of(windows);
+    let (mut from, mut time) = (windows.len(), Nanoseconds::ZERO);
+    while from > 0 && (time * 3 < whole || windows.len() - from < WARM_WINDOWS / 2) {
+        from -= 1;
+        time += windows[from].time;
+    }
+    &windows[from..]
+}
+
+/// Whether at least 20 windows ran and the p50 is steady over the last third of their time.
+pub fn is_warm(windows: &[WarmWindow]) -> bool {
+    windows.len() >= WARM_WINDOWS && settling(windows) == WarmEnd::Steady
+}
+
+/// What the p50 did over the last third of the windows' time.
+fn settling(windows: &[WarmWindow]) -> WarmEnd {
+    let recent = recent(windows);
+    let logs: Vec<f64> =
+        recent.iter().filter_map(|w| w.p50).map(|p50| (p50.as_nanos().max(1) as f64).ln()).collect();
+    let Some(drift) = drift(&logs) else { return WarmEnd::Varying };
+    // Over a few milliseconds even a server that becomes 10 % faster in each second changes by little.
+    let drawn_out = (WARM_SPAN.as_secs_f64() / time_of(recent).as_secs_f64().max(1e-9)).max(1.0);
+    let change = drift.change * drawn_out;
+    let noise = drift.p > NOISE_P;
+    // Noise hides what a handful of requests would show: without bounds the noisiest would be warm first.
+    let steady = change.abs() < WARM_CHANGE || (noise && change.abs() < WARM_NOISE);
+    let is_sure = drift.lower > -WARM_NOISE && drift.upper < WARM_NOISE;
+    match steady && is_sure && windows.len() >= WARM_WINDOWS {
+        true => WarmEnd::Steady,
+        false if !noise && (change < 0.0 || drift.lower <= -WARM_NOISE) => WarmEnd::Faster,
+        false => WarmEnd::Varying,
+    }
+}
+
+/// The pace over the last third of the warm-up.
+fn pace(windows: &[WarmWindow]) -> Pace {
+    let recent = recent(windows);
+    Pace { requests: recent.iter().map(|window| window.requests).sum(), time: time_of(recent), busy: None }
 }
 
 #[cfg(test)]
@@ -108,23 +214,91 @@ mod tests {
     const RULE: WarmRule = WarmRule {
         least: Nanoseconds::from_millis(500),
         most: Nanoseconds::from_secs(5),
+        longest: Nanoseconds::from_secs(5),
         nominal: Nanoseconds::from_millis(20),
         slots: 1,
+        rests: false,
     };
 
     /// Follows the rule against a server whose service time after n requests is `law(n)` nanoseconds.
     fn follow(rule: &WarmRule, law: impl Fn(u64) -> u64) -> (WarmStep, Vec<WarmWindow>) {
-        let (mut history, mut served) = (Vec::new(), 0);
+        let (end, history) = follow_with(rule, law, Nanoseconds::ZERO);
+        (end, history.windows)
+    }
+
+    /// The same of a server that has as much to compile after its first window; what it compiles in a rest is done, and
+    /// until all is done its requests take twice as long.
+    fn follow_with(
+        rule: &WarmRule,
+        law: impl Fn(u64) -> u64,
+        mut backlog: Nanoseconds,
+    ) -> (WarmStep, WarmHistory) {
+        let (mut history, mut served) = (WarmHistory::default(), 0);
         loop {
             match rule.next(&history) {
                 WarmStep::Window(requests) => {
-                    let each = Nanoseconds::from_nanos(law(served));
-                    history.push(WarmWindow { requests, time: each * requests, p50: Some(each) });
+                    let slower = if backlog > Nanoseconds::ZERO { 2 } else { 1 };
+                    let each = Nanoseconds::from_nanos(law(served) * slower);
+                    history.windows.push(WarmWindow { requests, time: each * requests, p50: Some(each) });
                     served += requests;
                 }
-                end => return (end, history),
+                WarmStep::Rest(time) => {
+                    let cpu = backlog.min(time);
+                    backlog = backlog.saturating_sub(cpu);
+                    history.rests.push((history.windows.len(), Rest { time, cpu }));
+                }
+                end @ WarmStep::End(..) => return (end, history),
             }
         }
+    }
+
+    fn is_steady(end: &WarmStep) -> bool {
+        matches!(end, WarmStep::End(_, WarmEnd::Steady))
+    }
+
+    #[test]
+    fn a_server_that_compiles_is_left_to_it_and_warm_once_it_is_idle() {
+        let rule = WarmRule { rests: true, longest: Nanoseconds::from_secs(30), ..RULE };
+        let (end, history) = follow_with(&rule, |_| 20_000, Nanoseconds::from_secs(5));
+        assert!(is_steady(&end), "{end:?}");
+        assert_eq!(
+            history.windows.last().and_then(|window| window.p50),
+            Some(Nanoseconds::from_nanos(20_000))
+        );
+        let spent = history.spent();
+        assert!(spent > Nanoseconds::from_secs(5) && spent < Nanoseconds::from_secs(12), "{spent}");
+    }
+
+    #[test]
+    fn a_server_that_is_idle_rests_a_twentieth_of_its_warm_up() {
+        let rule = WarmRule { rests: true, ..RULE };
+        let (end, history) = follow_with(&rule, |_| 20_000, Nanoseconds::ZERO);
+        let rested: Nanoseconds = history.rests.iter().map(|(_, rest)| rest.time).sum();
+        assert!(is_steady(&end) && !history.rests.is_empty());
+        assert!(rested * 20 <= history.spent(), "{rested} of {}", history.spent());
+    }
+
+    #[test]
+    fn a_server_that_never_stops_working_is_said_to_work_when_the_longest_time_is_over() {
+        let rule = WarmRule { rests: true, longest: Nanoseconds::from_secs(10), ..RULE };
+        let (end, history) = follow_with(&rule, |_| 20_000, Nanoseconds::from_secs(100));
+        assert!(matches!(end, WarmStep::End(_, WarmEnd::Working)), "{end:?}");
+        let spent = history.spent();
+        assert!(spent >= rule.longest && spent < rule.longest + Nanoseconds::from_secs(1), "{spent}");
+    }
+
+    #[test]
+    fn who_becomes_faster_has_longer_than_who_only_varies() {
+        let rule = WarmRule { longest: Nanoseconds::from_secs(40), ..RULE };
+        let (end, history) =
+            follow(&rule, |n| (200_000.0 * 0.5_f64.powf(n as f64 / 60_000.0)).max(20_000.0) as u64);
+        assert!(is_steady(&end), "{end:?}");
+        let spent = time_of(&history);
+        assert!(spent > RULE.most && spent < rule.longest, "{spent}");
+        // Slower by a fifth in each 10,000 requests.
+        let (end, history) = follow(&rule, |n| 20_000 + n * 2 / 5);
+        assert!(matches!(end, WarmStep::End(_, WarmEnd::Varying)), "{end:?}");
+        assert!(time_of(&history) < RULE.most + Nanoseconds::from_secs(1));
     }
 
     #[test]
@@ -132,7 +306,7 @@ mod tests {
         let (end, history) = follow(&RULE, |_| 20_000);
         let sizes: Vec<u64> = history.iter().take(7).map(|w| w.requests).collect();
         assert_eq!(sizes, [1, 4, 16, 64, 256, 1000, 1000]);
-        let WarmStep::Warm(pace) = end else { panic!("{end:?}") };
+        let WarmStep::End(pace, WarmEnd::Steady) = end else { panic!("{end:?}") };
         assert_eq!(PerSecond::from_count(pace.requests, pace.time).get().round(), 50_000.0);
     }
 
@@ -140,7 +314,7 @@ mod tests {
     fn a_steady_server_is_warm_after_the_least_time() {
         let (end, history) = follow(&RULE, |_| 20_000);
         let spent: Nanoseconds = history.iter().map(|w| w.time).sum();
-        assert!(matches!(end, WarmStep::Warm(_)));
+        assert!(is_steady(&end));
         assert!(spent >= RULE.least && spent <= RULE.least + RULE.nominal * 2, "{spent}");
     }
 
@@ -149,7 +323,7 @@ mod tests {
     fn long_windows_are_cut_so_that_a_steady_server_is_warm_in_time() {
         let (end, history) = follow(&WarmRule { nominal: Nanoseconds::from_secs(2), ..RULE }, |_| 20_000);
         let spent: Nanoseconds = history.iter().map(|w| w.time).sum();
-        assert!(matches!(end, WarmStep::Warm(_)) && history.len() >= WARM_WINDOWS, "{end:?}");
+        assert!(is_steady(&end) && history.len() >= WARM_WINDOWS, "{end:?}");
         assert!(spent < RULE.least * 2, "{spent}");
     }
 
@@ -158,12 +332,12 @@ mod tests {
     fn defect_7_a_server_that_still_becomes_faster_is_not_called_warm() {
         // Halves its service time every 30,000 requests down to 20 µs: falling until request 100,000.
         let law = |n: u64| (200_000.0 * 0.5_f64.powf(n as f64 / 30_000.0)).max(20_000.0) as u64;
-        let patient = WarmRule { most: Nanoseconds::from_secs(60), ..RULE };
+        let patient = WarmRule { longest: Nanoseconds::from_secs(60), ..RULE };
         let (end, history) = follow(&patient, law);
         let served: u64 = history.iter().map(|w| w.requests).sum();
-        assert!(matches!(end, WarmStep::Warm(_)) && served > 100_000, "{served}");
+        assert!(is_steady(&end) && served > 100_000, "{served}");
         let (end, _) = follow(&RULE, |n| (200_000.0 * 0.5_f64.powf(n as f64 / 60_000.0)) as u64);
-        assert!(matches!(end, WarmStep::TimeUp(_)), "{end:?}");
+        assert!(!is_steady(&end), "{end:?}");
     }
 
     #[test]
@@ -171,8 +345,8 @@ mod tests {
         // 20 % in each 10,000 requests: half a per cent over the later half of 50 ms.
         let law = |n: u64| (400_000.0 * (1.0 - 0.2 * (n as f64 / 10_000.0).min(1.0))) as u64;
         let (least, most) = (Nanoseconds::from_millis(50), Nanoseconds::from_millis(500));
-        let (end, _) = follow(&WarmRule { least, most, ..RULE }, law);
-        assert!(matches!(end, WarmStep::TimeUp(_)), "{end:?}");
+        let (end, _) = follow(&WarmRule { least, most, longest: most, ..RULE }, law);
+        assert!(!is_steady(&end), "{end:?}");
     }
 
     #[test]
@@ -180,15 +354,15 @@ mod tests {
         // Up and down by a third from window to window, and 10 % faster in each 100 requests.
         let law = |n: u64| (400_000.0 * (1.0 - n as f64 / 1_000.0).max(0.25)) as u64 * (3 + n % 2) / 3;
         let (least, most) = (Nanoseconds::from_millis(20), Nanoseconds::from_millis(200));
-        let (_, history) = follow(&WarmRule { least, most, ..RULE }, law);
+        let (_, history) = follow(&WarmRule { least, most, longest: most, ..RULE }, law);
         assert!(history.iter().map(|w| w.requests).sum::<u64>() > 500);
     }
 
     #[test]
     fn a_server_without_a_good_reply_ends_with_the_time() {
-        let failing = |history: &[WarmWindow]| RULE.next(history);
         let window = WarmWindow { requests: 1000, time: Nanoseconds::from_millis(100), p50: None };
-        assert!(matches!(failing(&[window; 49]), WarmStep::Window(_)));
-        assert!(matches!(failing(&[window; 50]), WarmStep::TimeUp(_)));
+        let after = |count| RULE.next(&WarmHistory { windows: vec![window; count], rests: Vec::new() });
+        assert!(matches!(after(49), WarmStep::Window(_)));
+        assert!(matches!(after(50), WarmStep::End(_, WarmEnd::Varying)));
     }
 }

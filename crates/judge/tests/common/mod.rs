@@ -63,6 +63,7 @@ pub fn trial(block: u32, variant: u16) -> TrialRecord {
         tallies: vec![Tallies::default()],
         samples: Vec::new(),
         pairings: Vec::new(),
+        preparations: Vec::new(),
         memory: vec![RoleMemory {
             role: "service".to_owned(),
             point: PointId(0),

@@ -10,8 +10,10 @@ use common::{Place, add_window, good, normal, question, random, trial};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use weighbridge_judge::{Load, summarise};
-use weighbridge_model::pairing::Pairing;
+use weighbridge_model::pairing::{Pairing, Preparation, TurnEffect, WarmEnd, WarmUp};
+use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{TrialRecord, WindowKind};
+use weighbridge_model::summary::{Summary, Verdict};
 
 const BLOCKS: u32 = 6;
 const ROUNDS: u32 = 40;
@@ -163,7 +165,8 @@ fn turns_are_checked_only_where_the_warm_up_is_the_same_load() {
         trials.iter_mut().for_each(|trial| trial.pairings = vec![pairing]);
         summarise(&asked, &trials).findings.iter().any(|finding| finding.name == "depends on turns")
     };
-    assert!(told(Load::Closed, Pairing::Windows) && told(Load::Closed, Pairing::Sequential));
+    assert!(told(Load::Closed, Pairing::Windows));
+    assert!(!told(Load::Closed, Pairing::Sequential), "one turn a block");
     assert!(!told(Load::Open, Pairing::Windows), "the warm-up is closed load");
     assert!(!told(Load::Closed, Pairing::Requests), "nothing is frozen in windows that variants share");
 }
@@ -192,4 +195,85 @@ fn starts_on_two_levels_are_found_although_starts_vary_and_smooth_ones_are_not_l
     let smooth = |at: At| 1.0 + 0.03 * f64::from(at.block);
     let counts = found(79, 100, &["two levels of starts"], smooth, no_pause);
     assert!(counts[0] <= 2, "found in {} of 100", counts[0]);
+}
+
+/// The summary of a run of which each trial of a variant was prepared so.
+fn prepared(law: impl Fn(At) -> f64, prepare: impl Fn(&TrialRecord) -> Preparation) -> Summary {
+    let mut trials = run(&mut random(81), law, no_pause);
+    for trial in &mut trials {
+        trial.preparations = vec![prepare(trial)];
+    }
+    summarise(&question(&["a", "b"]), &trials)
+}
+
+fn verdict(summary: &Summary) -> (Verdict, String) {
+    let cost = summary.costs.iter().find(|cost| cost.headline).expect("a headline");
+    (cost.verdict, cost.reason.clone().unwrap_or_default())
+}
+
+#[test]
+fn what_is_not_warm_in_most_trials_has_no_verdict() {
+    let ended = |cold_until: u32, of: u16, end: WarmEnd| {
+        prepared(
+            |_| 1.3,
+            move |trial| {
+                let is_cold = trial.variant.0 == of && trial.block < cold_until;
+                let end = if is_cold { end } else { WarmEnd::Steady };
+                let warm_up = Some(WarmUp { end, time: Nanoseconds::from_secs(60) });
+                Preparation { warm_up, ..Preparation::default() }
+            },
+        )
+    };
+    for (variant, end) in [(1, WarmEnd::Faster), (1, WarmEnd::Working), (0, WarmEnd::Working)] {
+        let summary = ended(4, variant, end);
+        let (given, reason) = verdict(&summary);
+        assert_eq!(given, Verdict::Withheld, "{end:?}: {reason}");
+        assert!(reason.contains("not warm") && reason.contains("4 of 6 trials"), "{reason}");
+        assert!(reason.contains("set `warmup`"), "it says what would do: {reason}");
+        assert!(summary.costs.iter().all(|cost| cost.verdict == Verdict::Withheld || cost.ratio.is_none()));
+    }
+    assert_eq!(verdict(&ended(3, 1, WarmEnd::Working)).0, Verdict::Higher, "half of the trials");
+    assert_eq!(verdict(&ended(6, 1, WarmEnd::Varying)).0, Verdict::Higher, "it varies and becomes no faster");
+}
+
+#[test]
+fn a_run_that_chose_its_windows_withholds_what_depends_on_turns_all_the_same() {
+    let slower = |at: At| if at.broken { 1.20 } else { 1.0 };
+    let (given, reason) = verdict(&prepared(slower, |_| Preparation {
+        window: Some(Nanoseconds::from_millis(20)),
+        ..Preparation::default()
+    }));
+    assert_eq!(given, Verdict::Withheld);
+    assert!(reason.contains("depends on turns"), "{reason}");
+    let (given, reason) = verdict(&prepared(slower, |_| Preparation::default()));
+    assert_eq!(given, Verdict::Higher, "the experiment named the length");
+    assert!(reason.contains("depends on turns"), "{reason}");
+}
+
+#[test]
+fn why_windows_are_longer_is_told_of_whom_it_is_for() {
+    let millis = Nanoseconds::from_millis;
+    let effect = |window, change| TurnEffect { window: millis(window), change, error: 0.002 };
+    let told = |window: Option<Nanoseconds>| {
+        let summary = prepared(
+            |_| 1.0,
+            move |trial| {
+                let change = if trial.variant.0 == 1 { 0.3 } else { 0.001 };
+                let turns = match trial.block {
+                    0 => vec![effect(20, change), effect(20, change), effect(100, change / 100.0)],
+                    _ => Vec::new(),
+                };
+                Preparation { window, turns, ..Preparation::default() }
+            },
+        );
+        let found: Vec<_> =
+            summary.findings.into_iter().filter(|finding| finding.name == "longer turns").collect();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].subject, "b");
+        found[0].evidence.clone()
+    };
+    let longer = told(Some(millis(100)));
+    assert!(longer.contains("+35") && longer.contains("windows are 100 ms long"), "{longer}");
+    let none = told(None);
+    assert!(none.contains("one after another"), "{none}");
 }

@@ -264,6 +264,7 @@ fn trial(block: u32, variant: u16) -> TrialRecord {
         tallies: Vec::new(),
         samples: Vec::new(),
         pairings: Vec::new(),
+        preparations: Vec::new(),
         memory: Vec::new(),
         steal: 0.0,
         machine: None,

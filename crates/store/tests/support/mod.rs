@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use weighbridge_model::legs::{KernelStamps, LegFigures, StampFigures};
 use weighbridge_model::machine::MachineCpu;
-use weighbridge_model::pairing::Pairing;
+use weighbridge_model::pairing::{Pairing, Preparation, TurnEffect, WarmEnd, WarmUp};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::*;
 use weighbridge_model::samples::{Relayed, Sample};
@@ -68,6 +68,18 @@ pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
         tallies: vec![tallies(&mut random, 2), tallies(&mut random, 0)],
         samples: samples(),
         pairings: vec![Pairing::Requests, Pairing::Windows],
+        preparations: vec![
+            Preparation::default(),
+            Preparation {
+                warm_up: Some(WarmUp { end: WarmEnd::Steady, time: Nanoseconds::from_millis(1_234) }),
+                window: Some(Nanoseconds::from_millis(100)),
+                turns: vec![TurnEffect {
+                    window: Nanoseconds::from_millis(20),
+                    change: 0.125,
+                    error: 0.0625,
+                }],
+            },
+        ],
         memory: vec![RoleMemory {
             role: "service".to_owned(),
             point: PointId(1),

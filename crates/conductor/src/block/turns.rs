@@ -1,0 +1,179 @@
+//! Whether windows may be as short as their nominal length: the first block compares windows that follow a freeze with
+//! windows that follow none, by the steps of the judge's rule, and writes down what it chose.
+
+use weighbridge_judge::steer::{
+    Arrangement, Compared, Extent, TurnRule, TurnStep, Wanted, WindowRule, turn_effect,
+};
+use weighbridge_judge::thresholds::{ROUNDS_LEAST, TURN_RUN_ON, TURN_WINDOWS, WARM_WINDOWS};
+use weighbridge_model::event::Event;
+use weighbridge_model::pairing::{Pairing, PairingChoice, TurnEffect};
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::{PointId, WindowFigures, WindowKind};
+
+use super::pairing::paces;
+use super::turn::Place;
+use super::{Block, Bound, Cut};
+
+impl Block<'_, '_> {
+    /// The arrangement with windows as long as the dependence on turns asks for, or without windows where none are long
+    /// enough.
+    pub(super) fn look_at_turns(
+        &mut self,
+        id: PointId,
+        bound: &[Bound],
+        window_rule: WindowRule,
+        arrangement: Arrangement,
+    ) -> Result<Arrangement, Cut> {
+        let is_closed = self.bench.shapes[id.index()].request_rate().is_none();
+        if self.actors.len() < 2 || !is_closed || self.actors.iter().any(|actor| actor.direct.is_some()) {
+            return Ok(arrangement);
+        }
+        let rule = self.turn_rule(window_rule);
+        let mut history: Vec<Compared> = Vec::new();
+        let chosen = loop {
+            let (window, closely) = match rule.next(&history) {
+                TurnStep::Glance(window) => (window, false),
+                TurnStep::Compare(window) => (window, true),
+                TurnStep::Windows(window) => break Some(window),
+                TurnStep::None => break None,
+            };
+            let of_length = WindowRule { nominal: Some(window), ..window_rule };
+            let arrangement = of_length.closed(&paces(bound), Wanted::Settled(Pairing::Windows))?;
+            history.push(self.compare(id, bound, (window, arrangement.extent), closely)?);
+        };
+        self.tell_turns(rule, &history, chosen);
+        // Windows that were asked for are used whatever they show; the diagnosis says what that does.
+        let asked = self.bench.experiment.plan.pairing == PairingChoice::Windows;
+        let longest =
+            history.last().and_then(|compared| compared.effects.first()).map(|effect| effect.window);
+        let window = chosen.or(longest.filter(|_| asked));
+        self.note_window(id, window);
+        let wanted = Wanted::Settled(if window.is_some() { Pairing::Windows } else { Pairing::Sequential });
+        Ok(WindowRule { nominal: window, ..window_rule }.closed(&paces(bound), wanted)?)
+    }
+
+    /// Writes down the length of windows that was chosen.
+    pub(super) fn note_window(&mut self, id: PointId, window: Option<Nanoseconds>) {
+        for trial in &mut self.trials {
+            trial.preparations[id.index()].window = window;
+        }
+    }
+
+    /// A length of which the fewest rounds do not fit into a block's share of the budget is not tried.
+    fn turn_rule(&self, window_rule: WindowRule) -> TurnRule {
+        let plan = &self.bench.experiment.plan;
+        let blocks = u64::from(self.bench.rule.blocks.min.max(1)) * self.bench.experiment.points.len() as u64;
+        let windows = u64::from(ROUNDS_LEAST) * self.actors.len() as u64;
+        TurnRule {
+            nominal: window_rule.nominal(),
+            longest: plan.budget / blocks / windows,
+            margin: plan.margin,
+        }
+    }
+
+    /// Compares every variant's windows of a length behind a freeze with others that follow none.
+    fn compare(
+        &mut self,
+        id: PointId,
+        bound: &[Bound],
+        (window, extent): (Nanoseconds, Extent),
+        closely: bool,
+    ) -> Result<Compared, Cut> {
+        let Extent::Requests(requests) = extent else { unreachable!("closed load counts requests") };
+        let warm: Vec<_> = (0..self.actors.len()).map(|index| self.warm_level(id, index)).collect();
+        let mut changes: Vec<Vec<f64>> = vec![Vec::new(); self.actors.len()];
+        for _ in 0..TURN_WINDOWS {
+            for variant in self.bench.plan.block(self.number).starts {
+                let index = variant.index();
+                let (first, later) = self.long_turn(id, bound, index, requests, closely)?;
+                let level = if closely { later } else { warm[index] };
+                if let (Some(first), Some(level)) = (log_p50(&first), level) {
+                    changes[index].push(first - level);
+                }
+            }
+        }
+        for (trial, changes) in self.trials.iter_mut().zip(&changes) {
+            trial.preparations[id.index()].turns.extend(turn_effect(window, changes));
+        }
+        let effects = changes.iter().filter_map(|changes| turn_effect(window, changes)).collect();
+        Ok(Compared { closely, effects })
+    }
+
+    /// A turn of one variant: a window behind a freeze and, where it runs on, the level of those in the later half of
+    /// what follows.
+    fn long_turn(
+        &mut self,
+        id: PointId,
+        bound: &[Bound],
+        index: usize,
+        requests: u64,
+        runs_on: bool,
+    ) -> Result<(WindowFigures, Option<f64>), Cut> {
+        self.wait_idle(self.actors[index].variant);
+        self.actors[index].thaw()?;
+        let lead_in = self.lead_in(id, self.actors[index].period, bound[index].pace);
+        let place = Place { kind: WindowKind::LeadIn, point: id, round: 0, position: 0 };
+        self.window(index, place, lead_in, None, Vec::new())?;
+        let mut round = self.warm_windows(id, index).count();
+        let first = self.warm_window(id, index, round, requests)?;
+        let took = first.ended.since(first.started).max(Nanoseconds::from_nanos(1));
+        let more = if runs_on { (TURN_RUN_ON.as_nanos() / took.as_nanos()).max(1) } else { 0 };
+        let mut logs = Vec::new();
+        for _ in 0..more {
+            round += 1;
+            logs.push(log_p50(&self.warm_window(id, index, round, requests)?));
+        }
+        self.actors[index].freeze()?;
+        let later: Vec<f64> = logs[logs.len() / 2..].iter().copied().flatten().collect();
+        Ok((first, middle(later)))
+    }
+
+    fn warm_windows(&self, id: PointId, index: usize) -> impl Iterator<Item = &WindowFigures> {
+        let windows = self.trials[index].windows.iter();
+        let of = move |window: &&weighbridge_model::record::WindowRecord| {
+            window.point == id && window.kind == WindowKind::WarmUp
+        };
+        windows.filter(of).map(|window| &window.figures)
+    }
+
+    /// The level of a variant's last ten warm-up windows.
+    fn warm_level(&self, id: PointId, index: usize) -> Option<f64> {
+        let logs: Vec<f64> = self.warm_windows(id, index).filter_map(log_p50).collect();
+        middle(logs[logs.len().saturating_sub(WARM_WINDOWS / 2)..].to_vec())
+    }
+
+    /// Says why windows are longer than usual, or why there are none.
+    fn tell_turns(&mut self, rule: TurnRule, history: &[Compared], chosen: Option<Nanoseconds>) {
+        if history.len() < 3 && chosen.is_some() {
+            return;
+        }
+        let Some(nominal) = history.get(1) else { return };
+        let far = |effect: &&TurnEffect| !rule.is_within(effect);
+        let Some(worst) =
+            nominal.effects.iter().filter(far).max_by(|a, b| a.change.abs().total_cmp(&b.change.abs()))
+        else {
+            return;
+        };
+        let found = format!(
+            "in windows of {}, p50 behind a freeze is up to {:+.1} % from that without a break",
+            worst.window,
+            100.0 * worst.change.exp_m1()
+        );
+        let text = match chosen {
+            Some(window) => format!("{found}: windows are {window} long"),
+            None => format!(
+                "{found}, and so it is in longer ones that fit into a block: variants run one after another; a larger `budget` holds longer windows"
+            ),
+        };
+        (self.emit)(Event::Warning { text });
+    }
+}
+
+fn log_p50(figures: &WindowFigures) -> Option<f64> {
+    figures.all.as_ref().map(|all| (all.response_p50.as_nanos().max(1) as f64).ln())
+}
+
+fn middle(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}

@@ -1,0 +1,137 @@
+//! Warm-ups: every variant alone and without a break, until the judge's rule says that it is warm.
+
+use std::time::Duration;
+
+use weighbridge_judge::steer::{Pace, Rest, WarmHistory, WarmRule, WarmStep, WarmWindow};
+use weighbridge_judge::thresholds::{WARM_UP_LEAST, WARM_UP_LONGEST, WARM_UP_SETTLING, WINDOW_PERIODS};
+use weighbridge_lab::clock::monotonic_now;
+use weighbridge_load::window::Stop;
+use weighbridge_model::event::{Event, Phase};
+use weighbridge_model::experiment::Point;
+use weighbridge_model::pairing::WarmUp;
+use weighbridge_model::quantity::{Nanoseconds, Ratio};
+use weighbridge_model::record::{PointId, VariantId, WindowFigures, WindowKind};
+
+use super::turn::Place;
+use super::{Block, Bound, Cut, slots};
+
+/// Longest warm-up of a variant that does not become faster, as a multiple of the asked one.
+const WARM_UP_MOST: u64 = 10;
+
+impl Block<'_, '_> {
+    /// How long a variant is warmed: at least as long as a window with a period takes, since by the pace of less than a few
+    /// whole periods windows would come out too long or too short; and as long as its service asks for.
+    fn warm_rule(&self, point: &Point, variant: VariantId) -> WarmRule {
+        let actor = &self.actors[variant.index()];
+        let periods = actor.period.unwrap_or_default() * WINDOW_PERIODS;
+        let told = point.load.warmup.max(WARM_UP_LEAST).max(periods);
+        let least = told.max(actor.warmup.unwrap_or_default());
+        let most = least.max(told * WARM_UP_MOST);
+        WarmRule {
+            least,
+            most,
+            longest: most.max((least * WARM_UP_SETTLING).min(WARM_UP_LONGEST)),
+            nominal: self.window_rule(point).nominal(),
+            slots: slots(&point.load),
+            // The loop of one that carries operations out in its own process is never idle.
+            rests: actor.is_ours() && actor.direct.is_none(),
+        }
+    }
+
+    /// Warms every variant at the point and notes its pace.
+    pub(super) fn warm(&mut self, id: PointId, bound: &mut [Bound]) -> Result<(), Cut> {
+        for variant in self.bench.plan.block(self.number).starts {
+            let pace = self.warm_one(id, variant)?;
+            bound[variant.index()].pace = pace;
+        }
+        Ok(())
+    }
+
+    fn warm_one(&mut self, id: PointId, variant: VariantId) -> Result<Pace, Cut> {
+        let point = &self.bench.experiment.points[id.index()];
+        let rule = self.warm_rule(point, variant);
+        let index = variant.index();
+        let name = self.actors[index].name.clone();
+        self.phase(Phase::Warming, Some(&name), Some(&point.label));
+        self.wait_idle(variant);
+        self.actors[index].thaw()?;
+        let cpu = self.actors[index].cpu();
+        let (mut history, mut in_service) = (WarmHistory::default(), Some(Nanoseconds::ZERO));
+        let (pace, end) = loop {
+            match rule.next(&history) {
+                WarmStep::Window(requests) => {
+                    let figures = self.warm_window(id, index, history.windows.len(), requests)?;
+                    in_service = in_service.zip(in_service_of(&figures)).map(|(sum, more)| sum + more);
+                    history.windows.push(warm_window(&figures));
+                }
+                WarmStep::Rest(time) => {
+                    let rest = self.rest(index, time)?;
+                    history.rests.push((history.windows.len(), rest));
+                }
+                WarmStep::End(pace, end) => break (pace, end),
+            }
+        };
+        let used = self.actors[index].cpu().zip(cpu).map(|(after, before)| after.saturating_sub(before));
+        let busy = self.busy(index, &history, used, in_service);
+        self.actors[index].freeze()?;
+        self.trials[index].preparations[id.index()].warm_up = Some(WarmUp { end, time: history.spent() });
+        let windows = history.windows.len() as u32;
+        (self.emit)(Event::Warm { variant: name, point: point.label.clone(), windows });
+        Ok(Pace { busy, ..pace })
+    }
+
+    /// One window of a warm-up.
+    pub(super) fn warm_window(
+        &mut self,
+        point: PointId,
+        index: usize,
+        round: usize,
+        requests: u64,
+    ) -> Result<WindowFigures, Cut> {
+        let place = Place { kind: WindowKind::WarmUp, point, round: round as u32, position: 0 };
+        let load = self.bench.shapes[point.index()].closed(Stop::Count(requests));
+        self.window(index, place, load, None, Vec::new())
+    }
+
+    /// Leaves the variant running without requests; what its processes use then is work beside its requests.
+    fn rest(&mut self, index: usize, time: Nanoseconds) -> Result<Rest, Cut> {
+        self.obey()?;
+        let (began, before) = (monotonic_now(), self.actors[index].cpu());
+        std::thread::sleep(Duration::from_nanos(time.as_nanos()));
+        let cpu = self.actors[index].cpu().zip(before).map(|(after, before)| after.saturating_sub(before));
+        Ok(Rest { time: monotonic_now().since(began), cpu: cpu.unwrap_or_default() })
+    }
+
+    /// The share of its cores that the variant used, where that can be known.
+    fn busy(
+        &self,
+        index: usize,
+        history: &WarmHistory,
+        used: Option<Nanoseconds>,
+        in_service: Option<Nanoseconds>,
+    ) -> Option<Ratio> {
+        let spent: Nanoseconds = history.windows.iter().map(|window| window.time).sum();
+        let rested: Nanoseconds = history.rests.iter().map(|(_, rest)| rest.cpu).sum();
+        let cores = self.bench.stage.seating.usual().service().len() as f64;
+        match used {
+            // Its loop is never idle, and cannot take turns with others request by request.
+            Some(_) if self.actors[index].direct.is_some() => None,
+            Some(used) => Some(Ratio::new(used.saturating_sub(rested).share_of(spent).get() / cores)),
+            // Somebody else's server: what the client knows.
+            None => in_service.and_then(|in_service| Pace::most_busy(in_service, spent)),
+        }
+    }
+}
+
+fn warm_window(figures: &WindowFigures) -> WarmWindow {
+    WarmWindow {
+        requests: figures.requests,
+        time: figures.ended.since(figures.started),
+        p50: figures.all.map(|all| all.response_p50),
+    }
+}
+
+/// The times that a window's requests were in service, summed; `None` where some failed and have none that counts.
+fn in_service_of(figures: &WindowFigures) -> Option<Nanoseconds> {
+    figures.all.as_ref().filter(|_| figures.errors.total() == 0).map(|all| all.service_sum)
+}
