@@ -542,7 +542,7 @@ impl<'a, 'b> Block<'a, 'b> {
         WindowRule {
             nominal: self.bench.experiment.plan.window,
             period: self.period(),
-            slots: slots(&point.load),
+            slots: point.load.slots(),
             headline: self.bench.experiment.plan.headline,
         }
     }
@@ -559,11 +559,6 @@ impl<'a, 'b> Block<'a, 'b> {
             None => Ok(()),
         }
     }
-}
-
-/// Requests that can be outstanding at once.
-fn slots(load: &LoadSpec) -> u64 {
-    u64::from(load.connections) * u64::from(load.in_flight)
 }
 
 /// What the generator needs to know of a load.

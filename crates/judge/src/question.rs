@@ -148,6 +148,8 @@ pub struct Point {
     pub label: PointLabel,
     /// The load model, as far as it decides how p50 is estimated.
     pub load: Load,
+    /// Requests that can be outstanding at once.
+    pub slots: u64,
     /// The operations' names, in the order of [`OperationId`].
     pub operations: Vec<String>,
 }
@@ -207,6 +209,7 @@ impl Question {
                 LoadModel::Closed => Load::Closed,
                 LoadModel::Open { .. } | LoadModel::PartlyOpen { .. } => Load::Open,
             },
+            slots: p.load.slots(),
             operations: p.workload.operations(),
         };
         let plan = &experiment.plan;

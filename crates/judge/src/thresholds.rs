@@ -70,6 +70,8 @@ pub const LEVEL_LEFT_MORE: f64 = 0.0075;
 pub const TURN_CHANGE: f64 = 0.05;
 /// … where its p over blocks is below this.
 pub const TURN_P: f64 = 0.01;
+/// Fewest requests of such a warm-up's window, for each slot but one.
+pub const TURN_REQUESTS: u64 = 20;
 /// A window holds a pause where its longest response is at least this …
 pub const PAUSE_LEAST: Nanoseconds = Nanoseconds::from_millis(1);
 /// … and so many times the p50 of the slower of variant and baseline.

@@ -16,7 +16,7 @@ use weighbridge_model::record::{
 };
 
 use super::samples::expected;
-use super::{Block, BlockError, Bound, Cut, slots};
+use super::{Block, BlockError, Bound, Cut};
 use crate::direct;
 use crate::shape::{Shape, Slice};
 
@@ -150,7 +150,7 @@ impl Block<'_, '_> {
         // The first period after a switch is lead-in: a quota, say, begins anew with it.
         let time = LEAD_IN.max(period.unwrap_or_default());
         let requests = (pace.requests as f64 / pace.time.as_secs_f64().max(1e-9) * time.as_secs_f64()) as u64;
-        Load::Closed(Stop::Count(requests.max(LEAD_IN_REQUESTS * slots(load))))
+        Load::Closed(Stop::Count(requests.max(LEAD_IN_REQUESTS * load.slots())))
     }
 
     pub(super) fn take_tallies(&mut self, index: usize, point: PointId) -> Tallies {

@@ -13,7 +13,7 @@ use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{PointId, VariantId, WindowFigures, WindowKind};
 
 use super::turn::Place;
-use super::{Block, Bound, Cut, slots};
+use super::{Block, Bound, Cut};
 
 /// Longest warm-up of a variant that does not become faster, as a multiple of the asked one.
 const WARM_UP_MOST: u64 = 10;
@@ -32,7 +32,7 @@ impl Block<'_, '_> {
             most,
             longest: most.max((least * WARM_UP_SETTLING).min(WARM_UP_LONGEST)),
             nominal: self.window_rule(point).nominal(),
-            slots: slots(&point.load),
+            slots: point.load.slots(),
             // The loop of one that carries operations out in its own process is never idle.
             rests: actor.is_ours() && actor.direct.is_none(),
         }

@@ -171,6 +171,19 @@ fn turns_are_checked_only_where_the_warm_up_is_the_same_load() {
     assert!(!told(Load::Closed, Pairing::Requests), "nothing is frozen in windows that variants share");
 }
 
+/// The last requests of a window have ever fewer beside them, which makes short windows of many slots fast.
+#[test]
+fn turns_are_not_checked_against_windows_that_hold_few_requests_for_their_slots() {
+    let trials = run(&mut random(80), |at: At| if at.broken { 1.20 } else { 1.0 }, no_pause);
+    let told = |slots: u64| {
+        let mut asked = question(&["a", "b"]);
+        asked.points[0].slots = slots;
+        summarise(&asked, &trials).findings.iter().any(|finding| finding.name == "depends on turns")
+    };
+    // Windows hold 20 requests.
+    assert!(told(1) && told(2) && !told(3));
+}
+
 #[test]
 fn a_warm_up_that_ends_with_its_time_is_told() {
     let falling = |at: At| if at.through < 0.0 { 1.0 - 0.3 * at.through } else { 1.0 };

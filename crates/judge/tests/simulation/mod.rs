@@ -254,6 +254,7 @@ pub fn question(law: &Law) -> Question {
         points: vec![Point {
             label: Default::default(),
             load: Load::Closed,
+            slots: 1,
             operations: vec!["get".to_owned()],
         }],
         cores: Cores { service: Some(1), placement: Placement::Apart },

@@ -215,6 +215,11 @@ pub struct LoadSpec {
 }
 
 impl LoadSpec {
+    /// Requests that can be outstanding at once.
+    pub fn slots(&self) -> u64 {
+        u64::from(self.connections) * u64::from(self.in_flight)
+    }
+
     /// Why the kernel's stamps cannot be told apart by request, where they cannot.
     ///
     /// # Errors
