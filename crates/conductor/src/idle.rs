@@ -19,7 +19,17 @@ pub(crate) struct IdleCores {
     is_checking: Cell<bool>,
 }
 
+/// Why variants cannot be measured with idle cores kept awake, where some are and others are not: they would be compared
+/// with what they are themselves.
+pub(crate) fn cannot_be_compared(experiment: &Experiment) -> Option<String> {
+    IdleCores::open(experiment).cannot_be_compared()
+}
+
 impl IdleCores {
+    fn cannot_be_compared(&self) -> Option<String> {
+        self.refused().filter(|_| self.is_factor)
+    }
+
     /// Opens what the kernel takes requests by; nothing is asked for yet.
     pub fn open(experiment: &Experiment) -> Self {
         let own = experiment.variants.iter().filter_map(|variant| variant.idle);
@@ -100,6 +110,19 @@ mod tests {
         assert!(!IdleCores::open(&experiment("", "idle = \"host\"")).can_check());
         let alike = IdleCores::open(&experiment("", "idle = \"polled\""));
         assert_eq!(alike.can_check(), alike.hold.is_some());
+    }
+
+    #[test]
+    fn ways_that_cannot_be_had_are_not_compared() {
+        let refused = |plan: &str, variant: &str| {
+            let mut cores = IdleCores::open(&experiment(plan, variant));
+            cores.hold = None;
+            cores.wait.refused = Some("the device may not be opened".to_owned());
+            cores.cannot_be_compared()
+        };
+        assert!(refused("", "idle = \"host\"").is_some_and(|why| why.contains("may not be opened")));
+        assert!(refused("idle = \"host\"", "idle = \"polled\"").is_some());
+        assert_eq!(refused("", ""), None, "alike");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use weighbridge_lab::service::Service;
 use weighbridge_lab::{memory, quota};
 use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::experiment::{Experiment, Limits, Peer, Target, Variant};
+use weighbridge_model::idle::Idle;
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::plan::Batches;
 use weighbridge_model::quantity::Nanoseconds;
@@ -19,7 +20,7 @@ use crate::control::Control;
 use crate::division::Division;
 use crate::environment;
 use crate::ground::Grounds;
-use crate::idle::IdleCores;
+use crate::idle::{self, IdleCores};
 use crate::peer;
 use crate::run::{Options, RunError, batches, find_catalog, plan_value, secrets_of, words_of};
 use crate::seating::Seating;
@@ -107,6 +108,7 @@ pub(crate) fn prepare(
     let (mut recipes, mut unavailable, mut built) = (Vec::new(), Vec::new(), Vec::<Service>::new());
     let cores = Seating::detect(&experiment, options)?.usual().service().len();
     let mut kept = Vec::new();
+    let no_poll = idle::cannot_be_compared(&experiment);
     for variant in std::mem::take(&mut experiment.variants) {
         if options.control.is_interrupted() {
             return Err(RunError::InterruptedEarly);
@@ -129,6 +131,11 @@ pub(crate) fn prepare(
             _ => Ok((None, None)),
         };
         let found = found.and_then(|services| limitable(variant.limits, cores).map(|()| services));
+        let awake = variant.idle.unwrap_or(experiment.plan.idle) == Idle::Polled;
+        let found = match no_poll.clone().filter(|_| awake) {
+            Some(why) => Err(why),
+            None => found,
+        };
         let found = found.and_then(|services| layers::probe(&variant.layers).map(|()| services));
         match found {
             Ok(services) => {

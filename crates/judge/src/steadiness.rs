@@ -19,7 +19,9 @@ use crate::stats::interval::Mean;
 use crate::stats::multiple::p_against_zero;
 use crate::stats::sample::{self, median};
 use crate::stats::steady::{CarryOver, carry_over, drift, shift, two_levels};
-use crate::thresholds::{CARRY_OVER_P, DRIFT_CHANGE, DRIFT_P, LEVEL, RUN_DRIFT_BLOCKS, WINDOW_CHECK_P};
+use crate::thresholds::{
+    CARRY_OVER_P, CHECKED_BLOCKS, DRIFT_CHANGE, DRIFT_P, LEVEL, RUN_DRIFT_BLOCKS, WINDOW_CHECK_P,
+};
 
 /// The name of the alarm that flags a cost which changes with the window's length.
 pub const DEPENDS_ON_WINDOW: &str = "depends on window";
@@ -27,8 +29,6 @@ pub const DEPENDS_ON_WINDOW: &str = "depends on window";
 /// Fewest rounds of each order in a block that are compared for carry-over.
 const ROUNDS_PER_ORDER: usize = 3;
 
-/// Fewest blocks with a check that can tell it from noise.
-const CHECKED_BLOCKS: usize = 3;
 /// Checks of a cost: two lengths, of the headline and of the mean.
 const CHECKS: f64 = 4.0;
 

@@ -55,6 +55,8 @@ pub const CARRY_OVER_P: f64 = 0.01;
 /// p of "the cost is the same however idle cores wait" below which the two are told apart, if the other lies outside the
 /// cost's interval.
 pub const IDLE_CHECK_P: f64 = 0.01;
+/// Fewest blocks with a check of windows or of idle cores that can tell it from noise.
+pub const CHECKED_BLOCKS: usize = 3;
 /// p of "the longer windows cost the same" below which a cost depends on the window, if it lies outside its interval.
 pub const WINDOW_CHECK_P: f64 = 0.01;
 

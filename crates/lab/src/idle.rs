@@ -123,6 +123,9 @@ pub enum IdleError {
     /// The kernel takes the request and does not act on it.
     #[error("the kernel has no cpuidle driver that would heed the request")]
     NoDriver,
+    /// The driver has no state in which a core polls.
+    #[error("the shallowest idle state is `{0}`, which has to be woken, too")]
+    NoPolling(String),
 }
 
 impl IdleError {
@@ -140,7 +143,10 @@ impl IdleError {
             Self::Missing => {
                 "in a container pass it on (`--device /dev/cpu_dma_latency`), or have the host keep its cores awake (`tuned-adm profile latency-performance`; C-states off in the firmware)"
             }
-            Self::NoDriver => "boot with `idle=poll`, or take times for those of a host whose cores sleep",
+            Self::NoDriver => {
+                "load a cpuidle driver (in a virtual machine `cpuidle_haltpoll` with `force=1`), or take times for those of a host whose cores sleep"
+            }
+            Self::NoPolling(_) => "take times for those of a host whose cores sleep",
         }
     }
 }
@@ -166,6 +172,11 @@ impl IdleHold {
         let driver = fs::read_to_string(Path::new(CPUIDLE).join("current_driver")).unwrap_or_default();
         if matches!(driver.trim(), "" | "none") {
             return Err(IdleError::NoDriver);
+        }
+        let shallowest =
+            IdleFacts::from_files(&|path| fs::read_to_string(path).ok()).states.into_iter().next();
+        if let Some(state) = shallowest.filter(|state| state.latency > Nanoseconds::ZERO) {
+            return Err(IdleError::NoPolling(state.name));
         }
         let hold = Self { device, now: Mutex::new(Idle::Polled) };
         // An open descriptor asks for any latency until told otherwise; whether it can be told is seen here.

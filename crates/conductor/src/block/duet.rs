@@ -40,7 +40,7 @@ impl Block<'_, '_> {
         };
         let rounds =
             self.rounds(point, rule, &mut |block, at| round(block, WindowKind::Measured, extent, at))?;
-        self.idle_check(rounds, &mut |block, count| {
+        self.idle_check(point, rounds, &mut |block, count| {
             (0..count).try_for_each(|at| round(block, WindowKind::IdleCheck, extent, at))
         })?;
         self.check_windows(1, extent, rounds, &mut |block, longer, at| {

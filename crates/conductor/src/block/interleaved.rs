@@ -39,7 +39,7 @@ impl Block<'_, '_> {
             block.common_window(place, load)
         };
         let rounds = self.rounds(point, rule, &mut |block, at| round(block, WindowKind::Measured, at))?;
-        self.idle_check(rounds, &mut |block, count| {
+        self.idle_check(point, rounds, &mut |block, count| {
             (0..count).try_for_each(|at| round(block, WindowKind::IdleCheck, at))
         })?;
         for actor in &mut self.actors {

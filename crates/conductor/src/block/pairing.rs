@@ -80,7 +80,7 @@ impl Block<'_, '_> {
                 let rounds = self.rounds(point, rule, &mut |block, round| {
                     block.round(WindowKind::Measured, point, bound, extent, round)
                 })?;
-                self.idle_check(rounds, &mut |block, count| {
+                self.idle_check(point, rounds, &mut |block, count| {
                     (0..count).try_for_each(|at| block.round(WindowKind::IdleCheck, point, bound, extent, at))
                 })?;
                 let windows = self.bench.plan.round(self.number, point, 0).len();
@@ -114,7 +114,7 @@ impl Block<'_, '_> {
         self.report(point, windows.saturating_sub(1), windows, Nanoseconds::ZERO);
         self.times.measured += spent;
         self.times.round += spent / u64::from(windows.max(1));
-        self.idle_check(RoundHistory { rounds: windows, spent }, &mut |block, count| {
+        self.idle_check(point, RoundHistory { rounds: windows, spent }, &mut |block, count| {
             block.stretches(WindowKind::IdleCheck, point, bound, extent, count)
         })
     }

@@ -297,19 +297,25 @@ impl Block<'_, '_> {
     }
 
     /// So many rounds by `some` with idle cores that wait the other way as a tenth of the measured time allows.
+    ///
+    /// None with one variant, which has no cost, and none where the load follows a profile or a trace: a few rounds would be
+    /// of its beginning.
     pub(super) fn idle_check(
         &mut self,
+        point: PointId,
         rounds: RoundHistory,
         some: &mut dyn FnMut(&mut Self, u32) -> Result<(), Cut>,
     ) -> Result<(), Cut> {
         let idle = self.bench.idle;
-        if !idle.can_check() {
+        let follows = self.bench.shapes[point.index()].passage().is_some();
+        if !idle.can_check() || self.actors.len() < 2 || follows {
             return Ok(());
         }
         let rule = IdleCheckRule {
             round: rounds.spent / u64::from(rounds.rounds.max(1)),
             measured: rounds.spent,
             block: self.number,
+            blocks: self.bench.rule.blocks.min,
         };
         let count = rule.rounds();
         if count == 0 {

@@ -2,7 +2,7 @@
 
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::thresholds::{IDLE_CHECK_ROUNDS, IDLE_CHECK_SHARE};
+use crate::thresholds::{CHECKED_BLOCKS, IDLE_CHECK_ROUNDS, IDLE_CHECK_SHARE};
 
 /// What decides the idle check of one block at one point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,18 +13,23 @@ pub struct IdleCheckRule {
     pub measured: Nanoseconds,
     /// The block, from 0: what is too dear for every block is run in some.
     pub block: u32,
+    /// Fewest blocks of the run.
+    pub blocks: u32,
 }
 
 impl IdleCheckRule {
     /// An even number of rounds, so that two variants come first equally often, within a tenth of the measured time on
-    /// average over blocks; 0 in a block that runs none.
+    /// average over blocks; 0 in a block that runs none, and in a run too few of whose blocks could for anything to be said.
     pub fn rounds(&self) -> u32 {
         let allowed = self.measured.as_secs_f64() * IDLE_CHECK_SHARE;
         let fit = allowed / self.round.as_secs_f64().max(1e-9);
-        if fit >= f64::from(IDLE_CHECK_ROUNDS) {
+        let turns = (f64::from(IDLE_CHECK_ROUNDS) / fit.max(1e-9)).ceil().max(1.0) as u64;
+        if turns.saturating_mul(CHECKED_BLOCKS as u64) > u64::from(self.blocks) {
+            return 0;
+        }
+        if turns == 1 {
             return (fit as u32) / 2 * 2;
         }
-        let turns = (f64::from(IDLE_CHECK_ROUNDS) / fit.max(1e-9)).ceil() as u64;
         if u64::from(self.block) % turns == turns - 1 { IDLE_CHECK_ROUNDS } else { 0 }
     }
 }
@@ -34,8 +39,20 @@ mod tests {
     use super::*;
 
     fn rounds(round_ms: u64, measured_ms: u64, block: u32) -> u32 {
+        of_blocks(12, round_ms, measured_ms, block)
+    }
+
+    fn of_blocks(blocks: u32, round_ms: u64, measured_ms: u64, block: u32) -> u32 {
         let [round, measured] = [round_ms, measured_ms].map(Nanoseconds::from_millis);
-        IdleCheckRule { round, measured, block }.rounds()
+        IdleCheckRule { round, measured, block, blocks }.rounds()
+    }
+
+    #[test]
+    fn a_run_of_which_too_few_blocks_could_check_checks_nothing() {
+        // Every fourth block: of eleven only two.
+        assert_eq!(of_blocks(12, 100, 1_000, 3), 4);
+        assert_eq!(of_blocks(11, 100, 1_000, 3), 0);
+        assert_eq!((of_blocks(3, 44, 4_400, 0), of_blocks(2, 44, 4_400, 0)), (10, 0));
     }
 
     #[test]
