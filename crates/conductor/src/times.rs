@@ -90,10 +90,12 @@ impl BlockTimes {
         let points = trials.iter().map(|trial| trial.tallies.len()).max().unwrap_or(0);
         for point in (0..points).map(|index| PointId(index as u16)) {
             let windows = || trials.iter().flat_map(|trial| &trial.windows).filter(|w| w.point == point);
-            let span = |of: fn(&WindowRecord) -> bool| span(windows().filter(|w| of(w)));
             let rounds = windows().filter(|w| w.kind == WindowKind::Measured).map(|w| w.round + 1).max();
-            let measured = span(|w| w.kind != WindowKind::WarmUp);
-            times.overhead += span(|w| w.kind == WindowKind::WarmUp);
+            // Windows by which turns are looked at have lead-ins, too.
+            let warm_until =
+                windows().filter(|w| w.kind == WindowKind::WarmUp).map(|w| w.figures.ended).max();
+            let measured = span(windows().filter(|w| Some(w.figures.started) >= warm_until));
+            times.overhead += span(windows().filter(|w| w.kind == WindowKind::WarmUp));
             times.measured += measured;
             times.round += measured / u64::from(rounds.unwrap_or(0).max(1));
         }

@@ -4,7 +4,7 @@
 //! Warm-up windows follow one another without a freeze, so they show a variant as it runs undisturbed; measured windows
 //! begin after one. Both are in the records, and comparing them costs no time. Nothing here moves an estimate.
 
-use weighbridge_model::pairing::{Pairing, WarmEnd};
+use weighbridge_model::pairing::{Pairing, Preparation, WarmEnd};
 use weighbridge_model::quantity::Ratio;
 use weighbridge_model::record::{OperationFigures, PointId, VariantId, WindowKind, WindowRecord};
 use weighbridge_model::summary::Validity;
@@ -33,15 +33,18 @@ const WINDOWS: usize = 5;
 /// The warm-up windows of a cell, in the order they ran.
 fn warm_up<'a>(cell: &Cell<'a>, point: PointId) -> Vec<&'a WindowRecord> {
     let windows = cell.trials.iter().flat_map(|trial| &trial.windows);
-    windows.filter(|window| window.kind == WindowKind::WarmUp && window.point == point).collect()
+    let windows = windows.filter(|window| window.kind == WindowKind::WarmUp && window.point == point);
+    // Behind them come those in which the first block looked at turns, some behind a freeze.
+    let warm_up = prepared(cell, point).and_then(|prepared| prepared.warm_up);
+    windows.take(warm_up.map_or(usize::MAX, |warm_up| warm_up.windows as usize)).collect()
 }
 
 /// Whether warm-up ended with its time in most trials, the p50 still changing. What goes on in the measured windows is told
 /// by `drift`.
 pub fn not_warm(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<Alarm> {
     let cells = gathered.lives(point, variant, Lens::Measured);
-    if let Some(cold) = cold(&cells, point) {
-        return Some(cold);
+    if let Some(told) = cold(&cells, point).or_else(|| busy(&cells, point)) {
+        return Some(told);
     }
     let unsettled = |cell: &&Cell<'_>| {
         let window = |window: &&WindowRecord| WarmWindow {
@@ -67,8 +70,8 @@ pub fn not_warm(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> 
 /// A warm-up that ended with its longest time in most trials, while the variant still became faster or compiled: its figures are
 /// those of a service that has just been started, and no verdict rests on them.
 fn cold(cells: &[Cell<'_>], point: PointId) -> Option<Alarm> {
-    let warm_up = |cell: &Cell<'_>| cell.trials.first()?.preparations.get(point.index())?.warm_up;
-    let cold: Vec<_> = cells.iter().filter_map(warm_up).filter(|warm_up| warm_up.end.is_cold()).collect();
+    let warm_ups = cells.iter().filter_map(|cell| prepared(cell, point)?.warm_up);
+    let cold: Vec<_> = warm_ups.filter(|warm_up| warm_up.end.is_cold()).collect();
     let longest = cold.iter().map(|warm_up| warm_up.time).max().filter(|_| 2 * cold.len() > cells.len())?;
     let working = cold.iter().filter(|warm_up| warm_up.end == WarmEnd::Working).count();
     let what = match 2 * working > cold.len() {
@@ -79,8 +82,30 @@ fn cold(cells: &[Cell<'_>], point: PointId) -> Option<Alarm> {
         validity: Validity::Suspect,
         name: NOT_WARM,
         evidence: format!("{what} after {longest} of warm-up, in {} of {} trials", cold.len(), cells.len()),
-        remedy: "set `warmup` to a tenth of the time that it needs or more: up to ten times `warmup` are allowed",
+        remedy: "set `warmup` to a tenth of the time that it needs: ten times as long is always allowed",
     })
+}
+
+/// A warm-up that ended with its longest time in most trials, the variant working in its rests and its p50 steady.
+fn busy(cells: &[Cell<'_>], point: PointId) -> Option<Alarm> {
+    let warm_ups = cells.iter().filter_map(|cell| prepared(cell, point)?.warm_up);
+    let busy: Vec<_> = warm_ups.filter(|warm_up| warm_up.end == WarmEnd::Busy).collect();
+    let longest = busy.iter().map(|warm_up| warm_up.time).max().filter(|_| 2 * busy.len() > cells.len())?;
+    Some(Alarm {
+        validity: Validity::Valid,
+        name: NOT_WARM,
+        evidence: format!(
+            "it still worked when it was asked nothing after {longest} of warm-up, in {} of {} trials, while response p50 was steady",
+            busy.len(),
+            cells.len()
+        ),
+        remedy: "none is needed for a service that polls for work; where something compiles, allow a longer `warmup`",
+    })
+}
+
+/// What was found of a cell's variant before it was measured.
+fn prepared<'a>(cell: &Cell<'a>, point: PointId) -> Option<&'a Preparation> {
+    cell.trials.first()?.preparations.get(point.index())
 }
 
 /// Why windows are longer than usual, or why there are none: this variant answered otherwise behind a freeze when the first
@@ -110,7 +135,7 @@ pub fn needs_longer_turns(
         validity: Validity::Valid,
         name: "longer turns",
         evidence: format!(
-            "behind a freeze response p50 was {:+.1} % from that without a break, in windows of {}: {what}",
+            "after standing still response p50 was {:+.1} % from that without a break, in windows of {}: {what}",
             100.0 * nominal.change.exp_m1(),
             nominal.window
         ),

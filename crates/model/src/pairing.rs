@@ -99,8 +99,12 @@ pub enum WarmEnd {
     Varying,
     /// The time was up, and the median response time still became shorter.
     Faster,
-    /// The time was up, and the variant still worked when it was asked nothing, as a compiler beside the service does.
+    /// The time was up, and the variant still worked when it was asked nothing, as a compiler beside the service does, while
+    /// the median response time changed.
     Working,
+    /// The time was up, and the variant still worked when it was asked nothing, as one that polls for work does; the median
+    /// response time was steady.
+    Busy,
 }
 
 impl WarmEnd {
@@ -118,6 +122,8 @@ pub struct WarmUp {
     /// How long it took, rests included.
     #[serde(rename = "time_ns")]
     pub time: Nanoseconds,
+    /// Its windows. Warm-up windows behind them are those in which the first block looked at turns.
+    pub windows: u32,
 }
 
 /// How much a variant's p50 in windows that follow a freeze differs from that in windows that follow none.

@@ -2,7 +2,7 @@
 //! windows that follow none, by the steps of the judge's rule, and writes down what it chose.
 
 use weighbridge_judge::steer::{
-    Arrangement, Compared, Extent, TurnRule, TurnStep, Wanted, WindowRule, turn_effect,
+    Arrangement, Compared, Extent, Pace, TurnRule, TurnStep, Wanted, WindowRule, turn_effect,
 };
 use weighbridge_judge::thresholds::{ROUNDS_LEAST, TURN_RUN_ON, TURN_WINDOWS, WARM_WINDOWS};
 use weighbridge_model::event::Event;
@@ -28,7 +28,7 @@ impl Block<'_, '_> {
         if self.actors.len() < 2 || !is_closed || self.actors.iter().any(|actor| actor.direct.is_some()) {
             return Ok(arrangement);
         }
-        let rule = self.turn_rule(window_rule);
+        let rule = self.turn_rule(window_rule, &paces(bound))?;
         let mut history: Vec<Compared> = Vec::new();
         let chosen = loop {
             let (window, closely) = match rule.next(&history) {
@@ -41,12 +41,12 @@ impl Block<'_, '_> {
             let arrangement = of_length.closed(&paces(bound), Wanted::Settled(Pairing::Windows))?;
             history.push(self.compare(id, bound, (window, arrangement.extent), closely)?);
         };
-        self.tell_turns(rule, &history, chosen);
         // Windows that were asked for are used whatever they show; the diagnosis says what that does.
         let asked = self.bench.experiment.plan.pairing == PairingChoice::Windows;
         let longest =
             history.last().and_then(|compared| compared.effects.first()).map(|effect| effect.window);
         let window = chosen.or(longest.filter(|_| asked));
+        self.tell_turns(rule, &history, chosen, window);
         self.note_window(id, window);
         let wanted = Wanted::Settled(if window.is_some() { Pairing::Windows } else { Pairing::Sequential });
         Ok(WindowRule { nominal: window, ..window_rule }.closed(&paces(bound), wanted)?)
@@ -60,15 +60,16 @@ impl Block<'_, '_> {
     }
 
     /// A length of which the fewest rounds do not fit into a block's share of the budget is not tried.
-    fn turn_rule(&self, window_rule: WindowRule) -> TurnRule {
+    fn turn_rule(&self, window_rule: WindowRule, paces: &[Pace]) -> Result<TurnRule, Cut> {
         let plan = &self.bench.experiment.plan;
+        let nominal = window_rule.nominal();
+        let of_length = WindowRule { nominal: Some(nominal), ..window_rule };
+        // Slower variants take longer for as many requests.
+        let round = of_length.closed(paces, Wanted::Settled(Pairing::Windows))?.round_time(paces);
         let blocks = u64::from(self.bench.rule.blocks.min.max(1)) * self.bench.experiment.points.len() as u64;
-        let windows = u64::from(ROUNDS_LEAST) * self.actors.len() as u64;
-        TurnRule {
-            nominal: window_rule.nominal(),
-            longest: plan.budget / blocks / windows,
-            margin: plan.margin,
-        }
+        let share = plan.budget / blocks / u64::from(ROUNDS_LEAST);
+        let longest = Nanoseconds::from_secs_f64(nominal.as_secs_f64() * share.share_of(round).get());
+        Ok(TurnRule { nominal, longest, margin: plan.margin })
     }
 
     /// Compares every variant's windows of a length behind a freeze with others that follow none.
@@ -143,7 +144,13 @@ impl Block<'_, '_> {
     }
 
     /// Says why windows are longer than usual, or why there are none.
-    fn tell_turns(&mut self, rule: TurnRule, history: &[Compared], chosen: Option<Nanoseconds>) {
+    fn tell_turns(
+        &mut self,
+        rule: TurnRule,
+        history: &[Compared],
+        chosen: Option<Nanoseconds>,
+        used: Option<Nanoseconds>,
+    ) {
         if history.len() < 3 && chosen.is_some() {
             return;
         }
@@ -155,13 +162,16 @@ impl Block<'_, '_> {
             return;
         };
         let found = format!(
-            "in windows of {}, p50 behind a freeze is up to {:+.1} % from that without a break",
+            "in windows of {}, p50 after standing still is up to {:+.1} % from that without a break",
             worst.window,
             100.0 * worst.change.exp_m1()
         );
-        let text = match chosen {
-            Some(window) => format!("{found}: windows are {window} long"),
-            None => format!(
+        let text = match (chosen, used) {
+            (Some(window), _) => format!("{found}: windows are {window} long"),
+            (None, Some(window)) => format!(
+                "{found}, and so it is in longer ones that fit into a block: windows are {window} long all the same, since `pairing` asks for windows"
+            ),
+            (None, None) => format!(
                 "{found}, and so it is in longer ones that fit into a block: variants run one after another; a larger `budget` holds longer windows"
             ),
         };
@@ -175,5 +185,7 @@ fn log_p50(figures: &WindowFigures) -> Option<f64> {
 
 fn middle(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
+    let half = values.len() / 2;
+    let upper = values.get(half)?;
+    Some(if values.len().is_multiple_of(2) { (values[half - 1] + upper) / 2.0 } else { *upper })
 }

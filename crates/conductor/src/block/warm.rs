@@ -74,8 +74,9 @@ impl Block<'_, '_> {
         let used = self.actors[index].cpu().zip(cpu).map(|(after, before)| after.saturating_sub(before));
         let busy = self.busy(index, &history, used, in_service);
         self.actors[index].freeze()?;
-        self.trials[index].preparations[id.index()].warm_up = Some(WarmUp { end, time: history.spent() });
         let windows = history.windows.len() as u32;
+        self.trials[index].preparations[id.index()].warm_up =
+            Some(WarmUp { end, time: history.spent(), windows });
         (self.emit)(Event::Warm { variant: name, point: point.label.clone(), windows });
         Ok(Pace { busy, ..pace })
     }

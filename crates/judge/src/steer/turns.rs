@@ -74,14 +74,22 @@ impl TurnRule {
 /// The effect of a freeze on windows of a length, from logarithms of p50 behind a freeze less those without a break;
 /// `None` where there are too few.
 ///
-/// Its error is that of a median of normal values whose deviation is told by their median distance from it.
+/// Its error is that of a median of normal values whose deviation is told by their median distance from it, which is too short
+/// in samples so small (Croux and Rousseeuw, COMPSTAT 1992).
 pub fn turn_effect(window: Nanoseconds, changes: &[f64]) -> Option<TurnEffect> {
     if changes.len() < TURN_WINDOWS.min(3) {
         return None;
     }
     let change = median(changes)?;
     let distances: Vec<f64> = changes.iter().map(|each| (each - change).abs()).collect();
-    let error = 1.2533 * 1.4826 * median(&distances)? / (changes.len() as f64).sqrt();
+    let count = changes.len() as f64;
+    let small = match changes.len() {
+        3 => 1.495,
+        4 => 1.363,
+        5 => 1.206,
+        _ => count / (count - 0.8),
+    };
+    let error = 1.2533 * 1.4826 * small * median(&distances)? / count.sqrt();
     Some(TurnEffect { window, change, error })
 }
 
@@ -153,7 +161,7 @@ mod tests {
         let effect = turn_effect(millis(20), &[0.1, 0.12, 0.11, 0.9, 0.09]).expect("five");
         // The distances are 0.01, 0.01, 0, 0.79 and 0.02: their median is 0.01.
         assert!((effect.change - 0.11).abs() < 1e-12);
-        assert!((effect.error - 1.2533 * 0.014826 / 5.0_f64.sqrt()).abs() < 1e-9);
+        assert!((effect.error - 1.2533 * 1.206 * 0.014826 / 5.0_f64.sqrt()).abs() < 1e-9);
         assert_eq!(turn_effect(millis(20), &[0.1, 0.2]), None);
     }
 }

@@ -87,15 +87,21 @@ impl WarmRule {
         let end = history.end();
         let limit = match end {
             WarmEnd::Steady => self.least,
-            WarmEnd::Varying => self.most.max(self.least),
-            WarmEnd::Faster | WarmEnd::Working => self.longest.max(self.most).max(self.least),
+            // A handful of windows does not tell whether it becomes faster.
+            WarmEnd::Varying if windows.len() >= WARM_WINDOWS => self.most.max(self.least),
+            _ => self.longest.max(self.most).max(self.least),
         };
-        if self.rests && history.wants_rest() && spent < self.longest {
+        let may_rest = self.rests && spent < self.longest;
+        if may_rest && history.wants_rest() {
             return WarmStep::Rest(REST);
         }
-        let spent = if end == WarmEnd::Steady { time_of(windows) } else { spent };
-        if spent >= limit {
-            return WarmStep::End(pace(windows), end);
+        let used = if end == WarmEnd::Steady { time_of(windows) } else { spent };
+        if used >= limit {
+            // Only a rest tells that nothing is compiled beside the requests.
+            return match may_rest && end == WarmEnd::Steady && !history.has_rested_lately() {
+                true => WarmStep::Rest(REST),
+                false => WarmStep::End(pace(windows), end),
+            };
         }
         WarmStep::Window(self.requests(windows.last()))
     }
@@ -125,14 +131,18 @@ impl WarmHistory {
 
     /// How the warm-up would end if it ended now.
     fn end(&self) -> WarmEnd {
-        let recent = recent(&self.windows);
-        if self.works(self.windows.len() - recent.len()) {
-            return WarmEnd::Working;
-        }
+        let works = self.works(self.windows.len() - recent(&self.windows).len());
         match settling(&self.windows) {
-            WarmEnd::Varying if self.windows.len() < WARM_WINDOWS => WarmEnd::Faster,
+            WarmEnd::Steady if works => WarmEnd::Busy,
+            _ if works => WarmEnd::Working,
             end => end,
         }
+    }
+
+    /// Whether a rest lies in the last third of the windows' time.
+    fn has_rested_lately(&self) -> bool {
+        let from = self.windows.len() - recent(&self.windows).len();
+        self.rests.last().is_some_and(|(before, _)| *before > from)
     }
 
     /// Whether the variant worked in its rests from that window on, for more than a tenth of them, or in the last of all.
@@ -281,10 +291,38 @@ mod tests {
     #[test]
     fn a_server_that_never_stops_working_is_said_to_work_when_the_longest_time_is_over() {
         let rule = WarmRule { rests: true, longest: Nanoseconds::from_secs(10), ..RULE };
-        let (end, history) = follow_with(&rule, |_| 20_000, Nanoseconds::from_secs(100));
-        assert!(matches!(end, WarmStep::End(_, WarmEnd::Working)), "{end:?}");
-        let spent = history.spent();
-        assert!(spent >= rule.longest && spent < rule.longest + Nanoseconds::from_secs(1), "{spent}");
+        let faster = |n: u64| (400_000.0 * 0.5_f64.powf(n as f64 / 10_000.0)) as u64;
+        for (changes, expected) in [(false, WarmEnd::Busy), (true, WarmEnd::Working)] {
+            let law = |n: u64| if changes { faster(n) } else { 20_000 };
+            let (end, history) = follow_with(&rule, law, Nanoseconds::from_secs(100));
+            assert!(matches!(end, WarmStep::End(_, end) if end == expected), "{end:?}");
+            let spent = history.spent();
+            assert!(spent >= rule.longest && spent < rule.longest + Nanoseconds::from_secs(1), "{spent}");
+        }
+    }
+
+    /// Before 250 ms of windows no rest is due, and what a compiler does beside them would not be seen.
+    #[test]
+    fn a_short_warm_up_rests_before_it_is_over() {
+        let rule = WarmRule {
+            least: Nanoseconds::from_millis(100),
+            rests: true,
+            longest: Nanoseconds::from_secs(30),
+            ..RULE
+        };
+        let (end, history) = follow_with(&rule, |_| 20_000, Nanoseconds::ZERO);
+        assert!(is_steady(&end) && history.rests.len() == 1, "{:?}", history.rests);
+        let (end, history) = follow_with(&rule, |_| 20_000, Nanoseconds::from_secs(5));
+        let last = history.windows.last().and_then(|window| window.p50);
+        assert!(is_steady(&end) && last == Some(Nanoseconds::from_nanos(20_000)), "{last:?}");
+    }
+
+    #[test]
+    fn requests_as_long_as_windows_are_not_said_to_become_shorter() {
+        let rule = WarmRule { longest: Nanoseconds::from_secs(12), ..RULE };
+        let (end, history) = follow(&rule, |_| 700_000_000);
+        assert!(matches!(end, WarmStep::End(_, WarmEnd::Varying)), "{end:?}");
+        assert!(time_of(&history) >= rule.longest);
     }
 
     #[test]

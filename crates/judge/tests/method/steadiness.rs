@@ -232,7 +232,7 @@ fn what_is_not_warm_in_most_trials_has_no_verdict() {
             move |trial| {
                 let is_cold = trial.variant.0 == of && trial.block < cold_until;
                 let end = if is_cold { end } else { WarmEnd::Steady };
-                let warm_up = Some(WarmUp { end, time: Nanoseconds::from_secs(60) });
+                let warm_up = Some(WarmUp { end, time: Nanoseconds::from_secs(60), windows: WARM_UP });
                 Preparation { warm_up, ..Preparation::default() }
             },
         )
@@ -247,6 +247,7 @@ fn what_is_not_warm_in_most_trials_has_no_verdict() {
     }
     assert_eq!(verdict(&ended(3, 1, WarmEnd::Working)).0, Verdict::Higher, "half of the trials");
     assert_eq!(verdict(&ended(6, 1, WarmEnd::Varying)).0, Verdict::Higher, "it varies and becomes no faster");
+    assert_eq!(verdict(&ended(6, 1, WarmEnd::Busy)).0, Verdict::Higher, "it polls, and its p50 is steady");
 }
 
 #[test]

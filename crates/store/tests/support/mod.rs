@@ -71,7 +71,11 @@ pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
         preparations: vec![
             Preparation::default(),
             Preparation {
-                warm_up: Some(WarmUp { end: WarmEnd::Steady, time: Nanoseconds::from_millis(1_234) }),
+                warm_up: Some(WarmUp {
+                    end: WarmEnd::Steady,
+                    time: Nanoseconds::from_millis(1_234),
+                    windows: 20,
+                }),
                 window: Some(Nanoseconds::from_millis(100)),
                 turns: vec![TurnEffect {
                     window: Nanoseconds::from_millis(20),
