@@ -59,7 +59,9 @@ fn the_limit_holds_while_windows_run_and_ends_with_the_run() {
     for signal in [None, Some("INT"), Some("KILL")] {
         told(|| {
             let world = World::new();
-            world.experiment(&[&probe("a", "null"), &probe("b", "null")]);
+            // Long enough for every block to check, of which three are needed.
+            let plan = "[plan]\nblocks = { min = 4, max = 4 }\nbudget = \"6 s\"\nwindow = \"5 ms\"\n";
+            world.experiment_with(plan, &[&probe("a", "null"), &probe("b", "null")]);
             let mut weigh = world.run(&["--format", "json"]).start();
             weigh.until("cores kept awake", |_| latency_limit() == Some(Nanoseconds::ZERO));
             match signal {

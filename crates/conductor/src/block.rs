@@ -156,6 +156,8 @@ struct Block<'a, 'b> {
     told: Vec<usize>,
     /// Time in which this process was stopped.
     stood: Nanoseconds,
+    /// Time of looking at turns, which only the first block does: no later one needs it set aside.
+    looked: Nanoseconds,
     /// What variants said of failed requests, by their numbers.
     failures: BTreeMap<usize, Failures>,
     /// Sizes asked for besides those of a range, by point.
@@ -287,6 +289,7 @@ impl<'a, 'b> Block<'a, 'b> {
             reported: monotonic_now(),
             told: Vec::new(),
             stood: Nanoseconds::ZERO,
+            looked: Nanoseconds::ZERO,
             failures: BTreeMap::new(),
             extra,
             keeping: Keeping::default(),
@@ -405,16 +408,18 @@ impl<'a, 'b> Block<'a, 'b> {
     ) -> Result<(), Cut> {
         let points = order.points.len() as u64;
         for (done, &point) in (0..).zip(&order.points) {
-            let warming = monotonic_now();
+            let (warming, looked) = (monotonic_now(), self.looked);
             let mut bound = self.bind(point, &order.connects)?;
             self.verify(point, &order.connects, &bound)?;
             self.warm(point, &mut bound)?;
             let arrangement = self.arrange(point, &bound, settled)?;
-            // Points still to come will need about as long to warm as this one did.
-            let ahead = monotonic_now().since(warming) * (points - 1 - done);
+            // Points still to come will need about as long to warm as this one did, and to look at turns.
+            let (look, to_come) = (self.looked.saturating_sub(looked), points - 1 - done);
+            let ahead = monotonic_now().since(warming).saturating_sub(look) * to_come;
             let overhead = monotonic_now().since(began).saturating_sub(self.times.measured) + ahead;
             let measured = self.bench.rule.measured_time(&BlockHistory {
                 overhead: history.overhead + overhead,
+                measured: history.measured + self.looked + look * to_come,
                 begun: history.begun + 1,
                 ..*history
             });

@@ -89,15 +89,24 @@ impl BlockTimes {
         let mut times = Self { overhead: starts, ..Self::default() };
         let points = trials.iter().map(|trial| trial.tallies.len()).max().unwrap_or(0);
         for point in (0..points).map(|index| PointId(index as u16)) {
-            let windows = || trials.iter().flat_map(|trial| &trial.windows).filter(|w| w.point == point);
-            let rounds = windows().filter(|w| w.kind == WindowKind::Measured).map(|w| w.round + 1).max();
-            // Windows by which turns are looked at have lead-ins, too.
-            let warm_until =
-                windows().filter(|w| w.kind == WindowKind::WarmUp).map(|w| w.figures.ended).max();
-            let measured = span(windows().filter(|w| Some(w.figures.started) >= warm_until));
-            times.overhead += span(windows().filter(|w| w.kind == WindowKind::WarmUp));
-            times.measured += measured;
-            times.round += measured / u64::from(rounds.unwrap_or(0).max(1));
+            let (mut warm_up, mut later) = (Vec::new(), Vec::new());
+            for trial in trials {
+                let own = trial.preparations.get(point.index()).and_then(|prepared| prepared.warm_up);
+                let mut left = own.map_or(u32::MAX, |warm_up| warm_up.windows);
+                for window in trial.windows.iter().filter(|window| window.point == point) {
+                    let is_own = window.kind == WindowKind::WarmUp && left > 0;
+                    left -= u32::from(is_own);
+                    if is_own { &mut warm_up } else { &mut later }.push(window);
+                }
+            }
+            // Turns are looked at once, in no round.
+            let looked = later.iter().filter(|window| window.kind == WindowKind::WarmUp);
+            let looked_until = looked.map(|window| window.figures.ended).max();
+            let rounds = later.iter().filter(|w| w.kind == WindowKind::Measured).map(|w| w.round + 1).max();
+            let in_rounds = later.iter().filter(|window| Some(window.figures.started) >= looked_until);
+            times.round += span(in_rounds.copied()) / u64::from(rounds.unwrap_or(0).max(1));
+            times.overhead += span(warm_up.into_iter());
+            times.measured += span(later.into_iter());
         }
         times
     }
@@ -116,6 +125,7 @@ fn span<'a>(windows: impl Iterator<Item = &'a WindowRecord>) -> Nanoseconds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weighbridge_model::pairing::{Preparation, WarmEnd, WarmUp};
     use weighbridge_model::record::{
         ErrorCounts, LoopHealth, ServiceFacts, Tallies, Traffic, VariantId, WindowEnd, WindowFigures,
     };
@@ -199,6 +209,17 @@ mod tests {
         assert_eq!(times.measured, Nanoseconds::from_millis(100));
         assert_eq!(times.round, Nanoseconds::from_millis(50));
         assert_eq!(BlockTimes::of(&[]), BlockTimes::default());
+        // A look at turns behind the warm-up is time of the block and of no round.
+        let mut looked = one.clone();
+        looked
+            .windows
+            .splice(1..1, [window(WindowKind::LeadIn, 0, 292, 293), window(WindowKind::WarmUp, 1, 293, 298)]);
+        let warm_up = WarmUp { end: WarmEnd::Steady, time: Nanoseconds::from_millis(50), windows: 1 };
+        looked.preparations = vec![Preparation { warm_up: Some(warm_up), ..Preparation::default() }];
+        let longer = BlockTimes::of(&[looked, two.clone()]);
+        assert_eq!(longer.overhead, Nanoseconds::from_millis(7 + 7 + 190));
+        assert_eq!(longer.measured, Nanoseconds::from_millis(108));
+        assert_eq!(longer.round, Nanoseconds::from_millis(50));
         // A second batch an hour later takes as long again, and the hour between them is in neither.
         let later = |mut trial: TrialRecord| {
             trial.batch = 1;

@@ -38,7 +38,10 @@ impl Block<'_, '_> {
         let mut arrangement = arrangement.map_err(super::BlockError::Windows)?;
         let could_be_windows = arrangement.pairing == Pairing::Windows;
         if settled.pairings.is_empty() && arrangement.pairing == Pairing::Windows && rule.nominal.is_none() {
+            let began = monotonic_now();
             arrangement = self.look_at_turns(id, bound, rule, arrangement)?;
+            let took = monotonic_now().since(began);
+            (self.looked, self.times.measured) = (self.looked + took, self.times.measured + took);
         } else {
             self.note_window(id, chosen);
         }

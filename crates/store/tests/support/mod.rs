@@ -28,6 +28,15 @@ pub fn block(number: u32) -> Vec<TrialRecord> {
     participants().iter().map(|one| trial(number, one.variant)).collect()
 }
 
+fn prepared() -> Preparation {
+    let millis = Nanoseconds::from_millis;
+    Preparation {
+        warm_up: Some(WarmUp { end: WarmEnd::Steady, time: millis(1_234), windows: 20 }),
+        window: Some(millis(100)),
+        turns: vec![TurnEffect { window: millis(20), change: 0.125, error: 0.0625 }],
+    }
+}
+
 /// The same trial for the same block and variant.
 pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
     let mut random = ChaCha8Rng::seed_from_u64(u64::from(block) << 16 | u64::from(variant.0));
@@ -68,22 +77,7 @@ pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
         tallies: vec![tallies(&mut random, 2), tallies(&mut random, 0)],
         samples: samples(),
         pairings: vec![Pairing::Requests, Pairing::Windows],
-        preparations: vec![
-            Preparation::default(),
-            Preparation {
-                warm_up: Some(WarmUp {
-                    end: WarmEnd::Steady,
-                    time: Nanoseconds::from_millis(1_234),
-                    windows: 20,
-                }),
-                window: Some(Nanoseconds::from_millis(100)),
-                turns: vec![TurnEffect {
-                    window: Nanoseconds::from_millis(20),
-                    change: 0.125,
-                    error: 0.0625,
-                }],
-            },
-        ],
+        preparations: vec![Preparation::default(), prepared()],
         memory: vec![RoleMemory {
             role: "service".to_owned(),
             point: PointId(1),
