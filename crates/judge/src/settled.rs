@@ -4,9 +4,11 @@
 //! Warm-up windows follow one another without a freeze, so they show a variant as it runs undisturbed; measured windows
 //! begin after one. Both are in the records, and comparing them costs no time. Nothing here moves an estimate.
 
-use weighbridge_model::pairing::{Pairing, Preparation, WarmEnd};
-use weighbridge_model::quantity::Ratio;
-use weighbridge_model::record::{OperationFigures, PointId, VariantId, WindowKind, WindowRecord};
+use weighbridge_model::pairing::{Pairing, WarmEnd, WarmUp};
+use weighbridge_model::quantity::{Nanoseconds, Ratio};
+use weighbridge_model::record::{
+    OperationFigures, PointId, TrialRecord, VariantId, WindowKind, WindowRecord,
+};
 use weighbridge_model::summary::Validity;
 
 use crate::diagnose::Alarm;
@@ -32,11 +34,15 @@ const WINDOWS: usize = 5;
 
 /// The warm-up windows of a cell, in the order they ran.
 fn warm_up<'a>(cell: &Cell<'a>, point: PointId) -> Vec<&'a WindowRecord> {
-    let windows = cell.trials.iter().flat_map(|trial| &trial.windows);
-    let windows = windows.filter(|window| window.kind == WindowKind::WarmUp && window.point == point);
-    // Behind them come those in which the first block looked at turns, some behind a freeze.
-    let warm_up = prepared(cell, point).and_then(|prepared| prepared.warm_up);
-    windows.take(warm_up.map_or(usize::MAX, |warm_up| warm_up.windows as usize)).collect()
+    let of_trial = |trial: &&'a TrialRecord| {
+        let windows = trial.windows.iter();
+        let windows =
+            windows.filter(move |window| window.kind == WindowKind::WarmUp && window.point == point);
+        // Behind them come those in which the first block looked at turns, some behind a freeze.
+        let warm_up = trial.preparations.get(point.index()).and_then(|prepared| prepared.warm_up);
+        windows.take(warm_up.map_or(usize::MAX, |warm_up| warm_up.windows as usize))
+    };
+    cell.trials.iter().flat_map(of_trial).collect()
 }
 
 /// Whether warm-up ended with its time in most trials, the p50 still changing. What goes on in the measured windows is told
@@ -70,9 +76,7 @@ pub fn not_warm(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> 
 /// A warm-up that ended with its longest time in most trials, while the variant still became faster or compiled: its figures are
 /// those of a service that has just been started, and no verdict rests on them.
 fn cold(cells: &[Cell<'_>], point: PointId) -> Option<Alarm> {
-    let warm_ups = cells.iter().filter_map(|cell| prepared(cell, point)?.warm_up);
-    let cold: Vec<_> = warm_ups.filter(|warm_up| warm_up.end.is_cold()).collect();
-    let longest = cold.iter().map(|warm_up| warm_up.time).max().filter(|_| 2 * cold.len() > cells.len())?;
+    let (cold, longest) = most_ended(cells, point, WarmEnd::is_cold)?;
     let working = cold.iter().filter(|warm_up| warm_up.end == WarmEnd::Working).count();
     let what = match 2 * working > cold.len() {
         true => "it still worked when it was asked nothing, as a compiler does",
@@ -88,9 +92,7 @@ fn cold(cells: &[Cell<'_>], point: PointId) -> Option<Alarm> {
 
 /// A warm-up that ended with its longest time in most trials, the variant working in its rests and its p50 steady.
 fn busy(cells: &[Cell<'_>], point: PointId) -> Option<Alarm> {
-    let warm_ups = cells.iter().filter_map(|cell| prepared(cell, point)?.warm_up);
-    let busy: Vec<_> = warm_ups.filter(|warm_up| warm_up.end == WarmEnd::Busy).collect();
-    let longest = busy.iter().map(|warm_up| warm_up.time).max().filter(|_| 2 * busy.len() > cells.len())?;
+    let (busy, longest) = most_ended(cells, point, |end| end == WarmEnd::Busy)?;
     Some(Alarm {
         validity: Validity::Valid,
         name: NOT_WARM,
@@ -103,9 +105,16 @@ fn busy(cells: &[Cell<'_>], point: PointId) -> Option<Alarm> {
     })
 }
 
-/// What was found of a cell's variant before it was measured.
-fn prepared<'a>(cell: &Cell<'a>, point: PointId) -> Option<&'a Preparation> {
-    cell.trials.first()?.preparations.get(point.index())
+/// The warm-ups that ended so and the longest time of one, where most trials' did.
+fn most_ended(
+    cells: &[Cell<'_>],
+    point: PointId,
+    so: impl Fn(WarmEnd) -> bool,
+) -> Option<(Vec<WarmUp>, Nanoseconds)> {
+    let warm_up = |cell: &Cell<'_>| cell.trials.first()?.preparations.get(point.index())?.warm_up;
+    let ended: Vec<_> = cells.iter().filter_map(warm_up).filter(|warm_up| so(warm_up.end)).collect();
+    let longest = ended.iter().map(|warm_up| warm_up.time).max()?;
+    (2 * ended.len() > cells.len()).then_some((ended, longest))
 }
 
 /// Why windows are longer than usual, or why there are none: this variant answered otherwise behind a freeze when the first
