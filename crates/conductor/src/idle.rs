@@ -5,7 +5,7 @@
 use std::cell::Cell;
 
 use serde_json::Value;
-use weighbridge_lab::idle::IdleHold;
+use weighbridge_lab::idle::{IdleError, IdleHold};
 use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::idle::{Idle, IdleWait};
 
@@ -39,13 +39,20 @@ impl IdleCores {
 
     /// The same for a load that is not compared with another.
     pub fn asking(idle: Idle, more: Vec<Idle>) -> Self {
-        let hold = IdleHold::open();
-        let wants_awake = idle == Idle::Polled || more.contains(&Idle::Polled);
+        Self::with(IdleHold::open(), idle, more)
+    }
+
+    fn with(hold: Result<IdleHold, IdleError>, idle: Idle, mut more: Vec<Idle>) -> Self {
+        more.push(idle);
+        let wants = |idle| more.contains(&idle);
         let mut wait = IdleWait { asked: idle, was: idle, ..IdleWait::default() };
         if let Err(error) = &hold {
-            wait.was = Idle::Host;
-            wait.refused = wants_awake.then(|| error.why());
-            wait.remedy = wants_awake.then(|| error.remedy().to_owned());
+            let always_polled = matches!(error, IdleError::AlwaysPolled);
+            wait.was = if always_polled { Idle::Polled } else { Idle::Host };
+            // Where cores poll whatever is asked, both wishes are granted, but not their difference.
+            let is_refused = wants(Idle::Polled) && (!always_polled || wants(Idle::Host));
+            wait.refused = is_refused.then(|| error.why());
+            wait.remedy = is_refused.then(|| error.remedy().to_owned());
         }
         Self { hold: hold.ok(), wait, is_factor: false, is_checking: Cell::new(false) }
     }
@@ -59,7 +66,8 @@ impl IdleCores {
     pub fn refused(&self) -> Option<String> {
         let why = self.wait.refused.as_ref()?;
         let remedy = self.wait.remedy.as_deref().unwrap_or_default();
-        Some(format!("idle cores cannot be kept awake: {why}; {remedy}"))
+        let cannot = if self.wait.was == Idle::Polled { "cannot sleep" } else { "cannot be kept awake" };
+        Some(format!("idle cores {cannot}: {why}; {remedy}"))
     }
 
     /// Has idle cores wait as a variant is measured with.
@@ -123,6 +131,19 @@ mod tests {
         assert!(refused("", "idle = \"host\"").is_some_and(|why| why.contains("may not be opened")));
         assert!(refused("idle = \"host\"", "idle = \"polled\"").is_some());
         assert_eq!(refused("", ""), None, "alike");
+    }
+
+    #[test]
+    fn where_cores_always_poll_both_ways_are_had_but_not_compared() {
+        let with = |idle, more| IdleCores::with(Err(IdleError::AlwaysPolled), idle, more);
+        for idle in Idle::ALL {
+            let alike = with(idle, Vec::new());
+            assert_eq!((alike.refused(), alike.wait().was), (None, Idle::Polled));
+            let refused = with(idle, vec![idle.other()]).refused();
+            assert!(
+                refused.is_some_and(|why| why.starts_with("idle cores cannot sleep: the kernel was started"))
+            );
+        }
     }
 
     #[test]

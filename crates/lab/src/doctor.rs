@@ -21,7 +21,7 @@ use crate::cores::{CoreLayout, Sharing, core_list};
 use crate::cputime::{CpuTimes, steal_share};
 use crate::freeze::FreezeMethod;
 use crate::host::{HostFacts, Hypervisor, memory_available};
-use crate::idle::IdleHold;
+use crate::idle::can_be_kept_awake;
 use crate::layers::{self, LayerReport};
 use crate::memory;
 use crate::net::Unavailable;
@@ -266,7 +266,7 @@ impl Observation {
                     memory::Controller::detect().map(|found| found.version()).map_err(|why| why.to_string()),
                 ),
             ],
-            awake: IdleHold::open().map(drop).map_err(|error| (error.why(), error.remedy().to_owned())),
+            awake: can_be_kept_awake().map_err(|error| (error.why(), error.remedy().to_owned())),
             steal_since_boot: after.as_ref().map(|after| steal_share(&boot, after)),
             steal_now: before.as_ref().zip(after.as_ref()).map(|(before, after)| steal_share(before, after)),
             load: fs::read_to_string("/proc/loadavg").ok().and_then(|text| parse_load(&text)),

@@ -25,6 +25,9 @@ const ANY_LATENCY: i32 = 2_000_000_000;
 /// Where drivers, governors and states are listed.
 const CPUIDLE: &str = "/sys/devices/system/cpu/cpuidle";
 
+/// What the kernel was started with.
+const COMMAND_LINE: &str = "/proc/cmdline";
+
 /// The host's idle states, as stored with each run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -123,6 +126,9 @@ pub enum IdleError {
     /// The kernel takes the request and does not act on it.
     #[error("the kernel has no cpuidle driver that would heed the request")]
     NoDriver,
+    /// The kernel has no driver because its cores poll whatever is asked.
+    #[error("the kernel was started with `idle=poll`, so that its idle cores always poll")]
+    AlwaysPolled,
     /// The driver has no state in which a core polls.
     #[error("the shallowest idle state is `{0}`, which has to be woken, too")]
     NoPolling(String),
@@ -146,8 +152,26 @@ impl IdleError {
             Self::NoDriver => {
                 "load a cpuidle driver (in a virtual machine `cpuidle_haltpoll` with `force=1`), or take times for those of a host whose cores sleep"
             }
+            Self::AlwaysPolled => "start the kernel without `idle=poll`",
             Self::NoPolling(_) => "take times for those of a host whose cores sleep",
         }
+    }
+}
+
+/// Whether a kernel started with these words has its idle cores poll; the last of them that says how they wait counts.
+fn always_polls(command_line: &str) -> bool {
+    command_line.split_ascii_whitespace().filter_map(|word| word.strip_prefix("idle=")).next_back()
+        == Some("poll")
+}
+
+/// Whether idle cores can be kept awake here, or are without us.
+///
+/// # Errors
+/// [`IdleError`], with the remedy.
+pub fn can_be_kept_awake() -> Result<(), IdleError> {
+    match IdleHold::open() {
+        Err(IdleError::AlwaysPolled) => Ok(()),
+        opened => opened.map(drop),
     }
 }
 
@@ -164,6 +188,9 @@ impl IdleHold {
     /// # Errors
     /// [`IdleError`], with the remedy.
     pub fn open() -> Result<Self, IdleError> {
+        if fs::read_to_string(COMMAND_LINE).is_ok_and(|line| always_polls(&line)) {
+            return Err(IdleError::AlwaysPolled);
+        }
         // Rust closes it in programs that are started: a service must not hold it when we are gone.
         let device = OpenOptions::new().write(true).open(DEVICE).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => IdleError::Missing,
@@ -251,6 +278,15 @@ mod tests {
             IdleFacts::from_files(&files(&[("/sys/devices/system/cpu/cpuidle/current_driver", "none")]));
         assert_eq!((facts.driver.clone(), facts.in_words()), (None, "no cpuidle driver".to_owned()));
         assert_eq!(IdleFacts::from_files(&|_| None), IdleFacts::default());
+    }
+
+    #[test]
+    fn a_kernel_whose_cores_always_poll_is_known_by_its_command_line() {
+        assert!(always_polls("ro quiet idle=poll mitigations=off\n"));
+        for other in ["ro quiet", "ro idle=halt", "xidle=poll", "idle=poll idle=nomwait", "ro cpuidle.off=1"]
+        {
+            assert!(!always_polls(other), "{other}");
+        }
     }
 
     /// Reads back what the kernel makes of all requests: others may hold theirs, so only a tighter limit is looked for.
