@@ -6,7 +6,7 @@ mod support;
 use std::fs;
 use std::time::Duration;
 
-use support::{World, probe, skipped, told};
+use support::{World, eventually, probe, skipped, state, told};
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cputime::CpuTimes;
 use weighbridge_lab::idle::{IdleHold, latency_limit};
@@ -24,6 +24,7 @@ fn idle_cores_are_kept_awake_and_let_go() {
     the_limit_holds_while_windows_run_and_ends_with_the_run();
     who_may_not_keep_them_awake_is_told_once_and_measures();
     a_variant_may_have_a_way_of_its_own();
+    a_calibration_that_is_stopped_lets_them_sleep();
 }
 
 /// What the kernel books as polled it also books as idle, so that no process and no role has it.
@@ -134,4 +135,20 @@ fn a_variant_may_have_a_way_of_its_own() {
         ended.assert_measured();
         assert!(!windows(&world).contains(",idle-check,"), "the experiment asks that itself");
     });
+}
+
+fn a_calibration_that_is_stopped_lets_them_sleep() {
+    let before = latency_limit();
+    let world = World::new();
+    let mut weigh = world.weigh(&["calibrate", "--generator", "--duration", "100ms"]).start();
+    let is_awake = |_: &World| latency_limit() == Some(Nanoseconds::ZERO);
+    weigh.until("cores kept awake", is_awake);
+    weigh.signal("TSTP");
+    eventually("weigh stands still", || state(weigh.pid()) == Some('T'));
+    assert_eq!(latency_limit(), before);
+    weigh.signal("CONT");
+    weigh.until("cores kept awake again", is_awake);
+    weigh.end_by("INT").assert_error(&["interrupted"]);
+    assert_eq!(latency_limit(), before);
+    world.assert_nothing_left();
 }

@@ -35,7 +35,7 @@ use weighbridge_probe::record::{CsvError, from_csv};
 use weighbridge_workload::{Address, UrlScheme, Workload, WorkloadError};
 
 use crate::client::{Client, ClientError, waiting};
-use crate::control::Control;
+use crate::control::{Ask, Control};
 use crate::idle::IdleCores;
 
 /// The law of no delay, whose errors are those of kernel and wire: the others are compared with it.
@@ -165,12 +165,11 @@ pub fn generator(
     let name = format!("calibrate-{}", std::process::id());
     let lab = Lab::new(&name, Some(Guardian::start(program, verb)?), None)
         .called_off_by(calibration.control.window.clone());
-    let bench = Bench { calibration, cores: &cores, lab: &lab };
     let idle = IdleCores::asking(Idle::Polled, Vec::new());
     if let Some(text) = idle.refused() {
         progress(&text);
     }
-    idle.ask(Idle::Polled);
+    let bench = Bench { calibration, cores: &cores, lab: &lab, idle: &idle };
     progress("what others take of the client's core");
     let gaps = watched(&cores, calibration.duration);
     let mut errors = Vec::new();
@@ -216,6 +215,7 @@ struct Bench<'a> {
     calibration: &'a Calibration<'a>,
     cores: &'a CoreLayout,
     lab: &'a Lab,
+    idle: &'a IdleCores,
 }
 
 /// One measurement on a fresh probe.
@@ -297,8 +297,33 @@ impl Bench<'_> {
         })
     }
 
-    /// Starts a probe and the generator, measures once, asks for the probe's record and ends both.
+    /// Measures on a fresh probe, and anew where this process was stopped in the middle (Ctrl-Z).
     fn measure(
+        &self,
+        law: &str,
+        settings: Settings,
+        options: LoopOptions,
+        load: Load,
+        keep: Keep,
+    ) -> Result<Measured, CalibrateError> {
+        let control = &self.calibration.control;
+        loop {
+            // Dropped at the end of each attempt, when it stands still if that was asked.
+            let _engaged = control.engage();
+            self.idle.ask(Idle::Polled);
+            let measured = self.measure_once(law, settings, options.clone(), load.clone(), keep);
+            // Cores may sleep where we stand still.
+            self.idle.ask(Idle::Host);
+            match control.ask() {
+                Ask::Suspend => {}
+                Ask::Interrupt => return Err(CalibrateError::Interrupted),
+                Ask::GoOn => return measured,
+            }
+        }
+    }
+
+    /// Starts a probe and the generator, measures, asks for the probe's record and ends both.
+    fn measure_once(
         &self,
         law: &str,
         settings: Settings,
@@ -316,9 +341,6 @@ impl Bench<'_> {
             Ok(measured)
         });
         probe.stop(GRACE);
-        if self.calibration.control.is_interrupted() {
-            return Err(CalibrateError::Interrupted);
-        }
         measured
     }
 
