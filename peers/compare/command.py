@@ -19,6 +19,7 @@ from . import host
 from .apart import Apart
 from .cases import CASES, Case
 from .figures import summarise
+from .idle import LATENCY, polling
 from .install import Installer, Unavailable
 from .measure import Group, cpu_group
 from .render import render
@@ -81,6 +82,7 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     add("--rounds", type=_whole(1, 1000), default=11, help="turns of each tool in each case [11]")
     add("--seconds", type=_whole(1, 3600), default=3, help="of load in each turn [3]")
     add("--warmup", type=_whole(0, 3600), default=1, help="seconds of load before each turn, not counted [1]")
+    add("--idle", choices=["polled", "host"], default="polled", help="how idle cores wait, for all tools [polled]")
     add("--seed", type=_whole(0, 2**63), default=1, help="of the order of turns [1]")
     add("--format", choices=["text", "json", "markdown"], default="text", help="of what is printed [text]")
     add("--weigh", default=str(ROOT / "weigh"), metavar="FILE", help="the binary [./weigh]")
@@ -148,14 +150,17 @@ class Run:
         if apart.why_not:
             self.miss("how far apart the cores are", apart.why_not)
         facts, date = host.facts(ROOT, self.server_core, self.client_core), host.now()
-        with cpu_group() as group:
+        awake = polling() if self.options.idle == "polled" else contextlib.nullcontext(False)
+        with cpu_group() as group, awake as polls:
+            if self.options.idle == "polled" and not polls:
+                self.miss("idle cores kept awake", f"{LATENCY} may not be opened; they sleep, for every tool")
             done = [self.case(case, plan, apart, group) for case in cases]
         measured = [case for case in done if case]
         steal = [turn["steal"] for case in measured for turn in case["turns"]]
         return {
             "schema": 2,
             "date": date,
-            "host": facts,
+            "host": {**facts, "idle_polls": polls},
             "settings": dataclasses.asdict(plan),
             "steal": statistics.mean(steal) if steal else None,
             "cpu_group": group is not None,

@@ -36,9 +36,11 @@ def _host_line(result: dict[str, Any]) -> str:
     host = result["host"]
     virtual = ", virtual" if host["virtual"] else ""
     governor = f", governor {host['governor']}" if host["governor"] else ""
+    # Results of before it was held say nothing of it.
+    idle = {True: ", idle cores kept awake", False: ", idle cores as the host has them", None: ""}[host.get("idle_polls")]
     return (
         f"{result['date'][:10]}, {host['cpu']}{virtual}, {host['cores']} cores, Linux {host['kernel']}, "
-        f"clock source {host['clock_source']}{governor}, weigh {host['revision'] or '(no revision)'}."
+        f"clock source {host['clock_source']}{governor}{idle}, weigh {host['revision'] or '(no revision)'}."
     )
 
 

@@ -38,6 +38,8 @@ class Weigh(Tool):
     def command(self, job: Job) -> Sequence[str]:
         case = job.case
         size = ["-c", str(case.connections), "-t", "1", "-d", f"{job.seconds}s", "--format", "json"]
+        # Idle cores wait for all tools alike, as `peers/run --idle` says.
+        size += ["--idle", "host"]
         if case.rate:
             size += ["-r", str(case.rate)]
         return [self.path, "load", *self._operation(job), *size]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import pathlib
 import re
 import signal
-import struct
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -15,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from compare.measure import on_core
 
 READS = pathlib.Path(__file__).resolve().parent / "reads.py"
-LATENCY = "/dev/cpu_dma_latency"
 IRQ = pathlib.Path("/proc/irq")
 
 
@@ -75,21 +72,6 @@ def devices_interrupts(text: str) -> dict[int, int]:
             for core, count in zip(cores, rest.split(), strict=False):
                 counts[core] += int(count)
     return counts
-
-
-@contextlib.contextmanager
-def polling() -> Iterator[bool]:
-    """Idle cores poll instead of sleeping, where this may be asked for; the kernel forgets it with the descriptor."""
-    try:
-        file = os.open(LATENCY, os.O_WRONLY)
-    except OSError:
-        yield False
-        return
-    try:
-        os.write(file, struct.pack("i", 0))
-        yield True
-    finally:
-        os.close(file)
 
 
 @contextlib.contextmanager

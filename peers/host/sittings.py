@@ -16,13 +16,14 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from compare.idle import polling
 from compare.install import Installer
 from compare.servers import HOST, Setting, await_line, process
 from study import records
 
 from .cases import PROGRAMS, SITTING_SECONDS, Case, Cores, PerProcess, SystemWide
 from .figures import Unit, unit
-from .settings import devices_interrupts, kept, movable, polling, put, reader
+from .settings import devices_interrupts, kept, movable, put, reader
 
 INVALID = 3
 LOAD_SECONDS = 0.3

@@ -21,7 +21,7 @@ class Commands(unittest.TestCase):
 
     def test_weigh(self) -> None:
         tool = tools_ours.Weigh("weigh", ROOT)
-        tail = "-c {} -t 1 -d 3s --format json"
+        tail = "-c {} -t 1 -d 3s --format json --idle host"
         url = "127.0.0.1:8080"
         proto = f'--proto {ROOT}/services/proto/pong.proto --data {{"size":64}}'
         expected = {
