@@ -233,6 +233,7 @@ pub fn sample() -> TrialRecord {
             health: LoopHealth::default(),
             stamps: (round > 0).then(stamps),
         },
+        core_latency: (round > 0).then(|| Nanoseconds::from_nanos(320)),
         cpu: vec![RoleCpu { role: "service".to_owned(), cpu: Nanoseconds::from_nanos(7), requests: 2 }],
     };
     let mut tallies = Tallies::default();

@@ -5,6 +5,7 @@
 //! Decisions (how long, how many, warm or not) are the judge's; this module carries them out and writes down what
 //! happened. It estimates nothing.
 
+mod core_latency;
 mod duet;
 mod interleaved;
 mod notes;
@@ -46,6 +47,7 @@ use crate::idle::IdleCores;
 use crate::shape::Shape;
 use crate::stretch::Stretch;
 use crate::times::BlockTimes;
+use core_latency::CoreLatency;
 use samples::Keeping;
 
 /// Why a block could not be measured. Nothing that was started for it runs any more.
@@ -164,6 +166,7 @@ struct Block<'a, 'b> {
     extra: &'a [Vec<Bytes>],
     /// Which requests of the point under way are kept one by one.
     keeping: Keeping,
+    cores: CoreLatency,
 }
 
 /// What earlier blocks decided for a block.
@@ -293,6 +296,7 @@ impl<'a, 'b> Block<'a, 'b> {
             failures: BTreeMap::new(),
             extra,
             keeping: Keeping::default(),
+            cores: CoreLatency::of(bench),
         }
     }
 

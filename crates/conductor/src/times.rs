@@ -177,7 +177,17 @@ mod tests {
             stamps: None,
         };
         let (point, variant) = (PointId(0), VariantId(0));
-        WindowRecord { kind, block: 0, point, round, position: 0, variant, figures, cpu: Vec::new() }
+        WindowRecord {
+            kind,
+            block: 0,
+            point,
+            round,
+            position: 0,
+            variant,
+            figures,
+            cpu: Vec::new(),
+            core_latency: None,
+        }
     }
 
     #[test]

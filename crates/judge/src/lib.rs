@@ -10,6 +10,7 @@
 pub mod across;
 pub mod calibration;
 pub mod carried;
+pub mod core_latency;
 pub mod detail;
 pub mod diagnose;
 pub mod estimate;

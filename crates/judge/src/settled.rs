@@ -18,7 +18,7 @@ use crate::stats::interval::Mean;
 use crate::stats::multiple::p_against_zero;
 use crate::stats::sample::median;
 use crate::steer::{TurnRule, WarmWindow, is_warm};
-use crate::thresholds::{BLOCKS_FOR_INTERVAL, TURN_CHANGE, TURN_P, TURN_REQUESTS};
+use crate::thresholds::{BLOCKS_FOR_INTERVAL, CORE_LATENCY_LEVELS, TURN_CHANGE, TURN_P, TURN_REQUESTS};
 
 /// The name of the alarm that flags a cost which is another one where variants run without a break.
 pub const DEPENDS_ON_TURNS: &str = "depends on turns";
@@ -217,6 +217,7 @@ fn mean(figures: &OperationFigures) -> f64 {
 ///
 /// The last requests of a window have ever fewer beside them: of n requests in s slots they are (s − 1) ÷ 2n faster on
 /// average. Windows of a warm-up in which that is more than 2.5 % are not compared with the longer ones that are measured.
+/// Nor are windows in which the cores were in another place than through most of the warm-up's later half.
 fn broken(cell: &Cell<'_>, (point, slots): (PointId, u64), figure: Figure) -> Option<f64> {
     let mut warm = warm_up(cell, point);
     warm.retain(|window| window.figures.requests >= TURN_REQUESTS * slots.saturating_sub(1));
@@ -225,5 +226,18 @@ fn broken(cell: &Cell<'_>, (point, slots): (PointId, u64), figure: Figure) -> Op
         let logs: Vec<f64> = logs.map(|all| figure(all).max(1.0).ln()).collect();
         (logs.len() >= WINDOWS).then(|| median(&logs)).flatten()
     };
-    Some(middle(&cell.windows)? - middle(&warm[warm.len() / 2..])?)
+    let later = &warm[warm.len() / 2..];
+    let place = median(&later.iter().filter_map(|window| log_latency(window)).collect::<Vec<_>>());
+    Some(middle(&in_place(&cell.windows, place))? - middle(&in_place(later, place))?)
+}
+
+fn log_latency(window: &WindowRecord) -> Option<f64> {
+    window.core_latency.map(|latency| (latency.as_nanos() as f64).max(1.0).ln())
+}
+
+/// The windows in which the cores were about so far apart, and those of which that is not known.
+fn in_place<'a>(windows: &[&'a WindowRecord], place: Option<f64>) -> Vec<&'a WindowRecord> {
+    let is_near = |(place, at): (f64, f64)| (at - place).abs() < CORE_LATENCY_LEVELS.ln();
+    let stays = |window: &&WindowRecord| place.zip(log_latency(window)).is_none_or(is_near);
+    windows.iter().copied().filter(stays).collect()
 }

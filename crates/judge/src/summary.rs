@@ -15,6 +15,7 @@ use weighbridge_model::summary::{
 };
 
 use crate::carried;
+use crate::core_latency::{cores_moved, depends_on_place, explains_levels};
 use crate::detail::told_apart;
 use crate::diagnose::{Diagnosis, diagnose, subject};
 use crate::estimate::{Absence, Side, between, headlines};
@@ -125,6 +126,7 @@ pub(crate) fn judged(
     let over_size = looked.over_size();
     findings.extend(sizes::findings(&over_size, &|cliff| looked.measured(cliff)));
     findings.extend(spreads.iter().map(spread_finding));
+    findings.extend(cores_moved(question, gathered));
     let relays = parts::relays(question, gathered, &variants);
     findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.severity));
     let run = question.run.clone();
@@ -295,6 +297,8 @@ impl<'a> Table<'a> {
             scopes.iter().map(side).collect()
         };
         let sides: Vec<Vec<Side<'a>>> = question.variants().map(|(variant, _)| sides(variant)).collect();
+        // Levels that have been explained are not told a second time.
+        let moved = explains_levels(gathered, id);
         let diagnoses = question
             .variants()
             .map(|(variant, _)| {
@@ -302,16 +306,21 @@ impl<'a> Table<'a> {
                 diagnosis.alarms.extend(drifting(gathered, id, variant));
                 diagnosis.alarms.extend(not_warm(gathered, id, variant));
                 diagnosis.alarms.extend(needs_longer_turns(question, gathered, id, variant));
-                diagnosis.alarms.extend(on_two_levels(gathered, id, variant));
+                if !moved {
+                    diagnosis.alarms.extend(on_two_levels(gathered, id, variant));
+                }
                 diagnosis.alarms.extend(few_tail_events(&sides[variant.index()][0]));
                 if variant != VariantId(0) {
                     diagnosis.alarms.extend(carried_over(gathered, id, variant));
                     diagnosis.alarms.extend(depends_on_window(question, gathered, id, variant, scopes[0]));
                     diagnosis.alarms.extend(depends_on_turns(question, gathered, id, variant));
                     diagnosis.alarms.extend(depends_on_idle(question, gathered, id, variant, scopes[0]));
+                    diagnosis.alarms.extend(depends_on_place(gathered, id, variant, scopes[0]));
                     diagnosis.alarms.extend(pauses(gathered, id, variant));
                     diagnosis.alarms.extend(run_drifting(question, gathered, (id, variant), scopes[0]));
-                    diagnosis.alarms.extend(on_two_starts(question, gathered, (id, variant), scopes[0]));
+                    if !moved {
+                        diagnosis.alarms.extend(on_two_starts(question, gathered, (id, variant), scopes[0]));
+                    }
                 }
                 diagnosis
             })

@@ -57,6 +57,12 @@ pub const CARRY_OVER_P: f64 = 0.01;
 pub const IDLE_CHECK_P: f64 = 0.01;
 /// Fewest blocks with a check of windows or of idle cores that can tell it from noise.
 pub const CHECKED_BLOCKS: usize = 3;
+/// Core latencies of which one is at least so many times the other are of two places …
+pub const CORE_LATENCY_LEVELS: f64 = 1.5;
+/// … which are told where the baseline's p50, or a variant's cost, differs by at least this between them, on the log scale.
+pub const CORE_LATENCY_CHANGE: f64 = 0.03;
+/// p of "the cost is the same in both places" below which both costs are told.
+pub const CORE_LATENCY_P: f64 = 0.01;
 /// p of "the longer windows cost the same" below which a cost depends on the window, if it lies outside its interval.
 pub const WINDOW_CHECK_P: f64 = 0.01;
 

@@ -5,13 +5,13 @@
 #![cfg(target_os = "linux")]
 
 pub mod account;
-pub mod apart;
 pub mod ask;
 pub mod catalog;
 pub mod cgroup;
 pub mod checkout;
 pub mod clock;
 pub mod container;
+pub mod core_latency;
 pub mod cores;
 pub mod cputime;
 pub mod custody;

@@ -1,5 +1,5 @@
-//! What of the host gets into figures: stolen time, interrupts, context switches, neighbours, frequency, the distance of the
-//! cores, gaps. Looked at while nothing is measured, and over a whole calibration.
+//! What of the host gets into figures: stolen time, interrupts, context switches, neighbours, frequency, core
+//! latency, gaps. Looked at while nothing is measured, and over a whole calibration.
 //!
 //! [`Quiet::watch`] and [`NoiseWatch`] look, [`sources`] puts it in words as a pure function of what was seen. A source that
 //! cannot be read says so with the reason; nothing is guessed.
@@ -10,8 +10,8 @@ use std::time::Duration;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::reliability::NoiseSource;
 
-use crate::apart;
 use crate::clock::monotonic_now;
+use crate::core_latency;
 use crate::cores::CoreLayout;
 use crate::cputime::{CpuTimes, steal_share};
 use crate::doctor::{BusyProcess, busy_processes, cpu_ticks, parse_load};
@@ -85,22 +85,27 @@ impl Quiet {
 #[derive(Debug)]
 pub struct NoiseWatch {
     began: Option<CpuTimes>,
-    distances: Vec<Nanoseconds>,
-    no_distance: Option<String>,
+    core_latencies: Vec<Nanoseconds>,
+    no_core_latency: Option<String>,
     frequencies: Vec<u64>,
 }
 
 impl NoiseWatch {
     /// Begins to watch.
     pub fn start() -> Self {
-        Self { began: CpuTimes::read(), distances: Vec::new(), no_distance: None, frequencies: Vec::new() }
+        Self {
+            began: CpuTimes::read(),
+            core_latencies: Vec::new(),
+            no_core_latency: None,
+            frequencies: Vec::new(),
+        }
     }
 
-    /// Measures the distance of the cores and reads their frequency: between runs, when nothing else is measured.
+    /// Measures the core latency and reads their frequency: between runs, when nothing else is measured.
     pub fn sample(&mut self, cores: &CoreLayout) {
-        match apart::round_trip(cores.client(), cores.service()[0]) {
-            Ok(distance) => self.distances.push(distance),
-            Err(error) => self.no_distance = Some(error.to_string()),
+        match core_latency::round_trip(cores.client(), cores.service()[0]) {
+            Ok(latency) => self.core_latencies.push(latency),
+            Err(error) => self.no_core_latency = Some(error.to_string()),
         }
         let path = format!("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq", cores.client());
         self.frequencies
@@ -113,8 +118,8 @@ impl NoiseWatch {
         Seen {
             steal: self.began.as_ref().zip(now.as_ref()).map(|(before, after)| steal_share(before, after)),
             quiet,
-            distances: self.distances.clone(),
-            no_distance: self.no_distance.clone(),
+            core_latencies: self.core_latencies.clone(),
+            no_core_latency: self.no_core_latency.clone(),
             frequencies_khz: self.frequencies.clone(),
         }
     }
@@ -128,9 +133,9 @@ pub struct Seen {
     /// While nothing was measured.
     pub quiet: Quiet,
     /// Round trips of a cache line, one a run.
-    pub distances: Vec<Nanoseconds>,
+    pub core_latencies: Vec<Nanoseconds>,
     /// Why there is none, where there is none.
-    pub no_distance: Option<String>,
+    pub no_core_latency: Option<String>,
     /// Frequencies of the client's core, one a run.
     pub frequencies_khz: Vec<u64>,
 }
@@ -144,7 +149,7 @@ pub fn sources(seen: &Seen) -> Vec<NoiseSource> {
     vec![
         steal(seen.steal),
         gap_share(seen.quiet.gaps.as_ref()),
-        distance(seen),
+        core_latency(seen),
         rate("interrupts", seen.quiet.interrupts),
         rate("context switches", seen.quiet.switches),
         neighbours(&seen.quiet),
@@ -191,19 +196,19 @@ fn gap_share(gaps: Option<&Gaps>) -> NoiseSource {
     source("gaps", "share", Some(gaps.share()), evidence, effect)
 }
 
-fn distance(seen: &Seen) -> NoiseSource {
-    let mut sorted = seen.distances.clone();
+fn core_latency(seen: &Seen) -> NoiseSource {
+    let mut sorted = seen.core_latencies.clone();
     sorted.sort_unstable();
     let Some(median) = sorted.get(sorted.len() / 2).copied() else {
-        let why = seen.no_distance.clone().unwrap_or_else(|| "nothing was measured".to_owned());
-        return source("distance of the cores", "ns", None, format!("unavailable: {why}"), "unknown");
+        let why = seen.no_core_latency.clone().unwrap_or_else(|| "nothing was measured".to_owned());
+        return source("core latency", "ns", None, format!("unavailable: {why}"), "unknown");
     };
     let (near, far) = (sorted[0], sorted[sorted.len() - 1]);
     let evidence = format!(
         "a cache line goes to the service's core and back in {median} (median of {}), {near} to {far}",
         sorted.len()
     );
-    let changes = flips(&seen.distances);
+    let changes = flips(&seen.core_latencies);
     let effect = match changes {
         0 => "steady: costs one level",
         _ => {
@@ -216,7 +221,7 @@ fn distance(seen: &Seen) -> NoiseSource {
         1 => format!("{evidence}; it changed once from one run to the next"),
         changes => format!("{evidence}; it changed {changes} times from one run to the next"),
     };
-    source("distance of the cores", "ns", Some(median.as_nanos() as f64), evidence, effect)
+    source("core latency", "ns", Some(median.as_nanos() as f64), evidence, effect)
 }
 
 /// How often neighbours in a series differ by more than a factor.
@@ -285,12 +290,12 @@ mod tests {
     }
 
     #[test]
-    fn a_distance_that_moves_is_told_apart_from_one_that_wavers() {
+    fn a_core_latency_that_moves_is_told_apart_from_one_that_wavers() {
         assert_eq!(flips(&nanos(&[60, 65, 70, 66])), 0);
         assert_eq!(flips(&nanos(&[60, 400, 420, 61, 60])), 2);
         assert_eq!(flips(&nanos(&[60])), 0);
-        let seen = Seen { distances: nanos(&[60, 400, 62]), ..Seen::default() };
-        let found = distance(&seen);
+        let seen = Seen { core_latencies: nanos(&[60, 400, 62]), ..Seen::default() };
+        let found = core_latency(&seen);
         assert_eq!(found.value, Some(62.0));
         assert!(
             found.evidence.contains("changed 2 times") && found.effect.contains("hypervisor"),
@@ -300,7 +305,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_says_why() {
-        let seen = Seen { no_distance: Some("one core".to_owned()), ..Seen::default() };
+        let seen = Seen { no_core_latency: Some("one core".to_owned()), ..Seen::default() };
         let all = sources(&seen);
         assert_eq!(all.len(), 7);
         for found in &all {
@@ -355,7 +360,7 @@ mod tests {
         let mut watch = NoiseWatch::start();
         watch.sample(&cores);
         let seen = watch.seen(quiet);
-        assert!(seen.distances.len() == 1 || seen.no_distance.is_some());
+        assert!(seen.core_latencies.len() == 1 || seen.no_core_latency.is_some());
         assert!(sources(&seen).iter().all(|found| !found.evidence.is_empty()));
     }
 }

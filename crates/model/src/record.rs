@@ -350,6 +350,10 @@ pub struct WindowRecord {
     pub figures: WindowFigures,
     /// CPU by role; empty where the variant is not ours to account.
     pub cpu: Vec<RoleCpu>,
+    /// Round trip of a cache line between the client's core and the first of the services', shortly before; `None` where it
+    /// was not measured. A hypervisor that moves virtual cores changes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_latency: Option<Nanoseconds>,
 }
 
 /// A histogram of times in nanoseconds, 3 significant digits, 1 ns to 1 h.

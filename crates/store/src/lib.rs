@@ -86,6 +86,7 @@
 //! | `all_operation` … `all_response_max_ns` | all operations together, in the columns of `operations.csv`; the nine are empty where there was no good reply |
 //! | `sent_bytes`, `received_bytes`, `segments_out`, `segments_in`, `retransmits` | the kernel's counts on the generator's sockets |
 //! | `loop_busy_ns`, `loop_wall_ns`, `loop_cpu_ns` | the generator's loop: time outside waiting, whole time, CPU time |
+//! | `core_latency_ns` | round trip of a cache line between the client's core and the first of the services', shortly before; empty where it was not measured, absent in older records |
 //! | `held_up` | good replies that stood still for 38 to 48 ms between two of their parts; absent in older records |
 //! | `loop_delay_p50_ns`, `lag_p99_ns` | epoll's return to the handling of an event; the generator's own lateness |
 //!

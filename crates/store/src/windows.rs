@@ -11,7 +11,7 @@ use crate::error::Problem;
 use crate::table::{Cells, Row, has_column, read_table, write_table};
 
 /// Columns of `windows.csv`: one row a window, in the order they ran.
-pub(crate) const WINDOW_COLUMNS: [&str; 44] = [
+pub(crate) const WINDOW_COLUMNS: [&str; 45] = [
     "window",
     "kind",
     "block",
@@ -56,6 +56,7 @@ pub(crate) const WINDOW_COLUMNS: [&str; 44] = [
     "loop_cpu_ns",
     "loop_delay_p50_ns",
     "lag_p99_ns",
+    "core_latency_ns",
 ];
 
 /// The column of `windows.csv` that records of before there were batches lack.
@@ -63,6 +64,9 @@ const BATCH_COLUMN: &str = "batch";
 
 /// The one that records lack of before replies that stood still were counted.
 const HELD_UP_COLUMN: &str = "held_up";
+
+/// The one that records lack of before the distance of cores was measured.
+const CORE_LATENCY_COLUMN: &str = "core_latency_ns";
 
 /// Columns of `operations.csv`: one row a window and operation.
 pub(crate) const OPERATION_COLUMNS: [&str; 10] = [
@@ -136,10 +140,12 @@ pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<Vec<WindowRecord>
     let later = Later {
         batch: has_column(bytes, BATCH_COLUMN).then_some(batch),
         held_up: has_column(bytes, HELD_UP_COLUMN),
+        core_latency: has_column(bytes, CORE_LATENCY_COLUMN),
     };
     let is_read = |column: &&str| match *column {
         BATCH_COLUMN => later.batch.is_some(),
         HELD_UP_COLUMN => later.held_up,
+        CORE_LATENCY_COLUMN => later.core_latency,
         _ => true,
     };
     let columns: Vec<_> = WINDOW_COLUMNS.into_iter().filter(is_read).collect();
@@ -160,6 +166,7 @@ struct Later {
     /// The batch that every row must be of.
     batch: Option<u32>,
     held_up: bool,
+    core_latency: bool,
 }
 
 pub(crate) fn read_operations(bytes: &[u8], windows: &mut [WindowRecord]) -> Result<(), Problem> {
@@ -242,6 +249,10 @@ fn window_row(index: u64, window: &WindowRecord, batch: u32) -> Row {
         .number(health.cpu.as_nanos())
         .number(health.loop_delay_p50.as_nanos())
         .number(health.lag_p99.as_nanos());
+    match window.core_latency {
+        Some(latency) => row.number(latency.as_nanos()),
+        None => row.empty(1),
+    };
     row
 }
 
@@ -292,6 +303,10 @@ fn read_window(cells: &mut Cells<'_>, later: Later) -> Result<WindowRecord, Stri
             stamps: None,
         },
         cpu: Vec::new(),
+        core_latency: match later.core_latency && !cells.absent(1) {
+            true => Some(Nanoseconds::from_nanos(cells.wide()?)),
+            false => None,
+        },
     })
 }
 
@@ -354,7 +369,18 @@ mod tests {
         };
         let kind = weighbridge_model::record::WindowKind::Measured;
         let (point, variant) = (PointId(1), VariantId(2));
-        WindowRecord { kind, block: 3, point, round: 4, position: 5, variant, figures, cpu: Vec::new() }
+        let core_latency = Some(Nanoseconds::from_nanos(320));
+        WindowRecord {
+            kind,
+            block: 3,
+            point,
+            round: 4,
+            position: 5,
+            variant,
+            figures,
+            cpu: Vec::new(),
+            core_latency,
+        }
     }
 
     #[test]
@@ -368,6 +394,11 @@ mod tests {
             .replace(",batch,", ",")
             .replace("measured,3,6,", "measured,3,");
         assert_eq!(read_windows(old.as_bytes(), 0), Ok(vec![window()]));
+        let older = old.replace(",core_latency_ns\n", "\n").replace(",320\n", "\n");
+        assert_eq!(
+            read_windows(older.as_bytes(), 0),
+            Ok(vec![WindowRecord { core_latency: None, ..window() }])
+        );
     }
 
     #[test]

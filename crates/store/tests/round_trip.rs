@@ -241,8 +241,9 @@ fn any_window() -> impl Strategy<Value = WindowRecord> {
         requests,
     });
     let place = (any::<u32>(), any::<u16>(), any::<u32>(), any::<u32>(), any::<u16>());
-    (kinds, place, any_figures(), prop::collection::vec(role, 0..3)).prop_map(
-        |(kind, (block, point, round, position, variant), figures, cpu)| WindowRecord {
+    let core_latency = prop::option::of(time());
+    (kinds, place, any_figures(), prop::collection::vec(role, 0..3), core_latency).prop_map(
+        |(kind, (block, point, round, position, variant), figures, cpu, core_latency)| WindowRecord {
             kind,
             block,
             point: PointId(point),
@@ -251,6 +252,7 @@ fn any_window() -> impl Strategy<Value = WindowRecord> {
             variant: VariantId(variant),
             figures,
             cpu,
+            core_latency,
         },
     )
 }

@@ -58,6 +58,7 @@ fn window(place: (u32, u16, u32), p50: u64) -> WindowRecord {
             stamps: None,
         },
         cpu: Vec::new(),
+        core_latency: None,
     }
 }
 

@@ -136,6 +136,7 @@ impl Block<'_, '_> {
             let name = self.actors[variant.index()].name.clone();
             let label = &self.bench.experiment.points[point.index()].label;
             self.phase(Phase::Measuring, Some(&name), Some(label));
+            self.cores.look();
             self.turn(place, 0..windows, (variant, bound), extent)?;
         }
         Ok(())

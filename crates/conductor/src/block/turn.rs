@@ -42,6 +42,7 @@ impl Block<'_, '_> {
         let mut history = RoundHistory::default();
         while let RoundStep::Round { of } = rule.next(history) {
             let began = monotonic_now();
+            self.cores.look();
             one(self, history.rounds)?;
             let took = monotonic_now().since(began);
             history = RoundHistory { rounds: history.rounds + 1, spent: history.spent + took };
@@ -240,6 +241,7 @@ impl Block<'_, '_> {
             variant,
             figures: figures.clone(),
             cpu,
+            core_latency: self.cores.last(),
         });
     }
 

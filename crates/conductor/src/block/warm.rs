@@ -91,6 +91,7 @@ impl Block<'_, '_> {
     ) -> Result<WindowFigures, Cut> {
         let place = Place { kind: WindowKind::WarmUp, point, round: round as u32, position: 0 };
         let load = self.bench.shapes[point.index()].closed(Stop::Count(requests));
+        self.cores.look();
         self.window(index, place, load, None, Vec::new())
     }
 

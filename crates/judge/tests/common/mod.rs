@@ -134,6 +134,7 @@ pub fn add_window(trial: &mut TrialRecord, place: Place, requests: &[Request]) {
             cpu: Nanoseconds::from_nanos(10_000 * count),
             requests: count,
         }],
+        core_latency: None,
     });
 }
 

@@ -10,6 +10,7 @@ mod simulation;
 mod adaptive;
 mod batches;
 mod cliffs;
+mod core_latency;
 mod coverage;
 mod defects;
 mod idle;

@@ -312,6 +312,7 @@ fn push(trial: &mut TrialRecord, (round, position): (u32, u32), sums: Sums) {
             health: LoopHealth::default(),
         },
         cpu: Vec::new(),
+        core_latency: None,
     });
 }
 

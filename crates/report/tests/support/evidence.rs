@@ -153,6 +153,7 @@ fn window((at, variant): (usize, &VariantSummary), round: u32, kind: WindowKind)
                 stamps: None,
             },
             cpu: Vec::new(),
+            core_latency: (round > 0).then(|| nanos(320)),
         },
     }
 }

@@ -58,6 +58,7 @@ pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
             position: index % 3,
             variant,
             figures: figures(&mut random, index),
+            core_latency: (index % 2 == 0).then(|| nanos(&mut random)),
             cpu: ["service", "sidecar"][..random.random_range(0..=2)]
                 .iter()
                 .map(|role| RoleCpu {

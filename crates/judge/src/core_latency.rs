@@ -1,0 +1,188 @@
+//! Were the cores in two places?
+//!
+//! A request over loopback moves dozens of cache lines between the client's core and the service's. On a virtual machine
+//! the hypervisor moves virtual cores about: for some seconds they are neighbours, for others a line takes several times
+//! as long between them, and every time is another one. Whoever is compared shares that, round by round; figures of their own
+//! do not, and a cost can be another one in either place.
+
+use weighbridge_model::quantity::{Nanoseconds, Ratio, display_nanos};
+use weighbridge_model::record::{PointId, VariantId};
+use weighbridge_model::summary::{Finding, Quantity, Severity, Validity};
+
+use crate::diagnose::{Alarm, subject};
+use crate::gather::{Cell, Gathered, Lens};
+use crate::question::{Question, Scope};
+use crate::stats::interval::{Interval, Mean};
+use crate::stats::multiple::p_against_zero;
+use crate::stats::sample::median;
+use crate::stats::steady::two_levels;
+use crate::thresholds::{CHECKED_BLOCKS, CORE_LATENCY_CHANGE, CORE_LATENCY_LEVELS, CORE_LATENCY_P, LEVEL};
+use crate::verdict::signed_percent;
+
+/// The name of the alarm that a cost is another one in either place.
+pub const DEPENDS_ON_PLACE: &str = "depends on core latency";
+
+/// Fewest windows of a variant in a place whose median stands for the block.
+const WINDOWS_IN_A_PLACE: usize = 5;
+
+/// The quantity that is looked at: windows tell no higher quantile.
+const QUANTITY: Quantity = Quantity::ResponseP50;
+
+/// Two levels of core latency in the measured windows of a point.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TwoPlaces {
+    /// Latencies near and far, in nanoseconds.
+    latencies: [f64; 2],
+    /// The share of windows that were far.
+    far: f64,
+}
+
+impl TwoPlaces {
+    /// Where the cores were in two places while a point was measured.
+    pub fn seen(gathered: &Gathered<'_>, point: PointId) -> Option<Self> {
+        let cells = gathered.cells(point, VariantId(0), Lens::Measured);
+        let windows = cells.iter().flat_map(|cell| &cell.windows);
+        let logs: Vec<f64> = windows.filter_map(|window| log(window.core_latency?)).collect();
+        let found = two_levels(&logs)?;
+        let latencies = [found.low.exp(), found.high.exp()];
+        (latencies[1] >= CORE_LATENCY_LEVELS * latencies[0])
+            .then_some(Self { latencies, far: found.high_share })
+    }
+
+    /// A cell's windows in either place.
+    fn parts<'a>(&self, cell: &Cell<'a>) -> [Option<Cell<'a>>; 2] {
+        let middle = (self.latencies[0] * self.latencies[1]).sqrt();
+        [false, true].map(|far| {
+            let is_there = |latency: Nanoseconds| (latency.as_nanos() as f64 >= middle) == far;
+            let windows = cell.windows.iter().copied();
+            let windows: Vec<_> =
+                windows.filter(|window| window.core_latency.is_some_and(is_there)).collect();
+            (windows.len() >= WINDOWS_IN_A_PLACE).then(|| cell.with(windows))
+        })
+    }
+
+    /// The p50 of a cell in either place.
+    fn p50s(&self, cell: &Cell<'_>, scope: Scope) -> [Option<f64>; 2] {
+        self.parts(cell).map(|part| part?.middle_p50(scope, QUANTITY).filter(|p50| *p50 > 0.0))
+    }
+}
+
+fn log(latency: Nanoseconds) -> Option<f64> {
+    (latency > Nanoseconds::ZERO).then(|| (latency.as_nanos() as f64).ln())
+}
+
+/// The places of a point and the baseline's p50 in each, where the two differ.
+fn told_apart(gathered: &Gathered<'_>, point: PointId) -> Option<(TwoPlaces, [f64; 2])> {
+    let places = TwoPlaces::seen(gathered, point)?;
+    let cells = gathered.cells(point, VariantId(0), Lens::Measured);
+    let of_place = |place: usize| {
+        let p50s: Vec<f64> = cells.iter().filter_map(|cell| places.p50s(cell, Scope::All)[place]).collect();
+        median(&p50s)
+    };
+    let p50s = [of_place(0)?, of_place(1)?];
+    (change(&p50s) >= CORE_LATENCY_CHANGE).then_some((places, p50s))
+}
+
+fn change([near, far]: &[f64; 2]) -> f64 {
+    (far / near).ln().abs()
+}
+
+/// Whether levels of windows and of starts at a point are those of the places that the cores were in.
+pub fn explains_levels(gathered: &Gathered<'_>, point: PointId) -> bool {
+    told_apart(gathered, point).is_some()
+}
+
+/// What is to be known of a run whose cores were in two places: of the point at which the baseline's p50 tells them apart most.
+pub fn cores_moved(question: &Question, gathered: &Gathered<'_>) -> Option<Finding> {
+    let found = question.points().filter_map(|(id, point)| {
+        let places = TwoPlaces::seen(gathered, id)?;
+        let cells = gathered.cells(id, VariantId(0), Lens::Measured);
+        let of_place = |place: usize| {
+            let p50s: Vec<f64> =
+                cells.iter().filter_map(|cell| places.p50s(cell, Scope::All)[place]).collect();
+            median(&p50s)
+        };
+        let p50s = [of_place(0)?, of_place(1)?];
+        Some((places, p50s, subject(&question.variants.first()?.name, &point.label)))
+    });
+    let change = |p50s: &[f64; 2]| (p50s[1] / p50s[0]).ln().abs();
+    let (places, p50s, subject) = found.max_by(|a, b| change(&a.1).total_cmp(&change(&b.1)))?;
+    if change(&p50s) < CORE_LATENCY_CHANGE {
+        return None;
+    }
+    let ([near, far], [near_latency, far_latency]) =
+        (p50s.map(display_nanos), places.latencies.map(display_nanos));
+    let share = Ratio::new(((1.0 - places.far) * 100.0).round() / 100.0);
+    Some(Finding {
+        severity: Severity::Note,
+        name: "cores moved".to_owned(),
+        subject,
+        evidence: format!(
+            "a cache line took {near_latency} between the client's and the service's core and back in {share} of the windows, {far_latency} in the others: p50 {near} and {far}"
+        ),
+        remedy: "hold costs of several runs side by side, not times; a host that pins its virtual cores has one place".to_owned(),
+    })
+}
+
+/// Whether a variant's cost is another one in either place, by more than blocks differ by.
+///
+/// A block gives the cost in each place in which both had five windows; the places' means over blocks are compared by Welch's
+/// t test. The cost's own interval is not asked: it is wide where blocks were in different places.
+pub fn depends_on_place(
+    gathered: &Gathered<'_>,
+    point: PointId,
+    variant: VariantId,
+    scope: Scope,
+) -> Option<Alarm> {
+    let places = TwoPlaces::seen(gathered, point)?;
+    let mut logs = [Vec::new(), Vec::new()];
+    for (mine, theirs) in gathered.pairs(point, variant, Lens::Measured) {
+        let both = places.p50s(&mine, scope).into_iter().zip(places.p50s(&theirs, scope));
+        for (logs, (mine, theirs)) in logs.iter_mut().zip(both) {
+            logs.extend(mine.zip(theirs).map(|(mine, theirs)| (mine / theirs).ln()));
+        }
+    }
+    let enough = logs.iter().all(|logs| logs.len() >= CHECKED_BLOCKS);
+    let costs = [Mean::of(&logs[0]).filter(|_| enough)?, Mean::of(&logs[1])?];
+    let change = difference(costs[0], costs[1]);
+    if change.point.abs() < CORE_LATENCY_CHANGE || p_against_zero(change) >= CORE_LATENCY_P {
+        return None;
+    }
+    let [near, far] = costs.map(|cost| {
+        let Interval { point, lower, upper } = cost.interval(LEVEL);
+        let [point, lower, upper] = [point, lower, upper].map(|log| signed_percent(log.exp_m1()));
+        format!("{point} [{lower}, {upper}]")
+    });
+    let [near_latency, far_latency] = places.latencies.map(display_nanos);
+    Some(Alarm {
+        validity: Validity::Valid,
+        name: DEPENDS_ON_PLACE,
+        evidence: format!(
+            "{QUANTITY} against the baseline: {near} where a cache line took {near_latency} between the cores, {far} where it took {far_latency}"
+        ),
+        remedy: "both are true: of cores that are neighbours, and of cores that are not; a host that pins its virtual cores shows one of them",
+    })
+}
+
+/// The difference of two means, with the degrees of freedom of Welch (1947).
+fn difference(one: Mean, other: Mean) -> Mean {
+    let squares = [one, other].map(|mean| (mean.error.powi(2), mean.degrees));
+    let variance: f64 = squares.iter().map(|(square, _)| square).sum();
+    let share: f64 = squares.iter().map(|(square, degrees)| square.powi(2) / degrees).sum();
+    let degrees = if share > 0.0 { variance.powi(2) / share } else { one.degrees + other.degrees };
+    Mean { point: other.point - one.point, error: variance.sqrt(), degrees }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against Welch's formulas worked out by hand: variances of the means 5/12 and 47/12.
+    #[test]
+    fn the_difference_of_two_means_is_welchs() {
+        let of = |values: &[f64]| Mean::of(values).expect("several");
+        let found = difference(of(&[1.0, 2.0, 3.0, 4.0]), of(&[3.0, 5.0, 7.0, 12.0]));
+        assert!((found.point / found.error - 2.087_291).abs() < 1e-6, "{found:?}");
+        assert!((found.degrees - 3.662_125).abs() < 1e-6, "{found:?}");
+    }
+}

@@ -1,0 +1,114 @@
+//! Cores in two places: what is said of a run in which a hypervisor moved them.
+
+use weighbridge_judge::{Question, summarise};
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::{TrialRecord, WindowKind};
+use weighbridge_model::summary::{Finding, Severity, Summary, Validity};
+
+use crate::common::{Place, add_window, noisy, normal, question, random, run};
+
+/// Eight blocks of forty rounds. In every third ten rounds, other ones in each block, the cores are neighbours and the
+/// baseline takes 14 µs; else it takes `far`. The variant takes so many times as long in either place.
+fn moving(seed: u64, far: f64, costs: [f64; 2]) -> Vec<TrialRecord> {
+    let is_near = |block: u32, round: u32| (round / 10 + block).is_multiple_of(3);
+    let mut random = random(seed);
+    let starts: Vec<f64> = (0..8).map(|_| 0.003 * normal(&mut random)).collect();
+    let mut trials = run(8, 40, |variant, block, round| {
+        let near = is_near(block, round);
+        let baseline = if near { 14_000.0 } else { far };
+        let cost = if near { costs[0] } else { costs[1] } * starts[block as usize].exp();
+        noisy(&mut random, if variant == 0 { baseline } else { baseline * cost }, 0.02, 200)
+    });
+    for window in trials.iter_mut().flat_map(|trial| &mut trial.windows) {
+        let latency = if is_near(window.block, window.round) { 55 } else { 320 };
+        window.core_latency = Some(Nanoseconds::from_nanos(latency + u64::from(window.round % 5)));
+    }
+    trials
+}
+
+fn asked() -> Question {
+    question(&["a", "b"])
+}
+
+fn found<'a>(summary: &'a Summary, name: &str) -> Option<&'a Finding> {
+    summary.findings.iter().find(|finding| finding.name == name)
+}
+
+#[test]
+fn times_in_either_place_and_costs_in_either_place_are_told() {
+    let summary = summarise(&asked(), &moving(1, 18_000.0, [1.14, 1.20]));
+    let moved = found(&summary, "cores moved").expect("a finding");
+    assert!(
+        moved
+            .evidence
+            .starts_with("a cache line took 57 ns between the client's and the service's core and back in 3")
+            && moved.evidence.contains(" % of the windows, 322 ns in the others: p50 14.0 µs and 18.0 µs"),
+        "{}",
+        moved.evidence
+    );
+    let cost = found(&summary, "depends on core latency").expect("a finding");
+    let before_intervals =
+        cost.evidence.split(" % [").filter_map(|part| part.rsplit(' ').next()?.parse().ok());
+    let costs: Vec<f64> = before_intervals.collect();
+    assert!((costs[0] - 14.0).abs() < 0.5 && (costs[1] - 20.0).abs() < 0.5, "{}", cost.evidence);
+    assert!(
+        cost.evidence.contains("where a cache line took 57 ns between the cores, +"),
+        "{}",
+        cost.evidence
+    );
+    assert!(cost.evidence.ends_with("where it took 322 ns"), "{}", cost.evidence);
+    assert!(found(&summary, "two levels").is_none(), "explained");
+    assert_eq!((cost.severity, summary.validity), (Severity::Note, Validity::Valid));
+}
+
+#[test]
+fn what_times_do_not_show_is_not_told() {
+    let summary = summarise(&asked(), &moving(2, 14_000.0, [1.14, 1.14]));
+    assert!(found(&summary, "cores moved").is_none(), "{:?}", summary.findings);
+    let mut one_place = moving(3, 14_000.0, [1.14, 1.14]);
+    for window in one_place.iter_mut().flat_map(|trial| &mut trial.windows) {
+        window.core_latency = Some(Nanoseconds::from_nanos(55 + u64::from(window.round % 7)));
+    }
+    assert!(found(&summarise(&asked(), &one_place), "cores moved").is_none());
+    let mut unknown = moving(4, 18_000.0, [1.14, 1.20]);
+    for window in unknown.iter_mut().flat_map(|trial| &mut trial.windows) {
+        window.core_latency = None;
+    }
+    let summary = summarise(&asked(), &unknown);
+    assert!(found(&summary, "cores moved").is_none() && found(&summary, "depends on core latency").is_none());
+}
+
+/// p below 1 %, and outside the interval at that: in 100 runs fewer than four.
+#[test]
+fn a_cost_that_is_the_same_in_both_places_is_seldom_told_to_differ() {
+    let told = (0..100).filter(|seed| {
+        let summary = summarise(&asked(), &moving(100 + seed, 18_000.0, [1.1, 1.1]));
+        found(&summary, "depends on core latency").is_some()
+    });
+    assert!(told.count() < 4);
+}
+
+/// Warm-ups among neighbours, where the variant costs 14 %; rounds far from each other, where it costs 30 %.
+#[test]
+fn a_warm_up_in_another_place_says_nothing_of_turns() {
+    let of_place = |known: bool| {
+        let mut random = random(5);
+        let mut trials = run(6, 20, |variant, _, _| {
+            noisy(&mut random, [18_000.0, 23_400.0][usize::from(variant)], 0.02, 200)
+        });
+        let latency = |nanos| known.then(|| Nanoseconds::from_nanos(nanos));
+        for trial in &mut trials {
+            trial.windows.iter_mut().for_each(|window| window.core_latency = latency(320));
+            for round in 0..40 {
+                let position = u32::from(trial.variant.0);
+                let place = Place { kind: WindowKind::WarmUp, ..Place::measured(round, position) };
+                let middle = [14_000.0, 15_960.0][usize::from(trial.variant.0)];
+                add_window(trial, place, &noisy(&mut random, middle, 0.02, 200));
+                trial.windows.last_mut().expect("it was added").core_latency = latency(55);
+            }
+        }
+        found(&summarise(&asked(), &trials), "depends on turns").is_some()
+    };
+    assert!(of_place(false), "what is not known is held against the warm-up");
+    assert!(!of_place(true));
+}
