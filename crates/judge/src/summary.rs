@@ -125,8 +125,7 @@ pub(crate) fn judged(
     findings.extend(interacting);
     let over_size = looked.over_size();
     findings.extend(sizes::findings(&over_size, &|cliff| looked.measured(cliff)));
-    findings.extend(spreads.iter().map(spread_finding));
-    findings.extend(cores_moved(question, gathered));
+    findings.extend(spreads.iter().map(spread_finding).chain(cores_moved(question, gathered)));
     let relays = parts::relays(question, gathered, &variants);
     findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.severity));
     let run = question.run.clone();
