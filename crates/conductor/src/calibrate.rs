@@ -218,7 +218,17 @@ struct Bench<'a> {
     idle: &'a IdleCores,
 }
 
-/// One measurement on a fresh probe.
+/// What is put on a fresh probe.
+#[derive(Debug, Clone)]
+struct Asked<'a> {
+    law: &'a str,
+    settings: Settings,
+    options: LoopOptions,
+    load: Load,
+    keep: Keep,
+}
+
+/// What one measurement gave.
 struct Measured {
     figures: WindowFigures,
     tallies: Tallies,
@@ -246,7 +256,7 @@ impl Bench<'_> {
         // As in the windows of a comparison.
         let options =
             LoopOptions { waiting: waiting(Some(self.cores.client()), self.cores), ..LoopOptions::default() };
-        let measured = self.measure(law, settings, options, load, Keep::Requests)?;
+        let measured = self.measure(&Asked { law, settings, options, load, keep: Keep::Requests })?;
         let replayed: Option<Vec<Replayed>> = replay(&measured.samples, &measured.occupied);
         replayed.and_then(|replayed| error_curve(law, shape.name, &replayed)).ok_or_else(|| {
             CalibrateError::Mismatch {
@@ -267,7 +277,7 @@ impl Bench<'_> {
         let load = open(rate, Arrivals::Poisson, Stop::Time(self.calibration.duration));
         let settings = Settings { connections: 16, ..Settings::default() };
         let options = LoopOptions { waiting: how, ..LoopOptions::default() };
-        let measured = self.measure("null", settings, options, load, Keep::Sums)?;
+        let measured = self.measure(&Asked { law: "null", settings, options, load, keep: Keep::Sums })?;
         let (figures, lag) = (&measured.figures, &measured.tallies.lag);
         let good = figures.requests - figures.errors.total();
         Ok(Pacing {
@@ -285,7 +295,7 @@ impl Bench<'_> {
         let settings = Settings { connections, in_flight, ..Settings::default() };
         // As `weigh load` waits.
         let options = LoopOptions { waiting: LoopWaiting::AwakeIfBrief, ..LoopOptions::default() };
-        let measured = self.measure("null", settings, options, load, Keep::Sums)?;
+        let measured = self.measure(&Asked { law: "null", settings, options, load, keep: Keep::Sums })?;
         let figures = &measured.figures;
         let good = figures.requests - figures.errors.total();
         let per = |time: Nanoseconds| PerSecond::from_count(good, time);
@@ -298,20 +308,13 @@ impl Bench<'_> {
     }
 
     /// Measures on a fresh probe, and anew where this process was stopped in the middle (Ctrl-Z).
-    fn measure(
-        &self,
-        law: &str,
-        settings: Settings,
-        options: LoopOptions,
-        load: Load,
-        keep: Keep,
-    ) -> Result<Measured, CalibrateError> {
+    fn measure(&self, asked: &Asked<'_>) -> Result<Measured, CalibrateError> {
         let control = &self.calibration.control;
         loop {
             // Dropped at the end of each attempt, when it stands still if that was asked.
             let _engaged = control.engage();
             self.idle.ask(Idle::Polled);
-            let measured = self.measure_once(law, settings, options.clone(), load.clone(), keep);
+            let measured = self.measure_once(asked);
             // Cores may sleep where we stand still.
             self.idle.ask(Idle::Host);
             match control.ask() {
@@ -323,19 +326,12 @@ impl Bench<'_> {
     }
 
     /// Starts a probe and the generator, measures, asks for the probe's record and ends both.
-    fn measure_once(
-        &self,
-        law: &str,
-        settings: Settings,
-        options: LoopOptions,
-        load: Load,
-        keep: Keep,
-    ) -> Result<Measured, CalibrateError> {
-        let probe = self.start(law)?;
+    fn measure_once(&self, asked: &Asked<'_>) -> Result<Measured, CalibrateError> {
+        let probe = self.start(asked.law)?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, probe.port()));
-        let measured = self.drive(address, settings, options, load, keep);
+        let measured = self.drive(address, asked.clone());
         let measured = measured.and_then(|mut measured| {
-            if keep == Keep::Requests {
+            if asked.keep == Keep::Requests {
                 measured.occupied = record(address)?;
             }
             Ok(measured)
@@ -374,14 +370,8 @@ impl Bench<'_> {
         Ok(self.lab.launch(&launch)?)
     }
 
-    fn drive(
-        &self,
-        address: SocketAddr,
-        settings: Settings,
-        options: LoopOptions,
-        load: Load,
-        keep: Keep,
-    ) -> Result<Measured, CalibrateError> {
+    fn drive(&self, address: SocketAddr, asked: Asked<'_>) -> Result<Measured, CalibrateError> {
+        let Asked { settings, options, load, keep, .. } = asked;
         let workload = pong(address)?;
         let cut = self.calibration.control.window.clone();
         let client = Client::start_with(Some(self.cores.client()), LoopOptions { stop: cut, ..options })?;

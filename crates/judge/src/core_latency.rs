@@ -120,7 +120,7 @@ pub fn cores_moved(question: &Question, gathered: &Gathered<'_>) -> Option<Findi
         evidence: format!(
             "a cache line took {near_latency} between the client's and the service's core and back in {share} of the windows, {far_latency} in the others: p50 {near} and {far}"
         ),
-        remedy: "hold costs of several runs side by side, not times; a host that pins its virtual cores has one place".to_owned(),
+        remedy: "compare runs by their costs, not by their times; a host that pins its virtual cores has one place".to_owned(),
     })
 }
 
