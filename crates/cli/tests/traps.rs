@@ -155,12 +155,13 @@ fn a_server_that_becomes_faster_is_warmed_until_it_is_steady() {
 }
 
 #[test]
-fn a_server_that_is_never_warm_in_ten_times_a_warm_up_too_short_is_found_to_drift() {
+fn a_server_that_becomes_faster_for_longer_than_the_longest_warm_up_is_found_to_drift() {
     story(|| {
         let world = World::new();
-        // Faster for four seconds, of which ten times the warm-up is an eighth.
+        // Faster for four seconds, of which the longest warm-up is less than a third; what of a block remains, too.
+        let plan = "blocks = { min = 4, max = 4 }\nbudget = \"10 s\"\nwindow = \"10 ms\"";
         let trap = two("delay 100us", "trend --from 400us --to 100us --over 4s");
-        let run = Run::of(&world, "warmup = \"50 ms\"", FOUR_BLOCKS, &trap);
+        let run = Run::of(&world, "warmup = \"20 ms\"", plan, &trap);
         let drift = run.finding("drift", "trap").unwrap_or_default();
         hold!(drift.contains("by -"), "{drift}: {}", run.said);
         assert_ne!(run.summary["variants"][1]["validity"], "valid", "{}", run.said);
@@ -173,9 +174,9 @@ fn a_server_that_is_never_warm_in_ten_times_a_warm_up_too_short_is_found_to_drif
 fn a_warm_up_that_ends_with_its_time_is_told() {
     story(|| {
         let world = World::new();
-        // By so much that no noise of a busy machine hides it: over the longest warm-up, 3 s, by a quarter.
-        let trap = two("delay 100us", "trend --from 4ms --to 1ms --over 9s");
-        let run = Run::of(&world, "warmup = \"50 ms\"", FOUR_BLOCKS, &trap);
+        // Over the longest warm-up, 1.2 s, by a third and more in each half second: three times what may pass for noise.
+        let trap = two("delay 100us", "trend --from 4ms --to 100us --over 1500ms");
+        let run = Run::of(&world, "warmup = \"20 ms\"", FOUR_BLOCKS, &trap);
         let cold = run.finding("not warm", "trap").unwrap_or_default();
         hold!(cold.contains("p50 still became shorter"), "{cold}: {}", run.said);
         hold!(run.finding("not warm", "steady").is_none(), "{}", run.said);
