@@ -17,7 +17,7 @@ use weighbridge_model::network::{LinkCounters, TunnelCounts};
 use weighbridge_model::quantity::Nanoseconds;
 
 use super::site::configure;
-use super::veth::{WITH_RAW, carried_below, saw, try_here};
+use super::veth::{WITH_RAW, carried_below, neighbour, saw, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
 use crate::launch::Lab;
 use crate::net::tools::Tool;
@@ -115,7 +115,8 @@ impl OvsPart {
         let moved = Batch::new(Tool::Ip)
             .with(format!("address del {}/24 dev {}", own.address, own.device))
             .with(format!("address add {}/24 dev {OUTER}", own.address))
-            .with(format!("link set {OUTER} up"));
+            .with(format!("link set {OUTER} up"))
+            .with(neighbour(side.theirs.address, &hardware(1, 3 - side.number), OUTER));
         on(site, name, &moved)?;
         if let Some(tunnel) = self.ovs.tunnel {
             self.dig(&switch, site, (side, tunnel, mtu))?;
@@ -146,7 +147,8 @@ impl OvsPart {
         ))?;
         let inner = Batch::new(Tool::Ip)
             .with(format!("address add {}/24 dev {INNER}", address(side.number)))
-            .with(format!("link set {INNER} up"));
+            .with(format!("link set {INNER} up"))
+            .with(neighbour(address(3 - side.number), &hardware(2, 3 - side.number), INNER));
         on(site, side.name, &inner)?;
         // The switch would ask for the other's hardware address by itself, and drop the packet that made it ask.
         let theirs = hardware(1, 3 - side.number);

@@ -3,6 +3,9 @@
 //!
 //! Addresses are the same in every variant: the client is 10.77.0.1, the server 10.77.0.2, as many characters as
 //! 127.0.0.1 has, so that a request with its `Host` is as long with layers as without. There is no way out.
+//!
+//! Hardware addresses are written down on both hosts instead of being asked for: a question that a layer loses is asked
+//! again only after a second, and after the third one connections are refused.
 
 use std::fs;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -86,18 +89,24 @@ impl Part for VethPart {
         let make = |role: &str| Namespace::make(&custody, &site.name_of(role));
         let hosts = Hosts { switch: make("switch")?, client: make("client")?, server: make("server")? };
         let mtu = u32::from(self.veth.mtu.get());
-        let pair = |port: &str, host: &Namespace| {
-            format!("link add {port} mtu {mtu} type veth peer name {DEVICE} mtu {mtu} netns {}", host.name())
+        let pair = |port: &str, host: &Namespace, own: Ipv4Addr| {
+            let (netns, hardware) = (host.name(), hardware(own));
+            format!(
+                "link add {port} mtu {mtu} type veth peer name {DEVICE} address {hardware} mtu {mtu} netns {netns}"
+            )
         };
         let up = |batch: Batch, device: &str| batch.with(format!("link set {device} up"));
         // Made in the switch's namespace, so that neither end is ever in the host's.
-        let links = Batch::new(Tool::Ip)
-            .with(pair(CLIENT_PORT, &hosts.client))
-            .with(pair(SERVER_PORT, &hosts.server));
+        let links = Batch::new(Tool::Ip).with(pair(CLIENT_PORT, &hosts.client, CLIENT)).with(pair(
+            SERVER_PORT,
+            &hosts.server,
+            SERVER,
+        ));
         configure(&hosts.switch, &up(up(links, CLIENT_PORT), SERVER_PORT))?;
-        for (host, address) in [(&hosts.client, CLIENT), (&hosts.server, SERVER)] {
-            let address = Batch::new(Tool::Ip).with(format!("address add {address}/24 dev {DEVICE}"));
-            configure(host, &up(up(address, "lo"), DEVICE))?;
+        for (host, own, theirs) in [(&hosts.client, CLIENT, SERVER), (&hosts.server, SERVER, CLIENT)] {
+            let address = Batch::new(Tool::Ip).with(format!("address add {own}/24 dev {DEVICE}"));
+            let commands = up(up(address, "lo"), DEVICE).with(neighbour(theirs, &hardware(theirs), DEVICE));
+            configure(host, &commands)?;
         }
         let settings = own_settings();
         for host in [(&hosts.client, "client"), (&hosts.server, "server")] {
@@ -118,6 +127,16 @@ impl Part for VethPart {
         }
         Ok(())
     }
+}
+
+/// The hardware address of a host's own device.
+fn hardware(address: Ipv4Addr) -> String {
+    format!("02:77:62:77:00:{:02x}", address.octets()[3])
+}
+
+/// What tells a host the hardware address of another that it reaches by this device.
+pub(super) fn neighbour(theirs: Ipv4Addr, hardware: &str, device: &str) -> String {
+    format!("neighbour replace {theirs} lladdr {hardware} dev {device} nud permanent")
 }
 
 /// Whether a host can be made here as a trial makes it, found out once in a program's life: a namespace that has a name, and a

@@ -6,7 +6,7 @@ use weighbridge_model::experiment::{Vxlan, VxlanLayout};
 use weighbridge_model::network::{LinkCounters, TunnelCounts};
 
 use super::site::configure;
-use super::veth::{CAPABILITIES, carried_below, saw, try_here};
+use super::veth::{CAPABILITIES, carried_below, neighbour, saw, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
 use crate::launch::Lab;
 use crate::net::tools::Tool;
@@ -75,16 +75,17 @@ fn hardware(number: u8) -> String {
 }
 
 impl Side<'_> {
-    /// Each end knows the other's address, and asks for its hardware's.
+    /// Each end knows the other's address.
     fn direct(&self, mtu: u32) -> Result<(), LayerError> {
         let Plan { device, id, port } = DIRECT;
         let commands = Batch::new(Tool::Ip)
             .with(format!(
-                "link add {device} mtu {mtu} type vxlan id {id} dstport {port} local {} remote {} dev {}",
-                self.own.address, self.theirs.address, self.own.device
+                "link add {device} address {} mtu {mtu} type vxlan id {id} dstport {port} local {} remote {} dev {}",
+                hardware(self.number), self.own.address, self.theirs.address, self.own.device
             ))
             .with(format!("address add {}/24 dev {device}", direct_address(self.number)))
-            .with(format!("link set {device} up"));
+            .with(format!("link set {device} up"))
+            .with(neighbour(direct_address(self.other), &hardware(self.other), device));
         configure(self.host, &commands)
     }
 
@@ -104,7 +105,7 @@ impl Side<'_> {
             .with(format!("link add cni0 mtu {mtu} type bridge"))
             .with(format!("address add {}/24 dev cni0", flannel_address(self.number)))
             .with("link set cni0 up")
-            .with(format!("neighbour add {theirs} lladdr {hardware_of_theirs} dev {device} nud permanent"))
+            .with(neighbour(theirs, &hardware_of_theirs, device))
             .with(format!(
                 "route add {theirs}/24 via {theirs} dev {device} onlink src {}",
                 flannel_address(self.number)
