@@ -23,7 +23,7 @@ const PRINTER: &str = "crates/cli/src/printer.rs";
 const CLOCKS: [(&str, &str); 3] = [
     ("crates/cli/src/live/painter.rs", "how often the view is drawn"),
     ("crates/conductor/src/run.rs", "when a run began, in UTC, for its name"),
-    ("crates/conductor/src/verify/", "deadlines and rough times of black-box checks"),
+    ("crates/conformance/src/", "deadlines and rough times of black-box checks"),
 ];
 
 /// Where the process may end at once.

@@ -45,7 +45,6 @@ mod start;
 mod stretch;
 mod times;
 pub mod tls;
-pub mod verify;
 pub mod words;
 
 pub use control::Control;

@@ -6,7 +6,7 @@ use anyhow::bail;
 use serde_json::json;
 use weighbridge_conductor::Control;
 use weighbridge_conductor::run::{self, Options};
-use weighbridge_conductor::verify::{self, Depth, Row, RowResult, Subject, TlsOffer};
+use weighbridge_conformance::{Depth, Row, RowResult, Subject, TlsOffer};
 use weighbridge_lab::service::{Service, Tls};
 use weighbridge_report::Format;
 
@@ -58,7 +58,7 @@ fn table(service: &Service, arguments: &Verify, printer: &Printer) -> anyhow::Re
     let text = arguments.format == Format::Text;
     let mut trouble = Ok(());
     let mut heading = None;
-    let rows = verify::service(&subject(service), depth, &mut |row| {
+    let rows = weighbridge_conformance::service(&subject(service), depth, &mut |row| {
         if text && trouble.is_ok() {
             let stack = row.stack.unwrap_or("the program");
             let above =

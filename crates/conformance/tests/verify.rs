@@ -2,7 +2,7 @@
 //! service that break it in one place each: exactly the rows that speak of that place must fail.
 //!
 //! A service whose program is missing is built first, with its own `build.command`. All of it together takes minutes, most
-//! of them spent waiting: `cargo test -p weighbridge-conductor --test verify -- --ignored`.
+//! of them spent waiting: `cargo test -p weighbridge-conformance --test verify -- --ignored`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use tempfile::TempDir;
-use weighbridge_conductor::verify::{self, Depth, Row, RowResult, Subject, TlsOffer};
+use weighbridge_conformance::{Depth, Row, RowResult, Subject, TlsOffer};
 
 /// What of a `service.toml` is needed here.
 #[derive(Deserialize)]
@@ -98,7 +98,7 @@ fn remarks(rows: &[Row]) -> String {
 fn keeps_the_contract(name: &str, not_offered: &str) {
     let subject = subject(&services().join(name));
     let mut seen = Vec::new();
-    let rows = verify::service(&subject, Depth::Full, &mut |row| seen.push(row.clone()));
+    let rows = weighbridge_conformance::service(&subject, Depth::Full, &mut |row| seen.push(row.clone()));
     assert_eq!(rows, seen, "each row is told when it is done");
     assert_eq!(rows.len(), 134);
     // H20 is advice about a time, which a busy host may miss; `::1` is the host's.
@@ -214,7 +214,7 @@ impl Mutant {
     }
 
     fn verify(&self) -> Vec<Row> {
-        let rows = verify::service(&self.subject, Depth::Quick, &mut |_| {});
+        let rows = weighbridge_conformance::service(&self.subject, Depth::Quick, &mut |_| {});
         assert!(self.is_gone(), "every process must be gone: {:?}", self.processes());
         rows
     }
@@ -496,7 +496,7 @@ fn direct_fails_exactly(script: &str, expected: &[&str]) -> Vec<Row> {
     let mut subject = subject(&services().join("rust"));
     subject.protocols = vec!["direct".to_owned()];
     subject.start = ["bash", "-c", script, "bash"].map(str::to_owned).to_vec();
-    let mut rows = verify::service(&subject, Depth::Quick, &mut |_| {});
+    let mut rows = weighbridge_conformance::service(&subject, Depth::Quick, &mut |_| {});
     rows.retain(|row| row.id.starts_with('D'));
     assert_eq!(failures(&rows), expected, "{}", remarks(&rows));
     rows
