@@ -254,17 +254,17 @@ fn documented_thresholds_are_those_of_the_code() {
 fn every_finding_is_documented_and_every_documented_one_exists() {
     let mut found: BTreeSet<String> = BTreeSet::new();
     for file in [
-        "core_latency.rs",
-        "diagnose.rs",
-        "idle.rs",
-        "layering/mod.rs",
-        "network.rs",
-        "pauses.rs",
-        "plateau.rs",
-        "settled.rs",
-        "sizes/words.rs",
-        "steadiness.rs",
-        "tail.rs",
+        "analysis/layering/mod.rs",
+        "analysis/sizes/words.rs",
+        "checks/core_latency.rs",
+        "checks/idle.rs",
+        "checks/mod.rs",
+        "checks/network.rs",
+        "checks/pauses.rs",
+        "checks/plateau.rs",
+        "checks/settled.rs",
+        "checks/steadiness.rs",
+        "checks/tail.rs",
     ] {
         let text = read(&format!("crates/judge/src/{file}"));
         let text = text.split("#[cfg(test)]").next().expect("a beginning").to_owned();

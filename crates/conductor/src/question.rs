@@ -44,11 +44,11 @@ pub(crate) fn guides(environment: &Value) -> Vec<SizeGuide> {
     let facts: Option<HostFacts> = serde_json::from_value(environment["host"].clone()).ok();
     let Some(facts) = facts else { return Vec::new() };
     let receive = facts.receive_buffer.map(|sizes| sizes.initial.get());
-    let segment = format!("{} (loopback's MTU less heads)", judge::sizes::SEGMENT);
+    let segment = format!("{} (loopback's MTU less heads)", judge::analysis::sizes::SEGMENT);
     let known = [
         (
             segment.as_str(),
-            facts.loopback_mtu.map(|mtu| mtu.get().saturating_sub(judge::sizes::SEGMENT_HEAD)),
+            facts.loopback_mtu.map(|mtu| mtu.get().saturating_sub(judge::analysis::sizes::SEGMENT_HEAD)),
         ),
         ("initial receive buffer (tcp_rmem)", receive),
         ("initial receive window (half of tcp_rmem)", receive.map(|bytes| bytes / 2)),

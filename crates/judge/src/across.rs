@@ -8,12 +8,12 @@ use weighbridge_model::record::{PointId, TrialRecord, VariantId};
 use weighbridge_model::reliability::RunToRun;
 use weighbridge_model::summary::{Cost, Estimate, Quantity, Summary, Validity, Verdict};
 
-use crate::diagnose::GENERATOR_BOUND;
+use crate::analysis::spread::level;
+use crate::checks::GENERATOR_BOUND;
 use crate::estimate::{Absence, Side};
 use crate::gather::{Gathered, Lens};
 use crate::question::{Question, Scope};
 use crate::reliability::run_deviation;
-use crate::spread::level;
 use crate::stats::interval::Mean;
 use crate::summary::unjudged;
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};

@@ -15,10 +15,10 @@ pub(crate) use roles::told_apart;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Detail, Summary};
 
+use crate::analysis::layering::is_asked;
+use crate::analysis::sizes::{self, Looked};
 use crate::gather::Gathered;
-use crate::layering::is_asked;
 use crate::question::Question;
-use crate::sizes::{self, Looked};
 use crate::summary::judged;
 
 /// Everything that charts draw of a run.

@@ -11,8 +11,8 @@ use weighbridge_model::summary::{
     Validity, VariantSummary, Verdict,
 };
 
+use crate::analysis::sizes::{QUANTILES, medians, quantiles, ratios_to_others};
 use crate::question::Run;
-use crate::sizes::{QUANTILES, medians, quantiles, ratios_to_others};
 use crate::stats::sample::median;
 use crate::stats::scatter::{Observation, Scatter};
 use crate::stats::smooth::{Smooth, places, smooth};

@@ -4,42 +4,27 @@
 //! refuses to render anything, to measure anything and to carry out the steps that it names.
 //!
 //! The way through it: [`gather`] puts trials into blocks, [`estimate`] makes block estimates of them, [`verdict`]
-//! concludes, [`diagnose`] says what speaks against it, [`summary::summarise`] puts all of it in order, and [`steer`] answers
-//! what to run next. Every number that decides something stands in [`thresholds`].
+//! concludes, [`checks`] say what speaks against it, [`analysis`] says what else there is to know,
+//! [`summary::summarise`] puts all of it in order, and [`steer`] answers what to run next. Every number that decides something stands in [`thresholds`].
 
 pub mod across;
+pub mod analysis;
 pub mod calibration;
-pub mod carried;
-pub mod core_latency;
+pub mod checks;
 pub mod detail;
-pub mod diagnose;
 pub mod estimate;
 pub mod evidence;
 pub mod gate;
 pub mod gather;
-pub mod idle;
 pub mod imported;
-pub mod layering;
-pub mod legs;
-pub mod limits;
-pub mod machine;
 pub mod messages;
-pub mod network;
 pub mod overview;
-pub mod parts;
-pub mod pauses;
-pub mod plateau;
 pub mod question;
 pub mod reliability;
-pub mod settled;
 pub mod single;
-pub mod sizes;
-pub mod spread;
 pub mod stats;
-pub mod steadiness;
 pub mod steer;
 pub mod summary;
-pub mod tail;
 pub mod thresholds;
 pub mod verdict;
 

@@ -11,7 +11,7 @@ use weighbridge_model::sizes::SizeGuide;
 use weighbridge_model::summary::{PointLabel, Quantity, Relay};
 use weighbridge_model::tags::Tags;
 
-use crate::layering::Stack;
+use crate::analysis::layering::Stack;
 
 /// The whole question.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,10 +12,10 @@ use weighbridge_model::reliability::{
 };
 use weighbridge_model::summary::{Effect, Estimate, Quantity, Validity};
 
+use crate::analysis::spread::{Parts, block_times, level};
 use crate::estimate::{Contrast, Side};
 use crate::gather::{Gathered, Lens};
 use crate::question::{Question, Scope};
-use crate::spread::{Parts, block_times, level};
 use crate::stats::binomial::clopper_pearson;
 use crate::stats::chi_square::deviation_interval;
 use crate::stats::components::one_way;

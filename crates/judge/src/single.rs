@@ -12,7 +12,7 @@ use weighbridge_model::record::{
 };
 use weighbridge_model::summary::{Finding, Validity};
 
-use crate::plateau::stood_still;
+use crate::checks::plateau::stood_still;
 use crate::thresholds::{
     BEYOND_PER_BLOCK, BUSY_SHARE, LAG_FLOOR, LAG_SHARE, LOOP_DELAY_SHARE, RETRANSMIT_SHARE,
 };
@@ -126,7 +126,7 @@ pub fn single(windows: &[WindowFigures], tallies: &Tallies, sharing: Option<&str
         traffic,
         connects: sum(|w| w.connects),
         handshakes: handshakes(tallies),
-        stamps: crate::legs::stamps(windows, &tallies.legs),
+        stamps: crate::analysis::legs::stamps(windows, &tallies.legs),
         lag_p99: (!tallies.lag.is_empty()).then(|| quantile(&tallies.lag, 0.99)),
         validity: Validity::Valid,
         reasons: Vec::new(),

@@ -1,7 +1,7 @@
 //! The whole answer: every cost, figure and finding of a run, in the order of tables.
 //!
-//! Estimates come from [`crate::estimate`], verdicts from [`crate::verdict`], doubts from [`crate::diagnose`] and
-//! [`crate::steadiness`]; this module only puts them together and decides that `invalid` overrides.
+//! Estimates come from [`crate::estimate`], verdicts from [`crate::verdict`], doubts from [`crate::checks`] and
+//! [`crate::checks::steadiness`]; this module only puts them together and decides that `invalid` overrides.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,26 +14,28 @@ use weighbridge_model::summary::{
     SampleCounts, Severity, Spread, Summary, VariantSummary, Verdict,
 };
 
-use crate::carried;
-use crate::core_latency::{cores_moved, depends_on_place, explains_levels};
-use crate::detail::told_apart;
-use crate::diagnose::{Diagnosis, diagnose, subject};
-use crate::estimate::{Absence, Side, between, headlines};
-use crate::gather::{Cell, Gathered, Lens};
-use crate::idle::{depends_on_idle, not_held};
-use crate::layering::{Here, Layers, Sides};
-use crate::legs::stamps;
-use crate::machine;
-use crate::parts;
-use crate::pauses::pauses;
-use crate::question::{Life, Point, Question, Scope, Transport, Variant};
-use crate::settled::{DEPENDS_ON_COMPANY, DEPENDS_ON_TURNS, depends_on_turns, needs_longer_turns, not_warm};
-use crate::sizes::{self, Looked};
-use crate::spread::{in_words, spread};
-use crate::steadiness::{
+use crate::analysis::carried;
+use crate::analysis::layering::{Here, Layers, Sides};
+use crate::analysis::legs::stamps;
+use crate::analysis::machine;
+use crate::analysis::parts;
+use crate::analysis::sizes::{self, Looked};
+use crate::analysis::spread::{in_words, spread};
+use crate::checks::core_latency::{cores_moved, depends_on_place, explains_levels};
+use crate::checks::idle::{depends_on_idle, not_held};
+use crate::checks::pauses::pauses;
+use crate::checks::settled::{
+    DEPENDS_ON_COMPANY, DEPENDS_ON_TURNS, depends_on_turns, needs_longer_turns, not_warm,
+};
+use crate::checks::steadiness::{
     DEPENDS_ON_WINDOW, carried_over, depends_on_window, drifting, on_two_levels, on_two_starts, run_drifting,
 };
-use crate::tail::{few_tail_events, remark};
+use crate::checks::tail::{few_tail_events, remark};
+use crate::checks::{Diagnosis, diagnose, subject};
+use crate::detail::told_apart;
+use crate::estimate::{Absence, Side, between, headlines};
+use crate::gather::{Cell, Gathered, Lens};
+use crate::question::{Life, Point, Question, Scope, Transport, Variant};
 use crate::verdict::{bootstrap_differs, conclude, correct};
 
 /// A variant beside which all others lived, though these did not live beside each other.

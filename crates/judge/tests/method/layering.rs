@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{Place, add_window, good, noisy, normal, question, random, trial};
 use rand_chacha::ChaCha8Rng;
-use weighbridge_judge::layering::{LAYERS_INTERACT, Part, Stack, lineup};
+use weighbridge_judge::analysis::layering::{LAYERS_INTERACT, Part, Stack, lineup};
 use weighbridge_judge::{Absent, AskedSizes, Question, Run, summarise, whole};
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::layering::{Additivity, Chain, Interaction, Missing, StageCost};

@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::{good, question, run};
-use weighbridge_judge::limits::{CPU_QUOTA, MEMORY_LIMIT, OUT_OF_MEMORY};
+use weighbridge_judge::checks::limits::{CPU_QUOTA, MEMORY_LIMIT, OUT_OF_MEMORY};
 use weighbridge_judge::summarise;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{CpuQuota, MemoryFacts, QuotaFacts, QuotaOrigin, Throttling, TrialRecord};

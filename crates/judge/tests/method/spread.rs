@@ -4,9 +4,9 @@
 use crate::common;
 
 use common::{Place, Request, add_window, cost, good, noisy, normal, question, random, run, trial};
+use weighbridge_judge::analysis::spread::Parts;
 use weighbridge_judge::gather::Gathered;
 use weighbridge_judge::question::Scope;
-use weighbridge_judge::spread::Parts;
 use weighbridge_judge::{Question, summarise};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PointId, TrialRecord, VariantId};

@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use weighbridge_judge::checks::tail::thin;
 use weighbridge_judge::estimate::{BlockEstimate, Contrast, Side};
 use weighbridge_judge::gather::{Gathered, Lens};
 use weighbridge_judge::question::Scope;
 use weighbridge_judge::stats::bootstrap::{bca, studentised};
 use weighbridge_judge::stats::interval::Interval;
 use weighbridge_judge::steer::{BlockHistory, BlockRule, BlockStep, Budget};
-use weighbridge_judge::tail::thin;
 use weighbridge_judge::thresholds::{BLOCKS_FOR_BOOTSTRAP, LEVEL};
 use weighbridge_judge::verdict::conclude;
 use weighbridge_judge::{Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant};

@@ -4,7 +4,7 @@ use weighbridge_model::quantity::{Bytes, display_nanos};
 use weighbridge_model::sizes::{CliffChange, OverSize, SizeAdvice, SizeCliff, SizeJudged, SizeRange};
 use weighbridge_model::summary::{Finding, Severity};
 
-use crate::diagnose::subject;
+use crate::checks::subject;
 
 /// Name of the finding of a cliff.
 pub const CLIFF: &str = "cliff";

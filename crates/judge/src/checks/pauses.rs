@@ -7,7 +7,7 @@ use weighbridge_model::quantity::{Nanoseconds, Ratio, display_nanos};
 use weighbridge_model::record::{OperationFigures, PointId, VariantId, WindowKind, WindowRecord};
 use weighbridge_model::summary::Validity;
 
-use crate::diagnose::Alarm;
+use crate::checks::Alarm;
 use crate::gather::{Cell, Gathered, Lens};
 use crate::stats::interval::Mean;
 use crate::stats::multiple::p_against_zero;

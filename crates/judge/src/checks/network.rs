@@ -5,9 +5,9 @@
 use weighbridge_model::record::{TrialRecord, VariantId};
 use weighbridge_model::summary::Validity;
 
-use crate::diagnose::Alarm;
+use crate::analysis::layering::{Part, RELAYED};
+use crate::checks::Alarm;
 use crate::gather::Gathered;
-use crate::layering::{Part, RELAYED};
 use crate::question::{Question, Variant};
 use crate::thresholds::LOST_SHARE;
 

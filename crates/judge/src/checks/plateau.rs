@@ -13,7 +13,7 @@ use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{HELD_UP, TimeHistogram};
 use weighbridge_model::summary::Validity;
 
-use crate::diagnose::Alarm;
+use crate::checks::Alarm;
 use crate::thresholds::{PLATEAU_BELOW, PLATEAU_LEAST, PLATEAU_SHARE};
 
 /// Name of the finding.

@@ -11,7 +11,7 @@ use weighbridge_model::record::{
 };
 use weighbridge_model::summary::Validity;
 
-use crate::diagnose::Alarm;
+use crate::checks::Alarm;
 use crate::gather::{Cell, Gathered, Lens};
 use crate::question::{Load, Question};
 use crate::stats::interval::Mean;

@@ -7,7 +7,7 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin, Throttling, TrialRecord};
 use weighbridge_model::summary::Validity;
 
-use crate::diagnose::Alarm;
+use crate::checks::Alarm;
 
 /// The name of the note.
 pub const CPU_QUOTA: &str = "cpu quota";

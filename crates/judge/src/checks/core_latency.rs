@@ -9,7 +9,7 @@ use weighbridge_model::quantity::{Nanoseconds, Ratio, display_nanos};
 use weighbridge_model::record::{PointId, VariantId};
 use weighbridge_model::summary::{Finding, Quantity, Severity, Validity};
 
-use crate::diagnose::{Alarm, subject};
+use crate::checks::{Alarm, subject};
 use crate::gather::{Cell, Gathered, Lens};
 use crate::question::{Question, Scope};
 use crate::stats::interval::{Interval, Mean};

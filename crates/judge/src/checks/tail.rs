@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use weighbridge_model::quantity::Ratio;
 use weighbridge_model::summary::{Quantity, Statistic, Validity};
 
-use crate::diagnose::Alarm;
+use crate::checks::Alarm;
 use crate::estimate::{Side, is_typical};
 use crate::gather::{Cell, figures_of};
 use crate::question::Scope;

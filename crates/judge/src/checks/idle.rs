@@ -9,11 +9,11 @@ use weighbridge_model::idle::{Idle, IdleWait};
 use weighbridge_model::record::{PointId, VariantId};
 use weighbridge_model::summary::{Finding, Severity, Validity};
 
-use crate::diagnose::Alarm;
+use crate::checks::Alarm;
+use crate::checks::steadiness::moved;
 use crate::estimate::{Side, between, contrast};
 use crate::gather::{Gathered, Lens};
 use crate::question::{Question, Scope};
-use crate::steadiness::moved;
 use crate::thresholds::IDLE_CHECK_P;
 use crate::verdict::signed_percent;
 

@@ -11,9 +11,9 @@ use weighbridge_model::record::PointId;
 use weighbridge_model::samples::Sample;
 use weighbridge_model::summary::Estimate;
 
+use crate::analysis::parts::{ANY, Class, classes, is_of};
 use crate::estimate::estimate;
 use crate::gather::{Cell, Gathered, Lens};
-use crate::parts::{ANY, Class, classes, is_of};
 use crate::question::{AskedSizes, Question, Scope};
 
 /// What every variant carried at every point; variants of which neither bytes nor sizes are known are left out.

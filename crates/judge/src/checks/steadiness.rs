@@ -10,11 +10,11 @@ use weighbridge_model::quantity::Ratio;
 use weighbridge_model::record::{OperationFigures, PointId, VariantId};
 use weighbridge_model::summary::{Quantity, Validity};
 
-use crate::diagnose::Alarm;
+use crate::analysis::spread::{Parts, levels_in_words};
+use crate::checks::Alarm;
 use crate::estimate::{Contrast, contrast};
 use crate::gather::{Cell, Gathered, Lens, Longer, figures_of, means_of_swapped};
 use crate::question::{Question, Scope};
-use crate::spread::{Parts, levels_in_words};
 use crate::stats::interval::Mean;
 use crate::stats::multiple::p_against_zero;
 use crate::stats::sample::{self, median};

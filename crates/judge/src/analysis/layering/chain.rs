@@ -10,9 +10,9 @@ use super::blocks::{Levels, estimates};
 use super::factor::{Measured, Pair, WHOLE};
 use super::lineup::{Line, stage_name};
 use super::{Here, Obstacle};
+use crate::checks::tail;
 use crate::question::Question;
 use crate::summary::append;
-use crate::tail;
 
 /// One line at one point.
 pub(super) struct Looked<'l, 's, 'a> {

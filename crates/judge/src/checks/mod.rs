@@ -4,6 +4,16 @@
 //! seen and what to do. Nothing is repaired and nothing is left out; what a verdict makes of it is decided in
 //! [`crate::summary`].
 
+pub mod core_latency;
+pub mod idle;
+pub mod limits;
+pub mod network;
+pub mod pauses;
+pub mod plateau;
+pub mod settled;
+pub mod steadiness;
+pub mod tail;
+
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{
@@ -11,12 +21,10 @@ use weighbridge_model::record::{
 };
 use weighbridge_model::summary::{Finding, PointLabel, Quantity, Severity, Validity, Verdict};
 
+use crate::checks::plateau::{relay_waited, stood_still};
+use crate::checks::settled::NOT_WARM;
 use crate::gather::{Cell, Gathered, Lens, Times, add, quantile};
-use crate::limits;
-use crate::network;
-use crate::plateau::{relay_waited, stood_still};
 use crate::question::{Placement, Question, Scope, Transport};
-use crate::settled::NOT_WARM;
 use crate::thresholds::{
     ALMOST_IDLE_SHARE, BUSY_SHARE, ERROR_SHARE, LAG_FLOOR, LAG_SHARE, LOOP_DELAY_SHARE, RETRANSMIT_SHARE,
     SERVICE_BUSY_SHARE,

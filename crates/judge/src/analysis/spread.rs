@@ -10,6 +10,7 @@ use weighbridge_model::quantity::{Nanoseconds, Ratio, Timestamp, display_nanos};
 use weighbridge_model::record::{PointId, TrialRecord, VariantId, WindowKind};
 use weighbridge_model::summary::{Advice, Estimate, Quantity, Source, Spread};
 
+use crate::checks::steadiness::order_effect;
 use crate::estimate::{is_typical, of_block, pooling};
 use crate::gather::{Block, Cell, Gathered, Lens};
 use crate::question::{Blocks, Load, Question, Scope};
@@ -18,7 +19,6 @@ use crate::stats::fisher;
 use crate::stats::interval::Mean;
 use crate::stats::sample::{ascending, mean, standard_deviation};
 use crate::stats::steady::drift;
-use crate::steadiness::order_effect;
 use crate::steer::{SpendHistory, SpendRule, SpendStep};
 use crate::thresholds::{
     BLOCKS_FOR_INTERVAL, LEVEL, LEVEL_LEFT, LEVEL_LEFT_MORE, LEVEL_P, LEVEL_STARTS, SPREAD_PARTS,

@@ -19,10 +19,10 @@ use weighbridge_model::layering::{Additivity, Chain, Interaction, Layering, SumC
 use weighbridge_model::record::{PointId, VariantId};
 use weighbridge_model::summary::{Finding, PointLabel, Quantity, Severity, Unit, Verdict};
 
-use crate::diagnose::{Diagnosis, Objection, subject};
+use crate::checks::network::is_relayed;
+use crate::checks::{Diagnosis, Objection, subject};
 use crate::estimate::Absence;
 use crate::gather::Gathered;
-use crate::network::is_relayed;
 use crate::question::Question;
 use crate::stats::multiple::holm;
 use crate::summary::append;
