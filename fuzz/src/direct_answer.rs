@@ -1,8 +1,9 @@
 //! Answers of a service that runs operations in its own process: what is read shows as it was written and adds up, and
 //! no answer is to a question that was not asked.
 
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::Bytes;
-use weighbridge_model::record::{OperationId, Outcome, Tallies};
+use weighbridge_model::record::{Outcome, Tallies};
 use weighbridge_workload::direct::{Answer, AnswerError, Ask};
 
 /// Reads `data` as an answer.

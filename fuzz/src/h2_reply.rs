@@ -9,7 +9,8 @@
 use weighbridge_load::codec::{Codec, Event, In, Out, UNIT_LIMIT};
 use weighbridge_load::h2::{Http2, Http2Settings};
 use weighbridge_load::request::{Call, Framing, Rendered, ReplyShape, Request, Sending};
-use weighbridge_model::record::{OperationId, Outcome};
+use weighbridge_model::id::OperationId;
+use weighbridge_model::record::Outcome;
 
 /// Bits of the first byte; the two lowest count the requests.
 const EOF: u8 = 8;

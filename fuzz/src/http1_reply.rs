@@ -7,7 +7,8 @@
 use weighbridge_load::codec::{Codec, Event, In, Out, UNIT_LIMIT};
 use weighbridge_load::http1::Http1;
 use weighbridge_load::request::{Framing, Rendered, ReplyShape, Request};
-use weighbridge_model::record::{OperationId, Outcome};
+use weighbridge_model::id::OperationId;
+use weighbridge_model::record::Outcome;
 
 /// Bits of the first byte; the two lowest count the requests.
 const HEAD: u8 = 4;

@@ -6,7 +6,7 @@
 
 use weighbridge_load::memcached::{Memcached, command};
 use weighbridge_load::request::Rendered;
-use weighbridge_model::record::OperationId;
+use weighbridge_model::id::OperationId;
 
 use super::commands::{Seen, read_however_cut, told};
 

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
+use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::legs::{KernelStamps, LegFigures, StampFigures};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::record::samples::{Relayed, Sample};
 use weighbridge_model::record::{
-    ErrorKind, LoopHealth, OperationFigures, OperationId, Outcome, PointId, RequestRecord, RoleCpu,
-    ServiceFacts, Tallies, Traffic, TrialRecord, VariantId, WindowEnd, WindowFigures, WindowKind,
-    WindowRecord,
+    ErrorKind, LoopHealth, OperationFigures, Outcome, RequestRecord, RoleCpu, ServiceFacts, Tallies, Traffic,
+    TrialRecord, WindowEnd, WindowFigures, WindowKind, WindowRecord,
 };
-use weighbridge_model::samples::{Relayed, Sample};
 use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 
 const FILES: [&str; 6] =

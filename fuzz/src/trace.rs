@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::OperationId;
 use weighbridge_model::trace::Trace;
 
 /// Reads `data` as a trace.

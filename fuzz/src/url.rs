@@ -2,7 +2,7 @@
 
 use weighbridge_load::request::{Framing, Request};
 use weighbridge_model::experiment::{TypedUrl, Url};
-use weighbridge_model::record::OperationId;
+use weighbridge_model::id::OperationId;
 
 /// Reads `data` as an address.
 pub fn check(data: &[u8]) {

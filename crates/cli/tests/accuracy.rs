@@ -23,9 +23,10 @@ use weighbridge_load::pace::Flow;
 use weighbridge_load::window::{Load, OpenEnd, QUEUE};
 use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::{Arrivals, Experiment, Protocol};
+use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::{
-    Outcome, QuotaOrigin, RequestRecord, Tallies, TrialRecord, VariantId, WindowEnd, WindowKind, WindowRecord,
+    Outcome, QuotaOrigin, RequestRecord, Tallies, TrialRecord, WindowEnd, WindowKind, WindowRecord,
 };
 use weighbridge_probe::record::{Served, from_csv};
 use weighbridge_store::RunFolder;

@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::{CommandFactory, Parser};
+use weighbridge_model::estimate::Quantity;
 use weighbridge_model::experiment::{
     Arrivals, Experiment, Flow, LoadModel, Scheme, Sizes, Think, WorkloadSpec, typed_schemes,
 };
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
-use weighbridge_model::summary::Quantity;
 use weighbridge_report::Schema;
 
 // --- Reading pages -----------------------------------------------------------------------------------------------

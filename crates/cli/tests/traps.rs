@@ -13,7 +13,8 @@ use std::fs;
 use serde_json::Value;
 use support::server::{self, GOOD, Server};
 use support::{World, probe, told};
-use weighbridge_model::record::{TrialRecord, VariantId, WindowKind, WindowRecord};
+use weighbridge_model::id::VariantId;
+use weighbridge_model::record::{TrialRecord, WindowKind, WindowRecord};
 use weighbridge_probe::record::from_csv;
 use weighbridge_store::RunFolder;
 

@@ -10,14 +10,13 @@ use serde_json::Value;
 use weighbridge_judge::across::{Part, through_baseline, through_calibration};
 use weighbridge_judge::reliability::changed;
 use weighbridge_judge::{self as judge, Question};
+use weighbridge_model::estimate::{Validity, Verdict};
 use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::{HostCalibration, HostIdentity};
 use weighbridge_model::sizes::{OverSize, SizeCliff, SizeGuide, SizeJudged};
-use weighbridge_model::summary::{
-    BlockCounts, Cost, Finding, Severity, Summary, Validity, VariantSummary, Verdict,
-};
+use weighbridge_model::summary::{BlockCounts, Cost, Finding, Severity, Summary, VariantSummary};
 use weighbridge_store::{Calibrations, RunFolder};
 
 use crate::compare::{CompareError, compare_variants, cut_down, experiment_of, question_of, trials_of};
@@ -434,9 +433,9 @@ fn whole(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weighbridge_model::id::PointLabel;
     use weighbridge_model::quantity::Bytes;
     use weighbridge_model::sizes::{Bounded, CliffChange};
-    use weighbridge_model::summary::PointLabel;
 
     fn run(name: &str, cliff_at: f64, guides: &[(&str, u64)]) -> Summary {
         let (mut summary, _) =

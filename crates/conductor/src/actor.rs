@@ -20,8 +20,9 @@ use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
 use weighbridge_model::experiment::{
     Limits, Program, Target, Url, Variant, WorkloadSpec, expand_environment,
 };
+use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin, ServiceFacts, VariantId, Void};
+use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin, ServiceFacts, Void};
 use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::Address;
 

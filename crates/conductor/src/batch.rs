@@ -10,9 +10,10 @@ use weighbridge_judge as judge;
 use weighbridge_judge::steer::{BlockHistory, BlockRule, CrowdHistory, CrowdRule, CrowdStep};
 use weighbridge_model::event::Event;
 use weighbridge_model::experiment::Experiment;
+use weighbridge_model::id::VariantId;
 use weighbridge_model::plan::{Batches, Plan};
 use weighbridge_model::quantity::Bytes;
-use weighbridge_model::record::{TrialRecord, VariantId};
+use weighbridge_model::record::TrialRecord;
 
 use crate::actor::{ActorError, Recipe};
 use crate::block::{Bench, BlockError, BlockResult, Settled};

@@ -27,12 +27,13 @@ use weighbridge_load::generator::{self, ConnectError};
 use weighbridge_load::{KeepAlive, Settings, Stack};
 use weighbridge_model::event::{Event, Phase};
 use weighbridge_model::experiment::{Experiment, LoadSpec, Point};
+use weighbridge_model::id::PointLabel;
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::idle::Idle;
 use weighbridge_model::pairing::{Pairing, Preparation};
 use weighbridge_model::plan::{BlockPlan, Plan};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{PointId, Tallies, TrialRecord, VariantId, Void};
-use weighbridge_model::summary::PointLabel;
+use weighbridge_model::record::{Tallies, TrialRecord, Void};
 use weighbridge_workload::reflection::ReflectionError;
 use weighbridge_workload::{Given, Workload, WorkloadError};
 

@@ -27,10 +27,11 @@ use weighbridge_model::calibration::{
 use weighbridge_model::experiment::{
     Arrivals, LoadModel, LoadSpec, PingpongSpec, Protocol, Think, WorkloadSpec,
 };
+use weighbridge_model::id::{OperationId, VariantId};
 use weighbridge_model::idle::Idle;
 use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
-use weighbridge_model::record::{OperationId, Outcome, RequestRecord, Tallies, VariantId, WindowFigures};
+use weighbridge_model::record::{Outcome, RequestRecord, Tallies, WindowFigures};
 use weighbridge_probe::record::{CsvError, from_csv};
 use weighbridge_workload::{Address, UrlScheme, Workload, WorkloadError};
 

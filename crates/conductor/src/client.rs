@@ -13,7 +13,7 @@ use weighbridge_lab::lanes::{Lane, Lanes};
 use weighbridge_lab::net::Connector;
 use weighbridge_load::dial::{AfterFailure, Dial, Endpoint, SocketDial, Sockets};
 use weighbridge_load::generator::{Generator, Options, Waiting};
-use weighbridge_model::record::VariantId;
+use weighbridge_model::id::VariantId;
 
 /// Why there is no client.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use weighbridge_judge as judge;
 use weighbridge_judge::Bridge;
 use weighbridge_model::experiment::Experiment;
-use weighbridge_model::record::{TrialRecord, VariantId};
+use weighbridge_model::id::VariantId;
+use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::Summary;
 use weighbridge_store::{ReadError, RunFolder};
 

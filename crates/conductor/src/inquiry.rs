@@ -17,8 +17,8 @@ use weighbridge_load::exchange::{Limits, exchange};
 use weighbridge_load::h2::Http2Settings;
 use weighbridge_load::request::{Framing, Request};
 use weighbridge_model::experiment::Protocol;
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::OperationId;
 
 pub use weighbridge_lab::catalog::Asked;
 

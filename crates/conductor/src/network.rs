@@ -11,8 +11,8 @@ use weighbridge_lab::layers::{Allotment, Answered, Ground, LayerError, Site};
 use weighbridge_lab::net::{Connector, NamespaceError};
 use weighbridge_lab::process::Running;
 use weighbridge_model::experiment::{CpuLimit, Variant};
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::network::{Crossed, LinkCounters, NetworkFacts};
-use weighbridge_model::record::{PointId, VariantId};
 
 use crate::actor::{Actor, ActorError, Stage, allowed_cores};
 use crate::printed::Printed;

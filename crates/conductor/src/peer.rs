@@ -16,8 +16,9 @@ use weighbridge_lab::process::Running;
 use weighbridge_lab::runtime;
 use weighbridge_lab::service::{Freezing, Service};
 use weighbridge_model::experiment::{Peer, Protocol, Variant};
+use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{PeerFacts, RuntimeFacts, VariantId};
+use weighbridge_model::record::{PeerFacts, RuntimeFacts};
 
 use crate::actor::{ActorError, Stage, allowed_cores, lookup};
 use crate::network::listen_at;

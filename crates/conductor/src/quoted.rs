@@ -8,9 +8,9 @@ use serde_json::Value;
 use weighbridge_judge::reliability::{changed, measured_time, quote};
 use weighbridge_lab::host::HostFacts;
 use weighbridge_lab::identity::identity;
+use weighbridge_model::estimate::Quantity;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::{CalibrationQuote, HostIdentity};
-use weighbridge_model::summary::Quantity;
 use weighbridge_store::Calibrations;
 
 use crate::environment::{IDLE_CORES, identity_of};

@@ -12,8 +12,8 @@ use weighbridge_load::exchange::{Limits, exchange};
 use weighbridge_load::h2::Http2Settings;
 use weighbridge_load::request::{Framing, Request};
 use weighbridge_model::experiment::{Program, Protocol, Readiness, ReadyAddress, Scheme, TlsSpec, Variant};
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::OperationId;
 use weighbridge_workload::UrlScheme;
 
 use crate::actor::{ActorError, endpoints};

@@ -15,14 +15,15 @@ use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::{CoreError, CoreLayout, Pinned};
 use weighbridge_lab::noise::{NoiseWatch, Quiet, sources};
 use weighbridge_load::generator::Generator;
+use weighbridge_model::estimate::{Quantity, Statistic};
 use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::experiment::{
     Experiment, LoadModel, LoadSpec, Program, Protocol, Readiness, Target, Variant,
 };
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::{PointId, TrialRecord, VariantId};
+use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::{HostCalibration, Planting, RELIABILITY_VERSION};
-use weighbridge_model::summary::{Quantity, Statistic};
 use weighbridge_probe::record::{CsvError, from_csv};
 use weighbridge_store::{ReadError, RunWriter};
 

@@ -12,10 +12,10 @@ use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_model::experiment::{
     Experiment, Flow as FlowSpec, LoadModel, LoadSpec, SessionLength, Think, TraceSpec, WorkloadSpec,
 };
+use weighbridge_model::id::PointId;
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::plan::{Batches, Plan};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
-use weighbridge_model::record::PointId;
 use weighbridge_model::trace::{Trace, TraceError};
 use weighbridge_workload::Rows;
 

@@ -16,9 +16,10 @@ use weighbridge_load::pace::Part;
 use weighbridge_load::window::{OpenEnd, Stop};
 use weighbridge_load::{Recording, Settings, Stack, TlsClient};
 use weighbridge_model::experiment::{LoadSpec, Protocol, TlsSpec, Url, WorkloadSpec};
+use weighbridge_model::id::VariantId;
 use weighbridge_model::idle::{Idle, IdleWait};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::{Handshakes, Tallies, VariantId, WindowEnd, WindowFigures};
+use weighbridge_model::record::{Handshakes, Tallies, WindowEnd, WindowFigures};
 use weighbridge_workload::{Address, Workload, WorkloadError};
 
 use crate::actor::endpoints;

@@ -6,10 +6,11 @@ use weighbridge_judge::steer::WindowRule;
 use weighbridge_judge::thresholds::ROUNDS_LEAST;
 use weighbridge_lab::layers;
 use weighbridge_model::experiment::{CpuLimit, Experiment, Variant};
+use weighbridge_model::id::PointId;
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::plan::{Batches, Plan};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::{PointId, TrialRecord, WindowKind, WindowRecord};
+use weighbridge_model::record::{TrialRecord, WindowKind, WindowRecord};
 
 /// The longest time constant of a variant's limits and layers.
 pub fn period_of(variant: &Variant) -> Option<Nanoseconds> {
@@ -125,9 +126,10 @@ fn span<'a>(windows: impl Iterator<Item = &'a WindowRecord>) -> Nanoseconds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weighbridge_model::id::VariantId;
     use weighbridge_model::pairing::{Preparation, WarmEnd, WarmUp};
     use weighbridge_model::record::{
-        ErrorCounts, LoopHealth, ServiceFacts, Tallies, Traffic, VariantId, WindowEnd, WindowFigures,
+        ErrorCounts, LoopHealth, ServiceFacts, Tallies, Traffic, WindowEnd, WindowFigures,
     };
 
     fn limited(budget: &str, more: &str) -> Experiment {

@@ -4,10 +4,10 @@ use weighbridge_model::experiment::{
     Arrivals, Flow, LoadModel, LoadSpec, PingpongOperation, PingpongSpec, Point, SessionLength, Sizes, Think,
     WorkloadSpec,
 };
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::secret::shown_path;
-use weighbridge_model::summary::PointLabel;
 
 /// What is asked and how, in a line: `pingpong 64 B; closed load, 4 connections`.
 pub fn conditions(point: &Point) -> String {

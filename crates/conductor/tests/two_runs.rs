@@ -10,13 +10,15 @@ use serde_json::json;
 use tempfile::TempDir;
 use weighbridge_conductor::across::compare_runs;
 use weighbridge_judge::{self as judge, Cores, Placement, Question};
+use weighbridge_model::estimate::{Quantity, Validity, Verdict};
 use weighbridge_model::experiment::Experiment;
+use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
-use weighbridge_model::record::{TrialRecord, VariantId};
+use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::{
     HostCalibration, HostIdentity, RELIABILITY_VERSION, RunToRun, VariantReliability,
 };
-use weighbridge_model::summary::{Cost, Quantity, Severity, Summary, Validity, Verdict};
+use weighbridge_model::summary::{Cost, Severity, Summary};
 use weighbridge_store::{Calibrations, Participant, RunFolder, RunWriter, UtcTime};
 
 /// A stored run as a test wants it.

@@ -9,9 +9,10 @@ use std::time::Instant;
 use common::{Place, add_window, good, normal, question, random, trial};
 use rand::Rng;
 use weighbridge_judge::whole;
+use weighbridge_model::id::{OperationId, PointId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{OperationId, Outcome, PointId, TrialRecord, WindowKind};
-use weighbridge_model::samples::Sample;
+use weighbridge_model::record::samples::Sample;
+use weighbridge_model::record::{Outcome, TrialRecord, WindowKind};
 
 const VARIANTS: u16 = 10;
 const REQUESTS: u32 = 25_000;

@@ -4,9 +4,11 @@
 //! Each run's blocks are its own; no block of one is ever paired with one of the other. Whether the two ways apply (same
 //! program, same host, same load) is the caller's to know, and to say.
 
-use weighbridge_model::record::{PointId, TrialRecord, VariantId};
+use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
+use weighbridge_model::id::{PointId, VariantId};
+use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::RunToRun;
-use weighbridge_model::summary::{Cost, Estimate, Quantity, Summary, Validity, Verdict};
+use weighbridge_model::summary::{Cost, Summary};
 
 use crate::analysis::spread::level;
 use crate::checks::GENERATOR_BOUND;

@@ -105,8 +105,9 @@ fn quantile(sorted: &[i64], q: f64) -> ErrorQuantile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weighbridge_model::id::OperationId;
     use weighbridge_model::quantity::Timestamp;
-    use weighbridge_model::record::{OperationId, Outcome};
+    use weighbridge_model::record::Outcome;
 
     fn request(due: u64, done: u64) -> RequestRecord {
         let at = Timestamp::from_nanos;

@@ -9,9 +9,9 @@
 //! A block's estimate sets a variant against the baseline that lived beside it, in the same batch. Two variants that never
 //! did are compared through a third that lived beside both: log-ratios and differences are subtracted block by block.
 
+use weighbridge_model::estimate::{Bounds, Estimate, Quantity, Statistic};
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::pairing::Pairing;
-use weighbridge_model::record::{PointId, VariantId};
-use weighbridge_model::summary::{Bounds, Estimate, Quantity, Statistic};
 
 use crate::gather::{Cell, Gathered, Lens, Totals, means_of_swapped};
 use crate::question::{Load, Question, Scope};

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use weighbridge_model::estimate::Quantity;
 use weighbridge_model::evidence::{
     BlockValue, Evidence, Extent, OperationEvidence, OutcomeTimes, Percentile, SampleEvidence, WindowEvidence,
 };
+use weighbridge_model::histogram::{TimeHistogram, time_histogram};
+use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{
-    ErrorKind, OperationId, Outcome, PointId, TimeHistogram, TrialRecord, VariantId, time_histogram,
-};
-use weighbridge_model::summary::Quantity;
+use weighbridge_model::record::{ErrorKind, Outcome, TrialRecord};
 
 use crate::estimate::{Side, beyond};
 use crate::gather::{Cell, Gathered, Lens, add, quantile};

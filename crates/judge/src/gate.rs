@@ -1,7 +1,8 @@
 //! Whether a gate passes: `fail_if` fails only on what is shown, `require` passes only on what is shown.
 
+use weighbridge_model::estimate::{Estimate, Quantity, Verdict};
 use weighbridge_model::gate::{Bound, Gate, GateKind, Subject};
-use weighbridge_model::summary::{Cost, Estimate, Quantity, Summary, Verdict};
+use weighbridge_model::summary::{Cost, Summary};
 
 use crate::single::Single;
 
@@ -129,7 +130,7 @@ fn errors(summary: &Summary, of: fn(f64, f64) -> f64) -> Vec<Figure> {
     summary.variants.iter().map(figure).collect()
 }
 
-fn named(variant: &str, point: &weighbridge_model::summary::PointLabel, what: &str) -> String {
+fn named(variant: &str, point: &weighbridge_model::id::PointLabel, what: &str) -> String {
     let values: Vec<_> = point.values().map(String::as_str).collect();
     if values.is_empty() {
         format!("`{variant}` {what}")
@@ -139,7 +140,7 @@ fn named(variant: &str, point: &weighbridge_model::summary::PointLabel, what: &s
 }
 
 fn single_value(single: &Single, quantity: Quantity) -> Option<f64> {
-    use weighbridge_model::summary::Statistic;
+    use weighbridge_model::estimate::Statistic;
     let times = if quantity.is_response() { &single.response } else { &single.service };
     match quantity.statistic() {
         Statistic::Quantile(wanted) => {

@@ -6,14 +6,16 @@
 use std::collections::BTreeMap;
 
 use weighbridge_model::detail::TimeKind;
+use weighbridge_model::estimate::{Quantity, Statistic};
+use weighbridge_model::histogram::{TimeHistogram, time_histogram};
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::network::Crossed;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{
-    ErrorCounts, ErrorKind, OperationFigures, Outcome, PointId, TimeHistogram, Traffic, TrialRecord,
-    VariantId, Void, WindowEnd, WindowKind, WindowRecord, time_histogram,
+    ErrorCounts, ErrorKind, OperationFigures, Outcome, Traffic, TrialRecord, Void, WindowEnd, WindowKind,
+    WindowRecord,
 };
-use weighbridge_model::summary::{Quantity, Statistic};
 
 use crate::question::Scope;
 use crate::stats::sample::median;

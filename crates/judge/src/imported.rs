@@ -2,13 +2,13 @@
 //! another, each once: there are no blocks, so there is no interval either, and what changed between two series is in
 //! every comparison of them.
 
+use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
 use weighbridge_model::ppbench::{Fault, Series};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::ErrorCounts;
 use weighbridge_model::sizes::{SizeCurve, SizeRatios, SizeSamples, SizeTime};
 use weighbridge_model::summary::{
-    BlockCounts, Cost, Detail, Estimate, Figure, Finding, Quantity, SCHEMA_VERSION, Severity, Summary,
-    Validity, VariantSummary, Verdict,
+    BlockCounts, Cost, Detail, Figure, Finding, SCHEMA_VERSION, Severity, Summary, VariantSummary,
 };
 
 use crate::analysis::sizes::{QUANTILES, medians, quantiles, ratios_to_others};

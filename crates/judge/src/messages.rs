@@ -5,8 +5,10 @@
 //! never stand in one figure.
 
 use weighbridge_model::experiment::CallStream;
+use weighbridge_model::histogram::TimeHistogram;
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
-use weighbridge_model::record::{MessageBasis, OperationId, Outcome, Tallies, TimeHistogram};
+use weighbridge_model::record::{MessageBasis, Outcome, Tallies};
 
 use crate::single::{Times, times};
 

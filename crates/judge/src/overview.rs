@@ -3,13 +3,15 @@
 
 use std::collections::BTreeMap;
 
+use weighbridge_model::estimate::{Estimate, Quantity};
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::overview::{Origin, OverviewFigure, OverviewRow};
 use weighbridge_model::ppbench::{Row, Series, Tagged};
 use weighbridge_model::quantity::Bytes;
-use weighbridge_model::record::{PointId, TrialRecord, VariantId};
-use weighbridge_model::samples::Sample;
+use weighbridge_model::record::TrialRecord;
+use weighbridge_model::record::samples::Sample;
 use weighbridge_model::sizes::SizeTime;
-use weighbridge_model::summary::{Estimate, Quantity, Summary, VariantSummary};
+use weighbridge_model::summary::{Summary, VariantSummary};
 
 use crate::estimate::{beyond, estimate};
 use crate::gather::{Gathered, Lens};

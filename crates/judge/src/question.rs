@@ -3,12 +3,14 @@
 //! Plain values that the conductor makes from the checked experiment, the host's facts and the run's; no record of
 //! a measurement is in here, and the judge learns nothing of the run from anywhere else.
 
+use weighbridge_model::estimate::Quantity;
 use weighbridge_model::experiment::{self, Experiment, LoadModel, Sizes, WorkloadSpec};
+use weighbridge_model::id::PointLabel;
+use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::idle::IdleWait;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
-use weighbridge_model::record::{OperationId, PointId, VariantId};
 use weighbridge_model::sizes::SizeGuide;
-use weighbridge_model::summary::{PointLabel, Quantity, Relay};
+use weighbridge_model::summary::Relay;
 use weighbridge_model::tags::Tags;
 
 use crate::analysis::layering::Stack;

@@ -4,13 +4,14 @@
 //! Pure. Each run was made and judged as any other; here the runs are counted. Which variant, how many runs and what was
 //! planted into a copy is the conductor's to choose.
 
+use weighbridge_model::estimate::{Effect, Estimate, Quantity, Validity};
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Ratio, Timestamp};
-use weighbridge_model::record::{PointId, TrialRecord, VariantId, WindowKind};
+use weighbridge_model::record::{TrialRecord, WindowKind};
 use weighbridge_model::reliability::{
     CalibrationQuote, Detectable, HostCalibration, HostIdentity, Planted, PlantedRun, Planting,
     QuantitySpread, RunToRun, Share, VariantReliability,
 };
-use weighbridge_model::summary::{Effect, Estimate, Quantity, Validity};
 
 use crate::analysis::spread::{Parts, block_times, level};
 use crate::estimate::{Contrast, Side};

@@ -4,13 +4,15 @@
 
 use std::collections::BTreeSet;
 
+use weighbridge_model::estimate::Validity;
+use weighbridge_model::histogram::{TimeHistogram, time_histogram};
+use weighbridge_model::id::OperationId;
 use weighbridge_model::legs::StampSummary;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::{
-    ErrorCounts, ErrorKind, HandshakeKind, OperationId, Outcome, Tallies, Tally, TimeHistogram, Traffic,
-    WindowEnd, WindowFigures, time_histogram,
+    ErrorCounts, ErrorKind, HandshakeKind, Outcome, Tallies, Tally, Traffic, WindowEnd, WindowFigures,
 };
-use weighbridge_model::summary::{Finding, Validity};
+use weighbridge_model::summary::Finding;
 
 use crate::checks::plateau::stood_still;
 use crate::thresholds::{
@@ -251,8 +253,9 @@ fn check(single: &mut Single, windows: &[WindowFigures], tallies: &Tallies, good
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weighbridge_model::id::OperationId;
     use weighbridge_model::quantity::Timestamp;
-    use weighbridge_model::record::{LoopHealth, OperationId, RequestRecord};
+    use weighbridge_model::record::{LoopHealth, RequestRecord};
 
     fn record(due: u64, sent: u64, done: u64, outcome: Outcome) -> RequestRecord {
         let at = Timestamp::from_nanos;

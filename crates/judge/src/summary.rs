@@ -5,13 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use weighbridge_model::estimate::{Quantity, Verdict};
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::legs::{Legs, StampSummary};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Ratio;
-use weighbridge_model::record::{ErrorCounts, PointId, Traffic, TrialRecord, VariantId, WindowKind};
+use weighbridge_model::record::{ErrorCounts, Traffic, TrialRecord, WindowKind};
 use weighbridge_model::summary::{
-    BlockCounts, Cost, Figure, Finding, Goal, OtherWindows, PointPairing, Quantity, SCHEMA_VERSION,
-    SampleCounts, Severity, Spread, Summary, VariantSummary, Verdict,
+    BlockCounts, Cost, Figure, Finding, Goal, OtherWindows, PointPairing, SCHEMA_VERSION, SampleCounts,
+    Severity, Spread, Summary, VariantSummary,
 };
 
 use crate::analysis::carried;

@@ -4,8 +4,9 @@
 //! outside, then "measurable"); else *higher* if l > 0; *lower* if u < 0; else *undecided*. Figures are never changed
 //! here, and no verdict is ever revised by looking at more data.
 
+use weighbridge_model::estimate::{Effect, Estimate, Quantity, Verdict};
 use weighbridge_model::quantity::Ratio;
-use weighbridge_model::summary::{Cost, Effect, Estimate, Quantity, Verdict};
+use weighbridge_model::summary::Cost;
 
 use crate::estimate::Contrast;
 use crate::stats::interval::Mean;
@@ -125,7 +126,7 @@ pub fn correct(table: &mut [Cost]) {
 mod tests {
     use super::*;
     use crate::estimate::BlockEstimate;
-    use weighbridge_model::summary::Unit;
+    use weighbridge_model::estimate::Unit;
 
     const MARGIN: Ratio = Ratio::new(0.02);
 
@@ -190,7 +191,7 @@ mod tests {
     #[test]
     fn a_bootstrap_that_says_otherwise_is_told() {
         let ratio = |lower: f64, upper: f64| Estimate {
-            bootstrap: Some(weighbridge_model::summary::Bounds { lower: 1.0 + lower, upper: 1.0 + upper }),
+            bootstrap: Some(weighbridge_model::estimate::Bounds { lower: 1.0 + lower, upper: 1.0 + upper }),
             ..contrast(0.03, 0.10).ratio()
         };
         assert_eq!(bootstrap_differs(&ratio(0.02, 0.11), MARGIN, Verdict::Higher), None);

@@ -6,10 +6,9 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
-use weighbridge_model::record::{
-    ErrorKind, HELD_UP, HandshakeKind, OperationId, Outcome, RequestRecord, Traffic,
-};
+use weighbridge_model::record::{ErrorKind, HELD_UP, HandshakeKind, Outcome, RequestRecord, Traffic};
 
 use crate::codec::{AnyCodec, Cancel, Codec, Event, In, Out, Sink};
 use crate::pool::Stack;

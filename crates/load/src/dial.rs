@@ -10,7 +10,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 
-use weighbridge_model::record::VariantId;
+use weighbridge_model::id::VariantId;
 
 use crate::sys;
 

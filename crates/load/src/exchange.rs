@@ -6,8 +6,9 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
-use weighbridge_model::record::{ErrorKind, Outcome, VariantId};
+use weighbridge_model::record::{ErrorKind, Outcome};
 
 use crate::codec::{AnyCodec, Codec, Event, In, Out};
 use crate::dial::{AfterFailure, Dial, Endpoint, SocketDial};

@@ -11,10 +11,10 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{
-    ErrorCounts, ErrorKind, Handshakes, LoopHealth, RequestRecord, Tallies, VariantId, WindowEnd,
-    WindowFigures,
+    ErrorCounts, ErrorKind, Handshakes, LoopHealth, RequestRecord, Tallies, WindowEnd, WindowFigures,
 };
 
 use crate::dial::Dial;

@@ -25,8 +25,9 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use weighbridge_model::experiment::Think;
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::{OperationId, WindowEnd};
+use weighbridge_model::record::WindowEnd;
 
 use crate::pace::Schedule;
 use crate::turns::{Mix, draw, residual};

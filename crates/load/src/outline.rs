@@ -4,7 +4,7 @@
 //! so that the steady state allocates nothing. It refuses what [`crate::request`] refuses, as far as the text around the gaps
 //! decides it. Values must fit their place: whoever gives them keeps line breaks out of targets and fields.
 
-use weighbridge_model::record::OperationId;
+use weighbridge_model::id::OperationId;
 
 use crate::h2::{Http2Settings, hpack, render};
 use crate::request::{Framing, RenderError, Rendered, ReplyShape, Request, check, reply_to};

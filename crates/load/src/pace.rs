@@ -10,8 +10,8 @@ use std::sync::Arc;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use weighbridge_model::experiment::{Arrivals, Profile};
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
-use weighbridge_model::record::OperationId;
 use weighbridge_model::trace::Trace;
 
 use crate::profile::Cumulative;

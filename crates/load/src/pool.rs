@@ -12,9 +12,10 @@ use std::io;
 use std::num::NonZeroU32;
 use std::os::fd::AsFd;
 
+use weighbridge_model::id::VariantId;
 use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::{ErrorKind, Handshakes, Traffic, VariantId};
+use weighbridge_model::record::{ErrorKind, Handshakes, Traffic};
 
 use crate::codec::Cancel;
 use crate::connection::{Connection, Finished, Judges, LaneState, Link, Parked, Received, Until, Writing};

@@ -3,10 +3,10 @@
 //! While the loop sends, an entry is one push onto memory set aside before. Long loads that keep no entries are
 //! emptied into histograms in small batches. It estimates nothing beyond the window's own quantiles.
 
+use weighbridge_model::histogram::TimeHistogram;
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{
-    ErrorCounts, OperationFigures, OperationId, Outcome, RequestRecord, Tallies, TimeHistogram,
-};
+use weighbridge_model::record::{ErrorCounts, OperationFigures, Outcome, RequestRecord, Tallies};
 
 /// Entries for which memory is set aside from the start (3 MiB).
 const SET_ASIDE: usize = 65_536;

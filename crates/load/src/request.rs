@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 
-use weighbridge_model::record::OperationId;
+use weighbridge_model::id::OperationId;
 
 use crate::codec::AnyCodec;
 use crate::h2::{Http2, Http2Settings, message, render};

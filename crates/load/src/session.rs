@@ -4,9 +4,10 @@
 //! must not allocate in the steady state, block or read a clock. Bodies are passed on in pieces as they arrive: a
 //! check compares or digests them and keeps no copy unless the next request depends on it.
 
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::Bytes;
-use weighbridge_model::record::{OperationId, Outcome};
-use weighbridge_model::samples::Relayed;
+use weighbridge_model::record::Outcome;
+use weighbridge_model::record::samples::Relayed;
 
 use crate::codec::Head;
 use crate::failures::Failures;

@@ -298,7 +298,7 @@ impl StampBook {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_model::record::OperationId;
+    use weighbridge_model::id::OperationId;
 
     const fn at(nanos: u64) -> Timestamp {
         Timestamp::from_nanos(nanos)

@@ -7,8 +7,9 @@
 use std::collections::VecDeque;
 
 use weighbridge_model::experiment::{SessionLength, Think};
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::{OperationId, WindowEnd};
+use weighbridge_model::record::WindowEnd;
 
 use crate::pace::{Flow, Schedule};
 

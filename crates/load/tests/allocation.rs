@@ -21,9 +21,10 @@ use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
 use weighbridge_load::window::{Load, OpenEnd, Stop};
 use weighbridge_load::{Generator, Recording, Settings, Stack, Stamps, memcached, resp};
 use weighbridge_model::experiment::{Arrivals, Profile, SessionLength, Think};
+use weighbridge_model::id::{OperationId, VariantId};
 use weighbridge_model::legs::Leg;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
-use weighbridge_model::record::{ErrorKind, OperationId, Outcome, Tallies, VariantId};
+use weighbridge_model::record::{ErrorKind, Outcome, Tallies};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };

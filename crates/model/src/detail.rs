@@ -6,9 +6,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::estimate::{Estimate, Quantity, Unit};
+use crate::id::PointLabel;
 use crate::quantity::Nanoseconds;
 use crate::sizes::{SizeCurve, SizeRatios, SizeSamples};
-use crate::summary::{Estimate, PointLabel, Quantity, Unit};
 
 /// Which of the two times of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

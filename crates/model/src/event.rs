@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::estimate::Quantity;
+use crate::id::PointLabel;
 use crate::quantity::{Bytes, Nanoseconds};
-use crate::summary::{PointLabel, Quantity};
 
 /// One line of `events.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,10 +1,12 @@
 //! What exports show beyond the summary: single windows, values of blocks, histograms of requests. Made by `judge` from
 //! the records of a run, since it alone knows which blocks count; written by `report`.
 
+use crate::estimate::Quantity;
+use crate::histogram::TimeHistogram;
+use crate::id::PointLabel;
 use crate::quantity::Nanoseconds;
-use crate::record::{Outcome, TimeHistogram, WindowRecord};
-use crate::samples::Sample;
-use crate::summary::{PointLabel, Quantity};
+use crate::record::samples::Sample;
+use crate::record::{Outcome, WindowRecord};
 
 /// The evidence of one run.
 #[derive(Debug, Clone, Default, PartialEq)]

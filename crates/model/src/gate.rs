@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::estimate::{Quantity, Unit, UnknownQuantity};
 use crate::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
-use crate::summary::{Quantity, Unit, UnknownQuantity};
 
 /// Which way a gate asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

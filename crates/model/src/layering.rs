@@ -4,7 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::summary::{Estimate, PointLabel, Quantity, Unit, Validity};
+use crate::estimate::{Estimate, Quantity, Unit, Validity};
+use crate::id::PointLabel;
 
 /// Costs of layers; empty where no variant is another one with something more.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -7,8 +7,8 @@ use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::histogram::{TimeHistogram, time_histogram};
 use crate::quantity::Nanoseconds;
-use crate::record::{TimeHistogram, time_histogram};
 
 /// Whether the kernel is asked to stamp what the generator's connections send and receive (SO_TIMESTAMPING).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

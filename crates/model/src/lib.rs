@@ -5,10 +5,13 @@
 
 pub mod calibration;
 pub mod detail;
+pub mod estimate;
 pub mod event;
 pub mod evidence;
 pub mod experiment;
 pub mod gate;
+pub mod histogram;
+pub mod id;
 pub mod idle;
 pub mod layering;
 pub mod legs;
@@ -23,7 +26,6 @@ pub mod quantity;
 pub mod record;
 pub mod relayed;
 pub mod reliability;
-pub mod samples;
 pub mod secret;
 pub mod sizes;
 pub mod summary;

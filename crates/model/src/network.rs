@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::id::PointId;
 use crate::quantity::{Bytes, Nanoseconds};
-use crate::record::PointId;
 use crate::relayed::Relayed;
 
 /// What a variant's layers were in one trial.

@@ -5,8 +5,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::estimate::Validity;
+use crate::id::PointLabel;
 use crate::sizes::SizeTime;
-use crate::summary::{PointLabel, Validity};
 use crate::tags::TagSet;
 
 /// Rows of one or several runs.

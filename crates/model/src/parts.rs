@@ -7,7 +7,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::summary::{Effect, Estimate, PointLabel, Verdict};
+use crate::estimate::{Effect, Estimate, Verdict};
+use crate::id::PointLabel;
 
 /// One part of a request's response time, or the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

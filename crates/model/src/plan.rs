@@ -7,7 +7,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
-use crate::record::{PointId, VariantId};
+use crate::id::{PointId, VariantId};
 
 pub use batches::Batches;
 

@@ -2,46 +2,22 @@
 //!
 //! Records hold facts, never estimates. They are serialised by `store` and read by `judge`.
 
+pub mod samples;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::histogram::{TimeHistogram, time_histogram};
+use crate::id::{OperationId, PointId, VariantId};
 use crate::legs::{KernelStamps, Legs};
 use crate::machine::MachineCpu;
 use crate::network::NetworkFacts;
 use crate::pairing::{Pairing, Preparation};
 use crate::quantity::{Bytes, Nanoseconds, Ratio, Timestamp};
-use crate::samples::Sample;
-
-macro_rules! index {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-        #[serde(transparent)]
-        pub struct $name(pub u16);
-        impl $name {
-            /// The position in the experiment's list.
-            pub const fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-    };
-}
-index!(
-    /// A variant's position in the experiment; 0 is the baseline.
-    VariantId
-);
-index!(
-    /// An operation's position in its workload.
-    OperationId
-);
-index!(
-    /// A point's position in the experiment (one where no `workload` or `load` key is in the matrix).
-    PointId
-);
+use crate::record::samples::Sample;
 
 /// Why a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -356,14 +332,6 @@ pub struct WindowRecord {
     pub core_latency: Option<Nanoseconds>,
 }
 
-/// A histogram of times in nanoseconds, 3 significant digits, 1 ns to 1 h.
-pub type TimeHistogram = Histogram<u64>;
-
-/// Makes an empty [`TimeHistogram`].
-pub fn time_histogram() -> TimeHistogram {
-    Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("constant bounds are valid")
-}
-
 /// Whether a TLS handshake agreed on everything anew or took up an earlier session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -412,7 +380,7 @@ impl Handshakes {
 
     /// How many there were of one kind.
     pub fn count(&self, kind: HandshakeKind) -> u64 {
-        self.get(kind).map_or(0, Histogram::len)
+        self.get(kind).map_or(0, TimeHistogram::len)
     }
 
     /// Adds one handshake.
@@ -438,7 +406,7 @@ impl Handshakes {
 
     /// Forgets all of them, keeping the memory.
     pub fn clear(&mut self) {
-        self.kinds.iter_mut().flatten().for_each(Histogram::reset);
+        self.kinds.iter_mut().flatten().for_each(TimeHistogram::reset);
     }
 }
 

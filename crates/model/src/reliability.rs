@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::estimate::{Estimate, Quantity, Unit};
 use crate::quantity::{Nanoseconds, Ratio};
-use crate::summary::{Estimate, Quantity, Unit};
 
 /// Version of this JSON.
 pub const RELIABILITY_VERSION: u32 = 1;

@@ -8,8 +8,8 @@ mod cells;
 use std::collections::HashMap;
 
 use crate::experiment::suggestion;
+use crate::id::OperationId;
 use crate::quantity::{Nanoseconds, PerSecond};
-use crate::record::OperationId;
 use cells::cells;
 
 /// Most arrivals of a trace (100 MB in memory).

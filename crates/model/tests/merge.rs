@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::Timestamp;
-use weighbridge_model::record::{ErrorKind, OperationId, Outcome, RequestRecord, Tallies};
+use weighbridge_model::record::{ErrorKind, Outcome, RequestRecord, Tallies};
 
 /// What one worker measured.
 fn worker(number: u64, count: u64) -> Tallies {

@@ -1,7 +1,9 @@
 //! What was carried, and what each role used, in rows of words for every format.
 
+use weighbridge_model::estimate::{Estimate, Unit};
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::quantity::display_bytes;
-use weighbridge_model::summary::{Estimate, PointLabel, Summary, Unit};
+use weighbridge_model::summary::Summary;
 
 use crate::parts::range;
 use crate::style::Style;

@@ -7,11 +7,13 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use weighbridge_model::estimate::{Effect, Estimate, Unit};
 use weighbridge_model::evidence::{BlockValue, Evidence, OperationEvidence, SampleEvidence, WindowEvidence};
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::samples::Sample;
 use weighbridge_model::record::{OperationFigures, WindowEnd, WindowFigures, WindowKind};
-use weighbridge_model::samples::Sample;
-use weighbridge_model::summary::{Cost, Effect, Estimate, Figure, PointLabel, Summary, Unit, VariantSummary};
+use weighbridge_model::summary::{Cost, Figure, Summary, VariantSummary};
 
 use crate::words::baseline;
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use weighbridge_model::evidence::{Evidence, Extent, OperationEvidence};
-use weighbridge_model::record::TimeHistogram;
+use weighbridge_model::histogram::TimeHistogram;
 use weighbridge_model::summary::Summary;
 
 use crate::columns::point_text;

@@ -12,9 +12,10 @@ use std::collections::BTreeMap;
 use hdrhistogram::iterators::IterationValue;
 use serde::Serialize;
 use serde_json::{Value, json};
+use weighbridge_model::estimate::{Estimate, Quantity, Unit, Validity};
 use weighbridge_model::evidence::{Evidence, OperationEvidence, Percentile};
-use weighbridge_model::record::TimeHistogram;
-use weighbridge_model::summary::{Estimate, Figure, Quantity, Summary, Unit, Validity, VariantSummary};
+use weighbridge_model::histogram::TimeHistogram;
+use weighbridge_model::summary::{Figure, Summary, VariantSummary};
 
 use crate::json;
 

@@ -4,7 +4,8 @@
 
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
-use weighbridge_model::summary::{Cost, Summary, Validity, Verdict};
+use weighbridge_model::estimate::{Validity, Verdict};
+use weighbridge_model::summary::{Cost, Summary};
 
 use crate::text::clean;
 use crate::view::{self, Pair};

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use weighbridge_model::estimate::{Estimate, Quantity, Unit, Validity};
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::layering::{
     Additivity, Chain, Interaction, Slope, Stage, StageCost, SumCheck, SumRow,
 };
-use weighbridge_model::summary::{Estimate, PointLabel, Quantity, Summary, Unit, Validity};
+use weighbridge_model::summary::Summary;
 
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};

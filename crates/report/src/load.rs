@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use weighbridge_model::estimate::Validity;
 use weighbridge_model::idle::IdleWait;
 use weighbridge_model::legs::StampSummary;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
 use weighbridge_model::record::{ErrorCounts, HandshakeKind, MessageBasis};
-use weighbridge_model::summary::{Finding, SCHEMA_VERSION, Validity};
+use weighbridge_model::summary::{Finding, SCHEMA_VERSION};
 
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};

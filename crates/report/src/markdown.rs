@@ -1,8 +1,9 @@
 //! The verdict table for a pull request, in GitHub's Markdown. Foreign text can neither form markup nor mention anyone.
 
+use weighbridge_model::estimate::Quantity;
 use weighbridge_model::layering::{Chain, SumCheck};
 use weighbridge_model::parts::RelayParts;
-use weighbridge_model::summary::{Cost, Quantity, Severity, Summary};
+use weighbridge_model::summary::{Cost, Severity, Summary};
 
 use crate::text::clean;
 use crate::view::{self, Pair};

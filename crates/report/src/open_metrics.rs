@@ -6,10 +6,9 @@
 
 use std::fmt::Write;
 
+use weighbridge_model::estimate::{Estimate, Quantity, Unit, Validity, Verdict};
 use weighbridge_model::record::ErrorKind;
-use weighbridge_model::summary::{
-    Cost, Estimate, Quantity, Summary, Unit, Validity, VariantSummary, Verdict,
-};
+use weighbridge_model::summary::{Cost, Summary, VariantSummary};
 
 use crate::columns::point_text;
 use crate::text::clean;

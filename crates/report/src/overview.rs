@@ -1,9 +1,9 @@
 //! Runs in one row a variant: text for a terminal, JSON, CSV and Markdown. A figure stands with its interval, or
 //! says that it has none.
 
+use weighbridge_model::estimate::{Unit, Validity};
 use weighbridge_model::overview::{Origin, Overview, OverviewFigure, OverviewRow};
 use weighbridge_model::quantity::display_bytes;
-use weighbridge_model::summary::{Unit, Validity};
 
 use crate::csv::line;
 use crate::json;

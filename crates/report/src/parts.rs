@@ -1,7 +1,9 @@
 //! Where the time of relayed requests went, in rows of words for every format.
 
+use weighbridge_model::estimate::{Effect, Unit, Verdict};
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::parts::{PartCost, PartTimes, RelayParts, TimePart};
-use weighbridge_model::summary::{Effect, PointLabel, Summary, Unit, Verdict};
+use weighbridge_model::summary::Summary;
 
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};

@@ -2,7 +2,8 @@
 //!
 //! It says no more than the verdict allows: what is undecided is said to be, and what is invalid has no figure.
 
-use weighbridge_model::summary::{Cost, Quantity, Summary, Verdict};
+use weighbridge_model::estimate::{Quantity, Verdict};
+use weighbridge_model::summary::{Cost, Summary};
 
 use crate::text::clean;
 use crate::words;
@@ -192,7 +193,7 @@ fn place(summary: &Summary, cost: &Cost) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_model::summary::{Effect, Estimate, Unit};
+    use weighbridge_model::estimate::{Effect, Estimate, Unit};
 
     fn flat(pieces: &[Piece]) -> String {
         let text = |piece: &Piece| match piece {

@@ -1,11 +1,11 @@
 //! What `weigh calibrate` found of a host, as text or JSON, and the line that later reports quote.
 
+use weighbridge_model::estimate::{Estimate, Quantity};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::reliability::{
     CalibrationQuote, HostCalibration, NoiseSource, Planted, Planting, QuantitySpread, RunToRun, Share,
     VariantReliability,
 };
-use weighbridge_model::summary::{Estimate, Quantity};
 
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};

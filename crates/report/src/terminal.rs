@@ -2,9 +2,8 @@
 //! and where the run lies. Fits 80 columns unless a name alone is longer. Of many variants the table of each is left to the
 //! report, which the last lines name: a screen of headlines and figures is read, five hundred lines are not.
 
-use weighbridge_model::summary::{
-    Cost, Estimate, Finding, Quantity, Severity, Summary, Validity, VariantSummary, Verdict,
-};
+use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
+use weighbridge_model::summary::{Cost, Finding, Severity, Summary, VariantSummary};
 
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};

@@ -1,6 +1,8 @@
 //! A summary in the order in which it is read: point by point, variant by variant. Only arranges, computes nothing.
 
-use weighbridge_model::summary::{Cost, Estimate, Figure, PointLabel, Quantity, Summary, VariantSummary};
+use weighbridge_model::estimate::{Estimate, Quantity};
+use weighbridge_model::id::PointLabel;
+use weighbridge_model::summary::{Cost, Figure, Summary, VariantSummary};
 
 use crate::words;
 

@@ -3,12 +3,12 @@
 //! Rounding for a reader is all that happens here. An interval decides the digits: they end where its half-width
 //! begins, and no bound other than zero is ever rounded to zero, because its sign carries the verdict.
 
+use weighbridge_model::estimate::{Effect, Estimate, Unit, Validity, Verdict};
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::idle::Idle;
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::{ErrorCounts, ErrorKind};
-use weighbridge_model::summary::{
-    Cost, Effect, Estimate, PointLabel, Summary, Unit, Validity, VariantSummary, Verdict,
-};
+use weighbridge_model::summary::{Cost, Summary, VariantSummary};
 
 use crate::style::Tone;
 use crate::text::clean;

@@ -15,10 +15,12 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde_json::Value;
+use weighbridge_model::estimate::{Quantity, Verdict};
 use weighbridge_model::event::{Event, Interim, TimedEvent};
 use weighbridge_model::evidence::Evidence;
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::summary::{PointLabel, Quantity, Summary, Verdict};
+use weighbridge_model::summary::Summary;
 use weighbridge_report::{ExportFormat, Exported, GateCase, Report, Schema, TableName, TextOptions, export};
 
 use support::golden;

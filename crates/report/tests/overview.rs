@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use weighbridge_model::estimate::Validity;
 use weighbridge_model::overview::{Origin, Overview, OverviewFigure, OverviewRow};
 use weighbridge_model::sizes::SizeTime;
-use weighbridge_model::summary::Validity;
 use weighbridge_report::cite::{self, Citation, CitedRun, CitedVariant, Software};
 use weighbridge_report::{Style, overview};
 

@@ -3,10 +3,12 @@
 
 mod support;
 
+use weighbridge_model::estimate::{Effect, Estimate, Verdict};
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::parts::{
     Carried, PartCost, PartTimes, RelayParts, SizedCarried, SizedParts, TimePart,
 };
-use weighbridge_model::summary::{Effect, Estimate, PointLabel, RoleUse, Summary, Verdict};
+use weighbridge_model::summary::{RoleUse, Summary};
 use weighbridge_report::{Format, Report, Style, TextOptions, render};
 
 use support::golden;

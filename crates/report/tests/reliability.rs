@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use weighbridge_model::estimate::{Estimate, Quantity};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::reliability::{
     Detectable, HostCalibration, HostIdentity, NoiseSource, Planted, PlantedRun, Planting, QuantitySpread,
     RELIABILITY_VERSION, RunToRun, Share, VariantReliability,
 };
-use weighbridge_model::summary::{Estimate, Quantity};
 use weighbridge_report::reliability::render;
 use weighbridge_report::{Format, TextOptions};
 

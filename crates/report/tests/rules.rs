@@ -3,7 +3,8 @@
 
 mod support;
 
-use weighbridge_model::summary::{Cost, Detail, Finding, Severity, Summary, Verdict};
+use weighbridge_model::estimate::Verdict;
+use weighbridge_model::summary::{Cost, Detail, Finding, Severity, Summary};
 use weighbridge_report::{
     Comparison, DEFAULT_COLUMNS, Format, HowToRepeat, Report, Style, TextOptions, headline_sentences, load,
     page, render,

@@ -18,10 +18,11 @@ use hdrhistogram::serialization::interval_log::{
     IntervalLogIterator, IntervalLogWriter, IntervalLogWriterBuilder, LogEntry, Tag,
 };
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+use weighbridge_model::histogram::{TimeHistogram, time_histogram};
+use weighbridge_model::id::OperationId;
 use weighbridge_model::legs::{Leg, Legs};
 use weighbridge_model::record::{
-    ErrorKind, HandshakeKind, Handshakes, MessageTally, OperationId, Outcome, Tallies, Tally, TimeHistogram,
-    WindowKind, WindowRecord, time_histogram,
+    ErrorKind, HandshakeKind, Handshakes, MessageTally, Outcome, Tallies, Tally, WindowKind, WindowRecord,
 };
 
 use crate::error::Problem;

@@ -185,7 +185,8 @@
 //! # Example
 //!
 //! ```
-//! use weighbridge_model::record::{ServiceFacts, TrialRecord, VariantId};
+//! use weighbridge_model::id::VariantId;
+//! use weighbridge_model::record::{ServiceFacts, TrialRecord};
 //! use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

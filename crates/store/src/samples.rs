@@ -1,9 +1,10 @@
 //! `samples.csv`: single requests of measured windows and of those of further sizes, one row each. Only of a trial whose
 //! workload keeps them. No figure is computed here, and no row is left out.
 
+use weighbridge_model::id::{OperationId, PointId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{OperationId, PointId, WindowKind, WindowRecord};
-use weighbridge_model::samples::{Relayed, Sample};
+use weighbridge_model::record::samples::{Relayed, Sample};
+use weighbridge_model::record::{WindowKind, WindowRecord};
 
 use crate::error::Problem;
 use crate::histograms::outcome;

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use weighbridge_model::id::VariantId;
 use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::network::NetworkFacts;
 use weighbridge_model::pairing::{Pairing, Preparation};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{
-    MemoryFacts, PeerFacts, QuotaFacts, RoleMemory, RuntimeFacts, ServiceFacts, TrialRecord, VariantId, Void,
-    WindowKind,
+    MemoryFacts, PeerFacts, QuotaFacts, RoleMemory, RuntimeFacts, ServiceFacts, TrialRecord, Void, WindowKind,
 };
 
 use crate::durable::read_file;

@@ -1,10 +1,11 @@
 //! The tables of a trial: `windows.csv`, `operations.csv` and `resources.csv`. Together they hold every window whole,
 //! in columns that any data-frame library reads. No figure is computed here.
 
+use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{
-    ErrorCounts, ErrorKind, LoopHealth, OperationFigures, OperationId, PointId, RoleCpu, RoleMemory, Traffic,
-    VariantId, WindowFigures, WindowRecord,
+    ErrorCounts, ErrorKind, LoopHealth, OperationFigures, RoleCpu, RoleMemory, Traffic, WindowFigures,
+    WindowRecord,
 };
 
 use crate::error::Problem;

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use weighbridge_model::event::TimedEvent;
-use weighbridge_model::record::{TrialRecord, VariantId};
+use weighbridge_model::id::VariantId;
+use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Detail, Summary};
 
 use crate::durable::{Durable, sync_folder};

@@ -2,11 +2,11 @@
 
 use std::fs;
 
+use weighbridge_model::estimate::Quantity;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::reliability::{
     HostCalibration, HostIdentity, NoiseSource, RELIABILITY_VERSION, RunToRun, Share, VariantReliability,
 };
-use weighbridge_model::summary::Quantity;
 use weighbridge_store::{Calibrations, WriteError};
 
 const KEY: &str = "0123456789abcdef";

@@ -11,8 +11,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use support::*;
 use weighbridge_model::detail::{Curve, TimeKind};
 use weighbridge_model::event::{Event, TimedEvent};
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::summary::{Detail, PointLabel};
+use weighbridge_model::summary::Detail;
 use weighbridge_store::{RunFolder, RunWriter, WriteError};
 
 /// Pages that a block of two trials may need, and some more.

@@ -12,13 +12,15 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 use support::*;
+use weighbridge_model::histogram::*;
+use weighbridge_model::id::*;
 use weighbridge_model::legs::{KernelStamps, Leg, LegFigures, Legs, StampFigures};
 use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::network::{LayerFacts, LinkCounters, NetworkFacts};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::record::samples::Sample;
 use weighbridge_model::record::*;
-use weighbridge_model::samples::Sample;
 use weighbridge_store::{Participant, RunFolder, RunWriter, WriteError};
 
 fn one(name: &str, variant: u16) -> Vec<Participant> {

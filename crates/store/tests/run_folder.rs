@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use support::*;
 use weighbridge_model::detail::{Curve, TimeKind};
+use weighbridge_model::estimate::{Estimate, Quantity, Unit, Validity, Verdict};
 use weighbridge_model::event::{Event, TimedEvent};
+use weighbridge_model::id::PointLabel;
+use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
-use weighbridge_model::record::{VariantId, Void};
-use weighbridge_model::summary::{
-    BlockCounts, Cost, Detail, Estimate, PointLabel, Quantity, SCHEMA_VERSION, Summary, Unit, Validity,
-    Verdict,
-};
+use weighbridge_model::record::Void;
+use weighbridge_model::summary::{BlockCounts, Cost, Detail, SCHEMA_VERSION, Summary};
 use weighbridge_store::{ReadError, RunFolder, RunWriter, UtcTime, WriteError};
 
 /// A finished run with two blocks: its parent, which removes it on drop, and its path.

@@ -7,8 +7,8 @@ use weighbridge_load::codec::Head;
 use weighbridge_load::session::Check;
 use weighbridge_model::experiment::ReplyCheck;
 use weighbridge_model::quantity::Bytes;
+use weighbridge_model::record::samples::Relayed;
 use weighbridge_model::record::{ErrorKind, Outcome};
-use weighbridge_model::samples::Relayed;
 
 use crate::explain::{Explain, status_line};
 

@@ -13,7 +13,8 @@ use weighbridge_load::resp::{Handshake, Login, Opening, Version};
 use weighbridge_load::session::Check;
 use weighbridge_load::{memcached, resp};
 use weighbridge_model::experiment::{CommandCheck, CommandSpec, Presence, RespSetup, RespVersion, ValueSpec};
-use weighbridge_model::record::{ErrorKind, OperationId, Outcome};
+use weighbridge_model::id::OperationId;
+use weighbridge_model::record::{ErrorKind, Outcome};
 
 use crate::checks::Reset;
 use crate::explain::{Explain, Words};

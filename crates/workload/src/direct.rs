@@ -8,8 +8,9 @@ use std::fmt;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{OperationFigures, OperationId, Outcome, Tallies};
+use weighbridge_model::record::{OperationFigures, Outcome, Tallies};
 
 use crate::stream::Mix;
 

@@ -29,8 +29,8 @@ use weighbridge_model::experiment::{
     CallSpec, CommandCheck, DescriptorSource, Equality, LoadSpec, PingpongOperation, PingpongSpec, Protocol,
     ReplyCheck, RequestSpec, Sizes, TemplateError, ValueError, WorkloadSpec, expand_environment,
 };
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::Bytes;
-use weighbridge_model::record::OperationId;
 use weighbridge_model::secret::shown_path;
 
 pub use canonical::{Canonical, Received};

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use weighbridge_load::codec::Head;
 use weighbridge_load::session::Check;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
+use weighbridge_model::record::samples::Relayed;
 use weighbridge_model::record::{ErrorKind, Outcome};
-use weighbridge_model::samples::Relayed;
 
 use crate::checks::{Reset, SeenReply};
 use crate::explain::{Explain, status_line};

@@ -14,7 +14,7 @@ use weighbridge_load::request::{Call, Framing, RenderError, Rendered, Sending};
 use weighbridge_model::experiment::{
     CallSpec, DescriptorSource, GrpcStatus, Protocol, WorkloadSpec, suggestion,
 };
-use weighbridge_model::record::OperationId;
+use weighbridge_model::id::OperationId;
 
 use crate::UrlScheme;
 use crate::grpc::{GrpcError, message_text};

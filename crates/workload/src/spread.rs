@@ -255,7 +255,8 @@ mod tests {
     use weighbridge_load::codec::Head;
     use weighbridge_load::request::{Framing, Request};
     use weighbridge_model::experiment::{SizeCount, Spacing};
-    use weighbridge_model::record::{ErrorKind, OperationId, Outcome};
+    use weighbridge_model::id::OperationId;
+    use weighbridge_model::record::{ErrorKind, Outcome};
 
     fn sessions(number: u32, repetitions: u32) -> SpreadSessions {
         sessions_with(number, repetitions, &[])

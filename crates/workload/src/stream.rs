@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use weighbridge_load::failures::Failures;
 use weighbridge_load::request::Rendered;
 use weighbridge_load::session::{Check, Fate, Reply, RequestId, Seen, Sessions, Step};
-use weighbridge_model::record::OperationId;
+use weighbridge_model::id::OperationId;
 
 use crate::Expect;
 use crate::checks::{Reset, SeenReply};

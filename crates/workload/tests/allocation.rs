@@ -15,8 +15,9 @@ use weighbridge_load::generator::{Generator, Options, WindowSpec};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::{Experiment, LoadSpec, Protocol, WorkloadSpec};
+use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{Tallies, VariantId};
+use weighbridge_model::record::Tallies;
 use weighbridge_workload::{Address, Given, Rows, UrlScheme, Workload};
 
 thread_local! {

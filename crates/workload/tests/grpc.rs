@@ -11,8 +11,9 @@ use weighbridge_load::generator::{Generator, Options, WindowSpec};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::{Experiment, LoadSpec, Protocol, WorkloadSpec};
+use weighbridge_model::id::{OperationId, VariantId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{ErrorCounts, OperationId, Tallies, VariantId, WindowFigures};
+use weighbridge_model::record::{ErrorCounts, Tallies, WindowFigures};
 use weighbridge_workload::{Address, Canonical, Received, UrlScheme, Workload, proto, reflection};
 
 const VARIANT: VariantId = VariantId(0);

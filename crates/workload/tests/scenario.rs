@@ -15,8 +15,9 @@ use weighbridge_load::generator::{Generator, Options, WindowReport, WindowSpec};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::{Experiment, Protocol, WorkloadSpec};
+use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{RequestRecord, Tallies, VariantId, WindowEnd};
+use weighbridge_model::record::{RequestRecord, Tallies, WindowEnd};
 use weighbridge_workload::{Address, Given, Received, Rows, UrlScheme, Workload, WorkloadError};
 
 const VARIANT: VariantId = VariantId(0);

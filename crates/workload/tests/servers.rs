@@ -14,8 +14,9 @@ use weighbridge_model::experiment::{
     CommandCheck, CommandSpec, Equality, LoadSpec, Presence, Protocol, RespSetup, RespVersion, ValueSpec,
     WorkloadSpec,
 };
+use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{ErrorKind, Tallies, VariantId, WindowEnd};
+use weighbridge_model::record::{ErrorKind, Tallies, WindowEnd};
 use weighbridge_workload::{Address, Received, UrlScheme, Workload};
 
 const VARIANT: VariantId = VariantId(0);

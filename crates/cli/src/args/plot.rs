@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use weighbridge_model::estimate::Quantity;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
-use weighbridge_model::summary::Quantity;
 use weighbridge_report::plot::Kind;
 
 /// Arguments of `weigh plot`.

@@ -107,7 +107,7 @@ fn describe(interim: &Interim) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_model::summary::PointLabel;
+    use weighbridge_model::id::PointLabel;
 
     fn at(seconds: u64, event: Event) -> TimedEvent {
         TimedEvent { at: Nanoseconds::from_secs(seconds), event }

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use weighbridge_model::event::{Event, Interim, Phase, Recent, TimedEvent};
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::summary::PointLabel;
 use weighbridge_report::text::{clean, grouped, hanging_whole, shorten};
 use weighbridge_report::{Style, Tone, change, point_words};
 
@@ -371,7 +371,7 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_model::summary::Quantity;
+    use weighbridge_model::estimate::Quantity;
 
     fn at(seconds: u64, event: Event) -> TimedEvent {
         TimedEvent { at: Nanoseconds::from_secs(seconds), event }

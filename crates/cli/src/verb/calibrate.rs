@@ -6,8 +6,8 @@ use weighbridge_conductor::factors;
 use weighbridge_conductor::reliability::{self, Order, Subject};
 use weighbridge_conductor::run::Options;
 use weighbridge_model::experiment::Experiment;
+use weighbridge_model::id::PointId;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::PointId;
 use weighbridge_report::{Format, TextOptions, calibration, reliability as report};
 use weighbridge_store::Calibrations;
 

@@ -2,7 +2,8 @@
 
 use anyhow::bail;
 use serde_json::json;
-use weighbridge_model::summary::{Summary, Validity};
+use weighbridge_model::estimate::Validity;
+use weighbridge_model::summary::Summary;
 use weighbridge_report::text::{clean, hanging, hanging_whole};
 use weighbridge_report::{Format, Style, Tone, headline_sentences};
 use weighbridge_store::RunFolder;

@@ -10,10 +10,11 @@ use weighbridge_judge::Run;
 use weighbridge_judge::gather::Gathered;
 use weighbridge_judge::imported::imported;
 use weighbridge_model::experiment::{Experiment, LoadSpec, PingpongOperation, Point, Variant, WorkloadSpec};
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::ppbench::{self, Faults, Naming, Row, Series, Table};
+use weighbridge_model::record::samples::Sample;
 use weighbridge_model::record::{TrialRecord, WindowKind};
-use weighbridge_model::samples::Sample;
-use weighbridge_model::summary::{PointLabel, Summary};
+use weighbridge_model::summary::Summary;
 use weighbridge_model::tags::Tags;
 use weighbridge_store::{RunFolder, RunWriter, UtcTime};
 

@@ -13,16 +13,17 @@ use weighbridge_judge::messages::{MessageTimes, messages};
 use weighbridge_judge::single as judged;
 use weighbridge_load::generator::Waiting;
 use weighbridge_load::window::Stop;
+use weighbridge_model::estimate::{Quantity, Validity};
 use weighbridge_model::experiment::{
     Experiment, Flow, Hooks, Layers, Limits, LoadModel, PlanRules, Point, Profile, Scheme, Target, TlsSpec,
     TlsVersion, Url, Variant, WorkloadSpec, typed_schemes,
 };
 use weighbridge_model::gate::{Bound, Gate, Subject};
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::MessageBasis;
 use weighbridge_model::secret::shown_path;
-use weighbridge_model::summary::{PointLabel, Quantity, Validity};
 use weighbridge_report::TextOptions;
 use weighbridge_report::load::{
     Failure, Handshakes, LoadModel as ShownModel, LoadSummary, Messages, Operation, Times, withheld,

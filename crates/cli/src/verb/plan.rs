@@ -9,8 +9,8 @@ use weighbridge_conductor::{conditions, foreseen, period_of};
 use weighbridge_judge::steer::WindowRule;
 use weighbridge_lab::layers;
 use weighbridge_model::experiment::{CpuLimit, Experiment};
+use weighbridge_model::id::VariantId;
 use weighbridge_model::pairing::PairingChoice;
-use weighbridge_model::record::VariantId;
 use weighbridge_report::text::{Wide, columns as columns_of, fold, hanging};
 use weighbridge_report::{Format, point_words};
 

@@ -4,8 +4,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::sizes::SizeTime;
-use weighbridge_model::summary::{PointLabel, Summary};
+use weighbridge_model::summary::Summary;
 use weighbridge_report::plot::{self, AxisScale, Drawing, Guide, Kind, Options, PlotError, Plotter, Theme};
 use weighbridge_store::RunFolder;
 

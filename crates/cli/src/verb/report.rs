@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use weighbridge_conductor::across::compare_runs;
-use weighbridge_model::summary::{Summary, Verdict};
+use weighbridge_model::estimate::Verdict;
+use weighbridge_model::summary::Summary;
 use weighbridge_report::{Comparison, Format, TextOptions, page, render_suite};
 use weighbridge_store::RunFolder;
 

@@ -8,9 +8,10 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 use weighbridge_conductor::run::{Finished, Options};
 use weighbridge_judge::gate::{GateOutcome, judge};
+use weighbridge_model::estimate::Validity;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::gate::{Gate, GateKind};
-use weighbridge_model::summary::{Detail, Summary, Validity};
+use weighbridge_model::summary::{Detail, Summary};
 use weighbridge_report::{HowToRepeat, Report};
 use weighbridge_store::RunFolder;
 

@@ -6,11 +6,12 @@ use std::process::Command;
 
 use weighbridge_judge::{Cores, Placement, Question, Run, summarise};
 use weighbridge_model::experiment::Experiment;
+use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{
-    ErrorCounts, LoopHealth, OperationFigures, OperationId, PointId, ServiceFacts, Tallies, Traffic,
-    TrialRecord, VariantId, Void, WindowEnd, WindowFigures, WindowKind, WindowRecord,
+    ErrorCounts, LoopHealth, OperationFigures, ServiceFacts, Tallies, Traffic, TrialRecord, Void, WindowEnd,
+    WindowFigures, WindowKind, WindowRecord,
 };
 use weighbridge_store::{Participant, RunWriter, UtcTime};
 

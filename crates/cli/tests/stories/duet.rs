@@ -12,11 +12,12 @@ use weighbridge_conductor::Control;
 use weighbridge_conductor::run::{Finished, Options, RunError, resume, run};
 use weighbridge_lab::cores::{CoreLayout, Pinned};
 use weighbridge_lab::lanes::Lanes;
+use weighbridge_model::estimate::Quantity;
 use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::experiment::Experiment;
+use weighbridge_model::id::VariantId;
 use weighbridge_model::pairing::Pairing;
-use weighbridge_model::record::{TrialRecord, VariantId, Void, WindowEnd, WindowKind, WindowRecord};
-use weighbridge_model::summary::Quantity;
+use weighbridge_model::record::{TrialRecord, Void, WindowEnd, WindowKind, WindowRecord};
 
 /// Short blocks of a duet.
 const PLAN: &str = "[plan]\nblocks = { min = 2, max = 2 }\nbudget = \"4 s\"\npairing = \"duet\"\n";

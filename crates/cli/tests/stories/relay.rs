@@ -7,8 +7,8 @@ use std::path::Path;
 
 use crate::support::{World, service, told};
 use serde_json::Value;
+use weighbridge_model::record::samples::Sample;
 use weighbridge_model::record::{ErrorKind, Outcome, TrialRecord, WindowKind};
-use weighbridge_model::samples::Sample;
 
 /// A catalogue of the Go service and of one whose toolchain nobody has.
 fn catalogue(world: &World) -> std::path::PathBuf {

@@ -6,8 +6,9 @@ use std::fs;
 
 use crate::support::{World, probe, told};
 use serde_json::Value;
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{PointId, TrialRecord, VariantId, Void, WindowKind};
+use weighbridge_model::record::{TrialRecord, Void, WindowKind};
 use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 
 /// A step above so many bytes, forty times what a request else takes.

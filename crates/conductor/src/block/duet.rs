@@ -13,8 +13,9 @@ use weighbridge_lab::lanes::Lane;
 use weighbridge_load::Recording;
 use weighbridge_load::generator::{RunError, WindowReport, WindowSpec};
 use weighbridge_load::window::Load;
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{PointId, RequestRecord, Tallies, VariantId, WindowKind};
+use weighbridge_model::record::{RequestRecord, Tallies, WindowKind};
 
 use super::samples::expected;
 use super::turn::{Place, measured_load};

@@ -6,7 +6,8 @@ use weighbridge_judge::steer::{Extent, RoundRule};
 use weighbridge_load::Recording;
 use weighbridge_load::generator::{Share, WindowReport, WindowSpec};
 use weighbridge_load::window::Load;
-use weighbridge_model::record::{PointId, Tallies, VariantId, WindowKind};
+use weighbridge_model::id::{PointId, VariantId};
+use weighbridge_model::record::{Tallies, WindowKind};
 
 use super::samples::expected;
 use super::turn::{Place, measured_load};

@@ -6,9 +6,10 @@ use weighbridge_judge::thresholds::WINDOW_PERIODS;
 use weighbridge_lab::layers::Answered;
 use weighbridge_load::failures::Failures;
 use weighbridge_model::event::Event;
+use weighbridge_model::id::PointId;
 use weighbridge_model::network::LinkCounters;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{PointId, RoleMemory, Traffic, WindowKind, WindowRecord};
+use weighbridge_model::record::{RoleMemory, Traffic, WindowKind, WindowRecord};
 
 use super::{Block, Bound, Cut};
 use crate::actor::Actor;
@@ -116,7 +117,7 @@ fn lengthened(rule: &WindowRule, variant: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge_model::summary::Quantity;
+    use weighbridge_model::estimate::Quantity;
 
     use super::*;
 

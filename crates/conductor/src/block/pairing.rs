@@ -7,9 +7,10 @@
 use weighbridge_judge::steer::{Arrangement, Extent, Pace, Periods, RoundHistory, RoundRule, Wanted};
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_model::event::{Event, Phase};
+use weighbridge_model::id::PointId;
 use weighbridge_model::pairing::{Pairing, PairingChoice};
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{PointId, WindowKind};
+use weighbridge_model::record::WindowKind;
 
 use super::turn::Place;
 use super::{Block, Bound, Cut, Settled};

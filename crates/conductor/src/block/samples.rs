@@ -12,10 +12,11 @@ use weighbridge_load::session::Seen;
 use weighbridge_load::window::{Load, OpenEnd, Stop};
 use weighbridge_model::event::Event;
 use weighbridge_model::experiment::{SizeSpread, WorkloadSpec};
+use weighbridge_model::id::PointId;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
-use weighbridge_model::record::{PointId, RequestRecord, TrialRecord, WindowKind};
-use weighbridge_model::samples::Sample;
+use weighbridge_model::record::samples::Sample;
+use weighbridge_model::record::{RequestRecord, TrialRecord, WindowKind};
 
 use super::Block;
 use super::turn::{Place, measured_load};
@@ -239,7 +240,8 @@ pub(super) fn expected(load: &Load, pace: Option<Pace>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_model::record::{OperationId, Outcome, ServiceFacts, VariantId};
+    use weighbridge_model::id::{OperationId, VariantId};
+    use weighbridge_model::record::{Outcome, ServiceFacts};
 
     /// A trial with so many samples in each of some rounds; each takes as many nanoseconds as its round has number.
     fn trial(variant: u16, rounds: u32, each: usize) -> TrialRecord {

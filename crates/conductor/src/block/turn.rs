@@ -10,9 +10,10 @@ use weighbridge_load::Recording;
 use weighbridge_load::generator::{self, Trouble, WindowSpec};
 use weighbridge_load::window::{Load, OpenEnd, Stop};
 use weighbridge_model::event::{Event, Recent};
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::{
-    ErrorCounts, PointId, RoleCpu, Tallies, VariantId, WindowEnd, WindowFigures, WindowKind, WindowRecord,
+    ErrorCounts, RoleCpu, Tallies, WindowEnd, WindowFigures, WindowKind, WindowRecord,
 };
 
 use super::samples::expected;

@@ -6,9 +6,10 @@ use weighbridge_judge::steer::{
 };
 use weighbridge_judge::thresholds::{ROUNDS_LEAST, TURN_RUN_ON, TURN_WINDOWS, WARM_WINDOWS};
 use weighbridge_model::event::Event;
+use weighbridge_model::id::PointId;
 use weighbridge_model::pairing::{Pairing, PairingChoice, TurnEffect};
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{PointId, WindowFigures, WindowKind};
+use weighbridge_model::record::{WindowFigures, WindowKind};
 
 use super::pairing::paces;
 use super::turn::Place;

@@ -8,9 +8,10 @@ use weighbridge_lab::clock::monotonic_now;
 use weighbridge_load::window::Stop;
 use weighbridge_model::event::{Event, Phase};
 use weighbridge_model::experiment::Point;
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::pairing::WarmUp;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
-use weighbridge_model::record::{PointId, VariantId, WindowFigures, WindowKind};
+use weighbridge_model::record::{WindowFigures, WindowKind};
 
 use super::turn::Place;
 use super::{Block, Bound, Cut};

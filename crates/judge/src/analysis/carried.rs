@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use weighbridge_model::estimate::Estimate;
+use weighbridge_model::id::PointId;
 use weighbridge_model::parts::{Carried, SizedCarried};
-use weighbridge_model::record::PointId;
-use weighbridge_model::samples::Sample;
-use weighbridge_model::summary::Estimate;
+use weighbridge_model::record::samples::Sample;
 
 use crate::analysis::parts::{ANY, Class, classes, is_of};
 use crate::estimate::estimate;

@@ -3,9 +3,10 @@
 //! Plain sums and quantiles of merged histograms, for reading beside the figures that are estimated: no interval, no
 //! verdict, nothing compared.
 
+use weighbridge_model::histogram::TimeHistogram;
 use weighbridge_model::legs::{KernelStamps, Leg, LegTimes, Legs, StampFigures, StampSummary};
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{TimeHistogram, WindowFigures};
+use weighbridge_model::record::WindowFigures;
 
 use crate::thresholds::BEYOND_PER_BLOCK;
 

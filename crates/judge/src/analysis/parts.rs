@@ -8,11 +8,13 @@
 
 use std::collections::BTreeSet;
 
+use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::parts::{PartCost, PartTimes, RelayParts, SizedParts, TimePart};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
-use weighbridge_model::record::{PointId, TrialRecord, VariantId, WindowKind};
-use weighbridge_model::samples::Sample;
-use weighbridge_model::summary::{Cost, Estimate, Quantity, Validity, VariantSummary, Verdict};
+use weighbridge_model::record::samples::Sample;
+use weighbridge_model::record::{TrialRecord, WindowKind};
+use weighbridge_model::summary::{Cost, VariantSummary};
 
 use crate::estimate::{BlockEstimate, Contrast, beyond, estimate};
 use crate::gather::{Block, Gathered};

@@ -12,9 +12,9 @@ pub use words::{BEST_BY_SIZE, CLIFF, findings};
 
 use std::collections::BTreeSet;
 
+use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{OperationId, PointId, VariantId};
-use weighbridge_model::samples::Sample;
+use weighbridge_model::record::samples::Sample;
 use weighbridge_model::sizes::{
     Bounded, CliffChange, OverSize, SizeCliff, SizeCurve, SizeGuide, SizeJudged, SizeQuantile, SizeRatio,
     SizeRatios, SizeSamples, SizeTime,

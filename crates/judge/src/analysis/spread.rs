@@ -6,9 +6,11 @@
 
 use std::collections::BTreeMap;
 
+use weighbridge_model::estimate::{Estimate, Quantity};
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Ratio, Timestamp, display_nanos};
-use weighbridge_model::record::{PointId, TrialRecord, VariantId, WindowKind};
-use weighbridge_model::summary::{Advice, Estimate, Quantity, Source, Spread};
+use weighbridge_model::record::{TrialRecord, WindowKind};
+use weighbridge_model::summary::{Advice, Source, Spread};
 
 use crate::checks::steadiness::order_effect;
 use crate::estimate::{is_typical, of_block, pooling};

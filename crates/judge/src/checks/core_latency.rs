@@ -5,9 +5,10 @@
 //! as long between them, and every time is another one. Whoever is compared shares that, round by round; figures of their own
 //! do not, and a cost can be another one in either place.
 
+use weighbridge_model::estimate::{Quantity, Validity};
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Ratio, display_nanos};
-use weighbridge_model::record::{PointId, VariantId};
-use weighbridge_model::summary::{Finding, Quantity, Severity, Validity};
+use weighbridge_model::summary::{Finding, Severity};
 
 use crate::checks::{Alarm, subject};
 use crate::gather::{Cell, Gathered, Lens};

@@ -5,9 +5,10 @@
 //! it, and a few rounds the other way: where the headline is another one there, both are told. Neither is wrong: the one
 //! is what a lightly loaded machine shows, the other what the software costs.
 
+use weighbridge_model::estimate::Validity;
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::idle::{Idle, IdleWait};
-use weighbridge_model::record::{PointId, VariantId};
-use weighbridge_model::summary::{Finding, Severity, Validity};
+use weighbridge_model::summary::{Finding, Severity};
 
 use crate::checks::Alarm;
 use crate::checks::steadiness::moved;

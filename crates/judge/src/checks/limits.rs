@@ -3,9 +3,9 @@
 //! A limit is a setting, not a defect: only a process that was killed at one makes figures invalid. Windows that are long
 //! enough for a quota are `steer`'s business.
 
+use weighbridge_model::estimate::Validity;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin, Throttling, TrialRecord};
-use weighbridge_model::summary::Validity;
 
 use crate::checks::Alarm;
 

@@ -14,12 +14,14 @@ pub mod settled;
 pub mod steadiness;
 pub mod tail;
 
+use weighbridge_model::estimate::{Quantity, Validity, Verdict};
+use weighbridge_model::histogram::{TimeHistogram, time_histogram};
+use weighbridge_model::id::PointLabel;
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
-use weighbridge_model::record::{
-    ErrorCounts, ErrorKind, PointId, TimeHistogram, TrialRecord, VariantId, WindowEnd, time_histogram,
-};
-use weighbridge_model::summary::{Finding, PointLabel, Quantity, Severity, Validity, Verdict};
+use weighbridge_model::record::{ErrorCounts, ErrorKind, TrialRecord, WindowEnd};
+use weighbridge_model::summary::{Finding, Severity};
 
 use crate::checks::plateau::{relay_waited, stood_still};
 use crate::checks::settled::NOT_WARM;

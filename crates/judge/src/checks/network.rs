@@ -2,8 +2,9 @@
 //!
 //! The lab reads the counters and says what it did not see there; here that becomes a finding.
 
-use weighbridge_model::record::{TrialRecord, VariantId};
-use weighbridge_model::summary::Validity;
+use weighbridge_model::estimate::Validity;
+use weighbridge_model::id::VariantId;
+use weighbridge_model::record::TrialRecord;
 
 use crate::analysis::layering::{Part, RELAYED};
 use crate::checks::Alarm;

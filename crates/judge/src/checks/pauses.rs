@@ -3,9 +3,10 @@
 //! A p50 does not see them and a total holds them whole; the finding says how many, how long and how often, so that nobody
 //! wonders why the two differ. What the host does stops both variants alike, and is not told.
 
+use weighbridge_model::estimate::Validity;
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Ratio, display_nanos};
-use weighbridge_model::record::{OperationFigures, PointId, VariantId, WindowKind, WindowRecord};
-use weighbridge_model::summary::Validity;
+use weighbridge_model::record::{OperationFigures, WindowKind, WindowRecord};
 
 use crate::checks::Alarm;
 use crate::gather::{Cell, Gathered, Lens};

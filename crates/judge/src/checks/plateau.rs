@@ -9,9 +9,10 @@
 //! relay's own calls, where it tells them, and else those of the client's. A peer that itself takes 40 ms looks alike, and
 //! the remedy says so.
 
+use weighbridge_model::estimate::Validity;
+use weighbridge_model::histogram::TimeHistogram;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
-use weighbridge_model::record::{HELD_UP, TimeHistogram};
-use weighbridge_model::summary::Validity;
+use weighbridge_model::record::HELD_UP;
 
 use crate::checks::Alarm;
 use crate::thresholds::{PLATEAU_BELOW, PLATEAU_LEAST, PLATEAU_SHARE};
@@ -63,7 +64,7 @@ fn is_plateau(count: u64, share: Ratio) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge_model::record::time_histogram;
+    use weighbridge_model::histogram::time_histogram;
 
     use super::*;
 

@@ -4,12 +4,11 @@
 //! Warm-up windows follow one another without a freeze, so they show a variant as it runs undisturbed; measured windows
 //! begin after one. Both are in the records, and comparing them costs no time. Nothing here moves an estimate.
 
+use weighbridge_model::estimate::Validity;
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::pairing::{Pairing, WarmEnd, WarmUp};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
-use weighbridge_model::record::{
-    OperationFigures, PointId, TrialRecord, VariantId, WindowKind, WindowRecord,
-};
-use weighbridge_model::summary::Validity;
+use weighbridge_model::record::{OperationFigures, TrialRecord, WindowKind, WindowRecord};
 
 use crate::checks::Alarm;
 use crate::gather::{Cell, Gathered, Lens};

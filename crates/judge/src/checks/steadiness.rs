@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use weighbridge_model::estimate::{Quantity, Validity};
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Ratio;
-use weighbridge_model::record::{OperationFigures, PointId, VariantId};
-use weighbridge_model::summary::{Quantity, Validity};
+use weighbridge_model::record::OperationFigures;
 
 use crate::analysis::spread::{Parts, levels_in_words};
 use crate::checks::Alarm;

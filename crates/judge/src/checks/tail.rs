@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use weighbridge_model::estimate::{Quantity, Statistic, Validity};
 use weighbridge_model::quantity::Ratio;
-use weighbridge_model::summary::{Quantity, Statistic, Validity};
 
 use crate::checks::Alarm;
 use crate::estimate::{Side, is_typical};

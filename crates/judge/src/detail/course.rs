@@ -4,8 +4,9 @@
 //! never decided by; drift and steps are the business of `steadiness`.
 
 use weighbridge_model::detail::{Course, DotKind, Samples, Span};
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::{PointId, VariantId, WindowKind, WindowRecord};
+use weighbridge_model::record::{WindowKind, WindowRecord};
 
 use crate::gather::{Cell, Gathered, Lens};
 use crate::question::Question;

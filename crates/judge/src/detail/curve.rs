@@ -4,7 +4,7 @@
 //! a total; where it is a typical, the two differ, and the summary's decides.
 
 use weighbridge_model::detail::{Curve, TimeKind};
-use weighbridge_model::record::TimeHistogram;
+use weighbridge_model::histogram::TimeHistogram;
 
 use crate::estimate::{beyond, estimate};
 use crate::gather::{Gathered, Lens, Times};
@@ -76,7 +76,7 @@ fn quantiles(histogram: &TimeHistogram, levels: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge_model::record::time_histogram;
+    use weighbridge_model::histogram::time_histogram;
 
     use super::*;
 

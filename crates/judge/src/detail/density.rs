@@ -4,7 +4,8 @@
 //! what is drawn was counted.
 
 use weighbridge_model::detail::{Density, TimeKind};
-use weighbridge_model::record::{PointId, TimeHistogram, VariantId, time_histogram};
+use weighbridge_model::histogram::{TimeHistogram, time_histogram};
+use weighbridge_model::id::{PointId, VariantId};
 
 use crate::gather::{Gathered, Lens, add};
 use crate::question::{Question, Scope};

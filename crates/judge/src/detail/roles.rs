@@ -6,9 +6,10 @@
 use std::collections::BTreeSet;
 
 use weighbridge_model::detail::RoleUse;
+use weighbridge_model::estimate::Estimate;
+use weighbridge_model::id::PointId;
 use weighbridge_model::pairing::Pairing;
-use weighbridge_model::record::{PointId, WindowRecord};
-use weighbridge_model::summary::Estimate;
+use weighbridge_model::record::WindowRecord;
 
 use crate::estimate::estimate;
 use crate::gather::{Cell, Gathered, Lens};

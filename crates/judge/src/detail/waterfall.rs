@@ -1,8 +1,9 @@
 //! Waterfalls: what a chart of a chain draws, one quantity each.
 
 use weighbridge_model::detail::{Level, Waterfall};
+use weighbridge_model::estimate::{Estimate, Quantity};
 use weighbridge_model::layering::{Chain, StageCost};
-use weighbridge_model::summary::{Estimate, Quantity, Summary};
+use weighbridge_model::summary::Summary;
 
 /// One for each chain and quantity of which two stages or more have figures that may be held against each other; the
 /// headline first.

@@ -5,8 +5,9 @@
 //! no part in choosing what they are asked, and can confirm what is found.
 
 use weighbridge_model::experiment::SizeSpread;
+use weighbridge_model::id::PointId;
 use weighbridge_model::quantity::Bytes;
-use weighbridge_model::record::{PointId, TrialRecord};
+use weighbridge_model::record::TrialRecord;
 
 use crate::stats::cliffs::{Suspect, suspects};
 use crate::stats::scatter::{Observation, Scatter};

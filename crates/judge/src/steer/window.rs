@@ -1,8 +1,8 @@
 //! How long a window is, and whether windows can be used at all.
 
+use weighbridge_model::estimate::Quantity;
 use weighbridge_model::pairing::{Pairing, PairingChoice};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Ratio};
-use weighbridge_model::summary::Quantity;
 
 use crate::thresholds::{
     ALMOST_IDLE_SHARE, BEYOND_PER_BLOCK, ROUNDS_LEAST, WINDOW_LONGEST, WINDOW_NOMINAL, WINDOW_PERIODS,

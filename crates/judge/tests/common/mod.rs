@@ -7,13 +7,14 @@ use rand_chacha::ChaCha8Rng;
 use weighbridge_judge::{
     AskedSizes, Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant,
 };
+use weighbridge_model::estimate::Quantity;
+use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio, Timestamp};
 use weighbridge_model::record::{
-    ErrorCounts, ErrorKind, LoopHealth, OperationFigures, OperationId, Outcome, PointId, RequestRecord,
-    RoleCpu, RoleMemory, ServiceFacts, Tallies, Traffic, TrialRecord, VariantId, WindowEnd, WindowFigures,
-    WindowKind, WindowRecord,
+    ErrorCounts, ErrorKind, LoopHealth, OperationFigures, Outcome, RequestRecord, RoleCpu, RoleMemory,
+    ServiceFacts, Tallies, Traffic, TrialRecord, WindowEnd, WindowFigures, WindowKind, WindowRecord,
 };
-use weighbridge_model::summary::{Cost, Quantity, Summary};
+use weighbridge_model::summary::{Cost, Summary};
 
 /// One request as the test wants it.
 #[derive(Debug, Clone, Copy)]

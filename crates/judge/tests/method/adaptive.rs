@@ -12,9 +12,10 @@ use weighbridge_judge::stats::cliffs::{Change, Cliff, confirmed};
 use weighbridge_judge::stats::scatter::{Observation, Scatter};
 use weighbridge_judge::steer::{SCOUTS, SizeHistory, SizeRule, SizeStep};
 use weighbridge_model::experiment::{SizeCount, SizeSpread, Spacing};
+use weighbridge_model::id::{OperationId, PointId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{OperationId, Outcome, PointId, TrialRecord, Void, WindowKind};
-use weighbridge_model::samples::Sample;
+use weighbridge_model::record::samples::Sample;
+use weighbridge_model::record::{Outcome, TrialRecord, Void, WindowKind};
 
 const SEEDS: u64 = 20;
 const BLOCKS: u32 = 6;

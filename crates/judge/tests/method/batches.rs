@@ -9,10 +9,12 @@ use weighbridge_judge::gather::Gathered;
 use weighbridge_judge::stats::interval::Interval;
 use weighbridge_judge::thresholds::LEVEL;
 use weighbridge_judge::{Bridge, summarise, summarise_through};
+use weighbridge_model::estimate::{Quantity, Validity};
+use weighbridge_model::id::VariantId;
 use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{TrialRecord, VariantId, WindowKind};
-use weighbridge_model::summary::{Cost, Quantity, Summary, Validity};
+use weighbridge_model::record::{TrialRecord, WindowKind};
+use weighbridge_model::summary::{Cost, Summary};
 
 /// The host is so much slower during the second batch.
 const HOST: f64 = 1.3;

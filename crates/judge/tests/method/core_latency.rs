@@ -1,9 +1,10 @@
 //! Cores in two places: what is said of a run in which a hypervisor moved them.
 
 use weighbridge_judge::{Question, summarise};
+use weighbridge_model::estimate::Validity;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{TrialRecord, WindowKind};
-use weighbridge_model::summary::{Finding, Severity, Summary, Validity};
+use weighbridge_model::summary::{Finding, Severity, Summary};
 
 use crate::common::{Place, add_window, noisy, normal, question, random, run};
 

@@ -5,9 +5,9 @@ use crate::common;
 
 use common::{Place, add_window, cost, failed, good, noisy, question, random, ratio, run, trial};
 use weighbridge_judge::{Transport, summarise};
+use weighbridge_model::estimate::{Quantity, Validity, Verdict};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{ErrorKind, Traffic};
-use weighbridge_model::summary::{Quantity, Validity, Verdict};
 
 /// 1: nanoseconds were divided as integers, so every time below a millisecond was 0 or 1 ms.
 #[test]

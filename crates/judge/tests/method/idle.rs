@@ -1,10 +1,11 @@
 //! The idle check: rounds in which idle cores waited the other way, and what is said of them.
 
 use weighbridge_judge::{Question, summarise};
+use weighbridge_model::estimate::Validity;
 use weighbridge_model::idle::{Idle, IdleWait};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::record::{TrialRecord, WindowKind};
-use weighbridge_model::summary::{Finding, Severity, Summary, Validity};
+use weighbridge_model::summary::{Finding, Severity, Summary};
 
 use crate::common::{Place, add_window, noisy, normal, question, random, ratio, run};
 

@@ -7,12 +7,15 @@ use common::{Place, add_window, good, noisy, normal, question, random, trial};
 use rand_chacha::ChaCha8Rng;
 use weighbridge_judge::analysis::layering::{LAYERS_INTERACT, Part, Stack, lineup};
 use weighbridge_judge::{Absent, AskedSizes, Question, Run, summarise, whole};
+use weighbridge_model::estimate::{Quantity, Validity, Verdict};
 use weighbridge_model::experiment::Experiment;
+use weighbridge_model::id::PointId;
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::layering::{Additivity, Chain, Interaction, Missing, StageCost};
 use weighbridge_model::network::{Crossed, NetworkFacts};
 use weighbridge_model::quantity::Bytes;
-use weighbridge_model::record::{PointId, TrialRecord};
-use weighbridge_model::summary::{PointLabel, Quantity, Summary, Validity, Verdict};
+use weighbridge_model::record::TrialRecord;
+use weighbridge_model::summary::Summary;
 
 /// Variants of one family by what they have.
 fn layered(stacks: &[&[&str]]) -> Question {

@@ -5,9 +5,10 @@ use crate::common;
 use common::{good, question, run};
 use weighbridge_judge::checks::limits::{CPU_QUOTA, MEMORY_LIMIT, OUT_OF_MEMORY};
 use weighbridge_judge::summarise;
+use weighbridge_model::estimate::Validity;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{CpuQuota, MemoryFacts, QuotaFacts, QuotaOrigin, Throttling, TrialRecord};
-use weighbridge_model::summary::{Finding, Severity, Summary, Validity};
+use weighbridge_model::summary::{Finding, Severity, Summary};
 
 const MILLIS: fn(u64) -> Nanoseconds = Nanoseconds::from_millis;
 

@@ -8,8 +8,8 @@ use weighbridge_judge::estimate::{BlockEstimate, Contrast};
 use weighbridge_judge::stats::interval::Stein;
 use weighbridge_judge::verdict::conclude;
 use weighbridge_judge::{Load, summarise};
+use weighbridge_model::estimate::{Quantity, Verdict};
 use weighbridge_model::quantity::Ratio;
-use weighbridge_model::summary::{Quantity, Verdict};
 
 const REPETITIONS: u32 = 2000;
 

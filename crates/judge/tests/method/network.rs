@@ -7,9 +7,10 @@ use common::{good, question, run};
 use weighbridge_judge::analysis::layering::Part;
 use weighbridge_judge::checks::network::{ANOTHER_WAY, NO_NULL_PATH};
 use weighbridge_judge::summarise;
+use weighbridge_model::estimate::Validity;
 use weighbridge_model::network::{HostSegments, LayerFacts, NetworkFacts};
 use weighbridge_model::record::TrialRecord;
-use weighbridge_model::summary::{Finding, Severity, Summary, Validity};
+use weighbridge_model::summary::{Finding, Severity, Summary};
 
 /// Six blocks of two variants, the second behind a layer.
 fn behind(layer: &str) -> Vec<TrialRecord> {

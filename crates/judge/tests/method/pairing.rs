@@ -6,10 +6,11 @@ use crate::common;
 use common::{Place, add_window, cost, failed, good, noisy, question, random, ratio, run};
 use rand::Rng;
 use weighbridge_judge::{Load, summarise};
+use weighbridge_model::estimate::{Quantity, Validity, Verdict};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{ErrorKind, TrialRecord, WindowKind};
-use weighbridge_model::summary::{Quantity, Severity, Summary, Validity, Verdict};
+use weighbridge_model::summary::{Severity, Summary};
 
 /// The same records, measured in another way.
 fn paired(mut trials: Vec<TrialRecord>, pairing: Pairing) -> Vec<TrialRecord> {

@@ -6,15 +6,15 @@ use common::{Place, add_window, good, question, trial};
 use weighbridge_judge::gate::{GateOutcome, judge};
 use weighbridge_judge::gather::Gathered;
 use weighbridge_judge::{AskedSizes, Question, detail, overview, summarise};
+use weighbridge_model::estimate::{Estimate, Verdict};
 use weighbridge_model::gate::{Gate, GateKind};
+use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::parts::{PartTimes, RelayParts, TimePart};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{
-    ErrorKind, OperationId, Outcome, PointId, RoleCpu, RoleMemory, TrialRecord, VariantId, WindowKind,
-};
-use weighbridge_model::samples::{Relayed, Sample};
+use weighbridge_model::record::samples::{Relayed, Sample};
+use weighbridge_model::record::{ErrorKind, Outcome, RoleCpu, RoleMemory, TrialRecord, WindowKind};
 use weighbridge_model::sizes::SizeTime;
-use weighbridge_model::summary::{Estimate, RoleUse, SampleCounts, Summary, Verdict};
+use weighbridge_model::summary::{RoleUse, SampleCounts, Summary};
 
 const BLOCKS: u32 = 6;
 

@@ -8,12 +8,13 @@ use weighbridge_judge::across::{Part, through_baseline, through_calibration};
 use weighbridge_judge::reliability::{Look, Runs, SlowerRun, changed, measured_time, quote, reliability};
 use weighbridge_judge::stats::student::two_sided_quantile;
 use weighbridge_judge::{Question, summarise};
+use weighbridge_model::estimate::{Quantity, Validity, Verdict};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::{
     HostCalibration, HostIdentity, Planting, RELIABILITY_VERSION, RunToRun, VariantReliability,
 };
-use weighbridge_model::summary::{Cost, Quantity, Validity, Verdict};
+use weighbridge_model::summary::Cost;
 
 /// Rounds of a block.
 const ROUNDS: u32 = 20;

@@ -5,9 +5,10 @@ use crate::common;
 use common::{Place, add_window, good, normal, question, random, trial};
 use rand::Rng;
 use weighbridge_judge::{Question, detail, summarise};
+use weighbridge_model::id::{OperationId, PointId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{ErrorKind, OperationId, Outcome, PointId, TrialRecord, WindowKind};
-use weighbridge_model::samples::{Relayed, Sample};
+use weighbridge_model::record::samples::{Relayed, Sample};
+use weighbridge_model::record::{ErrorKind, Outcome, TrialRecord, WindowKind};
 use weighbridge_model::sizes::{CliffChange, SizeGuide, SizeTime};
 
 const SIZES: u32 = 500;

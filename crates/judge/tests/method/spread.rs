@@ -8,9 +8,11 @@ use weighbridge_judge::analysis::spread::Parts;
 use weighbridge_judge::gather::Gathered;
 use weighbridge_judge::question::Scope;
 use weighbridge_judge::{Question, summarise};
+use weighbridge_model::estimate::Quantity;
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{PointId, TrialRecord, VariantId};
-use weighbridge_model::summary::{Quantity, Source, Summary};
+use weighbridge_model::record::TrialRecord;
+use weighbridge_model::summary::{Source, Summary};
 
 fn finding<'a>(summary: &'a Summary, name: &str) -> Option<&'a str> {
     summary.findings.iter().find(|finding| finding.name == name).map(|finding| finding.evidence.as_str())

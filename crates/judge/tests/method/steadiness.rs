@@ -10,10 +10,11 @@ use common::{Place, add_window, good, normal, question, random, trial};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use weighbridge_judge::{Load, summarise};
+use weighbridge_model::estimate::Verdict;
 use weighbridge_model::pairing::{Pairing, Preparation, TurnEffect, WarmEnd, WarmUp};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{TrialRecord, WindowKind};
-use weighbridge_model::summary::{Summary, Verdict};
+use weighbridge_model::summary::Summary;
 
 const BLOCKS: u32 = 6;
 const ROUNDS: u32 = 40;

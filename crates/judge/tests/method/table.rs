@@ -5,11 +5,12 @@ use crate::common;
 use common::{Place, add_window, cost, failed, good, noisy, question, random, run};
 use weighbridge_judge::{Life, Placement, detail, summarise};
 use weighbridge_model::detail::{DotKind, TimeKind};
+use weighbridge_model::estimate::{Effect, Quantity, Validity, Verdict};
 use weighbridge_model::quantity::{Bytes, Ratio};
 use weighbridge_model::record::{
     ErrorKind, Traffic, TrialRecord, Void, WindowEnd, WindowFigures, WindowKind,
 };
-use weighbridge_model::summary::{Effect, Quantity, Summary, Validity, Verdict};
+use weighbridge_model::summary::Summary;
 
 /// Six blocks of ten rounds of 200 requests: the baseline near 100 µs, the variant `factor` times that.
 fn plain(factor: f64) -> Vec<TrialRecord> {

@@ -5,12 +5,13 @@
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use weighbridge_model::estimate::Quantity;
+use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{
-    ErrorCounts, LoopHealth, OperationFigures, OperationId, PointId, ServiceFacts, Traffic, TrialRecord,
-    VariantId, WindowEnd, WindowFigures, WindowKind, WindowRecord,
+    ErrorCounts, LoopHealth, OperationFigures, ServiceFacts, Traffic, TrialRecord, WindowEnd, WindowFigures,
+    WindowKind, WindowRecord,
 };
-use weighbridge_model::summary::Quantity;
 
 /// Requests of a window.
 const REQUESTS: usize = 200;

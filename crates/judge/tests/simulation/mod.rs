@@ -20,9 +20,10 @@ use weighbridge_judge::steer::{BlockHistory, BlockRule, BlockStep, Budget};
 use weighbridge_judge::thresholds::{BLOCKS_FOR_BOOTSTRAP, LEVEL};
 use weighbridge_judge::verdict::conclude;
 use weighbridge_judge::{Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant};
+use weighbridge_model::estimate::Verdict;
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
-use weighbridge_model::record::{PointId, TrialRecord, VariantId};
-use weighbridge_model::summary::Verdict;
+use weighbridge_model::record::TrialRecord;
 
 use laws::{Draws, Law, Truth};
 

@@ -6,10 +6,9 @@
 use std::io;
 use std::sync::atomic::Ordering;
 
+use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::Timestamp;
-use weighbridge_model::record::{
-    ErrorKind, LoopHealth, RequestRecord, Tallies, VariantId, WindowEnd, WindowFigures,
-};
+use weighbridge_model::record::{ErrorKind, LoopHealth, RequestRecord, Tallies, WindowEnd, WindowFigures};
 
 use super::account::Account;
 use super::waiting::{Until, Waits};

@@ -240,7 +240,7 @@ impl FrameHead {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge_model::record::OperationId;
+    use weighbridge_model::id::OperationId;
 
     use super::*;
     use crate::request::{Framing, Request};

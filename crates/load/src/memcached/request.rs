@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use weighbridge_model::record::OperationId;
+use weighbridge_model::id::OperationId;
 
 use crate::request::{Rendered, ReplyShape};
 

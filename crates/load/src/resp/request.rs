@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use weighbridge_model::record::OperationId;
+use weighbridge_model::id::OperationId;
 
 use crate::request::{Rendered, ReplyShape};
 

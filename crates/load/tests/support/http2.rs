@@ -13,7 +13,7 @@ use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
 use weighbridge_load::h2::{Http2Settings, hpack};
 use weighbridge_load::request::{Framing, Rendered, Request};
-use weighbridge_model::record::OperationId;
+use weighbridge_model::id::OperationId;
 
 /// HTTP/2 in cleartext with the default windows.
 pub fn framing() -> Framing {

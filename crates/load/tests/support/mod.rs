@@ -18,8 +18,9 @@ use weighbridge_load::request::{Framing, Rendered, Request};
 use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_load::{Recording, Settings};
+use weighbridge_model::id::{OperationId, VariantId};
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{ErrorKind, OperationId, Outcome, Tallies, VariantId};
+use weighbridge_model::record::{ErrorKind, Outcome, Tallies};
 
 pub const VARIANT: VariantId = VariantId(0);
 pub const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use support::{HELLO, Server, millis, read_head, send, wait_for_close};
 use weighbridge_load::exchange::{Collected, ExchangeError, Limits, exchange};
 use weighbridge_load::request::{Framing, Rendered, Request};
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{ErrorKind, OperationId};
+use weighbridge_model::record::ErrorKind;
 
 const LIMITS: Limits = Limits { timeout: Nanoseconds::from_secs(10), body: Bytes::new(1 << 20), stop: None };
 

@@ -14,10 +14,9 @@ use weighbridge_load::request::Framing;
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_load::{Generator, KeepAlive, Recording, Settings};
 use weighbridge_model::experiment::Arrivals;
+use weighbridge_model::id::{OperationId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
-use weighbridge_model::record::{
-    ErrorCounts, ErrorKind, OperationId, Outcome, RequestRecord, Tallies, VariantId, WindowEnd,
-};
+use weighbridge_model::record::{ErrorCounts, ErrorKind, Outcome, RequestRecord, Tallies, WindowEnd};
 
 fn open(rate: f64, arrivals: Arrivals, end: OpenEnd) -> WindowSpec {
     let rate = PerSecond::new(rate).expect("a rate");

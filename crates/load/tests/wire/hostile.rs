@@ -16,8 +16,9 @@ use weighbridge_load::pace::Flow;
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::Arrivals;
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
-use weighbridge_model::record::{ErrorKind, OperationId, Outcome, Tallies, WindowEnd, WindowFigures};
+use weighbridge_model::record::{ErrorKind, Outcome, Tallies, WindowEnd, WindowFigures};
 
 /// An address where nothing listens.
 fn nobody() -> SocketAddr {

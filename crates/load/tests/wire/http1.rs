@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use weighbridge_load::codec::{Codec, Event, In, Out, UNIT_LIMIT};
 use weighbridge_load::http1::Http1;
 use weighbridge_load::request::{Framing, Rendered, Request};
-use weighbridge_model::record::{ErrorKind, OperationId, Outcome};
+use weighbridge_model::id::OperationId;
+use weighbridge_model::record::{ErrorKind, Outcome};
 
 const RESET: Outcome = Outcome::Error(ErrorKind::Reset);
 

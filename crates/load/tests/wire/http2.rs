@@ -11,8 +11,9 @@ use support::http2::{
 use weighbridge_load::codec::{Cancel, Codec, Event, In, Out, UNIT_LIMIT};
 use weighbridge_load::h2::{Http2, Http2Settings};
 use weighbridge_load::request::{Call, Rendered, Sending};
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::{ErrorKind, OperationId, Outcome};
+use weighbridge_model::record::{ErrorKind, Outcome};
 
 const RESET: Outcome = Outcome::Error(ErrorKind::Reset);
 const PROTOCOL: Outcome = Outcome::Error(ErrorKind::Protocol);

@@ -11,8 +11,9 @@ use weighbridge_load::h2::Http2Settings;
 use weighbridge_load::request::{Call, Framing, Rendered, Sending};
 use weighbridge_load::window::Stop;
 use weighbridge_load::{KeepAlive, Settings};
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{ErrorKind, OperationId, Tallies, WindowEnd, WindowFigures};
+use weighbridge_model::record::{ErrorKind, Tallies, WindowEnd, WindowFigures};
 
 /// One connection, so many streams at a time.
 fn streams(in_flight: u32) -> Settings {

@@ -18,8 +18,9 @@ use weighbridge_load::request::Framing;
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_load::{Generator, Recording, Settings};
 use weighbridge_model::experiment::{Arrivals, SessionLength, Think};
+use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
-use weighbridge_model::record::{ErrorKind, Outcome, RequestRecord, Tallies, VariantId, WindowEnd};
+use weighbridge_model::record::{ErrorKind, Outcome, RequestRecord, Tallies, WindowEnd};
 
 const START: Timestamp = Timestamp::from_nanos(1_000_000_000);
 

@@ -4,7 +4,7 @@ use weighbridge_load::codec::{Codec, ERROR_FIELD, Event, In, Out};
 use weighbridge_load::memcached::{self, Memcached};
 use weighbridge_load::request::Rendered;
 use weighbridge_load::resp::{self, Resp};
-use weighbridge_model::record::OperationId;
+use weighbridge_model::id::OperationId;
 
 /// The texts of late errors in `replies`, which are handed over in pieces of so many bytes.
 fn texts(mut codec: impl Codec, request: &Rendered, replies: &[u8], piece: usize) -> Vec<String> {

@@ -9,7 +9,8 @@ use proptest::prelude::*;
 use weighbridge_load::codec::{Cancel, Codec, Out};
 use weighbridge_load::memcached::{LINE_LIMIT, Memcached, command};
 use weighbridge_load::request::Rendered;
-use weighbridge_model::record::{ErrorKind, OperationId, Outcome};
+use weighbridge_model::id::OperationId;
+use weighbridge_model::record::{ErrorKind, Outcome};
 
 const GET: &str = "get a";
 const GETS: &str = "get a b";

@@ -9,7 +9,8 @@ use redis_protocol::resp3::types::OwnedFrame;
 use weighbridge_load::codec::{Cancel, Codec, In, Out, UNIT_LIMIT};
 use weighbridge_load::request::Rendered;
 use weighbridge_load::resp::{DEPTH, Handshake, Resp, Version, command};
-use weighbridge_model::record::{ErrorKind, OperationId, Outcome};
+use weighbridge_model::id::OperationId;
+use weighbridge_model::record::{ErrorKind, Outcome};
 
 const RESET: Outcome = Outcome::Error(ErrorKind::Reset);
 

@@ -12,8 +12,9 @@ use weighbridge_load::pace::{Flow, Part, Schedule, Source};
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_load::{Generator, KeepAlive, Recording, Settings};
 use weighbridge_model::experiment::{Arrivals, SessionLength, Think};
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
-use weighbridge_model::record::{OperationId, RequestRecord, Tallies, WindowEnd, WindowFigures};
+use weighbridge_model::record::{RequestRecord, Tallies, WindowEnd, WindowFigures};
 use weighbridge_model::trace::Trace;
 
 fn whole(n: u32) -> NonZeroU32 {

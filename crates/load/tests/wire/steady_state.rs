@@ -6,8 +6,9 @@ use rand_chacha::ChaCha8Rng;
 use weighbridge_load::pace::Flow;
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Slots, Window};
 use weighbridge_model::experiment::Arrivals;
+use weighbridge_model::histogram::time_histogram;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
-use weighbridge_model::record::{WindowEnd, time_histogram};
+use weighbridge_model::record::WindowEnd;
 
 const SERVICE_MEAN: f64 = 20_000.0;
 

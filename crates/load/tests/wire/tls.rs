@@ -20,8 +20,9 @@ use weighbridge_load::tls::{Resumption, TlsClient, TlsFailure, TlsOptions, Trust
 use weighbridge_load::window::Stop;
 use weighbridge_load::{KeepAlive, Settings, Stack};
 use weighbridge_model::experiment::TlsVersion;
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{ErrorCounts, ErrorKind, HandshakeKind, OperationId, Tallies, WindowEnd};
+use weighbridge_model::record::{ErrorCounts, ErrorKind, HandshakeKind, Tallies, WindowEnd};
 
 const ONE_VERSION: [(&[&rustls::SupportedProtocolVersion], TlsVersion); 2] =
     [(&[&rustls::version::TLS12], TlsVersion::V12), (&[&rustls::version::TLS13], TlsVersion::V13)];

@@ -12,9 +12,9 @@ use toml::{Table, Value as Toml};
 
 use super::node::{ExperimentError, Node, Reader, Value, suggestion};
 use super::{Equality, WorkloadSpec, read, write};
+use crate::id::OperationId;
+use crate::id::PointLabel;
 use crate::quantity::Nanoseconds;
-use crate::record::OperationId;
-use crate::summary::PointLabel;
 
 /// Where the descriptors of messages and methods come from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! The matrix: a factorial over any key. Keys of `workload` and `load` make points, all others make variants.
 
 use super::node::{ExperimentError, Node, Value};
-use crate::summary::PointLabel;
+use crate::id::PointLabel;
 
 /// Most combinations that one file may ask for.
 const MOST: usize = 10_000;

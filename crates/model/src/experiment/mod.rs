@@ -33,13 +33,14 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::estimate::Quantity;
 use crate::gate::Gate;
+use crate::id::PointLabel;
+use crate::id::{OperationId, PointId, VariantId};
 use crate::idle::Idle;
 use crate::legs::Stamps;
 use crate::pairing::PairingChoice;
 use crate::quantity::{Bytes, Nanoseconds, Ratio};
-use crate::record::{OperationId, PointId, VariantId};
-use crate::summary::{PointLabel, Quantity};
 use crate::tags::Tags;
 
 pub use commands::{CommandCheck, CommandSpec, Presence, RespSetup, RespVersion, ValueSpec, split_words};
@@ -487,7 +488,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// Names of the operations, in the order of [`crate::record::OperationId`].
+    /// Names of the operations, in the order of [`crate::id::OperationId`].
     pub fn operations(&self) -> Vec<String> {
         match self {
             Self::Pingpong(spec) => vec![spec.operation.operation().to_owned()],

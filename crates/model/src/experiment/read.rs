@@ -11,12 +11,12 @@ use super::{
     RequestSpec, Scheme, Target, Template, TemplateError, TemplatePiece, TlsSpec, Url, Variant, WorkloadSpec,
     commands, grpc, layers, matrix, peer, pingpong, program, scenario, tags,
 };
+use crate::estimate::Quantity;
 use crate::gate::{Gate, GateKind};
 use crate::idle::Idle;
 use crate::pairing::PairingChoice;
 use crate::quantity::{Nanoseconds, Ratio};
 use crate::secret::shown_path;
-use crate::summary::Quantity;
 
 /// Every default of the experiment file, with its reason.
 pub(super) mod default {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::VariantId;
+use crate::id::VariantId;
 
 /// The variants of every batch, by rising number. In each the baseline is first, and every other variant is in exactly
 /// one.

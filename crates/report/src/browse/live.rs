@@ -156,7 +156,7 @@ fn whole_seconds(time: Nanoseconds) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_model::summary::PointLabel;
+    use weighbridge_model::id::PointLabel;
 
     fn after(events: &[Event]) -> Live {
         let mut live = Live::default();

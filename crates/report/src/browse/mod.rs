@@ -6,7 +6,8 @@
 
 mod live;
 
-use weighbridge_model::summary::{Cost, Summary, Validity};
+use weighbridge_model::estimate::Validity;
+use weighbridge_model::summary::{Cost, Summary};
 
 use crate::columns::TableName;
 use crate::export::ExportFormat;

@@ -1,9 +1,10 @@
 //! Tables of what layers cost: chains, sums of single layers, what depends on a factor, lines over size.
 
+use weighbridge_model::estimate::{Estimate, Quantity};
 use weighbridge_model::layering::{
     Additivity, Chain, Interaction, Slope, StageCost, SumCheck, SumRow, Unchecked,
 };
-use weighbridge_model::summary::{Estimate, Quantity, Summary};
+use weighbridge_model::summary::Summary;
 
 use super::Read::{Count, Number, Text};
 use super::{Column, column, point, some, unit};

@@ -1,7 +1,9 @@
 //! Several runs beside each other. Each column is a run's own result; what one run says against another is said only
 //! where a comparison of the two allows it, and otherwise that it may not be.
 
-use weighbridge_model::summary::{Cost, PointLabel, Quantity, Summary};
+use weighbridge_model::estimate::Quantity;
+use weighbridge_model::id::PointLabel;
+use weighbridge_model::summary::{Cost, Summary};
 
 use super::escape::{attributes, escape, figure};
 use super::verdict::{glyph, signs};

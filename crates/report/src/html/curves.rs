@@ -1,7 +1,7 @@
 //! Percentiles as a table: what the curves draw, at the percentiles that people name.
 
 use weighbridge_model::detail::{Curve, Detail, TimeKind};
-use weighbridge_model::summary::Unit;
+use weighbridge_model::estimate::Unit;
 
 use super::escape::{attributes, escape, figure};
 use super::quiet;

@@ -2,7 +2,8 @@
 //!
 //! It repeats what the cells say; it is no chart and hidden from those who have the page read to them.
 
-use weighbridge_model::summary::{Cost, Estimate};
+use weighbridge_model::estimate::Estimate;
+use weighbridge_model::summary::Cost;
 
 use super::escape::figure;
 use crate::words;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use weighbridge_model::estimate::Quantity;
 use weighbridge_model::layering::{Additivity, Chain, SumCheck, SumRow};
-use weighbridge_model::summary::{Quantity, Summary};
+use weighbridge_model::summary::Summary;
 
 use super::escape::{attributes, escape, figure};
 use super::{capital, quiet};
@@ -44,7 +45,7 @@ pub(crate) fn section(summary: &Summary) -> String {
     text
 }
 
-fn place(point: &weighbridge_model::summary::PointLabel) -> (String, String) {
+fn place(point: &weighbridge_model::id::PointLabel) -> (String, String) {
     let of = words::point(point);
     let filter = attributes(&[("point", &of)]);
     (filter, if of.is_empty() { of } else { format!(", {}", escape(&of)) })

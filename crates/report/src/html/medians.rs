@@ -1,9 +1,10 @@
 //! Medians over message size as tables: what the curves of that part show, at some ten sizes, with their intervals. Picks
 //! sizes; estimates nothing.
 
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::quantity::{display_bytes, display_nanos};
 use weighbridge_model::sizes::{SizeCurve, SizeTime};
-use weighbridge_model::summary::{Detail, PointLabel, Summary};
+use weighbridge_model::summary::{Detail, Summary};
 
 use super::escape::{attributes, escape, figure};
 use super::tables::number;

@@ -24,7 +24,8 @@ mod tables;
 mod trust;
 mod verdict;
 
-use weighbridge_model::summary::{Quantity, Summary};
+use weighbridge_model::estimate::Quantity;
+use weighbridge_model::summary::Summary;
 
 use crate::style::Tone;
 use crate::text::counted;

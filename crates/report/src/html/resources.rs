@@ -1,7 +1,8 @@
 //! What a variant uses: CPU, memory and bytes with their intervals, and the kernel's counts on the sockets.
 
+use weighbridge_model::estimate::{Estimate, Quantity};
 use weighbridge_model::record::Traffic;
-use weighbridge_model::summary::{CpuRoles, Estimate, Quantity, Summary, VariantSummary};
+use weighbridge_model::summary::{CpuRoles, Summary, VariantSummary};
 
 use super::escape::{attributes, escape, figure};
 use super::quiet;

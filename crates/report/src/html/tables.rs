@@ -2,7 +2,8 @@
 //!
 //! A cell with a figure carries the bare number too (`data-n`), so that the page's script can sort without reading text.
 
-use weighbridge_model::summary::{Cost, Estimate, Figure, Summary, Unit, VariantSummary};
+use weighbridge_model::estimate::{Estimate, Unit};
+use weighbridge_model::summary::{Cost, Figure, Summary, VariantSummary};
 
 use super::escape::{attributes, escape, figure};
 use super::gauge::Gauge;

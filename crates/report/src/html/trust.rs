@@ -1,7 +1,8 @@
 //! Why to believe it: self-check, precision, noise of the host, what was withheld; then each variant, and warnings in full.
 
+use weighbridge_model::estimate::Validity;
 use weighbridge_model::pairing::Pairing;
-use weighbridge_model::summary::{Cost, Finding, Severity, Summary, Validity, VariantSummary};
+use weighbridge_model::summary::{Cost, Finding, Severity, Summary, VariantSummary};
 
 use super::escape::{attributes, escape, figure};
 use super::{capital, quiet};

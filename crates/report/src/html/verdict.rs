@@ -1,6 +1,7 @@
 //! The verdict as sentences: the first thing that a reader sees.
 
-use weighbridge_model::summary::{Cost, Summary, Verdict};
+use weighbridge_model::estimate::Verdict;
+use weighbridge_model::summary::{Cost, Summary};
 
 use super::escape::{attributes, escape, figure};
 use super::gauge::Gauge;

@@ -13,7 +13,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use weighbridge_model::summary::{Detail, PointLabel, Quantity, Summary};
+use weighbridge_model::estimate::Quantity;
+use weighbridge_model::id::PointLabel;
+use weighbridge_model::summary::{Detail, Summary};
 
 pub use over::{Axis, AxisScale, Guide, Over, named};
 #[cfg(feature = "pdf")]

@@ -3,12 +3,14 @@
 use weighbridge_model::evidence::{
     BlockValue, Evidence, Extent, OperationEvidence, OutcomeTimes, Percentile, SampleEvidence, WindowEvidence,
 };
+use weighbridge_model::histogram::time_histogram;
+use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::record::samples::{Relayed, Sample};
 use weighbridge_model::record::{
-    ErrorCounts, ErrorKind, LoopHealth, OperationFigures, OperationId, Outcome, PointId, Traffic, VariantId,
-    WindowEnd, WindowFigures, WindowKind, WindowRecord, time_histogram,
+    ErrorCounts, ErrorKind, LoopHealth, OperationFigures, Outcome, Traffic, WindowEnd, WindowFigures,
+    WindowKind, WindowRecord,
 };
-use weighbridge_model::samples::{Relayed, Sample};
 use weighbridge_model::summary::{Summary, VariantSummary};
 
 /// Evidence of every variant of a summary, its last block void.

@@ -1,11 +1,13 @@
 //! A run whose variants differ in layers alone: a chain, single layers against the whole, and costs over two sizes.
 
 use weighbridge_model::detail::{Level, Waterfall};
+use weighbridge_model::estimate::{Estimate, Quantity, Validity};
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::layering::{
     Additivity, Chain, Interaction, Layering, Missing, Single, Slope, Stage, StageCost, SumCheck, SumRow,
     Unchecked,
 };
-use weighbridge_model::summary::{Detail, Estimate, PointLabel, Quantity, Summary, Validity};
+use weighbridge_model::summary::{Detail, Summary};
 
 use super::{estimate, point, valid};
 

@@ -10,14 +10,16 @@ use serde_json::{Value, json};
 use weighbridge_model::detail::{
     Axis, Course, Curve, Density, DotKind, RoleUse, Samples, Scale, Span, TimeKind,
 };
+use weighbridge_model::estimate::{Effect, Estimate, Quantity, Validity, Verdict};
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::legs::{LegTimes, StampSummary};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::{ErrorCounts, HandshakeKind, Traffic};
 use weighbridge_model::reliability::{CalibrationQuote, Detectable, RunToRun, Share};
 use weighbridge_model::summary::{
-    BlockCounts, Cost, CpuRoles, Detail, Effect, Estimate, Figure, Finding, Goal, PointLabel, PointPairing,
-    Quantity, SCHEMA_VERSION, Severity, Summary, Validity, VariantSummary, Verdict,
+    BlockCounts, Cost, CpuRoles, Detail, Figure, Finding, Goal, PointPairing, SCHEMA_VERSION, Severity,
+    Summary, VariantSummary,
 };
 use weighbridge_report::HowToRepeat;
 use weighbridge_report::load::{Failure, Handshakes, LoadModel, LoadSummary, Times, withheld};

@@ -4,15 +4,14 @@
 use weighbridge_model::detail::{
     Axis, Capacity, Density, Detail, DotKind, Kept, Level, RoleUse, Samples, Scale, Step, TimeKind, Waterfall,
 };
+use weighbridge_model::estimate::{Effect, Estimate, Quantity, Unit, Validity, Verdict};
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::quantity::{Bytes, Ratio};
 use weighbridge_model::sizes::{
     Bounded, CliffChange, OverSize, SizeAdvice, SizeCliff, SizeCurve, SizeGuide, SizeQuantile, SizeRange,
     SizeRatio, SizeRatios, SizeSamples, SizeTime,
 };
-use weighbridge_model::summary::{
-    Cost, Effect, Estimate, Figure, PointLabel, Quantity, Relay, SampleCounts, Summary, Unit, Validity,
-    VariantSummary, Verdict,
-};
+use weighbridge_model::summary::{Cost, Figure, Relay, SampleCounts, Summary, VariantSummary};
 
 use super::{add_times, add_windows, detail, estimate, noise, troubled, valid};
 

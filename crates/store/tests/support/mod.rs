@@ -5,12 +5,13 @@
 use rand::Rng;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use weighbridge_model::id::*;
 use weighbridge_model::legs::{KernelStamps, LegFigures, StampFigures};
 use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::pairing::{Pairing, Preparation, TurnEffect, WarmEnd, WarmUp};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::record::samples::{Relayed, Sample};
 use weighbridge_model::record::*;
-use weighbridge_model::samples::{Relayed, Sample};
 use weighbridge_store::{Participant, UtcTime};
 
 /// 2026-11-21T21:22:04Z.

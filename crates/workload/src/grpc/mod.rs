@@ -14,8 +14,8 @@ use prost::encoding::encode_varint;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor, ServiceDescriptor};
 use weighbridge_load::request::{Call, Framing, RenderError, Rendered, Sending};
 use weighbridge_model::experiment::{CallKind, CallSpec, DescriptorSource, MessageSending, Side, suggestion};
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::OperationId;
 
 pub(crate) use check::{CallExpect, GrpcCheck, PongMessageCheck};
 

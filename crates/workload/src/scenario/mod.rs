@@ -18,7 +18,7 @@ use weighbridge_model::experiment::{
     ReplyCheck, RequestSpec, RowOrder, Scenario, SessionPlan, Template, TemplateError, TemplatePiece,
     ValueError, ValueForm, check_columns,
 };
-use weighbridge_model::record::OperationId;
+use weighbridge_model::id::OperationId;
 
 pub use conversation::{Conversation, Question};
 pub(crate) use scenes::Scenes;

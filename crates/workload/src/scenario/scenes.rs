@@ -15,7 +15,8 @@ use weighbridge_load::outline::Slate;
 use weighbridge_load::request::Rendered;
 use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
 use weighbridge_model::experiment::ReplyCheck;
-use weighbridge_model::record::{ErrorKind, OperationId, Outcome};
+use weighbridge_model::id::OperationId;
+use weighbridge_model::record::{ErrorKind, Outcome};
 
 use super::Scene;
 use super::extract::{Extractor, Taken};

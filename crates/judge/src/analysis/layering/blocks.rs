@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use weighbridge_model::record::VariantId;
-use weighbridge_model::summary::{Estimate, Quantity};
+use weighbridge_model::estimate::{Estimate, Quantity};
+use weighbridge_model::id::VariantId;
 
 use crate::estimate::{Absence, Contrast, Side, estimate};
 

@@ -2,9 +2,9 @@
 //! and pair by pair: a stage that has no figure, or none that may be used, has no cost, and the one above it is held against
 //! the next below.
 
+use weighbridge_model::estimate::{Estimate, Quantity};
+use weighbridge_model::id::VariantId;
 use weighbridge_model::layering::{Chain, Missing, Stage, StageCost};
-use weighbridge_model::record::VariantId;
-use weighbridge_model::summary::{Estimate, Quantity};
 
 use super::blocks::{Levels, estimates};
 use super::factor::{Measured, Pair, WHOLE};

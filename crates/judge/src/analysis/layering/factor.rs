@@ -7,9 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use weighbridge_model::estimate::Quantity;
+use weighbridge_model::id::PointLabel;
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::layering::{Additivity, Interaction, Slope};
-use weighbridge_model::record::{PointId, VariantId};
-use weighbridge_model::summary::{PointLabel, Quantity};
 
 use super::Row;
 use super::lineup;

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use weighbridge_model::record::VariantId;
+use weighbridge_model::id::VariantId;
 
 use super::stack::{Part, Stack, names};
 use crate::question::Question;

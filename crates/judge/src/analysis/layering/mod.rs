@@ -15,9 +15,11 @@ mod sum;
 
 use std::borrow::Cow;
 
+use weighbridge_model::estimate::{Quantity, Unit, Verdict};
+use weighbridge_model::id::PointLabel;
+use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::layering::{Additivity, Chain, Interaction, Layering, SumCheck};
-use weighbridge_model::record::{PointId, VariantId};
-use weighbridge_model::summary::{Finding, PointLabel, Quantity, Severity, Unit, Verdict};
+use weighbridge_model::summary::{Finding, Severity};
 
 use crate::checks::network::is_relayed;
 use crate::checks::{Diagnosis, Objection, subject};
@@ -218,7 +220,7 @@ fn signed(unit: Unit, value: f64) -> String {
     format!("{sign}{}", unit.display(value))
 }
 
-fn with_interval(unit: Unit, estimate: &weighbridge_model::summary::Estimate) -> String {
+fn with_interval(unit: Unit, estimate: &weighbridge_model::estimate::Estimate) -> String {
     match estimate.interval() {
         Some((lower, upper)) => {
             format!("{} [{}, {}]", signed(unit, estimate.point), signed(unit, lower), signed(unit, upper))

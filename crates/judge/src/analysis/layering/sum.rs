@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use weighbridge_model::estimate::{Estimate, Quantity, Statistic, Verdict};
+use weighbridge_model::id::VariantId;
 use weighbridge_model::layering::{Additivity, Single, SumCheck, SumRow, Unchecked};
-use weighbridge_model::record::VariantId;
-use weighbridge_model::summary::{Estimate, Quantity, Statistic, Verdict};
 
 use super::lineup::{Member, Singles};
 use super::{Here, Row};

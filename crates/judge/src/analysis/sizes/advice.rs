@@ -237,9 +237,10 @@ fn ranges(best: Vec<Best>) -> Vec<(Range<usize>, Best)> {
 
 #[cfg(test)]
 mod tests {
+    use weighbridge_model::id::{OperationId, PointId};
     use weighbridge_model::quantity::{Bytes, Nanoseconds};
-    use weighbridge_model::record::{OperationId, Outcome, PointId};
-    use weighbridge_model::samples::Sample;
+    use weighbridge_model::record::Outcome;
+    use weighbridge_model::record::samples::Sample;
 
     use super::*;
 

@@ -4,8 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::id::{OperationId, PointId};
 use crate::quantity::{Bytes, Nanoseconds};
-use crate::record::{OperationId, Outcome, PointId, WindowKind};
+use crate::record::{Outcome, WindowKind};
 
 /// One request of a measured window or of one of further sizes, and the reply to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,0 +1,303 @@
+//! What can be estimated, an estimate, and what is concluded from it.
+//!
+//! These types are part of the published JSON, as those of [`crate::summary`] are.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::{display_bytes, display_count, display_nanos, display_rate};
+
+/// A figure that can be estimated for a variant and compared between variants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)] // the names say it all: which time, which statistic
+pub enum Quantity {
+    ResponseP50,
+    ResponseP90,
+    ResponseP99,
+    ResponseMean,
+    ServiceP50,
+    ServiceP90,
+    ServiceP99,
+    ServiceMean,
+    /// Good replies per second of window time.
+    Throughput,
+    /// CPU time of all the variant's processes per request answered.
+    CpuPerOperation,
+    /// Payload bytes both ways per request answered.
+    BytesPerOperation,
+    /// Bytes of packets both ways on the link of the variant's client, Ethernet headers included, per request answered.
+    WireBytesPerOperation,
+    /// TCP segments both ways on the generator's connections per request answered.
+    SegmentsPerOperation,
+    /// Largest resident memory of the variant's processes over a trial.
+    MemoryPeak,
+}
+
+/// The unit of a quantity's figures, as in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Bytes.
+    Bytes,
+    /// Per second.
+    PerSecond,
+    /// A plain count.
+    Count,
+}
+
+/// Whether a larger figure is good news.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// The variant does better than the baseline.
+    Better,
+    /// The variant does worse than the baseline.
+    Worse,
+}
+
+/// Which statistic of time a quantity is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Statistic {
+    /// A quantile, 0 to 1.
+    Quantile(f64),
+    /// The arithmetic mean.
+    Mean,
+    /// Not a statistic of request times.
+    Other,
+}
+
+impl Quantity {
+    /// All quantities, in the order of tables.
+    pub const ALL: [Self; 14] = [
+        Self::ResponseP50,
+        Self::ResponseP90,
+        Self::ResponseP99,
+        Self::ResponseMean,
+        Self::ServiceP50,
+        Self::ServiceP90,
+        Self::ServiceP99,
+        Self::ServiceMean,
+        Self::Throughput,
+        Self::CpuPerOperation,
+        Self::BytesPerOperation,
+        Self::WireBytesPerOperation,
+        Self::SegmentsPerOperation,
+        Self::MemoryPeak,
+    ];
+
+    /// The name in JSON: `response_p50`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ResponseP50 => "response_p50",
+            Self::ResponseP90 => "response_p90",
+            Self::ResponseP99 => "response_p99",
+            Self::ResponseMean => "response_mean",
+            Self::ServiceP50 => "service_p50",
+            Self::ServiceP90 => "service_p90",
+            Self::ServiceP99 => "service_p99",
+            Self::ServiceMean => "service_mean",
+            Self::Throughput => "throughput",
+            Self::CpuPerOperation => "cpu_per_operation",
+            Self::BytesPerOperation => "bytes_per_operation",
+            Self::WireBytesPerOperation => "wire_bytes_per_operation",
+            Self::SegmentsPerOperation => "segments_per_operation",
+            Self::MemoryPeak => "memory_peak",
+        }
+    }
+
+    /// The name in tables and TOML: `response p50`.
+    pub fn label(self) -> String {
+        self.name().replace('_', " ")
+    }
+
+    /// The unit of its figures.
+    pub const fn unit(self) -> Unit {
+        match self {
+            Self::Throughput => Unit::PerSecond,
+            Self::BytesPerOperation | Self::WireBytesPerOperation | Self::MemoryPeak => Unit::Bytes,
+            Self::SegmentsPerOperation => Unit::Count,
+            _ => Unit::Ns,
+        }
+    }
+
+    /// Which statistic it is.
+    pub const fn statistic(self) -> Statistic {
+        match self {
+            Self::ResponseP50 | Self::ServiceP50 => Statistic::Quantile(0.5),
+            Self::ResponseP90 | Self::ServiceP90 => Statistic::Quantile(0.9),
+            Self::ResponseP99 | Self::ServiceP99 => Statistic::Quantile(0.99),
+            Self::ResponseMean | Self::ServiceMean => Statistic::Mean,
+            _ => Statistic::Other,
+        }
+    }
+
+    /// Whether it is of response time (done minus due).
+    pub const fn is_response(self) -> bool {
+        matches!(self, Self::ResponseP50 | Self::ResponseP90 | Self::ResponseP99 | Self::ResponseMean)
+    }
+
+    /// Whether it is of service time (done minus sent).
+    pub const fn is_service(self) -> bool {
+        matches!(self, Self::ServiceP50 | Self::ServiceP90 | Self::ServiceP99 | Self::ServiceMean)
+    }
+
+    /// What a higher figure means.
+    pub const fn higher_is(self) -> Effect {
+        match self {
+            Self::Throughput => Effect::Better,
+            _ => Effect::Worse,
+        }
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.label())
+    }
+}
+
+/// A name that is no quantity.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a quantity; allowed: {list}", list = Quantity::ALL.map(|q| q.label()).join(", "))]
+pub struct UnknownQuantity(pub String);
+
+impl FromStr for Quantity {
+    type Err = UnknownQuantity;
+    /// Accepts `response p50`, `response_p50`, and `p50` for the response time.
+    fn from_str(text: &str) -> Result<Self, UnknownQuantity> {
+        let name = text.trim().replace([' ', '-'], "_").to_lowercase();
+        Self::ALL
+            .into_iter()
+            .find(|q| q.name() == name || q.name() == format!("response_{name}"))
+            .ok_or_else(|| UnknownQuantity(text.to_owned()))
+    }
+}
+
+impl Unit {
+    /// A figure of this unit on the scale that suits a reader.
+    pub fn display(self, value: f64) -> String {
+        match self {
+            Self::Ns => display_nanos(value),
+            Self::Bytes => display_bytes(value),
+            Self::PerSecond => display_rate(value),
+            Self::Count => display_count(value),
+        }
+    }
+}
+
+/// A figure with its uncertainty.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Estimate {
+    /// The estimate itself, in the quantity's unit (or a plain ratio).
+    pub point: f64,
+    /// Lower bound of the interval; absent below 4 blocks.
+    pub lower: Option<f64>,
+    /// Upper bound of the interval; absent below 4 blocks.
+    pub upper: Option<f64>,
+    /// Confidence level of the interval: 0.95.
+    pub level: f64,
+    /// Block estimates it rests on.
+    pub blocks: u32,
+    /// The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub bootstrap: Option<Bounds>,
+}
+
+/// The ends of an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bounds {
+    /// The lower end.
+    pub lower: f64,
+    /// The upper end.
+    pub upper: f64,
+}
+
+impl Estimate {
+    /// Both bounds, where there is an interval.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        self.lower.zip(self.upper)
+    }
+}
+
+/// What a comparison concludes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Verdict {
+    /// The whole interval of the ratio lies within the margin.
+    #[serde(rename = "no relevant difference")]
+    NoRelevantDifference,
+    /// The interval lies above 1.
+    #[serde(rename = "higher")]
+    Higher,
+    /// The interval lies below 1.
+    #[serde(rename = "lower")]
+    Lower,
+    /// Neither can be said.
+    #[serde(rename = "undecided")]
+    Undecided,
+    /// The data must not be used for this; the reason says why.
+    #[serde(rename = "invalid")]
+    Invalid,
+    /// Not to be had: too few requests for this quantile, not measured, or the generator was the limit; the reason says
+    /// which.
+    #[serde(rename = "withheld")]
+    Withheld,
+}
+
+impl Verdict {
+    /// The verdict as in JSON and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoRelevantDifference => "no relevant difference",
+            Self::Higher => "higher",
+            Self::Lower => "lower",
+            Self::Undecided => "undecided",
+            Self::Invalid => "invalid",
+            Self::Withheld => "withheld",
+        }
+    }
+}
+
+/// Whether figures may be used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Validity {
+    /// Nothing speaks against them.
+    #[default]
+    Valid,
+    /// Something does; the findings say what.
+    Suspect,
+    /// They must not be used.
+    Invalid,
+}
+
+impl Validity {
+    /// `valid`, `suspect` or `invalid`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Suspect => "suspect",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_read_in_every_spelling() {
+        for text in ["p99", "response p99", "response_p99", "Response P99"] {
+            assert_eq!(text.parse(), Ok(Quantity::ResponseP99));
+        }
+        assert_eq!("service mean".parse(), Ok(Quantity::ServiceMean));
+        let error = "p98".parse::<Quantity>().unwrap_err().to_string();
+        assert!(error.contains("`p98`") && error.contains("response p50"), "{error}");
+    }
+}
