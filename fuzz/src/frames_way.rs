@@ -1,6 +1,6 @@
 //! What the packet relay does to frames, as text: what is accepted is written so that it reads back as the same.
 
-use weighbridge_lab::frames::Way;
+use weighbridge_lab::layers::frames::Way;
 
 /// Reads `data` as a way.
 pub fn check(data: &[u8]) {

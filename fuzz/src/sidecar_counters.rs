@@ -1,6 +1,6 @@
 //! What proxies answer about their counters: what is read, written in the program's own form again, reads back the same.
 
-use weighbridge_lab::sidecar::{Passed, Program, Wire, count};
+use weighbridge_lab::layers::sidecar::proxy::{Passed, Program, Wire, count};
 
 /// Reads `data` as each program's answer.
 pub fn check(data: &[u8]) {

@@ -1,6 +1,6 @@
 //! What ends of a tunnel say has passed: what is read, written in either form again, reads back the same.
 
-use weighbridge_lab::wireguard::{Transfer, parse_errno, parse_shown, parse_transfer};
+use weighbridge_lab::layers::wireguard::tunnel::{Transfer, parse_errno, parse_shown, parse_transfer};
 
 /// Reads `data` as a daemon's answer, and as what `wg show` says of transfers and, after an empty line, handshakes.
 pub fn check(data: &[u8]) {

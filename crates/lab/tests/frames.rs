@@ -17,9 +17,9 @@ use rand_chacha::ChaCha8Rng;
 use sha2::{Digest, Sha256};
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::{CoreId, CoreLayout, pin_current_thread};
-use weighbridge_lab::frames::schedule::{Direction, Fate, Fates};
-use weighbridge_lab::frames::way::DEFAULT_LIMIT;
-use weighbridge_lab::frames::{self, Settings, Way};
+use weighbridge_lab::layers::frames::schedule::{Direction, Fate, Fates};
+use weighbridge_lab::layers::frames::way::DEFAULT_LIMIT;
+use weighbridge_lab::layers::frames::{self, Settings, Way};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::relayed::Relayed;
 

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use weighbridge_lab::cores::CoreLayout;
 use weighbridge_lab::launch::Lab;
+use weighbridge_lab::layers::sidecar::proxy::{Passed, Program, Setup, Wire};
 use weighbridge_lab::ports::free_port;
-use weighbridge_lab::sidecar::{Passed, Program, Setup, Wire};
 
 fn at(port: u16) -> SocketAddr {
     (Ipv4Addr::LOCALHOST, port).into()

@@ -1,11 +1,11 @@
-//! The hidden verb that the lab starts between two hosts of its own: see `weighbridge_lab::frames`.
+//! The hidden verb that the lab starts between two hosts of its own: see `weighbridge_lab::layers::frames`.
 
 use std::fs::File;
 use std::os::fd::AsFd;
 
 use anyhow::Context;
 use weighbridge_lab::cores::CoreId;
-use weighbridge_lab::frames::{self, DEFAULT_SPIN, InterfacePair, Settings, Watch, Way};
+use weighbridge_lab::layers::frames::{self, DEFAULT_SPIN, InterfacePair, Settings, Watch, Way};
 
 use crate::args;
 use crate::exit::Exit;

@@ -1,6 +1,6 @@
 //! The relay of ours in the switch's place: started there before the service, asked at the end of a trial what it carried.
 //!
-//! What it does to frames is in [`crate::frames`]; which layers need it is in [`super::crossing`]. Both hosts hand down each
+//! What it does to frames is in [`crate::layers::frames`]; which layers need it is in [`super::crossing`]. Both hosts hand down each
 //! packet by itself while it stands there: a frame that stands for forty packets would be held back or lost as one.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,9 +12,9 @@ use weighbridge_model::relayed::Relayed;
 use super::crossing::{Dealt, Treatment, cut_packets};
 use super::veth::{CLIENT_PORT, SERVER_PORT};
 use super::{LayerError, Site, Spot};
-use crate::frames::way::{Delay, Distribution, Way, WayError};
-use crate::frames::{self, InterfacePair, Settings};
 use crate::launch::{Lab, Ready};
+use crate::layers::frames::way::{Delay, Distribution, Way, WayError};
+use crate::layers::frames::{self, InterfacePair, Settings};
 use crate::net::Unavailable;
 use crate::net::namespace::in_scratch;
 use crate::sys::monotonic;

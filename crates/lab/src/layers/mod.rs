@@ -8,15 +8,16 @@
 mod carrier;
 mod container;
 mod crossing;
-mod ovs;
+pub mod frames;
+pub mod ovs;
 mod probe;
 mod published;
 mod rate;
-mod sidecar;
+pub mod sidecar;
 mod site;
 mod veth;
 mod vxlan;
-mod wireguard;
+pub mod wireguard;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,12 +31,12 @@ use weighbridge_model::relayed::Relayed;
 use crate::container::ContainerError;
 use crate::custody::CustodyError;
 use crate::launch::{Lab, Launch, LaunchError};
+use crate::layers::ovs::switch::OvsError;
+use crate::layers::sidecar::proxy::{Missing, SidecarError};
+use crate::layers::wireguard::tunnel::WireguardError;
 use crate::net::tools::{Tool, need};
 use crate::net::{Capability, NamespaceError, ToolError, Unavailable};
-use crate::ovs::OvsError;
 use crate::service::Freezing;
-use crate::sidecar::{Missing, SidecarError};
-use crate::wireguard::WireguardError;
 
 pub use container::ENGINE;
 pub use probe::{LayerReport, report};

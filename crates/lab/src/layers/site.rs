@@ -14,11 +14,11 @@ use super::veth::{self, DEVICE};
 use super::{Answered, LayerError, Part, parts};
 use crate::cores::CoreId;
 use crate::launch::{Lab, Launch, Ready, Wrapping};
+use crate::layers::sidecar::proxy::Passed;
 use crate::net::{Batch, Connector, Namespace, NamespaceError, counters};
 use crate::process::Running;
 use crate::procfs::Pid;
 use crate::service::Freezing;
-use crate::sidecar::Passed;
 use crate::talk::Talk;
 
 /// How long a program of a layer may take to be ready: proxies read certificates and resolve names.

@@ -13,7 +13,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-use weighbridge_lab::frames::{self, FramesError, InterfacePair, Settings, Watch};
+use weighbridge_lab::layers::frames::{self, FramesError, InterfacePair, Settings, Watch};
 use weighbridge_model::relayed::Relayed;
 
 /// The IPv4 addresses of the hosts.

@@ -8,6 +8,8 @@
 //! out after ten seconds without packets and are made again by the next one, as after any other pause, and both ends know each
 //! other's hardware address for a quarter of an hour.
 
+pub mod switch;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -22,9 +24,9 @@ use super::{Answered, End, Ends, LayerError, Part, Site};
 use crate::launch::Lab;
 use crate::net::tools::Tool;
 use crate::net::{Batch, Capability, Unavailable};
-use crate::ovs::{self, OvsError, PortCounts, Switch};
 use crate::service::Freezing;
 use crate::sys::monotonic;
+use switch::{OvsError, PortCounts, Switch};
 
 /// The bridge with the device of the host.
 const OUTER: &str = "br0";
@@ -73,7 +75,7 @@ impl OvsPart {
     }
 
     fn version(&self) -> Result<&str, Unavailable> {
-        self.version.get_or_init(ovs::version).as_ref().map(String::as_str).map_err(Clone::clone)
+        self.version.get_or_init(switch::version).as_ref().map(String::as_str).map_err(Clone::clone)
     }
 
     fn up(&self) -> MutexGuard<'_, Vec<Up>> {

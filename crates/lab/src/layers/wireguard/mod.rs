@@ -5,6 +5,8 @@
 //! round trip, which belongs to the lead-in of a window. Daemons run on while their variant stands still: kernels owe each other
 //! acknowledgements after the last reply.
 
+pub mod tunnel;
+
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -22,7 +24,7 @@ use crate::net::tools::Tool;
 use crate::net::{Batch, Capability, Namespace, Unavailable, namespace};
 use crate::service::Freezing;
 use crate::sys::monotonic;
-use crate::wireguard::{self, DEVICE, Keys, PORT, Plan, Transfer, WireguardError};
+use tunnel::{DEVICE, Keys, PORT, Plan, Transfer, WireguardError};
 
 /// Agreeing on keys takes a round trip; what was lost is sent again after five seconds.
 const HANDSHAKE_PATIENCE: Nanoseconds = Nanoseconds::from_secs(60);
@@ -42,7 +44,7 @@ struct Up {
     host: &'static str,
     /// The file of its network.
     network: PathBuf,
-    end: wireguard::End,
+    end: tunnel::End,
     /// What had passed when the service was ready.
     before: Transfer,
 }
@@ -98,7 +100,7 @@ impl WireguardPart {
         let implementation = self.choice()?.implementation;
         let (end, add) = match implementation {
             Implementation::Kernel => {
-                (wireguard::End::Kernel, Some(format!("link add {DEVICE} type wireguard")))
+                (tunnel::End::Kernel, Some(format!("link add {DEVICE} type wireguard")))
             }
             _ => (self.start(lab, site, (side.name, implementation))?, None),
         };
@@ -123,12 +125,11 @@ impl WireguardPart {
         lab: &Lab,
         site: &mut Site,
         (name, implementation): (&'static str, Implementation),
-    ) -> Result<wireguard::End, LayerError> {
+    ) -> Result<tunnel::End, LayerError> {
         let role = format!("wireguard-{name}");
         let logs = site.given().logs.clone();
         let cores = Some(site.given().cores.clone()).filter(|cores| !cores.is_empty());
-        let start =
-            || wireguard::End::start(lab, (implementation, &role), (logs.as_path(), cores.as_deref()));
+        let start = || tunnel::End::start(lab, (implementation, &role), (logs.as_path(), cores.as_deref()));
         let (end, daemon) = match name {
             "client" => site.in_client(start)?,
             _ => site.in_server(start)?,
@@ -170,8 +171,8 @@ impl WireguardPart {
 impl Up {
     fn transfer(&self) -> Result<Transfer, WireguardError> {
         match self.end {
-            wireguard::End::Kernel => namespace::run_in(&self.network, || self.end.transfer())?,
-            wireguard::End::Daemon { .. } => self.end.transfer(),
+            tunnel::End::Kernel => namespace::run_in(&self.network, || self.end.transfer())?,
+            tunnel::End::Daemon { .. } => self.end.transfer(),
         }
     }
 
@@ -227,7 +228,7 @@ fn try_one(implementation: Implementation) -> Result<Choice, Unavailable> {
             try_here("TUN devices", || Batch::new(Tool::Ip).with("tuntap add dev wb0 mode tun").run())?;
         }
     }
-    Ok(Choice { implementation, version: wireguard::version(implementation)? })
+    Ok(Choice { implementation, version: tunnel::version(implementation)? })
 }
 
 /// The best that this host has.

@@ -1,5 +1,7 @@
 //! The layers `sidecar:…`: proxies in front of the service, on the server's host, the client's, or both.
 
+pub mod proxy;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -11,7 +13,7 @@ use super::{LayerError, Part, Site};
 use crate::launch::{Lab, Launch};
 use crate::net::Unavailable;
 use crate::ports;
-use crate::sidecar::{Gauge, Missing, Passed, Program, Setup, SidecarError, Wire};
+use proxy::{Gauge, Missing, Passed, Program, Setup, SidecarError, Wire};
 
 /// A proxy in front of the service, or two.
 #[derive(Debug)]
