@@ -1,0 +1,180 @@
+//! How the modules at the top of a crate may use each other: without a circle.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::rust::{code_of, is_word, without_tests};
+use crate::{assert_none, is_product, is_rust, texts};
+
+/// Which top-level modules of a crate each of them uses.
+type Uses = BTreeMap<String, BTreeSet<String>>;
+
+/// Circles that are left: a crate, and the modules that reach each other. `load: codec` stays: a framing names the codecs it
+/// carries, and a codec the framings it stands in. The others are to go.
+const CIRCLES: [(&str, &str); 14] = [
+    ("cli", "live, printer, signals"),
+    (
+        "conductor",
+        "actor, batch, block, course, described, environment, ground, names, network, peer, prepared, programs, quoted, ready, run, seating, single, stretch",
+    ),
+    ("conductor", "answers, direct"),
+    ("conformance", "bench, http, ping, pingpong, process, stopping"),
+    ("judge", "analysis, checks, detail, estimate, gather, question, steer, summary, verdict"),
+    (
+        "lab",
+        "checkout, container, custody, errand, guardian, launch, net, process, ready, registry, rehearsal",
+    ),
+    ("lab", "cores, procfs, sys"),
+    ("load", "codec, h2, http1, memcached, ordered, request, resp"),
+    ("load", "connection, pool, stamps"),
+    ("report", "export, hdr_log, parquet"),
+    ("view", "guard, site"),
+    ("workload", "canonical, scenario"),
+    ("workload", "checks, explain"),
+    ("workload", "grpc, proto"),
+];
+
+#[test]
+fn modules_at_the_top_of_a_crate_import_each_other_in_one_direction() {
+    let mut sources = BTreeMap::<String, Vec<(String, String)>>::new();
+    for (file, text) in texts(|file| is_rust(file) && is_product(file)) {
+        let (name, path) = file["crates/".len()..].split_once("/src/").expect("a product's file");
+        let code = without_tests(&code_of(&text)).to_owned();
+        sources.entry(name.to_owned()).or_default().push((path.to_owned(), code));
+    }
+    let line = |name: &str, circle: &str| format!("{name}: {circle}");
+    let mut allowed: BTreeSet<_> = CIRCLES.iter().map(|(name, circle)| line(name, circle)).collect();
+    let mut wrong = Vec::new();
+    for (name, files) in &sources {
+        let found = circles(&uses(files)).into_iter().map(|circle| line(name, &circle.join(", ")));
+        wrong.extend(found.filter(|circle| !allowed.remove(circle)));
+    }
+    assert_none("move what both need below them, or one into the other's folder", wrong);
+    assert_none("these circles are gone: take them off the list", allowed.into_iter().collect());
+}
+
+/// What the modules of one crate use, from its files below `src` and their code.
+fn uses(files: &[(String, String)]) -> Uses {
+    let root = files.iter().find(|(path, _)| path == "lib.rs").map_or("", |(_, code)| code);
+    let exported = exports(root);
+    let modules: BTreeSet<_> = files.iter().filter_map(|(path, _)| module_of(path)).collect();
+    let mut uses = Uses::new();
+    for (path, code) in files {
+        let Some(module) = module_of(path) else { continue };
+        let used = uses.entry(module.to_owned()).or_default();
+        for name in named_from_the_root(path, code) {
+            let name = exported.get(name).map_or(name, String::as_str);
+            if name != module && modules.contains(name) {
+                used.insert(name.to_owned());
+            }
+        }
+    }
+    uses
+}
+
+/// The top-level module that a file belongs to; `None` for the roots of a crate.
+fn module_of(path: &str) -> Option<&str> {
+    match path.split_once('/') {
+        Some((folder, _)) => Some(folder),
+        None => path.strip_suffix(".rs").filter(|name| !matches!(*name, "lib" | "main")),
+    }
+}
+
+/// The first names of all paths that begin at the root: `crate::…`, or `super::…` as often as the file lies deep.
+fn named_from_the_root<'c>(path: &str, code: &'c str) -> Vec<&'c str> {
+    let depth = path.matches('/').count() + usize::from(!path.ends_with("/mod.rs"));
+    let above = "super::".repeat(depth);
+    let mut names = Vec::new();
+    for root in ["crate::", &above] {
+        for (at, _) in code.match_indices(root) {
+            let before = &code[..at];
+            if before.ends_with(is_word) || before.ends_with("::") || before.ends_with('$') {
+                continue;
+            }
+            names.extend(first_names(&code[at + root.len()..]));
+        }
+    }
+    names
+}
+
+/// The first name of each path in `a::b`, or in `{a, b::{c, d}}`.
+fn first_names(rest: &str) -> Vec<&str> {
+    let word = |text: &'_ str| text.find(|c| !is_word(c)).unwrap_or(text.len());
+    let Some(group) = rest.strip_prefix('{') else { return vec![&rest[..word(rest)]] };
+    let mut names = Vec::new();
+    let (mut depth, mut expected) = (1, true);
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 1 => break,
+            '}' => depth -= 1,
+            ',' if depth == 1 => expected = true,
+            c if expected && is_word(c) => {
+                names.push(&group[at..at + word(&group[at..])]);
+                expected = false;
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+/// What the root offers under a shorter path: name to the module it comes from.
+fn exports(root: &str) -> BTreeMap<String, String> {
+    let mut exported = BTreeMap::new();
+    for (at, _) in root.match_indices("pub use ") {
+        let rest = &root[at + "pub use ".len()..];
+        let path = rest[..rest.find(';').unwrap_or(rest.len())].trim_start_matches("crate::");
+        let Some((module, names)) = path.split_once("::") else { continue };
+        let names = names.split(|c| !is_word(c)).filter(|name| !name.is_empty());
+        exported.extend(names.map(|name| (name.to_owned(), module.to_owned())));
+    }
+    exported
+}
+
+/// The groups of modules that reach each other, in order of their names.
+fn circles(uses: &Uses) -> Vec<Vec<String>> {
+    let reached: BTreeMap<_, _> = uses.keys().map(|from| (from, reached_from(from, uses))).collect();
+    let reaches = |from: &String, to: &String| reached.get(from).is_some_and(|names| names.contains(to));
+    let mut found = Vec::<Vec<String>>::new();
+    for from in uses.keys() {
+        if found.iter().any(|circle| circle.contains(from)) {
+            continue;
+        }
+        let circle: Vec<_> =
+            uses.keys().filter(|to| reaches(from, to) && reaches(to, from)).cloned().collect();
+        if circle.len() > 1 {
+            found.push(circle);
+        }
+    }
+    found
+}
+
+/// All modules that `from` uses, directly or through others.
+fn reached_from(from: &str, uses: &Uses) -> BTreeSet<String> {
+    let mut reached = BTreeSet::new();
+    let mut open = vec![from.to_owned()];
+    while let Some(next) = open.pop() {
+        for to in uses.get(&next).into_iter().flatten() {
+            if reached.insert(to.clone()) {
+                open.push(to.clone());
+            }
+        }
+    }
+    reached
+}
+
+#[test]
+fn a_circle_is_found_through_groups_exports_and_parents() {
+    let files = [
+        ("lib.rs", "mod a; mod b; mod c; mod d; pub use b::{Shown, Other as Name};"),
+        ("a.rs", "use crate::{Name, d};"),
+        ("b/mod.rs", "mod deep;"),
+        ("b/deep.rs", "use super::super::c::X;"),
+        ("c.rs", "fn f() { super::a::g() }"),
+        ("d.rs", "use std::a; struct A;"),
+    ]
+    .map(|(path, code)| (path.to_owned(), code.to_owned()));
+    assert_eq!(circles(&uses(&files)), [["a", "b", "c"]]);
+    assert_eq!(circles(&uses(&files[..5])), [["a", "b", "c"]]);
+    assert_eq!(circles(&uses(&files[..4])), [[""; 0]; 0]);
+}
