@@ -8,7 +8,7 @@ use std::path::Path;
 use common::{Place, add_window, good, trial};
 use serde_json::json;
 use tempfile::TempDir;
-use weighbridge_conductor::across::compare_runs;
+use weighbridge_conductor::compare::across::compare_runs;
 use weighbridge_judge::{self as judge, Cores, Placement, Question};
 use weighbridge_model::estimate::{Quantity, Validity, Verdict};
 use weighbridge_model::experiment::Experiment;

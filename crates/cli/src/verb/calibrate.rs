@@ -1,9 +1,9 @@
 //! `weigh calibrate`: how good the measurements on this host are.
 
 use anyhow::{Context, bail};
-use weighbridge_conductor::calibrate::{self, Calibration};
+use weighbridge_conductor::calibrate::generator::{self, Calibration};
+use weighbridge_conductor::calibrate::host::{self, Order, Subject};
 use weighbridge_conductor::factors;
-use weighbridge_conductor::reliability::{self, Order, Subject};
 use weighbridge_conductor::run::Options;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::id::PointId;
@@ -56,7 +56,7 @@ fn host(arguments: &Calibrate, printer: &Printer) -> anyhow::Result<Exit> {
     };
     let destination = Destination::open(&arguments.output)?;
     let order = Order { subject, point, budget: arguments.budget, delta: arguments.delta, options: &options };
-    let found = reliability::calibrate(&order, &mut |part| printer.note(part))?;
+    let found = host::calibrate(&order, &mut |part| printer.note(part))?;
     let text = report::render(arguments.output.format, &found, &layout(printer))?;
     destination.write(&text, printer)?;
     if let Some(kept) = kept {
@@ -113,7 +113,7 @@ fn generator(arguments: &Calibrate, printer: &Printer) -> anyhow::Result<Exit> {
         duration: arguments.duration,
         control: options.control.clone(),
     };
-    let found = calibrate::generator(&ordered, &mut |part| printer.note(part));
+    let found = generator::generator(&ordered, &mut |part| printer.note(part));
     let _ = std::fs::remove_dir_all(&logs);
     let text = calibration::render(arguments.output.format, &found?, &layout(printer))?;
     destination.write(&text, printer)?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::bail;
-use weighbridge_conductor::across::compare_runs;
+use weighbridge_conductor::compare::across::compare_runs;
 use weighbridge_conductor::compare::compare_variants;
 use weighbridge_model::summary::Summary;
 use weighbridge_report::{Format, TextOptions, csv, json, markdown, terminal};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde_json::json;
-use weighbridge_conductor::quoted::{Kept, kept};
+use weighbridge_conductor::run::quote::{Kept, kept};
 use weighbridge_lab::doctor::{Finding, Level, Observation, Subject, diagnose};
 use weighbridge_lab::registry::{self, Action, CleanMode, CleanOutcome};
 use weighbridge_report::text::hanging;

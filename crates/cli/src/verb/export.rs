@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use anyhow::bail;
-use weighbridge_conductor::evidence::evidence;
+use weighbridge_conductor::compare::evidence::evidence;
 use weighbridge_judge::gate::{GateOutcome, judge};
 use weighbridge_model::evidence::Evidence;
 use weighbridge_model::experiment::Experiment;

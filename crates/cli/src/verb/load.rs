@@ -4,8 +4,8 @@ mod target;
 
 use anyhow::{Context, bail};
 use weighbridge_conductor::failures::FailureText;
+use weighbridge_conductor::prepare::shapes::Shape;
 use weighbridge_conductor::run::{REMOTE_RATE, is_public};
-use weighbridge_conductor::shape::Shape;
 use weighbridge_conductor::single::{self, Ending, Seen, Single, SingleRecord};
 use weighbridge_conductor::words;
 use weighbridge_judge::gate::{GateOutcome, judge_single};

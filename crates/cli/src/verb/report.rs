@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use weighbridge_conductor::across::compare_runs;
+use weighbridge_conductor::compare::across::compare_runs;
 use weighbridge_model::estimate::Verdict;
 use weighbridge_model::summary::Summary;
 use weighbridge_report::{Comparison, Format, TextOptions, page, render_suite};

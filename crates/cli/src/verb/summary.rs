@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, bail};
-use weighbridge_conductor::overview::overview;
+use weighbridge_conductor::compare::overview::overview;
 use weighbridge_judge::overview::imported;
 use weighbridge_model::experiment::suggestion;
 use weighbridge_model::overview::{Origin, Overview, OverviewRow};

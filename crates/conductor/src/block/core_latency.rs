@@ -9,7 +9,7 @@ use weighbridge_lab::cores::CoreId;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
 use super::Bench;
-use crate::seating::Seating;
+use crate::prepare::cores::Seating;
 
 /// A look takes some tenths of a millisecond, and a hypervisor leaves cores where they are for longer than this.
 const LOOK_EVERY: Nanoseconds = Nanoseconds::from_millis(100);

@@ -20,8 +20,8 @@ use weighbridge_model::record::{RequestRecord, Tallies, WindowKind};
 use super::samples::expected;
 use super::turn::{Place, measured_load};
 use super::{Block, BlockError, Bound, Cut};
-use crate::client::Answer;
-use crate::start::Start;
+use crate::block::client::Answer;
+use crate::block::start::Start;
 
 /// Both windows begin this long after the later client is ready: as long as it takes to be told so.
 const HEAD_START: Nanoseconds = Nanoseconds::from_micros(200);

@@ -12,7 +12,7 @@ use weighbridge_model::record::{Tallies, WindowKind};
 use super::samples::expected;
 use super::turn::{Place, measured_load};
 use super::{Block, BlockError, Bound, Cut};
-use crate::roles::Clocks;
+use crate::variant::roles::Clocks;
 
 impl Block<'_, '_> {
     /// Rounds of windows that all variants share, after one lead-in. CPU time is that of the whole window, what a

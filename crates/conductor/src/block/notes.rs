@@ -12,9 +12,9 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{RoleMemory, Traffic, WindowKind, WindowRecord};
 
 use super::{Block, Bound, Cut};
-use crate::actor::Actor;
 use crate::failures;
-use crate::roles::Role;
+use crate::variant::actor::Actor;
+use crate::variant::roles::Role;
 
 impl Block<'_, '_> {
     /// The longest time constant of any variant that is up.

@@ -18,8 +18,8 @@ use weighbridge_model::record::{
 
 use super::samples::expected;
 use super::{Block, BlockError, Bound, Cut};
-use crate::direct;
-use crate::shape::{Shape, Slice};
+use crate::prepare::shapes::{Shape, Slice};
+use crate::variant::direct;
 
 /// Shortest lead-in after a switch, as time at the variant's own pace.
 const LEAD_IN: Nanoseconds = Nanoseconds::from_millis(1);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use serde_json::Value;
-use weighbridge_conductor::described::describe;
+use weighbridge_conductor::descriptors::describe;
 use weighbridge_model::experiment::{
     CallSpec, CommandSpec, DescriptorSource, Equality, MessageSending, Protocol, ReplyCheck, RequestSpec,
     RespSetup, RespVersion, Scenario, Scheme, Template, TypedUrl, Url, WorkloadSpec, parse_method,

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use anyhow::{Context, bail};
-use weighbridge_conductor::across::compare_runs;
+use weighbridge_conductor::compare::across::compare_runs;
 use weighbridge_conductor::compare::compare_variants;
 use weighbridge_model::summary::Summary;
 use weighbridge_report::browse::{self, Live, RunRow, RunState};

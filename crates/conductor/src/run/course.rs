@@ -30,23 +30,23 @@ use weighbridge_model::summary::{Detail, Summary};
 use weighbridge_store::scrub::Secrets;
 use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 
-use crate::actor::{ActorError, Recipe, Stage};
-use crate::batch::{Crew, Party, Watch, rule_of_batch, whole_plan};
+use crate::block::batch::{Crew, Party, Watch, rule_of_batch, whole_plan};
+use crate::block::client::Clients;
 use crate::block::{Bench, BlockError, BlockResult, Settled};
-use crate::client::Clients;
 use crate::control::Control;
-use crate::division::Division;
-use crate::hook::{self, CallOff, Scene};
-use crate::idle::IdleCores;
-use crate::prepared::Prepared;
-use crate::question::{guides, question};
-use crate::quoted::quoted;
-use crate::room;
+use crate::hooks::{self, CallOff, Scene};
+use crate::prepare::Prepared;
+use crate::prepare::cores::Seating;
+use crate::prepare::division::Division;
+use crate::prepare::idle::IdleCores;
+use crate::prepare::room;
+use crate::prepare::shapes::Shape;
+use crate::run::question::{guides, question};
+use crate::run::quote::quoted;
 use crate::run::{Finished, Options, RunError, first_block};
-use crate::seating::Seating;
-use crate::shape::Shape;
 use crate::single::client_core;
 use crate::times::{BlockTimes, foreseen};
+use crate::variant::actor::{ActorError, Recipe, Stage};
 
 /// Most different warnings of a run.
 const WARNINGS_MOST: usize = 100;
@@ -372,7 +372,7 @@ impl Course<'_> {
         let plan = &self.experiment.plan;
         if let Some(command) = &self.experiment.hooks.prepare {
             let scene = Scene { logs: &logs, secrets: self.secrets, custody: Some(shop.lab.custody()) };
-            hook::run("prepare", command, scene, CallOff::On(&options.control))
+            hooks::run("prepare", command, scene, CallOff::On(&options.control))
                 .map_err(|error| interrupted_or(&options.control, error.into()))?;
         }
         let budget =
@@ -561,7 +561,7 @@ impl Course<'_> {
     fn clean_up(&mut self) {
         let Some(command) = &self.experiment.hooks.cleanup else { return };
         let scene = Scene { logs: &self.logs(), secrets: self.secrets, custody: None };
-        if let Err(error) = hook::run("cleanup", command, scene, CallOff::Never) {
+        if let Err(error) = hooks::run("cleanup", command, scene, CallOff::Never) {
             // Should the folder not be writable, the terminal still shows it.
             let _ = self.say(Event::Warning { text: error.to_string() });
         }

@@ -27,15 +27,15 @@ use weighbridge_model::reliability::{HostCalibration, Planting, RELIABILITY_VERS
 use weighbridge_probe::record::{CsvError, from_csv};
 use weighbridge_store::{ReadError, RunWriter};
 
-use crate::actor::{ActorError, Recipe};
-use crate::course::measure;
-use crate::environment::{environment, identity_of};
-use crate::ground::{Ground, Grounds};
-use crate::idle::IdleCores;
-use crate::prepared::{Prepared, prepare};
-use crate::question::question;
+use crate::prepare::environment::{environment, identity_of};
+use crate::prepare::idle::IdleCores;
+use crate::prepare::shapes::Shape;
+use crate::prepare::sources::{Ground, Grounds};
+use crate::prepare::{Prepared, prepare};
+use crate::run::course::measure;
+use crate::run::question::question;
 use crate::run::{Finished, Options, RunError, batches, check, utc_now};
-use crate::shape::Shape;
+use crate::variant::actor::{ActorError, Recipe};
 use crate::words::{conditions, factors};
 
 /// How long the host is watched before anything is measured.

@@ -5,12 +5,16 @@
 //! Decisions (how long, how many, warm or not) are the judge's; this module carries them out and writes down what
 //! happened. It estimates nothing.
 
+pub(crate) mod answers;
+pub(crate) mod batch;
+pub(crate) mod client;
 mod core_latency;
 mod duet;
 mod interleaved;
 mod notes;
 mod pairing;
 mod samples;
+pub(crate) mod start;
 mod turn;
 mod turns;
 mod warm;
@@ -37,17 +41,17 @@ use weighbridge_model::record::{Tallies, TrialRecord, Void};
 use weighbridge_workload::reflection::ReflectionError;
 use weighbridge_workload::{Given, Workload, WorkloadError};
 
-use crate::actor::{Actor, ActorError, Recipe, Stage};
-use crate::answers::{self, AnswerError, Asked};
-use crate::client::Clients;
+use crate::block::answers::{AnswerError, Asked};
+use crate::block::client::Clients;
 use crate::control::{Ask, Control};
-use crate::described::described;
-use crate::direct::DirectError;
-use crate::hook::{self, CallOff, HookError, Scene};
-use crate::idle::IdleCores;
-use crate::shape::Shape;
-use crate::stretch::Stretch;
+use crate::descriptors::described;
+use crate::hooks::{self, CallOff, HookError, Scene};
+use crate::prepare::idle::IdleCores;
+use crate::prepare::shapes::Shape;
 use crate::times::BlockTimes;
+use crate::variant::actor::{Actor, ActorError, Recipe, Stage};
+use crate::variant::cpu_usage::Stretch;
+use crate::variant::direct::DirectError;
 use core_latency::CoreLatency;
 use samples::Keeping;
 
@@ -389,7 +393,7 @@ impl<'a, 'b> Block<'a, 'b> {
             let stage = &self.bench.stage;
             let scene =
                 Scene { logs: stage.logs, secrets: stage.secrets, custody: Some(stage.lab.custody()) };
-            hook::run("reset", command, scene, call_off)?;
+            hooks::run("reset", command, scene, call_off)?;
         }
         Ok(())
     }

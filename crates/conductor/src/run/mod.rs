@@ -1,5 +1,9 @@
 //! A whole run: what it needs is checked and prepared, then it is carried out; or an interrupted one is gone on with.
 
+pub(crate) mod course;
+pub(crate) mod question;
+pub mod quote;
+
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -27,22 +31,22 @@ use weighbridge_store::scrub::Secrets;
 use weighbridge_store::{ReadError, RunFolder, RunWriter, UtcTime, WriteError};
 use weighbridge_workload::{Address, Given, GrpcError, UrlScheme, Workload, WorkloadError};
 
-use crate::actor::ActorError;
-use crate::batch::{self, Party, whole_plan};
 use crate::block::BlockError;
-use crate::client::ClientError;
+use crate::block::batch::{self, Party, whole_plan};
+use crate::block::client::ClientError;
 use crate::control::Control;
-use crate::course::{Shop, measure};
-use crate::environment;
 use crate::failures;
-use crate::ground::{self, GroundError};
-use crate::hook::HookError;
-use crate::idle::IdleCores;
-use crate::names::{self, NameError};
-use crate::prepared::prepare;
-use crate::room;
-use crate::seating::Seating;
-use crate::shape::{self, Shape, ShapeError};
+use crate::hooks::HookError;
+use crate::prepare::cores::Seating;
+use crate::prepare::environment;
+use crate::prepare::idle::IdleCores;
+use crate::prepare::names::{self, NameError};
+use crate::prepare::prepare;
+use crate::prepare::room;
+use crate::prepare::shapes::{self, Shape, ShapeError};
+use crate::prepare::sources::{self, GroundError};
+use crate::run::course::{Shop, measure};
+use crate::variant::actor::ActorError;
 
 /// Open load above this against an address that is neither loopback nor private must be allowed explicitly.
 pub const REMOTE_RATE: f64 = 1_000.0;
@@ -276,23 +280,23 @@ fn kept(blocks: usize) -> String {
 /// # Errors
 /// [`RunError`], naming the first mistake.
 pub fn check(experiment: &Experiment, options: &Options) -> Result<(), RunError> {
-    let shapes = shape::shapes(&mut experiment.clone(), options.experiment_folder.as_deref())?;
-    shape::check_windows(experiment, &shapes)?;
+    let shapes = shapes::shapes(&mut experiment.clone(), options.experiment_folder.as_deref())?;
+    shapes::check_windows(experiment, &shapes)?;
     check_remote(experiment, &shapes, options.allow_remote)?;
     room::check(experiment, options.connect_to.as_ref())?;
     check_limits(experiment, &Seating::detect(experiment, options)?)?;
     names::check(experiment, options.experiment_folder.as_deref())?;
-    ground::revisions(experiment)?;
+    sources::revisions(experiment)?;
     // Where a request goes to makes no difference to whether it can be rendered.
     let anywhere =
         Address { authority: "localhost".to_owned(), base: "/".to_owned(), scheme: UrlScheme::default() };
     let set = |name: &str| std::env::var(name).ok();
     for variant in &experiment.variants {
-        crate::actor::environment(variant)?;
+        crate::variant::actor::environment(variant)?;
         if let Some(peer) = &variant.peer {
-            crate::actor::lookup(&variant.name, &peer.env)?;
+            crate::variant::actor::lookup(&variant.name, &peer.env)?;
         }
-        crate::actor::secured(variant)?;
+        crate::variant::actor::secured(variant)?;
         for (point, shape) in experiment.points.iter().zip(&shapes) {
             let protocol = variant.protocol;
             let given = Given { environment: &set, rows: shape.rows(), extra: &[] };

@@ -22,15 +22,15 @@ use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{Handshakes, Tallies, WindowEnd, WindowFigures};
 use weighbridge_workload::{Address, Workload, WorkloadError};
 
-use crate::actor::endpoints;
 use crate::block::settings;
+use crate::block::start::Start;
 use crate::control::{Ask, Control};
 use crate::failures::{self, FailureText};
-use crate::idle::IdleCores;
-use crate::room;
-use crate::shape::{Shape, Slice};
-use crate::start::Start;
+use crate::prepare::idle::IdleCores;
+use crate::prepare::room;
+use crate::prepare::shapes::{Shape, Slice};
 use crate::tls::{self, TlsError, scheme};
+use crate::variant::actor::endpoints;
 pub use watch::Seen;
 use watch::{Slot, Watcher};
 

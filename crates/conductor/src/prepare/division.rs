@@ -80,7 +80,7 @@ mod tests {
         writer.write_experiment(TEXT).unwrap();
         writer.write_environment(&host("here")).unwrap();
         let experiment = Experiment::parse("e.toml", TEXT).unwrap();
-        let question = crate::question::question(&experiment, None, judge::Run::default());
+        let question = crate::run::question::question(&experiment, None, judge::Run::default());
         let mut summary = judge::summarise(&question, &[]);
         summary.blocks.used = used;
         summary.spread = vec![spread(advice.map(|blocks| (blocks, 0.05))), spread(Some((29, 0.01)))];

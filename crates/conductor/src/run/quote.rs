@@ -13,7 +13,7 @@ use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::{CalibrationQuote, HostIdentity};
 use weighbridge_store::Calibrations;
 
-use crate::environment::{IDLE_CORES, identity_of};
+use crate::prepare::environment::{IDLE_CORES, identity_of};
 use crate::run::utc_now;
 
 /// The quote for a run of `title` with these trials, on the host of `facts`; `None` where that host has no calibration.

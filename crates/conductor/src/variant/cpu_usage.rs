@@ -4,7 +4,7 @@ use weighbridge_lab::machine::MachineWatch;
 use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::actor::Actor;
+use crate::variant::actor::Actor;
 
 /// From when all variants are started until before they are stopped.
 #[derive(Debug)]

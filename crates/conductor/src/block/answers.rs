@@ -9,7 +9,7 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::{Canonical, Conversation, Received, Workload};
 
-use crate::direct::DirectError;
+use crate::variant::direct::DirectError;
 
 /// Longest body that is fetched for comparison.
 const BODY_LIMIT: Bytes = Bytes::new(128 << 20);

@@ -12,10 +12,10 @@ use weighbridge_model::reliability::HostIdentity;
 use weighbridge_store::redact::{is_secret, redacted as redacted_value};
 use weighbridge_store::scrub::redact_named;
 
-use crate::actor::Recipe;
 use crate::failures::names_secret;
-use crate::idle::idle_of;
-use crate::programs::own_sha256;
+use crate::prepare::idle::idle_of;
+use crate::prepare::programs::own_sha256;
+use crate::variant::actor::Recipe;
 
 /// The fact of a host's identity that tells how its idle cores waited in a run.
 pub(crate) const IDLE_CORES: &str = "idle cores";

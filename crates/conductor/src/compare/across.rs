@@ -20,7 +20,7 @@ use weighbridge_model::summary::{BlockCounts, Cost, Finding, Severity, Summary, 
 use weighbridge_store::{Calibrations, RunFolder};
 
 use crate::compare::{CompareError, compare_variants, cut_down, experiment_of, question_of, trials_of};
-use crate::environment::identity_of;
+use crate::prepare::environment::identity_of;
 
 /// One run, read.
 struct Stored {

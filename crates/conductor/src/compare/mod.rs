@@ -1,4 +1,8 @@
-//! Stored runs looked at again: judged anew, two of their variants against each other. Two runs are [`crate::across`]'s.
+//! Stored runs looked at again: judged anew, two of their variants against each other. Two runs are [`crate::compare::across`]'s.
+
+pub mod across;
+pub mod evidence;
+pub mod overview;
 
 use std::collections::BTreeSet;
 
@@ -10,8 +14,8 @@ use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::Summary;
 use weighbridge_store::{ReadError, RunFolder};
 
-use crate::question::question;
-use crate::seating::layout;
+use crate::prepare::cores::layout;
+use crate::run::question::question;
 
 /// Why stored runs cannot be compared.
 #[derive(Debug, thiserror::Error)]

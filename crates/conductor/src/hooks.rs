@@ -13,7 +13,7 @@ use weighbridge_lab::logs::{excerpt, last_lines};
 use weighbridge_store::scrub::{Secrets, redact_named};
 
 use crate::control::{Ask, Control};
-use crate::printed::Printed;
+use crate::variant::output::Printed;
 
 /// Lines of a log that a message is made of.
 pub(crate) const LINES: usize = 20;

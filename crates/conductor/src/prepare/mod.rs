@@ -1,6 +1,17 @@
 //! What a run needs before anything is started: services looked up and built, what cannot run here left out, and what is written
 //! down of it. It measures nothing.
 
+pub(crate) mod cores;
+pub(crate) mod division;
+pub(crate) mod environment;
+pub(crate) mod idle;
+pub mod names;
+pub(crate) mod programs;
+pub(crate) mod room;
+pub(crate) mod rows;
+pub mod shapes;
+pub mod sources;
+
 use serde_json::{Value, json};
 use weighbridge_judge::Absent;
 use weighbridge_lab::layers;
@@ -15,16 +26,15 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_store::RunWriter;
 use weighbridge_store::scrub::Secrets;
 
-use crate::actor::{Recipe, find_service};
 use crate::control::Control;
-use crate::division::Division;
-use crate::environment;
-use crate::ground::Grounds;
-use crate::idle::{self, IdleCores};
-use crate::peer;
+use crate::prepare::cores::Seating;
+use crate::prepare::division::Division;
+use crate::prepare::idle::IdleCores;
+use crate::prepare::shapes::Shape;
+use crate::prepare::sources::Grounds;
 use crate::run::{Options, RunError, batches, find_catalog, plan_value, secrets_of, words_of};
-use crate::seating::Seating;
-use crate::shape::{self, Shape};
+use crate::variant::actor::{Recipe, find_service};
+use crate::variant::peer;
 
 /// An experiment with every variant ready to be started.
 pub(crate) struct Prepared {
@@ -99,7 +109,7 @@ pub(crate) fn prepare(
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<Prepared, RunError> {
     let mut say = |event: Event| sink(&TimedEvent { at: Nanoseconds::ZERO, event });
-    let shapes = shape::shapes(&mut experiment, options.experiment_folder.as_deref())?;
+    let shapes = shapes::shapes(&mut experiment, options.experiment_folder.as_deref())?;
     let secrets = secrets_of(&experiment);
     let wants_catalog = experiment.variants.iter().any(|v| matches!(v.target, Target::Service { .. }));
     let catalog =

@@ -13,7 +13,7 @@ use weighbridge_model::record::{ErrorCounts, LoopHealth, Traffic, WindowEnd, Win
 use weighbridge_workload::direct::{Answer, AnswerError, Ask};
 use weighbridge_workload::{Received, Workload};
 
-use crate::answers::{AnswerError as ReplyError, Answered};
+use crate::block::answers::{AnswerError as ReplyError, Answered};
 use crate::control::Control;
 
 /// A window is as long as the slowest variant may take, a second as a rule; who has not answered by then will not.

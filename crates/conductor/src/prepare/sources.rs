@@ -22,9 +22,9 @@ use weighbridge_model::event::Event;
 use weighbridge_model::experiment::{Experiment, Program, Target, WORKING_TREE};
 use weighbridge_store::scrub::Secrets;
 
-use crate::course::own_registry;
-use crate::hook::LINES;
+use crate::hooks::LINES;
 use crate::run::Options;
+use crate::run::course::own_registry;
 
 /// Why a program has no ground to stand on.
 #[derive(Debug, thiserror::Error)]

@@ -20,9 +20,9 @@ use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PeerFacts, RuntimeFacts};
 
-use crate::actor::{ActorError, Stage, allowed_cores, lookup};
-use crate::network::listen_at;
-use crate::printed::Printed;
+use crate::variant::actor::{ActorError, Stage, allowed_cores, lookup};
+use crate::variant::network::listen_at;
+use crate::variant::output::Printed;
 
 /// How a variant's peer is started in every block.
 #[derive(Debug, Clone)]

@@ -15,9 +15,9 @@ use weighbridge_model::plan::{Batches, Plan};
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::TrialRecord;
 
-use crate::actor::{ActorError, Recipe};
 use crate::block::{Bench, BlockError, BlockResult, Settled};
 use crate::times::BlockTimes;
+use crate::variant::actor::{ActorError, Recipe};
 
 /// One batch as an experiment of its own.
 pub(crate) struct Party {

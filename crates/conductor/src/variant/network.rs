@@ -14,8 +14,8 @@ use weighbridge_model::experiment::{CpuLimit, Variant};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::network::{Crossed, LinkCounters, NetworkFacts};
 
-use crate::actor::{Actor, ActorError, Stage, allowed_cores};
-use crate::printed::Printed;
+use crate::variant::actor::{Actor, ActorError, Stage, allowed_cores};
+use crate::variant::output::Printed;
 
 /// Has a program listen where the client will look for it.
 pub(crate) fn listen_at(launch: &mut Launch, site: &Site) {

@@ -35,9 +35,9 @@ use weighbridge_model::record::{Outcome, RequestRecord, Tallies, WindowFigures};
 use weighbridge_probe::record::{CsvError, from_csv};
 use weighbridge_workload::{Address, UrlScheme, Workload, WorkloadError};
 
-use crate::client::{Client, ClientError, waiting};
+use crate::block::client::{Client, ClientError, waiting};
 use crate::control::{Ask, Control};
-use crate::idle::IdleCores;
+use crate::prepare::idle::IdleCores;
 
 /// The law of no delay, whose errors are those of kernel and wire: the others are compared with it.
 const NO_DELAY: &str = "constant:time=0ns";

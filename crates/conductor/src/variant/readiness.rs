@@ -16,8 +16,8 @@ use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_workload::UrlScheme;
 
-use crate::actor::{ActorError, endpoints};
 use crate::tls::{self, Secured};
+use crate::variant::actor::{ActorError, endpoints};
 
 /// Longest wait for one answer; then it is asked again.
 const PATIENCE: Nanoseconds = Nanoseconds::from_secs(1);

@@ -19,7 +19,7 @@ use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
 use weighbridge_model::trace::{Trace, TraceError};
 use weighbridge_workload::Rows;
 
-use crate::rows::{self, RowsFileError};
+use crate::prepare::rows::{self, RowsFileError};
 
 /// Longest mean time, in seconds, between moments at which no session is in the system, as far as think times alone
 /// decide it. A window ends at such a moment.

@@ -26,19 +26,19 @@ use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin, ServiceFac
 use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::Address;
 
-use crate::batch::{Party, Watch};
-use crate::direct::Direct;
-use crate::ground::{Ground, Revision};
-use crate::hook::LINES;
-use crate::network::listen_at;
-use crate::peer::{self, PeerRecipe};
-use crate::printed::Printed;
-use crate::programs::program_sha256;
-use crate::ready::ready;
-use crate::roles::{Clocks, Role, Roles};
-use crate::seating::Seating;
+use crate::block::batch::{Party, Watch};
+use crate::hooks::LINES;
+use crate::prepare::cores::Seating;
+use crate::prepare::programs::program_sha256;
+use crate::prepare::sources::{Ground, Revision};
 use crate::times;
 use crate::tls::{Secured, TlsError, scheme};
+use crate::variant::direct::Direct;
+use crate::variant::network::listen_at;
+use crate::variant::output::Printed;
+use crate::variant::peer::{self, PeerRecipe};
+use crate::variant::readiness::ready;
+use crate::variant::roles::{Clocks, Role, Roles};
 
 /// A connection breaks a moment before the death of the process behind it can be seen.
 const DEATH_SHOWS: Nanoseconds = Nanoseconds::from_millis(200);
