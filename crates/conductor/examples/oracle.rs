@@ -5,8 +5,8 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use weighbridge_conductor::run::{Options, run};
-use weighbridge_conductor::{Control, conditions};
+use weighbridge_conductor::run::run;
+use weighbridge_conductor::{Checked, Control, Options, conditions};
 use weighbridge_judge::{Cores, Placement, Question, Run, whole};
 use weighbridge_lab::cores::CoreLayout;
 use weighbridge_lab::lanes::Lanes;
@@ -70,6 +70,6 @@ fn duet(file: &Path, out: &Path, weigh: &Path) -> Result<(), Box<dyn Error>> {
         control: Control::default(),
     };
     let experiment = Experiment::parse("experiment.toml", &fs::read_to_string(file)?)?;
-    run(experiment, &options, &mut |_| {})?;
+    run(Checked::new(experiment, &options)?, &options, &mut |_| {})?;
     Ok(())
 }

@@ -16,8 +16,8 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_workload::reflection::{self, ReflectionError};
 use weighbridge_workload::{GrpcError, UrlScheme, proto};
 
+use crate::prepare::launch_spec::endpoints;
 use crate::tls::{self, TlsError};
-use crate::variant::actor::endpoints;
 
 /// Longest answer; the descriptors of a large interface take a few hundred kilobytes.
 const LONGEST: Bytes = Bytes::new(16 << 20);

@@ -4,15 +4,10 @@
 //! and so is the value in a peer's own `name=value` or `name:value`. Nothing else is guessed.
 
 use weighbridge_load::failures::{Failures, LONGEST};
-use weighbridge_model::experiment::{Experiment, Hooks, Target, WorkloadSpec, environment_names};
 use weighbridge_store::redact::{is_secret, redacted};
-use weighbridge_store::scrub::named_values;
 
 /// Longest text that is shown, in bytes.
 pub const SHOWN: usize = 120;
-
-/// Shortest word of a secret that is looked for by itself: the scheme before a token is no secret.
-const WORD: usize = 4;
 
 /// A peer's words and how often it said them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,85 +30,6 @@ pub fn shown(failures: &Failures, secrets: &[String]) -> Vec<FailureText> {
     }
     shown.sort_by_key(|failure| std::cmp::Reverse(failure.count));
     shown
-}
-
-/// What the workload was given under secret names or from the environment, in whole and word by word.
-pub fn secrets(workload: &WorkloadSpec, environment: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut add = |name: &str, value: &str| add(name, value, environment, &mut found);
-    match workload {
-        WorkloadSpec::Http { requests, .. } => {
-            for request in requests {
-                request.headers.iter().for_each(|(name, value)| add(name, value));
-                // Under the name of nothing: only what is behind names in it counts, and what is read from the environment.
-                add("", &request.path);
-                add("", &String::from_utf8_lossy(&request.body));
-            }
-        }
-        WorkloadSpec::Grpc { calls, .. } => {
-            calls.iter().flat_map(|call| &call.metadata).for_each(|(name, value)| add(name, value));
-        }
-        WorkloadSpec::Commands { setup, .. } => {
-            setup.password.iter().for_each(|password| add("password", password));
-        }
-        WorkloadSpec::Pingpong(_) => {}
-    }
-    // `Bearer abc` may come back as `abc`.
-    let words: Vec<String> =
-        found.iter().flat_map(|secret| secret.split_whitespace().skip(1)).map(str::to_owned).collect();
-    found.extend(words.into_iter().filter(|word| word.len() >= WORD));
-    found.retain(|secret| !secret.is_empty());
-    // What holds another one goes first.
-    found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    found.dedup();
-    found
-}
-
-/// Notes what a value holds that must not be shown: what is read from the environment, the whole of it under a secret name
-/// (unless it has places for values, which then are the secret part), and what stands behind secret names in it.
-fn add(name: &str, value: &str, environment: &dyn Fn(&str) -> Option<String>, found: &mut Vec<String>) {
-    let variables = environment_names(value);
-    found.extend(variables.iter().filter_map(|variable| environment(variable)));
-    if is_secret(name) && variables.is_empty() && !value.contains("${") {
-        found.push(value.to_owned());
-    }
-    found.extend(named_values(value));
-}
-
-/// The same of a whole experiment: its workloads, its variants' environments, commands and addresses, its hooks.
-pub(crate) fn secrets_of(
-    experiment: &Experiment,
-    environment: &dyn Fn(&str) -> Option<String>,
-) -> Vec<String> {
-    let mut found: Vec<String> =
-        experiment.points.iter().flat_map(|point| secrets(&point.workload, environment)).collect();
-    for variant in &experiment.variants {
-        let peers = variant.peer.iter().flat_map(|peer| &peer.env);
-        let all = variant.env.iter().chain(peers);
-        all.for_each(|(name, value)| add(name, value, environment, &mut found));
-        match &variant.target {
-            Target::Command(program) => {
-                found.extend(argument_secrets(&program.argv));
-                program.build.iter().for_each(|build| found.extend(named_values(build)));
-            }
-            Target::Url(url) => found.extend(named_values(&url.path)),
-            Target::Service { .. } => {}
-        }
-    }
-    let Hooks { prepare, reset, cleanup } = &experiment.hooks;
-    [prepare, reset, cleanup].into_iter().flatten().for_each(|hook| found.extend(named_values(hook)));
-    found
-}
-
-/// Values in a command line: `--password=abc`, `--password abc`, `password:abc`.
-fn argument_secrets(argv: &[String]) -> Vec<String> {
-    let behind = argv.windows(2).filter(|two| names_secret(&two[0])).map(|two| two[1].clone());
-    argv.iter().flat_map(|word| named_values(word)).chain(behind).collect()
-}
-
-/// Whether a word is a flag whose value, a secret, is the next word.
-pub(crate) fn names_secret(word: &str) -> bool {
-    word.starts_with('-') && !word.contains('=') && is_secret(word)
 }
 
 /// A peer's bytes as text that can be shown.
@@ -176,7 +92,6 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_model::experiment::{CallSpec, DescriptorSource, Equality, RespSetup};
 
     // First 8 digits of `printf swordfish | sha256sum`.
     const HIDDEN: &str = "<redacted sha256:b9f195c5>";
@@ -220,21 +135,6 @@ mod tests {
         let near = [&[b'x'; 100][..], &[b'y'; 300][..]].concat();
         let secret = "y".repeat(300);
         assert!(!of(&near[..LONGEST], &[&secret]).contains("yy"));
-    }
-
-    #[test]
-    fn secrets_are_what_was_given_under_secret_names_or_from_the_environment() {
-        let mut call = CallSpec::new("a.B/C");
-        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        call.metadata =
-            vec![pair("authorization", "Bearer abcdef"), pair("x-id", "17"), pair("x-env", "env:ID")];
-        let source = DescriptorSource::Reflection;
-        let spec = WorkloadSpec::Grpc { source, calls: vec![call], equal: Equality::Status };
-        let environment = |name: &str| (name == "ID").then(|| "swordfish".to_owned());
-        assert_eq!(secrets(&spec, &environment), ["Bearer abcdef", "swordfish", "abcdef"]);
-        let setup = RespSetup { password: Some("pass".to_owned()), ..RespSetup::default() };
-        let spec = WorkloadSpec::Commands { commands: Vec::new(), equal: Equality::Status, setup };
-        assert_eq!(secrets(&spec, &environment), ["pass"]);
     }
 
     #[test]

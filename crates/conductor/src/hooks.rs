@@ -9,14 +9,11 @@ use std::process::{Command, Stdio};
 
 use weighbridge_lab::custody::Custody;
 use weighbridge_lab::errand::{self, Errand};
-use weighbridge_lab::logs::{excerpt, last_lines};
+use weighbridge_lab::logs::{LINES_QUOTED, excerpt, last_lines};
 use weighbridge_store::scrub::{Secrets, redact_named};
 
 use crate::control::{Ask, Control};
 use crate::variant::output::Printed;
-
-/// Lines of a log that a message is made of.
-pub(crate) const LINES: usize = 20;
 
 /// Why a hook did not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -100,7 +97,7 @@ pub(crate) fn run(
         Errand::CalledOff => Err(HookError::CalledOff(name)),
         Errand::Ended(status) if status.success() => Ok(()),
         Errand::Ended(status) => {
-            let said = excerpt(&last_lines(&log, LINES));
+            let said = excerpt(&last_lines(&log, LINES_QUOTED));
             Err(HookError::Failed { name, command: shown, status, said })
         }
     }

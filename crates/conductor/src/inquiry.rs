@@ -22,7 +22,7 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds};
 
 pub use weighbridge_lab::catalog::Asked;
 
-use crate::run::Options;
+use crate::options::Options;
 
 /// Longest wait for an answer of a service that is ready.
 const PATIENCE: Nanoseconds = Nanoseconds::from_secs(10);

@@ -5,20 +5,29 @@
 
 mod block;
 pub mod calibrate;
+mod clock;
 pub mod compare;
 pub mod control;
 pub mod descriptors;
 pub mod failures;
 mod hooks;
 pub mod inquiry;
-pub mod prepare;
+mod options;
+mod prepare;
 pub mod run;
 pub mod single;
-mod times;
 pub mod tls;
 mod variant;
 pub mod words;
 
+pub use clock::utc_now;
 pub use control::Control;
-pub use times::{foreseen, period_of};
+pub use options::Options;
+pub use prepare::checked::{Checked, REMOTE_RATE, is_public};
+pub use prepare::error::PrepareError;
+pub use prepare::foreseen::{foreseen, period_of};
+pub use prepare::plan::{BatchPlan, batches, first_block, plan_value};
+pub use prepare::services::find_catalog;
+pub use prepare::shapes::Shape;
+pub use prepare::sources::{NamedRevision, look_up};
 pub use words::{conditions, factors};

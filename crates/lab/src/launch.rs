@@ -23,7 +23,7 @@ use crate::cores::{CoreId, core_list};
 use crate::custody::{Custody, CustodyError, Thing};
 use crate::freeze::{FreezeMethod, Unit};
 use crate::guardian::Guardian;
-use crate::logs::{excerpt, last_lines};
+use crate::logs::{LINES_QUOTED, excerpt, last_lines};
 use crate::memory::{self, NoLimit};
 use crate::ports::{self, Listener};
 use crate::process::{Exit, Running};
@@ -40,8 +40,6 @@ pub use crate::ready::{Asking, LinePattern, Ready};
 const BAD_CONFIGURATION: i32 = 2;
 /// Exit code by which a service says that its port is in use.
 const PORT_IN_USE: i32 = 3;
-/// Lines of output that an error keeps.
-const LINES: usize = 20;
 /// Bytes of a wrong line that an error shows.
 const SHOWN: usize = 200;
 /// Bytes of a log that are made sure of before the start.
@@ -740,6 +738,6 @@ fn explain(launch: &Launch, port: Option<u16>, exit: Exit) -> LaunchError {
 
 /// The role's last lines of standard error, or of standard output where it wrote no error.
 fn last_words(launch: &Launch) -> Vec<String> {
-    let complaint = last_lines(&launch.stderr, LINES);
-    if complaint.is_empty() { last_lines(&launch.stdout, LINES) } else { complaint }
+    let complaint = last_lines(&launch.stderr, LINES_QUOTED);
+    if complaint.is_empty() { last_lines(&launch.stdout, LINES_QUOTED) } else { complaint }
 }

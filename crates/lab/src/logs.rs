@@ -34,6 +34,9 @@ impl LineFinder {
     }
 }
 
+/// Lines of a log that an error quotes.
+pub const LINES_QUOTED: usize = 20;
+
 /// The last lines of a file that are not blank, oldest first, at most `most`, from its last 16 KiB.
 pub fn last_lines(path: &Path, most: usize) -> Vec<String> {
     let tail = || -> io::Result<Vec<u8>> {

@@ -1,10 +1,10 @@
 //! `weigh calibrate`: how good the measurements on this host are.
 
 use anyhow::{Context, bail};
+use weighbridge_conductor::Options;
 use weighbridge_conductor::calibrate::generator::{self, Calibration};
 use weighbridge_conductor::calibrate::host::{self, Order, Subject};
 use weighbridge_conductor::factors;
-use weighbridge_conductor::run::Options;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::id::PointId;
 use weighbridge_model::quantity::Nanoseconds;

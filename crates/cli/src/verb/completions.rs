@@ -12,7 +12,7 @@ use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 use clap_complete::env::{CompleteEnv, Shells};
-use weighbridge_conductor::run::find_catalog;
+use weighbridge_conductor::find_catalog;
 use weighbridge_store::RunFolder;
 
 use crate::args::{Arguments, Completions};

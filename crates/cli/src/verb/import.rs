@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use serde_json::json;
-use weighbridge_conductor::run::utc_now;
+use weighbridge_conductor::utc_now;
 use weighbridge_judge::Run;
 use weighbridge_judge::gather::Gathered;
 use weighbridge_judge::imported::imported;

@@ -4,10 +4,9 @@ mod target;
 
 use anyhow::{Context, bail};
 use weighbridge_conductor::failures::FailureText;
-use weighbridge_conductor::prepare::shapes::Shape;
-use weighbridge_conductor::run::{REMOTE_RATE, is_public};
 use weighbridge_conductor::single::{self, Ending, Seen, Single, SingleRecord};
 use weighbridge_conductor::words;
+use weighbridge_conductor::{Checked, Options, REMOTE_RATE, Shape, is_public};
 use weighbridge_judge::gate::{GateOutcome, judge_single};
 use weighbridge_judge::messages::{MessageTimes, messages};
 use weighbridge_judge::single as judged;
@@ -353,14 +352,19 @@ fn several(
     }
     let workload = asked.workload(arguments, connect_to.as_ref(), arguments.timeout)?;
     let experiment = experiment(arguments, asked, workload, gates)?;
-    let options = weighbridge_conductor::run::Options {
+    let options = Options {
         measured_budget: true,
         allow_remote: arguments.allow_remote,
         connect_to,
         ..options(arguments.out.clone())?
     };
     let destination = Destination::open(&arguments.output)?;
-    super::run::carry_out(experiment, &options, (destination, arguments.output.format), printer)
+    super::run::carry_out(
+        Checked::new(experiment, &options)?,
+        &options,
+        (destination, arguments.output.format),
+        printer,
+    )
 }
 
 /// The experiment that a command line with several URLs stands for.

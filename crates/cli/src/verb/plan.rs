@@ -4,8 +4,9 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use weighbridge_conductor::run::{BatchPlan, Options, batches, check, first_block, plan_value};
-use weighbridge_conductor::{conditions, foreseen, period_of};
+use weighbridge_conductor::{
+    BatchPlan, Checked, Options, batches, conditions, first_block, foreseen, period_of, plan_value,
+};
 use weighbridge_judge::steer::WindowRule;
 use weighbridge_lab::layers;
 use weighbridge_model::experiment::{CpuLimit, Experiment};
@@ -31,12 +32,12 @@ pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
         experiment_folder: folder_of(&arguments.experiment),
         ..options(PathBuf::from("runs"))?
     };
-    match check(&experiment, &options) {
+    match Checked::new(experiment.clone(), &options) {
         Err(error) if error.is_mistake() => {
             bail!("experiment `{}` cannot be run: {error}", arguments.experiment.display())
         }
         Err(error) => printer.warning(format_args!("it cannot be run here as it is: {error}")),
-        Ok(()) => {}
+        Ok(_) => {}
     }
     let text = match arguments.format {
         Format::Text => fitted(&describe(&experiment), printer.columns()),

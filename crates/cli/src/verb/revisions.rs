@@ -1,7 +1,7 @@
 //! `weigh run --revisions`: one program becomes as many variants as there are revisions.
 
 use anyhow::{Context, bail};
-use weighbridge_conductor::prepare::sources::{NamedRevision, look_up};
+use weighbridge_conductor::{NamedRevision, look_up};
 use weighbridge_model::experiment::{Experiment, Target, Variant};
 
 use super::init;

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use weighbridge_conductor::run::{self, Finished, Options, RunError};
+use weighbridge_conductor::run::{self, Finished, RunError};
+use weighbridge_conductor::{Checked, Options};
 use weighbridge_model::event::TimedEvent;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::gate::Gate;
@@ -59,14 +60,14 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
         experiment.gates.extend(extra.iter().cloned());
         experiment.tags.run.extend(arguments.tags.iter().cloned());
         let options = Options { experiment_folder: folder_of(&file), ..base.clone() };
-        run::check(&experiment, &options)
+        let checked = Checked::new(experiment, &options)
             .with_context(|| format!("experiment `{}` cannot be run", file.display()))?;
-        read.push((experiment, options));
+        read.push((checked, options));
     }
     let destination = Destination::open(&arguments.output)?;
     match <[_; 1]>::try_from(read) {
-        Ok([(experiment, options)]) => {
-            carry_out(experiment, &options, (destination, arguments.output.format), printer)
+        Ok([(checked, options)]) => {
+            carry_out(checked, &options, (destination, arguments.output.format), printer)
         }
         Err(read) => suite(read, (destination, arguments.output.format), printer),
     }
@@ -104,19 +105,19 @@ fn resume(folder: &Path, extra: Vec<Gate>, output: &Output, printer: &Printer) -
 
 /// Runs one experiment and prints its verdicts.
 pub fn carry_out(
-    experiment: Experiment,
+    checked: Checked,
     options: &Options,
     output: (Destination, Format),
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let gates = experiment.gates.clone();
-    let finished = measure(experiment, options, printer)?;
+    let gates = checked.experiment().gates.clone();
+    let finished = measure(checked, options, printer)?;
     finish(&finished, &gates, output, printer)
 }
 
-fn measure(experiment: Experiment, options: &Options, printer: &Printer) -> Result<Finished, RunError> {
+fn measure(checked: Checked, options: &Options, printer: &Printer) -> Result<Finished, RunError> {
     let mut progress = Progress::new(printer);
-    run::run(experiment, options, &mut |event: &TimedEvent| progress.event(event))
+    run::run(checked, options, &mut |event: &TimedEvent| progress.event(event))
 }
 
 fn finish(
@@ -156,15 +157,15 @@ fn write_report(folder: &RunFolder, stored: &Stored) -> anyhow::Result<PathBuf> 
 
 /// Several experiments one after another; the worst outcome is the exit code.
 fn suite(
-    experiments: Vec<(Experiment, Options)>,
+    experiments: Vec<(Checked, Options)>,
     (destination, format): (Destination, Format),
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let (mut ended, mut exit, mut interrupted) = (Vec::new(), Exit::Fine, None);
-    for (experiment, options) in experiments {
-        let gates = experiment.gates.clone();
-        let title = experiment.title.clone();
-        match measure(experiment, &options, printer) {
+    for (checked, options) in experiments {
+        let gates = checked.experiment().gates.clone();
+        let title = checked.experiment().title.clone();
+        match measure(checked, &options, printer) {
             Ok(finished) => {
                 let stored = Stored::of(&finished)?;
                 write_report(&finished.folder, &stored)?;

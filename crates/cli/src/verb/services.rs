@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use anyhow::bail;
-use weighbridge_conductor::Control;
 use weighbridge_conductor::inquiry::Inquiry;
-use weighbridge_conductor::run::find_catalog;
 use weighbridge_conductor::tls::Certificates;
+use weighbridge_conductor::{Control, find_catalog};
 use weighbridge_lab::catalog::{Asked, Catalog, Listing, Status, by_program};
 use weighbridge_lab::guardian::Guardian;
 use weighbridge_lab::launch::{Lab, Ready};

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use serde_json::Value;
-use weighbridge_conductor::run::{Finished, Options};
+use weighbridge_conductor::Options;
+use weighbridge_conductor::run::Finished;
 use weighbridge_judge::gate::{GateOutcome, judge};
 use weighbridge_model::estimate::Validity;
 use weighbridge_model::experiment::Experiment;

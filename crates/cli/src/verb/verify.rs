@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::bail;
 use serde_json::json;
-use weighbridge_conductor::Control;
-use weighbridge_conductor::run::{self, Options};
+use weighbridge_conductor::run;
+use weighbridge_conductor::{Checked, Control, Options};
 use weighbridge_conformance::{Depth, Row, RowResult, Subject, TlsOffer};
 use weighbridge_lab::service::{Service, Tls};
 use weighbridge_report::Format;
@@ -94,10 +94,10 @@ fn line(row: &Row) -> String {
 fn experiment(file: &Path, format: Format, printer: &Printer) -> anyhow::Result<Exit> {
     let experiment = read_experiment(file)?;
     let options = Options { experiment_folder: folder_of(file), ..options("runs".into())? };
-    let checked = run::verify(experiment, &options, &mut |_| {})?;
+    let compared = run::verify(Checked::new(experiment, &options)?, &options, &mut |_| {})?;
     let text = match format {
-        Format::Json => serde_json::to_string_pretty(&json!({ "requests": checked, "agree": true }))?,
-        _ => format!("all variants answer alike ({checked} requests)"),
+        Format::Json => serde_json::to_string_pretty(&json!({ "requests": compared, "agree": true }))?,
+        _ => format!("all variants answer alike ({compared} requests)"),
     };
     printer.data(&text)?;
     Ok(Exit::Fine)

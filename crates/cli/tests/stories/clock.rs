@@ -7,8 +7,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::support::{WEIGH, World, experiment, note_disturbance, probe, told};
-use weighbridge_conductor::Control;
-use weighbridge_conductor::run::{Options, run};
+use weighbridge_conductor::run::run;
+use weighbridge_conductor::{Checked, Control, Options};
 use weighbridge_lab::clock::ClockReading;
 use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::experiment::Experiment;
@@ -50,17 +50,21 @@ fn a_wall_clock_that_is_set_in_the_middle_of_a_block_voids_it_and_the_run_measur
             control: Control { clocks: Some(clocks), ..Control::default() },
         };
         let mut void = Vec::new();
-        let finished = run(experiment, &options, &mut |timed: &TimedEvent| match &timed.event {
-            // The second block has begun and its variants are warm.
-            Event::Warm { .. } if void.is_empty() && READ.load(Ordering::SeqCst) > 150 => {
-                SET.store(true, Ordering::SeqCst);
-            }
-            Event::BlockVoid { block, reason } => {
-                note_disturbance(reason);
-                void.push((*block, reason.clone()));
-            }
-            _ => {}
-        });
+        let finished = run(
+            Checked::new(experiment, &options).expect("no mistake"),
+            &options,
+            &mut |timed: &TimedEvent| match &timed.event {
+                // The second block has begun and its variants are warm.
+                Event::Warm { .. } if void.is_empty() && READ.load(Ordering::SeqCst) > 150 => {
+                    SET.store(true, Ordering::SeqCst);
+                }
+                Event::BlockVoid { block, reason } => {
+                    note_disturbance(reason);
+                    void.push((*block, reason.clone()));
+                }
+                _ => {}
+            },
+        );
         let finished = finished.expect("the run goes on");
         assert!(SET.load(Ordering::SeqCst), "the clock was set");
         assert_eq!(void.len(), 1, "one block is void: {void:?}");

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use crate::support::{WEIGH, World, eventually, experiment, note_disturbance, probe, send, told};
-use weighbridge_conductor::Control;
-use weighbridge_conductor::run::{Finished, Options, RunError, resume, run};
+use weighbridge_conductor::run::{Finished, RunError, resume, run};
+use weighbridge_conductor::{Checked, Control, Options};
 use weighbridge_lab::cores::{CoreLayout, Pinned};
 use weighbridge_lab::lanes::Lanes;
 use weighbridge_model::estimate::Quantity;
@@ -50,6 +50,10 @@ fn options(world: &World, lanes: Lanes) -> Options {
         calibrations: None,
         control: Control::default(),
     }
+}
+
+fn checked(experiment: Experiment, options: &Options) -> Checked {
+    Checked::new(experiment, options).expect("no mistake")
 }
 
 fn duet(more: &str, laws: [&str; 2]) -> Experiment {
@@ -121,7 +125,8 @@ fn a_large_difference_is_found_in_its_direction() {
         // Before every answer they sleep for so long: on a core that both share, nobody is in the other's way.
         let sleeps = |us: u32| format!("periodic-stall --every {}us --length {us}us", us + 1);
         let laws = [sleeps(300), sleeps(1_200)];
-        let finished = run(duet("", [&laws[0], &laws[1]]), &options, &mut watch).expect("it is measured");
+        let finished = run(checked(duet("", [&laws[0], &laws[1]]), &options), &options, &mut watch)
+            .expect("it is measured");
         let trials = trials(&finished);
         assert_eq!(trials.len(), 4, "two variants in two blocks");
         for block in trials.chunks(2) {
@@ -152,7 +157,8 @@ fn a_variant_against_itself_works_through() {
         let world = World::new();
         let options = options(&world, crossed());
         let load = "[load]\nmodel = \"open\"\nrate = \"2000/s\"\nwarmup = \"20 ms\"\ntimeout = \"2 s\"\n";
-        let finished = run(duet(load, ["null"; 2]), &options, &mut watch).expect("it is measured");
+        let finished =
+            run(checked(duet(load, ["null"; 2]), &options), &options, &mut watch).expect("it is measured");
         let trials = trials(&finished);
         assert_eq!((trials.len(), finished.summary.blocks.used), (4, 2));
         for block in trials.chunks(2) {
@@ -183,24 +189,25 @@ fn a_service_that_dies_voids_its_block_and_ctrl_c_keeps_whole_ones() {
         let laws = ["delay 1071ns", "delay 1072ns"];
         let mut experiment = duet("", laws);
         (experiment.plan.blocks_min, experiment.plan.blocks_max) = (3, 3);
-        let ended = run(experiment, &options, &mut |timed: &TimedEvent| match &timed.event {
-            Event::Round { .. } if !killed => {
-                let victims = processes(laws[1]);
-                assert_eq!(victims.len(), 1, "{victims:?}");
-                send("KILL", victims[0]);
-                killed = true;
-            }
-            Event::BlockVoid { block, reason } => {
-                note_disturbance(reason);
-                void.push((*block, reason.clone()));
-            }
-            Event::Round { block: 2.., .. } => {
-                for flag in [&control.interrupted, &control.window] {
-                    flag.store(true, Ordering::SeqCst);
+        let ended =
+            run(checked(experiment, &options), &options, &mut |timed: &TimedEvent| match &timed.event {
+                Event::Round { .. } if !killed => {
+                    let victims = processes(laws[1]);
+                    assert_eq!(victims.len(), 1, "{victims:?}");
+                    send("KILL", victims[0]);
+                    killed = true;
                 }
-            }
-            _ => {}
-        });
+                Event::BlockVoid { block, reason } => {
+                    note_disturbance(reason);
+                    void.push((*block, reason.clone()));
+                }
+                Event::Round { block: 2.., .. } => {
+                    for flag in [&control.interrupted, &control.window] {
+                        flag.store(true, Ordering::SeqCst);
+                    }
+                }
+                _ => {}
+            });
         assert!(matches!(&ended, Err(RunError::Interrupted { blocks: 1, .. })), "{ended:?}");
         assert!(void.len() == 1 && void[0].0 == 0 && void[0].1.contains("signal 9"), "{void:?}");
         eventually("nothing of it is left", || laws.iter().all(|law| processes(law).is_empty()));
@@ -258,7 +265,8 @@ fn every_round_asks_for_sizes_of_its_own() {
                 warnings.push(text.clone());
             }
         };
-        let finished = run(duet(sizes, [sleeps, sleeps]), &options, &mut listen).expect("it is measured");
+        let finished = run(checked(duet(sizes, [sleeps, sleeps]), &options), &options, &mut listen)
+            .expect("it is measured");
         for block in trials(&finished).chunks(2) {
             for trial in block {
                 let rounds = of_kind(trial, WindowKind::Measured);

@@ -27,7 +27,7 @@ const PRINTER: &str = "crates/cli/src/printer.rs";
 /// Where the standard library's clocks are read. Measured times come from a `sys.rs` or are arguments.
 const CLOCKS: [(&str, &str); 3] = [
     ("crates/cli/src/live/painter.rs", "how often the view is drawn"),
-    ("crates/conductor/src/run/mod.rs", "when a run began, in UTC, for its name"),
+    ("crates/conductor/src/clock.rs", "when a run began, in UTC, for its name"),
     ("crates/conformance/src/", "deadlines and rough times of black-box checks"),
 ];
 

@@ -10,13 +10,8 @@ type Uses = BTreeMap<String, BTreeSet<String>>;
 
 /// Circles that are left: a crate, and the modules that reach each other. `load: codec` stays: a framing names the codecs it
 /// carries, and a codec the framings it stands in. The others are to go.
-const CIRCLES: [(&str, &str); 14] = [
+const CIRCLES: [(&str, &str); 12] = [
     ("cli", "live, printer, signals"),
-    (
-        "conductor",
-        "actor, batch, block, course, described, environment, ground, names, network, peer, prepared, programs, quoted, ready, run, seating, single, stretch",
-    ),
-    ("conductor", "answers, direct"),
     ("conformance", "bench, http, ping, pingpong, process, stopping"),
     ("judge", "analysis, checks, detail, estimate, gather, question, steer, summary, verdict"),
     (

@@ -5,11 +5,13 @@ use std::sync::atomic::AtomicBool;
 use weighbridge_load::dial::Endpoint;
 use weighbridge_load::exchange::{ExchangeError, Limits, exchange};
 use weighbridge_load::{Stack, TlsClient};
+use weighbridge_model::experiment::WorkloadSpec;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::{Canonical, Conversation, Received, Workload};
 
-use crate::variant::direct::DirectError;
+use crate::control::Control;
+use crate::variant::direct::{self, Direct, DirectError};
 
 /// Longest body that is fetched for comparison.
 const BODY_LIMIT: Bytes = Bytes::new(128 << 20);
@@ -87,13 +89,6 @@ pub(crate) struct Answered {
     hidden: Vec<String>,
 }
 
-impl Answered {
-    /// What a question whose session takes nothing from its replies came to.
-    pub const fn plainly(request: String, canonical: Canonical) -> Self {
-        Self { request, canonical, hidden: Vec::new() }
-    }
-}
-
 /// How long one question may take, and the flag that ends it.
 pub(crate) type Patience<'a> = (Nanoseconds, &'a AtomicBool);
 
@@ -138,6 +133,29 @@ fn answer(
         Ok(canonical) => Ok(Some(Answered { request, canonical, hidden: conversation.hidden().to_vec() })),
         Err(why) => Err(AnswerError::Wrong { variant, request, why }),
     }
+}
+
+/// What the replies of a variant that runs in its own process amount to, for every size that is asked.
+pub(crate) fn direct_answers(
+    direct: &mut Direct,
+    name: &str,
+    workload: &Workload,
+    spec: &WorkloadSpec,
+    control: &Control,
+) -> Result<Vec<Answered>, AnswerError> {
+    let mut answer = |(kind, size): (usize, &Bytes)| {
+        let (variant, request) = (name.to_owned(), workload.title(kind).to_owned());
+        let body = match direct.reply(*size, control) {
+            Ok(body) => body,
+            Err(source) => return Err(AnswerError::Direct { variant, request, source }),
+        };
+        let received = Received { status: 200, headers: &[], body: &body, messages: &[] };
+        match workload.canonical(kind, &received) {
+            Ok(canonical) => Ok(Answered { request, canonical, hidden: Vec::new() }),
+            Err(why) => Err(AnswerError::Wrong { variant, request, why }),
+        }
+    };
+    direct::sizes(spec).iter().enumerate().map(&mut answer).collect()
 }
 
 /// Compares a variant's answers with the first variant's.

@@ -4,20 +4,18 @@
 //! that draws its own orders and the same request streams. Afterwards its trials get their numbers in the run back. A
 //! block of one batch is the block as it always was.
 
-use std::cell::Cell;
-
 use weighbridge_judge as judge;
-use weighbridge_judge::steer::{BlockHistory, BlockRule, CrowdHistory, CrowdRule, CrowdStep};
+use weighbridge_judge::steer::{BlockHistory, BlockRule};
 use weighbridge_model::event::Event;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::id::VariantId;
 use weighbridge_model::plan::{Batches, Plan};
-use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::TrialRecord;
 
+use crate::block::times::BlockTimes;
 use crate::block::{Bench, BlockError, BlockResult, Settled};
-use crate::times::BlockTimes;
-use crate::variant::actor::{ActorError, Recipe};
+use crate::prepare::launch_spec::Recipe;
+use crate::prepare::plan::whole_plan;
 
 /// One batch as an experiment of its own.
 pub(crate) struct Party {
@@ -56,11 +54,6 @@ impl Party {
         trial.variant = self.members[trial.variant.index()];
         trial.windows.iter_mut().for_each(|window| window.variant = trial.variant);
     }
-}
-
-/// The plan of the experiment as a whole: which batch comes first in a block, and what all do.
-pub(crate) fn whole_plan(experiment: &Experiment) -> Plan {
-    Plan::new(experiment.plan.seed, experiment.variants.len(), experiment.points.len())
 }
 
 /// The benches of all batches, and what they have in common.
@@ -163,43 +156,6 @@ impl BlockResult {
     }
 }
 
-/// Watches memory while the variants of the run's first block are started.
-#[derive(Debug)]
-pub(crate) struct Watch {
-    rule: CrowdRule,
-    started: Cell<usize>,
-    largest: Cell<Bytes>,
-}
-
-impl Watch {
-    /// Over a batch of so many variants.
-    pub fn new(of: usize) -> Self {
-        Self { rule: CrowdRule { of }, started: Cell::new(0), largest: Cell::new(Bytes::new(0)) }
-    }
-
-    /// One more is ready and holds `peak`; so much can still be had.
-    pub fn started(&self, peak: Bytes, available: Bytes) -> Result<(), ActorError> {
-        self.started.set(self.started.get() + 1);
-        self.largest.set(self.largest.get().max(peak));
-        let (started, largest) = (self.started.get(), self.largest.get());
-        match self.rule.next(&CrowdHistory { started, largest, available }) {
-            CrowdStep::GoOn => Ok(()),
-            CrowdStep::Fewer(together) => Err(ActorError::Crowded { together, largest, available }),
-        }
-    }
-}
-
-/// The batches that a plan names, where they are of this experiment. A run of before there were batches names none: all
-/// its variants lived at once.
-pub(crate) fn stored(plan: &serde_json::Value, variants: usize) -> Option<Batches> {
-    match plan.get("batches") {
-        None => Some(Batches::even(variants, usize::MAX)),
-        Some(value) => {
-            serde_json::from_value::<Batches>(value.clone()).ok().filter(|batches| batches.fit(variants))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,26 +187,5 @@ mod tests {
         history.begun += 1;
         let time = rule_of_batch(rule, 2).measured_time(&history);
         assert_eq!(time, SECOND * (88 - 4 - 30 - 4) / 5);
-    }
-
-    #[test]
-    fn batches_are_read_from_a_plan_and_must_be_of_its_experiment() {
-        let plan = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
-        assert_eq!(stored(&plan("{}"), 8), Some(Batches::even(8, 8)), "a run of before there were batches");
-        let two = stored(&plan(r#"{"batches":[[0,1],[0,2,3]]}"#), 4).expect("they fit");
-        assert_eq!((two.count(), two.largest()), (2, 3));
-        assert_eq!(stored(&plan(r#"{"batches":[[0,1],[0,2]]}"#), 4), None);
-        assert_eq!(stored(&plan(r#"{"batches":"all"}"#), 4), None);
-    }
-
-    #[test]
-    fn memory_that_runs_short_while_they_start_says_how_many_fit() {
-        let watch = Watch::new(6);
-        let mib = |n: u64| Bytes::new(n << 20);
-        watch.started(mib(10), mib(4_000)).expect("small ones fit");
-        let crowded = watch.started(mib(500), mib(2_000)).expect_err("six of 500 MiB do not");
-        let ActorError::Crowded { together, largest, .. } = crowded else { panic!("{crowded}") };
-        // (2,000 + 2 × 500 − 256) / 1,000.
-        assert_eq!((together, largest), (2, mib(500)));
     }
 }

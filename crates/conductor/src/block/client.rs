@@ -13,6 +13,8 @@ use weighbridge_lab::lanes::{Lane, Lanes};
 use weighbridge_lab::net::Connector;
 use weighbridge_load::dial::{AfterFailure, Dial, Endpoint, SocketDial, Sockets};
 use weighbridge_load::generator::{Generator, Options, Waiting};
+use weighbridge_load::{KeepAlive, Settings};
+use weighbridge_model::experiment::LoadSpec;
 use weighbridge_model::id::VariantId;
 
 /// Why there is no client.
@@ -24,6 +26,18 @@ pub enum ClientError {
 }
 
 type Job = Box<dyn FnOnce(&mut Generator) + Send>;
+
+/// What the generator needs to know of a load.
+pub(crate) fn settings(load: &LoadSpec) -> Settings {
+    Settings {
+        connections: load.connections,
+        in_flight: load.in_flight,
+        timeout: load.timeout,
+        keep_alive: load.churn.map_or(KeepAlive::Reuse, KeepAlive::Every),
+        stamps: load.stamps,
+        ..Settings::default()
+    }
+}
 
 /// The handle of the client's thread. Dropping it ends the thread and closes every connection.
 #[derive(Debug)]

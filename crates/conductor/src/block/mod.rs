@@ -15,6 +15,7 @@ mod notes;
 mod pairing;
 mod samples;
 pub(crate) mod start;
+pub(crate) mod times;
 mod turn;
 mod turns;
 mod warm;
@@ -28,9 +29,9 @@ use weighbridge_lab::lanes::Lane;
 use weighbridge_load::dial::Endpoint;
 use weighbridge_load::failures::Failures;
 use weighbridge_load::generator::{self, ConnectError};
-use weighbridge_load::{KeepAlive, Settings, Stack};
+use weighbridge_load::{Settings, Stack};
 use weighbridge_model::event::{Event, Phase};
-use weighbridge_model::experiment::{Experiment, LoadSpec, Point};
+use weighbridge_model::experiment::{Experiment, Point};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::idle::Idle;
@@ -42,14 +43,15 @@ use weighbridge_workload::reflection::ReflectionError;
 use weighbridge_workload::{Given, Workload, WorkloadError};
 
 use crate::block::answers::{AnswerError, Asked};
-use crate::block::client::Clients;
+use crate::block::client::{Clients, settings};
+use crate::block::times::BlockTimes;
 use crate::control::{Ask, Control};
 use crate::descriptors::described;
 use crate::hooks::{self, CallOff, HookError, Scene};
 use crate::prepare::idle::IdleCores;
+use crate::prepare::launch_spec::Recipe;
 use crate::prepare::shapes::Shape;
-use crate::times::BlockTimes;
-use crate::variant::actor::{Actor, ActorError, Recipe, Stage};
+use crate::variant::actor::{Actor, ActorError, Stage};
 use crate::variant::cpu_usage::Stretch;
 use crate::variant::direct::DirectError;
 use core_latency::CoreLatency;
@@ -513,7 +515,9 @@ impl<'a, 'b> Block<'a, 'b> {
             let (actor, bound) = (&mut self.actors[variant.index()], &bound[variant.index()]);
             actor.thaw()?;
             let given = match &mut actor.direct {
-                Some(direct) => direct.answers(&actor.name, (&bound.workload, &point.workload), control),
+                Some(direct) => {
+                    answers::direct_answers(direct, &actor.name, &bound.workload, &point.workload, control)
+                }
                 None => {
                     let asked = Asked {
                         name: &actor.name,
@@ -572,17 +576,5 @@ impl<'a, 'b> Block<'a, 'b> {
             Some(_) => Err(Cut::Void(Void::ClockJump)),
             None => Ok(()),
         }
-    }
-}
-
-/// What the generator needs to know of a load.
-pub(crate) fn settings(load: &LoadSpec) -> Settings {
-    Settings {
-        connections: load.connections,
-        in_flight: load.in_flight,
-        timeout: load.timeout,
-        keep_alive: load.churn.map_or(KeepAlive::Reuse, KeepAlive::Every),
-        stamps: load.stamps,
-        ..Settings::default()
     }
 }

@@ -27,15 +27,20 @@ use weighbridge_model::reliability::{HostCalibration, Planting, RELIABILITY_VERS
 use weighbridge_probe::record::{CsvError, from_csv};
 use weighbridge_store::{ReadError, RunWriter};
 
-use crate::prepare::environment::{environment, identity_of};
+use crate::clock::utc_now;
+use crate::options::Options;
+use crate::prepare::checked::Checked;
+use crate::prepare::environment::identity_of;
+use crate::prepare::error::PrepareError;
 use crate::prepare::idle::IdleCores;
+use crate::prepare::launch_spec::{Recipe, RecipeError};
+use crate::prepare::plan::batches;
 use crate::prepare::shapes::Shape;
 use crate::prepare::sources::{Ground, Grounds};
 use crate::prepare::{Prepared, prepare};
-use crate::run::course::measure;
+use crate::run::course::{RunFiles, measure};
 use crate::run::question::question;
-use crate::run::{Finished, Options, RunError, batches, check, utc_now};
-use crate::variant::actor::{ActorError, Recipe};
+use crate::run::{Finished, RunError};
 use crate::words::{conditions, factors};
 
 /// How long the host is watched before anything is measured.
@@ -94,7 +99,7 @@ pub enum ReliabilityError {
     Cores(#[from] CoreError),
     /// The slower copy cannot be started.
     #[error(transparent)]
-    Actor(#[from] ActorError),
+    Recipe(#[from] RecipeError),
     /// A run's records cannot be read back.
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -144,18 +149,12 @@ pub fn calibrate(
         return Err(ReliabilityError::Direct(variant.name.clone()));
     }
     let mut warn = Warnings::default();
-    check(&experiment, &options)?;
-    let prepared =
-        prepare(experiment, &options, &mut |event| warn.see(event, progress)).map_err(called_off)?;
+    let checked = Checked::new(experiment, &options).map_err(not_begun)?;
+    let prepared = prepare(checked, &options, &mut |event| warn.see(event, progress)).map_err(not_begun)?;
     for Absent { name, reason, .. } in &prepared.unavailable {
         progress(&format!("`{name}` is left out: {reason}"));
     }
-    let facts = environment(
-        &prepared.experiment,
-        &prepared.recipes,
-        options.experiment_folder.as_deref(),
-        prepared.idle.wait(),
-    );
+    let facts = prepared.facts(&options);
     let host = identity_of(&facts).ok_or(ReliabilityError::NoHost)?;
     progress("watching the host while nothing is measured");
     let quiet = Quiet::watch(&cores, QUIET);
@@ -189,6 +188,11 @@ fn called_off(error: RunError) -> ReliabilityError {
         RunError::Interrupted { .. } | RunError::InterruptedEarly => ReliabilityError::Interrupted,
         error => ReliabilityError::Run(error),
     }
+}
+
+/// The same of what keeps a run from beginning.
+fn not_begun(error: PrepareError) -> ReliabilityError {
+    called_off(error.into())
 }
 
 /// Whether a run ended because too many of its blocks were disturbed.
@@ -373,8 +377,8 @@ impl Bench<'_> {
         let started = utc_now();
         let mut writer =
             RunWriter::create(&options.out, &experiment.title, started).map_err(RunError::Write)?;
-        let measured =
-            measure(&prepared, &options, (&mut writer, started, self.facts.clone()), Vec::new(), sink);
+        let files = RunFiles { writer: &mut writer, started, facts: self.facts.clone() };
+        let measured = measure(&prepared, &options, files, Vec::new(), sink);
         let Finished { summary, folder, .. } = measured.map_err(called_off)?;
         let trials: Vec<TrialRecord> = folder.load_blocks()?.into_iter().flatten().collect();
         let question = question(&experiment, Some(self.cores), judge::Run::default());
@@ -420,6 +424,7 @@ impl Bench<'_> {
             idle: IdleCores::open(&experiment),
             experiment,
             shapes,
+            seating: self.prepared.seating.clone(),
             recipes: vec![recipe, copy],
             secrets: self.prepared.secrets.clone(),
             unavailable: Vec::new(),

@@ -2,15 +2,19 @@
 //!
 //! It says who sits where; pinning is the lab's, and which of two variants has which set in a round is the plan's.
 
-use weighbridge_lab::cores::{CoreId, CoreLayout};
+use weighbridge_lab::cores::{CoreId, CoreLayout, parse_core_list};
 use weighbridge_lab::lanes::{Lane, LaneError, Lanes};
+use weighbridge_lab::ports::listener_of;
+use weighbridge_lab::procfs::Pid;
+use weighbridge_load::dial::Endpoint;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::pairing::PairingChoice;
 
-use crate::run::{Options, RunError};
+use crate::options::Options;
+use crate::prepare::error::PrepareError;
 
 /// Who sits where.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Seating {
     /// One client, and the rest for whichever variants run.
     One(CoreLayout),
@@ -22,14 +26,14 @@ impl Seating {
     /// The seating for an experiment. Call it before pinning anything.
     ///
     /// # Errors
-    /// [`RunError::FewCores`] where two variants cannot run at the same time; [`RunError::Cores`] where the kernel will not
+    /// [`PrepareError::FewCores`] where two variants cannot run at the same time; [`PrepareError::Cores`] where the kernel will not
     /// tell what cores there are.
-    pub fn detect(experiment: &Experiment, options: &Options) -> Result<Self, RunError> {
+    pub fn detect(experiment: &Experiment, options: &Options) -> Result<Self, PrepareError> {
         Ok(match (experiment.plan.pairing, &options.lanes) {
             (PairingChoice::Duet, Some(lanes)) => Self::Duet(lanes.clone()),
             (PairingChoice::Duet, None) => Self::Duet(Lanes::detect().map_err(|error| match error {
-                LaneError::Few { cores } => RunError::FewCores { cores },
-                LaneError::Cores(error) => RunError::Cores(error),
+                LaneError::Few { cores } => PrepareError::FewCores { cores },
+                LaneError::Cores(error) => PrepareError::Cores(error),
             })?),
             _ => Self::One(CoreLayout::detect()?),
         })
@@ -62,5 +66,81 @@ pub(crate) fn layout(experiment: &Experiment) -> Option<CoreLayout> {
     match experiment.plan.pairing {
         PairingChoice::Duet => Lanes::detect().ok().map(|lanes| lanes.get(Lane::First).clone()),
         _ => CoreLayout::detect().ok(),
+    }
+}
+
+/// The core for the client's thread: the last one that no server at these addresses is bound to, or `None` where they
+/// leave none. A server that may run on every core counts for nothing: the scheduler will move it away.
+pub(crate) fn client_core(layout: &CoreLayout, addresses: &[Endpoint]) -> Option<CoreId> {
+    let (all, bound) = cores_and_bound(layout, addresses);
+    free_core(&all, &bound)
+}
+
+/// All cores, the client's last, and those of each local server that is bound to some of them.
+fn cores_and_bound(layout: &CoreLayout, addresses: &[Endpoint]) -> (Vec<CoreId>, Vec<Vec<CoreId>>) {
+    let all: Vec<CoreId> = layout.service().iter().copied().chain([layout.client()]).collect();
+    let local = addresses.iter().filter_map(Endpoint::tcp).filter(|address| address.ip().is_loopback());
+    let bound = local.filter_map(|address| allowed_cores(listener_of(address.port()).pid()?));
+    let bound = bound.filter(|cores| !all.iter().all(|core| cores.contains(core))).collect();
+    (all, bound)
+}
+
+/// A core for each of so many threads of the client: the last ones that no server at these addresses is bound to, as long
+/// as one core is left for servers. None at all where there are too few.
+pub(crate) fn client_cores(layout: &CoreLayout, addresses: &[Endpoint], threads: usize) -> Vec<CoreId> {
+    if threads == 1 {
+        return client_core(layout, addresses).into_iter().collect();
+    }
+    let (all, bound) = cores_and_bound(layout, addresses);
+    free_cores(&all, &bound, threads)
+}
+
+/// The last `threads` of `all` that are in no list of `bound`, one core at least being left over.
+fn free_cores(all: &[CoreId], bound: &[Vec<CoreId>], threads: usize) -> Vec<CoreId> {
+    let taken = |core: &CoreId| bound.iter().any(|cores| cores.contains(core));
+    let free: Vec<CoreId> = all.iter().rev().copied().filter(|core| !taken(core)).take(threads).collect();
+    if free.len() == threads && all.len() > threads { free } else { Vec::new() }
+}
+
+/// The last of `all` that is in no list of `bound`.
+fn free_core(all: &[CoreId], bound: &[Vec<CoreId>]) -> Option<CoreId> {
+    all.iter().rev().copied().find(|core| !bound.iter().any(|cores| cores.contains(core)))
+}
+
+/// The cores that a process may run on; `None` where it is gone or hidden.
+fn allowed_cores(pid: Pid) -> Option<Vec<CoreId>> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", pid.get())).ok()?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    parse_core_list(list.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_client_keeps_off_the_cores_of_bound_servers() {
+        let cores = |numbers: &[u32]| numbers.iter().map(|n| CoreId::new(*n)).collect::<Vec<_>>();
+        let free = |bound: &[&[u32]]| {
+            let bound: Vec<_> = bound.iter().map(|list| cores(list)).collect();
+            free_core(&cores(&[0, 1]), &bound).map(CoreId::get)
+        };
+        assert_eq!(free(&[]), Some(1));
+        assert_eq!(free(&[&[0]]), Some(1));
+        assert_eq!(free(&[&[1]]), Some(0), "the last core is the server's");
+        assert_eq!(free(&[&[0], &[1]]), None, "two servers hold one core each");
+    }
+
+    #[test]
+    fn threads_are_pinned_where_a_core_is_left_for_servers() {
+        let cores = |numbers: &[u32]| numbers.iter().map(|n| CoreId::new(*n)).collect::<Vec<_>>();
+        let free = |all: &[u32], bound: &[&[u32]], threads| {
+            let bound: Vec<_> = bound.iter().map(|list| cores(list)).collect();
+            free_cores(&cores(all), &bound, threads).into_iter().map(CoreId::get).collect::<Vec<_>>()
+        };
+        assert_eq!(free(&[0, 1, 2, 3], &[], 2), [3, 2]);
+        assert_eq!(free(&[0, 1, 2, 3], &[&[3]], 2), [2, 1]);
+        assert_eq!(free(&[0, 1], &[], 2), [] as [u32; 0], "none would be left");
+        assert_eq!(free(&[0, 1, 2, 3], &[&[0, 1]], 3), [] as [u32; 0], "the server's are not ours");
     }
 }

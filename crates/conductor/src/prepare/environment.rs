@@ -6,16 +6,13 @@ use serde_json::{Value, json};
 use weighbridge_lab::host::HostFacts;
 use weighbridge_lab::identity::identity;
 use weighbridge_lab::layers;
-use weighbridge_model::experiment::{Experiment, Hooks, Target, WorkloadSpec};
+use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::idle::IdleWait;
 use weighbridge_model::reliability::HostIdentity;
-use weighbridge_store::redact::{is_secret, redacted as redacted_value};
-use weighbridge_store::scrub::redact_named;
 
-use crate::failures::names_secret;
 use crate::prepare::idle::idle_of;
+use crate::prepare::launch_spec::Recipe;
 use crate::prepare::programs::own_sha256;
-use crate::variant::actor::Recipe;
 
 /// The fact of a host's identity that tells how its idle cores waited in a run.
 pub(crate) const IDLE_CORES: &str = "idle cores";
@@ -27,7 +24,7 @@ pub(crate) fn environment(
     folder: Option<&Path>,
     idle: &IdleWait,
 ) -> Value {
-    let variant = |(variant, recipe): (&weighbridge_model::experiment::Variant, &Recipe)| {
+    let variant = |(variant, recipe): (&Variant, &Recipe)| {
         let (version, hash) = recipe.identity();
         let mut facts = json!({ "name": variant.name, "version": version, "binary_sha256": hash });
         if let Some(peer) = recipe.peer() {
@@ -74,74 +71,4 @@ pub(crate) fn changed(before: &Value, now: &Value) -> Option<String> {
     let changed = variants(before).into_iter().zip(variants(now)).find(|(a, b)| a != b);
     changed
         .map(|(a, _)| format!("the program of variant `{}` has changed", a["name"].as_str().unwrap_or("?")))
-}
-
-/// The experiment without its secrets. Values given as `env:NAME` stay as they are: they hold none.
-pub(crate) fn redacted(experiment: &Experiment) -> Experiment {
-    let mut experiment = experiment.clone();
-    let hide = |pairs: &mut Vec<(String, String)>| {
-        for (key, value) in pairs {
-            // Where a value has places, the secret part is not in it.
-            if is_secret(key) && !value.starts_with("env:") && !value.contains("${") {
-                *value = redacted_value(value).into_owned();
-            } else {
-                hide_named(value);
-            }
-        }
-    };
-    for point in &mut experiment.points {
-        match &mut point.workload {
-            WorkloadSpec::Http { requests, .. } => {
-                for request in requests {
-                    hide(&mut request.headers);
-                    hide_named(&mut request.path);
-                    if let Some(body) = redact_named(&request.body) {
-                        request.body = body;
-                    }
-                }
-            }
-            WorkloadSpec::Commands { setup, .. } => {
-                let given = setup.password.as_mut().filter(|password| !password.starts_with("env:"));
-                if let Some(password) = given {
-                    *password = redacted_value(password).into_owned();
-                }
-            }
-            WorkloadSpec::Grpc { calls, .. } => calls.iter_mut().for_each(|call| hide(&mut call.metadata)),
-            WorkloadSpec::Pingpong(_) => {}
-        }
-    }
-    for variant in &mut experiment.variants {
-        hide(&mut variant.env);
-        if let Some(peer) = &mut variant.peer {
-            hide(&mut peer.env);
-        }
-        match &mut variant.target {
-            Target::Command(program) => {
-                hide_arguments(&mut program.argv);
-                program.build.iter_mut().for_each(hide_named);
-            }
-            Target::Url(url) => hide_named(&mut url.path),
-            Target::Service { .. } => {}
-        }
-    }
-    let Hooks { prepare, reset, cleanup } = &mut experiment.hooks;
-    [prepare, reset, cleanup].into_iter().flatten().for_each(hide_named);
-    experiment
-}
-
-/// Redacts what stands behind names of secrets in a text.
-fn hide_named(text: &mut String) {
-    if let Some(hidden) = redact_named(text.as_bytes()) {
-        *text = String::from_utf8_lossy(&hidden).into_owned();
-    }
-}
-
-/// The same of a command line, where a value may be the next word.
-fn hide_arguments(argv: &mut [String]) {
-    argv.iter_mut().for_each(hide_named);
-    for at in 1..argv.len() {
-        if names_secret(&argv[at - 1]) {
-            argv[at] = redacted_value(&argv[at]).into_owned();
-        }
-    }
 }

@@ -1,45 +1,58 @@
 //! What a run needs before anything is started: services looked up and built, what cannot run here left out, and what is written
 //! down of it. It measures nothing.
 
+pub(crate) mod checked;
 pub(crate) mod cores;
 pub(crate) mod division;
 pub(crate) mod environment;
+pub(crate) mod error;
+pub(crate) mod foreseen;
 pub(crate) mod idle;
-pub mod names;
+pub(crate) mod launch_spec;
+pub(crate) mod limits;
+pub(crate) mod plan;
 pub(crate) mod programs;
+pub(crate) mod registry;
 pub(crate) mod room;
 pub(crate) mod rows;
-pub mod shapes;
-pub mod sources;
+pub(crate) mod secrets;
+pub(crate) mod services;
+pub(crate) mod shapes;
+pub(crate) mod sources;
 
 use serde_json::{Value, json};
 use weighbridge_judge::Absent;
+use weighbridge_lab::catalog::Catalog;
 use weighbridge_lab::layers;
 use weighbridge_lab::service::Service;
-use weighbridge_lab::{memory, quota};
+use weighbridge_load::dial::Endpoint;
 use weighbridge_model::event::{Event, TimedEvent};
-use weighbridge_model::experiment::{Experiment, Limits, Peer, Target, Variant};
+use weighbridge_model::experiment::{Experiment, Target, Variant, WorkloadSpec};
 use weighbridge_model::idle::Idle;
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::plan::Batches;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_store::RunWriter;
 use weighbridge_store::scrub::Secrets;
+use weighbridge_store::{RunWriter, WriteError};
 
 use crate::control::Control;
-use crate::prepare::cores::Seating;
-use crate::prepare::division::Division;
-use crate::prepare::idle::IdleCores;
-use crate::prepare::shapes::Shape;
-use crate::prepare::sources::Grounds;
-use crate::run::{Options, RunError, batches, find_catalog, plan_value, secrets_of, words_of};
-use crate::variant::actor::{Recipe, find_service};
-use crate::variant::peer;
+use crate::options::Options;
+use checked::Checked;
+use cores::Seating;
+use division::Division;
+use error::PrepareError;
+use idle::IdleCores;
+use launch_spec::Recipe;
+use plan::{batches, plan_value};
+use services::{find_peer, find_service, of_peer};
+use shapes::Shape;
+use sources::Grounds;
 
 /// An experiment with every variant ready to be started.
 pub(crate) struct Prepared {
     pub experiment: Experiment,
     pub shapes: Vec<Shape>,
+    pub seating: Seating,
     pub recipes: Vec<Recipe>,
     /// What is hidden in whatever is kept or said.
     pub secrets: Secrets,
@@ -55,16 +68,31 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Writes the experiment, the environment and the plan down as they are now; returns the environment.
-    pub fn write_down(&mut self, writer: &RunWriter, options: &Options) -> Result<Value, RunError> {
-        let text = environment::redacted(&self.experiment).to_toml();
-        let mut facts = environment::environment(
-            &self.experiment,
-            &self.recipes,
-            options.experiment_folder.as_deref(),
-            self.idle.wait(),
-        );
+    /// The environment as it is now, without secrets.
+    pub fn facts(&self, options: &Options) -> Value {
+        let folder = options.experiment_folder.as_deref();
+        let mut facts = environment::environment(&self.experiment, &self.recipes, folder, self.idle.wait());
         self.secrets.hide_json(&mut facts);
+        facts
+    }
+
+    /// Makes room on this host for the connections of all variants that live at once.
+    ///
+    /// # Errors
+    /// [`PrepareError::Room`] where they do not fit.
+    pub fn make_room(&self) -> Result<(), PrepareError> {
+        Ok(room::make(&self.experiment)?)
+    }
+
+    /// Where servers that are not ours are reached.
+    pub fn foreign_addresses(&self) -> Vec<Endpoint> {
+        self.recipes.iter().flat_map(Recipe::addresses).cloned().collect()
+    }
+
+    /// Writes the experiment, the environment and the plan down as they are now; returns the environment.
+    pub fn write_down(&mut self, writer: &RunWriter, options: &Options) -> Result<Value, WriteError> {
+        let text = secrets::redacted(&self.experiment).to_toml();
+        let facts = self.facts(options);
         self.division = Division::of(&options.out, &text, &facts, &self.experiment.plan);
         let mut plan = plan_value(&self.experiment, options, &self.batches);
         plan["division"] = json!(self.division);
@@ -78,7 +106,7 @@ impl Prepared {
     ///
     /// # Errors
     /// Where too few are left.
-    pub fn leave_out(&mut self, variant: &str, reason: &str) -> Result<Event, RunError> {
+    pub fn leave_out(&mut self, variant: &str, reason: &str) -> Result<Event, PrepareError> {
         let reason = self.secrets.hide(reason).into_owned();
         if let Some(at) = self.experiment.variants.iter().position(|own| own.name == variant) {
             let variant = self.experiment.variants.remove(at);
@@ -92,85 +120,138 @@ impl Prepared {
 }
 
 /// Whether enough variants are left to be measured.
-fn enough(experiment: &Experiment, unavailable: &[Absent]) -> Result<(), RunError> {
+fn enough(experiment: &Experiment, unavailable: &[Absent]) -> Result<(), PrepareError> {
     if experiment.variants.is_empty() {
-        return Err(RunError::NothingLeft(reasons(unavailable)));
+        return Err(PrepareError::NothingLeft(reasons(unavailable)));
     }
     if experiment.plan.pairing == PairingChoice::Duet && !unavailable.is_empty() {
-        return Err(RunError::Alone(reasons(unavailable)));
+        return Err(PrepareError::Alone(reasons(unavailable)));
     }
     Ok(())
 }
 
-/// Looks services up, builds them, and leaves out what cannot run here.
+/// Builds what the experiment names, and leaves out what cannot run here.
 pub(crate) fn prepare(
-    mut experiment: Experiment,
+    checked: Checked,
     options: &Options,
     sink: &mut dyn FnMut(&TimedEvent),
-) -> Result<Prepared, RunError> {
+) -> Result<Prepared, PrepareError> {
     let mut say = |event: Event| sink(&TimedEvent { at: Nanoseconds::ZERO, event });
-    let shapes = shapes::shapes(&mut experiment, options.experiment_folder.as_deref())?;
-    let secrets = secrets_of(&experiment);
-    let wants_catalog = experiment.variants.iter().any(|v| matches!(v.target, Target::Service { .. }));
-    let catalog =
-        if wants_catalog { Some(find_catalog(options.experiment_folder.as_deref())?) } else { None };
-    let grounds = Grounds::lay(&mut experiment, options, &mut say)?;
-    let (mut recipes, mut unavailable, mut built) = (Vec::new(), Vec::new(), Vec::<Service>::new());
-    let cores = Seating::detect(&experiment, options)?.usual().service().len();
-    let mut kept = Vec::new();
-    let no_poll = idle::cannot_be_compared(&experiment);
+    let Checked { mut experiment, shapes, seating, catalog, revisions, secrets } = checked;
+    let grounds = Grounds::lay(&mut experiment, &revisions, options, &mut say)?;
+    let mut builder = Builder { control: &options.control, catalog, say: &mut say, built: Vec::new() };
+    let host = HostChecks {
+        cores: seating.usual().service().len(),
+        no_poll: idle::cannot_be_compared(&experiment),
+        idle: experiment.plan.idle,
+    };
+    let (mut recipes, mut kept, mut unavailable) = (Vec::new(), Vec::new(), Vec::new());
     for variant in std::mem::take(&mut experiment.variants) {
         if options.control.is_interrupted() {
-            return Err(RunError::InterruptedEarly);
+            return Err(PrepareError::Interrupted);
         }
-        let found = match (&variant.target, &catalog) {
-            (Target::Service { name }, Some(catalog)) => {
-                // A name that is in no catalogue is a mistake in the file, not a missing toolchain.
-                catalog.get(name)?;
-                variant.peer.as_ref().map_or(Ok(()), |peer| catalog.get(&peer.service).map(drop))?;
-                let found = find_service(&variant, &experiment.points[0].workload, catalog)
-                    .and_then(|service| build(service, &mut built, (&mut say, &options.control)));
-                let peer = |peer: &Peer| {
-                    peer::find(peer, catalog).and_then(|service| {
-                        let outcome = build(service, &mut built, (&mut say, &options.control));
-                        outcome.map_err(|why| peer::of_peer(peer, &why))
-                    })
-                };
-                found.and_then(|service| Ok((Some(service), variant.peer.as_ref().map(peer).transpose()?)))
-            }
-            _ => Ok((None, None)),
-        };
-        let found = found.and_then(|services| limitable(variant.limits, cores).map(|()| services));
-        let awake = variant.idle.unwrap_or(experiment.plan.idle) == Idle::Polled;
-        let found = match no_poll.clone().filter(|_| awake) {
-            Some(why) => Err(why),
-            None => found,
-        };
-        let found = found.and_then(|services| layers::probe(&variant.layers).map(|()| services));
-        match found {
-            Ok(services) => {
-                recipes.push(Recipe::new(
-                    &redirected(&variant, options),
-                    services,
-                    grounds.of(&variant.name),
-                )?);
+        let built = builder.services(&variant, &experiment.points[0].workload);
+        let usable = built.and_then(|services| host.can_run(&variant).map(|()| services));
+        match usable {
+            Ok(Services { own, peer }) => {
+                let ground = grounds.of(&variant.name);
+                recipes.push(Recipe::new(&redirected(&variant, options), (own, peer), ground)?);
                 kept.push(variant);
             }
-            Err(_) if options.control.is_interrupted() => return Err(RunError::InterruptedEarly),
+            Err(_) if options.control.is_interrupted() => return Err(PrepareError::Interrupted),
             Err(reason) => {
-                say(Event::Unavailable { variant: variant.name.clone(), reason: reason.clone() });
+                (builder.say)(Event::Unavailable { variant: variant.name.clone(), reason: reason.clone() });
                 unavailable.push(Absent::of(&variant, reason));
             }
         }
     }
     if options.control.is_interrupted() {
-        return Err(RunError::InterruptedEarly);
+        return Err(PrepareError::Interrupted);
     }
     experiment.variants = kept;
     enough(&experiment, &unavailable)?;
     let batches = batches(&experiment);
     let idle = IdleCores::open(&experiment);
-    Ok(Prepared { experiment, shapes, recipes, secrets, batches, unavailable, division: None, grounds, idle })
+    let division = None;
+    Ok(Prepared {
+        experiment,
+        shapes,
+        seating,
+        recipes,
+        secrets,
+        batches,
+        unavailable,
+        division,
+        grounds,
+        idle,
+    })
+}
+
+/// What a variant needs of this host beside its program.
+struct HostChecks {
+    /// Cores that services may use.
+    cores: usize,
+    /// Why idle cores cannot be kept awake for some variants and not for others.
+    no_poll: Option<String>,
+    /// How idle cores wait where a variant does not say.
+    idle: Idle,
+}
+
+impl HostChecks {
+    fn can_run(&self, variant: &Variant) -> Result<(), String> {
+        limits::limitable(variant.limits, self.cores)?;
+        let awake = variant.idle.unwrap_or(self.idle) == Idle::Polled;
+        match self.no_poll.clone().filter(|_| awake) {
+            Some(why) => Err(why),
+            None => layers::probe(&variant.layers),
+        }
+    }
+}
+
+/// The services of a variant, built; none where its program is not of the catalogue.
+#[derive(Default)]
+struct Services {
+    own: Option<Service>,
+    peer: Option<Service>,
+}
+
+/// Builds services, each once.
+struct Builder<'a> {
+    control: &'a Control,
+    catalog: Option<Catalog>,
+    say: &'a mut dyn FnMut(Event),
+    built: Vec<Service>,
+}
+
+impl Builder<'_> {
+    /// The services that a variant names; the reason where one cannot be used here.
+    fn services(&mut self, variant: &Variant, workload: &WorkloadSpec) -> Result<Services, String> {
+        let (Target::Service { .. }, Some(catalog)) = (&variant.target, &self.catalog) else {
+            return Ok(Services::default());
+        };
+        let own = find_service(variant, workload, catalog)?;
+        let peer = variant.peer.as_ref().map(|peer| (peer, find_peer(peer, catalog)));
+        let own = self.build(own)?;
+        let peer = peer.map(|(peer, found)| {
+            found.and_then(|service| self.build(service).map_err(|why| of_peer(peer, &why)))
+        });
+        Ok(Services { own: Some(own), peer: peer.transpose()? })
+    }
+
+    fn build(&mut self, service: Service) -> Result<Service, String> {
+        if !self.built.contains(&service) {
+            (self.say)(Event::Building { service: service.name().to_owned() });
+            let log = std::env::temp_dir().join(format!(
+                "weigh-build-{}-{}.log",
+                service.name(),
+                std::process::id()
+            ));
+            let called_off = || self.control.is_interrupted();
+            service.build(&log, &called_off).map_err(|error| error.to_string())?;
+            self.built.push(service.clone());
+        }
+        Ok(service)
+    }
 }
 
 /// Why each of these is left out.
@@ -187,37 +268,4 @@ fn redirected(variant: &Variant, options: &Options) -> Variant {
         url.port = *port;
     }
     variant
-}
-
-fn build(
-    service: Service,
-    built: &mut Vec<Service>,
-    (say, control): (&mut dyn FnMut(Event), &Control),
-) -> Result<Service, String> {
-    if !built.contains(&service) {
-        say(Event::Building { service: service.name().to_owned() });
-        let log =
-            std::env::temp_dir().join(format!("weigh-build-{}-{}.log", service.name(), std::process::id()));
-        service.build(&log, &|| control.is_interrupted()).map_err(|error| error.to_string())?;
-        built.push(service.clone());
-    }
-    Ok(service)
-}
-
-/// Whether this host can limit what a variant may have, `cores` being what services may use. A number of cores is a factor by which
-/// machines of several sizes are compared, so one that is too many is no mistake: the variant cannot be run here.
-fn limitable(limits: Limits, cores: usize) -> Result<(), String> {
-    if let Some(count) = limits.cores.filter(|count| *count as usize > cores) {
-        let all = words_of(cores);
-        return Err(format!(
-            "`cores = {count}` is more than the {all} of this machine that services may use; give it less, or use a machine with more"
-        ));
-    }
-    if limits.cpu.is_some() {
-        quota::Controller::detect().map_err(|why| why.to_string())?;
-    }
-    if limits.memory.is_some() {
-        memory::Controller::detect().map_err(|why| why.to_string())?;
-    }
-    Ok(())
 }

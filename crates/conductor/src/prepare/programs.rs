@@ -11,7 +11,7 @@ use std::time::UNIX_EPOCH;
 use sha2::{Digest, Sha256};
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::run::utc_now;
+use crate::clock::utc_now;
 
 /// Files above this many bytes are told apart without being read.
 const LARGE: u64 = 256 << 20;

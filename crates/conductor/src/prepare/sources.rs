@@ -16,15 +16,14 @@ use weighbridge_lab::checkout::{self, CheckoutError, Checkouts, Commit, Reposito
 use weighbridge_lab::custody::{Custody, CustodyError};
 use weighbridge_lab::errand::{self, Errand};
 use weighbridge_lab::guardian::Guardian;
-use weighbridge_lab::logs::{excerpt, last_lines};
+use weighbridge_lab::logs::{LINES_QUOTED, excerpt, last_lines};
 use weighbridge_lab::registry;
 use weighbridge_model::event::Event;
 use weighbridge_model::experiment::{Experiment, Program, Target, WORKING_TREE};
 use weighbridge_store::scrub::Secrets;
 
-use crate::hooks::LINES;
-use crate::run::Options;
-use crate::run::course::own_registry;
+use crate::options::Options;
+use crate::prepare::registry::own_registry;
 
 /// Why a program has no ground to stand on.
 #[derive(Debug, thiserror::Error)]
@@ -110,6 +109,9 @@ impl Revision {
     }
 }
 
+/// The revisions that an experiment's programs ask for, by variant, each with the repository that has it.
+pub(crate) type Revisions = HashMap<String, (Repository, Revision)>;
+
 /// The grounds of all programs of an experiment.
 #[derive(Debug, Default)]
 pub(crate) struct Grounds {
@@ -129,6 +131,7 @@ impl Grounds {
     /// [`GroundError`]; nothing of it is left then but the log of a build that failed.
     pub fn lay(
         experiment: &mut Experiment,
+        revisions: &Revisions,
         options: &Options,
         say: &mut dyn FnMut(Event),
     ) -> Result<Self, GroundError> {
@@ -138,7 +141,6 @@ impl Grounds {
         if !programs(experiment).any(|(_, program)| is_wanted(program)) {
             return Ok(Self::default());
         }
-        let revisions = revisions(experiment)?;
         let mut laying =
             Laying { options, say, custody: None, checkouts: None, built: Vec::new(), logs: None };
         let mut of = HashMap::new();
@@ -191,9 +193,7 @@ fn programs(experiment: &Experiment) -> impl Iterator<Item = (&str, &Program)> {
 ///
 /// # Errors
 /// [`GroundError::Checkout`] where there is no repository, or it does not know one of them.
-pub(crate) fn revisions(
-    experiment: &Experiment,
-) -> Result<HashMap<String, (Repository, Revision)>, GroundError> {
+pub(crate) fn revisions(experiment: &Experiment) -> Result<Revisions, GroundError> {
     let mut found = HashMap::new();
     let mut repository: Option<Repository> = None;
     for (name, program) in programs(experiment) {
@@ -365,7 +365,7 @@ impl Laying<'_> {
                 Ok(())
             }
             Errand::Ended(status) => {
-                let output = last_lines(&log, LINES);
+                let output = last_lines(&log, LINES_QUOTED);
                 // There is no run folder to keep it in, and somebody will want to read it.
                 let _ = self.logs.take().map(TempDir::keep);
                 let (variant, command) = (variant.to_owned(), command.to_owned());

@@ -13,8 +13,8 @@ use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::{CalibrationQuote, HostIdentity};
 use weighbridge_store::Calibrations;
 
+use crate::clock::utc_now;
 use crate::prepare::environment::{IDLE_CORES, identity_of};
-use crate::run::utc_now;
 
 /// The quote for a run of `title` with these trials, on the host of `facts`; `None` where that host has no calibration.
 pub(crate) fn quoted(

@@ -5,9 +5,7 @@ mod watch;
 use std::path::PathBuf;
 
 use weighbridge_lab::clock::monotonic_now;
-use weighbridge_lab::cores::{CoreId, CoreLayout, parse_core_list, pin_current_thread};
-use weighbridge_lab::ports::listener_of;
-use weighbridge_lab::procfs::Pid;
+use weighbridge_lab::cores::{CoreId, CoreLayout, pin_current_thread};
 use weighbridge_lab::room::RoomError;
 use weighbridge_load::dial::{Endpoint, ResolveError, SocketDial};
 use weighbridge_load::failures::Failures;
@@ -22,15 +20,17 @@ use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{Handshakes, Tallies, WindowEnd, WindowFigures};
 use weighbridge_workload::{Address, Workload, WorkloadError};
 
-use crate::block::settings;
+use crate::block::client::settings;
 use crate::block::start::Start;
 use crate::control::{Ask, Control};
 use crate::failures::{self, FailureText};
+use crate::prepare::cores::client_cores;
 use crate::prepare::idle::IdleCores;
+use crate::prepare::launch_spec::endpoints;
 use crate::prepare::room;
+use crate::prepare::secrets;
 use crate::prepare::shapes::{Shape, Slice};
 use crate::tls::{self, TlsError, scheme};
-use crate::variant::actor::endpoints;
 pub use watch::Seen;
 use watch::{Slot, Watcher};
 
@@ -223,7 +223,7 @@ pub fn run(single: &Single, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<
             record.trouble = record.trouble.or(share.trouble);
             said.merge(&share.failures);
         }
-        record.failures = failures::shown(&said, &failures::secrets(&single.workload, &environment));
+        record.failures = failures::shown(&said, &secrets::of_workload(&single.workload, &environment));
         record.failures_unlisted = said.unlisted();
         return Ok(record);
     }
@@ -380,67 +380,9 @@ fn part(whole: u64, thread: u32, threads: u32) -> u64 {
     whole / threads + u64::from(u64::from(thread) < whole % threads)
 }
 
-/// The core for the client's thread: the last one that no server at these addresses is bound to, or `None` where they
-/// leave none. A server that may run on every core counts for nothing: the scheduler will move it away.
-pub(crate) fn client_core(layout: &CoreLayout, addresses: &[Endpoint]) -> Option<CoreId> {
-    let (all, bound) = cores_and_bound(layout, addresses);
-    free_core(&all, &bound)
-}
-
-/// All cores, the client's last, and those of each local server that is bound to some of them.
-fn cores_and_bound(layout: &CoreLayout, addresses: &[Endpoint]) -> (Vec<CoreId>, Vec<Vec<CoreId>>) {
-    let all: Vec<CoreId> = layout.service().iter().copied().chain([layout.client()]).collect();
-    let local = addresses.iter().filter_map(Endpoint::tcp).filter(|address| address.ip().is_loopback());
-    let bound = local.filter_map(|address| allowed_cores(listener_of(address.port()).pid()?));
-    let bound = bound.filter(|cores| !all.iter().all(|core| cores.contains(core))).collect();
-    (all, bound)
-}
-
-/// A core for each of so many threads of the client: the last ones that no server at these addresses is bound to, as long
-/// as one core is left for servers. None at all where there are too few.
-fn client_cores(layout: &CoreLayout, addresses: &[Endpoint], threads: usize) -> Vec<CoreId> {
-    if threads == 1 {
-        return client_core(layout, addresses).into_iter().collect();
-    }
-    let (all, bound) = cores_and_bound(layout, addresses);
-    free_cores(&all, &bound, threads)
-}
-
-/// The last `threads` of `all` that are in no list of `bound`, one core at least being left over.
-fn free_cores(all: &[CoreId], bound: &[Vec<CoreId>], threads: usize) -> Vec<CoreId> {
-    let taken = |core: &CoreId| bound.iter().any(|cores| cores.contains(core));
-    let free: Vec<CoreId> = all.iter().rev().copied().filter(|core| !taken(core)).take(threads).collect();
-    if free.len() == threads && all.len() > threads { free } else { Vec::new() }
-}
-
-/// The last of `all` that is in no list of `bound`.
-fn free_core(all: &[CoreId], bound: &[Vec<CoreId>]) -> Option<CoreId> {
-    all.iter().rev().copied().find(|core| !bound.iter().any(|cores| cores.contains(core)))
-}
-
-/// The cores that a process may run on; `None` where it is gone or hidden.
-fn allowed_cores(pid: Pid) -> Option<Vec<CoreId>> {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", pid.get())).ok()?;
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    parse_core_list(list.trim())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_client_keeps_off_the_cores_of_bound_servers() {
-        let cores = |numbers: &[u32]| numbers.iter().map(|n| CoreId::new(*n)).collect::<Vec<_>>();
-        let free = |bound: &[&[u32]]| {
-            let bound: Vec<_> = bound.iter().map(|list| cores(list)).collect();
-            free_core(&cores(&[0, 1]), &bound).map(CoreId::get)
-        };
-        assert_eq!(free(&[]), Some(1));
-        assert_eq!(free(&[&[0]]), Some(1));
-        assert_eq!(free(&[&[1]]), Some(0), "the last core is the server's");
-        assert_eq!(free(&[&[0], &[1]]), None, "two servers hold one core each");
-    }
 
     #[test]
     fn parts_add_up_and_differ_by_one_at_most() {
@@ -453,18 +395,5 @@ mod tests {
             }
         }
         assert_eq!((0..3).map(|thread| part(2, thread, 3)).collect::<Vec<_>>(), [1, 1, 0]);
-    }
-
-    #[test]
-    fn threads_are_pinned_where_a_core_is_left_for_servers() {
-        let cores = |numbers: &[u32]| numbers.iter().map(|n| CoreId::new(*n)).collect::<Vec<_>>();
-        let free = |all: &[u32], bound: &[&[u32]], threads| {
-            let bound: Vec<_> = bound.iter().map(|list| cores(list)).collect();
-            free_cores(&cores(all), &bound, threads).into_iter().map(CoreId::get).collect::<Vec<_>>()
-        };
-        assert_eq!(free(&[0, 1, 2, 3], &[], 2), [3, 2]);
-        assert_eq!(free(&[0, 1, 2, 3], &[&[3]], 2), [2, 1]);
-        assert_eq!(free(&[0, 1], &[], 2), [] as [u32; 0], "none would be left");
-        assert_eq!(free(&[0, 1, 2, 3], &[&[0, 1]], 3), [] as [u32; 0], "the server's are not ours");
     }
 }

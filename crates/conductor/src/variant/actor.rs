@@ -5,59 +5,38 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use weighbridge_lab::catalog::Catalog;
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::{CoreError, CoreId};
 use weighbridge_lab::host::memory_available;
 use weighbridge_lab::lanes::Lane;
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
 use weighbridge_lab::layers::{self, Site};
-use weighbridge_lab::logs::{excerpt, last_lines};
+use weighbridge_lab::logs::{LINES_QUOTED, excerpt, last_lines};
 use weighbridge_lab::process::{Running, Wrapping};
 use weighbridge_lab::runtime;
 use weighbridge_lab::service::Service;
-use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
-use weighbridge_model::experiment::{
-    Limits, Program, Target, Url, Variant, WorkloadSpec, expand_environment,
-};
+use weighbridge_load::dial::Endpoint;
+use weighbridge_model::experiment::{Limits, Program, Variant, WorkloadSpec};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin, ServiceFacts, Void};
 use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::Address;
 
-use crate::block::batch::{Party, Watch};
-use crate::hooks::LINES;
 use crate::prepare::cores::Seating;
-use crate::prepare::programs::program_sha256;
-use crate::prepare::sources::{Ground, Revision};
-use crate::times;
-use crate::tls::{Secured, TlsError, scheme};
+use crate::prepare::launch_spec::{PeerRecipe, Recipe, RecipeError, environment, secured};
+use crate::prepare::sources::Ground;
+use crate::tls::{Secured, scheme};
 use crate::variant::direct::Direct;
+use crate::variant::memory_watch::Watch;
 use crate::variant::network::listen_at;
 use crate::variant::output::Printed;
-use crate::variant::peer::{self, PeerRecipe};
+use crate::variant::peer;
 use crate::variant::readiness::ready;
 use crate::variant::roles::{Clocks, Role, Roles};
 
 /// A connection breaks a moment before the death of the process behind it can be seen.
 const DEATH_SHOWS: Nanoseconds = Nanoseconds::from_millis(200);
-
-/// How one variant is started in every block.
-#[derive(Debug, Clone)]
-pub(crate) enum Recipe {
-    /// A service of the catalogue, built.
-    Service {
-        service: Box<Service>,
-        version: Option<String>,
-        hash: Option<String>,
-        peer: Option<Box<PeerRecipe>>,
-    },
-    /// A program of the user's own, with the digest of the files that its command names.
-    Command { program: Box<Program>, ground: Ground, hash: Option<String> },
-    /// A server that somebody else runs.
-    Url { address: Address, addresses: Vec<Endpoint> },
-}
 
 /// Why a variant cannot be prepared or started.
 #[derive(Debug, thiserror::Error)]
@@ -70,32 +49,9 @@ pub enum ActorError {
         /// What went wrong.
         source: LaunchError,
     },
-    /// The URL's host is unknown.
-    #[error("variant `{variant}`: {source}")]
-    Resolve {
-        /// The variant.
-        variant: String,
-        /// What went wrong.
-        source: ResolveError,
-    },
-    /// A value says `env:NAME` and the environment has no such name.
-    #[error("variant `{variant}`: `{key}` asks for `env:{name}`, which is not set; export it and run again")]
-    Environment {
-        /// The variant.
-        variant: String,
-        /// The variable to set.
-        key: String,
-        /// The variable asked for.
-        name: String,
-    },
-    /// Its connections cannot be secured as it asks.
-    #[error("variant `{variant}`: {source}")]
-    Tls {
-        /// The variant.
-        variant: String,
-        /// What went wrong.
-        source: TlsError,
-    },
+    /// What it is started with is not to be had any more.
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
     /// Memory does not hold as many variants at once. The run makes smaller batches and starts anew.
     #[error(
         "{largest} of memory for a variant and {available} to be had leave room for {together} variants at once"
@@ -134,112 +90,6 @@ pub enum ActorError {
     },
 }
 
-/// Where a URL's server is reached: its host's addresses, or the Unix socket that leads to it.
-pub(crate) fn endpoints(url: &Url, unix: Option<&Path>) -> Result<Vec<Endpoint>, ResolveError> {
-    match unix {
-        Some(path) => Ok(vec![Endpoint::Unix(path.to_owned())]),
-        None => Ok(resolve(&url.host, url.port)?.into_iter().map(Endpoint::Tcp).collect()),
-    }
-}
-
-impl Recipe {
-    /// Finds out how to start `variant`. Services are taken from `catalog`, built already.
-    pub fn new(
-        variant: &Variant,
-        (service, peer): (Option<Service>, Option<Service>),
-        ground: Ground,
-    ) -> Result<Self, ActorError> {
-        Ok(match &variant.target {
-            Target::Service { .. } => {
-                let service = service.expect("the caller looked the service up");
-                let (version, hash) = (service.version().ok(), service.binary_sha256());
-                let peer = peer.map(|peer| Box::new(PeerRecipe::new(peer)));
-                Self::Service { service: Box::new(service), version, hash, peer }
-            }
-            Target::Command(program) => Self::Command {
-                hash: program_sha256(&program.argv, ground.folder.as_deref()),
-                program: Box::new(program.clone()),
-                ground,
-            },
-            Target::Url(url) => {
-                let addresses = endpoints(url, variant.unix.as_deref())
-                    .map_err(|source| ActorError::Resolve { variant: variant.name.clone(), source })?;
-                Self::Url {
-                    address: Address {
-                        authority: url.authority(),
-                        base: url.path.clone(),
-                        scheme: scheme(variant.tls.as_ref()),
-                    },
-                    addresses,
-                }
-            }
-        })
-    }
-
-    /// Version and digest of the program, for the environment and for resuming.
-    pub fn identity(&self) -> (Option<&str>, Option<&str>) {
-        match self {
-            Self::Service { version, hash, .. } => (version.as_deref(), hash.as_deref()),
-            Self::Command { hash, .. } => (None, hash.as_deref()),
-            Self::Url { .. } => (None, None),
-        }
-    }
-
-    /// Who its peer is, where it has one.
-    pub fn peer(&self) -> Option<&PeerRecipe> {
-        match self {
-            Self::Service { peer, .. } => peer.as_deref(),
-            _ => None,
-        }
-    }
-
-    /// What was checked out for it.
-    pub fn revision(&self) -> Option<&Revision> {
-        match self {
-            Self::Command { ground, .. } => ground.revision.as_ref(),
-            _ => None,
-        }
-    }
-
-    /// Where a server that is not ours is reached.
-    pub fn addresses(&self) -> &[Endpoint] {
-        match self {
-            Self::Url { addresses, .. } => addresses,
-            _ => &[],
-        }
-    }
-
-    /// Whether we start it.
-    pub fn is_ours(&self) -> bool {
-        !matches!(self, Self::Url { .. })
-    }
-
-    /// The longest time constant that it declares.
-    pub fn period(&self) -> Option<Nanoseconds> {
-        match self {
-            Self::Service { service, peer, .. } => {
-                service.period().max(peer.as_deref().and_then(PeerRecipe::period))
-            }
-            _ => None,
-        }
-    }
-
-    /// The longest time constant of a variant with this recipe, as far as it is known before anything is started.
-    pub fn period_of(&self, variant: &Variant) -> Option<Nanoseconds> {
-        self.period().max(times::period_of(variant))
-    }
-
-    /// The time for which it is to be warmed at least, as it declares.
-    pub fn warmup(&self) -> Option<Nanoseconds> {
-        match self {
-            Self::Service { service, peer, .. } => {
-                service.warmup().max(peer.as_deref().and_then(PeerRecipe::warmup))
-            }
-            _ => None,
-        }
-    }
-}
-
 /// A variant that is up.
 #[derive(Debug)]
 pub(crate) struct Actor {
@@ -271,6 +121,14 @@ pub(crate) struct Actor {
     secrets: Secrets,
 }
 
+/// A batch of a block, by its numbers in the run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Numbering<'a> {
+    pub batch: u32,
+    /// The number in the run of each of its variants.
+    pub members: &'a [VariantId],
+}
+
 /// What every start needs.
 pub(crate) struct Stage<'a> {
     pub lab: &'a Lab,
@@ -282,7 +140,7 @@ pub(crate) struct Stage<'a> {
     /// Most connections that a client holds to a variant at a time.
     pub connections: u32,
     /// The batch that is started, where there are several.
-    pub party: Option<&'a Party>,
+    pub numbering: Option<Numbering<'a>>,
     /// Watches memory in the run's first block.
     pub watch: Option<Watch>,
 }
@@ -474,10 +332,16 @@ impl Stage<'_> {
 
     /// What the paths of all logs of a variant begin with.
     pub(crate) fn logs_of(&self, block: u32, id: VariantId) -> PathBuf {
-        self.logs.join(match self.party {
-            None => format!("{block:03}-{}", id.0),
-            Some(party) => format!("{block:03}-{}-batch-{}", party.members[id.index()].0, party.number),
+        let number = self.number_in_run(id).0;
+        self.logs.join(match self.numbering {
+            None => format!("{block:03}-{number}"),
+            Some(Numbering { batch, .. }) => format!("{block:03}-{number}-batch-{batch}"),
         })
+    }
+
+    /// The number in the run of a variant that is started.
+    pub(crate) fn number_in_run(&self, id: VariantId) -> VariantId {
+        self.numbering.map_or(id, |numbering| numbering.members[id.index()])
     }
 }
 
@@ -522,29 +386,6 @@ fn command_launch(
         ready_timeout: program.ready_timeout,
         wrapping: Wrapping::None,
     }
-}
-
-/// The variant's environment with `env:` values looked up.
-pub(crate) fn environment(variant: &Variant) -> Result<Vec<(String, String)>, ActorError> {
-    lookup(&variant.name, &variant.env)
-}
-
-/// The same of any of a variant's environments.
-pub(crate) fn lookup(
-    variant: &str,
-    environment: &[(String, String)],
-) -> Result<Vec<(String, String)>, ActorError> {
-    let lookup = |name: &str| std::env::var(name).ok();
-    let resolve = |(key, value): &(String, String)| match expand_environment(value, &lookup) {
-        Ok(value) => Ok((key.clone(), value)),
-        Err(name) => Err(ActorError::Environment { variant: variant.to_owned(), key: key.clone(), name }),
-    };
-    environment.iter().map(resolve).collect()
-}
-
-/// How the variant's connections are secured from now on.
-pub(crate) fn secured(variant: &Variant) -> Result<Secured, ActorError> {
-    Secured::new(variant).map_err(|source| ActorError::Tls { variant: variant.name.clone(), source })
 }
 
 impl Actor {
@@ -688,7 +529,8 @@ impl Actor {
             Role::Layer(_) => (&[][..], "a layer of "),
         };
         let starved = running_out(self.running.as_ref());
-        let last = logs.iter().map(|log| last_lines(&log.path(), LINES)).find(|lines| !lines.is_empty());
+        let last =
+            logs.iter().map(|log| last_lines(&log.path(), LINES_QUOTED)).find(|lines| !lines.is_empty());
         let said = excerpt(&last.unwrap_or_default());
         let text = format!("{whose}`{}` ended with {exit}{}", self.name, self.secrets.hide(&said));
         Some(match starved {
@@ -743,27 +585,4 @@ fn layer_files(folder: &Path) -> Vec<PathBuf> {
     let within = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
     let files = within(folder).flat_map(|program| within(&program.path()).collect::<Vec<_>>());
     files.map(|entry| entry.path()).filter(|path| path.is_file()).collect()
-}
-
-/// Looks a variant's service up and says why it cannot be used here.
-pub(crate) fn find_service(
-    variant: &Variant,
-    workload: &WorkloadSpec,
-    catalog: &Catalog,
-) -> Result<Service, String> {
-    let Target::Service { name } = &variant.target else { return Err("not a service".to_owned()) };
-    let service = catalog.get(name).map_err(|error| error.to_string())?;
-    let protocol = variant.protocol.name();
-    let offered = match workload {
-        WorkloadSpec::Pingpong(_) if variant.peer.is_some() => service.offers("ping", protocol),
-        WorkloadSpec::Pingpong(_) => service.offers("pingpong", protocol),
-        // The user's own requests may ask whatever the service has.
-        _ => service.speaks(protocol),
-    };
-    offered.map_err(|error| error.to_string())?;
-    if variant.tls.is_some() {
-        service.offers_tls().map_err(|error| error.to_string())?;
-    }
-    service.probe().map_err(|error| error.to_string())?;
-    Ok(service)
 }

@@ -11,9 +11,7 @@ use weighbridge_model::experiment::{PingpongSpec, Sizes, WorkloadSpec};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{ErrorCounts, LoopHealth, Traffic, WindowEnd, WindowFigures};
 use weighbridge_workload::direct::{Answer, AnswerError, Ask};
-use weighbridge_workload::{Received, Workload};
 
-use crate::block::answers::{AnswerError as ReplyError, Answered};
 use crate::control::Control;
 
 /// A window is as long as the slowest variant may take, a second as a rule; who has not answered by then will not.
@@ -102,26 +100,9 @@ impl Direct {
         Ok((figures, answer))
     }
 
-    /// What its replies to all kinds of request amount to.
-    pub fn answers(
-        &mut self,
-        name: &str,
-        (workload, spec): (&Workload, &WorkloadSpec),
-        control: &Control,
-    ) -> Result<Vec<Answered>, ReplyError> {
-        let answer = |(kind, size): (usize, &Bytes)| {
-            let (variant, request) = (name.to_owned(), workload.title(kind).to_owned());
-            let body = match self.ask(&format!("reply {}", size.get()), control) {
-                Ok(body) => body,
-                Err(source) => return Err(ReplyError::Direct { variant, request, source }),
-            };
-            let received = Received { status: 200, headers: &[], body: &body, messages: &[] };
-            match workload.canonical(kind, &received) {
-                Ok(canonical) => Ok(Answered::plainly(request, canonical)),
-                Err(why) => Err(ReplyError::Wrong { variant, request, why }),
-            }
-        };
-        sizes(spec).iter().enumerate().map(answer).collect()
+    /// Its reply to a request of this size.
+    pub fn reply(&mut self, size: Bytes, control: &Control) -> Result<Vec<u8>, DirectError> {
+        self.ask(&format!("reply {}", size.get()), control)
     }
 
     fn ask(&mut self, line: &str, control: &Control) -> Result<Vec<u8>, DirectError> {

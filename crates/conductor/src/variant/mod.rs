@@ -3,6 +3,7 @@
 pub(crate) mod actor;
 pub(crate) mod cpu_usage;
 pub(crate) mod direct;
+pub(crate) mod memory_watch;
 pub(crate) mod network;
 pub(crate) mod output;
 pub(crate) mod peer;

@@ -39,7 +39,7 @@ impl Stage<'_> {
         variant: &Variant,
     ) -> Result<Site, ActorError> {
         let given = Allotment {
-            variant: self.party.map_or(id, |party| party.members[id.index()]).index(),
+            variant: self.number_in_run(id).index(),
             cores: allowed_cores(self.seating.at(lane).service(), variant.limits).to_vec(),
             logs: self.logs_of(block, id),
         };

@@ -7,58 +7,19 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
-use weighbridge_lab::catalog::Catalog;
 use weighbridge_lab::lanes::Lane;
 use weighbridge_lab::launch::Allowed;
 use weighbridge_lab::layers::Site;
 use weighbridge_lab::process::Running;
 use weighbridge_lab::runtime;
-use weighbridge_lab::service::{Freezing, Service};
 use weighbridge_model::experiment::{Peer, Protocol, Variant};
 use weighbridge_model::id::VariantId;
-use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{PeerFacts, RuntimeFacts};
 
-use crate::variant::actor::{ActorError, Stage, allowed_cores, lookup};
+use crate::prepare::launch_spec::{self, PeerRecipe};
+use crate::variant::actor::{ActorError, Stage, allowed_cores};
 use crate::variant::network::listen_at;
 use crate::variant::output::Printed;
-
-/// How a variant's peer is started in every block.
-#[derive(Debug, Clone)]
-pub(crate) struct PeerRecipe {
-    service: Service,
-    version: Option<String>,
-    hash: Option<String>,
-}
-
-impl PeerRecipe {
-    /// Asks a built service who it is.
-    pub fn new(service: Service) -> Self {
-        let (version, hash) = (service.version().ok(), service.binary_sha256());
-        Self { service, version, hash }
-    }
-
-    /// Whether stopping it for a while leaves its behaviour unchanged.
-    pub fn is_freezable(&self) -> bool {
-        self.service.freezing() == Freezing::Safe
-    }
-
-    /// The longest time constant that it declares.
-    pub fn period(&self) -> Option<Nanoseconds> {
-        self.service.period()
-    }
-
-    /// The time for which it is to be warmed at least.
-    pub fn warmup(&self) -> Option<Nanoseconds> {
-        self.service.warmup()
-    }
-
-    /// Who it is, for the environment and for resuming.
-    pub fn identity(&self) -> Value {
-        json!({ "service": self.service.name(), "version": self.version, "binary_sha256": self.hash })
-    }
-}
 
 /// A peer that is up.
 #[derive(Debug)]
@@ -95,7 +56,7 @@ impl Stage<'_> {
         launch.cores = Some(allowed_cores(self.seating.at(lane).service(), variant.limits).to_vec());
         launch.environment.push((runtime::VARIABLE.to_owned(), said.display().to_string()));
         listen_at(&mut launch, site);
-        launch.environment.extend(lookup(&variant.name, &peer.env)?);
+        launch.environment.extend(launch_spec::lookup(&variant.name, &peer.env)?);
         let running = self.launch_in(site, variant, (&launch, Allowed::default()), &logs)?;
         let facts = PeerFacts {
             service: peer.service.clone(),
@@ -116,20 +77,4 @@ pub(crate) fn seen(running: &mut Running, said: std::collections::BTreeMap<Strin
         cores: cores.into_iter().map(|core| core.get()).collect(),
         said,
     }
-}
-
-/// Looks a variant's peer up and says why it cannot be used here.
-pub(crate) fn find(peer: &Peer, catalog: &Catalog) -> Result<Service, String> {
-    let found = || -> Result<Service, String> {
-        let service = catalog.get(&peer.service).map_err(|error| error.to_string())?;
-        service.offers("pingpong", Protocol::Http1Json.name()).map_err(|error| error.to_string())?;
-        service.probe().map_err(|error| error.to_string())?;
-        Ok(service)
-    };
-    found().map_err(|why| of_peer(peer, &why))
-}
-
-/// A reason that is the peer's and not the service's.
-pub(crate) fn of_peer(peer: &Peer, why: &str) -> String {
-    format!("its peer `{}`: {why}", peer.service)
 }

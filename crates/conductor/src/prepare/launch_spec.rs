@@ -1,0 +1,227 @@
+//! How one variant is started in every block, found out once: the service, program or server, and its peer.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use weighbridge_lab::service::{Freezing, Service};
+use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
+use weighbridge_model::experiment::{Program, Target, Url, Variant, expand_environment};
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_workload::Address;
+
+use crate::prepare::foreseen;
+use crate::prepare::programs::program_sha256;
+use crate::prepare::sources::{Ground, Revision};
+use crate::tls::{Secured, TlsError, scheme};
+
+/// How one variant is started in every block.
+#[derive(Debug, Clone)]
+pub(crate) enum Recipe {
+    /// A service of the catalogue, built.
+    Service {
+        service: Box<Service>,
+        version: Option<String>,
+        hash: Option<String>,
+        peer: Option<Box<PeerRecipe>>,
+    },
+    /// A program of the user's own, with the digest of the files that its command names.
+    Command { program: Box<Program>, ground: Ground, hash: Option<String> },
+    /// A server that somebody else runs.
+    Url { address: Address, addresses: Vec<Endpoint> },
+}
+
+/// Why it cannot be found out how a variant is started.
+#[derive(Debug, thiserror::Error)]
+pub enum RecipeError {
+    /// The URL's host is unknown.
+    #[error("variant `{variant}`: {source}")]
+    Resolve {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: ResolveError,
+    },
+    /// A value says `env:NAME` and the environment has no such name.
+    #[error("variant `{variant}`: `{key}` asks for `env:{name}`, which is not set; export it and run again")]
+    Environment {
+        /// The variant.
+        variant: String,
+        /// The variable to set.
+        key: String,
+        /// The variable asked for.
+        name: String,
+    },
+    /// Its connections cannot be secured as it asks.
+    #[error("variant `{variant}`: {source}")]
+    Tls {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: TlsError,
+    },
+}
+
+/// Where a URL's server is reached: its host's addresses, or the Unix socket that leads to it.
+pub(crate) fn endpoints(url: &Url, unix: Option<&Path>) -> Result<Vec<Endpoint>, ResolveError> {
+    match unix {
+        Some(path) => Ok(vec![Endpoint::Unix(path.to_owned())]),
+        None => Ok(resolve(&url.host, url.port)?.into_iter().map(Endpoint::Tcp).collect()),
+    }
+}
+
+impl Recipe {
+    /// Finds out how to start `variant`. Services are taken from `catalog`, built already.
+    pub fn new(
+        variant: &Variant,
+        (service, peer): (Option<Service>, Option<Service>),
+        ground: Ground,
+    ) -> Result<Self, RecipeError> {
+        Ok(match &variant.target {
+            Target::Service { .. } => {
+                let service = service.expect("the caller looked the service up");
+                let (version, hash) = (service.version().ok(), service.binary_sha256());
+                let peer = peer.map(|peer| Box::new(PeerRecipe::new(peer)));
+                Self::Service { service: Box::new(service), version, hash, peer }
+            }
+            Target::Command(program) => Self::Command {
+                hash: program_sha256(&program.argv, ground.folder.as_deref()),
+                program: Box::new(program.clone()),
+                ground,
+            },
+            Target::Url(url) => {
+                let addresses = endpoints(url, variant.unix.as_deref())
+                    .map_err(|source| RecipeError::Resolve { variant: variant.name.clone(), source })?;
+                Self::Url {
+                    address: Address {
+                        authority: url.authority(),
+                        base: url.path.clone(),
+                        scheme: scheme(variant.tls.as_ref()),
+                    },
+                    addresses,
+                }
+            }
+        })
+    }
+
+    /// Version and digest of the program, for the environment and for resuming.
+    pub fn identity(&self) -> (Option<&str>, Option<&str>) {
+        match self {
+            Self::Service { version, hash, .. } => (version.as_deref(), hash.as_deref()),
+            Self::Command { hash, .. } => (None, hash.as_deref()),
+            Self::Url { .. } => (None, None),
+        }
+    }
+
+    /// Who its peer is, where it has one.
+    pub fn peer(&self) -> Option<&PeerRecipe> {
+        match self {
+            Self::Service { peer, .. } => peer.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// What was checked out for it.
+    pub fn revision(&self) -> Option<&Revision> {
+        match self {
+            Self::Command { ground, .. } => ground.revision.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Where a server that is not ours is reached.
+    pub fn addresses(&self) -> &[Endpoint] {
+        match self {
+            Self::Url { addresses, .. } => addresses,
+            _ => &[],
+        }
+    }
+
+    /// Whether we start it.
+    pub fn is_ours(&self) -> bool {
+        !matches!(self, Self::Url { .. })
+    }
+
+    /// The longest time constant that it declares.
+    pub fn period(&self) -> Option<Nanoseconds> {
+        match self {
+            Self::Service { service, peer, .. } => {
+                service.period().max(peer.as_deref().and_then(PeerRecipe::period))
+            }
+            _ => None,
+        }
+    }
+
+    /// The longest time constant of a variant with this recipe, as far as it is known before anything is started.
+    pub fn period_of(&self, variant: &Variant) -> Option<Nanoseconds> {
+        self.period().max(foreseen::period_of(variant))
+    }
+
+    /// The time for which it is to be warmed at least, as it declares.
+    pub fn warmup(&self) -> Option<Nanoseconds> {
+        match self {
+            Self::Service { service, peer, .. } => {
+                service.warmup().max(peer.as_deref().and_then(PeerRecipe::warmup))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How a variant's peer is started in every block.
+#[derive(Debug, Clone)]
+pub(crate) struct PeerRecipe {
+    pub service: Service,
+    pub version: Option<String>,
+    pub hash: Option<String>,
+}
+
+impl PeerRecipe {
+    /// Asks a built service who it is.
+    pub fn new(service: Service) -> Self {
+        let (version, hash) = (service.version().ok(), service.binary_sha256());
+        Self { service, version, hash }
+    }
+
+    /// Whether stopping it for a while leaves its behaviour unchanged.
+    pub fn is_freezable(&self) -> bool {
+        self.service.freezing() == Freezing::Safe
+    }
+
+    /// The longest time constant that it declares.
+    pub fn period(&self) -> Option<Nanoseconds> {
+        self.service.period()
+    }
+
+    /// The time for which it is to be warmed at least.
+    pub fn warmup(&self) -> Option<Nanoseconds> {
+        self.service.warmup()
+    }
+
+    /// Who it is, for the environment and for resuming.
+    pub fn identity(&self) -> Value {
+        json!({ "service": self.service.name(), "version": self.version, "binary_sha256": self.hash })
+    }
+}
+
+/// The variant's environment with `env:` values looked up.
+pub(crate) fn environment(variant: &Variant) -> Result<Vec<(String, String)>, RecipeError> {
+    lookup(&variant.name, &variant.env)
+}
+
+/// The same of any of a variant's environments.
+pub(crate) fn lookup(
+    variant: &str,
+    environment: &[(String, String)],
+) -> Result<Vec<(String, String)>, RecipeError> {
+    let lookup = |name: &str| std::env::var(name).ok();
+    let resolve = |(key, value): &(String, String)| match expand_environment(value, &lookup) {
+        Ok(value) => Ok((key.clone(), value)),
+        Err(name) => Err(RecipeError::Environment { variant: variant.to_owned(), key: key.clone(), name }),
+    };
+    environment.iter().map(resolve).collect()
+}
+
+/// How the variant's connections are secured from now on.
+pub(crate) fn secured(variant: &Variant) -> Result<Secured, RecipeError> {
+    Secured::new(variant).map_err(|source| RecipeError::Tls { variant: variant.name.clone(), source })
+}

@@ -1,0 +1,50 @@
+//! What a variant may have at most, against what this machine has.
+
+use weighbridge_lab::host::memory_total;
+use weighbridge_lab::{memory, quota};
+use weighbridge_model::experiment::{Experiment, Limits, Variant};
+
+use crate::prepare::cores::Seating;
+use crate::prepare::error::PrepareError;
+
+/// So many cores, in words.
+fn words_of(cores: usize) -> String {
+    if cores == 1 { "one core".to_owned() } else { format!("{cores} cores") }
+}
+
+/// A limit above what services may use would be kept by the cores, and not be what the experiment says.
+pub(crate) fn check(experiment: &Experiment, seating: &Seating) -> Result<(), PrepareError> {
+    let cores = seating.usual().service().len();
+    let words = words_of(cores);
+    let whole = memory_total();
+    for Variant { name, limits, .. } in &experiment.variants {
+        let time = limits.cpu.filter(|limit| limit.cores().get() > cores as f64);
+        let memory = limits.memory.zip(whole).filter(|(limit, whole)| limit > whole);
+        let too_much =
+            time.map(|limit| ("cpu", format!("\"{limit}\""), words.clone()))
+                .or(memory
+                    .map(|(limit, whole)| ("memory", format!("\"{limit}\""), format!("{whole} of memory"))));
+        if let Some((key, limit, all)) = too_much {
+            return Err(PrepareError::MoreThanAll { variant: name.clone(), key, limit, all });
+        }
+    }
+    Ok(())
+}
+
+/// Whether this host can limit what a variant may have, `cores` being what services may use. A number of cores is a factor by which
+/// machines of several sizes are compared, so one that is too many is no mistake: the variant cannot be run here.
+pub(crate) fn limitable(limits: Limits, cores: usize) -> Result<(), String> {
+    if let Some(count) = limits.cores.filter(|count| *count as usize > cores) {
+        let all = words_of(cores);
+        return Err(format!(
+            "`cores = {count}` is more than the {all} of this machine that services may use; give it less, or use a machine with more"
+        ));
+    }
+    if limits.cpu.is_some() {
+        quota::Controller::detect().map_err(|why| why.to_string())?;
+    }
+    if limits.memory.is_some() {
+        memory::Controller::detect().map_err(|why| why.to_string())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! What an experiment was given that must not be shown: found by names, and hidden in what is written down of it.
+
+use weighbridge_model::experiment::{Experiment, Hooks, Target, WorkloadSpec, environment_names};
+use weighbridge_store::redact::{is_secret, redacted as redacted_value};
+use weighbridge_store::scrub::{Secrets, named_values, redact_named};
+
+/// Shortest word of a secret that is looked for by itself: the scheme before a token is no secret.
+const WORD: usize = 4;
+
+/// What the workload was given under secret names or from the environment, in whole and word by word.
+pub(crate) fn of_workload(
+    workload: &WorkloadSpec,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut add = |name: &str, value: &str| add(name, value, environment, &mut found);
+    match workload {
+        WorkloadSpec::Http { requests, .. } => {
+            for request in requests {
+                request.headers.iter().for_each(|(name, value)| add(name, value));
+                // Under the name of nothing: only what is behind names in it counts, and what is read from the environment.
+                add("", &request.path);
+                add("", &String::from_utf8_lossy(&request.body));
+            }
+        }
+        WorkloadSpec::Grpc { calls, .. } => {
+            calls.iter().flat_map(|call| &call.metadata).for_each(|(name, value)| add(name, value));
+        }
+        WorkloadSpec::Commands { setup, .. } => {
+            setup.password.iter().for_each(|password| add("password", password));
+        }
+        WorkloadSpec::Pingpong(_) => {}
+    }
+    // `Bearer abc` may come back as `abc`.
+    let words: Vec<String> =
+        found.iter().flat_map(|secret| secret.split_whitespace().skip(1)).map(str::to_owned).collect();
+    found.extend(words.into_iter().filter(|word| word.len() >= WORD));
+    found.retain(|secret| !secret.is_empty());
+    // What holds another one goes first.
+    found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    found.dedup();
+    found
+}
+
+/// Notes what a value holds that must not be shown: what is read from the environment, the whole of it under a secret name
+/// (unless it has places for values, which then are the secret part), and what stands behind secret names in it.
+fn add(name: &str, value: &str, environment: &dyn Fn(&str) -> Option<String>, found: &mut Vec<String>) {
+    let variables = environment_names(value);
+    found.extend(variables.iter().filter_map(|variable| environment(variable)));
+    if is_secret(name) && variables.is_empty() && !value.contains("${") {
+        found.push(value.to_owned());
+    }
+    found.extend(named_values(value));
+}
+
+/// The same of a whole experiment: its workloads, its variants' environments, commands and addresses, its hooks.
+pub(crate) fn of_experiment(experiment: &Experiment) -> Secrets {
+    let environment = &|name: &str| std::env::var(name).ok();
+    let mut found: Vec<String> =
+        experiment.points.iter().flat_map(|point| of_workload(&point.workload, environment)).collect();
+    for variant in &experiment.variants {
+        let peers = variant.peer.iter().flat_map(|peer| &peer.env);
+        let all = variant.env.iter().chain(peers);
+        all.for_each(|(name, value)| add(name, value, environment, &mut found));
+        match &variant.target {
+            Target::Command(program) => {
+                found.extend(argument_secrets(&program.argv));
+                program.build.iter().for_each(|build| found.extend(named_values(build)));
+            }
+            Target::Url(url) => found.extend(named_values(&url.path)),
+            Target::Service { .. } => {}
+        }
+    }
+    let Hooks { prepare, reset, cleanup } = &experiment.hooks;
+    [prepare, reset, cleanup].into_iter().flatten().for_each(|hook| found.extend(named_values(hook)));
+    Secrets::new(found)
+}
+
+/// Values in a command line: `--password=abc`, `--password abc`, `password:abc`.
+fn argument_secrets(argv: &[String]) -> Vec<String> {
+    let behind = argv.windows(2).filter(|two| names_secret(&two[0])).map(|two| two[1].clone());
+    argv.iter().flat_map(|word| named_values(word)).chain(behind).collect()
+}
+
+/// Whether a word is a flag whose value, a secret, is the next word.
+fn names_secret(word: &str) -> bool {
+    word.starts_with('-') && !word.contains('=') && is_secret(word)
+}
+
+/// The experiment without its secrets. Values given as `env:NAME` stay as they are: they hold none.
+pub(crate) fn redacted(experiment: &Experiment) -> Experiment {
+    let mut experiment = experiment.clone();
+    let hide = |pairs: &mut Vec<(String, String)>| {
+        for (key, value) in pairs {
+            // Where a value has places, the secret part is not in it.
+            if is_secret(key) && !value.starts_with("env:") && !value.contains("${") {
+                *value = redacted_value(value).into_owned();
+            } else {
+                hide_named(value);
+            }
+        }
+    };
+    for point in &mut experiment.points {
+        match &mut point.workload {
+            WorkloadSpec::Http { requests, .. } => {
+                for request in requests {
+                    hide(&mut request.headers);
+                    hide_named(&mut request.path);
+                    if let Some(body) = redact_named(&request.body) {
+                        request.body = body;
+                    }
+                }
+            }
+            WorkloadSpec::Commands { setup, .. } => {
+                let given = setup.password.as_mut().filter(|password| !password.starts_with("env:"));
+                if let Some(password) = given {
+                    *password = redacted_value(password).into_owned();
+                }
+            }
+            WorkloadSpec::Grpc { calls, .. } => calls.iter_mut().for_each(|call| hide(&mut call.metadata)),
+            WorkloadSpec::Pingpong(_) => {}
+        }
+    }
+    for variant in &mut experiment.variants {
+        hide(&mut variant.env);
+        if let Some(peer) = &mut variant.peer {
+            hide(&mut peer.env);
+        }
+        match &mut variant.target {
+            Target::Command(program) => {
+                hide_arguments(&mut program.argv);
+                program.build.iter_mut().for_each(hide_named);
+            }
+            Target::Url(url) => hide_named(&mut url.path),
+            Target::Service { .. } => {}
+        }
+    }
+    let Hooks { prepare, reset, cleanup } = &mut experiment.hooks;
+    [prepare, reset, cleanup].into_iter().flatten().for_each(hide_named);
+    experiment
+}
+
+/// Redacts what stands behind names of secrets in a text.
+fn hide_named(text: &mut String) {
+    if let Some(hidden) = redact_named(text.as_bytes()) {
+        *text = String::from_utf8_lossy(&hidden).into_owned();
+    }
+}
+
+/// The same of a command line, where a value may be the next word.
+fn hide_arguments(argv: &mut [String]) {
+    argv.iter_mut().for_each(hide_named);
+    for at in 1..argv.len() {
+        if names_secret(&argv[at - 1]) {
+            argv[at] = redacted_value(&argv[at]).into_owned();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weighbridge_model::experiment::{CallSpec, DescriptorSource, Equality, RespSetup};
+
+    #[test]
+    fn secrets_are_what_was_given_under_secret_names_or_from_the_environment() {
+        let mut call = CallSpec::new("a.B/C");
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        call.metadata =
+            vec![pair("authorization", "Bearer abcdef"), pair("x-id", "17"), pair("x-env", "env:ID")];
+        let source = DescriptorSource::Reflection;
+        let spec = WorkloadSpec::Grpc { source, calls: vec![call], equal: Equality::Status };
+        let environment = |name: &str| (name == "ID").then(|| "swordfish".to_owned());
+        assert_eq!(of_workload(&spec, &environment), ["Bearer abcdef", "swordfish", "abcdef"]);
+        let setup = RespSetup { password: Some("pass".to_owned()), ..RespSetup::default() };
+        let spec = WorkloadSpec::Commands { commands: Vec::new(), equal: Equality::Status, setup };
+        assert_eq!(of_workload(&spec, &environment), ["pass"]);
+    }
+}

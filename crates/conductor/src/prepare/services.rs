@@ -1,0 +1,152 @@
+//! Services of the catalogue that an experiment names: sought before anything starts, whoever names them, and looked at
+//! whether they can be used here.
+//!
+//! A name that is in no catalogue is a mistake of the file and refused as one. A service that is there and cannot be used
+//! here is another matter: its variant is left out.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use weighbridge_lab::catalog::{Catalog, CatalogError};
+use weighbridge_lab::service::Service;
+use weighbridge_model::experiment::{Experiment, Peer, Protocol, Target, Variant, WorkloadSpec};
+
+/// The catalogue for an experiment in this folder.
+///
+/// # Errors
+/// Where there is none.
+pub fn find_catalog(experiment_folder: Option<&Path>) -> Result<Catalog, CatalogError> {
+    let current = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    Catalog::find(experiment_folder, &current, std::env::var_os("WEIGH_SERVICES").as_deref())
+}
+
+/// A service that is in no catalogue, and who named it.
+#[derive(Debug, thiserror::Error)]
+#[error("variant `{variant}`: `{key}`: {source}")]
+pub struct NameError {
+    /// The variant.
+    pub variant: String,
+    /// The key that names it.
+    pub key: Key,
+    /// What is wrong, with the nearest name where one comes near.
+    pub source: Box<CatalogError>,
+}
+
+/// A key of a variant that names a service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// The service itself.
+    Service,
+    /// The one that it passes requests on to.
+    Peer,
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Service => "service",
+            Self::Peer => "peer",
+        })
+    }
+}
+
+/// The services that a variant names.
+fn named(variant: &Variant) -> impl Iterator<Item = (Key, &str)> {
+    let own = match &variant.target {
+        Target::Service { name } => Some((Key::Service, name.as_str())),
+        _ => None,
+    };
+    own.into_iter().chain(variant.peer.as_ref().map(|peer| (Key::Peer, peer.service.as_str())))
+}
+
+/// The catalogue of an experiment in `folder`, in which every name is; `None` where no service is named.
+///
+/// # Errors
+/// [`NameError`] of the first that is not there.
+pub(crate) fn catalog_of(
+    experiment: &Experiment,
+    folder: Option<&Path>,
+) -> Result<Option<Catalog>, NameError> {
+    let mut catalog: Option<Catalog> = None;
+    for variant in &experiment.variants {
+        for (key, name) in named(variant) {
+            let found = match &catalog {
+                Some(catalog) => catalog.get(name).map(drop),
+                None => find_catalog(folder).and_then(|found| catalog.insert(found).get(name).map(drop)),
+            };
+            found.map_err(|source| NameError {
+                variant: variant.name.clone(),
+                key,
+                source: Box::new(source),
+            })?;
+        }
+    }
+    Ok(catalog)
+}
+
+/// Looks a variant's service up and says why it cannot be used here.
+pub(crate) fn find_service(
+    variant: &Variant,
+    workload: &WorkloadSpec,
+    catalog: &Catalog,
+) -> Result<Service, String> {
+    let Target::Service { name } = &variant.target else { return Err("not a service".to_owned()) };
+    let service = catalog.get(name).map_err(|error| error.to_string())?;
+    let protocol = variant.protocol.name();
+    let offered = match workload {
+        WorkloadSpec::Pingpong(_) if variant.peer.is_some() => service.offers("ping", protocol),
+        WorkloadSpec::Pingpong(_) => service.offers("pingpong", protocol),
+        // The user's own requests may ask whatever the service has.
+        _ => service.speaks(protocol),
+    };
+    offered.map_err(|error| error.to_string())?;
+    if variant.tls.is_some() {
+        service.offers_tls().map_err(|error| error.to_string())?;
+    }
+    service.probe().map_err(|error| error.to_string())?;
+    Ok(service)
+}
+
+/// Looks a variant's peer up and says why it cannot be used here.
+pub(crate) fn find_peer(peer: &Peer, catalog: &Catalog) -> Result<Service, String> {
+    let found = || -> Result<Service, String> {
+        let service = catalog.get(&peer.service).map_err(|error| error.to_string())?;
+        service.offers("pingpong", Protocol::Http1Json.name()).map_err(|error| error.to_string())?;
+        service.probe().map_err(|error| error.to_string())?;
+        Ok(service)
+    };
+    found().map_err(|why| of_peer(peer, &why))
+}
+
+/// A reason that is the peer's and not the service's.
+pub(crate) fn of_peer(peer: &Peer, why: &str) -> String {
+    format!("its peer `{}`: {why}", peer.service)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(variant: &str) -> String {
+        let text =
+            format!("[workload]\nname = 'pingpong'\n[[variant]]\nservice = 'rust'\n[[variant]]\n{variant}");
+        let experiment = Experiment::parse("x.toml", &text).expect("an experiment");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        catalog_of(&experiment, Some(folder)).expect_err("a slip").to_string()
+    }
+
+    #[test]
+    fn a_peer_is_refused_as_a_service_is_with_the_nearest_name() {
+        for (variant, who) in [
+            ("name = 'a'\nservice = 'rsut'", "variant `a`: `service`: there is no service `rsut`"),
+            ("name = 'b'\nservice = 'go'\npeer = 'rsut'", "variant `b`: `peer`: there is no service `rsut`"),
+            (
+                "name = 'c'\nservice = 'go'\npeer = { service = 'rsut' }",
+                "variant `c`: `peer`: there is no service `rsut`",
+            ),
+        ] {
+            let error = complaint(variant);
+            assert!(error.starts_with(who) && error.contains(", did you mean `rust`; "), "{error}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What a run holds open from its first block to its last: the lab with its guardian and registry, and the generators.
+
+use std::path::{Path, PathBuf};
+
+use weighbridge_judge::steer::BlockRule;
+use weighbridge_lab::custody::CustodyError;
+use weighbridge_lab::guardian::Guardian;
+use weighbridge_lab::launch::Lab;
+use weighbridge_lab::registry;
+use weighbridge_model::pairing::PairingChoice;
+
+use crate::block::Bench;
+use crate::block::batch::{Crew, Party, rule_of_batch};
+use crate::block::client::Clients;
+use crate::options::Options;
+use crate::prepare::Prepared;
+use crate::prepare::cores::{Seating, client_core};
+use crate::prepare::launch_spec::Recipe;
+use crate::prepare::plan::whole_plan;
+use crate::prepare::registry::own_registry;
+use crate::run::RunError;
+use crate::variant::actor::{Numbering, Stage};
+use crate::variant::memory_watch::Watch;
+
+/// The lab and the generators, open for business.
+pub(super) struct Shop {
+    pub lab: Lab,
+    clients: Clients,
+    /// The folder of what services and hooks print.
+    pub logs: PathBuf,
+}
+
+impl Shop {
+    /// Opens what `prepared` needs: a guardian and an entry in the registry only where programs of ours are started.
+    pub fn open(name: &str, prepared: &Prepared, options: &Options, logs: &Path) -> Result<Self, RunError> {
+        let (program, verb) = &options.guardian;
+        let ours = prepared.recipes.iter().any(Recipe::is_ours);
+        let guardian = if ours { Some(Guardian::start(program, verb)?) } else { None };
+        // Runs in different folders may have the same name; processes that live at the same time have not.
+        let name = format!("{name}-{}", std::process::id());
+        let registry = match registry::default_base().filter(|_| ours) {
+            Some(base) => Some(own_registry(&base, &name, guardian.as_ref().and_then(Guardian::identity))?),
+            None => None,
+        };
+        let cut = &options.control.window;
+        let lab = Lab::new(&name, guardian, registry).called_off_by(cut.clone()).with_program(program);
+        let clients = match &prepared.seating {
+            Seating::Duet(lanes) => Clients::in_lanes(lanes, cut)?,
+            Seating::One(cores) => {
+                // A server of somebody else's may be bound to the core that would be ours.
+                let theirs = prepared.foreign_addresses();
+                let core = if theirs.is_empty() { Some(cores.client()) } else { client_core(cores, &theirs) };
+                Clients::one(core, cores, cut.clone())?
+            }
+        };
+        std::fs::create_dir_all(logs).map_err(|source| RunError::Logs { path: logs.to_owned(), source })?;
+        Ok(Self { lab, clients, logs: logs.to_owned() })
+    }
+
+    /// The benches of all batches; `watch` says who watches memory in the first block of a batch of so many.
+    pub fn crew<'b>(
+        &'b self,
+        prepared: &'b Prepared,
+        parties: &'b [Party],
+        options: &'b Options,
+        rule: BlockRule,
+        watch: impl Fn(usize) -> Option<Watch>,
+    ) -> Crew<'b> {
+        let experiment = &prepared.experiment;
+        let of_batch = rule_of_batch(rule, parties.len() as u32);
+        let bench = |party: &'b Party| Bench {
+            experiment: &party.experiment,
+            shapes: &prepared.shapes,
+            plan: party.plan,
+            recipes: &party.recipes,
+            stage: Stage {
+                lab: &self.lab,
+                seating: &prepared.seating,
+                logs: &self.logs,
+                secrets: &prepared.secrets,
+                freeze: experiment.plan.freeze && experiment.plan.pairing != PairingChoice::Duet,
+                connections: experiment.points.iter().map(|point| point.load.connections).max().unwrap_or(1),
+                numbering: (parties.len() > 1)
+                    .then_some(Numbering { batch: party.number, members: &party.members }),
+                watch: watch(party.members.len()),
+            },
+            clients: &self.clients,
+            control: &options.control,
+            idle: &prepared.idle,
+            rule: of_batch,
+            hold_back: options.hold_back,
+        };
+        Crew { parties, benches: parties.iter().map(bench).collect(), plan: whole_plan(experiment), rule }
+    }
+
+    /// Stops the generators and whatever the lab still holds.
+    pub fn close(self) -> Result<(), CustodyError> {
+        drop(self.clients);
+        self.lab.close().map(drop)
+    }
+}

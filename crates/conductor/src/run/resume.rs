@@ -1,0 +1,80 @@
+//! An interrupted run gone on with: only where nothing that its blocks hang on has changed.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use weighbridge_model::event::TimedEvent;
+use weighbridge_model::experiment::Experiment;
+use weighbridge_model::record::TrialRecord;
+use weighbridge_store::scrub::Secrets;
+use weighbridge_store::{RunFolder, RunWriter};
+
+use crate::options::Options;
+use crate::prepare::checked::Checked;
+use crate::prepare::{environment, plan, prepare, secrets};
+use crate::run::course::{RunFiles, measure};
+use crate::run::{Finished, RunError, hide_in_logs};
+
+/// Goes on with an interrupted run.
+///
+/// # Errors
+/// [`RunError::NotResumable`] where boot, host, a service or this program changed; otherwise as [`run`](super::run).
+pub fn resume(
+    folder: &Path,
+    options: &Options,
+    sink: &mut dyn FnMut(&TimedEvent),
+) -> Result<Finished, RunError> {
+    let known = RunFolder::open(folder).ok().and_then(|folder| folder.experiment().ok());
+    let known = known.and_then(|text| Experiment::parse("experiment.toml", &text).ok());
+    let secrets = known.map(|experiment| secrets::of_experiment(&experiment)).unwrap_or_default();
+    taken_up(folder, options, &secrets, sink).map_err(|error| error.without(&secrets))
+}
+
+fn taken_up(
+    folder: &Path,
+    options: &Options,
+    secrets: &Secrets,
+    sink: &mut dyn FnMut(&TimedEvent),
+) -> Result<Finished, RunError> {
+    let mut writer = RunWriter::resume(folder)?;
+    hide_in_logs(&folder.join("logs"), secrets);
+    let refused = |why: String| RunError::NotResumable { run: folder.display().to_string(), why };
+    let text = writer.folder().experiment()?;
+    if text.contains("<redacted sha256:") {
+        return Err(refused("its experiment holds values that were not stored".to_owned()));
+    }
+    let experiment =
+        Experiment::parse("experiment.toml", &text).map_err(|error| refused(error.to_string()))?;
+    let stored = writer.folder().environment()?;
+    let plan = writer.folder().plan()?;
+    let options = begun_with(&plan, options);
+    let variants = experiment.variants.len();
+    let mut prepared = prepare(Checked::again(experiment, &options)?, &options, sink)?;
+    prepared.division = serde_json::from_value(plan["division"].clone()).unwrap_or_default();
+    if prepared.experiment.variants.len() != variants {
+        return Err(refused("a variant is not available any more".to_owned()));
+    }
+    prepared.batches = plan::stored_batches(&plan, variants)
+        .ok_or_else(|| refused("the batches of its plan are not those of its variants".to_owned()))?;
+    let facts = prepared.facts(&options);
+    if let Some(why) = environment::changed(&stored, &facts) {
+        return Err(refused(why));
+    }
+    writer.discard_incomplete()?;
+    let done: Vec<TrialRecord> = writer.folder().load_blocks()?.into_iter().flatten().collect();
+    let started = writer.folder().started();
+    measure(&prepared, &options, RunFiles { writer: &mut writer, started, facts }, done, sink)
+}
+
+/// The options under which the run was begun.
+fn begun_with(plan: &Value, options: &Options) -> Options {
+    let connect_to = &plan["connect_to"];
+    let port = connect_to["port"].as_u64().and_then(|port| u16::try_from(port).ok());
+    Options {
+        quick: plan["quick"].as_bool().unwrap_or(false),
+        measured_budget: plan["measured_budget"].as_bool().unwrap_or(false),
+        experiment_folder: plan["experiment_folder"].as_str().map(PathBuf::from),
+        connect_to: connect_to["host"].as_str().map(str::to_owned).zip(port),
+        ..options.clone()
+    }
+}

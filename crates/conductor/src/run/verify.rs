@@ -1,0 +1,68 @@
+//! Every variant started once, asked everything, and the answers compared; nothing is measured.
+
+use weighbridge_judge as judge;
+use weighbridge_judge::steer::{BlockRule, Budget};
+use weighbridge_model::event::TimedEvent;
+use weighbridge_model::idle::Idle;
+use weighbridge_model::quantity::Nanoseconds;
+
+use crate::block::BlockError;
+use crate::block::batch::Party;
+use crate::options::Options;
+use crate::prepare::checked::Checked;
+use crate::prepare::idle::IdleCores;
+use crate::prepare::prepare;
+use crate::run::RunError;
+use crate::run::resources::Shop;
+use crate::variant::actor::ActorError;
+
+/// Starts every variant once, asks everything and compares the answers. Returns the number of requests compared.
+///
+/// # Errors
+/// [`RunError`] where a variant does not come up, answers wrongly, or differently from another.
+pub fn verify(
+    checked: Checked,
+    options: &Options,
+    sink: &mut dyn FnMut(&TimedEvent),
+) -> Result<usize, RunError> {
+    let secrets = checked.secrets.clone();
+    verified(checked, options, sink).map_err(|error| error.without(&secrets))
+}
+
+fn verified(
+    checked: Checked,
+    options: &Options,
+    sink: &mut dyn FnMut(&TimedEvent),
+) -> Result<usize, RunError> {
+    let mut prepared = prepare(checked, options, sink)?;
+    prepared.make_room()?;
+    let logs = std::env::temp_dir().join(format!("weigh-verify-{}", std::process::id()));
+    // Nothing is measured, so idle cores wait as they like.
+    prepared.idle = IdleCores::asking(Idle::Host, Vec::new());
+    let rule = BlockRule {
+        blocks: judge::Blocks { min: 1, max: 1 },
+        until: None,
+        budget: Budget::Whole(prepared.experiment.plan.budget),
+    };
+    let shop = Shop::open("verify", &prepared, options, &logs)?;
+    let outcome = loop {
+        let parties = Party::all(&prepared.experiment, &prepared.recipes, &prepared.batches);
+        match shop.crew(&prepared, &parties, options, rule, |_| None).verify() {
+            Err(BlockError::Actor(ActorError::Layer { variant, source })) => {
+                let event =
+                    prepared.leave_out(&variant, &format!("its layers could not be put in: {source}"))?;
+                sink(&TimedEvent { at: Nanoseconds::ZERO, event });
+            }
+            other => break other,
+        }
+    };
+    shop.close()?;
+    // Kept where a service failed: its output says why.
+    if matches!(outcome, Ok(_) | Err(BlockError::Interrupted)) {
+        let _ = std::fs::remove_dir_all(&logs);
+    }
+    outcome.map_err(|error| match error {
+        BlockError::Interrupted => RunError::InterruptedEarly,
+        error => RunError::Block(error),
+    })
+}
