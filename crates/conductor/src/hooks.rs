@@ -13,7 +13,7 @@ use weighbridge_lab::logs::{LINES_QUOTED, excerpt, last_lines};
 use weighbridge_store::scrub::{Secrets, redact_named};
 
 use crate::control::{Ask, Control};
-use crate::variant::output::Printed;
+use crate::variant::output::OutputCapture;
 
 /// Why a hook did not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +58,7 @@ pub(crate) enum CallOff<'a> {
 
 /// Where a hook works.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scene<'a> {
+pub(crate) struct HookContext<'a> {
     /// The run's folder of logs.
     pub logs: &'a Path,
     /// What is hidden in its log and in messages.
@@ -71,7 +71,7 @@ pub(crate) struct Scene<'a> {
 pub(crate) fn run(
     name: &'static str,
     command: &str,
-    Scene { logs, secrets, custody }: Scene<'_>,
+    HookContext { logs, secrets, custody }: HookContext<'_>,
     call_off: CallOff<'_>,
 ) -> Result<(), HookError> {
     let log = logs.join(format!("hook-{name}.log"));
@@ -81,7 +81,7 @@ pub(crate) fn run(
         shown.map_or_else(|| command.to_owned(), |shown| String::from_utf8_lossy(&shown).into_owned());
     let shown = secrets.hide(&shown).into_owned();
     let not_run = |source| HookError::NotRun { name, command: shown.clone(), log: log.clone(), source };
-    let printed = Printed::new(log.clone(), secrets).map_err(not_run)?;
+    let printed = OutputCapture::new(log.clone(), secrets).map_err(not_run)?;
     let output = OpenOptions::new().create(true).append(true).open(printed.path()).map_err(not_run)?;
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).stdin(Stdio::null());
@@ -107,19 +107,19 @@ pub(crate) fn run(
 mod tests {
     use super::*;
 
-    fn scene<'a>(logs: &'a Path, secrets: &'a Secrets) -> Scene<'a> {
-        Scene { logs, secrets, custody: None }
+    fn context<'a>(logs: &'a Path, secrets: &'a Secrets) -> HookContext<'a> {
+        HookContext { logs, secrets, custody: None }
     }
 
     #[test]
     fn a_hook_that_fails_is_quoted_and_what_it_prints_goes_into_a_log() {
         let logs = tempfile::tempdir().expect("a folder");
-        run("reset", "echo well", scene(logs.path(), &Secrets::default()), CallOff::Never)
+        run("reset", "echo well", context(logs.path(), &Secrets::default()), CallOff::Never)
             .expect("exit status 0");
         let error = run(
             "reset",
             "echo no table >&2; exit 4",
-            scene(logs.path(), &Secrets::default()),
+            context(logs.path(), &Secrets::default()),
             CallOff::Never,
         )
         .expect_err("exit 4");
@@ -135,10 +135,11 @@ mod tests {
         let logs = tempfile::tempdir().expect("a folder");
         let control = Control::default();
         control.interrupted.store(true, std::sync::atomic::Ordering::SeqCst);
-        let error = run("reset", "sleep 600", scene(logs.path(), &Secrets::default()), CallOff::On(&control))
-            .expect_err("asked to stop");
+        let error =
+            run("reset", "sleep 600", context(logs.path(), &Secrets::default()), CallOff::On(&control))
+                .expect_err("asked to stop");
         assert!(matches!(error, HookError::CalledOff("reset")), "{error}");
-        run("cleanup", "sleep 0.05", scene(logs.path(), &Secrets::default()), CallOff::Never)
+        run("cleanup", "sleep 0.05", context(logs.path(), &Secrets::default()), CallOff::Never)
             .expect("it runs to its end");
     }
 }

@@ -1,6 +1,6 @@
 //! Batches: a block of more variants than may live at once is carried out in several goes, each with the baseline.
 //!
-//! A batch is an experiment of its own to [`crate::block`]: its variants and recipes alone, numbered from 0, under a plan
+//! A batch is an experiment of its own to [`crate::block`]: its variants and launch specifications alone, numbered from 0, under a plan
 //! that draws its own orders and the same request streams. Afterwards its trials get their numbers in the run back. A
 //! block of one batch is the block as it always was.
 
@@ -13,35 +13,35 @@ use weighbridge_model::plan::{Batches, Plan};
 use weighbridge_model::record::TrialRecord;
 
 use crate::block::times::BlockTimes;
-use crate::block::{Bench, BlockError, BlockResult, Settled};
-use crate::prepare::launch_spec::Recipe;
+use crate::block::{BlockContext, BlockError, BlockResult, PriorDecisions};
+use crate::prepare::launch_spec::LaunchSpec;
 use crate::prepare::plan::whole_plan;
 
 /// One batch as an experiment of its own.
-pub(crate) struct Party {
+pub(crate) struct Batch {
     pub number: u32,
     /// The variants by their numbers in the run, the baseline first.
     pub members: Vec<VariantId>,
     pub experiment: Experiment,
-    pub recipes: Vec<Recipe>,
+    pub launch_specs: Vec<LaunchSpec>,
     pub plan: Plan,
 }
 
-impl Party {
+impl Batch {
     /// Every batch of an experiment, by rising number.
-    pub fn all(experiment: &Experiment, recipes: &[Recipe], batches: &Batches) -> Vec<Self> {
+    pub fn all(experiment: &Experiment, launch_specs: &[LaunchSpec], batches: &Batches) -> Vec<Self> {
         let whole = whole_plan(experiment);
-        let party = |(number, members): (u32, &[VariantId])| {
+        let batch = |(number, members): (u32, &[VariantId])| {
             let variants = members.iter().map(|id| experiment.variants[id.index()].clone()).collect();
             Self {
                 number,
                 members: members.to_vec(),
                 experiment: Experiment { variants, ..experiment.clone() },
-                recipes: members.iter().map(|id| recipes[id.index()].clone()).collect(),
+                launch_specs: members.iter().map(|id| launch_specs[id.index()].clone()).collect(),
                 plan: if batches.count() > 1 { whole.of_batch(number, members.len()) } else { whole },
             }
         };
-        (0..).zip(batches.iter()).map(party).collect()
+        (0..).zip(batches.iter()).map(batch).collect()
     }
 
     fn names(&self) -> Vec<String> {
@@ -56,48 +56,48 @@ impl Party {
     }
 }
 
-/// The benches of all batches, and what they have in common.
-pub(crate) struct Crew<'a> {
-    pub parties: &'a [Party],
-    /// One for each party.
-    pub benches: Vec<Bench<'a>>,
+/// The contexts of all batches, and what they have in common.
+pub(crate) struct BatchRunner<'a> {
+    pub batches: &'a [Batch],
+    /// One for each batch.
+    pub contexts: Vec<BlockContext<'a>>,
     pub plan: Plan,
     /// When to stop, and how long a block is.
     pub rule: BlockRule,
 }
 
-impl Crew<'_> {
-    /// Measures block `number`, batch after batch. `history` is the run without this block, `settled` what earlier
+impl BatchRunner<'_> {
+    /// Measures block `number`, batch after batch. `history` is the run without this block, `prior` what earlier
     /// blocks decided.
     ///
     /// A block is void as a whole: once a batch was disturbed, those to come are not begun.
     pub fn block(
         &self,
         number: u32,
-        (history, settled): (&BlockHistory<'_>, Settled<'_>),
+        (history, prior): (&BlockHistory<'_>, PriorDecisions<'_>),
         emit: &mut dyn FnMut(Event),
     ) -> Result<BlockResult, BlockError> {
-        if let [bench] = &self.benches[..] {
-            return bench.block(number, (history, settled), emit);
+        if let [context] = &self.contexts[..] {
+            return context.block(number, (history, prior), emit);
         }
-        let (mut pairings, mut windows) = (settled.pairings.to_vec(), settled.windows.to_vec());
-        let count = self.benches.len() as u32;
+        let (mut pairings, mut windows) = (prior.pairings.to_vec(), prior.windows.to_vec());
+        let count = self.contexts.len() as u32;
         let mut whole = BlockResult { trials: Vec::new(), times: BlockTimes::default(), disturbed: None };
-        for (done, batch) in (0..).zip(self.plan.batch_order(number, count)) {
-            let (party, bench) = (&self.parties[batch as usize], &self.benches[batch as usize]);
-            if bench.control.is_interrupted() {
+        for (done, at) in (0..).zip(self.plan.batch_order(number, count)) {
+            let (batch, context) = (&self.batches[at as usize], &self.contexts[at as usize]);
+            if context.control.is_interrupted() {
                 return Err(BlockError::Interrupted);
             }
-            emit(Event::BatchStarted { block: number, batch, of: count, variants: party.names() });
+            emit(Event::BatchStarted { block: number, batch: at, of: count, variants: batch.names() });
             let before = in_batches(history, count, done, &whole.times);
-            let known = Settled { pairings: &pairings, windows: &windows, ..settled };
-            let mut part = bench.block(number, (&before, known), emit)?;
-            // What the first batch settled holds for all: they are parts of one block.
+            let known = PriorDecisions { pairings: &pairings, windows: &windows, ..prior };
+            let mut part = context.block(number, (&before, known), emit)?;
+            // What the first batch decided holds for all: they are parts of one block.
             if let (true, Some(trial)) = (pairings.is_empty(), part.trials.first()) {
                 pairings.clone_from(&trial.pairings);
                 windows = trial.preparations.iter().map(|preparation| preparation.window).collect();
             }
-            part.trials.iter_mut().for_each(|trial| party.place(trial));
+            part.trials.iter_mut().for_each(|trial| batch.place(trial));
             whole.add(part);
             if whole.disturbed.is_some() {
                 break;
@@ -109,7 +109,7 @@ impl Crew<'_> {
 
     /// Starts the variants of every batch and compares their answers. Returns the requests compared.
     pub fn verify(&self) -> Result<usize, BlockError> {
-        self.benches.iter().map(Bench::verify).sum()
+        self.contexts.iter().map(BlockContext::verify).sum()
     }
 }
 

@@ -8,8 +8,8 @@ use weighbridge_lab::core_latency;
 use weighbridge_lab::cores::CoreId;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
-use super::Bench;
-use crate::prepare::cores::Seating;
+use super::BlockContext;
+use crate::prepare::cores::CorePlacement;
 
 /// A look takes some tenths of a millisecond, and a hypervisor leaves cores where they are for longer than this.
 const LOOK_EVERY: Nanoseconds = Nanoseconds::from_millis(100);
@@ -24,9 +24,11 @@ pub(super) struct CoreLatency {
 
 impl CoreLatency {
     /// Of the cores of a run. In a duet there are two pairs, and where nothing is ours a server's core is not known.
-    pub fn of(bench: &Bench<'_>) -> Self {
-        let cores = match bench.stage.seating {
-            Seating::One(layout) if bench.recipes.iter().any(|recipe| recipe.is_ours()) => {
+    pub fn of(context: &BlockContext<'_>) -> Self {
+        let cores = match context.launcher.placement {
+            CorePlacement::One(layout)
+                if context.launch_specs.iter().any(|launch_spec| launch_spec.is_ours()) =>
+            {
                 layout.service().first().map(|service| (layout.client(), *service))
             }
             _ => None,

@@ -18,8 +18,8 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{RequestRecord, Tallies, WindowKind};
 
 use super::samples::expected;
-use super::turn::{Place, measured_load};
-use super::{Block, BlockError, Bound, Cut};
+use super::turn::{WindowPlace, measured_load};
+use super::{Abort, Block, BlockError, Bound};
 use crate::block::client::Answer;
 use crate::block::start::Start;
 
@@ -34,9 +34,9 @@ impl Block<'_, '_> {
         bound: &[Bound],
         extent: Extent,
         rule: RoundRule,
-    ) -> Result<(), Cut> {
+    ) -> Result<(), Abort> {
         let round = |block: &mut Self, kind, extent, round| {
-            let place = Place { kind, point, round, position: 0 };
+            let place = WindowPlace { kind, point, round, position: 0 };
             block.round_at_once(place, bound, extent)
         };
         let rounds =
@@ -50,20 +50,21 @@ impl Block<'_, '_> {
     }
 
     /// One round: to their cores, lead-in, windows. CPU time is from before the lead-in to after the window.
-    fn round_at_once(&mut self, place: Place, bound: &[Bound], extent: Extent) -> Result<(), Cut> {
-        let order = self.bench.plan.round(self.number, place.point, place.round);
+    fn round_at_once(&mut self, place: WindowPlace, bound: &[Bound], extent: Extent) -> Result<(), Abort> {
+        let order = self.context.plan.round(self.number, place.point, place.round);
         self.wait_idle(VariantId(0));
         self.take_lanes(&order)?;
         let lead_in = |index: usize| {
             // Nothing stood still, so a quota's period goes on from one round to the next.
-            let period = self.actors[index].period.filter(|_| place.round == 0);
+            let period = self.variants[index].period.filter(|_| place.round == 0);
             self.lead_in(place.point, period, bound[index].pace)
         };
         let lead_ins: Vec<Load> = (0..order.len()).map(lead_in).collect();
         let paces: Vec<Pace> = bound.iter().map(|bound| bound.pace).collect();
         let before = self.cpu_times();
-        let leads = self.both(Place { kind: WindowKind::LeadIn, ..place }, &order, (&lead_ins, &paces))?;
-        let load = measured_load(&self.bench.shapes[place.point.index()], extent, place);
+        let leads =
+            self.both(WindowPlace { kind: WindowKind::LeadIn, ..place }, &order, (&lead_ins, &paces))?;
+        let load = measured_load(&self.context.shapes[place.point.index()], extent, place);
         let windows = self.both(place, &order, (&vec![load; order.len()], &paces))?;
         let after = self.cpu_times();
         for (index, trial) in self.trials.iter_mut().enumerate() {
@@ -74,13 +75,13 @@ impl Block<'_, '_> {
     }
 
     /// Moves every service to its cores: the first of `order` to the first lane's.
-    fn take_lanes(&mut self, order: &[VariantId]) -> Result<(), Cut> {
-        let seating = self.bench.stage.seating;
+    fn take_lanes(&mut self, order: &[VariantId]) -> Result<(), Abort> {
+        let placement = self.context.launcher.placement;
         for (variant, lane) in order.iter().zip(Lane::BOTH) {
-            let actor = &mut self.actors[variant.index()];
-            if let Err(error) = actor.take_lane(lane, seating.at(lane).service()) {
-                return Err(match actor.death_soon() {
-                    Some(how) => Cut::Void(how),
+            let running = &mut self.variants[variant.index()];
+            if let Err(error) = running.take_lane(lane, placement.at(lane).service()) {
+                return Err(match running.death_soon() {
+                    Some(how) => Abort::Void(how),
                     None => error.into(),
                 });
             }
@@ -92,11 +93,11 @@ impl Block<'_, '_> {
     /// variants' numbers, which are also those of `loads` and `paces`.
     fn both(
         &mut self,
-        place: Place,
+        place: WindowPlace,
         order: &[VariantId],
         (loads, paces): (&[Load], &[Pace]),
-    ) -> Result<Vec<u64>, Cut> {
-        self.obey()?;
+    ) -> Result<Vec<u64>, Abort> {
+        self.check_control()?;
         let expected = |index: usize| expected(&loads[index], Some(paces[index]));
         // So far the slower one comes in a round; where the next begins there, neither leaves anything out.
         let common = (0..loads.len()).map(expected).min().unwrap_or_default();
@@ -110,8 +111,8 @@ impl Block<'_, '_> {
             let mut tallies =
                 if measured { self.take_tallies(index, place.point) } else { Tallies::default() };
             let mut sheet = self.sheet(place, expected(index));
-            let (start, core) = (Arc::clone(&start), self.bench.stage.seating.at(lane).client());
-            let answer = self.bench.clients.of(variant).ask(move |generator| {
+            let (start, core) = (Arc::clone(&start), self.context.launcher.placement.at(lane).client());
+            let answer = self.context.clients.of(variant).ask(move |generator| {
                 // A thread that cannot be pinned still measures; the self-check sees what that does.
                 let _ = pin_current_thread(core);
                 let spec = WindowSpec { substream, load, recording: Recording::Exact };
@@ -129,17 +130,17 @@ impl Block<'_, '_> {
             if measured {
                 self.trials[index].tallies[place.point.index()] = tallies;
             }
-            let place = Place { position: lane.index() as u32, ..place };
+            let place = WindowPlace { position: lane.index() as u32, ..place };
             self.record(index, place, &report.figures, Vec::new());
             let seen = std::mem::take(&mut report.seen);
             self.keep(index, place, (sheet.unwrap_or_default(), seen));
             reports[index] = Some(report);
         }
-        self.obey()?;
+        self.check_control()?;
         let reports: Vec<WindowReport> = reports.into_iter().flatten().collect();
         for (index, WindowReport { figures, trouble, failures, .. }) in reports.iter().enumerate() {
             self.note_failures(index, failures);
-            self.see_life(index, place.kind, figures, trouble.clone())?;
+            self.check_alive(index, place.kind, figures, trouble.clone())?;
         }
         Ok(reports.iter().map(|report| report.figures.requests).collect())
     }

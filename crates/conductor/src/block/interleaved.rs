@@ -10,8 +10,8 @@ use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::record::{Tallies, WindowKind};
 
 use super::samples::expected;
-use super::turn::{Place, measured_load};
-use super::{Block, BlockError, Bound, Cut};
+use super::turn::{WindowPlace, measured_load};
+use super::{Abort, Block, BlockError, Bound};
 use crate::variant::roles::Clocks;
 
 impl Block<'_, '_> {
@@ -23,19 +23,19 @@ impl Block<'_, '_> {
         bound: &[Bound],
         extent: Extent,
         rule: RoundRule,
-    ) -> Result<(), Cut> {
-        for actor in &mut self.actors {
-            actor.thaw()?;
+    ) -> Result<(), Abort> {
+        for running in &mut self.variants {
+            running.thaw()?;
         }
-        let place = Place { kind: WindowKind::LeadIn, point, round: 0, position: 0 };
+        let place = WindowPlace { kind: WindowKind::LeadIn, point, round: 0, position: 0 };
         let slowest = bound.iter().map(|bound| bound.pace).min_by(|a, b| a.requests.cmp(&b.requests));
         if let Some(pace) = slowest {
             let load = self.lead_in(point, self.period(), pace);
             self.common_window(place, load)?;
         }
         let round = |block: &mut Self, kind, round| {
-            let place = Place { kind, round, ..place };
-            let load = measured_load(&block.bench.shapes[point.index()], extent, place);
+            let place = WindowPlace { kind, round, ..place };
+            let load = measured_load(&block.context.shapes[point.index()], extent, place);
             block.wait_idle(VariantId(0));
             block.common_window(place, load)
         };
@@ -43,19 +43,19 @@ impl Block<'_, '_> {
         self.idle_check(point, rounds, &mut |block, count| {
             (0..count).try_for_each(|at| round(block, WindowKind::IdleCheck, at))
         })?;
-        for actor in &mut self.actors {
-            actor.freeze()?;
+        for running in &mut self.variants {
+            running.freeze()?;
         }
         Ok(())
     }
 
     /// Has the generator run one window on all variants and records it for each.
-    fn common_window(&mut self, place: Place, load: Load) -> Result<(), Cut> {
-        self.obey()?;
+    fn common_window(&mut self, place: WindowPlace, load: Load) -> Result<(), Abort> {
+        self.check_control()?;
         let requests = expected(&load, None);
         let substream = self.substream(place, requests);
         let measured = place.kind == WindowKind::Measured;
-        let variants: Vec<VariantId> = self.actors.iter().map(|actor| actor.variant).collect();
+        let variants: Vec<VariantId> = self.variants.iter().map(|running| running.variant).collect();
         let tallies: Vec<Tallies> = match measured {
             true => (0..variants.len()).map(|index| self.take_tallies(index, place.point)).collect(),
             false => vec![Tallies::default(); variants.len()],
@@ -63,7 +63,7 @@ impl Block<'_, '_> {
         let before = self.cpu_times();
         // Variants that share windows share a client.
         let sheets: Vec<_> = variants.iter().map(|_| self.sheet(place, requests)).collect();
-        let (reports, tallies, sheets) = self.bench.clients.of(VariantId(0)).call(move |generator| {
+        let (reports, tallies, sheets) = self.context.clients.of(VariantId(0)).call(move |generator| {
             let (mut tallies, mut sheets) = (tallies, sheets);
             let spec = WindowSpec { substream, load, recording: Recording::Exact };
             let shares = variants.into_iter().zip(&mut tallies).zip(&mut sheets);
@@ -85,19 +85,19 @@ impl Block<'_, '_> {
             self.record(index, place, &report.figures, used.collect());
             self.keep(index, place, (sheet.unwrap_or_default(), report.seen.clone()));
         }
-        self.obey()?;
+        self.check_control()?;
         // Whoever the window was given up for comes first: the others were only cut with it.
         let mut order: Vec<usize> = (0..reports.len()).collect();
         order.sort_by_key(|index| reports[*index].trouble.is_none());
         for index in order {
             self.note_failures(index, &reports[index].failures);
             let WindowReport { figures, trouble, .. } = &reports[index];
-            self.see_life(index, place.kind, figures, trouble.clone())?;
+            self.check_alive(index, place.kind, figures, trouble.clone())?;
         }
         Ok(())
     }
 
     pub(super) fn cpu_times(&mut self) -> Vec<Clocks> {
-        self.actors.iter_mut().map(super::Actor::clocks).collect()
+        self.variants.iter_mut().map(super::RunningVariant::clocks).collect()
     }
 }

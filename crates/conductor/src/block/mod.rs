@@ -47,13 +47,15 @@ use crate::block::client::{Clients, settings};
 use crate::block::times::BlockTimes;
 use crate::control::{Ask, Control};
 use crate::descriptors::described;
-use crate::hooks::{self, CallOff, HookError, Scene};
+use crate::hooks::{self, CallOff, HookContext, HookError};
 use crate::prepare::idle::IdleCores;
-use crate::prepare::launch_spec::Recipe;
+use crate::prepare::launch_spec::LaunchSpec;
 use crate::prepare::shapes::Shape;
-use crate::variant::actor::{Actor, ActorError, Stage};
-use crate::variant::cpu_usage::Stretch;
+use crate::variant::VariantError;
+use crate::variant::cpu_usage::CpuUsageSpan;
 use crate::variant::direct::DirectError;
+use crate::variant::launcher::{Start, VariantLauncher};
+use crate::variant::running::RunningVariant;
 use core_latency::CoreLatency;
 use samples::Keeping;
 
@@ -62,7 +64,7 @@ use samples::Keeping;
 pub enum BlockError {
     /// A variant did not come up, or could not be frozen.
     #[error(transparent)]
-    Actor(#[from] ActorError),
+    RunningVariant(#[from] VariantError),
     /// A request cannot be rendered.
     #[error("variant `{variant}`: {source}")]
     Workload {
@@ -136,13 +138,13 @@ pub(crate) struct BlockResult {
 }
 
 /// Everything that blocks of a run have in common.
-pub(crate) struct Bench<'a> {
+pub(crate) struct BlockContext<'a> {
     pub experiment: &'a Experiment,
     /// The load of each point.
     pub shapes: &'a [Shape],
     pub plan: Plan,
-    pub recipes: &'a [Recipe],
-    pub stage: Stage<'a>,
+    pub launch_specs: &'a [LaunchSpec],
+    pub launcher: VariantLauncher<'a>,
     pub clients: &'a Clients,
     pub control: &'a Control,
     pub idle: &'a IdleCores,
@@ -153,9 +155,9 @@ pub(crate) struct Bench<'a> {
 
 /// One block under way.
 struct Block<'a, 'b> {
-    bench: &'a Bench<'a>,
+    context: &'a BlockContext<'a>,
     number: u32,
-    actors: Vec<Actor>,
+    variants: Vec<RunningVariant>,
     trials: Vec<TrialRecord>,
     emit: &'b mut dyn FnMut(Event),
     times: BlockTimes,
@@ -178,7 +180,7 @@ struct Block<'a, 'b> {
 
 /// What earlier blocks decided for a block.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Settled<'a> {
+pub(crate) struct PriorDecisions<'a> {
     /// How the variants are put side by side, point by point; nothing in the first block.
     pub pairings: &'a [Pairing],
     /// The nominal length of windows that the first block chose, point by point; nothing where it chose none.
@@ -193,31 +195,31 @@ struct Bound {
     pace: Pace,
 }
 
-impl Bench<'_> {
-    /// Measures block `number`. `history` is the run without this block, `settled` what earlier blocks decided.
+impl BlockContext<'_> {
+    /// Measures block `number`. `history` is the run without this block, `prior` what earlier blocks decided.
     ///
     /// A block that was disturbed (suspended, clock jump, a service that died) is returned with void trials, or
     /// without any where it had not yet begun.
     pub fn block(
         &self,
         number: u32,
-        (history, settled): (&BlockHistory<'_>, Settled<'_>),
+        (history, prior): (&BlockHistory<'_>, PriorDecisions<'_>),
         emit: &mut dyn FnMut(Event),
     ) -> Result<BlockResult, BlockError> {
         let _engaged = self.control.engage();
         let began = monotonic_now();
         let machine = CpuTimes::read();
         let order = self.plan.block(number);
-        let mut block = Block::new(self, number, (settled.extra, emit));
-        let mut stretch = None;
+        let mut block = Block::new(self, number, (prior.extra, emit));
+        let mut cpu_usage = None;
         let measured = block.start(&order.starts).and_then(|()| {
-            stretch = Stretch::begin(&mut block.actors);
-            block.points(&order, (history, settled), began)
+            cpu_usage = CpuUsageSpan::begin(&mut block.variants);
+            block.points(&order, (history, prior), began)
         });
         // Nothing is measured until the next block's warm-up.
         self.idle.ask(Idle::Host);
-        let roles = stretch.and_then(|stretch| stretch.end(&mut block.actors));
-        let outcome = measured.map_err(|cut| block.sort_out(cut));
+        let roles = cpu_usage.and_then(|cpu_usage| cpu_usage.end(&mut block.variants));
+        let outcome = measured.map_err(|cut| block.classify_abort(cut));
         let steal = match (machine, CpuTimes::read()) {
             (Some(before), Some(after)) => steal_share(&before, &after).get(),
             _ => 0.0,
@@ -226,8 +228,8 @@ impl Bench<'_> {
         let mut trials = block.end();
         let disturbed = match outcome {
             Ok(()) => None,
-            Err(Cut::Void(void)) => Some(void),
-            Err(Cut::Error(error)) => return Err(error),
+            Err(Abort::Void(void)) => Some(void),
+            Err(Abort::Error(error)) => return Err(error),
         };
         for trial in &mut trials {
             (trial.steal, trial.machine) = (steal, roles);
@@ -238,7 +240,7 @@ impl Bench<'_> {
     }
 }
 
-impl Bench<'_> {
+impl BlockContext<'_> {
     /// Starts every variant, compares their answers at every point, and stops them. Returns the requests compared.
     pub fn verify(&self) -> Result<usize, BlockError> {
         let _engaged = self.control.engage();
@@ -250,13 +252,13 @@ impl Bench<'_> {
                 }
             };
             let mut block = Block::new(self, 0, (&[], &mut count));
-            let outcome = block.answers().map_err(|cut| block.sort_out(cut));
+            let outcome = block.answers().map_err(|cut| block.classify_abort(cut));
             block.end();
             match outcome {
                 Ok(()) => return Ok(requests),
-                Err(Cut::Error(error)) => return Err(error),
+                Err(Abort::Error(error)) => return Err(error),
                 // It stood still in the middle: asked again, from the start.
-                Err(Cut::Void(_)) => {}
+                Err(Abort::Void(_)) => {}
             }
         }
     }
@@ -269,14 +271,14 @@ impl From<AnswerError> for BlockError {
 }
 
 /// Why a block ends early.
-enum Cut {
+enum Abort {
     /// It counts for nothing; the run goes on.
     Void(Void),
     /// The run cannot go on.
     Error(BlockError),
 }
 
-impl<E: Into<BlockError>> From<E> for Cut {
+impl<E: Into<BlockError>> From<E> for Abort {
     fn from(error: E) -> Self {
         Self::Error(error.into())
     }
@@ -284,18 +286,18 @@ impl<E: Into<BlockError>> From<E> for Cut {
 
 impl<'a, 'b> Block<'a, 'b> {
     fn new(
-        bench: &'a Bench<'a>,
+        context: &'a BlockContext<'a>,
         number: u32,
         (extra, emit): (&'a [Vec<Bytes>], &'b mut dyn FnMut(Event)),
     ) -> Self {
         Self {
-            bench,
+            context,
             number,
-            actors: Vec::new(),
+            variants: Vec::new(),
             trials: Vec::new(),
             emit,
             times: BlockTimes::default(),
-            clocks: ClockWatch::start(bench.control.clocks()),
+            clocks: ClockWatch::start(context.control.clocks()),
             reported: monotonic_now(),
             told: Vec::new(),
             stood: Nanoseconds::ZERO,
@@ -303,23 +305,23 @@ impl<'a, 'b> Block<'a, 'b> {
             failures: BTreeMap::new(),
             extra,
             keeping: Keeping::default(),
-            cores: CoreLatency::of(bench),
+            cores: CoreLatency::of(context),
         }
     }
 
     /// Closes every connection and stops what was started, as the contract says; all at once, so that one that does
     /// not want to end costs its grace and not the sum of all.
     fn end(mut self) -> Vec<TrialRecord> {
-        let actors = std::mem::take(&mut self.actors);
-        for actor in &actors {
-            let variant = actor.variant;
-            self.bench.clients.of(variant).call(move |generator| generator.detach(variant));
+        let variants = std::mem::take(&mut self.variants);
+        for running in &variants {
+            let variant = running.variant;
+            self.context.clients.of(variant).call(move |generator| generator.detach(variant));
             // Sockets made ahead would hold its network.
-            self.bench.clients.of(variant).direct(variant, Vec::<Endpoint>::new());
+            self.context.clients.of(variant).direct(variant, Vec::<Endpoint>::new());
         }
         std::thread::scope(|scope| {
-            for actor in actors {
-                scope.spawn(|| actor.stop());
+            for running in variants {
+                scope.spawn(|| running.stop());
             }
         });
         std::mem::take(&mut self.trials)
@@ -327,27 +329,27 @@ impl<'a, 'b> Block<'a, 'b> {
 
     /// What a cut really was: a wish of the user's ends whatever is waited for with an error of its own, and so does
     /// the death of a service.
-    fn sort_out(&mut self, cut: Cut) -> Cut {
-        match self.bench.control.ask() {
+    fn classify_abort(&mut self, cut: Abort) -> Abort {
+        match self.context.control.ask() {
             Ask::Interrupt => BlockError::Interrupted.into(),
             Ask::Suspend => {
-                if let Some(error) = self.actors.iter_mut().find_map(|actor| actor.thaw().err()) {
+                if let Some(error) = self.variants.iter_mut().find_map(|running| running.thaw().err()) {
                     return error.into();
                 }
                 // Cores may sleep as long as we do.
-                self.bench.idle.ask(Idle::Host);
+                self.context.idle.ask(Idle::Host);
                 let since = monotonic_now();
-                self.bench.control.stand_still();
+                self.context.control.stand_still();
                 self.stood += monotonic_now().since(since);
-                Cut::Void(Void::Stopped)
+                Abort::Void(Void::Stopped)
             }
             Ask::GoOn => match cut {
-                Cut::Error(
+                Abort::Error(
                     BlockError::Connect { .. }
                     | BlockError::Answers(_)
                     | BlockError::Silent { .. }
                     | BlockError::Direct { .. },
-                ) => match self.actors.iter_mut().find_map(Actor::death_soon) {
+                ) => match self.variants.iter_mut().find_map(RunningVariant::death_soon) {
                     Some(death) => BlockError::Died { how: death.detail().to_owned() }.into(),
                     None => cut,
                 },
@@ -357,25 +359,27 @@ impl<'a, 'b> Block<'a, 'b> {
     }
 
     /// Starts every variant, each frozen once it is ready, and runs the reset hook.
-    fn start(&mut self, order: &[VariantId]) -> Result<(), Cut> {
-        let experiment = self.bench.experiment;
+    fn start(&mut self, order: &[VariantId]) -> Result<(), Abort> {
+        let experiment = self.context.experiment;
         let workload = &experiment.points[0].workload;
         for (&id, lane) in order.iter().zip(Lane::BOTH.into_iter().cycle()) {
-            self.obey()?;
-            let (variant, recipe) = (&experiment.variants[id.index()], &self.bench.recipes[id.index()]);
+            self.check_control()?;
+            let (variant, launch_spec) =
+                (&experiment.variants[id.index()], &self.context.launch_specs[id.index()]);
             self.phase(Phase::Starting, Some(&variant.name), None);
-            let mut actor = self.bench.stage.start((self.number, lane), id, variant, recipe, workload)?;
-            actor.freeze()?;
-            (self.emit)(Event::Started { variant: actor.name.clone(), took: actor.facts.start });
-            self.bench.clients.of(id).direct(id, actor.addresses.clone());
-            if let Some(connector) = actor.connector() {
-                self.bench.clients.of(id).connect_by(id, connector);
+            let start = Start { block: self.number, lane, id, variant };
+            let mut running = self.context.launcher.start(start, launch_spec, workload)?;
+            running.freeze()?;
+            (self.emit)(Event::Started { variant: running.name.clone(), took: running.facts.start });
+            self.context.clients.of(id).direct(id, running.addresses.clone());
+            if let Some(connector) = running.connector() {
+                self.context.clients.of(id).connect_by(id, connector);
             }
             self.trials.push(TrialRecord {
                 block: self.number,
                 batch: 0,
                 variant: id,
-                service: actor.facts.clone(),
+                service: running.facts.clone(),
                 windows: Vec::new(),
                 tallies: vec![Tallies::default(); experiment.points.len()],
                 samples: Vec::new(),
@@ -386,23 +390,26 @@ impl<'a, 'b> Block<'a, 'b> {
                 machine: None,
                 void: None,
             });
-            self.actors.push(actor);
+            self.variants.push(running);
         }
         self.trials.sort_by_key(|trial| trial.variant);
-        self.actors.sort_by_key(|actor| actor.variant);
+        self.variants.sort_by_key(|running| running.variant);
         if let Some(command) = &experiment.hooks.reset {
-            let call_off = CallOff::On(self.bench.control);
-            let stage = &self.bench.stage;
-            let scene =
-                Scene { logs: stage.logs, secrets: stage.secrets, custody: Some(stage.lab.custody()) };
-            hooks::run("reset", command, scene, call_off)?;
+            let call_off = CallOff::On(self.context.control);
+            let launcher = &self.context.launcher;
+            let context = HookContext {
+                logs: launcher.logs,
+                secrets: launcher.secrets,
+                custody: Some(launcher.lab.custody()),
+            };
+            hooks::run("reset", command, context, call_off)?;
         }
         Ok(())
     }
 
     /// Starts every variant and compares their answers at every point.
-    fn answers(&mut self) -> Result<(), Cut> {
-        let order = self.bench.plan.block(self.number);
+    fn answers(&mut self) -> Result<(), Abort> {
+        let order = self.context.plan.block(self.number);
         self.start(&order.starts)?;
         for &point in &order.points {
             let bound = self.bind(point, &order.connects)?;
@@ -414,27 +421,27 @@ impl<'a, 'b> Block<'a, 'b> {
     fn points(
         &mut self,
         order: &BlockPlan,
-        (history, settled): (&BlockHistory<'_>, Settled<'_>),
+        (history, prior): (&BlockHistory<'_>, PriorDecisions<'_>),
         began: weighbridge_model::quantity::Timestamp,
-    ) -> Result<(), Cut> {
+    ) -> Result<(), Abort> {
         let points = order.points.len() as u64;
         for (done, &point) in (0..).zip(&order.points) {
             let (warming, looked) = (monotonic_now(), self.looked);
             let mut bound = self.bind(point, &order.connects)?;
             self.verify(point, &order.connects, &bound)?;
             self.warm(point, &mut bound)?;
-            let arrangement = self.arrange(point, &bound, settled)?;
+            let arrangement = self.arrange(point, &bound, prior)?;
             // Points still to come will need about as long to warm as this one did, and to look at turns.
             let (look, to_come) = (self.looked.saturating_sub(looked), points - 1 - done);
             let ahead = monotonic_now().since(warming).saturating_sub(look) * to_come;
             let overhead = monotonic_now().since(began).saturating_sub(self.times.measured) + ahead;
-            let measured = self.bench.rule.measured_time(&BlockHistory {
+            let measured = self.context.rule.measured_time(&BlockHistory {
                 overhead: history.overhead + overhead,
                 measured: history.measured + self.looked + look * to_come,
                 begun: history.begun + 1,
                 ..*history
             });
-            self.phase(Phase::Measuring, None, Some(&self.bench.experiment.points[point.index()].label));
+            self.phase(Phase::Measuring, None, Some(&self.context.experiment.points[point.index()].label));
             self.keeping = Keeping::default();
             let crossing = self.crossing();
             self.side_by_side(point, &bound, arrangement, measured / points)?;
@@ -444,7 +451,7 @@ impl<'a, 'b> Block<'a, 'b> {
             self.note_processes()?;
             self.tell_failures();
             for &variant in order.connects.iter().rev() {
-                self.bench.clients.of(variant).call(move |generator| generator.detach(variant));
+                self.context.clients.of(variant).call(move |generator| generator.detach(variant));
             }
         }
         Ok(())
@@ -452,7 +459,7 @@ impl<'a, 'b> Block<'a, 'b> {
 
     /// Binds every variant to the point's workload and load, and opens its connections, in this order. What comes back is
     /// in the order of variants.
-    fn bind(&mut self, id: PointId, order: &[VariantId]) -> Result<Vec<Bound>, Cut> {
+    fn bind(&mut self, id: PointId, order: &[VariantId]) -> Result<Vec<Bound>, Abort> {
         let mut bound = BTreeMap::new();
         for &variant in order {
             bound.insert(variant, self.bind_one(id, variant)?);
@@ -460,45 +467,45 @@ impl<'a, 'b> Block<'a, 'b> {
         Ok(bound.into_values().collect())
     }
 
-    fn bind_one(&mut self, id: PointId, variant: VariantId) -> Result<Bound, Cut> {
-        let point = &self.bench.experiment.points[id.index()];
-        let actor = &mut self.actors[variant.index()];
-        let of = &self.bench.experiment.variants[variant.index()];
+    fn bind_one(&mut self, id: PointId, variant: VariantId) -> Result<Bound, Abort> {
+        let point = &self.context.experiment.points[id.index()];
+        let running = &mut self.variants[variant.index()];
+        let of = &self.context.experiment.variants[variant.index()];
         let asked = point.workload.asked_of(of);
         let environment = |name: &str| std::env::var(name).ok();
-        actor.thaw()?;
-        let server = (&*actor.address.authority, &*actor.addresses, actor.secured.client.as_ref());
-        let patience = (point.load.timeout, &*self.bench.control.window);
-        let spec = actor.as_client(|| described(&asked, server, patience))?;
+        running.thaw()?;
+        let server = (&*running.address.authority, &*running.addresses, running.secured.client.as_ref());
+        let patience = (point.load.timeout, &*self.context.control.window);
+        let spec = running.as_client(|| described(&asked, server, patience))?;
         let spec = spec.map_err(|source| BlockError::Descriptors {
-            variant: actor.name.clone(),
+            variant: running.name.clone(),
             source: Box::new(source),
         })?;
         let given = Given {
             environment: &environment,
-            rows: self.bench.shapes[id.index()].rows(),
+            rows: self.context.shapes[id.index()].rows(),
             extra: self.extra.get(id.index()).map_or(&[], Vec::as_slice),
         };
-        let workload = Workload::with_rows(&spec, &point.load, of.protocol, &actor.address, given)
-            .map_err(|source| BlockError::Workload { variant: actor.name.clone(), source })?;
-        actor.forget_memory_peak();
+        let workload = Workload::with_rows(&spec, &point.load, of.protocol, &running.address, given)
+            .map_err(|source| BlockError::Workload { variant: running.name.clone(), source })?;
+        running.forget_memory_peak();
         let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
-        if actor.direct.is_some() {
+        if running.direct.is_some() {
             // Nothing to connect to.
-            actor.freeze()?;
+            running.freeze()?;
             return Ok(Bound { workload, pace });
         }
-        let hold_back = self.bench.hold_back.filter(|(held, _)| *held == variant).map(|(_, by)| by);
+        let hold_back = self.context.hold_back.filter(|(held, _)| *held == variant).map(|(_, by)| by);
         let settings = Settings { hold_back, ..settings(&point.load) };
-        let stack = Stack { framing: workload.framing(), tls: actor.secured.client.clone() };
+        let stack = Stack { framing: workload.framing(), tls: running.secured.client.clone() };
         let sessions = workload.sessions();
-        let connected = self.bench.clients.of(variant).call(move |generator| {
+        let connected = self.context.clients.of(variant).call(move |generator| {
             generator.attach(variant, settings, stack, sessions);
             generator.connect(variant)
         });
-        actor.freeze()?;
+        running.freeze()?;
         let connected =
-            connected.map_err(|source| BlockError::Connect { variant: actor.name.clone(), source })?;
+            connected.map_err(|source| BlockError::Connect { variant: running.name.clone(), source })?;
         if let Some(trial) = self.trials.iter_mut().find(|trial| trial.variant == variant) {
             trial.tallies[id.index()].handshakes.merge(&connected.handshakes);
         }
@@ -506,39 +513,39 @@ impl<'a, 'b> Block<'a, 'b> {
     }
 
     /// Asks every variant everything once, in this order, and compares the answers with the baseline's.
-    fn verify(&mut self, id: PointId, order: &[VariantId], bound: &[Bound]) -> Result<(), Cut> {
-        let point = &self.bench.experiment.points[id.index()];
-        let (timeout, control) = (point.load.timeout, self.bench.control);
+    fn verify(&mut self, id: PointId, order: &[VariantId], bound: &[Bound]) -> Result<(), Abort> {
+        let point = &self.context.experiment.points[id.index()];
+        let (timeout, control) = (point.load.timeout, self.context.control);
         self.phase(Phase::Verifying, None, Some(&point.label));
         let mut answers = BTreeMap::new();
         for &variant in order {
-            let (actor, bound) = (&mut self.actors[variant.index()], &bound[variant.index()]);
-            actor.thaw()?;
-            let given = match &mut actor.direct {
+            let (running, bound) = (&mut self.variants[variant.index()], &bound[variant.index()]);
+            running.thaw()?;
+            let given = match &mut running.direct {
                 Some(direct) => {
-                    answers::direct_answers(direct, &actor.name, &bound.workload, &point.workload, control)
+                    answers::direct_answers(direct, &running.name, &bound.workload, &point.workload, control)
                 }
                 None => {
                     let asked = Asked {
-                        name: &actor.name,
-                        addresses: &actor.addresses,
-                        tls: actor.secured.client.as_ref(),
+                        name: &running.name,
+                        addresses: &running.addresses,
+                        tls: running.secured.client.as_ref(),
                         workload: &bound.workload,
-                        secrets: self.bench.stage.secrets,
+                        secrets: self.context.launcher.secrets,
                     };
                     let window = &control.window;
-                    actor.as_client(|| answers::answers(&asked, (timeout, window)))?
+                    running.as_client(|| answers::answers(&asked, (timeout, window)))?
                 }
             };
-            actor.freeze()?;
+            running.freeze()?;
             answers.insert(variant, given?);
         }
         let requests = answers.values().map(Vec::len).sum();
         let mut each =
-            answers.iter().map(|(variant, given)| (&*self.actors[variant.index()].name, given.as_slice()));
+            answers.iter().map(|(variant, given)| (&*self.variants[variant.index()].name, given.as_slice()));
         if let Some(baseline) = each.next() {
             for other in each {
-                answers::compare(self.bench.stage.secrets, baseline, other)?;
+                answers::compare(self.context.launcher.secrets, baseline, other)?;
             }
         }
         (self.emit)(Event::Verified { requests });
@@ -553,27 +560,27 @@ impl<'a, 'b> Block<'a, 'b> {
 
     /// Has idle cores wait as a variant is measured with.
     fn wait_idle(&self, variant: VariantId) {
-        self.bench.idle.wait_for(&self.bench.experiment.variants[variant.index()]);
+        self.context.idle.wait_for(&self.context.experiment.variants[variant.index()]);
     }
 
     fn window_rule(&self, point: &Point) -> WindowRule {
         WindowRule {
-            nominal: self.bench.experiment.plan.window,
+            nominal: self.context.experiment.plan.window,
             period: self.period(),
             slots: point.load.slots(),
-            headline: self.bench.experiment.plan.headline,
+            headline: self.context.experiment.plan.headline,
         }
     }
 
-    /// Ends the block where the user's flags or the clock say so; what is then done, [`Block::sort_out`] does.
-    fn obey(&mut self) -> Result<(), Cut> {
-        match self.bench.control.ask() {
+    /// Ends the block where the user's flags or the clock say so; what is then done, [`Block::classify_abort`] does.
+    fn check_control(&mut self) -> Result<(), Abort> {
+        match self.context.control.ask() {
             Ask::GoOn => {}
             Ask::Interrupt => return Err(BlockError::Interrupted.into()),
-            Ask::Suspend => return Err(Cut::Void(Void::Stopped)),
+            Ask::Suspend => return Err(Abort::Void(Void::Stopped)),
         }
-        match self.clocks.check(self.bench.control.clocks()) {
-            Some(_) => Err(Cut::Void(Void::ClockJump)),
+        match self.clocks.check(self.context.control.clocks()) {
+            Some(_) => Err(Abort::Void(Void::ClockJump)),
             None => Ok(()),
         }
     }

@@ -11,21 +11,21 @@ use weighbridge_model::network::LinkCounters;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{RoleMemory, Traffic, WindowKind, WindowRecord};
 
-use super::{Block, Bound, Cut};
+use super::{Abort, Block, Bound};
 use crate::failures;
-use crate::variant::actor::Actor;
 use crate::variant::roles::Role;
+use crate::variant::running::RunningVariant;
 
 impl Block<'_, '_> {
     /// The longest time constant of any variant that is up.
     pub(super) fn period(&self) -> Option<Nanoseconds> {
-        self.actors.iter().filter_map(|actor| actor.period).max()
+        self.variants.iter().filter_map(|running| running.period).max()
     }
 
     /// Tells once where windows are longer than the experiment asks, and because of whom.
     pub(super) fn tell_lengthened(&mut self, rule: &WindowRule) {
-        let slowest = self.actors.iter().find(|actor| actor.period == rule.period);
-        let text = lengthened(rule, slowest.map_or("", |actor| &actor.name));
+        let slowest = self.variants.iter().find(|running| running.period == rule.period);
+        let text = lengthened(rule, slowest.map_or("", |running| &running.name));
         if let Some(text) = text.filter(|_| self.number == 0) {
             (self.emit)(Event::Warning { text });
         }
@@ -34,10 +34,10 @@ impl Block<'_, '_> {
     /// Whether every variant's window holds 20 of its own periods: that of a faster one without any may be shorter.
     pub(super) fn holds_periods(&self, extent: Extent, bound: &[Bound]) -> bool {
         let Extent::Requests(requests) = extent else { return true };
-        let pairs = || self.actors.iter().zip(bound);
-        pairs().all(|(actor, Bound { pace, .. })| {
+        let pairs = || self.variants.iter().zip(bound);
+        pairs().all(|(running, Bound { pace, .. })| {
             let each = pace.time.as_secs_f64() / pace.requests.max(1) as f64;
-            let wanted = actor.period.unwrap_or_default() * WINDOW_PERIODS;
+            let wanted = running.period.unwrap_or_default() * WINDOW_PERIODS;
             each * requests as f64 >= wanted.as_secs_f64() * 0.99
         })
     }
@@ -52,8 +52,8 @@ impl Block<'_, '_> {
     /// Tells what requests failed of, the most frequent reason first.
     pub(super) fn tell_failures(&mut self) {
         for (index, failures) in std::mem::take(&mut self.failures) {
-            let name = &self.actors[index].name;
-            for said in failures::shown(&failures, self.bench.stage.secrets.values()) {
+            let name = &self.variants[index].name;
+            for said in failures::shown(&failures, self.context.launcher.secrets.values()) {
                 (self.emit)(Event::Warning { text: format!("requests to `{name}` failed: {}", said.text) });
             }
         }
@@ -61,34 +61,34 @@ impl Block<'_, '_> {
 
     /// What the links of all variants' clients have carried so far.
     pub(super) fn crossing(&self) -> Vec<Option<LinkCounters>> {
-        self.actors.iter().map(Actor::crossing).collect()
+        self.variants.iter().map(RunningVariant::crossing).collect()
     }
 
     /// Takes down what crossed those links at a point: all of its windows but the warm-up's have run since `before`.
     pub(super) fn note_crossing(&mut self, point: PointId, before: &[Option<LinkCounters>]) {
-        for ((actor, trial), before) in self.actors.iter_mut().zip(&self.trials).zip(before) {
+        for ((running, trial), before) in self.variants.iter_mut().zip(&self.trials).zip(before) {
             let since = |window: &&WindowRecord| window.point == point && window.kind != WindowKind::WarmUp;
             let answered = trial.windows.iter().filter(since).map(|window| window.figures.answered()).sum();
             if let Some(before) = before {
-                actor.note_crossing(before, (point, answered));
+                running.note_crossing(before, point, answered);
             }
         }
     }
 
     pub(super) fn note_memory(&mut self, point: PointId) {
-        for (actor, trial) in self.actors.iter_mut().zip(&mut self.trials) {
-            let peaks = actor.memory_peaks().into_iter();
+        for (running, trial) in self.variants.iter_mut().zip(&mut self.trials) {
+            let peaks = running.memory_peaks().into_iter();
             let of_role = |(role, peak): (Role, _)| RoleMemory { role: role.name().to_owned(), point, peak };
             trial.memory.extend(peaks.map(of_role));
         }
     }
 
     /// Takes down what the processes show at the end of their last window.
-    pub(super) fn note_processes(&mut self) -> Result<(), Cut> {
-        for (actor, trial) in self.actors.iter_mut().zip(&mut self.trials) {
-            actor.look_at_processes();
-            actor.look_at_network(answered(&trial.windows))?;
-            trial.service.clone_from(&actor.facts);
+    pub(super) fn note_processes(&mut self) -> Result<(), Abort> {
+        for (running, trial) in self.variants.iter_mut().zip(&mut self.trials) {
+            running.look_at_processes();
+            running.look_at_network(answered(&trial.windows))?;
+            trial.service.clone_from(&running.facts);
         }
         Ok(())
     }

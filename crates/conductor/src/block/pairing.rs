@@ -12,8 +12,8 @@ use weighbridge_model::pairing::{Pairing, PairingChoice};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::WindowKind;
 
-use super::turn::Place;
-use super::{Block, Bound, Cut, Settled};
+use super::turn::WindowPlace;
+use super::{Abort, Block, Bound, PriorDecisions};
 
 impl Block<'_, '_> {
     /// How the variants are put side by side at a point of this block, as far as their paces decide it.
@@ -21,24 +21,24 @@ impl Block<'_, '_> {
         &mut self,
         id: PointId,
         bound: &[Bound],
-        settled: Settled<'_>,
-    ) -> Result<Arrangement, Cut> {
-        let point = &self.bench.experiment.points[id.index()];
-        let chosen = settled.windows.get(id.index()).copied().flatten();
+        prior: PriorDecisions<'_>,
+    ) -> Result<Arrangement, Abort> {
+        let point = &self.context.experiment.points[id.index()];
+        let chosen = prior.windows.get(id.index()).copied().flatten();
         let mut rule = self.window_rule(point);
         rule.nominal = rule.nominal.or(chosen);
         self.tell_lengthened(&self.window_rule(point));
         let paces = paces(bound);
-        let asked = self.bench.experiment.plan.pairing;
+        let asked = self.context.experiment.plan.pairing;
         let wanted =
-            settled.pairings.get(id.index()).map_or(Wanted::Asked(asked), |done| Wanted::Settled(*done));
-        let arrangement = match self.bench.shapes[id.index()].request_rate() {
+            prior.pairings.get(id.index()).map_or(Wanted::Asked(asked), |done| Wanted::Settled(*done));
+        let arrangement = match self.context.shapes[id.index()].request_rate() {
             None => rule.closed(&paces, wanted),
             Some(rate) => rule.open(rate, &paces, wanted),
         };
         let mut arrangement = arrangement.map_err(super::BlockError::Windows)?;
         let could_be_windows = arrangement.pairing == Pairing::Windows;
-        if settled.pairings.is_empty() && arrangement.pairing == Pairing::Windows && rule.nominal.is_none() {
+        if prior.pairings.is_empty() && arrangement.pairing == Pairing::Windows && rule.nominal.is_none() {
             let began = monotonic_now();
             arrangement = self.look_at_turns(id, bound, rule, arrangement)?;
             let took = monotonic_now().since(began);
@@ -68,8 +68,8 @@ impl Block<'_, '_> {
         bound: &[Bound],
         arrangement: Arrangement,
         time: Nanoseconds,
-    ) -> Result<(), Cut> {
-        let shape = &self.bench.shapes[point.index()];
+    ) -> Result<(), Abort> {
+        let shape = &self.context.shapes[point.index()];
         let arrangement = arrangement.within(time, &paces(bound));
         let (extent, passage) = match arrangement.extent {
             Extent::Time(time) => {
@@ -78,7 +78,7 @@ impl Block<'_, '_> {
             }
             requests @ Extent::Requests(_) => (requests, 1),
         };
-        let rule = RoundRule { time, variants: self.actors.len(), passage };
+        let rule = RoundRule { time, variants: self.variants.len(), passage };
         match arrangement.pairing {
             Pairing::Windows => {
                 let rounds = self.rounds(point, rule, &mut |block, round| {
@@ -87,7 +87,7 @@ impl Block<'_, '_> {
                 self.idle_check(point, rounds, &mut |block, count| {
                     (0..count).try_for_each(|at| block.round(WindowKind::IdleCheck, point, bound, extent, at))
                 })?;
-                let windows = self.bench.plan.round(self.number, point, 0).len();
+                let windows = self.context.plan.round(self.number, point, 0).len();
                 self.check_windows(windows, extent, rounds, &mut |block, longer, round| {
                     block.round(WindowKind::Check, point, bound, longer, round)
                 })
@@ -111,7 +111,7 @@ impl Block<'_, '_> {
         bound: &[Bound],
         extent: Extent,
         windows: u32,
-    ) -> Result<(), Cut> {
+    ) -> Result<(), Abort> {
         let began = monotonic_now();
         self.stretches(WindowKind::Measured, point, bound, extent, windows)?;
         let spent = monotonic_now().since(began);
@@ -131,11 +131,11 @@ impl Block<'_, '_> {
         bound: &[Bound],
         extent: Extent,
         windows: u32,
-    ) -> Result<(), Cut> {
-        for (position, variant) in (0..).zip(self.bench.plan.stretches(self.number, point)) {
-            let place = Place { kind, point, round: 0, position };
-            let name = self.actors[variant.index()].name.clone();
-            let label = &self.bench.experiment.points[point.index()].label;
+    ) -> Result<(), Abort> {
+        for (position, variant) in (0..).zip(self.context.plan.stretches(self.number, point)) {
+            let place = WindowPlace { kind, point, round: 0, position };
+            let name = self.variants[variant.index()].name.clone();
+            let label = &self.context.experiment.points[point.index()].label;
             self.phase(Phase::Measuring, Some(&name), Some(label));
             self.cores.look();
             self.turn(place, 0..windows, (variant, bound), extent)?;

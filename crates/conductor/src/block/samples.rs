@@ -19,7 +19,7 @@ use weighbridge_model::record::samples::Sample;
 use weighbridge_model::record::{RequestRecord, TrialRecord, WindowKind};
 
 use super::Block;
-use super::turn::{Place, measured_load};
+use super::turn::{WindowPlace, measured_load};
 
 /// Most samples that are kept of a trial at a point; the others are counted and left out, whole rounds at a time. Ten variants
 /// in six blocks have 1.2 million then, five times as many as those of which docs/PERFORMANCE.md tells how long judging
@@ -33,14 +33,14 @@ const SALT_BITS: u32 = 24;
 impl Block<'_, '_> {
     /// The range over which a point's sizes are spread.
     fn spread(&self, point: PointId) -> Option<&SizeSpread> {
-        match &self.bench.experiment.points[point.index()].workload {
+        match &self.context.experiment.points[point.index()].workload {
             WorkloadSpec::Pingpong(spec) => spec.spread(),
             _ => None,
         }
     }
 
     /// The stream of requests that a window of about so many reads: shared by all windows of a round, apart for each kind.
-    pub(super) fn substream(&self, place: Place, requests: u64) -> u64 {
+    pub(super) fn substream(&self, place: WindowPlace, requests: u64) -> u64 {
         let round = match place.kind {
             WindowKind::Measured => place.round,
             WindowKind::LeadIn => place.round | 1 << 31,
@@ -49,12 +49,12 @@ impl Block<'_, '_> {
             WindowKind::Extra => place.round | 1 << 28,
             WindowKind::IdleCheck => place.round | 1 << 27,
         };
-        let drawn = self.bench.plan.substream(self.number, place.point, round);
+        let drawn = self.context.plan.substream(self.number, place.point, round);
         let Some(spread) = self.spread(place.point) else { return drawn };
         let salt = drawn >> (u64::BITS - SALT_BITS);
         let position = match place.kind {
             WindowKind::Measured => {
-                let blocks = u64::from(self.bench.experiment.plan.blocks_min);
+                let blocks = u64::from(self.context.experiment.plan.blocks_min);
                 let first = u64::from(self.number) * spread.passage().div_ceil(blocks);
                 first + u64::from(place.round) * requests
             }
@@ -71,8 +71,8 @@ impl Block<'_, '_> {
     }
 
     /// Where the requests of a window of about so many go one by one, with room for them; `None` where they are not kept.
-    pub(super) fn sheet(&self, place: Place, requests: u64) -> Option<Vec<RequestRecord>> {
-        let workload = &self.bench.experiment.points[place.point.index()].workload;
+    pub(super) fn sheet(&self, place: WindowPlace, requests: u64) -> Option<Vec<RequestRecord>> {
+        let workload = &self.context.experiment.points[place.point.index()].workload;
         let keeps = matches!(workload, WorkloadSpec::Pingpong(spec) if spec.keeps_requests());
         let kept = matches!(place.kind, WindowKind::Measured | WindowKind::Extra) && keeps;
         // Where a window is as long as a time, as many again may come before it ends.
@@ -80,13 +80,13 @@ impl Block<'_, '_> {
     }
 
     /// The load of a window of further sizes beside a measured one of so many requests; `None` where a block asks for none.
-    pub(super) fn further(&self, place: Place, requests: u64) -> Option<Load> {
+    pub(super) fn further(&self, place: WindowPlace, requests: u64) -> Option<Load> {
         let spread = self.spread(place.point)?;
         let asked = self.extra.get(place.point.index()).is_some_and(|extra| !extra.is_empty());
         let count = (spread.adaptive * requests as f64).round().max(1.0) as u64;
         (asked && place.kind == WindowKind::Measured).then(|| {
-            let place = Place { kind: WindowKind::Extra, ..place };
-            measured_load(&self.bench.shapes[place.point.index()], Extent::Requests(count), place)
+            let place = WindowPlace { kind: WindowKind::Extra, ..place };
+            measured_load(&self.context.shapes[place.point.index()], Extent::Requests(count), place)
         })
     }
 
@@ -101,7 +101,7 @@ impl Block<'_, '_> {
     pub(super) fn keep(
         &mut self,
         index: usize,
-        place: Place,
+        place: WindowPlace,
         (records, seen): (Vec<RequestRecord>, Vec<Seen>),
     ) {
         if self.number == 0 && place.kind == WindowKind::Measured {
@@ -141,8 +141,9 @@ impl Block<'_, '_> {
             let number = u64::from(spread.number());
             // Of variants whose requests nobody sees it is not known.
             let asked = self.keeping.asked.iter().map(|sizes| sizes.len() as u64).filter(|sizes| *sizes > 0);
-            let said =
-                asked.min().and_then(|fewest| unasked(fewest, self.bench.experiment.plan.blocks_min, number));
+            let said = asked
+                .min()
+                .and_then(|fewest| unasked(fewest, self.context.experiment.plan.blocks_min, number));
             if let Some(text) = said {
                 (self.emit)(Event::Warning { text });
             }

@@ -17,7 +17,7 @@ use weighbridge_model::record::{
 };
 
 use super::samples::expected;
-use super::{Block, BlockError, Bound, Cut};
+use super::{Abort, Block, BlockError, Bound};
 use crate::prepare::shapes::{Shape, Slice};
 use crate::variant::direct;
 
@@ -38,8 +38,8 @@ impl Block<'_, '_> {
         &mut self,
         point: PointId,
         rule: RoundRule,
-        one: &mut dyn FnMut(&mut Self, u32) -> Result<(), Cut>,
-    ) -> Result<RoundHistory, Cut> {
+        one: &mut dyn FnMut(&mut Self, u32) -> Result<(), Abort>,
+    ) -> Result<RoundHistory, Abort> {
         let mut history = RoundHistory::default();
         while let RoundStep::Round { of } = rule.next(history) {
             let began = monotonic_now();
@@ -63,7 +63,7 @@ impl Block<'_, '_> {
             if recent.is_empty() {
                 return;
             }
-            let label = self.bench.experiment.points[point.index()].label.clone();
+            let label = self.context.experiment.points[point.index()].label.clone();
             (self.emit)(Event::Round { block: self.number, point: label, round, of, recent });
             self.reported = monotonic_now();
         }
@@ -80,7 +80,7 @@ impl Block<'_, '_> {
                 |count: fn(&WindowFigures) -> u64| measured().map(|window| count(&window.figures)).sum();
             let p50 = measured().next_back()?.figures.all.map(|all| all.response_p50);
             Some(Recent {
-                variant: self.bench.experiment.variants[trial.variant.index()].name.clone(),
+                variant: self.context.experiment.variants[trial.variant.index()].name.clone(),
                 requests: sum(|figures| figures.requests),
                 errors: sum(|figures| figures.errors.total()),
                 time: measured().map(|window| window.figures.ended.since(window.figures.started)).sum(),
@@ -98,9 +98,9 @@ impl Block<'_, '_> {
         bound: &[Bound],
         extent: Extent,
         round: u32,
-    ) -> Result<(), Cut> {
-        for (position, variant) in (0..).zip(self.bench.plan.round(self.number, point, round)) {
-            let place = Place { kind, point, round, position };
+    ) -> Result<(), Abort> {
+        for (position, variant) in (0..).zip(self.context.plan.round(self.number, point, round)) {
+            let place = WindowPlace { kind, point, round, position };
             self.turn(place, round..round + 1, (variant, bound), extent)?;
         }
         Ok(())
@@ -109,46 +109,46 @@ impl Block<'_, '_> {
     /// One variant's turn: thaw, lead-in, its windows of some rounds, freeze.
     pub(super) fn turn(
         &mut self,
-        place: Place,
+        place: WindowPlace,
         rounds: Range<u32>,
         (variant, bound): (VariantId, &[Bound]),
         extent: Extent,
-    ) -> Result<(), Cut> {
+    ) -> Result<(), Abort> {
         let index = variant.index();
         self.wait_idle(variant);
-        self.actors[index].thaw()?;
-        let mut before = self.actors[index].clocks();
-        let lead_in = self.lead_in(place.point, self.actors[index].period, bound[index].pace);
-        let lead_place = Place { kind: WindowKind::LeadIn, ..place };
+        self.variants[index].thaw()?;
+        let mut before = self.variants[index].clocks();
+        let lead_in = self.lead_in(place.point, self.variants[index].period, bound[index].pace);
+        let lead_place = WindowPlace { kind: WindowKind::LeadIn, ..place };
         let lead = self.window(index, lead_place, lead_in, None, Vec::new())?;
         let mut before_it = lead.requests;
         let of = rounds.end;
         for round in rounds {
-            let place = Place { round, ..place };
+            let place = WindowPlace { round, ..place };
             let tallies = (place.kind == WindowKind::Measured).then(|| self.take_tallies(index, place.point));
-            let window = measured_load(&self.bench.shapes[place.point.index()], extent, place);
+            let window = measured_load(&self.context.shapes[place.point.index()], extent, place);
             let figures = self.window(index, place, window, tallies, Vec::new())?;
-            let after = self.actors[index].clocks();
+            let after = self.variants[index].clocks();
             let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
             record.cpu.extend(after.since(&before, before_it + figures.requests));
             (before, before_it) = (after, 0);
             if let Some(load) = self.further(place, figures.requests) {
-                let further = Place { kind: WindowKind::Extra, ..place };
+                let further = WindowPlace { kind: WindowKind::Extra, ..place };
                 self.window(index, further, load, None, Vec::new())?;
                 // What they took of the CPU is nobody's.
-                before = self.actors[index].clocks();
+                before = self.variants[index].clocks();
             }
             // A turn of many windows, one variant after another, would else be silent for long.
             if of - place.round > 1 && place.kind == WindowKind::Measured {
                 self.report(place.point, place.round, of, REPORT_IN_TURN);
             }
         }
-        Ok(self.actors[index].freeze()?)
+        Ok(self.variants[index].freeze()?)
     }
 
     /// The load with which a variant of that pace is led in, after a switch.
     pub(super) fn lead_in(&self, point: PointId, period: Option<Nanoseconds>, pace: Pace) -> Load {
-        let load = &self.bench.experiment.points[point.index()].load;
+        let load = &self.context.experiment.points[point.index()].load;
         // The first period after a switch is lead-in: a quota, say, begins anew with it.
         let time = LEAD_IN.max(period.unwrap_or_default());
         let requests = (pace.requests as f64 / pace.time.as_secs_f64().max(1e-9) * time.as_secs_f64()) as u64;
@@ -163,24 +163,24 @@ impl Block<'_, '_> {
     pub(super) fn window(
         &mut self,
         index: usize,
-        place: Place,
+        place: WindowPlace,
         load: Load,
         tallies: Option<Tallies>,
         cpu: Vec<RoleCpu>,
-    ) -> Result<WindowFigures, Cut> {
-        self.obey()?;
+    ) -> Result<WindowFigures, Abort> {
+        self.check_control()?;
         let requests = expected(&load, None);
         let substream = self.substream(place, requests);
         let keep = tallies.is_some();
-        if self.actors[index].direct.is_some() {
+        if self.variants[index].direct.is_some() {
             let figures = self.direct_window(index, place, (&load, substream), tallies)?;
             self.record(index, place, &figures, cpu);
-            self.obey()?;
+            self.check_control()?;
             return Ok(figures);
         }
-        let variant = self.actors[index].variant;
+        let variant = self.variants[index].variant;
         let sheet = self.sheet(place, requests);
-        let (report, tallies, sheet) = self.bench.clients.of(variant).call(move |generator| {
+        let (report, tallies, sheet) = self.context.clients.of(variant).call(move |generator| {
             let (mut tallies, mut sheet) = (tallies.unwrap_or_default(), sheet);
             let spec = WindowSpec { substream, load, recording: Recording::Exact };
             let report = generator.run(variant, &spec, &mut tallies, sheet.as_mut(), None);
@@ -194,8 +194,8 @@ impl Block<'_, '_> {
         }
         self.record(index, place, &figures, cpu);
         self.keep(index, place, (sheet.unwrap_or_default(), seen));
-        self.obey()?;
-        self.see_life(index, place.kind, &figures, trouble)?;
+        self.check_control()?;
+        self.check_alive(index, place.kind, &figures, trouble)?;
         Ok(figures)
     }
 
@@ -203,15 +203,15 @@ impl Block<'_, '_> {
     fn direct_window(
         &mut self,
         index: usize,
-        place: Place,
+        place: WindowPlace,
         (load, substream): (&Load, u64),
         tallies: Option<Tallies>,
-    ) -> Result<WindowFigures, Cut> {
-        let sizes = direct::sizes(&self.bench.experiment.points[place.point.index()].workload);
-        let actor = &mut self.actors[index];
-        let control = self.bench.control;
+    ) -> Result<WindowFigures, Abort> {
+        let sizes = direct::sizes(&self.context.experiment.points[place.point.index()].workload);
+        let running = &mut self.variants[index];
+        let control = self.context.control;
         let asked = (direct::requests(load), substream);
-        let carried = actor.direct.as_mut().map(|direct| direct.window(asked, sizes, control));
+        let carried = running.direct.as_mut().map(|direct| direct.window(asked, sizes, control));
         match carried.expect("the caller asked for it") {
             Ok((figures, answer)) => {
                 if let Some(mut tallies) = tallies {
@@ -221,18 +221,24 @@ impl Block<'_, '_> {
                 Ok(figures)
             }
             Err(source) => {
-                self.obey()?;
-                if let Some(how) = self.actors[index].death_soon() {
-                    return Err(Cut::Void(how));
+                self.check_control()?;
+                if let Some(how) = self.variants[index].death_soon() {
+                    return Err(Abort::Void(how));
                 }
-                Err(BlockError::Direct { variant: self.actors[index].name.clone(), source }.into())
+                Err(BlockError::Direct { variant: self.variants[index].name.clone(), source }.into())
             }
         }
     }
 
     /// Writes a window down in its variant's trial.
-    pub(super) fn record(&mut self, index: usize, place: Place, figures: &WindowFigures, cpu: Vec<RoleCpu>) {
-        let variant = self.actors[index].variant;
+    pub(super) fn record(
+        &mut self,
+        index: usize,
+        place: WindowPlace,
+        figures: &WindowFigures,
+        cpu: Vec<RoleCpu>,
+    ) {
+        let variant = self.variants[index].variant;
         self.trials[index].windows.push(WindowRecord {
             kind: place.kind,
             block: self.number,
@@ -248,22 +254,22 @@ impl Block<'_, '_> {
 
     /// Ends the block where the window shows that the variant has gone: its process has ended, the generator gave up,
     /// or not one of its requests got any reply.
-    pub(super) fn see_life(
+    pub(super) fn check_alive(
         &mut self,
         index: usize,
         kind: WindowKind,
         figures: &WindowFigures,
         trouble: Option<Trouble>,
-    ) -> Result<(), Cut> {
+    ) -> Result<(), Abort> {
         let ErrorCounts { connect, reset, timeout, protocol, .. } = figures.errors;
         let unanswered = connect + reset + timeout + protocol;
         let timed = !matches!(kind, WindowKind::WarmUp | WindowKind::LeadIn);
         let mute = timed && figures.requests >= MUTE_REQUESTS && unanswered == figures.requests;
         let aborted = figures.end == WindowEnd::Aborted;
         if (unanswered > 0 || aborted)
-            && let Some(how) = self.actors[index].death()
+            && let Some(how) = self.variants[index].death()
         {
-            return Err(Cut::Void(how));
+            return Err(Abort::Void(how));
         }
         let trouble = match trouble {
             Some(trouble) => trouble.to_string(),
@@ -273,7 +279,7 @@ impl Block<'_, '_> {
             }
             None => return Ok(()),
         };
-        Err(BlockError::Silent { variant: self.actors[index].name.clone(), trouble }.into())
+        Err(BlockError::Silent { variant: self.variants[index].name.clone(), trouble }.into())
     }
 
     /// Some rounds of `windows` windows ten and a hundred times as long, each by `one`, as far as a tenth of the measured
@@ -283,8 +289,8 @@ impl Block<'_, '_> {
         windows: usize,
         extent: Extent,
         rounds: RoundHistory,
-        one: &mut dyn FnMut(&mut Self, Extent, u32) -> Result<(), Cut>,
-    ) -> Result<(), Cut> {
+        one: &mut dyn FnMut(&mut Self, Extent, u32) -> Result<(), Abort>,
+    ) -> Result<(), Abort> {
         let rule = CheckRule {
             round: rounds.spent / u64::from(rounds.rounds.max(1)),
             windows: windows as u64,
@@ -307,18 +313,18 @@ impl Block<'_, '_> {
         &mut self,
         point: PointId,
         rounds: RoundHistory,
-        some: &mut dyn FnMut(&mut Self, u32) -> Result<(), Cut>,
-    ) -> Result<(), Cut> {
-        let idle = self.bench.idle;
-        let follows = self.bench.shapes[point.index()].passage().is_some();
-        if !idle.can_check() || self.actors.len() < 2 || follows {
+        some: &mut dyn FnMut(&mut Self, u32) -> Result<(), Abort>,
+    ) -> Result<(), Abort> {
+        let idle = self.context.idle;
+        let follows = self.context.shapes[point.index()].passage().is_some();
+        if !idle.can_check() || self.variants.len() < 2 || follows {
             return Ok(());
         }
         let rule = IdleCheckRule {
             round: rounds.spent / u64::from(rounds.rounds.max(1)),
             measured: rounds.spent,
             block: self.number,
-            blocks: self.bench.rule.blocks.min,
+            blocks: self.context.rule.blocks.min,
         };
         let count = rule.rounds();
         if count == 0 {
@@ -333,7 +339,7 @@ impl Block<'_, '_> {
 
 /// Where a window stands.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct WindowPlace {
     pub kind: WindowKind,
     pub point: PointId,
     pub round: u32,
@@ -342,7 +348,7 @@ pub(super) struct Place {
 
 /// The load of one turn. Windows of a profile follow one another through it, round by round, the same for all variants;
 /// a check window begins at its beginning.
-pub(super) fn measured_load(shape: &Shape, extent: Extent, place: Place) -> Load {
+pub(super) fn measured_load(shape: &Shape, extent: Extent, place: WindowPlace) -> Load {
     match extent {
         Extent::Time(nominal) => {
             let slice = match place.kind {

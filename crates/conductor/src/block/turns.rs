@@ -12,8 +12,8 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{WindowFigures, WindowKind};
 
 use super::pairing::paces;
-use super::turn::Place;
-use super::{Block, Bound, Cut};
+use super::turn::WindowPlace;
+use super::{Abort, Block, Bound};
 
 impl Block<'_, '_> {
     /// The arrangement with windows as long as the dependence on turns asks for, or without windows where none are long
@@ -24,9 +24,12 @@ impl Block<'_, '_> {
         bound: &[Bound],
         window_rule: WindowRule,
         arrangement: Arrangement,
-    ) -> Result<Arrangement, Cut> {
-        let is_closed = self.bench.shapes[id.index()].request_rate().is_none();
-        if self.actors.len() < 2 || !is_closed || self.actors.iter().any(|actor| actor.direct.is_some()) {
+    ) -> Result<Arrangement, Abort> {
+        let is_closed = self.context.shapes[id.index()].request_rate().is_none();
+        if self.variants.len() < 2
+            || !is_closed
+            || self.variants.iter().any(|running| running.direct.is_some())
+        {
             return Ok(arrangement);
         }
         let rule = self.turn_rule(window_rule, &paces(bound))?;
@@ -43,7 +46,7 @@ impl Block<'_, '_> {
             history.push(self.compare(id, bound, (window, arrangement.extent), closely)?);
         };
         // Windows that were asked for are used whatever they show; the diagnosis says what that does.
-        let asked = self.bench.experiment.plan.pairing == PairingChoice::Windows;
+        let asked = self.context.experiment.plan.pairing == PairingChoice::Windows;
         let longest =
             history.last().and_then(|compared| compared.effects.first()).map(|effect| effect.window);
         let window = chosen.or(longest.filter(|_| asked));
@@ -61,13 +64,14 @@ impl Block<'_, '_> {
     }
 
     /// A length of which the fewest rounds do not fit into a block's share of the budget is not tried.
-    fn turn_rule(&self, window_rule: WindowRule, paces: &[Pace]) -> Result<TurnRule, Cut> {
-        let plan = &self.bench.experiment.plan;
+    fn turn_rule(&self, window_rule: WindowRule, paces: &[Pace]) -> Result<TurnRule, Abort> {
+        let plan = &self.context.experiment.plan;
         let nominal = window_rule.nominal();
         let of_length = WindowRule { nominal: Some(nominal), ..window_rule };
         // Slower variants take longer for as many requests.
         let round = of_length.closed(paces, Wanted::Settled(Pairing::Windows))?.round_time(paces);
-        let blocks = u64::from(self.bench.rule.blocks.min.max(1)) * self.bench.experiment.points.len() as u64;
+        let blocks =
+            u64::from(self.context.rule.blocks.min.max(1)) * self.context.experiment.points.len() as u64;
         let share = plan.budget / blocks / u64::from(ROUNDS_LEAST);
         let longest = Nanoseconds::from_secs_f64(nominal.as_secs_f64() * share.share_of(round).get());
         Ok(TurnRule { nominal, longest, margin: plan.margin })
@@ -80,12 +84,12 @@ impl Block<'_, '_> {
         bound: &[Bound],
         (window, extent): (Nanoseconds, Extent),
         closely: bool,
-    ) -> Result<Compared, Cut> {
+    ) -> Result<Compared, Abort> {
         let Extent::Requests(requests) = extent else { unreachable!("closed load counts requests") };
-        let warm: Vec<_> = (0..self.actors.len()).map(|index| self.warm_level(id, index)).collect();
-        let mut changes: Vec<Vec<f64>> = vec![Vec::new(); self.actors.len()];
+        let warm: Vec<_> = (0..self.variants.len()).map(|index| self.warm_level(id, index)).collect();
+        let mut changes: Vec<Vec<f64>> = vec![Vec::new(); self.variants.len()];
         for _ in 0..TURN_WINDOWS {
-            for variant in self.bench.plan.block(self.number).starts {
+            for variant in self.context.plan.block(self.number).starts {
                 let index = variant.index();
                 let (first, later) = self.long_turn(id, bound, index, requests, closely)?;
                 let level = if closely { later } else { warm[index] };
@@ -110,11 +114,11 @@ impl Block<'_, '_> {
         index: usize,
         requests: u64,
         runs_on: bool,
-    ) -> Result<(WindowFigures, Option<f64>), Cut> {
-        self.wait_idle(self.actors[index].variant);
-        self.actors[index].thaw()?;
-        let lead_in = self.lead_in(id, self.actors[index].period, bound[index].pace);
-        let place = Place { kind: WindowKind::LeadIn, point: id, round: 0, position: 0 };
+    ) -> Result<(WindowFigures, Option<f64>), Abort> {
+        self.wait_idle(self.variants[index].variant);
+        self.variants[index].thaw()?;
+        let lead_in = self.lead_in(id, self.variants[index].period, bound[index].pace);
+        let place = WindowPlace { kind: WindowKind::LeadIn, point: id, round: 0, position: 0 };
         self.window(index, place, lead_in, None, Vec::new())?;
         let mut round = self.warm_windows(id, index).count();
         let first = self.warm_window(id, index, round, requests)?;
@@ -125,7 +129,7 @@ impl Block<'_, '_> {
             round += 1;
             logs.push(log_p50(&self.warm_window(id, index, round, requests)?));
         }
-        self.actors[index].freeze()?;
+        self.variants[index].freeze()?;
         let later: Vec<f64> = logs[logs.len() / 2..].iter().copied().flatten().collect();
         Ok((first, middle(later)))
     }

@@ -13,8 +13,8 @@ use weighbridge_model::pairing::WarmUp;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{WindowFigures, WindowKind};
 
-use super::turn::Place;
-use super::{Block, Bound, Cut};
+use super::turn::WindowPlace;
+use super::{Abort, Block, Bound};
 
 /// Longest warm-up of a variant that does not become faster, as a multiple of the asked one.
 const WARM_UP_MOST: u64 = 10;
@@ -23,10 +23,10 @@ impl Block<'_, '_> {
     /// How long a variant is warmed: at least as long as a window with a period takes, since by the pace of less than a few
     /// whole periods windows would come out too long or too short; and as long as its service asks for.
     fn warm_rule(&self, point: &Point, variant: VariantId) -> WarmRule {
-        let actor = &self.actors[variant.index()];
-        let periods = actor.period.unwrap_or_default() * WINDOW_PERIODS;
+        let running = &self.variants[variant.index()];
+        let periods = running.period.unwrap_or_default() * WINDOW_PERIODS;
         let told = point.load.warmup.max(WARM_UP_LEAST).max(periods);
-        let least = told.max(actor.warmup.unwrap_or_default());
+        let least = told.max(running.warmup.unwrap_or_default());
         let most = least.max(told * WARM_UP_MOST);
         WarmRule {
             least,
@@ -35,28 +35,28 @@ impl Block<'_, '_> {
             nominal: self.window_rule(point).nominal(),
             slots: point.load.slots(),
             // The loop of one that carries operations out in its own process is never idle.
-            rests: actor.is_ours() && actor.direct.is_none(),
+            rests: running.is_ours() && running.direct.is_none(),
         }
     }
 
     /// Warms every variant at the point and notes its pace.
-    pub(super) fn warm(&mut self, id: PointId, bound: &mut [Bound]) -> Result<(), Cut> {
-        for variant in self.bench.plan.block(self.number).starts {
+    pub(super) fn warm(&mut self, id: PointId, bound: &mut [Bound]) -> Result<(), Abort> {
+        for variant in self.context.plan.block(self.number).starts {
             let pace = self.warm_one(id, variant)?;
             bound[variant.index()].pace = pace;
         }
         Ok(())
     }
 
-    fn warm_one(&mut self, id: PointId, variant: VariantId) -> Result<Pace, Cut> {
-        let point = &self.bench.experiment.points[id.index()];
+    fn warm_one(&mut self, id: PointId, variant: VariantId) -> Result<Pace, Abort> {
+        let point = &self.context.experiment.points[id.index()];
         let rule = self.warm_rule(point, variant);
         let index = variant.index();
-        let name = self.actors[index].name.clone();
+        let name = self.variants[index].name.clone();
         self.phase(Phase::Warming, Some(&name), Some(&point.label));
         self.wait_idle(variant);
-        self.actors[index].thaw()?;
-        let cpu = self.actors[index].cpu();
+        self.variants[index].thaw()?;
+        let cpu = self.variants[index].cpu();
         let (mut history, mut in_service) = (WarmHistory::default(), Some(Nanoseconds::ZERO));
         let (pace, end) = loop {
             match rule.next(&history) {
@@ -72,9 +72,9 @@ impl Block<'_, '_> {
                 WarmStep::End(pace, end) => break (pace, end),
             }
         };
-        let used = self.actors[index].cpu().zip(cpu).map(|(after, before)| after.saturating_sub(before));
+        let used = self.variants[index].cpu().zip(cpu).map(|(after, before)| after.saturating_sub(before));
         let busy = self.busy(index, &history, used, in_service);
-        self.actors[index].freeze()?;
+        self.variants[index].freeze()?;
         let windows = history.windows.len() as u32;
         self.trials[index].preparations[id.index()].warm_up =
             Some(WarmUp { end, time: history.spent(), windows });
@@ -89,19 +89,19 @@ impl Block<'_, '_> {
         index: usize,
         round: usize,
         requests: u64,
-    ) -> Result<WindowFigures, Cut> {
-        let place = Place { kind: WindowKind::WarmUp, point, round: round as u32, position: 0 };
-        let load = self.bench.shapes[point.index()].closed(Stop::Count(requests));
+    ) -> Result<WindowFigures, Abort> {
+        let place = WindowPlace { kind: WindowKind::WarmUp, point, round: round as u32, position: 0 };
+        let load = self.context.shapes[point.index()].closed(Stop::Count(requests));
         self.cores.look();
         self.window(index, place, load, None, Vec::new())
     }
 
     /// Leaves the variant running without requests; what its processes use then is work beside its requests.
-    fn rest(&mut self, index: usize, time: Nanoseconds) -> Result<Rest, Cut> {
-        self.obey()?;
-        let (began, before) = (monotonic_now(), self.actors[index].cpu());
+    fn rest(&mut self, index: usize, time: Nanoseconds) -> Result<Rest, Abort> {
+        self.check_control()?;
+        let (began, before) = (monotonic_now(), self.variants[index].cpu());
         std::thread::sleep(Duration::from_nanos(time.as_nanos()));
-        let cpu = self.actors[index].cpu().zip(before).map(|(after, before)| after.saturating_sub(before));
+        let cpu = self.variants[index].cpu().zip(before).map(|(after, before)| after.saturating_sub(before));
         Ok(Rest { time: monotonic_now().since(began), cpu: cpu.unwrap_or_default() })
     }
 
@@ -115,10 +115,10 @@ impl Block<'_, '_> {
     ) -> Option<Ratio> {
         let spent: Nanoseconds = history.windows.iter().map(|window| window.time).sum();
         let rested: Nanoseconds = history.rests.iter().map(|(_, rest)| rest.cpu).sum();
-        let cores = self.bench.stage.seating.usual().service().len() as f64;
+        let cores = self.context.launcher.placement.usual().service().len() as f64;
         match used {
             // Its loop is never idle, and cannot take turns with others request by request.
-            Some(_) if self.actors[index].direct.is_some() => None,
+            Some(_) if self.variants[index].direct.is_some() => None,
             Some(used) => Some(Ratio::new(used.saturating_sub(rested).share_of(spent).get() / cores)),
             // Somebody else's server: what the client knows.
             None => in_service.and_then(|in_service| Pace::most_busy(in_service, spent)),

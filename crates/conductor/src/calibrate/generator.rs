@@ -170,14 +170,14 @@ pub fn generator(
     if let Some(text) = idle.refused() {
         progress(&text);
     }
-    let bench = Bench { calibration, cores: &cores, lab: &lab, idle: &idle };
+    let session = GeneratorSession { calibration, cores: &cores, lab: &lab, idle: &idle };
     progress("what others take of the client's core");
     let gaps = watched(&cores, calibration.duration);
     let mut errors = Vec::new();
     for (law, mean) in LAWS {
         for shape in SHAPES {
             progress(&format!("{law}, {}", shape.name));
-            errors.push(bench.errors(law, mean, shape)?);
+            errors.push(session.errors(law, mean, shape)?);
         }
     }
     beyond(&mut errors, NO_DELAY);
@@ -186,13 +186,13 @@ pub fn generator(
         for waiting in [Waiting::Sleeping, Waiting::Spinning] {
             progress(&format!("open load of {rate}/s, {waiting:?}"));
             let rate = PerSecond::from_count(rate, Nanoseconds::from_secs(1));
-            pacing.push(bench.pacing(rate, waiting)?);
+            pacing.push(session.pacing(rate, waiting)?);
         }
     }
     let mut ceilings = Vec::new();
     for (connections, in_flight) in CEILINGS {
         progress(&format!("ceiling, {connections} connections × {in_flight}"));
-        ceilings.push(bench.ceiling(connections, in_flight)?);
+        ceilings.push(session.ceiling(connections, in_flight)?);
     }
     // What custody could not end by itself the guardian ends.
     let _ = lab.close();
@@ -212,7 +212,7 @@ fn watched(cores: &CoreLayout, time: Nanoseconds) -> Option<HostGaps> {
     })
 }
 
-struct Bench<'a> {
+struct GeneratorSession<'a> {
     calibration: &'a Calibration<'a>,
     cores: &'a CoreLayout,
     lab: &'a Lab,
@@ -244,7 +244,7 @@ enum Keep {
     Sums,
 }
 
-impl Bench<'_> {
+impl GeneratorSession<'_> {
     fn errors(&self, law: &str, mean: Nanoseconds, shape: Shape) -> Result<ErrorCurve, CalibrateError> {
         // At least a second of requests, or one gap of some milliseconds would be more than the 99th percentile allows.
         let second = Nanoseconds::from_secs(1).as_nanos() / (mean + OVERHEAD).as_nanos();

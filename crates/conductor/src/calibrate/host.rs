@@ -33,13 +33,13 @@ use crate::prepare::checked::Checked;
 use crate::prepare::environment::identity_of;
 use crate::prepare::error::PrepareError;
 use crate::prepare::idle::IdleCores;
-use crate::prepare::launch_spec::{Recipe, RecipeError};
+use crate::prepare::launch_spec::{LaunchSpec, LaunchSpecError};
 use crate::prepare::plan::batches;
 use crate::prepare::shapes::Shape;
-use crate::prepare::sources::{Ground, Grounds};
+use crate::prepare::sources::{ProgramSource, ProgramSources};
 use crate::prepare::{Prepared, prepare};
-use crate::run::course::{RunFiles, measure};
 use crate::run::question::question;
+use crate::run::run_loop::{RunFiles, measure};
 use crate::run::{Finished, RunError};
 use crate::words::{conditions, factors};
 
@@ -99,7 +99,7 @@ pub enum ReliabilityError {
     Cores(#[from] CoreError),
     /// The slower copy cannot be started.
     #[error(transparent)]
-    Recipe(#[from] RecipeError),
+    LaunchSpec(#[from] LaunchSpecError),
     /// A run's records cannot be read back.
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -158,12 +158,19 @@ pub fn calibrate(
     let host = identity_of(&facts).ok_or(ReliabilityError::NoHost)?;
     progress("watching the host while nothing is measured");
     let quiet = Quiet::watch(&cores, QUIET);
-    let bench =
-        Bench { order, options, cores: &cores, folder: folder.path(), prepared: &prepared, facts, began };
-    let mut subjects: Vec<Watched> = (0..prepared.recipes.len()).map(|_| Watched::default()).collect();
+    let runs = CalibrationRuns {
+        order,
+        options,
+        cores: &cores,
+        folder: folder.path(),
+        prepared: &prepared,
+        facts,
+        began,
+    };
+    let mut subjects: Vec<Watched> = (0..prepared.launch_specs.len()).map(|_| Watched::default()).collect();
     let mut noise = NoiseWatch::start();
-    bench.all_runs(&mut subjects, &mut noise, &mut warn, progress)?;
-    let variants = subjects.iter().enumerate().map(|(at, watched)| bench.sum_up(at, watched)).collect();
+    runs.all_runs(&mut subjects, &mut noise, &mut warn, progress)?;
+    let variants = subjects.iter().enumerate().map(|(at, watched)| runs.sum_up(at, watched)).collect();
     Ok(HostCalibration {
         schema: RELIABILITY_VERSION,
         experiment: prepared.experiment.title.clone(),
@@ -280,7 +287,7 @@ struct Watched {
 }
 
 /// What runs have in common.
-struct Bench<'a> {
+struct CalibrationRuns<'a> {
     order: &'a Order<'a>,
     options: Options,
     cores: &'a CoreLayout,
@@ -299,7 +306,7 @@ enum Other {
     Slower(Nanoseconds),
 }
 
-impl Bench<'_> {
+impl CalibrationRuns<'_> {
     /// Runs in turn of every variant until the budget is spent: alike, slower, alike, alike, slower, alike …
     fn all_runs(
         &self,
@@ -402,15 +409,19 @@ impl Bench<'_> {
     ) -> Result<Prepared, ReliabilityError> {
         let mut experiment = self.prepared.experiment.clone();
         let variant = experiment.variants[at].clone();
-        let recipe = self.prepared.recipes[at].clone();
+        let launch_spec = self.prepared.launch_specs[at].clone();
         let (suffix, copy) = match (other, &self.order.subject) {
-            (Other::Copy, _) => ("copy", recipe.clone()),
-            (Other::Slower(_), Subject::Experiment(_)) => ("slower", recipe.clone()),
+            (Other::Copy, _) => ("copy", launch_spec.clone()),
+            (Other::Slower(_), Subject::Experiment(_)) => ("slower", launch_spec.clone()),
             (Other::Slower(by), Subject::Probe(program)) => {
                 let target = probe(program, by, Some(record));
                 (
                     "slower",
-                    Recipe::new(&Variant { target, ..variant.clone() }, (None, None), Ground::default())?,
+                    LaunchSpec::new(
+                        &Variant { target, ..variant.clone() },
+                        (None, None),
+                        ProgramSource::default(),
+                    )?,
                 )
             }
         };
@@ -424,12 +435,12 @@ impl Bench<'_> {
             idle: IdleCores::open(&experiment),
             experiment,
             shapes,
-            seating: self.prepared.seating.clone(),
-            recipes: vec![recipe, copy],
+            placement: self.prepared.placement.clone(),
+            launch_specs: vec![launch_spec, copy],
             secrets: self.prepared.secrets.clone(),
             unavailable: Vec::new(),
             division: None,
-            grounds: Grounds::default(),
+            sources: ProgramSources::default(),
         })
     }
 

@@ -9,11 +9,11 @@ use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::{Address, Given, GrpcError, UrlScheme, Workload, WorkloadError};
 
 use crate::options::Options;
-use crate::prepare::cores::Seating;
+use crate::prepare::cores::CorePlacement;
 use crate::prepare::error::PrepareError;
 use crate::prepare::shapes::{self, Shape};
 use crate::prepare::sources::{self, Revisions};
-use crate::prepare::{launch_spec, limits, room, secrets, services};
+use crate::prepare::{connections, launch_spec, limits, secrets, services};
 
 /// Open load above this against an address that is neither loopback nor private must be allowed explicitly.
 pub const REMOTE_RATE: f64 = 1_000.0;
@@ -24,7 +24,7 @@ pub struct Checked {
     /// With the hashes of the files that it names.
     pub(crate) experiment: Experiment,
     pub(crate) shapes: Vec<Shape>,
-    pub(crate) seating: Seating,
+    pub(crate) placement: CorePlacement,
     /// `None` where no service is named.
     pub(crate) catalog: Option<Catalog>,
     pub(crate) revisions: Revisions,
@@ -49,7 +49,7 @@ impl Checked {
         let folder = options.experiment_folder.as_deref();
         Ok(Self {
             shapes: shapes::shapes(&mut experiment, folder)?,
-            seating: Seating::detect(&experiment, options)?,
+            placement: CorePlacement::detect(&experiment, options)?,
             catalog: services::catalog_of(&experiment, folder)?,
             revisions: sources::revisions(&experiment)?,
             secrets: secrets::of_experiment(&experiment),
@@ -65,8 +65,8 @@ impl Checked {
     fn check(&self, options: &Options) -> Result<(), PrepareError> {
         shapes::check_windows(&self.experiment, &self.shapes)?;
         self.check_remote(options.allow_remote)?;
-        room::check(&self.experiment, options.connect_to.as_ref())?;
-        limits::check(&self.experiment, &self.seating)?;
+        connections::check(&self.experiment, options.connect_to.as_ref())?;
+        limits::check(&self.experiment, &self.placement)?;
         self.check_requests()
     }
 

@@ -15,15 +15,15 @@ use crate::prepare::error::PrepareError;
 
 /// Who sits where.
 #[derive(Debug, Clone)]
-pub(crate) enum Seating {
+pub(crate) enum CorePlacement {
     /// One client, and the rest for whichever variants run.
     One(CoreLayout),
     /// A client and a share of the rest for each of two variants that run at the same time.
     Duet(Lanes),
 }
 
-impl Seating {
-    /// The seating for an experiment. Call it before pinning anything.
+impl CorePlacement {
+    /// The placement for an experiment. Call it before pinning anything.
     ///
     /// # Errors
     /// [`PrepareError::FewCores`] where two variants cannot run at the same time; [`PrepareError::Cores`] where the kernel will not

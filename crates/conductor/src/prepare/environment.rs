@@ -11,7 +11,7 @@ use weighbridge_model::idle::IdleWait;
 use weighbridge_model::reliability::HostIdentity;
 
 use crate::prepare::idle::idle_of;
-use crate::prepare::launch_spec::Recipe;
+use crate::prepare::launch_spec::LaunchSpec;
 use crate::prepare::programs::own_sha256;
 
 /// The fact of a host's identity that tells how its idle cores waited in a run.
@@ -20,17 +20,17 @@ pub(crate) const IDLE_CORES: &str = "idle cores";
 /// `environment.json`: host, toolchains, this program, and every variant's service.
 pub(crate) fn environment(
     experiment: &Experiment,
-    recipes: &[Recipe],
+    launch_specs: &[LaunchSpec],
     folder: Option<&Path>,
     idle: &IdleWait,
 ) -> Value {
-    let variant = |(variant, recipe): (&Variant, &Recipe)| {
-        let (version, hash) = recipe.identity();
+    let variant = |(variant, launch_spec): (&Variant, &LaunchSpec)| {
+        let (version, hash) = launch_spec.identity();
         let mut facts = json!({ "name": variant.name, "version": version, "binary_sha256": hash });
-        if let Some(peer) = recipe.peer() {
+        if let Some(peer) = launch_spec.peer() {
             facts["peer"] = peer.identity();
         }
-        if let Some(revision) = recipe.revision() {
+        if let Some(revision) = launch_spec.revision() {
             facts["revision"] = revision.to_json();
         }
         facts
@@ -41,7 +41,7 @@ pub(crate) fn environment(
         "host": serde_json::to_value(HostFacts::collect(folder)).unwrap_or(Value::Null),
         "idle": idle,
         "network": layers::programs(experiment.variants.iter().map(|variant| &variant.layers)),
-        "variants": experiment.variants.iter().zip(recipes).map(variant).collect::<Vec<_>>(),
+        "variants": experiment.variants.iter().zip(launch_specs).map(variant).collect::<Vec<_>>(),
     })
 }
 

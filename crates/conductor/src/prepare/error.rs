@@ -8,10 +8,10 @@ use weighbridge_lab::room::RoomError;
 use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::WorkloadError;
 
-use crate::prepare::launch_spec::RecipeError;
+use crate::prepare::launch_spec::LaunchSpecError;
 use crate::prepare::services::NameError;
 use crate::prepare::shapes::ShapeError;
-use crate::prepare::sources::GroundError;
+use crate::prepare::sources::SourceError;
 
 /// Why an experiment cannot be run here as it is; nothing was started yet.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum PrepareError {
     Interrupted,
     /// A revision cannot be had, or a program not be built.
     #[error(transparent)]
-    Ground(GroundError),
+    ProgramSource(SourceError),
     /// A request cannot be rendered.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
@@ -30,7 +30,7 @@ pub enum PrepareError {
     Shape(#[from] ShapeError),
     /// It cannot be found out how a variant is started.
     #[error(transparent)]
-    Recipe(#[from] RecipeError),
+    LaunchSpec(#[from] LaunchSpecError),
     /// No variant can run here.
     #[error("no variant can run here: {0}")]
     NothingLeft(String),
@@ -90,11 +90,11 @@ pub enum PrepareError {
     Hidden(String),
 }
 
-impl From<GroundError> for PrepareError {
-    fn from(error: GroundError) -> Self {
+impl From<SourceError> for PrepareError {
+    fn from(error: SourceError) -> Self {
         match error {
-            GroundError::Interrupted => Self::Interrupted,
-            error => Self::Ground(error),
+            SourceError::Interrupted => Self::Interrupted,
+            error => Self::ProgramSource(error),
         }
     }
 }

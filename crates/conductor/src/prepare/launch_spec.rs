@@ -11,28 +11,28 @@ use weighbridge_workload::Address;
 
 use crate::prepare::foreseen;
 use crate::prepare::programs::program_sha256;
-use crate::prepare::sources::{Ground, Revision};
+use crate::prepare::sources::{ProgramSource, Revision};
 use crate::tls::{Secured, TlsError, scheme};
 
 /// How one variant is started in every block.
 #[derive(Debug, Clone)]
-pub(crate) enum Recipe {
+pub(crate) enum LaunchSpec {
     /// A service of the catalogue, built.
     Service {
         service: Box<Service>,
         version: Option<String>,
         hash: Option<String>,
-        peer: Option<Box<PeerRecipe>>,
+        peer: Option<Box<PeerLaunchSpec>>,
     },
     /// A program of the user's own, with the digest of the files that its command names.
-    Command { program: Box<Program>, ground: Ground, hash: Option<String> },
+    Command { program: Box<Program>, program_source: ProgramSource, hash: Option<String> },
     /// A server that somebody else runs.
     Url { address: Address, addresses: Vec<Endpoint> },
 }
 
 /// Why it cannot be found out how a variant is started.
 #[derive(Debug, thiserror::Error)]
-pub enum RecipeError {
+pub enum LaunchSpecError {
     /// The URL's host is unknown.
     #[error("variant `{variant}`: {source}")]
     Resolve {
@@ -69,28 +69,28 @@ pub(crate) fn endpoints(url: &Url, unix: Option<&Path>) -> Result<Vec<Endpoint>,
     }
 }
 
-impl Recipe {
+impl LaunchSpec {
     /// Finds out how to start `variant`. Services are taken from `catalog`, built already.
     pub fn new(
         variant: &Variant,
         (service, peer): (Option<Service>, Option<Service>),
-        ground: Ground,
-    ) -> Result<Self, RecipeError> {
+        program_source: ProgramSource,
+    ) -> Result<Self, LaunchSpecError> {
         Ok(match &variant.target {
             Target::Service { .. } => {
                 let service = service.expect("the caller looked the service up");
                 let (version, hash) = (service.version().ok(), service.binary_sha256());
-                let peer = peer.map(|peer| Box::new(PeerRecipe::new(peer)));
+                let peer = peer.map(|peer| Box::new(PeerLaunchSpec::new(peer)));
                 Self::Service { service: Box::new(service), version, hash, peer }
             }
             Target::Command(program) => Self::Command {
-                hash: program_sha256(&program.argv, ground.folder.as_deref()),
+                hash: program_sha256(&program.argv, program_source.folder.as_deref()),
                 program: Box::new(program.clone()),
-                ground,
+                program_source,
             },
             Target::Url(url) => {
                 let addresses = endpoints(url, variant.unix.as_deref())
-                    .map_err(|source| RecipeError::Resolve { variant: variant.name.clone(), source })?;
+                    .map_err(|source| LaunchSpecError::Resolve { variant: variant.name.clone(), source })?;
                 Self::Url {
                     address: Address {
                         authority: url.authority(),
@@ -113,7 +113,7 @@ impl Recipe {
     }
 
     /// Who its peer is, where it has one.
-    pub fn peer(&self) -> Option<&PeerRecipe> {
+    pub fn peer(&self) -> Option<&PeerLaunchSpec> {
         match self {
             Self::Service { peer, .. } => peer.as_deref(),
             _ => None,
@@ -123,7 +123,7 @@ impl Recipe {
     /// What was checked out for it.
     pub fn revision(&self) -> Option<&Revision> {
         match self {
-            Self::Command { ground, .. } => ground.revision.as_ref(),
+            Self::Command { program_source, .. } => program_source.revision.as_ref(),
             _ => None,
         }
     }
@@ -141,17 +141,29 @@ impl Recipe {
         !matches!(self, Self::Url { .. })
     }
 
+    /// Whether stopping its processes for a while leaves their behaviour unchanged.
+    pub fn is_freezable(&self) -> bool {
+        match self {
+            Self::Service { service, peer, .. } => {
+                service.freezing() == Freezing::Safe
+                    && peer.as_deref().is_none_or(PeerLaunchSpec::is_freezable)
+            }
+            Self::Command { .. } => true,
+            Self::Url { .. } => false,
+        }
+    }
+
     /// The longest time constant that it declares.
     pub fn period(&self) -> Option<Nanoseconds> {
         match self {
             Self::Service { service, peer, .. } => {
-                service.period().max(peer.as_deref().and_then(PeerRecipe::period))
+                service.period().max(peer.as_deref().and_then(PeerLaunchSpec::period))
             }
             _ => None,
         }
     }
 
-    /// The longest time constant of a variant with this recipe, as far as it is known before anything is started.
+    /// The longest time constant of a variant with this specification, as far as it is known before anything is started.
     pub fn period_of(&self, variant: &Variant) -> Option<Nanoseconds> {
         self.period().max(foreseen::period_of(variant))
     }
@@ -160,7 +172,7 @@ impl Recipe {
     pub fn warmup(&self) -> Option<Nanoseconds> {
         match self {
             Self::Service { service, peer, .. } => {
-                service.warmup().max(peer.as_deref().and_then(PeerRecipe::warmup))
+                service.warmup().max(peer.as_deref().and_then(PeerLaunchSpec::warmup))
             }
             _ => None,
         }
@@ -169,13 +181,13 @@ impl Recipe {
 
 /// How a variant's peer is started in every block.
 #[derive(Debug, Clone)]
-pub(crate) struct PeerRecipe {
+pub(crate) struct PeerLaunchSpec {
     pub service: Service,
     pub version: Option<String>,
     pub hash: Option<String>,
 }
 
-impl PeerRecipe {
+impl PeerLaunchSpec {
     /// Asks a built service who it is.
     pub fn new(service: Service) -> Self {
         let (version, hash) = (service.version().ok(), service.binary_sha256());
@@ -204,7 +216,7 @@ impl PeerRecipe {
 }
 
 /// The variant's environment with `env:` values looked up.
-pub(crate) fn environment(variant: &Variant) -> Result<Vec<(String, String)>, RecipeError> {
+pub(crate) fn environment(variant: &Variant) -> Result<Vec<(String, String)>, LaunchSpecError> {
     lookup(&variant.name, &variant.env)
 }
 
@@ -212,16 +224,18 @@ pub(crate) fn environment(variant: &Variant) -> Result<Vec<(String, String)>, Re
 pub(crate) fn lookup(
     variant: &str,
     environment: &[(String, String)],
-) -> Result<Vec<(String, String)>, RecipeError> {
+) -> Result<Vec<(String, String)>, LaunchSpecError> {
     let lookup = |name: &str| std::env::var(name).ok();
     let resolve = |(key, value): &(String, String)| match expand_environment(value, &lookup) {
         Ok(value) => Ok((key.clone(), value)),
-        Err(name) => Err(RecipeError::Environment { variant: variant.to_owned(), key: key.clone(), name }),
+        Err(name) => {
+            Err(LaunchSpecError::Environment { variant: variant.to_owned(), key: key.clone(), name })
+        }
     };
     environment.iter().map(resolve).collect()
 }
 
 /// How the variant's connections are secured from now on.
-pub(crate) fn secured(variant: &Variant) -> Result<Secured, RecipeError> {
-    Secured::new(variant).map_err(|source| RecipeError::Tls { variant: variant.name.clone(), source })
+pub(crate) fn secured(variant: &Variant) -> Result<Secured, LaunchSpecError> {
+    Secured::new(variant).map_err(|source| LaunchSpecError::Tls { variant: variant.name.clone(), source })
 }

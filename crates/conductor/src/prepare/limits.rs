@@ -4,7 +4,7 @@ use weighbridge_lab::host::memory_total;
 use weighbridge_lab::{memory, quota};
 use weighbridge_model::experiment::{Experiment, Limits, Variant};
 
-use crate::prepare::cores::Seating;
+use crate::prepare::cores::CorePlacement;
 use crate::prepare::error::PrepareError;
 
 /// So many cores, in words.
@@ -13,8 +13,8 @@ fn words_of(cores: usize) -> String {
 }
 
 /// A limit above what services may use would be kept by the cores, and not be what the experiment says.
-pub(crate) fn check(experiment: &Experiment, seating: &Seating) -> Result<(), PrepareError> {
-    let cores = seating.usual().service().len();
+pub(crate) fn check(experiment: &Experiment, placement: &CorePlacement) -> Result<(), PrepareError> {
+    let cores = placement.usual().service().len();
     let words = words_of(cores);
     let whole = memory_total();
     for Variant { name, limits, .. } in &experiment.variants {

@@ -2,6 +2,7 @@
 //! down of it. It measures nothing.
 
 pub(crate) mod checked;
+pub(crate) mod connections;
 pub(crate) mod cores;
 pub(crate) mod division;
 pub(crate) mod environment;
@@ -13,7 +14,6 @@ pub(crate) mod limits;
 pub(crate) mod plan;
 pub(crate) mod programs;
 pub(crate) mod registry;
-pub(crate) mod room;
 pub(crate) mod rows;
 pub(crate) mod secrets;
 pub(crate) mod services;
@@ -38,22 +38,22 @@ use weighbridge_store::{RunWriter, WriteError};
 use crate::control::Control;
 use crate::options::Options;
 use checked::Checked;
-use cores::Seating;
+use cores::CorePlacement;
 use division::Division;
 use error::PrepareError;
 use idle::IdleCores;
-use launch_spec::Recipe;
+use launch_spec::LaunchSpec;
 use plan::{batches, plan_value};
 use services::{find_peer, find_service, of_peer};
 use shapes::Shape;
-use sources::Grounds;
+use sources::ProgramSources;
 
 /// An experiment with every variant ready to be started.
 pub(crate) struct Prepared {
     pub experiment: Experiment,
     pub shapes: Vec<Shape>,
-    pub seating: Seating,
-    pub recipes: Vec<Recipe>,
+    pub placement: CorePlacement,
+    pub launch_specs: Vec<LaunchSpec>,
     /// What is hidden in whatever is kept or said.
     pub secrets: Secrets,
     /// Which variants live at once.
@@ -63,7 +63,7 @@ pub(crate) struct Prepared {
     /// Blocks that an earlier run advises, instead of the plan's fewest.
     pub division: Option<Division>,
     /// What programs stand on, for as long as they are needed.
-    pub grounds: Grounds,
+    pub sources: ProgramSources,
     pub idle: IdleCores,
 }
 
@@ -71,7 +71,8 @@ impl Prepared {
     /// The environment as it is now, without secrets.
     pub fn facts(&self, options: &Options) -> Value {
         let folder = options.experiment_folder.as_deref();
-        let mut facts = environment::environment(&self.experiment, &self.recipes, folder, self.idle.wait());
+        let mut facts =
+            environment::environment(&self.experiment, &self.launch_specs, folder, self.idle.wait());
         self.secrets.hide_json(&mut facts);
         facts
     }
@@ -81,12 +82,12 @@ impl Prepared {
     /// # Errors
     /// [`PrepareError::Room`] where they do not fit.
     pub fn make_room(&self) -> Result<(), PrepareError> {
-        Ok(room::make(&self.experiment)?)
+        Ok(connections::make(&self.experiment)?)
     }
 
     /// Where servers that are not ours are reached.
     pub fn foreign_addresses(&self) -> Vec<Endpoint> {
-        self.recipes.iter().flat_map(Recipe::addresses).cloned().collect()
+        self.launch_specs.iter().flat_map(LaunchSpec::addresses).cloned().collect()
     }
 
     /// Writes the experiment, the environment and the plan down as they are now; returns the environment.
@@ -110,7 +111,7 @@ impl Prepared {
         let reason = self.secrets.hide(reason).into_owned();
         if let Some(at) = self.experiment.variants.iter().position(|own| own.name == variant) {
             let variant = self.experiment.variants.remove(at);
-            self.recipes.remove(at);
+            self.launch_specs.remove(at);
             self.unavailable.push(Absent::of(&variant, reason.clone()));
         }
         enough(&self.experiment, &self.unavailable)?;
@@ -137,15 +138,15 @@ pub(crate) fn prepare(
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<Prepared, PrepareError> {
     let mut say = |event: Event| sink(&TimedEvent { at: Nanoseconds::ZERO, event });
-    let Checked { mut experiment, shapes, seating, catalog, revisions, secrets } = checked;
-    let grounds = Grounds::lay(&mut experiment, &revisions, options, &mut say)?;
+    let Checked { mut experiment, shapes, placement, catalog, revisions, secrets } = checked;
+    let sources = ProgramSources::prepare(&mut experiment, &revisions, options, &mut say)?;
     let mut builder = Builder { control: &options.control, catalog, say: &mut say, built: Vec::new() };
     let host = HostChecks {
-        cores: seating.usual().service().len(),
+        cores: placement.usual().service().len(),
         no_poll: idle::cannot_be_compared(&experiment),
         idle: experiment.plan.idle,
     };
-    let (mut recipes, mut kept, mut unavailable) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut launch_specs, mut kept, mut unavailable) = (Vec::new(), Vec::new(), Vec::new());
     for variant in std::mem::take(&mut experiment.variants) {
         if options.control.is_interrupted() {
             return Err(PrepareError::Interrupted);
@@ -154,8 +155,12 @@ pub(crate) fn prepare(
         let usable = built.and_then(|services| host.can_run(&variant).map(|()| services));
         match usable {
             Ok(Services { own, peer }) => {
-                let ground = grounds.of(&variant.name);
-                recipes.push(Recipe::new(&redirected(&variant, options), (own, peer), ground)?);
+                let program_source = sources.of_variant(&variant.name);
+                launch_specs.push(LaunchSpec::new(
+                    &redirected(&variant, options),
+                    (own, peer),
+                    program_source,
+                )?);
                 kept.push(variant);
             }
             Err(_) if options.control.is_interrupted() => return Err(PrepareError::Interrupted),
@@ -176,13 +181,13 @@ pub(crate) fn prepare(
     Ok(Prepared {
         experiment,
         shapes,
-        seating,
-        recipes,
+        placement,
+        launch_specs,
         secrets,
         batches,
         unavailable,
         division,
-        grounds,
+        sources,
         idle,
     })
 }

@@ -1,7 +1,7 @@
-//! The ground that programs of the user's own stand on: the revision that is checked out, the build, the folder.
+//! Where the user's own programs come from: the revision that is checked out, the build, the folder.
 //!
 //! Revisions are looked up before anything is made, so that a wrong name costs nothing. Worktrees last as long as the
-//! `Grounds` do. The user's own working tree is built in where the experiment says so, and never changed otherwise.
+//! `ProgramSources` do. The user's own working tree is built in where the experiment says so, and never changed otherwise.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -25,9 +25,9 @@ use weighbridge_store::scrub::Secrets;
 use crate::options::Options;
 use crate::prepare::registry::own_registry;
 
-/// Why a program has no ground to stand on.
+/// Why a program cannot be had.
 #[derive(Debug, thiserror::Error)]
-pub enum GroundError {
+pub enum SourceError {
     /// Its revision is not to be had.
     #[error("variant `{variant}`: {source}")]
     Checkout {
@@ -85,9 +85,9 @@ fn of(revision: &Option<String>) -> String {
     revision.as_ref().map(told).unwrap_or_default()
 }
 
-/// Where a program stands.
+/// Where a program comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Ground {
+pub(crate) struct ProgramSource {
     /// Where it is built and runs; `None` for the current folder.
     pub folder: Option<PathBuf>,
     /// What was checked out.
@@ -112,53 +112,53 @@ impl Revision {
 /// The revisions that an experiment's programs ask for, by variant, each with the repository that has it.
 pub(crate) type Revisions = HashMap<String, (Repository, Revision)>;
 
-/// The grounds of all programs of an experiment.
+/// The sources of all programs of an experiment.
 #[derive(Debug, Default)]
-pub(crate) struct Grounds {
+pub(crate) struct ProgramSources {
     /// By the variant's name.
-    of: HashMap<String, Ground>,
+    by_variant: HashMap<String, ProgramSource>,
     /// Takes the worktrees away when dropped.
     _checkouts: Option<Checkouts>,
     /// Output of builds, each named after the variant's number.
     logs: Option<TempDir>,
 }
 
-impl Grounds {
+impl ProgramSources {
     /// Checks out and builds what the experiment's programs ask for, and puts full hashes in the place of their
     /// revisions.
     ///
     /// # Errors
-    /// [`GroundError`]; nothing of it is left then but the log of a build that failed.
-    pub fn lay(
+    /// [`SourceError`]; nothing of it is left then but the log of a build that failed.
+    pub fn prepare(
         experiment: &mut Experiment,
         revisions: &Revisions,
         options: &Options,
         say: &mut dyn FnMut(Event),
-    ) -> Result<Self, GroundError> {
+    ) -> Result<Self, SourceError> {
         let is_wanted = |program: &Program| {
             program.revision.is_some() || program.build.is_some() || program.folder.is_some()
         };
         if !programs(experiment).any(|(_, program)| is_wanted(program)) {
             return Ok(Self::default());
         }
-        let mut laying =
-            Laying { options, say, custody: None, checkouts: None, built: Vec::new(), logs: None };
-        let mut of = HashMap::new();
+        let mut preparer =
+            SourcePreparer { options, say, custody: None, checkouts: None, built: Vec::new(), logs: None };
+        let mut by_variant = HashMap::new();
         for (number, variant) in experiment.variants.iter_mut().enumerate() {
             let Target::Command(program) = &mut variant.target else { continue };
             let revision = revisions.get(&variant.name);
-            let ground = laying.lay((number, &variant.name), program, revision)?;
-            if let Some(Revision { commit, changes: None }) = &ground.revision {
+            let program_source = preparer.source((number, &variant.name), program, revision)?;
+            if let Some(Revision { commit, changes: None }) = &program_source.revision {
                 program.revision = Some(commit.hash().to_owned());
             }
-            of.insert(variant.name.clone(), ground);
+            by_variant.insert(variant.name.clone(), program_source);
         }
-        Ok(Self { of, _checkouts: laying.checkouts, logs: laying.logs })
+        Ok(Self { by_variant, _checkouts: preparer.checkouts, logs: preparer.logs })
     }
 
-    /// Where a variant's program stands; nowhere in particular where nothing was asked for.
-    pub fn of(&self, variant: &str) -> Ground {
-        self.of.get(variant).cloned().unwrap_or_default()
+    /// Where a variant's program comes from; the current folder where nothing was asked for.
+    pub fn of_variant(&self, variant: &str) -> ProgramSource {
+        self.by_variant.get(variant).cloned().unwrap_or_default()
     }
 
     /// Keeps the output of builds in the run's folder of logs, without secrets.
@@ -192,13 +192,13 @@ fn programs(experiment: &Experiment) -> impl Iterator<Item = (&str, &Program)> {
 /// nothing.
 ///
 /// # Errors
-/// [`GroundError::Checkout`] where there is no repository, or it does not know one of them.
-pub(crate) fn revisions(experiment: &Experiment) -> Result<Revisions, GroundError> {
+/// [`SourceError::Checkout`] where there is no repository, or it does not know one of them.
+pub(crate) fn revisions(experiment: &Experiment) -> Result<Revisions, SourceError> {
     let mut found = HashMap::new();
     let mut repository: Option<Repository> = None;
     for (name, program) in programs(experiment) {
         let Some(text) = &program.revision else { continue };
-        let failed = |source| GroundError::Checkout { variant: name.to_owned(), source };
+        let failed = |source| SourceError::Checkout { variant: name.to_owned(), source };
         let repository = match &repository {
             Some(known) => known.clone(),
             None => repository.insert(Repository::around(Path::new(".")).map_err(failed)?).clone(),
@@ -263,8 +263,8 @@ fn custody(known: &mut Option<Arc<Custody>>, options: &Options) -> Result<Arc<Cu
     Ok(Arc::clone(known.insert(Arc::new(Custody::new(Some(guardian), registry)))))
 }
 
-/// Laying grounds one after another.
-struct Laying<'a> {
+/// SourcePreparer sources one after another.
+struct SourcePreparer<'a> {
     options: &'a Options,
     say: &'a mut dyn FnMut(Event),
     /// Of worktrees and of builds.
@@ -275,13 +275,13 @@ struct Laying<'a> {
     logs: Option<TempDir>,
 }
 
-impl Laying<'_> {
-    fn lay(
+impl SourcePreparer<'_> {
+    fn source(
         &mut self,
         (number, variant): (usize, &str),
         program: &Program,
         revision: Option<&(Repository, Revision)>,
-    ) -> Result<Ground, GroundError> {
+    ) -> Result<ProgramSource, SourceError> {
         let base = match revision {
             Some((repository, Revision { commit, changes: None })) => {
                 Some(self.check_out(variant, repository, commit)?)
@@ -294,7 +294,7 @@ impl Laying<'_> {
         };
         if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
             let revision = program.revision.clone().filter(|_| !program.is_working_tree());
-            return Err(GroundError::NoFolder {
+            return Err(SourceError::NoFolder {
                 variant: variant.to_owned(),
                 folder: folder.clone(),
                 revision,
@@ -303,7 +303,7 @@ impl Laying<'_> {
         if let Some(command) = &program.build {
             self.build((number, variant), command, folder.as_deref().unwrap_or(Path::new(".")))?;
         }
-        Ok(Ground { folder, revision: revision.map(|(_, revision)| revision.clone()) })
+        Ok(ProgramSource { folder, revision: revision.map(|(_, revision)| revision.clone()) })
     }
 
     fn check_out(
@@ -311,8 +311,8 @@ impl Laying<'_> {
         variant: &str,
         repository: &Repository,
         commit: &Commit,
-    ) -> Result<PathBuf, GroundError> {
-        let failed = |source| GroundError::Checkout { variant: variant.to_owned(), source };
+    ) -> Result<PathBuf, SourceError> {
+        let failed = |source| SourceError::Checkout { variant: variant.to_owned(), source };
         let checkouts = match &mut self.checkouts {
             Some(checkouts) => checkouts,
             None => {
@@ -323,7 +323,7 @@ impl Laying<'_> {
         };
         let control = &self.options.control;
         checkouts.folder(commit, &|| control.is_interrupted()).map_err(|source| match source {
-            CheckoutError::CalledOff(_) => GroundError::Interrupted,
+            CheckoutError::CalledOff(_) => SourceError::Interrupted,
             source => failed(source),
         })
     }
@@ -333,7 +333,7 @@ impl Laying<'_> {
         (number, variant): (usize, &str),
         command: &str,
         folder: &Path,
-    ) -> Result<(), GroundError> {
+    ) -> Result<(), SourceError> {
         let done = (folder.to_owned(), command.to_owned());
         if self.built.contains(&done) {
             return Ok(());
@@ -341,7 +341,7 @@ impl Laying<'_> {
         (self.say)(Event::Building { service: variant.to_owned() });
         let not_run = |source| {
             let (variant, command, folder) = (variant.to_owned(), command.to_owned(), folder.to_owned());
-            GroundError::NotRun { variant, command, folder, source }
+            SourceError::NotRun { variant, command, folder, source }
         };
         let logs = match &self.logs {
             Some(logs) => logs,
@@ -359,7 +359,7 @@ impl Laying<'_> {
         let custody = custody(&mut self.custody, self.options)?;
         let control = &self.options.control;
         match errand::run_in(&custody, shell, &|| control.is_interrupted()).map_err(not_run)? {
-            Errand::CalledOff => Err(GroundError::Interrupted),
+            Errand::CalledOff => Err(SourceError::Interrupted),
             Errand::Ended(status) if status.success() => {
                 self.built.push(done);
                 Ok(())
@@ -369,7 +369,7 @@ impl Laying<'_> {
                 // There is no run folder to keep it in, and somebody will want to read it.
                 let _ = self.logs.take().map(TempDir::keep);
                 let (variant, command) = (variant.to_owned(), command.to_owned());
-                Err(GroundError::Build { variant, command, status, output, log })
+                Err(SourceError::Build { variant, command, status, output, log })
             }
         }
     }

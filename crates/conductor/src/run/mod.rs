@@ -1,11 +1,11 @@
 //! A whole run: what was checked is prepared and then measured, block after block; or an interrupted run is gone on with.
 
-pub(crate) mod course;
 mod error;
 pub(crate) mod question;
 pub mod quote;
 mod resources;
 mod resume;
+pub(crate) mod run_loop;
 mod verify;
 
 use std::path::Path;
@@ -22,8 +22,8 @@ use crate::clock::utc_now;
 use crate::options::Options;
 use crate::prepare::checked::Checked;
 use crate::prepare::prepare;
-use crate::run::course::{RunFiles, measure};
-use crate::variant::actor::ActorError;
+use crate::run::run_loop::{RunFiles, measure};
+use crate::variant::VariantError;
 
 pub use error::RunError;
 pub use resume::resume;
@@ -66,14 +66,14 @@ fn carried_out(
     let mut facts = prepared.write_down(&writer, options)?;
     let logs = writer.folder().path().join("logs");
     prepared
-        .grounds
+        .sources
         .keep_logs(&logs, &prepared.secrets)
         .map_err(|source| RunError::Logs { path: logs.clone(), source })?;
     let measured = loop {
         let files = RunFiles { writer: &mut writer, started, facts };
         match measure(&prepared, options, files, Vec::new(), sink) {
             // Before a block is kept nothing hangs on which variants there are.
-            Err(RunError::Block(BlockError::Actor(ActorError::Layer { variant, source })))
+            Err(RunError::Block(BlockError::RunningVariant(VariantError::Layer { variant, source })))
                 if writer.folder().load_blocks().is_ok_and(|blocks| blocks.is_empty()) =>
             {
                 let event =
@@ -86,7 +86,7 @@ fn carried_out(
             other => break other,
         }
     };
-    // A layer that was not laid to its end was not taken down by its variant.
+    // A layer that was put in halfway was not taken down by its variant.
     hide_in_logs(&logs, &prepared.secrets);
     measured
 }

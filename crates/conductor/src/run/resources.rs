@@ -9,32 +9,32 @@ use weighbridge_lab::launch::Lab;
 use weighbridge_lab::registry;
 use weighbridge_model::pairing::PairingChoice;
 
-use crate::block::Bench;
-use crate::block::batch::{Crew, Party, rule_of_batch};
+use crate::block::BlockContext;
+use crate::block::batch::{Batch, BatchRunner, rule_of_batch};
 use crate::block::client::Clients;
 use crate::options::Options;
 use crate::prepare::Prepared;
-use crate::prepare::cores::{Seating, client_core};
-use crate::prepare::launch_spec::Recipe;
+use crate::prepare::cores::{CorePlacement, client_core};
+use crate::prepare::launch_spec::LaunchSpec;
 use crate::prepare::plan::whole_plan;
 use crate::prepare::registry::own_registry;
 use crate::run::RunError;
-use crate::variant::actor::{Numbering, Stage};
-use crate::variant::memory_watch::Watch;
+use crate::variant::launcher::{Numbering, VariantLauncher};
+use crate::variant::memory_watch::MemoryWatch;
 
-/// The lab and the generators, open for business.
-pub(super) struct Shop {
+/// The lab and the generators of a run.
+pub(super) struct RunResources {
     pub lab: Lab,
     clients: Clients,
     /// The folder of what services and hooks print.
     pub logs: PathBuf,
 }
 
-impl Shop {
+impl RunResources {
     /// Opens what `prepared` needs: a guardian and an entry in the registry only where programs of ours are started.
     pub fn open(name: &str, prepared: &Prepared, options: &Options, logs: &Path) -> Result<Self, RunError> {
         let (program, verb) = &options.guardian;
-        let ours = prepared.recipes.iter().any(Recipe::is_ours);
+        let ours = prepared.launch_specs.iter().any(LaunchSpec::is_ours);
         let guardian = if ours { Some(Guardian::start(program, verb)?) } else { None };
         // Runs in different folders may have the same name; processes that live at the same time have not.
         let name = format!("{name}-{}", std::process::id());
@@ -44,9 +44,9 @@ impl Shop {
         };
         let cut = &options.control.window;
         let lab = Lab::new(&name, guardian, registry).called_off_by(cut.clone()).with_program(program);
-        let clients = match &prepared.seating {
-            Seating::Duet(lanes) => Clients::in_lanes(lanes, cut)?,
-            Seating::One(cores) => {
+        let clients = match &prepared.placement {
+            CorePlacement::Duet(lanes) => Clients::in_lanes(lanes, cut)?,
+            CorePlacement::One(cores) => {
                 // A server of somebody else's may be bound to the core that would be ours.
                 let theirs = prepared.foreign_addresses();
                 let core = if theirs.is_empty() { Some(cores.client()) } else { client_core(cores, &theirs) };
@@ -57,32 +57,32 @@ impl Shop {
         Ok(Self { lab, clients, logs: logs.to_owned() })
     }
 
-    /// The benches of all batches; `watch` says who watches memory in the first block of a batch of so many.
-    pub fn crew<'b>(
+    /// The contexts of all batches; `watch` says who watches memory in the first block of a batch of so many.
+    pub fn batch_runner<'b>(
         &'b self,
         prepared: &'b Prepared,
-        parties: &'b [Party],
+        batches: &'b [Batch],
         options: &'b Options,
         rule: BlockRule,
-        watch: impl Fn(usize) -> Option<Watch>,
-    ) -> Crew<'b> {
+        watch: impl Fn(usize) -> Option<MemoryWatch>,
+    ) -> BatchRunner<'b> {
         let experiment = &prepared.experiment;
-        let of_batch = rule_of_batch(rule, parties.len() as u32);
-        let bench = |party: &'b Party| Bench {
-            experiment: &party.experiment,
+        let of_batch = rule_of_batch(rule, batches.len() as u32);
+        let context = |batch: &'b Batch| BlockContext {
+            experiment: &batch.experiment,
             shapes: &prepared.shapes,
-            plan: party.plan,
-            recipes: &party.recipes,
-            stage: Stage {
+            plan: batch.plan,
+            launch_specs: &batch.launch_specs,
+            launcher: VariantLauncher {
                 lab: &self.lab,
-                seating: &prepared.seating,
+                placement: &prepared.placement,
                 logs: &self.logs,
                 secrets: &prepared.secrets,
                 freeze: experiment.plan.freeze && experiment.plan.pairing != PairingChoice::Duet,
                 connections: experiment.points.iter().map(|point| point.load.connections).max().unwrap_or(1),
-                numbering: (parties.len() > 1)
-                    .then_some(Numbering { batch: party.number, members: &party.members }),
-                watch: watch(party.members.len()),
+                numbering: (batches.len() > 1)
+                    .then_some(Numbering { batch: batch.number, members: &batch.members }),
+                watch: watch(batch.members.len()),
             },
             clients: &self.clients,
             control: &options.control,
@@ -90,7 +90,12 @@ impl Shop {
             rule: of_batch,
             hold_back: options.hold_back,
         };
-        Crew { parties, benches: parties.iter().map(bench).collect(), plan: whole_plan(experiment), rule }
+        BatchRunner {
+            batches,
+            contexts: batches.iter().map(context).collect(),
+            plan: whole_plan(experiment),
+            rule,
+        }
     }
 
     /// Stops the generators and whatever the lab still holds.

@@ -12,7 +12,7 @@ use weighbridge_store::{RunFolder, RunWriter};
 use crate::options::Options;
 use crate::prepare::checked::Checked;
 use crate::prepare::{environment, plan, prepare, secrets};
-use crate::run::course::{RunFiles, measure};
+use crate::run::run_loop::{RunFiles, measure};
 use crate::run::{Finished, RunError, hide_in_logs};
 
 /// Goes on with an interrupted run.

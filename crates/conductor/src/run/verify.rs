@@ -7,14 +7,14 @@ use weighbridge_model::idle::Idle;
 use weighbridge_model::quantity::Nanoseconds;
 
 use crate::block::BlockError;
-use crate::block::batch::Party;
+use crate::block::batch::Batch;
 use crate::options::Options;
 use crate::prepare::checked::Checked;
 use crate::prepare::idle::IdleCores;
 use crate::prepare::prepare;
 use crate::run::RunError;
-use crate::run::resources::Shop;
-use crate::variant::actor::ActorError;
+use crate::run::resources::RunResources;
+use crate::variant::VariantError;
 
 /// Starts every variant once, asks everything and compares the answers. Returns the number of requests compared.
 ///
@@ -44,11 +44,11 @@ fn verified(
         until: None,
         budget: Budget::Whole(prepared.experiment.plan.budget),
     };
-    let shop = Shop::open("verify", &prepared, options, &logs)?;
+    let resources = RunResources::open("verify", &prepared, options, &logs)?;
     let outcome = loop {
-        let parties = Party::all(&prepared.experiment, &prepared.recipes, &prepared.batches);
-        match shop.crew(&prepared, &parties, options, rule, |_| None).verify() {
-            Err(BlockError::Actor(ActorError::Layer { variant, source })) => {
+        let batches = Batch::all(&prepared.experiment, &prepared.launch_specs, &prepared.batches);
+        match resources.batch_runner(&prepared, &batches, options, rule, |_| None).verify() {
+            Err(BlockError::RunningVariant(VariantError::Layer { variant, source })) => {
                 let event =
                     prepared.leave_out(&variant, &format!("its layers could not be put in: {source}"))?;
                 sink(&TimedEvent { at: Nanoseconds::ZERO, event });
@@ -56,7 +56,7 @@ fn verified(
             other => break other,
         }
     };
-    shop.close()?;
+    resources.close()?;
     // Kept where a service failed: its output says why.
     if matches!(outcome, Ok(_) | Err(BlockError::Interrupted)) {
         let _ = std::fs::remove_dir_all(&logs);

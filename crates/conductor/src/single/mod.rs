@@ -24,10 +24,10 @@ use crate::block::client::settings;
 use crate::block::start::Start;
 use crate::control::{Ask, Control};
 use crate::failures::{self, FailureText};
+use crate::prepare::connections;
 use crate::prepare::cores::client_cores;
 use crate::prepare::idle::IdleCores;
 use crate::prepare::launch_spec::endpoints;
-use crate::prepare::room;
 use crate::prepare::secrets;
 use crate::prepare::shapes::{Shape, Slice};
 use crate::tls::{self, TlsError, scheme};
@@ -170,7 +170,7 @@ pub fn run(single: &Single, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<
         (target.host, target.port) = (host, port);
     }
     let addresses = endpoints(&target, single.unix.as_deref())?;
-    room::make_for_threads(&addresses, connections, threads)?;
+    connections::make_for_threads(&addresses, connections, threads)?;
     let layout = CoreLayout::detect().ok();
     let cores = layout.as_ref().map(|layout| client_cores(layout, &addresses, threads as usize));
     let sharing = cores.as_ref().and_then(|cores| sharing(cores, threads, single.waiting)).map(str::to_owned);

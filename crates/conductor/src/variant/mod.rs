@@ -1,11 +1,73 @@
 //! A variant for one block: its processes, network, layers and output, from the start to the end.
 
-pub(crate) mod actor;
 pub(crate) mod cpu_usage;
 pub(crate) mod direct;
+mod files;
+pub(crate) mod launcher;
 pub(crate) mod memory_watch;
 pub(crate) mod network;
 pub(crate) mod output;
 pub(crate) mod peer;
 pub(crate) mod readiness;
 pub(crate) mod roles;
+pub(crate) mod running;
+
+use weighbridge_lab::cores::CoreError;
+use weighbridge_lab::freeze::FreezeError;
+use weighbridge_lab::launch::LaunchError;
+use weighbridge_lab::layers::LayerError;
+use weighbridge_model::quantity::Bytes;
+
+use crate::prepare::launch_spec::LaunchSpecError;
+
+/// Why a variant cannot be prepared or started.
+#[derive(Debug, thiserror::Error)]
+pub enum VariantError {
+    /// The service did not come up. The lab's message names it as the experiment does.
+    #[error("{source}")]
+    Launch {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: LaunchError,
+    },
+    /// What it is started with is not to be had any more.
+    #[error(transparent)]
+    LaunchSpec(#[from] LaunchSpecError),
+    /// Memory does not hold as many variants at once. The run makes smaller batches and starts anew.
+    #[error(
+        "{largest} of memory for a variant and {available} to be had leave room for {together} variants at once"
+    )]
+    Crowded {
+        /// Variants that may live at once.
+        together: usize,
+        /// What the largest that was started holds.
+        largest: Bytes,
+        /// What could still be had.
+        available: Bytes,
+    },
+    /// The process cannot be moved to other cores.
+    #[error("variant `{variant}`: {source}")]
+    Move {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: CoreError,
+    },
+    /// Its layers could not be put in.
+    #[error("variant `{variant}`: {source}")]
+    Layer {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: Box<LayerError>,
+    },
+    /// The process refuses to stop or to go on.
+    #[error("variant `{variant}`: {source}")]
+    Freeze {
+        /// The variant.
+        variant: String,
+        /// What went wrong.
+        source: FreezeError,
+    },
+}

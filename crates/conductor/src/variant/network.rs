@@ -5,17 +5,18 @@
 
 use std::net::SocketAddr;
 
-use weighbridge_lab::lanes::Lane;
 use weighbridge_lab::launch::{Allowed, Launch, LaunchError};
 use weighbridge_lab::layers::{Allotment, Answered, Ground, LayerError, Site};
 use weighbridge_lab::net::{Connector, NamespaceError};
 use weighbridge_lab::process::Running;
 use weighbridge_model::experiment::{CpuLimit, Variant};
-use weighbridge_model::id::{PointId, VariantId};
+use weighbridge_model::id::PointId;
 use weighbridge_model::network::{Crossed, LinkCounters, NetworkFacts};
 
-use crate::variant::actor::{Actor, ActorError, Stage, allowed_cores};
-use crate::variant::output::Printed;
+use crate::variant::VariantError;
+use crate::variant::launcher::{Start, VariantLauncher};
+use crate::variant::output::OutputCapture;
+use crate::variant::running::RunningVariant;
 
 /// Has a program listen where the client will look for it.
 pub(crate) fn listen_at(launch: &mut Launch, site: &Site) {
@@ -26,25 +27,21 @@ pub(crate) fn listen_at(launch: &mut Launch, site: &Site) {
     }
 }
 
-fn of_variant(variant: &str, source: impl Into<LayerError>) -> ActorError {
-    ActorError::Layer { variant: variant.to_owned(), source: Box::new(source.into()) }
+fn of_variant(variant: &str, source: impl Into<LayerError>) -> VariantError {
+    VariantError::Layer { variant: variant.to_owned(), source: Box::new(source.into()) }
 }
 
-impl Stage<'_> {
-    /// The place of a variant for one trial, with its layers laid.
-    pub(crate) fn site(
-        &self,
-        (block, lane): (u32, Lane),
-        id: VariantId,
-        variant: &Variant,
-    ) -> Result<Site, ActorError> {
+impl VariantLauncher<'_> {
+    /// The place of a variant for one trial, with its layers in it.
+    pub(super) fn site(&self, start: Start<'_>) -> Result<Site, VariantError> {
+        let variant = start.variant;
         let given = Allotment {
-            variant: self.number_in_run(id).index(),
-            cores: allowed_cores(self.seating.at(lane).service(), variant.limits).to_vec(),
-            logs: self.logs_of(block, id),
+            variant: self.number_in_run(start.id).index(),
+            cores: self.cores(start).to_vec(),
+            logs: self.logs_of(start),
         };
         let ground = Ground {
-            folder: self.said(block, id, "layers").with_extension(""),
+            folder: self.runtime_file(start, "layers").with_extension(""),
             protocol: variant.protocol,
             connections: self.connections,
         };
@@ -55,31 +52,32 @@ impl Stage<'_> {
     }
 
     /// Starts a variant's service in its place, behind what its layers put in front of it; returns where the client goes.
-    pub(crate) fn launch_at(
+    pub(super) fn launch_at(
         &self,
         site: &mut Site,
         variant: &Variant,
         mut launch: Launch,
-        logs: &[Printed],
-    ) -> Result<(Running, SocketAddr), ActorError> {
+        logs: &[OutputCapture],
+    ) -> Result<(Running, SocketAddr), VariantError> {
         let failed = |source| of_variant(&variant.name, source);
         site.dress(self.lab, &mut launch).map_err(failed)?;
         let quota = variant.limits.cpu.map(CpuLimit::quota);
         let allowed = Allowed { quota, memory: variant.limits.memory };
-        let running = self.launch_in(site, variant, (&launch, allowed), logs)?;
+        let running = self.launch_in(site, variant, &launch, allowed, logs)?;
         let at = SocketAddr::new(site.service_address(), running.port());
         let at = site.front(self.lab, at).map_err(failed)?;
         Ok((running, at))
     }
 
     /// Starts a program of a variant inside its network, and waits there until it is ready.
-    pub(crate) fn launch_in(
+    pub(super) fn launch_in(
         &self,
         site: &Site,
         variant: &Variant,
-        (launch, allowed): (&Launch, Allowed),
-        logs: &[Printed],
-    ) -> Result<Running, ActorError> {
+        launch: &Launch,
+        allowed: Allowed,
+        logs: &[OutputCapture],
+    ) -> Result<Running, VariantError> {
         let launched: Result<Result<Running, LaunchError>, NamespaceError> =
             site.in_service(|| self.lab.launch_within(launch, allowed));
         launched
@@ -88,10 +86,14 @@ impl Stage<'_> {
     }
 }
 
-impl Actor {
+impl RunningVariant {
+    fn site(&self) -> Option<&Site> {
+        self.own.as_ref().map(|own| &own.site)
+    }
+
     /// Does something where its client is: what connects there meets its layers.
-    pub(crate) fn as_client<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, ActorError> {
-        match &self.site {
+    pub(crate) fn as_client<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, VariantError> {
+        match self.site() {
             Some(site) => site.in_client(job).map_err(|source| of_variant(&self.name, source)),
             None => Ok(job()),
         }
@@ -99,16 +101,16 @@ impl Actor {
 
     /// What makes the sockets of its client; `None` where they are made here.
     pub(crate) fn connector(&self) -> Option<Connector> {
-        self.site.as_ref()?.connector()
+        self.site()?.connector()
     }
 
     /// What the link of its client has carried so far; `None` where it has no link of its own.
     pub(crate) fn crossing(&self) -> Option<LinkCounters> {
-        self.site.as_ref()?.crossing()
+        self.site()?.crossing()
     }
 
     /// Takes down what crossed the client's link at a point since `before`, while so many requests were answered.
-    pub(crate) fn note_crossing(&mut self, before: &LinkCounters, (point, requests): (PointId, u64)) {
+    pub(crate) fn note_crossing(&mut self, before: &LinkCounters, point: PointId, requests: u64) {
         let Some(now) = self.crossing() else { return };
         let passed = now.since(before);
         let crossed = Crossed { point, requests, packets: passed.packets(), bytes: passed.bytes() };
@@ -119,12 +121,12 @@ impl Actor {
     ///
     /// # Errors
     /// Where what stands still cannot be asked.
-    pub(crate) fn look_at_network(&mut self, answered: Answered) -> Result<(), ActorError> {
-        if self.site.as_ref().is_some_and(Site::has_layers) {
+    pub(crate) fn look_at_network(&mut self, answered: Answered) -> Result<(), VariantError> {
+        if self.site().is_some_and(Site::has_layers) {
             // A program of a layer answers only while it runs.
             self.thaw()?;
             let crossed = self.facts.network.take().map(|network| network.crossed).unwrap_or_default();
-            let site = self.site.as_ref();
+            let site = self.site();
             self.facts.network = site.map(|site| Box::new(NetworkFacts { crossed, ..site.facts(answered) }));
             self.freeze()?;
         }

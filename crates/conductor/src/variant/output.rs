@@ -13,13 +13,13 @@ use weighbridge_store::scrub::Secrets;
 
 /// One stream's file.
 #[derive(Debug)]
-pub(crate) struct Printed {
+pub(crate) struct OutputCapture {
     kept: PathBuf,
     /// The file without a name.
     nameless: Option<File>,
 }
 
-impl Printed {
+impl OutputCapture {
     /// A file for what is to be kept as `kept`, on the same disk.
     pub fn new(kept: PathBuf, secrets: &Secrets) -> io::Result<Self> {
         let nameless = if secrets.is_empty() {
@@ -66,7 +66,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let kept = folder.path().join("000-0-out.log");
         let secrets = Secrets::new(["swordfish".to_owned()]);
-        let printed = Printed::new(kept.clone(), &secrets).expect("there is room");
+        let printed = OutputCapture::new(kept.clone(), &secrets).expect("there is room");
         let open = || OpenOptions::new().append(true).open(printed.path()).expect("it can be opened");
         File::create(printed.path()).expect("and emptied");
         open().write_all(b"the password is swordfish\n").expect("room");
@@ -86,7 +86,7 @@ mod tests {
     fn without_secrets_it_is_written_where_it_is_kept() {
         let folder = tempfile::tempdir().expect("a folder");
         let kept = folder.path().join("000-0-out.log");
-        let printed = Printed::new(kept.clone(), &Secrets::default()).expect("there is room");
+        let printed = OutputCapture::new(kept.clone(), &Secrets::default()).expect("there is room");
         assert_eq!(printed.path(), kept);
     }
 }

@@ -7,65 +7,65 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use weighbridge_lab::lanes::Lane;
 use weighbridge_lab::launch::Allowed;
 use weighbridge_lab::layers::Site;
 use weighbridge_lab::process::Running;
 use weighbridge_lab::runtime;
-use weighbridge_model::experiment::{Peer, Protocol, Variant};
-use weighbridge_model::id::VariantId;
+use weighbridge_model::experiment::{Peer, Protocol};
 use weighbridge_model::record::{PeerFacts, RuntimeFacts};
 
-use crate::prepare::launch_spec::{self, PeerRecipe};
-use crate::variant::actor::{ActorError, Stage, allowed_cores};
+use crate::prepare::launch_spec::{self, PeerLaunchSpec};
+use crate::variant::VariantError;
+use crate::variant::launcher::{Start, VariantLauncher};
 use crate::variant::network::listen_at;
-use crate::variant::output::Printed;
+use crate::variant::output::OutputCapture;
 
 /// A peer that is up.
 #[derive(Debug)]
-pub(crate) struct Started {
+pub(crate) struct StartedPeer {
     pub running: Running,
     pub facts: PeerFacts,
     /// Where its output goes, stderr first.
-    pub logs: [Printed; 2],
+    pub logs: [OutputCapture; 2],
     /// Where it writes what its run-time saw.
     pub runtime: PathBuf,
 }
 
-impl Started {
+impl StartedPeer {
     /// Where it is asked, for `PEER`.
     pub fn address(&self, site: &Site) -> String {
         SocketAddr::new(site.server_address(), self.running.port()).to_string()
     }
 }
 
-impl Stage<'_> {
+impl VariantLauncher<'_> {
     /// Starts a variant's peer on the cores of its lane and waits until it is ready.
-    pub(crate) fn start_peer(
+    pub(super) fn start_peer(
         &self,
-        (block, lane): (u32, Lane),
-        id: VariantId,
-        (variant, site): (&Variant, &Site),
-        (peer, recipe): (&Peer, &PeerRecipe),
-    ) -> Result<Started, ActorError> {
-        let logs = self.printed(block, id, variant, ["peer-err", "peer-out"])?;
-        let [stderr, stdout] = logs.each_ref().map(Printed::path);
-        let said = self.said(block, id, "peer-runtime");
-        let mut launch = recipe.service.launch("pingpong", Protocol::Http1Json.name(), &stdout, &stderr);
+        start: Start<'_>,
+        peer: &Peer,
+        launch_spec: &PeerLaunchSpec,
+        site: &Site,
+    ) -> Result<StartedPeer, VariantError> {
+        let variant = start.variant;
+        let logs = self.captures(start, ["peer-err", "peer-out"])?;
+        let [stderr, stdout] = logs.each_ref().map(OutputCapture::path);
+        let runtime = self.runtime_file(start, "peer-runtime");
+        let mut launch = launch_spec.service.launch("pingpong", Protocol::Http1Json.name(), &stdout, &stderr);
         launch.name = format!("{} (peer of {})", peer.service, variant.name);
-        launch.cores = Some(allowed_cores(self.seating.at(lane).service(), variant.limits).to_vec());
-        launch.environment.push((runtime::VARIABLE.to_owned(), said.display().to_string()));
+        launch.cores = Some(self.cores(start).to_vec());
+        launch.environment.push((runtime::VARIABLE.to_owned(), runtime.display().to_string()));
         listen_at(&mut launch, site);
         launch.environment.extend(launch_spec::lookup(&variant.name, &peer.env)?);
-        let running = self.launch_in(site, variant, (&launch, Allowed::default()), &logs)?;
+        let running = self.launch_in(site, variant, &launch, Allowed::default(), &logs)?;
         let facts = PeerFacts {
             service: peer.service.clone(),
-            version: recipe.version.clone(),
-            binary_sha256: recipe.hash.clone(),
+            version: launch_spec.version.clone(),
+            binary_sha256: launch_spec.hash.clone(),
             start: running.ready_after(),
             runtime: None,
         };
-        Ok(Started { running, facts, logs, runtime: said })
+        Ok(StartedPeer { running, facts, logs, runtime })
     }
 }
 

@@ -16,7 +16,7 @@ use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_workload::UrlScheme;
 
-use crate::prepare::launch_spec::{RecipeError, endpoints};
+use crate::prepare::launch_spec::{LaunchSpecError, endpoints};
 use crate::tls::{self, Secured};
 
 /// Longest wait for one answer; then it is asked again.
@@ -25,7 +25,11 @@ const PATIENCE: Nanoseconds = Nanoseconds::from_secs(1);
 const LONGEST: Bytes = Bytes::new(1 << 20);
 
 /// What the lab looks for.
-pub(crate) fn ready(program: &Program, variant: &Variant, secured: &Secured) -> Result<Ready, RecipeError> {
+pub(crate) fn ready(
+    program: &Program,
+    variant: &Variant,
+    secured: &Secured,
+) -> Result<Ready, LaunchSpecError> {
     Ok(match &program.ready {
         Readiness::Line => Ready::Line,
         Readiness::Port => Ready::AnyPort,
@@ -37,7 +41,9 @@ pub(crate) fn ready(program: &Program, variant: &Variant, secured: &Secured) -> 
         Readiness::Asked(address) => {
             let scheme = if secured.client.is_some() { Scheme::Https } else { Scheme::Http };
             let asked = asking(address.clone(), scheme, variant.protocol);
-            Ready::Asked(asked.map_err(|source| RecipeError::Tls { variant: variant.name.clone(), source })?)
+            Ready::Asked(
+                asked.map_err(|source| LaunchSpecError::Tls { variant: variant.name.clone(), source })?,
+            )
         }
     })
 }

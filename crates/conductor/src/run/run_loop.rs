@@ -24,11 +24,11 @@ use weighbridge_model::summary::{Detail, Summary};
 use weighbridge_store::scrub::Secrets;
 use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 
-use crate::block::batch::{Crew, Party};
+use crate::block::batch::{Batch, BatchRunner};
 use crate::block::times::BlockTimes;
-use crate::block::{BlockError, BlockResult, Settled};
+use crate::block::{BlockError, BlockResult, PriorDecisions};
 use crate::control::Control;
-use crate::hooks::{self, CallOff, Scene};
+use crate::hooks::{self, CallOff, HookContext};
 use crate::options::Options;
 use crate::prepare::Prepared;
 use crate::prepare::cores::client_core;
@@ -38,10 +38,10 @@ use crate::prepare::plan::first_block;
 use crate::prepare::registry::other_runs;
 use crate::run::question::{guides, question};
 use crate::run::quote::quoted;
-use crate::run::resources::Shop;
+use crate::run::resources::RunResources;
 use crate::run::{Finished, RunError};
-use crate::variant::actor::ActorError;
-use crate::variant::memory_watch::Watch;
+use crate::variant::VariantError;
+use crate::variant::memory_watch::MemoryWatch;
 
 /// Most different warnings of a run.
 const WARNINGS_MOST: usize = 100;
@@ -63,9 +63,9 @@ pub(crate) fn measure(
 ) -> Result<Finished, RunError> {
     prepared.make_room()?;
     // Services are pinned when they start; everything of ours stays off their cores.
-    let _pinned = Pinned::current_thread(prepared.seating.own())?;
+    let _pinned = Pinned::current_thread(prepared.placement.own())?;
     let RunFiles { writer, started, facts } = files;
-    let mut course = Course {
+    let mut run_loop = RunLoop {
         prepared,
         options,
         batches: prepared.batches.clone(),
@@ -78,15 +78,15 @@ pub(crate) fn measure(
         writer,
         sink,
     };
-    course.announce();
-    let outcome = course.carry_out();
-    course.clean_up();
+    run_loop.announce();
+    let outcome = run_loop.carry_out();
+    run_loop.clean_up();
     match outcome {
-        Err(RunError::Block(BlockError::Interrupted)) => Err(course.interrupted()),
-        Err(error) => Err(course.failed(error)),
+        Err(RunError::Block(BlockError::Interrupted)) => Err(run_loop.interrupted()),
+        Err(error) => Err(run_loop.failed(error)),
         Ok(()) => {
-            let (summary, detail) = course.conclude(&facts)?;
-            let folder = RunFolder::open(course.writer.folder().path())?;
+            let (summary, detail) = run_loop.conclude(&facts)?;
+            let folder = RunFolder::open(run_loop.writer.folder().path())?;
             Ok(Finished { summary, detail, environment: facts, folder })
         }
     }
@@ -95,7 +95,7 @@ pub(crate) fn measure(
 /// What the judge is asked about the run.
 fn asked(prepared: &Prepared, name: &str, started: UtcTime, quick: bool, facts: &Value) -> judge::Question {
     let experiment = &prepared.experiment;
-    let usual = prepared.seating.usual();
+    let usual = prepared.placement.usual();
     let run = judge::Run {
         title: experiment.title.clone(),
         name: name.to_owned(),
@@ -137,7 +137,7 @@ fn without_secrets(mut event: Event, secrets: &Secrets) -> Event {
 }
 
 /// A run under way.
-struct Course<'a> {
+struct RunLoop<'a> {
     prepared: &'a Prepared,
     options: &'a Options,
     batches: Batches,
@@ -153,7 +153,7 @@ struct Course<'a> {
     sink: &'a mut dyn FnMut(&TimedEvent),
 }
 
-impl Course<'_> {
+impl RunLoop<'_> {
     fn say(&mut self, event: Event) -> Result<(), RunError> {
         let event = without_secrets(event, &self.prepared.secrets);
         if let Event::Warning { text } = &event {
@@ -202,9 +202,9 @@ impl Course<'_> {
 
     /// A budget that cannot be kept is told before anyone waits for its end.
     fn tell_foreseen(&mut self) {
-        let Prepared { experiment, recipes, .. } = self.prepared;
+        let Prepared { experiment, launch_specs, .. } = self.prepared;
         let place = |variant: &Variant| experiment.variants.iter().position(|own| own.name == variant.name);
-        let period = |variant: &Variant| recipes.get(place(variant)?)?.period_of(variant);
+        let period = |variant: &Variant| launch_specs.get(place(variant)?)?.period_of(variant);
         if let Some(text) = foreseen(experiment, &self.batches, period) {
             let _ = self.say(Event::Warning { text });
         }
@@ -232,12 +232,13 @@ impl Course<'_> {
             self.say(Event::Warning { text })?;
         }
         let (prepared, control) = (self.prepared, &self.options.control);
-        let shop = Shop::open(&folder_name(self.writer.folder()), prepared, self.options, &self.logs())?;
+        let resources =
+            RunResources::open(&folder_name(self.writer.folder()), prepared, self.options, &self.logs())?;
         let Experiment { plan, hooks, .. } = &prepared.experiment;
         if let Some(command) = &hooks.prepare {
-            let custody = Some(shop.lab.custody());
-            let scene = Scene { logs: &shop.logs, secrets: &prepared.secrets, custody };
-            hooks::run("prepare", command, scene, CallOff::On(control))
+            let custody = Some(resources.lab.custody());
+            let context = HookContext { logs: &resources.logs, secrets: &prepared.secrets, custody };
+            hooks::run("prepare", command, context, CallOff::On(control))
                 .map_err(|error| interrupted_or(control, error.into()))?;
         }
         let mut blocks = self.question.blocks;
@@ -247,22 +248,26 @@ impl Course<'_> {
         }
         let measured = self.options.measured_budget;
         let budget = if measured { Budget::Measured(plan.budget) } else { Budget::Whole(plan.budget) };
-        let outcome = self.in_batches(&shop, BlockRule { blocks, until: plan.until, budget });
-        match (outcome, shop.close()) {
+        let outcome = self.in_batches(&resources, BlockRule { blocks, until: plan.until, budget });
+        match (outcome, resources.close()) {
             (Ok(()), Err(error)) => self.say(Event::Warning { text: error.to_string() }),
             (outcome, _) => outcome,
         }
     }
 
     /// All blocks; where the first shows that memory holds fewer variants at once, it is begun again in smaller batches.
-    fn in_batches(&mut self, shop: &Shop, rule: BlockRule) -> Result<(), RunError> {
+    fn in_batches(&mut self, resources: &RunResources, rule: BlockRule) -> Result<(), RunError> {
         let (prepared, options) = (self.prepared, self.options);
         loop {
-            let parties = Party::all(&prepared.experiment, &prepared.recipes, &self.batches);
+            let batches = Batch::all(&prepared.experiment, &prepared.launch_specs, &self.batches);
             let fresh = self.trials.is_empty();
-            let crew = shop.crew(prepared, &parties, options, rule, |size| fresh.then(|| Watch::new(size)));
-            match self.blocks(&crew) {
-                Err(RunError::Block(BlockError::Actor(crowded @ ActorError::Crowded { together, .. }))) => {
+            let runner = resources.batch_runner(prepared, &batches, options, rule, |size| {
+                fresh.then(|| MemoryWatch::new(size))
+            });
+            match self.blocks(&runner) {
+                Err(RunError::Block(BlockError::RunningVariant(
+                    crowded @ VariantError::Crowded { together, .. },
+                ))) => {
                     self.make_batches(together, crowded.to_string())?;
                 }
                 outcome => return outcome,
@@ -270,14 +275,14 @@ impl Course<'_> {
         }
     }
 
-    fn blocks(&mut self, crew: &Crew<'_>) -> Result<(), RunError> {
+    fn blocks(&mut self, runner: &BatchRunner<'_>) -> Result<(), RunError> {
         loop {
             let logs = self.log_ratios();
             let (used, void, reason) = self.counts();
             // What disturbed the run before it was gone on with may be over: blocks of then do not end it now.
             let void = void - self.void_before;
             let history = self.history(used, void, &logs);
-            let of = match crew.rule.next(&history) {
+            let of = match runner.rule.next(&history) {
                 BlockStep::Run { of } => of,
                 BlockStep::Stop(Stop::Void) => return Err(RunError::Disturbed { void, used, reason }),
                 BlockStep::Stop(_) => return Ok(()),
@@ -288,10 +293,10 @@ impl Course<'_> {
             let number = self.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
             self.say(Event::BlockStarted { block: number, of })?;
             let mut trouble = None;
-            let (pairings, windows) = self.settled();
+            let (pairings, windows) = self.prior();
             let extra = self.further_sizes(number, &pairings)?;
-            let settled = Settled { pairings: &pairings, windows: &windows, extra: &extra };
-            let result = crew.block(number, (&history, settled), &mut |event| {
+            let prior = PriorDecisions { pairings: &pairings, windows: &windows, extra: &extra };
+            let result = runner.block(number, (&history, prior), &mut |event| {
                 trouble = self.say(event).err().or(trouble.take());
             });
             let result = result.map_err(RunError::Block)?;
@@ -355,7 +360,7 @@ impl Course<'_> {
 
     /// How the blocks that count put the variants side by side, point by point, and the length of windows that the first
     /// of them chose; nothing where there are none.
-    fn settled(&self) -> (Vec<Pairing>, Vec<Option<Nanoseconds>>) {
+    fn prior(&self) -> (Vec<Pairing>, Vec<Option<Nanoseconds>>) {
         let gathered = judge::gather::Gathered::new(&self.trials);
         match gathered.used.is_empty() {
             true => (Vec::new(), Vec::new()),
@@ -424,8 +429,8 @@ impl Course<'_> {
     /// Runs the hook that puts in order what the others left, however the run ended.
     fn clean_up(&mut self) {
         let Some(command) = &self.prepared.experiment.hooks.cleanup else { return };
-        let scene = Scene { logs: &self.logs(), secrets: &self.prepared.secrets, custody: None };
-        if let Err(error) = hooks::run("cleanup", command, scene, CallOff::Never) {
+        let context = HookContext { logs: &self.logs(), secrets: &self.prepared.secrets, custody: None };
+        if let Err(error) = hooks::run("cleanup", command, context, CallOff::Never) {
             // Should the folder not be writable, the terminal still shows it.
             let _ = self.say(Event::Warning { text: error.to_string() });
         }

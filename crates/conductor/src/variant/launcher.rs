@@ -1,0 +1,264 @@
+//! Starts a variant for one block: its place and layers, its peer, its service; and waits until it is ready.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use weighbridge_lab::cores::CoreId;
+use weighbridge_lab::host::memory_available;
+use weighbridge_lab::lanes::Lane;
+use weighbridge_lab::launch::{Lab, Launch, Ready};
+use weighbridge_lab::layers::Site;
+use weighbridge_lab::process::{Running, Wrapping};
+use weighbridge_lab::runtime;
+use weighbridge_lab::service::Service;
+use weighbridge_model::experiment::{Program, Variant, WorkloadSpec};
+use weighbridge_model::id::VariantId;
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::{QuotaFacts, QuotaOrigin, ServiceFacts};
+use weighbridge_store::scrub::Secrets;
+use weighbridge_workload::Address;
+
+use crate::prepare::cores::CorePlacement;
+use crate::prepare::launch_spec::{LaunchSpec, environment, secured};
+use crate::prepare::sources::ProgramSource;
+use crate::tls::{Secured, scheme};
+use crate::variant::VariantError;
+use crate::variant::direct::Direct;
+use crate::variant::memory_watch::MemoryWatch;
+use crate::variant::network::listen_at;
+use crate::variant::output::OutputCapture;
+use crate::variant::peer::StartedPeer;
+use crate::variant::readiness::ready;
+use crate::variant::roles::Roles;
+use crate::variant::running::{OwnProcesses, RunningVariant, allowed_cores};
+
+/// A batch of a block, by its numbers in the run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Numbering<'a> {
+    pub batch: u32,
+    /// The number in the run of each of its variants.
+    pub members: &'a [VariantId],
+}
+
+/// Which variant is started, in which block and on which cores.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Start<'a> {
+    pub block: u32,
+    pub lane: Lane,
+    /// Its number in the batch.
+    pub id: VariantId,
+    pub variant: &'a Variant,
+}
+
+/// What every start needs.
+pub(crate) struct VariantLauncher<'a> {
+    pub lab: &'a Lab,
+    pub placement: &'a CorePlacement,
+    pub logs: &'a Path,
+    /// What is hidden in whatever is kept or said of a service.
+    pub secrets: &'a Secrets,
+    pub freeze: bool,
+    /// Most connections that a client holds to a variant at a time.
+    pub connections: u32,
+    /// The batch that is started, where there are several.
+    pub numbering: Option<Numbering<'a>>,
+    /// Watches memory in the run's first block.
+    pub watch: Option<MemoryWatch>,
+}
+
+/// The processes of a variant, ready to be asked.
+struct Launched {
+    service: Running,
+    peer: Option<StartedPeer>,
+    site: Site,
+    /// Where the client goes.
+    address: SocketAddr,
+    logs: [OutputCapture; 2],
+    runtime: PathBuf,
+    secured: Secured,
+}
+
+impl VariantLauncher<'_> {
+    /// Starts a variant and waits until it is ready.
+    pub fn start(
+        &self,
+        start: Start<'_>,
+        launch_spec: &LaunchSpec,
+        workload: &WorkloadSpec,
+    ) -> Result<RunningVariant, VariantError> {
+        let secured = secured(start.variant)?;
+        let captures = || self.captures(start, ["err", "out"]);
+        let (launch, logs) = match launch_spec {
+            LaunchSpec::Url { address, addresses } => {
+                return Ok(RunningVariant::elsewhere(start, address.clone(), addresses.clone(), secured));
+            }
+            LaunchSpec::Service { service, .. } => {
+                let logs = captures()?;
+                (service_launch(service, start.variant, workload, &logs), logs)
+            }
+            LaunchSpec::Command { program, program_source, .. } => {
+                let ready = ready(program, start.variant, &secured)?;
+                let logs = captures()?;
+                (command_launch(program, program_source, ready, start.variant, &logs), logs)
+            }
+        };
+        let launched = self.launch(start, launch_spec, launch, logs, secured)?;
+        self.admitted(start.block, self.running(start, launch_spec, launched))
+    }
+
+    /// The cores on which a variant may run.
+    pub(crate) fn cores(&self, start: Start<'_>) -> &[CoreId] {
+        allowed_cores(self.placement.at(start.lane).service(), start.variant.limits)
+    }
+
+    /// Starts its peer, then the service itself, in its place.
+    fn launch(
+        &self,
+        start: Start<'_>,
+        launch_spec: &LaunchSpec,
+        mut launch: Launch,
+        logs: [OutputCapture; 2],
+        secured: Secured,
+    ) -> Result<Launched, VariantError> {
+        let variant = start.variant;
+        let runtime = self.runtime_file(start, "runtime");
+        launch.name.clone_from(&variant.name);
+        launch.cores = Some(self.cores(start).to_vec());
+        launch.environment.extend(secured.environment());
+        if matches!(launch_spec, LaunchSpec::Service { .. }) {
+            launch.environment.push((runtime::VARIABLE.to_owned(), runtime.display().to_string()));
+        }
+        let mut site = self.site(start)?;
+        listen_at(&mut launch, &site);
+        let peer = match variant.peer.as_ref().zip(launch_spec.peer()) {
+            Some((peer, launch_spec)) => Some(self.start_peer(start, peer, launch_spec, &site)?),
+            None => None,
+        };
+        launch.environment.extend(peer.as_ref().map(|peer| ("PEER".to_owned(), peer.address(&site))));
+        launch.environment.extend(environment(variant)?);
+        let (service, address) = self.launch_at(&mut site, variant, launch, &logs)?;
+        Ok(Launched { service, peer, site, address, logs, runtime, secured })
+    }
+
+    /// The variant whose processes are ready.
+    fn running(&self, start: Start<'_>, launch_spec: &LaunchSpec, launched: Launched) -> RunningVariant {
+        let Launched { mut service, peer, mut site, address, logs, runtime, secured } = launched;
+        let (version, hash) = launch_spec.identity();
+        let quota = service.quota();
+        let mut logs = Vec::from(logs);
+        let mut facts = ServiceFacts {
+            version: version.map(str::to_owned),
+            binary_sha256: hash.map(str::to_owned),
+            start: Some(service.ready_after()),
+            quota,
+            ..ServiceFacts::default()
+        };
+        let direct = service.take_talk().map(Direct::new);
+        let mut roles = Roles { service, peer: None, layers: site.take_programs() };
+        let mut peer_runtime = None;
+        if let Some(peer) = peer {
+            logs.extend(peer.logs);
+            facts.peer = Some(Box::new(peer.facts));
+            (roles.peer, peer_runtime) = (Some(peer.running), Some(peer.runtime));
+        }
+        RunningVariant {
+            variant: start.id,
+            name: start.variant.name.clone(),
+            address: Address {
+                authority: address.to_string(),
+                base: "/".to_owned(),
+                scheme: scheme(start.variant.tls.as_ref()),
+            },
+            addresses: vec![address.into()],
+            facts,
+            secured,
+            period: self.period(launch_spec, start.variant, quota),
+            warmup: launch_spec.warmup(),
+            direct,
+            own: Some(OwnProcesses {
+                roles,
+                site,
+                may_freeze: self.freeze && launch_spec.is_freezable(),
+                lane: start.lane,
+                limits: start.variant.limits,
+                logs,
+                runtime,
+                peer_runtime,
+                secrets: self.secrets.clone(),
+            }),
+        }
+    }
+
+    /// The variant, unless memory shows in the first block that fewer may live at once.
+    fn admitted(&self, block: u32, mut running: RunningVariant) -> Result<RunningVariant, VariantError> {
+        if let (0, Some(watch), Some(available)) = (block, &self.watch, memory_available()) {
+            let peak = running.memory_peaks().into_iter().map(|(_, peak)| peak).sum();
+            if let Err(crowded) = watch.started(peak, available) {
+                running.stop();
+                return Err(crowded);
+            }
+        }
+        Ok(running)
+    }
+
+    /// The longest time constant of a variant: its service's own, or that of a quota.
+    fn period(
+        &self,
+        launch_spec: &LaunchSpec,
+        variant: &Variant,
+        quota: Option<QuotaFacts>,
+    ) -> Option<Nanoseconds> {
+        let found = quota.filter(|facts| self.binds(facts)).map(|facts| facts.quota.period);
+        launch_spec.period_of(variant).max(found)
+    }
+
+    /// Whether a quota can hold a variant up. One of somebody else's may hold the generator too, so that only one that
+    /// leaves every core free does nothing.
+    fn binds(&self, facts: &QuotaFacts) -> bool {
+        let cores = self.placement.usual().service().len() + 1;
+        facts.origin == QuotaOrigin::Experiment || facts.quota.cores().get() < cores as f64
+    }
+}
+
+/// How a service of the catalogue is started.
+fn service_launch(
+    service: &Service,
+    variant: &Variant,
+    workload: &WorkloadSpec,
+    logs: &[OutputCapture; 2],
+) -> Launch {
+    let workload = match workload {
+        WorkloadSpec::Pingpong(_) if variant.peer.is_some() => "ping",
+        WorkloadSpec::Pingpong(_) => "pingpong",
+        // The user's own requests ask whatever the service's default workload offers.
+        WorkloadSpec::Http { .. } | WorkloadSpec::Commands { .. } | WorkloadSpec::Grpc { .. } => {
+            service.workloads().first().map_or("pingpong", String::as_str)
+        }
+    };
+    let [stderr, stdout] = logs.each_ref().map(OutputCapture::path);
+    service.launch(workload, variant.protocol.name(), &stdout, &stderr)
+}
+
+/// How a program of the user's own is started.
+fn command_launch(
+    program: &Program,
+    source: &ProgramSource,
+    ready: Ready,
+    variant: &Variant,
+    logs: &[OutputCapture; 2],
+) -> Launch {
+    let [stderr, stdout] = logs.each_ref().map(OutputCapture::path);
+    Launch {
+        name: variant.name.clone(),
+        command: program.argv.clone(),
+        environment: Vec::new(),
+        folder: source.folder.clone(),
+        host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        cores: None,
+        stdout,
+        stderr,
+        ready,
+        ready_timeout: program.ready_timeout,
+        wrapping: Wrapping::None,
+    }
+}
