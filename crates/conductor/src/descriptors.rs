@@ -46,7 +46,9 @@ pub enum DescribeError {
 /// [`DescribeError`] where there are none, or the calls are not in them.
 pub fn describe(
     spec: &WorkloadSpec,
-    (url, connect_to, unix): (&Url, Option<&(String, u16)>, Option<&Path>),
+    url: &Url,
+    connect_to: Option<&(String, u16)>,
+    unix: Option<&Path>,
     tls: Option<&TlsSpec>,
     timeout: Nanoseconds,
 ) -> Result<WorkloadSpec, DescribeError> {
@@ -66,9 +68,18 @@ pub fn describe(
     let addresses = endpoints(&target, unix)?;
     let never = AtomicBool::new(false);
     let tls = tls.map(|spec| tls::client(spec, &url.host, None)).transpose()?;
-    let server = (&*url.authority(), &*addresses, tls.as_ref());
-    let described = described(&spec, server, (timeout, &never))?;
+    let authority = url.authority();
+    let server = Server { authority: &authority, addresses: &addresses, tls: tls.as_ref() };
+    let described = described(&spec, server, timeout, &never)?;
     Ok(described.into_owned())
+}
+
+/// A server that describes what it offers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Server<'a> {
+    pub authority: &'a str,
+    pub addresses: &'a [Endpoint],
+    pub tls: Option<&'a TlsClient>,
 }
 
 /// The workload with everything it needs to be bound to the server at `addresses`.
@@ -77,12 +88,14 @@ pub fn describe(
 /// [`ReflectionError`] where the server does not describe what the calls need.
 pub(crate) fn described<'a>(
     spec: &'a WorkloadSpec,
-    (authority, addresses, tls): (&str, &[Endpoint], Option<&TlsClient>),
-    (timeout, stop): (Nanoseconds, &AtomicBool),
+    server: Server<'_>,
+    timeout: Nanoseconds,
+    stop: &AtomicBool,
 ) -> Result<Cow<'a, WorkloadSpec>, ReflectionError> {
     if !reflection::is_needed(spec) {
         return Ok(Cow::Borrowed(spec));
     }
+    let Server { authority, addresses, tls } = server;
     let limits = Limits { timeout, body: LONGEST, stop: Some(stop) };
     let scheme = if tls.is_some() { UrlScheme::Https } else { UrlScheme::Http };
     let mut ask = |framing: &Framing, request: &_| {

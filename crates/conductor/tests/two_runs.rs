@@ -157,7 +157,7 @@ impl Stage {
         let out = self.folder.path().join("runs");
         let folders = [first, second].map(|made| made.store(&out));
         let named: Vec<String> = named.iter().map(|name| (*name).to_owned()).collect();
-        compare_runs((&folders[0], &folders[1]), &named, Some(&self.folder.path().join("calibration")))
+        compare_runs(&folders[0], &folders[1], &named, Some(&self.folder.path().join("calibration")))
             .expect("compared")
     }
 
@@ -247,8 +247,7 @@ fn variants_are_told_by_name_where_several_can_be_meant() {
     assert!((headline(&across).ratio.expect("a ratio").point - 1.65 / 1.2).abs() < 1e-4);
     let out = stage.folder.path().join("more");
     let folders = [first.store(&out), second.store(&out)];
-    let error =
-        compare_runs((&folders[0], &folders[1]), &["z".to_owned()], None).expect_err("no such variant");
+    let error = compare_runs(&folders[0], &folders[1], &["z".to_owned()], None).expect_err("no such variant");
     assert!(error.to_string().contains("no variant `z`; it has `base`, `x`, `y`"), "{error}");
 }
 
@@ -296,7 +295,7 @@ fn one_run_and_itself_is_that_run() {
     let (first, _) = pair();
     let stage = Stage::new();
     let folder = first.store(&stage.folder.path().join("runs"));
-    let found = compare_runs((&folder, &folder), &[], None).expect("compared");
+    let found = compare_runs(&folder, &folder, &[], None).expect("compared");
     assert_eq!(found, folder.summary().expect("a summary"));
 }
 

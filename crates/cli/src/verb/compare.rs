@@ -21,8 +21,8 @@ pub fn run(arguments: &Compare, printer: &Printer) -> anyhow::Result<Exit> {
     let summary = match &arguments.subjects[..] {
         [run] => RunFolder::open(run)?.summary()?,
         [first, second, named @ ..] if is_run(first) && is_run(second) => {
-            let folders = (&RunFolder::open(first)?, &RunFolder::open(second)?);
-            compare_runs(folders, named, calibrations().as_deref())?
+            let (first, second) = (RunFolder::open(first)?, RunFolder::open(second)?);
+            compare_runs(&first, &second, named, calibrations().as_deref())?
         }
         [run, baseline, variant] if is_run(run) => {
             compare_variants(&RunFolder::open(run)?, baseline, variant)?

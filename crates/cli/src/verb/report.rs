@@ -73,7 +73,7 @@ fn is_suite(stored: &[Stored], comparisons: &[Comparison]) -> bool {
 fn comparisons(folders: &[RunFolder]) -> Vec<Comparison> {
     let Some((first, later)) = folders.split_first() else { return Vec::new() };
     let calibrations = if later.is_empty() { None } else { calibrations() };
-    let compared = later.iter().map(|run| compare_runs((first, run), &[], calibrations.as_deref()));
+    let compared = later.iter().map(|run| compare_runs(first, run, &[], calibrations.as_deref()));
     let said = compared.map(|compared| match compared {
         Ok(summary) => match refusal(&summary) {
             Some(reason) => Comparison::Refused(reason),

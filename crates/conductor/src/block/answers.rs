@@ -90,7 +90,11 @@ pub(crate) struct Answered {
 }
 
 /// How long one question may take, and the flag that ends it.
-pub(crate) type Patience<'a> = (Nanoseconds, &'a AtomicBool);
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience<'a> {
+    pub timeout: Nanoseconds,
+    pub stop: &'a AtomicBool,
+}
 
 /// Asks every kind of session of one variant, request by request; returns what the answers amount to.
 pub(crate) fn answers(asked: &Asked<'_>, patience: Patience<'_>) -> Result<Vec<Answered>, AnswerError> {
@@ -108,7 +112,7 @@ pub(crate) fn answers(asked: &Asked<'_>, patience: Patience<'_>) -> Result<Vec<A
 fn answer(
     asked: &Asked<'_>,
     conversation: &mut Conversation<'_>,
-    (timeout, stop): Patience<'_>,
+    patience: Patience<'_>,
 ) -> Result<Option<Answered>, AnswerError> {
     let Some(question) = conversation.question() else { return Ok(None) };
     let (variant, request) = (asked.name.to_owned(), question.title.to_owned());
@@ -116,7 +120,7 @@ fn answer(
         asked.addresses,
         Stack { framing: asked.workload.framing(), tls: asked.tls.cloned() },
         question.rendered,
-        Limits { timeout, body: BODY_LIMIT, stop: Some(stop) },
+        Limits { timeout: patience.timeout, body: BODY_LIMIT, stop: Some(patience.stop) },
     );
     let collected = match collected {
         Ok(collected) => collected,
@@ -158,13 +162,22 @@ pub(crate) fn direct_answers(
     direct::sizes(spec).iter().enumerate().map(&mut answer).collect()
 }
 
+/// What a variant answered to all questions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct VariantAnswers<'a> {
+    pub name: &'a str,
+    pub answers: &'a [Answered],
+}
+
 /// Compares a variant's answers with the first variant's.
 pub(crate) fn compare(
     secrets: &Secrets,
-    (first, ones): (&str, &[Answered]),
-    (second, twos): (&str, &[Answered]),
+    first: &VariantAnswers<'_>,
+    second: &VariantAnswers<'_>,
 ) -> Result<(), AnswerError> {
-    let Some((one, two)) = ones.iter().zip(twos).find(|(one, two)| one.canonical != two.canonical) else {
+    let Some((one, two)) =
+        first.answers.iter().zip(second.answers).find(|(one, two)| one.canonical != two.canonical)
+    else {
         return Ok(());
     };
     let hide = |text: &str| {
@@ -175,11 +188,11 @@ pub(crate) fn compare(
     let (place, said, other) = one.canonical.difference(&two.canonical, &hide);
     Err(AnswerError::Differ {
         request: one.request.as_str().into(),
-        first: first.into(),
+        first: first.name.into(),
         one: said.into(),
         advice: if place.is_empty() { "" } else { "; where it may differ, name it in `workload.ignore`" },
         place: place.into(),
-        second: second.into(),
+        second: second.name.into(),
         two: other.into(),
     })
 }

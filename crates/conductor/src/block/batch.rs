@@ -74,11 +74,12 @@ impl BatchRunner<'_> {
     pub fn block(
         &self,
         number: u32,
-        (history, prior): (&BlockHistory<'_>, PriorDecisions<'_>),
+        history: &BlockHistory<'_>,
+        prior: PriorDecisions<'_>,
         emit: &mut dyn FnMut(Event),
     ) -> Result<BlockResult, BlockError> {
         if let [context] = &self.contexts[..] {
-            return context.block(number, (history, prior), emit);
+            return context.block(number, history, prior, emit);
         }
         let (mut pairings, mut windows) = (prior.pairings.to_vec(), prior.windows.to_vec());
         let count = self.contexts.len() as u32;
@@ -91,7 +92,7 @@ impl BatchRunner<'_> {
             emit(Event::BatchStarted { block: number, batch: at, of: count, variants: batch.names() });
             let before = in_batches(history, count, done, &whole.times);
             let known = PriorDecisions { pairings: &pairings, windows: &windows, ..prior };
-            let mut part = context.block(number, (&before, known), emit)?;
+            let mut part = context.block(number, &before, known, emit)?;
             // What the first batch decided holds for all: they are parts of one block.
             if let (true, Some(trial)) = (pairings.is_empty(), part.trials.first()) {
                 pairings.clone_from(&trial.pairings);

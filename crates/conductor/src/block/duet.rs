@@ -63,9 +63,9 @@ impl Block<'_, '_> {
         let paces: Vec<Pace> = bound.iter().map(|bound| bound.pace).collect();
         let before = self.cpu_times();
         let leads =
-            self.both(WindowPlace { kind: WindowKind::LeadIn, ..place }, &order, (&lead_ins, &paces))?;
+            self.both(WindowPlace { kind: WindowKind::LeadIn, ..place }, &order, &lead_ins, &paces)?;
         let load = measured_load(&self.context.shapes[place.point.index()], extent, place);
-        let windows = self.both(place, &order, (&vec![load; order.len()], &paces))?;
+        let windows = self.both(place, &order, &vec![load; order.len()], &paces)?;
         let after = self.cpu_times();
         for (index, trial) in self.trials.iter_mut().enumerate() {
             let record = trial.windows.last_mut().expect("the window was just recorded");
@@ -95,7 +95,8 @@ impl Block<'_, '_> {
         &mut self,
         place: WindowPlace,
         order: &[VariantId],
-        (loads, paces): (&[Load], &[Pace]),
+        loads: &[Load],
+        paces: &[Pace],
     ) -> Result<Vec<u64>, Abort> {
         self.check_control()?;
         let expected = |index: usize| expected(&loads[index], Some(paces[index]));
@@ -133,7 +134,7 @@ impl Block<'_, '_> {
             let place = WindowPlace { position: lane.index() as u32, ..place };
             self.record(index, place, &report.figures, Vec::new());
             let seen = std::mem::take(&mut report.seen);
-            self.keep(index, place, (sheet.unwrap_or_default(), seen));
+            self.keep(index, place, sheet.unwrap_or_default(), seen);
             reports[index] = Some(report);
         }
         self.check_control()?;

@@ -83,7 +83,7 @@ impl Block<'_, '_> {
         for (index, (report, sheet)) in reports.iter().zip(sheets).enumerate() {
             let used = after[index].since(&before[index], report.figures.requests);
             self.record(index, place, &report.figures, used.collect());
-            self.keep(index, place, (sheet.unwrap_or_default(), report.seen.clone()));
+            self.keep(index, place, sheet.unwrap_or_default(), report.seen.clone());
         }
         self.check_control()?;
         // Whoever the window was given up for comes first: the others were only cut with it.

@@ -42,11 +42,11 @@ use weighbridge_model::record::{Tallies, TrialRecord, Void};
 use weighbridge_workload::reflection::ReflectionError;
 use weighbridge_workload::{Given, Workload, WorkloadError};
 
-use crate::block::answers::{AnswerError, Asked};
+use crate::block::answers::{AnswerError, Asked, Patience, VariantAnswers};
 use crate::block::client::{Clients, settings};
 use crate::block::times::BlockTimes;
 use crate::control::{Ask, Control};
-use crate::descriptors::described;
+use crate::descriptors::{Server, described};
 use crate::hooks::{self, CallOff, HookContext, HookError};
 use crate::prepare::idle::IdleCores;
 use crate::prepare::launch_spec::LaunchSpec;
@@ -203,18 +203,19 @@ impl BlockContext<'_> {
     pub fn block(
         &self,
         number: u32,
-        (history, prior): (&BlockHistory<'_>, PriorDecisions<'_>),
+        history: &BlockHistory<'_>,
+        prior: PriorDecisions<'_>,
         emit: &mut dyn FnMut(Event),
     ) -> Result<BlockResult, BlockError> {
         let _engaged = self.control.engage();
         let began = monotonic_now();
         let machine = CpuTimes::read();
         let order = self.plan.block(number);
-        let mut block = Block::new(self, number, (prior.extra, emit));
+        let mut block = Block::new(self, number, prior.extra, emit);
         let mut cpu_usage = None;
         let measured = block.start(&order.starts).and_then(|()| {
             cpu_usage = CpuUsageSpan::begin(&mut block.variants);
-            block.points(&order, (history, prior), began)
+            block.points(&order, history, prior, began)
         });
         // Nothing is measured until the next block's warm-up.
         self.idle.ask(Idle::Host);
@@ -251,7 +252,7 @@ impl BlockContext<'_> {
                     requests += compared;
                 }
             };
-            let mut block = Block::new(self, 0, (&[], &mut count));
+            let mut block = Block::new(self, 0, &[], &mut count);
             let outcome = block.answers().map_err(|cut| block.classify_abort(cut));
             block.end();
             match outcome {
@@ -288,7 +289,8 @@ impl<'a, 'b> Block<'a, 'b> {
     fn new(
         context: &'a BlockContext<'a>,
         number: u32,
-        (extra, emit): (&'a [Vec<Bytes>], &'b mut dyn FnMut(Event)),
+        extra: &'a [Vec<Bytes>],
+        emit: &'b mut dyn FnMut(Event),
     ) -> Self {
         Self {
             context,
@@ -421,7 +423,8 @@ impl<'a, 'b> Block<'a, 'b> {
     fn points(
         &mut self,
         order: &BlockPlan,
-        (history, prior): (&BlockHistory<'_>, PriorDecisions<'_>),
+        history: &BlockHistory<'_>,
+        prior: PriorDecisions<'_>,
         began: weighbridge_model::quantity::Timestamp,
     ) -> Result<(), Abort> {
         let points = order.points.len() as u64;
@@ -474,9 +477,13 @@ impl<'a, 'b> Block<'a, 'b> {
         let asked = point.workload.asked_of(of);
         let environment = |name: &str| std::env::var(name).ok();
         running.thaw()?;
-        let server = (&*running.address.authority, &*running.addresses, running.secured.client.as_ref());
-        let patience = (point.load.timeout, &*self.context.control.window);
-        let spec = running.as_client(|| described(&asked, server, patience))?;
+        let server = Server {
+            authority: &running.address.authority,
+            addresses: &running.addresses,
+            tls: running.secured.client.as_ref(),
+        };
+        let (timeout, stop) = (point.load.timeout, &*self.context.control.window);
+        let spec = running.as_client(|| described(&asked, server, timeout, stop))?;
         let spec = spec.map_err(|source| BlockError::Descriptors {
             variant: running.name.clone(),
             source: Box::new(source),
@@ -533,19 +540,20 @@ impl<'a, 'b> Block<'a, 'b> {
                         workload: &bound.workload,
                         secrets: self.context.launcher.secrets,
                     };
-                    let window = &control.window;
-                    running.as_client(|| answers::answers(&asked, (timeout, window)))?
+                    running
+                        .as_client(|| answers::answers(&asked, Patience { timeout, stop: &control.window }))?
                 }
             };
             running.freeze()?;
             answers.insert(variant, given?);
         }
         let requests = answers.values().map(Vec::len).sum();
-        let mut each =
-            answers.iter().map(|(variant, given)| (&*self.variants[variant.index()].name, given.as_slice()));
+        let mut each = answers
+            .iter()
+            .map(|(variant, answers)| VariantAnswers { name: &self.variants[variant.index()].name, answers });
         if let Some(baseline) = each.next() {
             for other in each {
-                answers::compare(self.context.launcher.secrets, baseline, other)?;
+                answers::compare(self.context.launcher.secrets, &baseline, &other)?;
             }
         }
         (self.emit)(Event::Verified { requests });

@@ -138,7 +138,7 @@ impl Block<'_, '_> {
             let label = &self.context.experiment.points[point.index()].label;
             self.phase(Phase::Measuring, Some(&name), Some(label));
             self.cores.look();
-            self.turn(place, 0..windows, (variant, bound), extent)?;
+            self.turn(place, 0..windows, variant, bound, extent)?;
         }
         Ok(())
     }

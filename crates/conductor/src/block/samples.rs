@@ -102,7 +102,8 @@ impl Block<'_, '_> {
         &mut self,
         index: usize,
         place: WindowPlace,
-        (records, seen): (Vec<RequestRecord>, Vec<Seen>),
+        records: Vec<RequestRecord>,
+        seen: Vec<Seen>,
     ) {
         if self.number == 0 && place.kind == WindowKind::Measured {
             self.keeping.asked.resize(self.trials.len(), BTreeSet::new());
@@ -129,7 +130,7 @@ impl Block<'_, '_> {
             relayed: seen.relayed,
         };
         trial.samples.extend(records.into_iter().zip(seen).map(sample).take(KEPT));
-        thin(&mut self.trials, (index, place.point), &mut self.keeping.every, KEPT);
+        thin(&mut self.trials, index, place.point, &mut self.keeping.every, KEPT);
     }
 
     /// Tells once where the blocks of the plan will not ask for every size, and where samples are left out.
@@ -195,7 +196,7 @@ impl Default for Keeping {
 /// The same rounds of every trial are left out, so that what stays is of the same requests; and rounds from the first to the
 /// last stay, so that a trend through the block is in the samples as in all other figures. A round by itself stays, however
 /// large it is.
-fn thin(trials: &mut [TrialRecord], (grown, point): (usize, PointId), every: &mut u32, most: usize) {
+fn thin(trials: &mut [TrialRecord], grown: usize, point: PointId, every: &mut u32, most: usize) {
     let here = |sample: &&Sample| sample.point == point;
     while trials[grown].samples.iter().filter(here).count() > most {
         let goes = |sample: &Sample| sample.point == point && !sample.round.is_multiple_of(*every * 2);
@@ -286,18 +287,18 @@ mod tests {
         // The baseline has two windows in each round.
         let mut trials = vec![trial(0, 1_000, 40), trial(1, 1_000, 20)];
         let mut every = 1;
-        thin(&mut trials, (0, PointId(0)), &mut every, KEPT);
+        thin(&mut trials, 0, PointId(0), &mut every, KEPT);
         assert_eq!((every, trials[0].samples.len(), trials[1].samples.len()), (2, 20_000, 10_000));
         assert_eq!(rounds(&trials[0]), (0..1_000).step_by(2).collect());
         assert_eq!(rounds(&trials[0]), rounds(&trials[1]));
         // A time that rises through the block: the first 20,000 would have told half of it.
         let times = trials[0].samples.iter().map(|sample| sample.service().as_nanos());
         assert_eq!(times.sum::<u64>() / 20_000, 499);
-        thin(&mut trials, (0, PointId(0)), &mut every, KEPT);
+        thin(&mut trials, 0, PointId(0), &mut every, KEPT);
         assert_eq!(every, 2, "as many as may be are kept");
         let first = trials[1].samples[0];
         trials[1].samples.push(first);
-        thin(&mut trials, (1, PointId(0)), &mut every, 10_000);
+        thin(&mut trials, 1, PointId(0), &mut every, 10_000);
         assert_eq!((every, trials[0].samples.len(), trials[1].samples.len()), (4, 10_000, 5_001));
     }
 
@@ -307,10 +308,10 @@ mod tests {
         let (mut every, mut other) = (1, trials[0].samples[0]);
         (other.point, other.round) = (PointId(1), 3);
         trials[0].samples.push(other);
-        thin(&mut trials, (0, PointId(0)), &mut every, 100);
+        thin(&mut trials, 0, PointId(0), &mut every, 100);
         assert_eq!((every, trials[0].samples.len()), (1, 501));
         trials[0].samples.push(Sample { point: PointId(0), ..other });
-        thin(&mut trials, (0, PointId(0)), &mut every, 100);
+        thin(&mut trials, 0, PointId(0), &mut every, 100);
         assert_eq!((every, trials[0].samples.len()), (2, 501));
     }
 

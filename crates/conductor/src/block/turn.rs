@@ -101,7 +101,7 @@ impl Block<'_, '_> {
     ) -> Result<(), Abort> {
         for (position, variant) in (0..).zip(self.context.plan.round(self.number, point, round)) {
             let place = WindowPlace { kind, point, round, position };
-            self.turn(place, round..round + 1, (variant, bound), extent)?;
+            self.turn(place, round..round + 1, variant, bound, extent)?;
         }
         Ok(())
     }
@@ -111,7 +111,8 @@ impl Block<'_, '_> {
         &mut self,
         place: WindowPlace,
         rounds: Range<u32>,
-        (variant, bound): (VariantId, &[Bound]),
+        variant: VariantId,
+        bound: &[Bound],
         extent: Extent,
     ) -> Result<(), Abort> {
         let index = variant.index();
@@ -173,7 +174,7 @@ impl Block<'_, '_> {
         let substream = self.substream(place, requests);
         let keep = tallies.is_some();
         if self.variants[index].direct.is_some() {
-            let figures = self.direct_window(index, place, (&load, substream), tallies)?;
+            let figures = self.direct_window(index, place, &load, substream, tallies)?;
             self.record(index, place, &figures, cpu);
             self.check_control()?;
             return Ok(figures);
@@ -193,7 +194,7 @@ impl Block<'_, '_> {
             self.trials[index].tallies[place.point.index()] = tallies;
         }
         self.record(index, place, &figures, cpu);
-        self.keep(index, place, (sheet.unwrap_or_default(), seen));
+        self.keep(index, place, sheet.unwrap_or_default(), seen);
         self.check_control()?;
         self.check_alive(index, place.kind, &figures, trouble)?;
         Ok(figures)
@@ -204,14 +205,16 @@ impl Block<'_, '_> {
         &mut self,
         index: usize,
         place: WindowPlace,
-        (load, substream): (&Load, u64),
+        load: &Load,
+        substream: u64,
         tallies: Option<Tallies>,
     ) -> Result<WindowFigures, Abort> {
         let sizes = direct::sizes(&self.context.experiment.points[place.point.index()].workload);
         let running = &mut self.variants[index];
         let control = self.context.control;
-        let asked = (direct::requests(load), substream);
-        let carried = running.direct.as_mut().map(|direct| direct.window(asked, sizes, control));
+        let requests = direct::requests(load);
+        let carried =
+            running.direct.as_mut().map(|direct| direct.window(requests, substream, sizes, control));
         match carried.expect("the caller asked for it") {
             Ok((figures, answer)) => {
                 if let Some(mut tallies) = tallies {

@@ -43,7 +43,7 @@ impl Block<'_, '_> {
             };
             let of_length = WindowRule { nominal: Some(window), ..window_rule };
             let arrangement = of_length.closed(&paces(bound), Wanted::Settled(Pairing::Windows))?;
-            history.push(self.compare(id, bound, (window, arrangement.extent), closely)?);
+            history.push(self.compare(id, bound, window, arrangement.extent, closely)?);
         };
         // Windows that were asked for are used whatever they show; the diagnosis says what that does.
         let asked = self.context.experiment.plan.pairing == PairingChoice::Windows;
@@ -82,7 +82,8 @@ impl Block<'_, '_> {
         &mut self,
         id: PointId,
         bound: &[Bound],
-        (window, extent): (Nanoseconds, Extent),
+        window: Nanoseconds,
+        extent: Extent,
         closely: bool,
     ) -> Result<Compared, Abort> {
         let Extent::Requests(requests) = extent else { unreachable!("closed load counts requests") };

@@ -33,7 +33,7 @@ use crate::prepare::checked::Checked;
 use crate::prepare::environment::identity_of;
 use crate::prepare::error::PrepareError;
 use crate::prepare::idle::IdleCores;
-use crate::prepare::launch_spec::{LaunchSpec, LaunchSpecError};
+use crate::prepare::launch_spec::{LaunchSpec, LaunchSpecError, Services};
 use crate::prepare::plan::batches;
 use crate::prepare::shapes::Shape;
 use crate::prepare::sources::{ProgramSource, ProgramSources};
@@ -343,9 +343,9 @@ impl CalibrationRuns<'_> {
                 });
                 noise.sample(self.cores);
                 let since = monotonic_now();
-                match self.one_run((number, at, other), &mut |event| warn.see(event, progress)) {
-                    Ok(seen) => {
-                        watched.take(other, seen);
+                match self.one_run(number, at, other, &mut |event| warn.see(event, progress)) {
+                    Ok((look, truth)) => {
+                        watched.take(other, look, truth);
                         lost = 0;
                     }
                     Err(ReliabilityError::Run(error)) if is_disturbed(&error) && lost + 1 < LOST_IN_A_ROW => {
@@ -370,11 +370,13 @@ impl CalibrationRuns<'_> {
     /// One run of a variant and its copy, whole, and what it showed; its folder is removed.
     fn one_run(
         &self,
-        (number, at, other): (u64, usize, Other),
+        number: u64,
+        at: usize,
+        other: Other,
         sink: &mut dyn FnMut(&TimedEvent),
     ) -> Result<(Look, Option<f64>), ReliabilityError> {
         let record = self.folder.join("record");
-        let prepared = self.pair((number, at, other), &record)?;
+        let prepared = self.pair(number, at, other, &record)?;
         let experiment = prepared.experiment.clone();
         let held = match (other, &self.order.subject) {
             (Other::Slower(by), Subject::Experiment(_)) => Some((VariantId(1), by)),
@@ -404,7 +406,9 @@ impl CalibrationRuns<'_> {
     /// The experiment of one run: the variant as the baseline, and the other.
     fn pair(
         &self,
-        (number, at, other): (u64, usize, Other),
+        number: u64,
+        at: usize,
+        other: Other,
         record: &Path,
     ) -> Result<Prepared, ReliabilityError> {
         let mut experiment = self.prepared.experiment.clone();
@@ -419,7 +423,7 @@ impl CalibrationRuns<'_> {
                     "slower",
                     LaunchSpec::new(
                         &Variant { target, ..variant.clone() },
-                        (None, None),
+                        Services::default(),
                         ProgramSource::default(),
                     )?,
                 )
@@ -491,7 +495,7 @@ impl CalibrationRuns<'_> {
 }
 
 impl Watched {
-    fn take(&mut self, other: Other, (look, truth): (Look, Option<f64>)) {
+    fn take(&mut self, other: Other, look: Look, truth: Option<f64>) {
         match other {
             Other::Copy => self.copies.push(look),
             Other::Slower(by) => {

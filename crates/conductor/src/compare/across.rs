@@ -54,7 +54,8 @@ enum Way {
 /// # Errors
 /// See [`CompareError`]. That the runs cannot be compared is no error but a summary whose costs are invalid.
 pub fn compare_runs(
-    (first, second): (&RunFolder, &RunFolder),
+    first: &RunFolder,
+    second: &RunFolder,
     named: &[String],
     calibrations: Option<&Path>,
 ) -> Result<Summary, CompareError> {
@@ -158,7 +159,7 @@ fn shared(runs: &[Stored; 2], wanted: [Option<usize>; 2]) -> Result<[usize; 2], 
             if wanted[0] == Some(i) || wanted[1] == Some(j) {
                 continue;
             }
-            match same_program((one, a), (two, b)) {
+            match same_program(one, a, two, b) {
                 Ok(()) if one.experiment.variants.len() > 1 && two.experiment.variants.len() > 1 => {
                     return Ok([i, j]);
                 }
@@ -175,7 +176,7 @@ fn shared(runs: &[Stored; 2], wanted: [Option<usize>; 2]) -> Result<[usize; 2], 
 }
 
 /// Whether two variants are the same program, spoken to alike.
-fn same_program((one, a): (&Stored, &Variant), (two, b): (&Stored, &Variant)) -> Result<(), &'static str> {
+fn same_program(one: &Stored, a: &Variant, two: &Stored, b: &Variant) -> Result<(), &'static str> {
     let plain = |v: &Variant| Variant { name: String::new(), ..v.clone() };
     match (one.digests.get(&a.name), two.digests.get(&b.name)) {
         (Some(first), Some(second)) if first == second => {}

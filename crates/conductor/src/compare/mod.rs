@@ -71,7 +71,7 @@ pub fn compare_variants(folder: &RunFolder, baseline: &str, variant: &str) -> Re
     let ids = kept.each_ref().map(|(id, _)| *id);
     let (trials, bridge) = beside(trials_of(folder)?, ids, through);
     experiment.variants = kept.map(|(_, variant)| variant).to_vec();
-    judged(folder, &experiment, (&trials, bridge.as_ref()))
+    judged(folder, &experiment, &trials, bridge.as_ref())
 }
 
 /// Keeps these variants only, in this order, and numbers the trials likewise.
@@ -128,7 +128,8 @@ pub(crate) fn trials_of(folder: &RunFolder) -> Result<Vec<TrialRecord>, CompareE
 fn judged(
     folder: &RunFolder,
     experiment: &Experiment,
-    (trials, bridge): (&[TrialRecord], Option<&Bridge>),
+    trials: &[TrialRecord],
+    bridge: Option<&Bridge>,
 ) -> Result<Summary, CompareError> {
     let stored = folder.summary()?;
     let calibration = stored.calibration.clone();

@@ -30,6 +30,13 @@ pub(crate) enum LaunchSpec {
     Url { address: Address, addresses: Vec<Endpoint> },
 }
 
+/// The services of a variant, built; none where its program is not of the catalogue.
+#[derive(Default)]
+pub(crate) struct Services {
+    pub own: Option<Service>,
+    pub peer: Option<Service>,
+}
+
 /// Why it cannot be found out how a variant is started.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchSpecError {
@@ -73,14 +80,14 @@ impl LaunchSpec {
     /// Finds out how to start `variant`. Services are taken from `catalog`, built already.
     pub fn new(
         variant: &Variant,
-        (service, peer): (Option<Service>, Option<Service>),
+        services: Services,
         program_source: ProgramSource,
     ) -> Result<Self, LaunchSpecError> {
         Ok(match &variant.target {
             Target::Service { .. } => {
-                let service = service.expect("the caller looked the service up");
+                let service = services.own.expect("the caller looked the service up");
                 let (version, hash) = (service.version().ok(), service.binary_sha256());
-                let peer = peer.map(|peer| Box::new(PeerLaunchSpec::new(peer)));
+                let peer = services.peer.map(|peer| Box::new(PeerLaunchSpec::new(peer)));
                 Self::Service { service: Box::new(service), version, hash, peer }
             }
             Target::Command(program) => Self::Command {

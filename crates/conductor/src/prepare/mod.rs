@@ -42,7 +42,7 @@ use cores::CorePlacement;
 use division::Division;
 use error::PrepareError;
 use idle::IdleCores;
-use launch_spec::LaunchSpec;
+use launch_spec::{LaunchSpec, Services};
 use plan::{batches, plan_value};
 use services::{find_peer, find_service, of_peer};
 use shapes::Shape;
@@ -154,13 +154,9 @@ pub(crate) fn prepare(
         let built = builder.services(&variant, &experiment.points[0].workload);
         let usable = built.and_then(|services| host.can_run(&variant).map(|()| services));
         match usable {
-            Ok(Services { own, peer }) => {
+            Ok(services) => {
                 let program_source = sources.of_variant(&variant.name);
-                launch_specs.push(LaunchSpec::new(
-                    &redirected(&variant, options),
-                    (own, peer),
-                    program_source,
-                )?);
+                launch_specs.push(LaunchSpec::new(&redirected(&variant, options), services, program_source)?);
                 kept.push(variant);
             }
             Err(_) if options.control.is_interrupted() => return Err(PrepareError::Interrupted),
@@ -211,13 +207,6 @@ impl HostChecks {
             None => layers::probe(&variant.layers),
         }
     }
-}
-
-/// The services of a variant, built; none where its program is not of the catalogue.
-#[derive(Default)]
-struct Services {
-    own: Option<Service>,
-    peer: Option<Service>,
 }
 
 /// Builds services, each once.

@@ -147,7 +147,7 @@ impl ProgramSources {
         for (number, variant) in experiment.variants.iter_mut().enumerate() {
             let Target::Command(program) = &mut variant.target else { continue };
             let revision = revisions.get(&variant.name);
-            let program_source = preparer.source((number, &variant.name), program, revision)?;
+            let program_source = preparer.source(number, &variant.name, program, revision)?;
             if let Some(Revision { commit, changes: None }) = &program_source.revision {
                 program.revision = Some(commit.hash().to_owned());
             }
@@ -278,7 +278,8 @@ struct SourcePreparer<'a> {
 impl SourcePreparer<'_> {
     fn source(
         &mut self,
-        (number, variant): (usize, &str),
+        number: usize,
+        variant: &str,
         program: &Program,
         revision: Option<&(Repository, Revision)>,
     ) -> Result<ProgramSource, SourceError> {
@@ -301,7 +302,7 @@ impl SourcePreparer<'_> {
             });
         }
         if let Some(command) = &program.build {
-            self.build((number, variant), command, folder.as_deref().unwrap_or(Path::new(".")))?;
+            self.build(number, variant, command, folder.as_deref().unwrap_or(Path::new(".")))?;
         }
         Ok(ProgramSource { folder, revision: revision.map(|(_, revision)| revision.clone()) })
     }
@@ -330,7 +331,8 @@ impl SourcePreparer<'_> {
 
     fn build(
         &mut self,
-        (number, variant): (usize, &str),
+        number: usize,
+        variant: &str,
         command: &str,
         folder: &Path,
     ) -> Result<(), SourceError> {

@@ -19,7 +19,8 @@ use crate::prepare::environment::{IDLE_CORES, identity_of};
 /// The quote for a run of `title` with these trials, on the host of `facts`; `None` where that host has no calibration.
 pub(crate) fn quoted(
     folder: Option<&Path>,
-    (title, headline): (&str, Quantity),
+    title: &str,
+    headline: Quantity,
     trials: &[TrialRecord],
     facts: &Value,
 ) -> Option<CalibrationQuote> {

@@ -296,7 +296,7 @@ impl RunLoop<'_> {
             let (pairings, windows) = self.prior();
             let extra = self.further_sizes(number, &pairings)?;
             let prior = PriorDecisions { pairings: &pairings, windows: &windows, extra: &extra };
-            let result = runner.block(number, (&history, prior), &mut |event| {
+            let result = runner.block(number, &history, prior, &mut |event| {
                 trouble = self.say(event).err().or(trouble.take());
             });
             let result = result.map_err(RunError::Block)?;
@@ -461,8 +461,13 @@ impl RunLoop<'_> {
     fn conclude(&mut self, facts: &Value) -> Result<(Summary, Detail), RunError> {
         self.question.run.took = monotonic_now().since(self.began);
         let (mut summary, detail) = judge::whole(&self.question, &self.trials);
-        let asked = (&*self.prepared.experiment.title, self.question.headline);
-        summary.calibration = quoted(self.options.calibrations.as_deref(), asked, &self.trials, facts);
+        summary.calibration = quoted(
+            self.options.calibrations.as_deref(),
+            &self.prepared.experiment.title,
+            self.question.headline,
+            &self.trials,
+            facts,
+        );
         self.writer.write_summary(&summary)?;
         self.writer.write_detail(&detail)?;
         let folder = self.writer.folder().path().display().to_string();

@@ -191,7 +191,8 @@ pub fn run(single: &Single, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<
         let _engaged = single.control.engage();
         idle.ask(single.idle);
         let watcher = watch.as_deref_mut().map(|tell| Watcher { tell, aside });
-        let shares = attempt(single, &cores, &addresses, (&workload, tls.as_ref()), watcher);
+        let shares =
+            attempt(single, &cores, &addresses, Bound { workload: &workload, tls: tls.as_ref() }, watcher);
         // Cores may sleep where we stand still.
         idle.ask(Idle::Host);
         let cut = shares.as_ref().map_or(true, |shares| shares.iter().any(Shared::is_cut));
@@ -240,7 +241,11 @@ fn sharing(cores: &[CoreId], threads: u32, waiting: Waiting) -> Option<&'static 
 }
 
 /// What every thread needs besides its share.
-type Bound<'a> = (&'a Workload, Option<&'a TlsClient>);
+#[derive(Debug, Clone, Copy)]
+struct Bound<'a> {
+    workload: &'a Workload,
+    tls: Option<&'a TlsClient>,
+}
 
 /// One window on every thread.
 fn attempt(
@@ -336,7 +341,7 @@ impl Share<'_> {
     fn prepare(
         &self,
         addresses: Vec<Endpoint>,
-        (workload, tls): Bound<'_>,
+        bound: Bound<'_>,
     ) -> Result<(Generator, Handshakes), SingleError> {
         let options = generator::Options {
             waiting: self.single.waiting,
@@ -348,8 +353,8 @@ impl Share<'_> {
         let load = &self.single.load;
         let settings =
             Settings { connections: self.part(u64::from(load.connections)) as u32, ..settings(load) };
-        let stack = Stack { framing: workload.framing(), tls: tls.cloned() };
-        generator.attach(VARIANT, settings, stack, workload.sessions());
+        let stack = Stack { framing: bound.workload.framing(), tls: bound.tls.cloned() };
+        generator.attach(VARIANT, settings, stack, bound.workload.sessions());
         let connected = generator.connect(VARIANT)?;
         if load.warmup > Nanoseconds::ZERO {
             let spec = self.window(Stop::Time(load.warmup), 0, None);

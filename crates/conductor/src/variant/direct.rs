@@ -66,7 +66,8 @@ impl Direct {
     /// Carries out a window of so many requests with these sizes, which are drawn from `seed`.
     pub fn window(
         &mut self,
-        (requests, seed): (u64, u64),
+        requests: u64,
+        seed: u64,
         sizes: &[Bytes],
         control: &Control,
     ) -> Result<(WindowFigures, Answer), DirectError> {

@@ -150,7 +150,7 @@ impl Target {
         let spec =
             WorkloadSpec::Grpc { source, calls: vec![call(method, arguments)?], equal: Equality::Status };
         let tls = super::tls_spec(&arguments.tls, &self.urls[0])?;
-        Ok(describe(&spec, (&self.urls[0], connect_to, arguments.unix.as_deref()), tls.as_ref(), timeout)?)
+        Ok(describe(&spec, &self.urls[0], connect_to, arguments.unix.as_deref(), tls.as_ref(), timeout)?)
     }
 }
 

@@ -212,7 +212,7 @@ impl Runs {
         let summary: Summary = match (place.value("against"), place.value("baseline")) {
             (Some(against), _) => {
                 let against = self.open(against)?;
-                compare_runs((&against, &run), &[variant.to_owned()], calibrations().as_deref())?
+                compare_runs(&against, &run, &[variant.to_owned()], calibrations().as_deref())?
             }
             (None, Some(baseline)) => compare_variants(&run, baseline, variant)?,
             (None, None) => return Err(Wrong::Missing),
