@@ -11,9 +11,9 @@ use weighbridge_model::record::{ErrorKind, Outcome};
 use weighbridge_model::secret::is_unprintable;
 
 use crate::Expect;
-use crate::explain::FailureLog;
+use crate::checks::explain::FailureLog;
 use crate::grpc::message_text;
-use crate::scenario::json::Pointer;
+use crate::json::Pointer;
 
 /// A whole reply.
 #[derive(Debug, Clone, Copy)]

@@ -17,7 +17,7 @@ use weighbridge_model::id::OperationId;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
 use crate::checks::Reset;
-use crate::explain::{Explain, Words};
+use crate::checks::explain::{Explain, Words};
 use crate::{Address, Entry, Expect, WorkloadError};
 
 /// Letters of made values.

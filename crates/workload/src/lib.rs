@@ -8,11 +8,9 @@ mod canonical;
 mod checks;
 mod commands;
 pub mod direct;
-mod explain;
 mod grpc;
+mod json;
 mod mping;
-pub mod proto;
-pub mod reflection;
 mod scenario;
 mod spread;
 mod stream;
@@ -34,14 +32,14 @@ use weighbridge_model::quantity::Bytes;
 use weighbridge_model::secret::shown_path;
 
 pub use canonical::{Canonical, Received};
+use checks::explain::{FailureLog, Noted};
 use checks::{HttpCheck, PongCheck, Reset};
 use commands::ValueCheck;
-use explain::{FailureLog, Noted};
-pub use grpc::GrpcError;
 use grpc::{CallExpect, GrpcCheck, PongMessageCheck};
+pub use grpc::{GrpcError, proto, reflection};
+use json::Pointer;
 use mping::MpingCheck;
 pub use mping::read_mping;
-use scenario::json::Pointer;
 pub use scenario::rows::{Rows, RowsError};
 pub use scenario::{Conversation, Question};
 use scenario::{Scene, Scenes};
@@ -529,7 +527,7 @@ pub fn pong_message_check(size: Bytes) -> impl weighbridge_load::session::Check 
 /// Where `pointer` leads in a JSON text, as replies are read under load: for fuzzing.
 #[doc(hidden)]
 pub mod fuzzing {
-    pub use crate::scenario::json::{NotJson, Pointer, append, find};
+    pub use crate::json::{NotJson, Pointer, append, find};
 }
 
 /// The base with the request's own path after it: `/a/` and `/b` make `/a/b`, `/a` and nothing make `/a`.

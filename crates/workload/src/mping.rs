@@ -12,8 +12,8 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::samples::Relayed;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
+use crate::checks::explain::{Explain, status_line};
 use crate::checks::{Reset, SeenReply};
-use crate::explain::{Explain, status_line};
 
 /// No object of the contract is longer, blanks included that any server would write.
 const LONGEST: usize = 512;

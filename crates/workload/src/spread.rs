@@ -12,8 +12,8 @@ use weighbridge_load::session::{Check, Fate, Reply, RequestId, Seen, Sessions, S
 use weighbridge_model::experiment::SizeSpread;
 use weighbridge_model::quantity::Bytes;
 
+use crate::checks::explain::{Explain, FailureLog, Noted};
 use crate::checks::{PongCheck, Reset, SeenReply};
-use crate::explain::{Explain, FailureLog, Noted};
 use crate::grpc::PongMessageCheck;
 use crate::mping::MpingCheck;
 

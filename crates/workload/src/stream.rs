@@ -8,8 +8,8 @@ use weighbridge_load::session::{Check, Fate, Reply, RequestId, Seen, Sessions, S
 use weighbridge_model::id::OperationId;
 
 use crate::Expect;
+use crate::checks::explain::FailureLog;
 use crate::checks::{Reset, SeenReply};
-use crate::explain::FailureLog;
 use crate::spread::SET_ASIDE;
 
 /// Shares of kinds of request, as rising thresholds in (0, 1].

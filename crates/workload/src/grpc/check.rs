@@ -15,8 +15,8 @@ use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
 use super::message_text;
+use crate::checks::explain::{Explain, Words, status_line};
 use crate::checks::{Body, Reset, SeenReply, same_json};
-use crate::explain::{Explain, Words, status_line};
 
 /// Most bytes of messages kept for a JSON check; a longer reply fails it.
 const KEPT: usize = 16 << 20;

@@ -4,6 +4,8 @@
 //! HTTP/2 and the prefixes of messages are `load`'s.
 
 mod check;
+pub mod proto;
+pub mod reflection;
 
 use std::sync::Arc;
 

@@ -9,9 +9,9 @@ use weighbridge_load::session::Check;
 use weighbridge_model::experiment::{Experiment, GrpcStatus, WorkloadSpec};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
+use super::proto;
 use super::*;
 use crate::checks::Reset;
-use crate::proto;
 
 /// `PongReply` of services/proto/pong.proto.
 #[derive(Clone, PartialEq, prost::Message)]

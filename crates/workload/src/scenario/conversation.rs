@@ -13,7 +13,7 @@ use weighbridge_model::record::Outcome;
 
 use super::scenes::Scenes;
 use crate::canonical::{Canonical, Received};
-use crate::explain::Explain;
+use crate::checks::explain::Explain;
 use crate::{Entry, Workload};
 
 /// What is asked next.

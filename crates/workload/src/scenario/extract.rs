@@ -9,8 +9,8 @@ use regex::bytes::{CaptureLocations, Regex};
 use weighbridge_load::codec::Head;
 use weighbridge_model::experiment::{Extract, ExtractFrom, VALUE_LONGEST};
 
-use super::json::{self, Pointer};
 use super::values::Fitness;
+use crate::json::{self, Pointer};
 
 /// Where and how a value is sought.
 #[derive(Debug, Clone)]

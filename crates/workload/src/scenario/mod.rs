@@ -5,7 +5,6 @@
 
 mod conversation;
 mod extract;
-pub mod json;
 pub mod rows;
 mod scenes;
 pub(crate) mod values;

@@ -21,8 +21,8 @@ use weighbridge_model::record::{ErrorKind, Outcome};
 use super::Scene;
 use super::extract::{Extractor, Taken};
 use super::rows::Turns;
+use crate::checks::explain::{Explain, FailureLog, Noted};
 use crate::checks::{HttpCheck, Reset};
-use crate::explain::{Explain, FailureLog, Noted};
 use crate::stream::Mix;
 
 /// The conditions of a reply, and what is taken from it: without its values it is no good reply.

@@ -16,9 +16,9 @@ use weighbridge_model::experiment::{
 };
 use weighbridge_model::id::OperationId;
 
+use super::proto::{embedded, settle};
+use super::{GrpcError, message_text};
 use crate::UrlScheme;
-use crate::grpc::{GrpcError, message_text};
-use crate::proto::{embedded, settle};
 
 /// Most files that a server may describe: beyond any real service, short of what would fill memory.
 const FILES: usize = 10_000;

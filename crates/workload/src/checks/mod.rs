@@ -1,5 +1,7 @@
 //! Checks of replies, piece by piece: bodies are compared as they pass and kept only where JSON must be parsed.
 
+pub(crate) mod explain;
+
 use std::borrow::Cow;
 
 use serde_json::Value;
@@ -10,7 +12,7 @@ use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::samples::Relayed;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
-use crate::explain::{Explain, status_line};
+use explain::{Explain, status_line};
 
 /// Longest body kept for a JSON check; a longer one fails it.
 const JSON_LIMIT: usize = 16 << 20;

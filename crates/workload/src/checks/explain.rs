@@ -10,7 +10,7 @@ use weighbridge_load::failures::{Failures, LONGEST};
 use weighbridge_load::session::Check;
 use weighbridge_model::record::Outcome;
 
-use crate::checks::{Reset, SeenReply};
+use super::{Reset, SeenReply};
 
 /// A check that knows what the peer said about a failure.
 pub(crate) trait Explain: Reset {
@@ -183,8 +183,8 @@ const STATUSES: [(u16, &str); 58] = [
 
 #[cfg(test)]
 mod tests {
+    use super::super::HttpCheck;
     use super::*;
-    use crate::checks::HttpCheck;
     use tonic::codegen::http::StatusCode;
     use weighbridge_model::experiment::ReplyCheck;
     use weighbridge_model::record::ErrorKind;

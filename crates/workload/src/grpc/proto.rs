@@ -1,7 +1,7 @@
 //! `.proto` files in, descriptors out: makes an experiment's gRPC calls independent of the files they were stated by.
 //!
 //! It is the only part of this crate that reads files, and does so before anything is started. It refuses to talk to
-//! a server ([`crate::reflection`] has its own way to descriptors).
+//! a server ([`super::reflection`] has its own way to descriptors).
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use protox::Compiler;
 use weighbridge_model::experiment::{CallSpec, DescriptorSource, Experiment, WorkloadSpec};
 
-use crate::grpc::{GrpcError, Methods};
+use super::{GrpcError, Methods};
 
 /// Replaces every `proto` file of an experiment by its descriptors, and says of every call which sides stream. Paths
 /// are relative to `folder`; descriptors that a server will be asked for are left to be asked for.
