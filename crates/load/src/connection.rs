@@ -11,9 +11,9 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, HELD_UP, HandshakeKind, Outcome, RequestRecord, Traffic};
 
 use crate::codec::{AnyCodec, Cancel, Codec, Event, In, Out, Sink};
-use crate::pool::Stack;
 use crate::recorder::MessageTime;
 use crate::session::{Reply, RequestId, Sessions};
+use crate::stack::Stack;
 use crate::stamps::{self, SocketStamps};
 use crate::sys;
 use crate::tls::{TlsFailure, TlsSession};

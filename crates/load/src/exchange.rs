@@ -12,8 +12,8 @@ use weighbridge_model::record::{ErrorKind, Outcome};
 
 use crate::codec::{AnyCodec, Codec, Event, In, Out};
 use crate::dial::{AfterFailure, Dial, Endpoint, SocketDial};
-use crate::pool::Stack;
 use crate::request::Rendered;
+use crate::stack::Stack;
 use crate::sys::{self, Interest};
 use crate::tls::{TlsFailure, TlsSession};
 

@@ -20,9 +20,10 @@ use weighbridge_model::record::{
 use crate::dial::Dial;
 use crate::failures::Failures;
 use crate::live::LiveTimes;
-use crate::pool::{Demand, Io, Pool, Settings, Stack, Token};
+use crate::pool::{Demand, Io, Pool, Settings, Token};
 use crate::recorder::{Recorder, Recording};
 use crate::session::{Seen, Sessions};
+use crate::stack::Stack;
 use crate::sys::{self, Wait};
 use crate::tls::TlsFailure;
 use crate::window::{Load, OpenEnd, Stop, Window};

@@ -31,6 +31,7 @@ mod recorder;
 pub mod request;
 pub mod resp;
 pub mod session;
+mod stack;
 pub mod stamps;
 mod sys;
 pub mod tls;
@@ -38,8 +39,9 @@ pub mod turns;
 pub mod window;
 
 pub use generator::Generator;
-pub use pool::{KeepAlive, Settings, Stack};
+pub use pool::{KeepAlive, Settings};
 pub use recorder::Recording;
+pub use stack::Stack;
 pub use sys::{FileTable, clock, own_files};
 pub use tls::{TlsClient, TlsOptions};
 pub use weighbridge_model::legs::Stamps;

@@ -22,11 +22,11 @@ use crate::connection::{Connection, Finished, Judges, LaneState, Link, Parked, R
 use crate::dial::{AfterFailure, Dial};
 use crate::failures::Failures;
 use crate::recorder::MessageTime;
-use crate::request::Framing;
 use crate::session::{Seen, Sessions};
-use crate::stamps::{self, StampBook};
+use crate::stack::Stack;
+use crate::stamps::StampBook;
 use crate::sys::{self, Epoll, Readiness};
-use crate::tls::{TlsClient, TlsFailure};
+use crate::tls::TlsFailure;
 use crate::turns::Turns;
 use crate::window::{Load, Slots, Window};
 
@@ -96,27 +96,6 @@ impl Default for Settings {
             stamps: Stamps::Off,
             hold_back: None,
         }
-    }
-}
-
-/// What lies between a variant's sockets and its requests.
-#[derive(Debug, Clone)]
-pub struct Stack {
-    /// How requests and replies are laid out.
-    pub framing: Framing,
-    /// How connections are secured; `None` for plain text.
-    pub tls: Option<TlsClient>,
-}
-
-impl From<Framing> for Stack {
-    fn from(framing: Framing) -> Self {
-        Self { framing, tls: None }
-    }
-}
-
-impl From<&Framing> for Stack {
-    fn from(framing: &Framing) -> Self {
-        Self::from(*framing)
     }
 }
 
@@ -362,7 +341,7 @@ impl Pool {
             self.finish_connect(io, index);
         }
         let connection = &mut self.connections[index];
-        let readiness = stamps::without_stamps(connection, readiness);
+        let readiness = stamping::without_stamps(connection, readiness);
         if connection.writing == Writing::Blocked && readiness.writable() {
             connection.writing = Writing::Free;
             self.dirty.push_back(index as u32);
@@ -391,7 +370,7 @@ impl Pool {
             judges(&mut *self.sessions, self.settings, index, (&mut self.finished, &mut self.messages));
         let received = connection.receive(&mut io.buffer, until, &mut judges);
         if let Some(book) = &mut self.stamps {
-            book.attribute(connection, &self.finished[before..]);
+            stamping::attribute(book, connection, &self.finished[before..]);
         }
         if matches!(self.connections[index].link, Link::Handshaking { .. })
             && !self.shake_hands(io, index, &received)

@@ -14,14 +14,12 @@ mod watch;
 
 use std::io;
 use std::net::UdpSocket;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
 use weighbridge_model::legs::{KernelStamps, Leg, LegFigures, Legs, StampFigures};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::{Outcome, RequestRecord, Tallies};
+use weighbridge_model::record::{RequestRecord, Tallies};
 
-use crate::connection::{Connection, Finished, Link};
-use crate::sys::Readiness;
 use control::WallTime;
 
 /// Entries of the error queue taken in a row; one a write is what comes.
@@ -67,7 +65,7 @@ impl SocketStamps {
 
     /// Takes stamps off the error queue until the awaited one is found, the queue is empty or its turn is over. Returns
     /// how many entries it took.
-    fn collect(&mut self, socket: BorrowedFd<'_>) -> usize {
+    pub fn collect(&mut self, socket: BorrowedFd<'_>) -> usize {
         for taken in 0..TAKEN {
             let mut control = sys::NO_CONTROL;
             let Ok(length) = sys::take_error(socket, &mut control) else { return taken };
@@ -98,19 +96,6 @@ pub(crate) fn receive(
         None => crate::sys::receive(socket, into),
         Some(stamps) => stamps.receive(socket, into),
     }
-}
-
-/// What is left of an event when stamps that waited in the error queue have been taken: they make the socket look as if
-/// it had failed. An error that is none of theirs stays one.
-pub(crate) fn without_stamps(connection: &mut Connection, readiness: Readiness) -> Readiness {
-    let Some(stamps) = &mut connection.stamps else { return readiness };
-    let (Link::Open { socket } | Link::Handshaking { socket, .. }) = &connection.link else {
-        return readiness;
-    };
-    if !readiness.erroneous() || stamps.collect(socket.as_fd()) == 0 {
-        return readiness;
-    }
-    readiness.without_error()
 }
 
 /// The wall clock against ours.
@@ -243,17 +228,18 @@ impl StampBook {
         self.clock = Conversion::now();
     }
 
-    /// Cuts the request that a read of this connection ended, if it did.
-    pub fn attribute(&mut self, connection: &mut Connection, finished: &[Finished]) {
-        let (Some(stamps), [.., last]) = (&mut connection.stamps, finished) else { return };
-        if last.record.outcome != Outcome::Ok {
-            return;
-        }
-        if let (None, Link::Open { socket }) = (stamps.departed, &connection.link) {
-            stamps.collect(socket.as_fd());
+    /// Cuts a request by the stamps of its connection, whose `socket` may still hold some where it is open.
+    pub fn attribute(
+        &mut self,
+        stamps: &mut SocketStamps,
+        socket: Option<BorrowedFd<'_>>,
+        record: &RequestRecord,
+    ) {
+        if let (None, Some(socket)) = (stamps.departed, socket) {
+            stamps.collect(socket);
         }
         let both = stamps.departed.zip(stamps.arrived);
-        match both.and_then(|both| legs(&last.record, both, self.clock)) {
+        match both.and_then(|both| legs(record, both, self.clock)) {
             None => self.unmatched += 1,
             Some(legs) => {
                 self.requests += 1;
@@ -299,6 +285,7 @@ impl StampBook {
 mod tests {
     use super::*;
     use weighbridge_model::id::OperationId;
+    use weighbridge_model::record::Outcome;
 
     const fn at(nanos: u64) -> Timestamp {
         Timestamp::from_nanos(nanos)
