@@ -201,7 +201,10 @@ pub fn export(
         ExportFormat::Parquet => return parquet(table, run),
         ExportFormat::Markdown => markdown::verdicts(summary),
         ExportFormat::Html => html::page(&[report], &[]),
-        ExportFormat::HdrLog => return hdr_log::log(summary, evidence),
+        ExportFormat::HdrLog => {
+            return hdr_log::log(summary, evidence)
+                .map_err(|problem| ExportError::Encoding { format, problem });
+        }
         ExportFormat::Jmh => jmh::results(summary, evidence),
         ExportFormat::OpenMetrics => open_metrics::exposition(summary),
         ExportFormat::Junit => junit::cases(summary, run.gates),
@@ -213,6 +216,7 @@ pub fn export(
 #[cfg(feature = "parquet")]
 fn parquet(table: TableName, run: &Exported<'_>) -> Result<Vec<u8>, ExportError> {
     crate::parquet::table(table, run.report.summary, run.evidence)
+        .map_err(|error| ExportError::Encoding { format: ExportFormat::Parquet, problem: error.to_string() })
 }
 
 #[cfg(not(feature = "parquet"))]

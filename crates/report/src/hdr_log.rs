@@ -14,7 +14,6 @@ use weighbridge_model::histogram::TimeHistogram;
 use weighbridge_model::summary::Summary;
 
 use crate::columns::point_text;
-use crate::export::{ExportError, ExportFormat};
 use crate::text::clean;
 
 /// Lines that every reader of the format expects before the first histogram.
@@ -23,7 +22,10 @@ const LEGEND: &str =
     "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
 
 /// The log. Sums over operations are left out: readers that add lines up would count twice.
-pub(crate) fn log(summary: &Summary, evidence: &Evidence) -> Result<Vec<u8>, ExportError> {
+///
+/// # Errors
+/// What the library that writes it says where it refuses.
+pub(crate) fn log(summary: &Summary, evidence: &Evidence) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     IntervalLogWriterBuilder::new()
         .add_comment(FORMAT)
@@ -47,8 +49,8 @@ pub(crate) fn log(summary: &Summary, evidence: &Evidence) -> Result<Vec<u8>, Exp
     Ok(bytes)
 }
 
-fn refused(problem: &dyn std::fmt::Debug) -> ExportError {
-    ExportError::Encoding { format: ExportFormat::HdrLog, problem: format!("{problem:?}") }
+fn refused(problem: &dyn std::fmt::Debug) -> String {
+    format!("{problem:?}")
 }
 
 /// Tag and histogram of every line.

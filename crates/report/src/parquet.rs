@@ -11,19 +11,17 @@ use weighbridge_model::evidence::Evidence;
 use weighbridge_model::summary::Summary;
 
 use crate::columns::{self, Column, Read, TableName, TableSink};
-use crate::export::{ExportError, ExportFormat};
 
 /// One table of a run as a whole file.
+///
+/// # Errors
+/// What the library that writes it says where it refuses.
 pub(crate) fn table(
     table: TableName,
     summary: &Summary,
     evidence: Option<&Evidence>,
-) -> Result<Vec<u8>, ExportError> {
-    let refused = |error: ParquetError| ExportError::Encoding {
-        format: ExportFormat::Parquet,
-        problem: error.to_string(),
-    };
-    columns::write(table, summary, evidence, Parquet).map_err(refused)
+) -> Result<Vec<u8>, ParquetError> {
+    columns::write(table, summary, evidence, Parquet)
 }
 
 /// Writes Parquet.
