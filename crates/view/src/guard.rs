@@ -6,16 +6,13 @@
 
 use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::{Method, StatusCode, Uri};
-use percent_encoding::percent_decode_str;
 
-use crate::site::Place;
+use crate::place::{NotAPlace, Place};
 
 /// Names under which loopback is asked for.
 const NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 /// The port that is not written down.
 const UNWRITTEN_PORT: u16 = 80;
-/// Longest path and query, in bytes.
-const LONGEST: usize = 4096;
 
 /// Why a request is not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,36 +78,14 @@ fn is_digits(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Path and query, decoded once.
-pub(crate) fn place(uri: &Uri) -> Result<Place, Refusal> {
-    let wrong = refusal(StatusCode::BAD_REQUEST, "this is no path of this view\n");
-    let (path, query) = (uri.path(), uri.query().unwrap_or_default());
-    if path.len() + query.len() > LONGEST {
-        return Err(refusal(StatusCode::URI_TOO_LONG, "this path is longer than any of this view\n"));
-    }
-    let path = path.strip_prefix('/').ok_or(wrong)?;
-    let segments =
-        path.split('/').map(|segment| segment_of(segment).ok_or(wrong)).collect::<Result<_, _>>()?;
-    let pairs = query.split('&').filter(|pair| !pair.is_empty());
-    let pair = |pair: &str| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        Some((text_of(name)?, text_of(value)?))
-    };
-    let query = pairs.map(|text| pair(text).ok_or(wrong)).collect::<Result<_, _>>()?;
-    Ok(Place { segments, query })
-}
-
-/// One segment, decoded; `None` where it could be more than a name.
-fn segment_of(segment: &str) -> Option<String> {
-    let text = percent_decode_str(segment).decode_utf8().ok()?.into_owned();
-    let plain =
-        !text.contains(['/', '\\']) && !text.chars().any(char::is_control) && text != "." && text != "..";
-    plain.then_some(text)
-}
-
-/// A name or value of a form, in which a plus is a space.
-fn text_of(text: &str) -> Option<String> {
-    Some(percent_decode_str(&text.replace('+', " ")).decode_utf8().ok()?.into_owned())
+/// The place that is asked for.
+fn place(uri: &Uri) -> Result<Place, Refusal> {
+    Place::from_uri(uri).map_err(|why| match why {
+        NotAPlace::NotPlain => refusal(StatusCode::BAD_REQUEST, "this is no path of this view\n"),
+        NotAPlace::TooLong => {
+            refusal(StatusCode::URI_TOO_LONG, "this path is longer than any of this view\n")
+        }
+    })
 }
 
 #[cfg(test)]
@@ -146,21 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_decoded_once_and_holds_plain_names() {
-        let read = |text: &str| place(&text.parse().unwrap());
-        let segments = |text: &str| read(text).unwrap().segments;
-        assert_eq!(segments("/"), [""]);
-        assert_eq!(segments("/run/a%20b/"), ["run", "a b", ""]);
-        assert_eq!(segments("/run/%252e%252e"), ["run", "%2e%2e"]);
-        for bad in
-            ["/..", "/run/../x", "/run/%2e%2e/x", "/run/a%2fb", "/run/a%5Cb", "/run/a%00", "/%ff", "/./"]
-        {
-            assert_eq!(read(bad).unwrap_err().status, StatusCode::BAD_REQUEST, "{bad}");
-        }
-        let query = read("/compare?run=a+b&against=%26&x").unwrap();
-        assert_eq!(query.value("run"), Some("a b"));
-        assert_eq!((query.value("against"), query.value("x"), query.value("y")), (Some("&"), Some(""), None));
-        let long = format!("/{}", "a".repeat(LONGEST));
-        assert_eq!(read(&long).unwrap_err().status, StatusCode::URI_TOO_LONG);
+    fn what_is_no_place_is_refused_for_what_is_wrong_with_it() {
+        let status = |text: &str| place(&text.parse().unwrap()).unwrap_err().status;
+        assert_eq!(status("/run/../x"), StatusCode::BAD_REQUEST);
+        assert_eq!(status(&format!("/{}", "a".repeat(4096))), StatusCode::URI_TOO_LONG);
     }
 }

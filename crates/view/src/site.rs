@@ -1,29 +1,7 @@
 //! What a site is asked and what it answers.
 
+use crate::place::Place;
 use crate::policy::Policy;
-
-/// What is asked for: a path whose segments are decoded and plain, and the query.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Place {
-    /// Segments of the path, decoded; none holds a slash, a backslash or a control character, or is `.` or `..`. A path
-    /// that ends in a slash has an empty last one.
-    pub segments: Vec<String>,
-    /// Names and values of the query, decoded, in order.
-    pub query: Vec<(String, String)>,
-}
-
-impl Place {
-    /// The place that a request's target names, decoded once; `None` where it is longer than 4 KiB or holds anything but
-    /// plain names.
-    pub fn parse(target: &str) -> Option<Self> {
-        crate::guard::place(&target.parse().ok()?).ok()
-    }
-
-    /// The first value of a name in the query.
-    pub fn value(&self, name: &str) -> Option<&str> {
-        self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
-    }
-}
 
 /// What answers. It is asked on threads that may block, by several clients at once.
 pub trait Site: Send + Sync + 'static {

@@ -10,7 +10,7 @@ type Uses = BTreeMap<String, BTreeSet<String>>;
 
 /// Circles that are left: a crate, and the modules that reach each other. `load: codec` stays: a framing names the codecs it
 /// carries, and a codec the framings it stands in. The others are to go.
-const CIRCLES: [(&str, &str); 7] = [
+const CIRCLES: [(&str, &str); 6] = [
     ("cli", "live, printer, signals"),
     ("conformance", "bench, http, ping, pingpong, process, stopping"),
     ("judge", "analysis, checks, detail, estimate, gather, question, steer, summary, verdict"),
@@ -20,7 +20,6 @@ const CIRCLES: [(&str, &str); 7] = [
     ),
     ("lab", "cores, procfs, sys"),
     ("load", "codec, h2, http1, memcached, ordered, request, resp"),
-    ("view", "guard, site"),
 ];
 
 #[test]
