@@ -8,6 +8,7 @@ mod live;
 mod printer;
 mod progress;
 mod signals;
+mod terminal;
 mod verb;
 
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! Signals as flags: Ctrl-C asks the run to stop, Ctrl-Z asks it to thaw and stand still; where nothing is measured,
 //! Ctrl-Z stops this process at once, as it does any other. Lines drawn at the terminal are taken away before either ends
-//! or stops it. Also the terminal's size.
+//! or stops it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -112,19 +112,4 @@ fn clear_screen() {
             libc::write(libc::STDERR_FILENO, screen::ERASE.as_ptr().cast(), screen::ERASE.len());
         }
     }
-}
-
-/// Columns and rows of the terminal behind stderr; 80 and 24 where it has none.
-pub fn terminal_size() -> (usize, usize) {
-    size_of(rustix::stdio::stderr()).unwrap_or((80, 24))
-}
-
-/// Columns of the terminal behind stdout.
-pub fn columns_of_stdout() -> Option<usize> {
-    Some(size_of(rustix::stdio::stdout())?.0)
-}
-
-fn size_of(terminal: rustix::fd::BorrowedFd<'_>) -> Option<(usize, usize)> {
-    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
-    (size.ws_col > 0 && size.ws_row > 0).then_some((usize::from(size.ws_col), usize::from(size.ws_row)))
 }

@@ -18,7 +18,7 @@ use super::line::Line;
 use super::screen::Screen;
 use super::spark;
 use crate::printer::{Liveliness, Printer};
-use crate::signals::terminal_size;
+use crate::terminal::size_of_stderr;
 
 /// In plain lines something is said so often.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -176,7 +176,7 @@ impl<'a> LoadProgress<'a> {
         let elapsed = seen.progress.elapsed;
         match &mut self.screen {
             Some(screen) => {
-                let (columns, rows) = terminal_size();
+                let (columns, rows) = size_of_stderr();
                 let mut lines = self.view.lines(columns);
                 lines.truncate(rows.saturating_sub(1));
                 let style = self.printer.style_of_notes();

@@ -15,7 +15,7 @@ use weighbridge_report::Style;
 
 use super::run::{RunView, Shown};
 use super::screen::Screen;
-use crate::signals::terminal_size;
+use crate::terminal::size_of_stderr;
 
 /// Drawings are at least so far apart, unless a new phase begins.
 const APART: Duration = Duration::from_millis(200);
@@ -121,7 +121,7 @@ impl Easel {
         let Shown { above, at_once } = self.view.event(event);
         let printed = !above.is_empty();
         for text in above {
-            let (columns, _) = terminal_size();
+            let (columns, _) = size_of_stderr();
             // A terminal that is gone has nobody before it.
             let _ = self.screen.print(&text.folded(columns, self.style));
         }
@@ -133,7 +133,7 @@ impl Easel {
     }
 
     fn draw(&mut self) {
-        let (columns, rows) = terminal_size();
+        let (columns, rows) = size_of_stderr();
         let (at, then) = self.latest;
         let now = at + weighbridge_model::quantity::Nanoseconds::from_nanos(then.elapsed().as_nanos() as u64);
         let mut lines = self.view.lines(now, (columns, rows));
