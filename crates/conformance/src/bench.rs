@@ -11,9 +11,8 @@ use std::time::{Duration, Instant};
 use super::Subject;
 use super::client::{ClientError, Connection};
 use super::limits::{self, Limits, START, STOP};
-use super::outcome::{Shortfall, Verdict, differs};
-use super::peer::Manner;
-use super::ping::Relay;
+use super::outcome::{Shortfall, Verdict, differs, quoted};
+use super::peer::{Manner, Peer};
 use super::reply::{Expected, Reply, Request, ask};
 use super::running::{Ended, Patience, Running, start};
 
@@ -23,6 +22,13 @@ pub(super) struct Service {
     running: Running,
     address: SocketAddr,
     limits: Limits,
+}
+
+/// A relay and the peer that it was given.
+#[derive(Debug)]
+pub(super) struct Relay {
+    pub(super) service: Service,
+    pub(super) peer: Peer,
 }
 
 /// A process that was told to stop.
@@ -128,6 +134,14 @@ impl<'a> Bench<'a> {
         let host = host.and_then(|(_, value)| value.parse().ok());
         let address = SocketAddr::new(host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), port);
         Ok(Service { running, address, limits: self.limits })
+    }
+
+    /// Starts a relay with this peer and waits until it is ready.
+    ///
+    /// # Errors
+    /// Where it cannot be started or does not say `ready`.
+    pub(super) fn start_relay(&self, peer: SocketAddr) -> Result<Service, Shortfall> {
+        self.start_with(&[("WORKLOAD", "ping"), ("PEER", &peer.to_string())])
     }
 
     /// The instance that rows share; started where there is none.
@@ -248,6 +262,37 @@ impl Service {
         let signalled = self.running.terminate()?;
         Ok(Stopping { running: self.running, address: self.address, signalled })
     }
+}
+
+impl Relay {
+    /// A relay with a peer of its own.
+    ///
+    /// # Errors
+    /// Where it cannot be started or does not say `ready`.
+    pub(super) fn start(bench: &Bench) -> Result<Self, Shortfall> {
+        let peer = Peer::start().map_err(no_peer)?;
+        let service = bench.start_relay(peer.address())?;
+        Ok(Self { service, peer })
+    }
+
+    /// Checks that the peer was asked for these sizes, each once and in this order.
+    pub(super) fn was_asked(&self, what: &str, sizes: &[usize]) -> Verdict {
+        let asked = self.peer.asked();
+        let expected: Vec<_> = sizes.iter().map(|size| format!("GET /pong/{size}")).collect();
+        if asked == expected {
+            return Ok(());
+        }
+        let list = |lines: &[String]| {
+            let lines: Vec<_> = lines.iter().map(|line| quoted(line.as_bytes())).collect();
+            if lines.is_empty() { "nothing".to_owned() } else { lines.join(", ") }
+        };
+        Err(differs(format_args!("{what}, at the peer"), list(&expected), list(&asked)))
+    }
+}
+
+/// This host gives no peer.
+pub(super) fn no_peer(error: impl fmt::Display) -> Shortfall {
+    Shortfall::Skipped(format!("this host gives no peer: {error}"))
 }
 
 impl Stopping {

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::bench::{Bench, Service};
+use super::bench::{Bench, Relay, no_peer};
 use super::client::Connection;
-use super::outcome::{Shortfall, Verdict, differs, quoted};
+use super::outcome::{Shortfall, Verdict, differs};
 use super::peer::{Absent, Ending, Framing, Manner, Notice, Peer, REFUSAL};
 use super::pingpong::SIZES as PONG_SIZES;
 use super::process::refuses;
@@ -148,13 +148,6 @@ pub(super) const ROWS: &[Test] = &[
     },
 ];
 
-/// A relay and the peer that it was given.
-#[derive(Debug)]
-pub(super) struct Relay {
-    pub(super) service: Service,
-    pub(super) peer: Peer,
-}
-
 const LARGE: usize = 10_000_000;
 
 /// How long a relay may take until it has asked its peer, on any machine.
@@ -168,41 +161,6 @@ fn ping(n: usize) -> Request {
 
 fn mping(n: usize) -> Request {
     Request::get(format!("/mping/{n}"))
-}
-
-/// What the host could not give.
-fn lacking(error: impl std::fmt::Display) -> Shortfall {
-    Shortfall::Skipped(format!("this host gives no peer: {error}"))
-}
-
-impl Relay {
-    /// A relay with a peer of its own.
-    ///
-    /// # Errors
-    /// Where it cannot be started or does not say `ready`.
-    pub(super) fn start(bench: &Bench) -> Result<Self, Shortfall> {
-        let peer = Peer::start().map_err(lacking)?;
-        let service = start(bench, peer.address())?;
-        Ok(Self { service, peer })
-    }
-
-    /// Checks that the peer was asked for these sizes, each once and in this order.
-    fn was_asked(&self, what: &str, sizes: &[usize]) -> Verdict {
-        let asked = self.peer.asked();
-        let expected: Vec<_> = sizes.iter().map(|size| format!("GET /pong/{size}")).collect();
-        if asked == expected {
-            return Ok(());
-        }
-        let list = |lines: &[String]| {
-            let lines: Vec<_> = lines.iter().map(|line| quoted(line.as_bytes())).collect();
-            if lines.is_empty() { "nothing".to_owned() } else { lines.join(", ") }
-        };
-        Err(differs(format_args!("{what}, at the peer"), list(&expected), list(&asked)))
-    }
-}
-
-fn start(bench: &Bench, peer: std::net::SocketAddr) -> Result<Service, Shortfall> {
-    bench.start_with(&[("WORKLOAD", "ping"), ("PEER", &peer.to_string())])
 }
 
 /// Asks `/mping/{n}` and returns the duration, which is above 0 and not above the time that was waited.
@@ -311,12 +269,12 @@ fn other_statuses_are_told(bench: &mut Bench) -> Verdict {
 }
 
 fn an_absent_peer_is_502(bench: &mut Bench) -> Verdict {
-    let absent = Absent::new().map_err(lacking)?;
-    let service = start(bench, absent.address())?;
+    let absent = Absent::new().map_err(no_peer)?;
+    let service = bench.start_relay(absent.address())?;
     for request in [ping(5), mping(5)] {
         ask(&mut service.connect()?, &request, &Expected::Problem(502))?;
     }
-    let peer = absent.listen().map_err(lacking)?;
+    let peer = absent.listen().map_err(no_peer)?;
     ask(&mut service.connect()?, &ping(5), &Expected::Pong(5))?;
     drop(peer);
     Ok(())
