@@ -10,54 +10,34 @@ use super::limits::{START, STOP};
 use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::process::refuses_value;
 use super::running::{Patience, Running, start_talking};
-use super::{Needs, Protocol, Test};
+use super::{Needs, Protocol, Test, row};
 
 /// What the rows need.
 const NEEDS: Needs = Needs::Speaks(Protocol::Direct);
 
 /// The group.
 pub(super) const ROWS: &[Test] = &[
-    Test {
-        id: "D1",
-        claim: "with `DIRECT=1` stdout is exactly `ready direct`, and SIGTERM ends it with exit code 0",
-        needs: NEEDS,
-        run: ready_and_ended,
-    },
-    Test { id: "D2", claim: "`reply` is answered with the body in a line", needs: NEEDS, run: replies },
-    Test {
-        id: "D3",
-        claim: "a window is answered with its requests, times that add up and the digest of the right replies",
-        needs: NEEDS,
-        run: |bench| {
-            windows(bench, &[64], &[(7, 1, 1), (8, 1_000, 1), (9, 100_000, 18_446_744_073_709_551_615)])
-        },
-    },
-    Test {
-        id: "D4",
-        claim: "sizes are drawn from the seed as those of a variant with a protocol are",
-        needs: NEEDS,
-        run: |bench| windows(bench, &[4, 5, 1_000, 65_536], &[(1, 500, 42), (2, 500, 43), (3, 500, 42)]),
-    },
-    Test {
-        id: "D5",
-        claim: "a line that asks for nothing that there is is answered by `error <text>`, the next as ever",
-        needs: NEEDS,
-        run: wrong_lines,
-    },
-    Test {
-        id: "D6",
-        claim: "SIGTERM lets the window at work be answered, the end of stdin ends the process; exit code 0",
-        needs: NEEDS,
-        run: ends,
-    },
-    Test {
-        id: "D7",
-        claim: "a `DIRECT` other than 1 is refused in one line, exit code 2",
-        needs: NEEDS,
-        run: |bench| {
-            ["0", "yes", "2"].into_iter().try_for_each(|value| refuses_value(bench, "DIRECT", value, &[]))
-        },
-    },
+    row("D1", "with `DIRECT=1` stdout is exactly `ready direct`, and SIGTERM ends it with exit code 0")
+        .tried(NEEDS, ready_and_ended),
+    row("D2", "`reply` is answered with the body in a line").tried(NEEDS, replies),
+    row(
+        "D3",
+        "a window is answered with its requests, times that add up and the digest of the right replies",
+    )
+    .tried(NEEDS, |bench| {
+        windows(bench, &[64], &[(7, 1, 1), (8, 1_000, 1), (9, 100_000, 18_446_744_073_709_551_615)])
+    }),
+    row("D4", "sizes are drawn from the seed as those of a variant with a protocol are")
+        .tried(NEEDS, |bench| {
+            windows(bench, &[4, 5, 1_000, 65_536], &[(1, 500, 42), (2, 500, 43), (3, 500, 42)])
+        }),
+    row("D5", "a line that asks for nothing that there is is answered by `error <text>`, the next as ever")
+        .tried(NEEDS, wrong_lines),
+    row("D6", "SIGTERM lets the window at work be answered, the end of stdin ends the process; exit code 0")
+        .tried(NEEDS, ends),
+    row("D7", "a `DIRECT` other than 1 is refused in one line, exit code 2").tried(NEEDS, |bench| {
+        ["0", "yes", "2"].into_iter().try_for_each(|value| refuses_value(bench, "DIRECT", value, &[]))
+    }),
 ];
 
 /// A service that has said `ready direct`.

@@ -18,114 +18,46 @@ use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::process::version_line;
 use super::reply::Expected;
 use super::streams::{Http2, Windows, drive};
-use super::{Needs, Protocol, Test};
+use super::{Needs, Protocol, Test, row};
 
 const NEEDS: Needs = Needs::Speaks(Protocol::Grpc);
 
 /// The group.
 pub(super) const ROWS: &[Test] = &[
-    Test {
-        id: "G1",
-        claim: "`Pong` answers one body and status 0, sizes 4 to 10,000,000",
-        needs: NEEDS,
-        run: sizes_are_answered,
-    },
-    Test {
-        id: "G2",
-        claim: "`Pong` with a size that is not allowed ends with INVALID_ARGUMENT and a message",
-        needs: NEEDS,
-        run: wrong_sizes_are_refused,
-    },
-    Test {
-        id: "G3",
-        claim: "`Version` answers the line of `--version`",
-        needs: NEEDS,
-        run: version_is_answered,
-    },
-    Test {
-        id: "G4",
-        claim: "`Stream` answers as many bodies as were asked, none included",
-        needs: NEEDS,
-        run: streams_are_as_long_as_asked,
-    },
-    Test {
-        id: "G5",
-        claim: "`Stream` with a size or count that is not allowed ends with INVALID_ARGUMENT before any body",
-        needs: NEEDS,
-        run: wrong_streams_are_refused,
-    },
-    Test {
-        id: "G6",
-        claim: "`Collect` counts messages and bytes once the client has ended",
-        needs: NEEDS,
-        run: messages_are_counted,
-    },
-    Test {
-        id: "G7",
-        claim: "`Chat` answers each request as soon as it is read, then status 0",
-        needs: NEEDS,
-        run: a_chat_goes_to_and_fro,
-    },
-    Test {
-        id: "G8",
-        claim: "`Chat` with a size that is not allowed ends with INVALID_ARGUMENT behind the replies before it",
-        needs: NEEDS,
-        run: a_chat_ends_at_a_wrong_size,
-    },
-    Test {
-        id: "G9",
-        claim: "an operation or service that does not exist ends with UNIMPLEMENTED",
-        needs: NEEDS,
-        run: unknown_operations_are_unimplemented,
-    },
-    Test {
-        id: "G10",
-        claim: "reflection lists the service and describes its five operations",
-        needs: NEEDS,
-        run: reflection_tells_the_interface,
-    },
-    Test {
-        id: "G11",
-        claim: "100 calls at once on one connection get all their replies",
-        needs: NEEDS,
-        run: many_calls_are_served,
-    },
-    Test {
-        id: "G12",
-        claim: "a stream that nobody reads does not hold up other calls",
-        needs: NEEDS,
-        run: an_unread_stream_holds_nobody_up,
-    },
-    Test {
-        id: "G13",
-        claim: "a call that is cancelled amid its stream harms neither its connection nor others",
-        needs: NEEDS,
-        run: a_cancelled_call_harms_nobody,
-    },
-    Test {
-        id: "G14",
-        claim: "a message that comes byte by byte is read",
-        needs: NEEDS,
-        run: messages_in_pieces_are_read,
-    },
-    Test {
-        id: "G15",
-        claim: "a message that is no Protocol Buffers is refused and leaves the connection usable",
-        needs: NEEDS,
-        run: broken_messages_are_refused,
-    },
-    Test {
-        id: "G16",
-        claim: "SIGTERM amid a stream: GOAWAY, it is sent in full, then connection and process end",
-        needs: NEEDS,
-        run: an_outstanding_stream_is_finished,
-    },
-    Test {
-        id: "G17",
-        claim: "SIGTERM ends an idle connection within 2 s; a call that never ends is cut off within 5 s",
-        needs: NEEDS,
-        run: idle_ends_and_endless_is_cut_off,
-    },
+    row("G1", "`Pong` answers one body and status 0, sizes 4 to 10,000,000").tried(NEEDS, sizes_are_answered),
+    row("G2", "`Pong` with a size that is not allowed ends with INVALID_ARGUMENT and a message")
+        .tried(NEEDS, wrong_sizes_are_refused),
+    row("G3", "`Version` answers the line of `--version`").tried(NEEDS, version_is_answered),
+    row("G4", "`Stream` answers as many bodies as were asked, none included")
+        .tried(NEEDS, streams_are_as_long_as_asked),
+    row("G5", "`Stream` with a size or count that is not allowed ends with INVALID_ARGUMENT before any body")
+        .tried(NEEDS, wrong_streams_are_refused),
+    row("G6", "`Collect` counts messages and bytes once the client has ended")
+        .tried(NEEDS, messages_are_counted),
+    row("G7", "`Chat` answers each request as soon as it is read, then status 0")
+        .tried(NEEDS, a_chat_goes_to_and_fro),
+    row(
+        "G8",
+        "`Chat` with a size that is not allowed ends with INVALID_ARGUMENT behind the replies before it",
+    )
+    .tried(NEEDS, a_chat_ends_at_a_wrong_size),
+    row("G9", "an operation or service that does not exist ends with UNIMPLEMENTED")
+        .tried(NEEDS, unknown_operations_are_unimplemented),
+    row("G10", "reflection lists the service and describes its five operations")
+        .tried(NEEDS, reflection_tells_the_interface),
+    row("G11", "100 calls at once on one connection get all their replies")
+        .tried(NEEDS, many_calls_are_served),
+    row("G12", "a stream that nobody reads does not hold up other calls")
+        .tried(NEEDS, an_unread_stream_holds_nobody_up),
+    row("G13", "a call that is cancelled amid its stream harms neither its connection nor others")
+        .tried(NEEDS, a_cancelled_call_harms_nobody),
+    row("G14", "a message that comes byte by byte is read").tried(NEEDS, messages_in_pieces_are_read),
+    row("G15", "a message that is no Protocol Buffers is refused and leaves the connection usable")
+        .tried(NEEDS, broken_messages_are_refused),
+    row("G16", "SIGTERM amid a stream: GOAWAY, it is sent in full, then connection and process end")
+        .tried(NEEDS, an_outstanding_stream_is_finished),
+    row("G17", "SIGTERM ends an idle connection within 2 s; a call that never ends is cut off within 5 s")
+        .tried(NEEDS, idle_ends_and_endless_is_cut_off),
 ];
 
 /// Between a signal and what is looked at next.

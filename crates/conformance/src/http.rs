@@ -9,144 +9,55 @@ use super::limits::STREAM_END;
 use super::outcome::{Shortfall, Verdict, differs};
 use super::process::version_line;
 use super::reply::{Expected, Reply, Request, ask, check_open, exchange, receive};
-use super::{Needs, Test};
+use super::{Needs, Test, row};
 
 /// The group.
 pub(super) const ROWS: &[Test] = &[
-    Test {
-        id: "H1",
-        claim: "`GET /version` answers the line of `--version`",
-        needs: Needs::Service,
-        run: |bench| get_version(bench).map(drop),
-    },
-    Test {
-        id: "H2",
-        claim: "`HEAD /version` answers the head of `GET /version` without a body",
-        needs: Needs::Service,
-        run: head_of_version_equals_get,
-    },
-    Test {
-        id: "H3",
-        claim: "a path that is not known is 404, never a redirect",
-        needs: Needs::Service,
-        run: unknown_paths_are_404,
-    },
-    Test {
-        id: "H4",
-        claim: "a method that a known path has not is 405 with `Allow: GET, HEAD`",
-        needs: Needs::Service,
-        run: other_methods_are_405,
-    },
-    Test {
-        id: "H5",
-        claim: "the method is judged before the size",
-        needs: Needs::Service,
-        run: |bench| bench.ask(&Request::empty("POST", "/pong/abc"), &Expected::Problem(405)).map(drop),
-    },
-    Test {
-        id: "H6",
-        claim: "100 requests in turn on one connection are answered and leave it open",
-        needs: Needs::Service,
-        run: a_connection_is_kept,
-    },
-    Test {
-        id: "H7",
-        claim: "400, 404 and 405 leave the connection usable",
-        needs: Needs::Service,
-        run: errors_keep_the_connection,
-    },
-    Test {
-        id: "H8",
-        claim: "`Connection: close` is obeyed behind the reply",
-        needs: Needs::Service,
-        run: |bench| answers_and_closes(bench, &Request::pong(5).with("Connection: close")),
-    },
-    Test {
-        id: "H9",
-        claim: "HTTP/1.0 without `Connection` is answered and closed",
-        needs: Needs::Service,
-        run: |bench| answers_and_closes(bench, &Request::pong(5).in_http10()),
-    },
-    Test {
-        id: "H10",
-        claim: "16 pipelined requests are answered in order",
-        needs: Needs::Service,
-        run: |bench| pipeline(bench, &(4..20).collect::<Vec<_>>(), Duration::ZERO),
-    },
-    Test {
-        id: "H11",
-        claim: "pipelined requests are answered in order where the replies are large and read late",
-        needs: Needs::Service,
-        run: |bench| pipeline(bench, &[1000, 200_000, 5], Duration::from_millis(100)),
-    },
-    Test {
-        id: "H12",
-        claim: "a head that comes byte by byte is read",
-        needs: Needs::Service,
-        run: |bench| {
-            in_pieces(bench, &(1..Request::pong(5).bytes().len()).collect::<Vec<_>>(), Duration::ZERO)
-        },
-    },
-    Test {
-        id: "H13",
-        claim: "a head cut at any awkward place is read",
-        needs: Needs::Service,
-        run: cut_heads_are_read,
-    },
-    Test {
-        id: "H14",
-        claim: "a head of 4,000 bytes is read",
-        needs: Needs::Service,
-        run: a_long_head_is_read,
-    },
-    Test {
-        id: "H15",
-        claim: "what is not HTTP is refused with 400 or by closing, and nobody else notices",
-        needs: Needs::Service,
-        run: |bench| refuses_or_closes(bench, "`frobnicate`", b"frobnicate\r\n\r\n"),
-    },
-    Test {
-        id: "H16",
-        claim: "connections that are closed before a whole head harm nobody",
-        needs: Needs::Service,
-        run: abandoned_connections_harm_nobody,
-    },
-    Test {
-        id: "H17",
-        claim: "a connection that is reset amid a reply harms nobody",
-        needs: Needs::Service,
-        run: a_reset_harms_nobody,
-    },
-    Test {
-        id: "H18",
-        claim: "20 connections at once with 50 requests each get all their replies",
-        needs: Needs::Service,
-        run: many_connections_are_served,
-    },
-    Test {
-        id: "H19",
-        claim: "a connection that was idle for 15 s is still served",
-        needs: Needs::ServiceAndTime,
-        run: idle_connections_are_kept,
-    },
-    Test {
-        id: "H20",
-        claim: "replies of 1,000 bytes do not wait for a timer (Nagle's algorithm)",
-        needs: Needs::Service,
-        run: replies_do_not_wait,
-    },
-    Test {
-        id: "H21",
-        claim: "a body of up to 64 KiB is passed over, and the connection kept",
-        needs: Needs::Service,
-        run: bodies_are_passed_over,
-    },
-    Test {
-        id: "H22",
-        claim: "a body of 2,000,000 bytes is passed over, refused with 413 or cut off, and nobody waits",
-        needs: Needs::Service,
-        run: a_large_body_makes_nobody_wait,
-    },
+    row("H1", "`GET /version` answers the line of `--version`")
+        .tried(Needs::Service, |bench| get_version(bench).map(drop)),
+    row("H2", "`HEAD /version` answers the head of `GET /version` without a body")
+        .tried(Needs::Service, head_of_version_equals_get),
+    row("H3", "a path that is not known is 404, never a redirect")
+        .tried(Needs::Service, unknown_paths_are_404),
+    row("H4", "a method that a known path has not is 405 with `Allow: GET, HEAD`")
+        .tried(Needs::Service, other_methods_are_405),
+    row("H5", "the method is judged before the size").tried(Needs::Service, |bench| {
+        bench.ask(&Request::empty("POST", "/pong/abc"), &Expected::Problem(405)).map(drop)
+    }),
+    row("H6", "100 requests in turn on one connection are answered and leave it open")
+        .tried(Needs::Service, a_connection_is_kept),
+    row("H7", "400, 404 and 405 leave the connection usable")
+        .tried(Needs::Service, errors_keep_the_connection),
+    row("H8", "`Connection: close` is obeyed behind the reply").tried(Needs::Service, |bench| {
+        answers_and_closes(bench, &Request::pong(5).with("Connection: close"))
+    }),
+    row("H9", "HTTP/1.0 without `Connection` is answered and closed")
+        .tried(Needs::Service, |bench| answers_and_closes(bench, &Request::pong(5).in_http10())),
+    row("H10", "16 pipelined requests are answered in order")
+        .tried(Needs::Service, |bench| pipeline(bench, &(4..20).collect::<Vec<_>>(), Duration::ZERO)),
+    row("H11", "pipelined requests are answered in order where the replies are large and read late")
+        .tried(Needs::Service, |bench| pipeline(bench, &[1000, 200_000, 5], Duration::from_millis(100))),
+    row("H12", "a head that comes byte by byte is read").tried(Needs::Service, |bench| {
+        in_pieces(bench, &(1..Request::pong(5).bytes().len()).collect::<Vec<_>>(), Duration::ZERO)
+    }),
+    row("H13", "a head cut at any awkward place is read").tried(Needs::Service, cut_heads_are_read),
+    row("H14", "a head of 4,000 bytes is read").tried(Needs::Service, a_long_head_is_read),
+    row("H15", "what is not HTTP is refused with 400 or by closing, and nobody else notices")
+        .tried(Needs::Service, |bench| refuses_or_closes(bench, "`frobnicate`", b"frobnicate\r\n\r\n")),
+    row("H16", "connections that are closed before a whole head harm nobody")
+        .tried(Needs::Service, abandoned_connections_harm_nobody),
+    row("H17", "a connection that is reset amid a reply harms nobody")
+        .tried(Needs::Service, a_reset_harms_nobody),
+    row("H18", "20 connections at once with 50 requests each get all their replies")
+        .tried(Needs::Service, many_connections_are_served),
+    row("H19", "a connection that was idle for 15 s is still served")
+        .tried(Needs::ServiceAndTime, idle_connections_are_kept),
+    row("H20", "replies of 1,000 bytes do not wait for a timer (Nagle's algorithm)")
+        .tried(Needs::Service, replies_do_not_wait),
+    row("H21", "a body of up to 64 KiB is passed over, and the connection kept")
+        .tried(Needs::Service, bodies_are_passed_over),
+    row("H22", "a body of 2,000,000 bytes is passed over, refused with 413 or cut off, and nobody waits")
+        .tried(Needs::Service, a_large_body_makes_nobody_wait),
 ];
 
 fn get_version(bench: &mut Bench) -> Result<Reply, Shortfall> {

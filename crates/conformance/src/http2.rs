@@ -17,108 +17,41 @@ use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::process::version_line;
 use super::reply::{Expected, Request};
 use super::streams::{Http2, Windows, drive, next_chunk, receive, timely};
-use super::{Needs, Protocol, Test};
+use super::{Needs, Protocol, Test, row};
 
 const NEEDS: Needs = Needs::Speaks(Protocol::Http2Json);
 
 /// The group.
 pub(super) const ROWS: &[Test] = &[
-    Test {
-        id: "F1",
-        claim: "`GET /pong/{n}` is answered by prior knowledge, sizes 4 to 1,000,000",
-        needs: NEEDS,
-        run: sizes_are_answered,
-    },
-    Test {
-        id: "F2",
-        claim: "`GET /version` and `HEAD /version` answer as over HTTP/1.1",
-        needs: NEEDS,
-        run: version_is_answered,
-    },
-    Test {
-        id: "F3",
-        claim: "400, 404 and 405 are those of HTTP/1.1 and leave the connection usable",
-        needs: NEEDS,
-        run: errors_keep_the_connection,
-    },
-    Test {
-        id: "F4",
-        claim: "`HEAD` has the head of `GET` and no body",
-        needs: NEEDS,
-        run: heads_have_no_body,
-    },
-    Test {
-        id: "F5",
-        claim: "10,000,000 bytes come whole under the windows that HTTP/2 begins with",
-        needs: NEEDS,
-        run: |bench| asks(bench, Windows::DEFAULT, &[10_000_000]),
-    },
-    Test {
-        id: "F6",
-        claim: "a window of 1,000 bytes for a stream is kept to",
-        needs: NEEDS,
-        run: |bench| asks(bench, Windows { stream: 1000, ..Windows::DEFAULT }, &[200_000]),
-    },
-    Test {
-        id: "F7",
-        claim: "100 streams at once on one connection get all their replies",
-        needs: NEEDS,
-        run: many_streams_are_served,
-    },
-    Test {
-        id: "F8",
-        claim: "a stream that nobody reads does not hold up the others of its connection",
-        needs: NEEDS,
-        run: an_unread_stream_holds_nobody_up,
-    },
-    Test {
-        id: "F9",
-        claim: "a stream that is reset amid its reply harms neither its connection nor others",
-        needs: NEEDS,
-        run: a_reset_stream_harms_nobody,
-    },
-    Test {
-        id: "F10",
-        claim: "SETTINGS come first and ours are acknowledged, PING is answered",
-        needs: NEEDS,
-        run: settings_and_ping_are_answered,
-    },
-    Test {
-        id: "F11",
-        claim: "a head in HEADERS and CONTINUATION, padded and with priority, is read",
-        needs: NEEDS,
-        run: cut_and_padded_heads_are_read,
-    },
-    Test {
-        id: "F12",
-        claim: "a wrong preface, HTTP/1.1 included, is refused and nobody else notices",
-        needs: NEEDS,
-        run: wrong_prefaces_are_refused,
-    },
-    Test {
-        id: "F13",
-        claim: "frames that break the protocol end their connection only",
-        needs: NEEDS,
-        run: wrong_frames_are_refused,
-    },
-    Test {
-        id: "F14",
-        claim: "SIGTERM ends an idle connection within 2 s; exit code 0",
-        needs: NEEDS,
-        run: idle_connections_end,
-    },
-    Test {
-        id: "F15",
-        claim: "SIGTERM amid ten replies: GOAWAY, all are sent in full, then connection and process end",
-        needs: NEEDS,
-        run: outstanding_streams_are_finished,
-    },
-    Test {
-        id: "F16",
-        claim: "a client that does not read its replies does not keep the process beyond 5 s",
-        needs: NEEDS,
-        run: a_client_that_does_not_read_is_cut_off,
-    },
+    row("F1", "`GET /pong/{n}` is answered by prior knowledge, sizes 4 to 1,000,000")
+        .tried(NEEDS, sizes_are_answered),
+    row("F2", "`GET /version` and `HEAD /version` answer as over HTTP/1.1").tried(NEEDS, version_is_answered),
+    row("F3", "400, 404 and 405 are those of HTTP/1.1 and leave the connection usable")
+        .tried(NEEDS, errors_keep_the_connection),
+    row("F4", "`HEAD` has the head of `GET` and no body").tried(NEEDS, heads_have_no_body),
+    row("F5", "10,000,000 bytes come whole under the windows that HTTP/2 begins with")
+        .tried(NEEDS, |bench| asks(bench, Windows::DEFAULT, &[10_000_000])),
+    row("F6", "a window of 1,000 bytes for a stream is kept to")
+        .tried(NEEDS, |bench| asks(bench, Windows { stream: 1000, ..Windows::DEFAULT }, &[200_000])),
+    row("F7", "100 streams at once on one connection get all their replies")
+        .tried(NEEDS, many_streams_are_served),
+    row("F8", "a stream that nobody reads does not hold up the others of its connection")
+        .tried(NEEDS, an_unread_stream_holds_nobody_up),
+    row("F9", "a stream that is reset amid its reply harms neither its connection nor others")
+        .tried(NEEDS, a_reset_stream_harms_nobody),
+    row("F10", "SETTINGS come first and ours are acknowledged, PING is answered")
+        .tried(NEEDS, settings_and_ping_are_answered),
+    row("F11", "a head in HEADERS and CONTINUATION, padded and with priority, is read")
+        .tried(NEEDS, cut_and_padded_heads_are_read),
+    row("F12", "a wrong preface, HTTP/1.1 included, is refused and nobody else notices")
+        .tried(NEEDS, wrong_prefaces_are_refused),
+    row("F13", "frames that break the protocol end their connection only")
+        .tried(NEEDS, wrong_frames_are_refused),
+    row("F14", "SIGTERM ends an idle connection within 2 s; exit code 0").tried(NEEDS, idle_connections_end),
+    row("F15", "SIGTERM amid ten replies: GOAWAY, all are sent in full, then connection and process end")
+        .tried(NEEDS, outstanding_streams_are_finished),
+    row("F16", "a client that does not read its replies does not keep the process beyond 5 s")
+        .tried(NEEDS, a_client_that_does_not_read_is_cut_off),
 ];
 
 /// Between a signal and what is looked at next.

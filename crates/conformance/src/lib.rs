@@ -153,6 +153,23 @@ struct Test {
     run: fn(&mut Bench) -> Verdict,
 }
 
+/// A row as the table has it, without how it is tried: one line of data in the lists of rows.
+struct Line {
+    id: &'static str,
+    claim: &'static str,
+}
+
+const fn row(id: &'static str, claim: &'static str) -> Line {
+    Line { id, claim }
+}
+
+impl Line {
+    /// The row with what it needs and its check.
+    const fn tried(self, needs: Needs, run: fn(&mut Bench) -> Verdict) -> Test {
+        Test { id: self.id, claim: self.claim, needs, run }
+    }
+}
+
 /// What a row cannot do without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Needs {

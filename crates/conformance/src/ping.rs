@@ -16,136 +16,53 @@ use super::pingpong::SIZES as PONG_SIZES;
 use super::process::refuses;
 use super::reply::{Expected, Request, ask, receive};
 use super::stopping::ends_idle_connections;
-use super::{Needs, Test};
+use super::{Needs, Test, row};
 
 /// The group.
 pub(super) const ROWS: &[Test] = &[
-    Test {
-        id: "R1",
-        claim: "a `PEER` that is missing or no address with a port is refused in one line, exit code 2",
-        needs: Needs::Relay,
-        run: wrong_peers_are_refused,
-    },
-    Test {
-        id: "R2",
-        claim: "`/ping/{n}` passes the body on and asks the peer once",
-        needs: Needs::Relay,
-        run: bodies_are_passed_on,
-    },
-    Test {
-        id: "R3",
-        claim: "10,000,000 bytes are passed on, on four connections at once too",
-        needs: Needs::Relay,
-        run: large_bodies_are_passed_on,
-    },
-    Test {
-        id: "R4",
-        claim: "`/mping/{n}` tells duration, length, code and retries",
-        needs: Needs::Relay,
-        run: calls_are_measured,
-    },
-    Test {
-        id: "R5",
-        claim: "a wrong size is 400, and the peer is not asked",
-        needs: Needs::Relay,
-        run: wrong_sizes_do_not_reach_the_peer,
-    },
-    Test {
-        id: "R6",
-        claim: "other paths are 404, other methods 405, and `HEAD` answers the head",
-        needs: Needs::Relay,
-        run: paths_and_methods_are_judged,
-    },
-    Test {
-        id: "R7",
-        claim: "`duration_ns` contains the time that the peer takes",
-        needs: Needs::Relay,
-        run: the_duration_contains_the_peer,
-    },
-    Test {
-        id: "R8",
-        claim: "another status of the peer is 502 on `/ping`, and told by `/mping`",
-        needs: Needs::Relay,
-        run: other_statuses_are_told,
-    },
-    Test {
-        id: "R9",
-        claim: "a peer that is not there is 502, until it is there",
-        needs: Needs::Relay,
-        run: an_absent_peer_is_502,
-    },
-    Test {
-        id: "R10",
-        claim: "the connection to the peer is kept",
-        needs: Needs::Relay,
-        run: the_connection_is_kept,
-    },
-    Test {
-        id: "R11",
-        claim: "20 connections at once are passed on, over about as many to the peer",
-        needs: Needs::Relay,
-        run: many_are_passed_on,
-    },
-    Test {
-        id: "R12",
-        claim: "a peer that closes behind its replies is connected anew",
-        needs: Needs::Relay,
-        run: a_closing_peer_is_connected_anew,
-    },
-    Test {
-        id: "R13",
-        claim: "a body that breaks off, in chunks or not, is 502, and harms nobody afterwards",
-        needs: Needs::Relay,
-        run: half_a_body_is_502,
-    },
-    Test {
-        id: "R14",
-        claim: "a body that came in chunks is passed on with its length",
-        needs: Needs::Relay,
-        run: |bench| {
-            let relay = bench.relay(Manner::Chunked)?;
-            ask(&mut relay.service.connect()?, &ping(1000), &Expected::Pong(1000)).map(drop)
-        },
-    },
-    Test {
-        id: "R15",
-        claim: "SIGTERM while the peer is asked: the reply is sent, then the connection and the process end",
-        needs: Needs::Relay,
-        run: stop_while_the_peer_is_asked,
-    },
-    Test {
-        id: "R16",
-        claim: "`NAGLE=default` is taken, another value refused in one line, exit code 2",
-        needs: Needs::Service,
-        run: nagle_is_understood,
-    },
-    Test {
-        id: "R17",
-        claim: "SIGTERM ends idle connections of a relay within 1 s",
-        needs: Needs::Relay,
-        run: |bench| {
-            let Relay { service, peer: _peer } = Relay::start(bench)?;
-            ends_idle_connections(service, &ping(5))
-        },
-    },
-    Test {
-        id: "R18",
-        claim: "a peer that hangs up before a byte is asked again, three times, and `retries` tells of it",
-        needs: Needs::Relay,
-        run: hang_ups_are_repeated,
-    },
-    Test {
-        id: "R19",
-        claim: "a peer that hangs up for ever is 502 after at most twelve requests",
-        needs: Needs::Relay,
-        run: hanging_up_for_ever_is_502,
-    },
-    Test {
-        id: "R20",
-        claim: "half a head is 502 after at most four requests, and harms nobody afterwards",
-        needs: Needs::Relay,
-        run: half_a_head_is_502,
-    },
+    row("R1", "a `PEER` that is missing or no address with a port is refused in one line, exit code 2")
+        .tried(Needs::Relay, wrong_peers_are_refused),
+    row("R2", "`/ping/{n}` passes the body on and asks the peer once")
+        .tried(Needs::Relay, bodies_are_passed_on),
+    row("R3", "10,000,000 bytes are passed on, on four connections at once too")
+        .tried(Needs::Relay, large_bodies_are_passed_on),
+    row("R4", "`/mping/{n}` tells duration, length, code and retries")
+        .tried(Needs::Relay, calls_are_measured),
+    row("R5", "a wrong size is 400, and the peer is not asked")
+        .tried(Needs::Relay, wrong_sizes_do_not_reach_the_peer),
+    row("R6", "other paths are 404, other methods 405, and `HEAD` answers the head")
+        .tried(Needs::Relay, paths_and_methods_are_judged),
+    row("R7", "`duration_ns` contains the time that the peer takes")
+        .tried(Needs::Relay, the_duration_contains_the_peer),
+    row("R8", "another status of the peer is 502 on `/ping`, and told by `/mping`")
+        .tried(Needs::Relay, other_statuses_are_told),
+    row("R9", "a peer that is not there is 502, until it is there")
+        .tried(Needs::Relay, an_absent_peer_is_502),
+    row("R10", "the connection to the peer is kept").tried(Needs::Relay, the_connection_is_kept),
+    row("R11", "20 connections at once are passed on, over about as many to the peer")
+        .tried(Needs::Relay, many_are_passed_on),
+    row("R12", "a peer that closes behind its replies is connected anew")
+        .tried(Needs::Relay, a_closing_peer_is_connected_anew),
+    row("R13", "a body that breaks off, in chunks or not, is 502, and harms nobody afterwards")
+        .tried(Needs::Relay, half_a_body_is_502),
+    row("R14", "a body that came in chunks is passed on with its length").tried(Needs::Relay, |bench| {
+        let relay = bench.relay(Manner::Chunked)?;
+        ask(&mut relay.service.connect()?, &ping(1000), &Expected::Pong(1000)).map(drop)
+    }),
+    row("R15", "SIGTERM while the peer is asked: the reply is sent, then the connection and the process end")
+        .tried(Needs::Relay, stop_while_the_peer_is_asked),
+    row("R16", "`NAGLE=default` is taken, another value refused in one line, exit code 2")
+        .tried(Needs::Service, nagle_is_understood),
+    row("R17", "SIGTERM ends idle connections of a relay within 1 s").tried(Needs::Relay, |bench| {
+        let Relay { service, peer: _peer } = Relay::start(bench)?;
+        ends_idle_connections(service, &ping(5))
+    }),
+    row("R18", "a peer that hangs up before a byte is asked again, three times, and `retries` tells of it")
+        .tried(Needs::Relay, hang_ups_are_repeated),
+    row("R19", "a peer that hangs up for ever is 502 after at most twelve requests")
+        .tried(Needs::Relay, hanging_up_for_ever_is_502),
+    row("R20", "half a head is 502 after at most four requests, and harms nobody afterwards")
+        .tried(Needs::Relay, half_a_head_is_502),
 ];
 
 const LARGE: usize = 10_000_000;

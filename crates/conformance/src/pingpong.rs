@@ -4,87 +4,39 @@ use super::bench::Bench;
 use super::http::refuses_or_closes;
 use super::outcome::{Verdict, differs};
 use super::reply::{Expected, Request, ask};
-use super::{Needs, Test};
+use super::{Needs, Test, row};
 
 /// The group.
 pub(super) const ROWS: &[Test] = &[
-    Test { id: "P1", claim: "`/pong/4` is `pong`", needs: Needs::Service, run: |bench| pongs(bench, &[4]) },
-    Test { id: "P2", claim: "`/pong/5` is `poong`", needs: Needs::Service, run: |bench| pongs(bench, &[5]) },
-    Test {
-        id: "P3",
-        claim: "22 sizes up to 1,000,000, around the edges of segments and buffers, keep the law",
-        needs: Needs::Service,
-        run: |bench| pongs(bench, &SIZES),
-    },
-    Test {
-        id: "P4",
-        claim: "10,000,000 bytes keep the law, on four connections at once too",
-        needs: Needs::Service,
-        run: large_bodies_at_once,
-    },
-    Test {
-        id: "P5",
-        claim: "100,000,000 bytes, the most, keep the law",
-        needs: Needs::ServiceAndTime,
-        run: |bench| pongs(bench, &[100_000_000]),
-    },
-    Test {
-        id: "P6",
-        claim: "sizes below 4 and above 100,000,000 are 400, however large",
-        needs: Needs::Service,
-        run: sizes_out_of_range_are_400,
-    },
-    Test {
-        id: "P7",
-        claim: "what is no canonical decimal is 400",
-        needs: Needs::Service,
-        run: |bench| refused(bench, &NOT_CANONICAL),
-    },
-    Test {
-        id: "P8",
-        claim: "no size at all is 400",
-        needs: Needs::Service,
-        run: |bench| refused(bench, &[""]),
-    },
-    Test {
-        id: "P9",
-        claim: "what is no canonical decimal after percent-decoding is 400",
-        needs: Needs::Service,
-        run: |bench| {
-            refused(bench, &["%20", "5%20", "%205", "%2B5", "5%00", "5%0A", "5%2F6", "%FF", "%D9%A5"])
-        },
-    },
-    Test {
-        id: "P10",
-        claim: "the size is compared after percent-decoding",
-        needs: Needs::Service,
-        run: |bench| bench.ask(&Request::get("/pong/%35"), &Expected::Pong(5)).map(drop),
-    },
-    Test {
-        id: "P11",
-        claim: "a broken percent-escape is refused with 400 or by closing, and nobody else notices",
-        needs: Needs::Service,
-        run: |bench| refuses_or_closes(bench, "`GET /pong/%zz`", &Request::get("/pong/%zz").bytes()),
-    },
-    Test { id: "P12", claim: "a query is ignored", needs: Needs::Service, run: queries_are_ignored },
-    Test {
-        id: "P13",
-        claim: "`HEAD` answers type and length of `GET` without a body",
-        needs: Needs::Service,
-        run: heads_have_no_body,
-    },
-    Test {
-        id: "P14",
-        claim: "`HEAD` of a wrong size is 400 without a body",
-        needs: Needs::Service,
-        run: |bench| head_then_pong(bench, "/pong/abc", &Expected::Problem(400)),
-    },
-    Test {
-        id: "P15",
-        claim: "the same request gets the same reply, all but `Date`",
-        needs: Needs::Service,
-        run: replies_are_the_same,
-    },
+    row("P1", "`/pong/4` is `pong`").tried(Needs::Service, |bench| pongs(bench, &[4])),
+    row("P2", "`/pong/5` is `poong`").tried(Needs::Service, |bench| pongs(bench, &[5])),
+    row("P3", "22 sizes up to 1,000,000, around the edges of segments and buffers, keep the law")
+        .tried(Needs::Service, |bench| pongs(bench, &SIZES)),
+    row("P4", "10,000,000 bytes keep the law, on four connections at once too")
+        .tried(Needs::Service, large_bodies_at_once),
+    row("P5", "100,000,000 bytes, the most, keep the law")
+        .tried(Needs::ServiceAndTime, |bench| pongs(bench, &[100_000_000])),
+    row("P6", "sizes below 4 and above 100,000,000 are 400, however large")
+        .tried(Needs::Service, sizes_out_of_range_are_400),
+    row("P7", "what is no canonical decimal is 400")
+        .tried(Needs::Service, |bench| refused(bench, &NOT_CANONICAL)),
+    row("P8", "no size at all is 400").tried(Needs::Service, |bench| refused(bench, &[""])),
+    row("P9", "what is no canonical decimal after percent-decoding is 400").tried(Needs::Service, |bench| {
+        refused(bench, &["%20", "5%20", "%205", "%2B5", "5%00", "5%0A", "5%2F6", "%FF", "%D9%A5"])
+    }),
+    row("P10", "the size is compared after percent-decoding")
+        .tried(Needs::Service, |bench| bench.ask(&Request::get("/pong/%35"), &Expected::Pong(5)).map(drop)),
+    row("P11", "a broken percent-escape is refused with 400 or by closing, and nobody else notices")
+        .tried(Needs::Service, |bench| {
+            refuses_or_closes(bench, "`GET /pong/%zz`", &Request::get("/pong/%zz").bytes())
+        }),
+    row("P12", "a query is ignored").tried(Needs::Service, queries_are_ignored),
+    row("P13", "`HEAD` answers type and length of `GET` without a body")
+        .tried(Needs::Service, heads_have_no_body),
+    row("P14", "`HEAD` of a wrong size is 400 without a body")
+        .tried(Needs::Service, |bench| head_then_pong(bench, "/pong/abc", &Expected::Problem(400))),
+    row("P15", "the same request gets the same reply, all but `Date`")
+        .tried(Needs::Service, replies_are_the_same),
 ];
 
 /// Sizes around the edges of digits, segments, pages and buffers.

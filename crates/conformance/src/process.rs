@@ -6,100 +6,43 @@ use super::bench::{Bench, Service};
 use super::client::{ClientError, Connection};
 use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::running::{Ended, Patience};
-use super::{Needs, Test, TlsOffer};
+use super::{Needs, Test, TlsOffer, row};
 
 /// The group.
 pub(super) const ROWS: &[Test] = &[
-    Test {
-        id: "C1",
-        claim: "`--version` prints one line of names with their versions, the language first, and exits with 0",
-        needs: Needs::Program,
-        run: |bench| version_line(bench, &[]).map(drop),
-    },
-    Test {
-        id: "C2",
-        claim: "`--version` prints the same line whatever the environment says",
-        needs: Needs::Program,
-        run: version_ignores_the_environment,
-    },
-    Test {
-        id: "C3",
-        claim: "an unknown argument is refused in one line that names it and `--version`, exit code 2",
-        needs: Needs::Program,
-        run: |bench| refuses(bench, &["--frobnicate"], &[], &["--frobnicate", "--version"]),
-    },
-    Test {
-        id: "C4",
-        claim: "an argument behind `--version` is refused in one line, exit code 2",
-        needs: Needs::Program,
-        run: |bench| refuses(bench, &["--version", "extra"], &[], &[]),
-    },
-    Test {
-        id: "C5",
-        claim: "a `PORT` that is no number from 0 to 65535 in digits is refused in one line, exit code 2",
-        needs: Needs::Program,
-        run: wrong_ports_are_refused,
-    },
-    Test {
-        id: "C6",
-        claim: "an unknown `WORKLOAD` is refused in one line that names `pingpong`, exit code 2",
-        needs: Needs::Program,
-        run: |bench| refuses_value(bench, "WORKLOAD", "frobnicate", &["pingpong"]),
-    },
-    Test {
-        id: "C7",
-        claim: "an unknown `PROTOCOL` is refused in one line that names `http1-json`, exit code 2",
-        needs: Needs::Program,
-        run: |bench| refuses_value(bench, "PROTOCOL", "frobnicate", &["http1-json"]),
-    },
-    Test {
-        id: "C8",
-        claim: "a `HOST` that is no address is refused in one line, exit code 2",
-        needs: Needs::Program,
-        run: |bench| refuses_value(bench, "HOST", "frobnicate", &[]),
-    },
-    Test {
-        id: "C9",
-        claim: "a `HOST` that is not this host's is refused in one line, exit code 2",
-        needs: Needs::Program,
-        run: |bench| refuses_value(bench, "HOST", "192.0.2.1", &[]),
-    },
-    Test {
-        id: "C10",
-        claim: "`TLS_CERT`, `TLS_KEY` and `DIRECT` are refused in one line where not supported, exit code 2",
-        needs: Needs::Program,
-        run: unsupported_variables_are_refused,
-    },
-    Test {
-        id: "C11",
-        claim: "variables set to the empty text count as unset",
-        needs: Needs::Service,
-        run: empty_variables_count_as_unset,
-    },
-    Test {
-        id: "C12",
-        claim: "stdout is exactly `ready <port>`, and the port answers at once",
-        needs: Needs::Service,
-        run: ready_is_true_and_alone,
-    },
-    Test {
-        id: "C13",
-        claim: "a given `PORT` is the port",
-        needs: Needs::Service,
-        run: |bench| on_a_free_port(bench).map(drop),
-    },
-    Test {
-        id: "C14",
-        claim: "a port in use is refused in one line, exit code 3, and its owner goes on",
-        needs: Needs::Service,
-        run: port_in_use_is_refused,
-    },
-    Test {
-        id: "C15",
-        claim: "`HOST=::1` listens there and there only",
-        needs: Needs::Service,
-        run: listens_on_the_host_only,
-    },
+    row(
+        "C1",
+        "`--version` prints one line of names with their versions, the language first, and exits with 0",
+    )
+    .tried(Needs::Program, |bench| version_line(bench, &[]).map(drop)),
+    row("C2", "`--version` prints the same line whatever the environment says")
+        .tried(Needs::Program, version_ignores_the_environment),
+    row("C3", "an unknown argument is refused in one line that names it and `--version`, exit code 2")
+        .tried(Needs::Program, |bench| {
+            refuses(bench, &["--frobnicate"], &[], &["--frobnicate", "--version"])
+        }),
+    row("C4", "an argument behind `--version` is refused in one line, exit code 2")
+        .tried(Needs::Program, |bench| refuses(bench, &["--version", "extra"], &[], &[])),
+    row("C5", "a `PORT` that is no number from 0 to 65535 in digits is refused in one line, exit code 2")
+        .tried(Needs::Program, wrong_ports_are_refused),
+    row("C6", "an unknown `WORKLOAD` is refused in one line that names `pingpong`, exit code 2")
+        .tried(Needs::Program, |bench| refuses_value(bench, "WORKLOAD", "frobnicate", &["pingpong"])),
+    row("C7", "an unknown `PROTOCOL` is refused in one line that names `http1-json`, exit code 2")
+        .tried(Needs::Program, |bench| refuses_value(bench, "PROTOCOL", "frobnicate", &["http1-json"])),
+    row("C8", "a `HOST` that is no address is refused in one line, exit code 2")
+        .tried(Needs::Program, |bench| refuses_value(bench, "HOST", "frobnicate", &[])),
+    row("C9", "a `HOST` that is not this host's is refused in one line, exit code 2")
+        .tried(Needs::Program, |bench| refuses_value(bench, "HOST", "192.0.2.1", &[])),
+    row("C10", "`TLS_CERT`, `TLS_KEY` and `DIRECT` are refused in one line where not supported, exit code 2")
+        .tried(Needs::Program, unsupported_variables_are_refused),
+    row("C11", "variables set to the empty text count as unset")
+        .tried(Needs::Service, empty_variables_count_as_unset),
+    row("C12", "stdout is exactly `ready <port>`, and the port answers at once")
+        .tried(Needs::Service, ready_is_true_and_alone),
+    row("C13", "a given `PORT` is the port").tried(Needs::Service, |bench| on_a_free_port(bench).map(drop)),
+    row("C14", "a port in use is refused in one line, exit code 3, and its owner goes on")
+        .tried(Needs::Service, port_in_use_is_refused),
+    row("C15", "`HOST=::1` listens there and there only").tried(Needs::Service, listens_on_the_host_only),
 ];
 
 /// Runs `--version` and returns what it printed, without the line feed.

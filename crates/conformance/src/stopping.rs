@@ -8,64 +8,25 @@ use super::client::{ClientError, Connection};
 use super::limits::IDLE_END;
 use super::outcome::{Shortfall, Verdict, differs};
 use super::reply::{Expected, Request, ask, receive};
-use super::{Needs, Test};
+use super::{Needs, Test, row};
 
 /// The group.
 pub(super) const ROWS: &[Test] = &[
-    Test {
-        id: "S1",
-        claim: "SIGTERM without connections: exit code 0 within 5 s, without a word",
-        needs: Needs::Service,
-        run: |bench| bench.start()?.terminate()?.end(),
-    },
-    Test {
-        id: "S2",
-        claim: "SIGTERM ends idle connections within 1 s",
-        needs: Needs::Service,
-        run: idle_connections_end,
-    },
-    Test {
-        id: "S3",
-        claim: "SIGTERM amid a reply: it is sent in full, then the connection and the process end",
-        needs: Needs::Service,
-        run: |bench| stop_amid_a_reply(bench).map(drop),
-    },
-    Test {
-        id: "S4",
-        claim: "SIGTERM closes the listener while a reply is outstanding",
-        needs: Needs::Service,
-        run: the_listener_is_closed,
-    },
-    Test {
-        id: "S5",
-        claim: "a client that does not read its reply does not keep the process beyond 5 s",
-        needs: Needs::Service,
-        run: a_client_that_does_not_read_is_cut_off,
-    },
-    Test {
-        id: "S6",
-        claim: "a connection that never carried a request does not keep the process beyond 5 s",
-        needs: Needs::Service,
-        run: |bench| stop_behind(bench, 0),
-    },
-    Test {
-        id: "S7",
-        claim: "half a head does not keep the process beyond 5 s",
-        needs: Needs::Service,
-        run: |bench| stop_behind(bench, Request::pong(5).bytes().len() / 2),
-    },
-    Test {
-        id: "S8",
-        claim: "the port can be used again at once",
-        needs: Needs::Service,
-        run: the_port_is_free_again,
-    },
-    Test {
-        id: "S9",
-        claim: "SIGTERM is handled as soon as `ready` is said",
-        needs: Needs::Service,
-        run: sigterm_at_once,
-    },
+    row("S1", "SIGTERM without connections: exit code 0 within 5 s, without a word")
+        .tried(Needs::Service, |bench| bench.start()?.terminate()?.end()),
+    row("S2", "SIGTERM ends idle connections within 1 s").tried(Needs::Service, idle_connections_end),
+    row("S3", "SIGTERM amid a reply: it is sent in full, then the connection and the process end")
+        .tried(Needs::Service, |bench| stop_amid_a_reply(bench).map(drop)),
+    row("S4", "SIGTERM closes the listener while a reply is outstanding")
+        .tried(Needs::Service, the_listener_is_closed),
+    row("S5", "a client that does not read its reply does not keep the process beyond 5 s")
+        .tried(Needs::Service, a_client_that_does_not_read_is_cut_off),
+    row("S6", "a connection that never carried a request does not keep the process beyond 5 s")
+        .tried(Needs::Service, |bench| stop_behind(bench, 0)),
+    row("S7", "half a head does not keep the process beyond 5 s")
+        .tried(Needs::Service, |bench| stop_behind(bench, Request::pong(5).bytes().len() / 2)),
+    row("S8", "the port can be used again at once").tried(Needs::Service, the_port_is_free_again),
+    row("S9", "SIGTERM is handled as soon as `ready` is said").tried(Needs::Service, sigterm_at_once),
 ];
 
 /// Between a signal or a connection and what is looked at next.

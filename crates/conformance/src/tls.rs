@@ -20,85 +20,37 @@ use super::process::refuses;
 use super::reply::{Expected, Request};
 use super::secure::Identity;
 use super::streams::{Http2, Windows, ask_http1, drive, handshake, receive_http1, timely};
-use super::{Needs, Protocol, Test, grpc};
+use super::{Needs, Protocol, Test, grpc, row};
 
 const HTTP1: Needs = Needs::SpeaksTls(Protocol::Http1Json);
 
 /// The group.
 pub(super) const ROWS: &[Test] = &[
-    Test {
-        id: "T1",
-        claim: "`TLS_CERT` without `TLS_KEY`, or the other way round, is refused in one line, exit code 2",
-        needs: HTTP1,
-        run: one_without_the_other_is_refused,
-    },
-    Test {
-        id: "T2",
-        claim: "files that are absent, no PEM or of different pairs are refused in one line, exit code 2",
-        needs: HTTP1,
-        run: wrong_files_are_refused,
-    },
-    Test {
-        id: "T3",
-        claim: "TLS 1.3: requests are answered, with `http/1.1` by ALPN and without ALPN",
-        needs: HTTP1,
-        run: |bench| speaks_http1(bench, &TLS13),
-    },
-    Test {
-        id: "T4",
-        claim: "TLS 1.2: requests are answered, with `http/1.1` by ALPN and without ALPN",
-        needs: HTTP1,
-        run: |bench| speaks_http1(bench, &TLS12),
-    },
-    Test {
-        id: "T5",
-        claim: "TLS 1.3: a second connection resumes the session of the first",
-        needs: HTTP1,
-        run: |bench| resumes(bench, &TLS13),
-    },
-    Test {
-        id: "T6",
-        claim: "TLS 1.2: a second connection resumes the session of the first",
-        needs: HTTP1,
-        run: |bench| resumes(bench, &TLS12),
-    },
-    Test { id: "T7", claim: "10,000,000 bytes come whole", needs: HTTP1, run: a_large_body_comes_whole },
-    Test {
-        id: "T8",
-        claim: "`http2-json` is chosen by ALPN `h2` in TLS 1.3 and 1.2",
-        needs: Needs::SpeaksTls(Protocol::Http2Json),
-        run: speaks_http2,
-    },
-    Test {
-        id: "T9",
-        claim: "`grpc` is chosen by ALPN `h2` in TLS 1.3 and 1.2",
-        needs: Needs::SpeaksTls(Protocol::Grpc),
-        run: speaks_grpc,
-    },
-    Test {
-        id: "T10",
-        claim: "a client that offers only other protocols by ALPN is refused in the handshake",
-        needs: HTTP1,
-        run: foreign_protocols_are_refused,
-    },
-    Test {
-        id: "T11",
-        claim: "plain text is refused within 2 s, and nobody else notices",
-        needs: HTTP1,
-        run: plain_text_is_refused,
-    },
-    Test {
-        id: "T12",
-        claim: "silence and half a handshake hold up neither others nor, beyond 5 s, the process",
-        needs: HTTP1,
-        run: silence_holds_nobody_up,
-    },
-    Test {
-        id: "T13",
-        claim: "SIGTERM amid a reply: it is sent in full, then the connection and the process end",
-        needs: HTTP1,
-        run: stop_amid_a_reply,
-    },
+    row("T1", "`TLS_CERT` without `TLS_KEY`, or the other way round, is refused in one line, exit code 2")
+        .tried(HTTP1, one_without_the_other_is_refused),
+    row("T2", "files that are absent, no PEM or of different pairs are refused in one line, exit code 2")
+        .tried(HTTP1, wrong_files_are_refused),
+    row("T3", "TLS 1.3: requests are answered, with `http/1.1` by ALPN and without ALPN")
+        .tried(HTTP1, |bench| speaks_http1(bench, &TLS13)),
+    row("T4", "TLS 1.2: requests are answered, with `http/1.1` by ALPN and without ALPN")
+        .tried(HTTP1, |bench| speaks_http1(bench, &TLS12)),
+    row("T5", "TLS 1.3: a second connection resumes the session of the first")
+        .tried(HTTP1, |bench| resumes(bench, &TLS13)),
+    row("T6", "TLS 1.2: a second connection resumes the session of the first")
+        .tried(HTTP1, |bench| resumes(bench, &TLS12)),
+    row("T7", "10,000,000 bytes come whole").tried(HTTP1, a_large_body_comes_whole),
+    row("T8", "`http2-json` is chosen by ALPN `h2` in TLS 1.3 and 1.2")
+        .tried(Needs::SpeaksTls(Protocol::Http2Json), speaks_http2),
+    row("T9", "`grpc` is chosen by ALPN `h2` in TLS 1.3 and 1.2")
+        .tried(Needs::SpeaksTls(Protocol::Grpc), speaks_grpc),
+    row("T10", "a client that offers only other protocols by ALPN is refused in the handshake")
+        .tried(HTTP1, foreign_protocols_are_refused),
+    row("T11", "plain text is refused within 2 s, and nobody else notices")
+        .tried(HTTP1, plain_text_is_refused),
+    row("T12", "silence and half a handshake hold up neither others nor, beyond 5 s, the process")
+        .tried(HTTP1, silence_holds_nobody_up),
+    row("T13", "SIGTERM amid a reply: it is sent in full, then the connection and the process end")
+        .tried(HTTP1, stop_amid_a_reply),
 ];
 
 /// Between a signal and what is looked at next.
