@@ -117,21 +117,33 @@ impl Head {
     /// Reads a head without the empty line that ends it.
     ///
     /// # Errors
-    /// Where it is not one by the letter: bare line feeds, folded lines, blanks in names, another version.
+    /// Where it is not one by the letter: bare line feeds, folded lines, blanks in names, control characters, another
+    /// version.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, ClientError> {
         let malformed = |fault| ClientError::Malformed { fault, head: quoted(bytes) };
-        // Latin-1, as HTTP has it: each byte is a character, so nothing is lost.
-        let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
-        let mut lines = text.split("\r\n");
-        let status = lines.next().and_then(status_of).ok_or_else(|| malformed("a wrong status line"))?;
-        let headers = lines.map(header_of).collect::<Option<_>>();
-        Ok(Self { status, headers: headers.ok_or_else(|| malformed("a wrong header line"))? })
+        let whole = [bytes, b"\r\n\r\n"].concat();
+        let mut fields = vec![httparse::EMPTY_HEADER; bytes.split(|byte| *byte == b'\n').count()];
+        let mut reply = httparse::Response::new(&mut fields);
+        let parsed = reply.parse(&whole);
+        // httparse skips empty lines before the status line, and takes bare line feeds.
+        let (first, rest) = bytes.split_at(bytes.windows(2).position(is_line_end).unwrap_or(bytes.len()));
+        let is_status_line = first.starts_with(b"HTTP/1.")
+            && !first.contains(&b'\n')
+            && !matches!(parsed, Err(httparse::Error::Version | httparse::Error::Status));
+        let status = reply.code.filter(|_| is_status_line).ok_or_else(|| malformed("a wrong status line"))?;
+        let is_whole = parsed == Ok(httparse::Status::Complete(whole.len()));
+        let is_bare = |pair: &[u8]| pair[1] == b'\n' && !is_line_end(pair);
+        if !is_whole || rest.windows(2).any(is_bare) {
+            return Err(malformed("a wrong header line"));
+        }
+        let header = |field: &httparse::Header<'_>| (field.name.to_ascii_lowercase(), latin1(field.value));
+        Ok(Self { status, headers: reply.headers.iter().map(header).collect() })
     }
 
     /// The head of a reply that came in another form than text.
     pub(super) fn of<B>(reply: &http::Response<B>) -> Self {
         let header = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
-            (name.as_str().to_owned(), value.as_bytes().iter().map(|byte| char::from(*byte)).collect())
+            (name.as_str().to_owned(), latin1(value.as_bytes()))
         };
         Self { status: reply.status().as_u16(), headers: reply.headers().iter().map(header).collect() }
     }
@@ -155,22 +167,13 @@ impl Head {
     }
 }
 
-fn status_of(line: &str) -> Option<u16> {
-    let rest = line.strip_prefix("HTTP/1.1 ").or_else(|| line.strip_prefix("HTTP/1.0 "))?;
-    let (digits, reason) = rest.split_at_checked(3)?;
-    let well_formed = digits.bytes().all(|byte| byte.is_ascii_digit())
-        && (reason.is_empty() || reason.starts_with(' '))
-        && !reason.contains(['\r', '\n']);
-    digits.parse().ok().filter(|_| well_formed)
+fn is_line_end(pair: &[u8]) -> bool {
+    pair == b"\r\n"
 }
 
-fn header_of(line: &str) -> Option<(String, String)> {
-    let (name, value) = line.split_once(':')?;
-    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if name.is_empty() || !name.bytes().all(token) || value.contains(['\r', '\n', '\0']) {
-        return None;
-    }
-    Some((name.to_ascii_lowercase(), value.trim_matches([' ', '\t']).to_owned()))
+/// Text as HTTP has it: each byte is a character, so nothing is lost.
+fn latin1(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| char::from(*byte)).collect()
 }
 
 /// A connection to the service.
@@ -410,6 +413,10 @@ mod tests {
             "HTTP/1.1 200 OK\r\nA: b\nC: d",
             "HTTP/1.1 200 OK\r\n: b",
             "HTTP/1.1 200 OK\r\nno colon",
+            "HTTP/1.1 200 OK\r\nA: b\0",
+            "\r\nHTTP/1.1 200 OK",
+            "\nHTTP/1.1 200 OK",
+            "HTTP/1.1 200 OK\rA: b",
         ] {
             assert!(Head::parse(wrong.as_bytes()).is_err(), "{wrong:?}");
         }
