@@ -313,7 +313,7 @@ impl<'a> Reader<'a> {
 
 /// `; did you mean `x`? allowed: …` for a word that is none of `allowed`.
 pub fn suggestion(word: &str, allowed: &[&str]) -> String {
-    let nearest = allowed.iter().map(|name| (edit_distance(word, name), name)).min();
+    let nearest = allowed.iter().map(|name| (strsim::levenshtein(word, name), name)).min();
     let hint = match nearest {
         Some((distance, name)) if distance <= ((word.len() + 1) / 3).max(1) => {
             format!("; did you mean `{name}`?")
@@ -322,20 +322,4 @@ pub fn suggestion(word: &str, allowed: &[&str]) -> String {
     };
     let names: Vec<_> = allowed.iter().map(|name| format!("`{name}`")).collect();
     format!("{hint} allowed: {}", names.join(", "))
-}
-
-/// Levenshtein distance by characters.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -190,7 +190,7 @@ pub fn find(name: &str) -> Result<&'static Case, UnknownCase> {
     if let Some(case) = cases().find(|case| case.name == name) {
         return Ok(case);
     }
-    let nearest = cases().map(|case| case.name).min_by_key(|other| distance(name, other));
+    let nearest = cases().map(|case| case.name).min_by_key(|other| strsim::levenshtein(name, other));
     Err(UnknownCase { name: name.to_owned(), nearest: nearest.unwrap_or_default() })
 }
 
@@ -206,21 +206,6 @@ pub fn table() -> String {
         let _ = writeln!(text, "| `{name}` | {protocol} | {} | {}{needs} |", case.expected, case.does);
     }
     text
-}
-
-/// Levenshtein's distance: the fewest letters to insert, remove or replace.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, letter) in one.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
-        for (column, against) in other.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *against);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[other.len()]
 }
 
 #[cfg(test)]
@@ -261,6 +246,7 @@ mod tests {
         assert!(find("close-mid-body").is_ok());
         let error = find("close-mid-bdoy").expect_err("a slip");
         assert!(error.to_string().contains("did you mean `close-mid-body`"), "{error}");
+        let distance = strsim::levenshtein;
         assert_eq!((distance("kitten", "sitting"), distance("", "abc"), distance("a", "a")), (3, 3, 0));
     }
 }
