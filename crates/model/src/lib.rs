@@ -10,6 +10,7 @@ pub mod event;
 pub mod evidence;
 pub mod experiment;
 pub mod gate;
+pub mod hex;
 pub mod histogram;
 pub mod id;
 pub mod idle;

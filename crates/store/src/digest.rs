@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use sha2::{Digest, Sha256};
+use weighbridge_model::hex;
 
 use crate::durable::{entries, read_file};
 use crate::error::ReadError;
@@ -30,13 +31,9 @@ impl RunFolder {
         names.extend(self.path().join(IMPORTED).exists().then(|| IMPORTED.to_owned()));
         let mut whole = Sha256::new();
         for name in names {
-            let hash = hex(&Sha256::digest(read_file(&self.path().join(&name))?));
+            let hash = hex::encode(&Sha256::digest(read_file(&self.path().join(&name))?));
             whole.update(format!("{hash}  {name}\n"));
         }
-        Ok(hex(&whole.finalize()))
+        Ok(hex::encode(&whole.finalize()))
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use weighbridge_model::hex;
 
 pub use weighbridge_model::secret::is_secret;
 
@@ -23,8 +24,7 @@ pub fn redacted(value: &str) -> Cow<'_, str> {
         return Cow::Borrowed(value);
     }
     let digest = Sha256::digest(value.as_bytes());
-    let [a, b, c, d] = [digest[0], digest[1], digest[2], digest[3]];
-    Cow::Owned(format!("{OPENING}{a:02x}{b:02x}{c:02x}{d:02x}>"))
+    Cow::Owned(format!("{OPENING}{}>", hex::encode(&digest[..4])))
 }
 
 /// Redacts text under secret keys anywhere in a JSON value, and elements of lists that read `key: value` or

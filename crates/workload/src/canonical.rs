@@ -7,6 +7,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use weighbridge_load::codec::Head;
 use weighbridge_model::experiment::{Equality, GrpcStatus};
+use weighbridge_model::hex;
 use weighbridge_model::record::{ErrorKind, Outcome};
 use weighbridge_model::secret::is_unprintable;
 
@@ -51,11 +52,8 @@ impl fmt::Display for Canonical {
                 write!(f, "status {status}, JSON `{text}`")
             }
             Self::Bytes(status, length, digest) => {
-                write!(
-                    f,
-                    "status {status}, {length} bytes, SHA-256 {:02x}{:02x}{:02x}{:02x}…",
-                    digest[0], digest[1], digest[2], digest[3]
-                )
+                let start = hex::encode(&digest[..4]);
+                write!(f, "status {status}, {length} bytes, SHA-256 {start}…")
             }
         }
     }

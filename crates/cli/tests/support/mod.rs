@@ -216,7 +216,7 @@ impl World {
         let names = runs.iter().filter_map(|run| run.file_name()?.to_str());
         let prefix = |name: &str, pid: u32| {
             let digest = Sha256::digest(format!("{name}-{pid}"));
-            let hex: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+            let hex = weighbridge_model::hex::encode(&digest[..4]);
             format!("wb-{hex}-")
         };
         let prefixes: Vec<String> =

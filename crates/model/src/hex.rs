@@ -1,0 +1,17 @@
+//! Bytes as hexadecimal text.
+
+/// Two small letters or digits for each byte, in order: how digests are written everywhere.
+pub fn encode(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_byte_has_two_digits() {
+        assert_eq!(encode(&[]), "");
+        assert_eq!(encode(&[0, 0x0a, 0xa0, 0xff]), "000aa0ff");
+    }
+}
