@@ -149,7 +149,8 @@ fn plain(text: &str) -> String {
 }
 
 pub(crate) fn canonical(
-    (equality, ignored): (Equality, &[Pointer]),
+    equality: Equality,
+    ignored: &[Pointer],
     expect: &Expect,
     received: &Received<'_>,
     hide: &dyn Fn(&str) -> String,

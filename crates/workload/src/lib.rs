@@ -242,13 +242,13 @@ impl Workload {
         let (mut ignored, mut scene, mut spread) = (Vec::new(), None, None);
         let (entries, mix, equality) = match (spec, protocol) {
             (WorkloadSpec::Pingpong(spec), Protocol::Http1Json | Protocol::Http2Json | Protocol::Direct) => {
-                spread = binding.spread((spec, extra), protocol)?;
+                spread = binding.spread(spec, extra, protocol)?;
                 let entries = binding.pongs(spec)?;
                 let mix = Mix::even(entries.len());
                 (entries, mix, Equality::Bytes)
             }
             (WorkloadSpec::Pingpong(spec), Protocol::Grpc) if spec.operation == PingpongOperation::Pong => {
-                spread = binding.spread((spec, extra), protocol)?;
+                spread = binding.spread(spec, extra, protocol)?;
                 let entries = binding.pong_calls(&compared(&spec.sizes))?;
                 let mix = Mix::even(entries.len());
                 (entries, mix, Equality::Bytes)
@@ -315,7 +315,7 @@ impl Workload {
         received: &Received<'_>,
         hide: &dyn Fn(&str) -> String,
     ) -> Result<Canonical, String> {
-        canonical::canonical((self.equality, &self.ignored), &entry.expect, received, hide)
+        canonical::canonical(self.equality, &self.ignored, &entry.expect, received, hide)
     }
 
     /// Its sessions, for the generator.
@@ -391,7 +391,8 @@ impl Binding<'_> {
     /// All sizes of a range with their requests, where sizes are spread over one.
     fn spread(
         &self,
-        (spec, extra): (&PingpongSpec, &[Bytes]),
+        spec: &PingpongSpec,
+        extra: &[Bytes],
         protocol: Protocol,
     ) -> Result<Option<Arc<Spread>>, WorkloadError> {
         let Some(range) = spec.spread() else { return Ok(None) };
@@ -407,7 +408,7 @@ impl Binding<'_> {
             }
             _ => self.framing.render(operation, &self.pong_request(spec.operation, size)),
         };
-        let spread = Spread::new((*range, extra), reply, render);
+        let spread = Spread::new(*range, extra, reply, render);
         spread
             .map(|spread| Some(Arc::new(spread)))
             .map_err(|source| render_error(spec.operation.operation(), source))
@@ -451,8 +452,9 @@ impl Binding<'_> {
         for call in calls {
             let bound = grpc::bind(call, &methods)?;
             let metadata = self.values(&call.name, &call.metadata)?;
-            let to = (self.address.authority.as_str(), metadata);
-            let rendered = grpc::render(self.framing, (call, &bound), OperationId(operation), to);
+            let authority = self.address.authority.as_str();
+            let rendered =
+                grpc::render(self.framing, call, &bound, OperationId(operation), authority, metadata);
             entries.push(Entry {
                 name: call.name.clone(),
                 title: call.method.clone(),

@@ -51,7 +51,8 @@ impl Spread {
     /// # Errors
     /// What `render` says of the first that cannot be rendered.
     pub fn new<E>(
-        (spec, extra): (SizeSpread, &[Bytes]),
+        spec: SizeSpread,
+        extra: &[Bytes],
         reply: SizedReply,
         render: impl Fn(Bytes) -> Result<Rendered, E>,
     ) -> Result<Self, E> {
@@ -274,7 +275,7 @@ mod tests {
             body: Vec::new(),
         };
         let render = |size| Framing::Http1.render(OperationId(0), &request(size));
-        let spread = Spread::new((spec, extra), SizedReply::Pong, render).expect("plain requests");
+        let spread = Spread::new(spec, extra, SizedReply::Pong, render).expect("plain requests");
         let mut sessions = SpreadSessions::new(Arc::new(spread));
         sessions.prepare(2);
         sessions

@@ -224,11 +224,12 @@ pub(crate) fn bind(call: &CallSpec, methods: &Methods) -> Result<Bound, GrpcErro
 /// A call's bytes. `operation` is the call's; its messages' is the next one.
 pub(crate) fn render(
     framing: Framing,
-    (call, bound): (&CallSpec, &Bound),
+    call: &CallSpec,
+    bound: &Bound,
     operation: OperationId,
-    (authority, metadata): (&str, Vec<(String, String)>),
+    authority: &str,
+    mut metadata: Vec<(String, String)>,
 ) -> Result<Rendered, RenderError> {
-    let mut metadata = metadata;
     if let Some(deadline) = call.deadline {
         metadata.insert(0, ("grpc-timeout".to_owned(), timeout_text(deadline)));
     }

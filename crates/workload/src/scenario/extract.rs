@@ -104,7 +104,8 @@ impl Extractor {
     fn body(
         &self,
         body: &[u8],
-        (locations, whole): (Option<&mut CaptureLocations>, &mut Vec<u8>),
+        locations: Option<&mut CaptureLocations>,
+        whole: &mut Vec<u8>,
         into: &mut Vec<u8>,
     ) -> Result<(), Missing> {
         let text = match &self.from {
@@ -200,8 +201,8 @@ impl Taken {
                 (false, _) => Err(Missing::Nothing),
                 (true, None) => Err(Missing::Body),
                 (true, Some(body)) => {
-                    let room = (self.locations[at].as_mut(), &mut self.whole);
-                    extractor.body(body, room, &mut self.values[at])
+                    let locations = self.locations[at].as_mut();
+                    extractor.body(body, locations, &mut self.whole, &mut self.values[at])
                 }
             };
             if let Err(missing) = taken.and_then(|()| extractor.judge(&self.values[at])) {

@@ -82,7 +82,7 @@ impl Gaps for Filling<'_> {
             Source::Column { file, column } => self.rows[file].1.value(self.own[file], column),
             Source::Extracted(at) => &self.extracted[at],
         };
-        values::write(value, (form, place), into);
+        values::write(value, form, place, into);
     }
 }
 
@@ -204,12 +204,12 @@ impl Scene {
         let mut slate = Slate::new();
         let own = vec![0; self.rows.len()];
         let extracted = vec![Vec::new(); self.extracted];
-        self.fill(at, (&own, &extracted), &mut slate);
+        self.fill(at, &own, &extracted, &mut slate);
         slate.rendered().clone()
     }
 
     /// Fills a request's gaps.
-    fn fill(&self, at: usize, (own, extracted): (&[usize], &[Vec<u8>]), slate: &mut Slate) {
+    fn fill(&self, at: usize, own: &[usize], extracted: &[Vec<u8>], slate: &mut Slate) {
         let request = &self.requests[at];
         let filling = Filling { gaps: &request.gaps, rows: &self.rows, own, extracted };
         request.outline.fill(&filling, slate);
@@ -264,16 +264,16 @@ struct Outliner<'a> {
 
 impl Outliner<'_> {
     fn outlined(&mut self) -> Result<Outlined, WorkloadError> {
-        let path = self.pieces(&self.spec.path, Template::parse, ("its path", Place::Path))?;
+        let path = self.pieces(&self.spec.path, Template::parse, "its path", Place::Path)?;
         let mut headers = Vec::new();
         for (name, value) in &self.spec.headers {
             let place = format!("header `{name}`");
-            headers.push((name.clone(), self.pieces(value, Template::of_value, (&place, Place::Field))?));
+            headers.push((name.clone(), self.pieces(value, Template::of_value, &place, Place::Field)?));
         }
         headers
             .extend(self.binding.connection_header().map(|(name, value)| (name, vec![Piece::Text(value)])));
         let body = std::str::from_utf8(&self.spec.body).unwrap_or_default();
-        let body = self.pieces(body, Template::of_value, ("its body", Place::Body))?;
+        let body = self.pieces(body, Template::of_value, "its body", Place::Body)?;
         Ok(Outlined {
             method: self.spec.method.clone(),
             target: self.target(path),
@@ -302,7 +302,8 @@ impl Outliner<'_> {
         &mut self,
         text: &str,
         read: impl Fn(&str) -> Result<Template, TemplateError>,
-        (what, place): (&str, Place),
+        what: &str,
+        place: Place,
     ) -> Result<Vec<Piece>, WorkloadError> {
         let template = read(text).map_err(|source| WorkloadError::Template {
             name: self.spec.name.clone(),
@@ -314,7 +315,7 @@ impl Outliner<'_> {
             let next = match piece {
                 TemplatePiece::Text(text) => Piece::Text(text.clone()),
                 TemplatePiece::Environment { name, form } => {
-                    Piece::Text(self.variable(name, *form, (what, place))?)
+                    Piece::Text(self.variable(name, *form, what, place)?)
                 }
                 TemplatePiece::Value { name, form } => {
                     let Some(source) = self.names.find(name) else { continue };
@@ -335,7 +336,8 @@ impl Outliner<'_> {
         &self,
         name: &str,
         form: ValueForm,
-        (what, place): (&str, Place),
+        what: &str,
+        place: Place,
     ) -> Result<String, WorkloadError> {
         let value = (self.binding.environment)(name).ok_or_else(|| WorkloadError::Environment {
             name: self.spec.name.clone(),
@@ -343,7 +345,7 @@ impl Outliner<'_> {
             variable: name.to_owned(),
         })?;
         let mut written = Vec::new();
-        values::write(value.as_bytes(), (form, place), &mut written);
+        values::write(value.as_bytes(), form, place, &mut written);
         // Text stays text in every form.
         Ok(String::from_utf8_lossy(&written).into_owned())
     }

@@ -171,7 +171,7 @@ impl Scenes {
         if self.scene.requests[place].fixed.is_some() {
             return RequestId(place as u32);
         }
-        self.scene.fill(place, (&own.rows, &own.extracted), &mut own.slate);
+        self.scene.fill(place, &own.rows, &own.extracted, &mut own.slate);
         RequestId(self.scene.requests.len() as u32 + slot)
     }
 

@@ -65,7 +65,7 @@ impl Fitness {
 }
 
 /// Appends a value in its form, fit for its place.
-pub(crate) fn write(value: &[u8], (form, place): (ValueForm, Place), into: &mut Vec<u8>) {
+pub(crate) fn write(value: &[u8], form: ValueForm, place: Place, into: &mut Vec<u8>) {
     match (form, place) {
         (ValueForm::Plain, Place::Field | Place::Body) => into.extend_from_slice(value),
         (ValueForm::Plain, Place::Path | Place::PathBegin) => encode(value, TARGET_ESCAPED, into),
@@ -107,7 +107,7 @@ mod tests {
 
     fn written(value: &[u8], form: ValueForm, place: Place) -> Vec<u8> {
         let mut out = b"before".to_vec();
-        write(value, (form, place), &mut out);
+        write(value, form, place, &mut out);
         out.split_off(6)
     }
 
