@@ -160,7 +160,7 @@ pub fn exchange_with(
 ) -> Result<Collected, ExchangeError> {
     let start = sys::clock();
     let deadline = start + limits.timeout;
-    let socket = connect(dial, variant, (deadline, limits)).map_err(|source| {
+    let socket = connect(dial, variant, deadline, limits).map_err(|source| {
         let peer = dial.peer(variant);
         match limits.is_stopped() {
             true => ExchangeError::Stopped { peer },
@@ -192,7 +192,8 @@ pub fn exchange_with(
 fn connect(
     dial: &mut dyn Dial,
     variant: VariantId,
-    (deadline, limits): (Timestamp, Limits<'_>),
+    deadline: Timestamp,
+    limits: Limits<'_>,
 ) -> io::Result<OwnedFd> {
     loop {
         let socket = dial.dial(variant)?;

@@ -386,7 +386,7 @@ impl Generator {
             cpu: sys::thread_cpu().saturating_sub(cpu),
             ..LoopHealth::default()
         };
-        let figures = run.account.figures(pool, &run.window, (end, health), tallies);
+        let figures = run.account.figures(pool, &run.window, end, health, tallies);
         Ok(WindowReport { figures, trouble, failures: pool.take_failures(), seen: pool.take_seen() })
     }
 }

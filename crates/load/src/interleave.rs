@@ -127,13 +127,11 @@ impl Interleave {
     /// A window over `variants` variants, in which nothing is outstanding, from `start` on. Counts and times of `load`
     /// are of rounds of requests (of sessions, in partly open load); arrivals and orders are drawn from `substream`.
     /// `slots` are those of one variant.
-    pub fn new(load: &Load, (variants, slots): (usize, u32), substream: u64, start: Timestamp) -> Self {
+    pub fn new(load: &Load, variants: usize, slots: u32, substream: u64, start: Timestamp) -> Self {
         let issue = match load {
-            Load::Closed(stop) => {
-                Issue::Closed(Closed::new((*stop, Think::None), variants, slots, substream))
-            }
+            Load::Closed(stop) => Issue::Closed(Closed::new(*stop, Think::None, variants, slots, substream)),
             Load::Thinking { stop, think } => {
-                Issue::Closed(Closed::new((*stop, *think), variants, slots, substream))
+                Issue::Closed(Closed::new(*stop, *think, variants, slots, substream))
             }
             Load::Open { flow, end, .. } | Load::PartlyOpen { flow, end, .. } => {
                 let gap = Nanoseconds::from_secs_f64(1.0 / (flow.mean().max(1e-9) * variants as f64));
@@ -227,7 +225,7 @@ impl Interleave {
         let place = there.place.map_or(0, |place| place + 1);
         there.place = Some(place);
         if place < self.windows.len() {
-            self.walk((walker, place), due);
+            self.walk(walker, place, due);
         } else {
             self.set_out(walker, done, due);
         }
@@ -253,11 +251,11 @@ impl Interleave {
         self.rounds += 1;
         let variants = self.windows.len();
         closed.orders[walker * variants..][..variants].copy_from_slice(self.order.draw());
-        self.walk((walker, 0), due);
+        self.walk(walker, 0, due);
     }
 
     /// Sends a slot to the variant at a place of its round.
-    fn walk(&mut self, (walker, place): (usize, usize), due: Timestamp) {
+    fn walk(&mut self, walker: usize, place: usize, due: Timestamp) {
         let Issue::Closed(closed) = &mut self.issue else { return };
         let variant = closed.orders[walker * self.windows.len() + place];
         closed.at[usize::from(variant)].push_back(walker as u32);
@@ -341,7 +339,7 @@ impl Interleave {
 }
 
 impl Closed {
-    fn new((stop, think): (Stop, Think), variants: usize, slots: u32, substream: u64) -> Self {
+    fn new(stop: Stop, think: Think, variants: usize, slots: u32, substream: u64) -> Self {
         let walker = |at: u32| Walker { random: Mix::new(substream, u64::from(at)), place: None };
         Self {
             stop,

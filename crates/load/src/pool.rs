@@ -367,7 +367,7 @@ impl Pool {
         let before = self.finished.len();
         let connection = &mut self.connections[index];
         let mut judges =
-            judges(&mut *self.sessions, self.settings, index, (&mut self.finished, &mut self.messages));
+            judges(&mut *self.sessions, self.settings, index, &mut self.finished, &mut self.messages);
         let received = connection.receive(&mut io.buffer, until, &mut judges);
         if let Some(book) = &mut self.stamps {
             stamping::attribute(book, connection, &self.finished[before..]);
@@ -445,7 +445,7 @@ impl Pool {
                 continue;
             }
             let freed = connection.lanes[lane as usize].freed;
-            let Some(due) = self.take(slot, window, (now, freed)) else { return };
+            let Some(due) = self.take(slot, window, now, freed) else { return };
             self.ready.pop_front();
             self.start(slot, due, now);
         }
@@ -459,7 +459,7 @@ impl Pool {
             self.dirty.push_back(index as u32);
         }
         let mut judges =
-            judges(&mut *self.sessions, self.settings, index, (&mut self.finished, &mut self.messages));
+            judges(&mut *self.sessions, self.settings, index, &mut self.finished, &mut self.messages);
         connection.start(lane, due, now, &mut judges);
     }
 
@@ -472,7 +472,7 @@ impl Pool {
                 continue;
             };
             let freed = connection.lanes[0].freed;
-            let Some(due) = self.due_of_charge(index, window, (now, freed)) else { return };
+            let Some(due) = self.due_of_charge(index, window, now, freed) else { return };
             self.owed.pop_front();
             let connection = &mut self.connections[index as usize];
             connection.owes = None;
@@ -480,7 +480,8 @@ impl Pool {
                 &mut *self.sessions,
                 self.settings,
                 index as usize,
-                (&mut self.finished, &mut self.messages),
+                &mut self.finished,
+                &mut self.messages,
             );
             connection.charge(kind, due, now, &mut judges);
             // The next scan opens it again, when its time has come.
@@ -562,7 +563,7 @@ impl Pool {
         }
         let connection = &mut self.connections[index];
         let mut judges =
-            judges(&mut *self.sessions, self.settings, index, (&mut self.finished, &mut self.messages));
+            judges(&mut *self.sessions, self.settings, index, &mut self.finished, &mut self.messages);
         let (next, broken) = connection.tick(now, &mut judges);
         if connection.has_output() {
             self.dirty.push_back(index as u32);
@@ -724,7 +725,8 @@ fn judges<'a>(
     sessions: &'a mut dyn Sessions,
     settings: Settings,
     index: usize,
-    (finished, messages): (&'a mut Vec<Finished>, &'a mut Vec<MessageTime>),
+    finished: &'a mut Vec<Finished>,
+    messages: &'a mut Vec<MessageTime>,
 ) -> Judges<'a> {
     Judges { sessions, slot: index as u32 * settings.in_flight, finished, messages }
 }

@@ -114,7 +114,7 @@ impl Rendered {
         let body_at = head.len();
         head.extend_from_slice(body);
         let body = body_at..head.len();
-        Self::assembled(operation, reply, head, (0..0, body))
+        Self::assembled(operation, reply, head, 0..0, body)
     }
 
     /// A request from its bytes and the places of its key and its body within them.
@@ -122,14 +122,15 @@ impl Rendered {
         operation: OperationId,
         reply: ReplyShape,
         bytes: Vec<u8>,
-        (key, body): (Range<usize>, Range<usize>),
+        key: Range<usize>,
+        body: Range<usize>,
     ) -> Self {
         Self { operation, reply, bytes, key, body, opening: None, messages: None }
     }
 
     /// Nothing yet, to be [filled](Self::refill).
     pub(crate) fn empty() -> Self {
-        Self::assembled(OperationId(0), ReplyShape::Normal, Vec::new(), (0..0, 0..0))
+        Self::assembled(OperationId(0), ReplyShape::Normal, Vec::new(), 0..0, 0..0)
     }
 
     /// Becomes a plain request of the head that `head` appends and of `body`, in the memory that it has.

@@ -145,7 +145,8 @@ impl Conversion {
 /// `sent` and `done` by more than the conversion's error, so that they cannot be this request's.
 fn legs(
     record: &RequestRecord,
-    (departed, arrived): (WallTime, WallTime),
+    departed: WallTime,
+    arrived: WallTime,
     clock: Conversion,
 ) -> Option<[Nanoseconds; 3]> {
     let (out, back) = (clock.convert(departed), clock.convert(arrived));
@@ -239,7 +240,7 @@ impl StampBook {
             stamps.collect(socket);
         }
         let both = stamps.departed.zip(stamps.arrived);
-        match both.and_then(|both| legs(record, both, self.clock)) {
+        match both.and_then(|(departed, arrived)| legs(record, departed, arrived, self.clock)) {
             None => self.unmatched += 1,
             Some(legs) => {
                 self.requests += 1;
@@ -300,7 +301,7 @@ mod tests {
 
     fn cut(sent: u64, out: u64, back: u64, done: u64) -> Option<[u64; 3]> {
         let wall = |nanos: u64| WallTime(nanos + 1_000_000);
-        let legs = legs(&request(sent, done), (wall(out), wall(back)), CLOCK)?;
+        let legs = legs(&request(sent, done), wall(out), wall(back), CLOCK)?;
         assert_eq!(legs.into_iter().sum::<Nanoseconds>().as_nanos(), done - sent, "the legs are the whole");
         Some(legs.map(Nanoseconds::as_nanos))
     }

@@ -139,12 +139,12 @@ impl Window {
             }
             Load::Open { flow, queue, end } => {
                 let start = flow.origin.unwrap_or(start);
-                let open = Open::new((flow, substream, start), *queue, *end, None);
+                let open = Open::new(flow, substream, start, *queue, *end, None);
                 Self { start, issue: Issue::Open(Box::new(open)), requests: 0, outstanding: 0 }
             }
             Load::PartlyOpen { flow, queue, end, .. } => {
                 let start = flow.origin.unwrap_or(start);
-                let open = Open::new((flow, substream, start), *queue, *end, Some(0));
+                let open = Open::new(flow, substream, start, *queue, *end, Some(0));
                 Self { start, issue: Issue::Open(Box::new(open)), requests: 0, outstanding: 0 }
             }
         }
@@ -159,7 +159,7 @@ impl Window {
             Load::PartlyOpen { queue, .. } => (*queue, Some(0)),
         };
         let end = OpenEnd::BusyCycles(nominal);
-        let open = Open::of((Schedule::never(start), start), queue, end, present);
+        let open = Open::of(Schedule::never(start), start, queue, end, present);
         Self { start, issue: Issue::Open(Box::new(open)), requests: 0, outstanding: 0 }
     }
 
@@ -399,17 +399,19 @@ pub(crate) fn cap(nominal: Nanoseconds) -> Nanoseconds {
 
 impl Open {
     fn new(
-        (flow, substream, start): (&Flow, u64, Timestamp),
+        flow: &Flow,
+        substream: u64,
+        start: Timestamp,
         queue: u32,
         end: OpenEnd,
         present: Option<u64>,
     ) -> Self {
-        let mut open = Self::of((Schedule::new(flow, substream, start), start), queue, end, present);
+        let mut open = Self::of(Schedule::new(flow, substream, start), start, queue, end, present);
         open.draw(start);
         open
     }
 
-    fn of((schedule, start): (Schedule, Timestamp), queue: u32, end: OpenEnd, present: Option<u64>) -> Self {
+    fn of(schedule: Schedule, start: Timestamp, queue: u32, end: OpenEnd, present: Option<u64>) -> Self {
         Self {
             schedule,
             next: None,

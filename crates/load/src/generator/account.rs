@@ -118,7 +118,8 @@ impl<'a> Account<'a> {
         self,
         pool: &mut Pool,
         window: &Window,
-        (end, health): (WindowEnd, LoopHealth),
+        end: WindowEnd,
+        health: LoopHealth,
         tallies: &mut Tallies,
     ) -> WindowFigures {
         let traffic = pool.end_window();

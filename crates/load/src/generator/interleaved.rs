@@ -85,7 +85,7 @@ impl Generator {
         for &variant in &variants {
             pool_of(pools, variant)?.free_all(start);
         }
-        let interleave = Interleave::new(&spec.load, (variants.len(), slots), spec.substream, start);
+        let interleave = Interleave::new(&spec.load, variants.len(), slots, spec.substream, start);
         let mut tallies = Vec::with_capacity(shares.len());
         let mut accounts = Vec::with_capacity(shares.len());
         for (recorder, share) in recorders.iter_mut().zip(shares.iter_mut()) {
@@ -274,7 +274,7 @@ impl Run<'_> {
             accounts.into_iter().zip(pools.iter_mut().zip(tallies)).enumerate()
         {
             let figures: WindowFigures =
-                account.figures(pool, self.interleave.window(at), (over.end, health), tallies);
+                account.figures(pool, self.interleave.window(at), over.end, health, tallies);
             let trouble = over.trouble.as_ref().filter(|(culprit, _)| *culprit == at);
             let trouble = trouble.map(|(_, trouble)| trouble.clone());
             let (failures, seen) = (pool.take_failures(), pool.take_seen());

@@ -172,7 +172,7 @@ fn render(operation: OperationId, words: &[&[u8]], form: &Form) -> Rendered {
     }
     let one_key = form.keys.clone().take_while(|at| *at < words.len()).count() == 1;
     let reply = if form.reply == ReplyShape::Values && one_key { ReplyShape::Value } else { form.reply };
-    Rendered::assembled(operation, reply, bytes, (key, body))
+    Rendered::assembled(operation, reply, bytes, key, body)
 }
 
 #[cfg(test)]

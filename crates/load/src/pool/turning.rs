@@ -97,7 +97,8 @@ impl Pool {
         &mut self,
         index: u32,
         window: &mut Window,
-        (now, freed): (Timestamp, Timestamp),
+        now: Timestamp,
+        freed: Timestamp,
     ) -> Option<Timestamp> {
         let slot = index * self.settings.in_flight;
         if self.turns.in_session(slot) {
@@ -107,7 +108,7 @@ impl Pool {
             }
             self.end_session(index as usize, slot);
         }
-        self.take(slot, window, (now, freed))
+        self.take(slot, window, now, freed)
     }
 
     /// Takes the next request or session that is due for this slot, of the operation that the schedule names, if it does.
@@ -115,7 +116,8 @@ impl Pool {
         &mut self,
         slot: u32,
         window: &mut Window,
-        (now, freed): (Timestamp, Timestamp),
+        now: Timestamp,
+        freed: Timestamp,
     ) -> Option<Timestamp> {
         let due = window.take(now, freed)?;
         self.turns.open(slot);

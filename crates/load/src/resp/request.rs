@@ -158,7 +158,7 @@ pub fn command<Word: AsRef<[u8]>>(
             before.len() - b"*1\r\n".len() + first_line + format!("${}\r\n", key.as_ref().len()).len();
         start..start + key.as_ref().len()
     });
-    Ok(Rendered::assembled(operation, answered_by(&name), bytes, (key, body)).with_opening(opening))
+    Ok(Rendered::assembled(operation, answered_by(&name), bytes, key, body).with_opening(opening))
 }
 
 /// What a command is answered by, for those that are answered by one shape whatever their arguments; others may be

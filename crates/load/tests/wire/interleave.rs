@@ -51,7 +51,7 @@ fn simulate(
     substream: u64,
     service: impl Fn(usize) -> Nanoseconds,
 ) -> (Vec<Sent>, WindowEnd, Timestamp) {
-    let mut window = Interleave::new(load, (variants, slots), substream, START);
+    let mut window = Interleave::new(load, variants, slots, substream, START);
     let mut free = vec![vec![START; slots as usize]; variants];
     let mut replies: BTreeMap<(Timestamp, usize, usize), ()> = BTreeMap::new();
     let (mut sent, mut now) = (Vec::new(), START);
@@ -206,7 +206,7 @@ fn a_window_of_busy_cycles_ends_when_nothing_is_outstanding_or_to_come() {
 #[test]
 fn a_window_that_never_drains_is_saturated_at_its_cap() {
     let load = open(10.0, Arrivals::Constant, OpenEnd::BusyCycles(millis(100)));
-    let mut window = Interleave::new(&load, (2, 1), 1, START);
+    let mut window = Interleave::new(&load, 2, 1, 1, START);
     let taken = (0..2).filter_map(|variant| window.window(variant).take(START, START)).count();
     assert_eq!(taken, 1, "the other is due 50 ms later");
     assert_eq!(window.end(START + millis(10_099)), None);
