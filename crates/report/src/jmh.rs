@@ -100,7 +100,7 @@ fn sample<'a>(
     });
     Some(Benchmark {
         secondary_metrics: secondary.collect(),
-        ..benchmark(summary, variant, of, ("response", "sample"), primary)
+        ..benchmark(summary, variant, of, "response", "sample", primary)
     })
 }
 
@@ -118,14 +118,15 @@ fn throughput<'a>(
 ) -> Option<Benchmark<'a>> {
     let figure = figure_of(variant, of, Quantity::Throughput)?;
     let metric = metric(of, Quantity::Throughput, figure);
-    Some(benchmark(summary, variant, of, ("throughput", "thrpt"), metric))
+    Some(benchmark(summary, variant, of, "throughput", "thrpt", metric))
 }
 
 fn benchmark<'a>(
     summary: &'a Summary,
     variant: &'a VariantSummary,
     of: &'a OperationEvidence,
-    (class, mode): (&str, &'static str),
+    class: &str,
+    mode: &'static str,
     metric: Metric,
 ) -> Benchmark<'a> {
     let mut params: BTreeMap<&str, &str> =

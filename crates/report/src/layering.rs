@@ -256,7 +256,7 @@ pub(crate) fn of_point(summary: &Summary, point: &PointLabel, style: Style, colu
     let heading = |text: &str| style.paint(Tone::Strong, &hanging("", text, columns));
     for chain in at(summary, point) {
         lines.extend([String::new(), heading(&title(chain))]);
-        lines.extend(fitting(&rows(chain, &quantities), &quantities, (style, columns)));
+        lines.extend(fitting(&rows(chain, &quantities), &quantities, style, columns));
         // Chains share their first stages.
         let reasons = reasons(chain, &quantities).into_iter().filter(|reason| told.insert(reason.clone()));
         lines.extend(reasons.map(|text| hanging("  ", &text, columns)));
@@ -266,9 +266,9 @@ pub(crate) fn of_point(summary: &Summary, point: &PointLabel, style: Style, colu
         let quantities: Vec<Quantity> = quantities.iter().copied().filter(is_told).collect();
         lines.extend([String::new(), heading(&sum_title(check))]);
         if !quantities.is_empty() {
-            lines.extend(fitting(&sum_rows(check, &quantities), &quantities, (style, columns)));
+            lines.extend(fitting(&sum_rows(check, &quantities), &quantities, style, columns));
         }
-        lines.extend(verdicts(check, &quantities, (style, columns)));
+        lines.extend(verdicts(check, &quantities, style, columns));
         lines.extend(unchecked(check).iter().map(|text| hanging("  ", text, columns)));
     }
     lines
@@ -291,7 +291,7 @@ fn sum_rows(check: &SumCheck, quantities: &[Quantity]) -> Vec<Row> {
 }
 
 /// What is concluded of the quantities that are shown, and of any other that shows an interaction.
-fn verdicts(check: &SumCheck, quantities: &[Quantity], (style, columns): (Style, usize)) -> Vec<String> {
+fn verdicts(check: &SumCheck, quantities: &[Quantity], style: Style, columns: usize) -> Vec<String> {
     let is_told =
         |row: &&SumRow| quantities.contains(&row.quantity) || row.verdict == Additivity::Interaction;
     let line = |row: &SumRow| {
@@ -376,17 +376,17 @@ pub(crate) fn joined(shown: &Shown) -> String {
 
 /// Rows as a table, with the interval of the latency, and where there is room of the CPU time. Where it is too wide
 /// its last columns are left to the report.
-fn fitting(rows: &[Row], quantities: &[Quantity], (style, columns): (Style, usize)) -> Vec<String> {
+fn fitting(rows: &[Row], quantities: &[Quantity], style: Style, columns: usize) -> Vec<String> {
     let with_interval = if columns >= WIDE { 2 } else { 1 };
     let layouts = (1..=quantities.len()).rev().flat_map(|count| [(count, 2), (count, 1)]);
-    let mut tables = layouts.map(|(count, gap)| table(rows, &quantities[..count], (with_interval, gap)));
+    let mut tables = layouts.map(|(count, gap)| table(rows, &quantities[..count], with_interval, gap));
     let Some(widest) = tables.next() else { return Vec::new() };
     let fits = |table: &Table| table.width() <= columns;
     let table = if fits(&widest) { widest } else { tables.find(fits).unwrap_or(widest) };
     table.lines(style, columns)
 }
 
-fn table(rows: &[Row], quantities: &[Quantity], (with_interval, gap): (usize, usize)) -> Table {
+fn table(rows: &[Row], quantities: &[Quantity], with_interval: usize, gap: usize) -> Table {
     let mut align = vec![Align::Left];
     let mut heads = vec![secondary("")];
     for (at, quantity) in quantities.iter().enumerate() {

@@ -12,18 +12,19 @@ pub(crate) fn section(summary: &Summary) -> String {
     for point in view::points(summary) {
         let of = words::point(point.label);
         let said = "Bytes carried per second of the windows’ time; shares of sizes add up to the variant’s";
-        text.push_str(&table(said, "sizes", (&of, &CARRIED), &carried(summary, point.label, usize::MAX)));
+        text.push_str(&table(said, "sizes", &of, &CARRIED, &carried(summary, point.label, usize::MAX)));
         text.push_str(&table(
             "CPU per request and memory by role",
             "role",
-            (&of, &ROLES),
+            &of,
+            &ROLES,
             &roles(summary, point.label),
         ));
     }
     text
 }
 
-fn table(caption: &str, part: &str, (point, heads): (&str, &[&str]), rows: &[Row]) -> String {
+fn table(caption: &str, part: &str, point: &str, heads: &[&str], rows: &[Row]) -> String {
     if rows.is_empty() {
         return String::new();
     }

@@ -30,7 +30,7 @@ pub(crate) fn tables(summary: &Summary, detail: &Detail) -> String {
             .copied()
             .filter(|curve| (&curve.point, &*curve.operation) == (*point, *operation))
             .collect();
-        table(summary, (point, operation, time), &own)
+        table(summary, point, operation, time, &own)
     };
     let all: String = families.iter().map(table).collect();
     format!("<details><summary>Medians over size as a table</summary>\n{all}</details>\n")
@@ -38,7 +38,9 @@ pub(crate) fn tables(summary: &Summary, detail: &Detail) -> String {
 
 fn table(
     summary: &Summary,
-    (point, operation, time): (&PointLabel, &str, SizeTime),
+    point: &PointLabel,
+    operation: &str,
+    time: SizeTime,
     curves: &[&SizeCurve],
 ) -> String {
     let point = words::point(point);

@@ -77,7 +77,7 @@ fn table(summary: &Summary, point: &Point<'_>, pair: &Pair<'_>) -> String {
     let own = point.variants.iter().find(|v| v.name == pair.variant).copied();
     for operation in pair.operations() {
         for cost in pair.costs.iter().filter(|cost| cost.operation == operation) {
-            text.push_str(&row(cost, (base, own), several, gauge));
+            text.push_str(&row(cost, base, own, several, gauge));
         }
     }
     text.push_str("</tbody></table></div>\n");
@@ -86,7 +86,8 @@ fn table(summary: &Summary, point: &Point<'_>, pair: &Pair<'_>) -> String {
 
 fn row(
     cost: &Cost,
-    (base, own): (Option<&VariantSummary>, Option<&VariantSummary>),
+    base: Option<&VariantSummary>,
+    own: Option<&VariantSummary>,
     several: bool,
     gauge: Gauge,
 ) -> String {
