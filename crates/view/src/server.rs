@@ -130,7 +130,7 @@ impl Server {
                     sleep(Duration::from_millis(50)).await;
                 }
             };
-            accept(listener, (site, self.address.port(), limits), stopped).await;
+            accept(listener, Context { site, port: self.address.port(), limits }, stopped).await;
             Ok(())
         });
         // A page that is being made is not waited for.
@@ -139,11 +139,16 @@ impl Server {
     }
 }
 
-/// The site, the port, the limits.
-type Context = (Arc<dyn Site>, u16, Limits);
+/// What every connection is served with.
+#[derive(Clone)]
+struct Context {
+    site: Arc<dyn Site>,
+    port: u16,
+    limits: Limits,
+}
 
 async fn accept(listener: TcpListener, context: Context, stopped: impl Future<Output = ()>) {
-    let room = Arc::new(Semaphore::new(context.2.clients));
+    let room = Arc::new(Semaphore::new(context.limits.clients));
     let mut clients = JoinSet::new();
     let mut stopped = pin!(stopped);
     loop {
@@ -172,7 +177,7 @@ async fn accept(listener: TcpListener, context: Context, stopped: impl Future<Ou
 }
 
 /// One connection from its first request to its end.
-async fn serve(stream: TcpStream, (site, port, limits): Context) {
+async fn serve(stream: TcpStream, Context { site, port, limits }: Context) {
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| {
         let site = Arc::clone(&site);
