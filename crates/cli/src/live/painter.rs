@@ -136,7 +136,7 @@ impl Easel {
         let (columns, rows) = size_of_stderr();
         let (at, then) = self.latest;
         let now = at + weighbridge_model::quantity::Nanoseconds::from_nanos(then.elapsed().as_nanos() as u64);
-        let mut lines = self.view.lines(now, (columns, rows));
+        let mut lines = self.view.lines(now, columns, rows);
         lines.truncate(rows.saturating_sub(1));
         let lines: Vec<String> =
             lines.iter().map(|line| line.fitted(columns.saturating_sub(1), self.style)).collect();

@@ -200,7 +200,7 @@ impl RunView {
 
     /// The view at a moment of the run's clock, on a terminal of so many columns and rows; nothing before there is something
     /// to see.
-    pub fn lines(&self, now: Nanoseconds, (columns, rows): (usize, usize)) -> Vec<Line> {
+    pub fn lines(&self, now: Nanoseconds, columns: usize, rows: usize) -> Vec<Line> {
         if self.variants.is_empty() {
             return if self.doing.is_empty() {
                 Vec::new()
@@ -215,7 +215,8 @@ impl RunView {
         let layout = Layout::new(&self.variants, columns);
         lines.push(layout.heading(&self.headline));
         for (at, variant) in self.variants.iter().take(shown).enumerate() {
-            lines.push(layout.row(variant, &self.so_far(at, variant, layout.wide)));
+            let (tone, so_far) = self.so_far(at, variant, layout.wide);
+            lines.push(layout.row(variant, tone, &so_far));
         }
         if shown < self.variants.len() {
             lines.push(Line::of(Tone::Secondary, format!("… and {} more", self.variants.len() - shown)));
@@ -346,7 +347,7 @@ impl Layout {
         Line::of(Tone::Secondary, text)
     }
 
-    fn row(&self, variant: &Variant, (tone, so_far): &(Tone, String)) -> Line {
+    fn row(&self, variant: &Variant, tone: Tone, so_far: &str) -> Line {
         let (gap, width) = (self.gap(), self.name);
         let name = shorten(&variant.name, width);
         let blank = " ".repeat(width - weighbridge_report::text::columns(&name));
@@ -360,7 +361,7 @@ impl Layout {
             line.push(error, format!("{:>ERRORS$}", grouped(variant.errors)));
         }
         line.push(Tone::Plain, gap);
-        line.push(*tone, so_far);
+        line.push(tone, so_far);
         if !self.wide && variant.errors > 0 {
             line.push(error, format!(" {} failed", grouped(variant.errors)));
         }
@@ -421,7 +422,7 @@ mod tests {
     }
 
     fn drawn(view: &RunView, seconds: u64, size: (usize, usize)) -> Vec<String> {
-        let lines = view.lines(Nanoseconds::from_secs(seconds), size);
+        let lines = view.lines(Nanoseconds::from_secs(seconds), size.0, size.1);
         lines.iter().map(|line| line.fitted(size.0 - 1, Style::Plain).trim_end().to_owned()).collect()
     }
 

@@ -29,7 +29,7 @@ fn look(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
     findings.push(calibration(kept(calibrations().as_deref())));
     let text = match arguments.format {
         Format::Json => serde_json::to_string_pretty(&findings)?,
-        Format::Text => lines(&findings, (printer.style(), printer.columns())),
+        Format::Text => lines(&findings, printer.style(), printer.columns()),
         other => bail!("`{other}` is not available for `doctor`; use `text` or `json`"),
     };
     printer.data(&text)?;
@@ -37,13 +37,13 @@ fn look(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(if worst == Some(Level::Problem) { Exit::Invalid } else { Exit::Fine })
 }
 
-fn lines(findings: &[Finding], look: (Style, usize)) -> String {
+fn lines(findings: &[Finding], style: Style, columns: usize) -> String {
     let told = |finding: &&Finding| finding.level > Level::Fine || finding.subject.is_told_when_fine();
-    findings.iter().filter(told).map(|finding| line(finding, look)).collect::<Vec<_>>().join("\n")
+    findings.iter().filter(told).map(|finding| line(finding, style, columns)).collect::<Vec<_>>().join("\n")
 }
 
 /// A finding in lines of the terminal's width, what to do about it under what was seen.
-fn line(finding: &Finding, (style, columns): (Style, usize)) -> String {
+fn line(finding: &Finding, style: Style, columns: usize) -> String {
     let (word, tone) = match finding.level {
         Level::Fine => ("fine", Tone::Secondary),
         Level::Note => ("note", Tone::Plain),
@@ -209,7 +209,7 @@ mod tests {
         {
             let mut findings = diagnose(&seen);
             findings.push(calibration(kept));
-            let printed = lines(&findings, (Style::Plain, 80));
+            let printed = lines(&findings, Style::Plain, 80);
             assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
             assert_golden(name, &format!("{printed}\n"));
         }

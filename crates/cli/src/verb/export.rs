@@ -43,7 +43,7 @@ pub fn run(arguments: &Export, printer: &Printer) -> anyhow::Result<Exit> {
         every_pair: true,
     };
     let table = arguments.table.unwrap_or_default();
-    let (bytes, left_out) = exported(&folder, &stored, (format, table), &extra, &options)?;
+    let (bytes, left_out) = exported(&folder, &stored, format, table, &extra, &options)?;
     left_out.iter().for_each(|said| printer.note(format_args!("{said}")));
     Destination::at(arguments.output.as_deref())?.write_bytes(&bytes, printer)?;
     Ok(Exit::Fine)
@@ -53,7 +53,8 @@ pub fn run(arguments: &Export, printer: &Printer) -> anyhow::Result<Exit> {
 pub fn exported(
     folder: &RunFolder,
     stored: &Stored,
-    (format, table): (ExportFormat, TableName),
+    format: ExportFormat,
+    table: TableName,
     extra: &[Gate],
     options: &TextOptions<'_>,
 ) -> anyhow::Result<(Vec<u8>, Vec<String>)> {

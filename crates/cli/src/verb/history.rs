@@ -33,7 +33,7 @@ pub fn run(arguments: &History, printer: &Printer) -> anyhow::Result<Exit> {
         Format::Text => {
             let text: Vec<_> = rows
                 .iter()
-                .map(|(run, summary)| entry(run, summary.as_ref(), (printer.style(), printer.columns())))
+                .map(|(run, summary)| entry(run, summary.as_ref(), printer.style(), printer.columns()))
                 .collect();
             if rows.is_empty() {
                 printer.note(format_args!("no run in `{}`", arguments.folder.display()));
@@ -48,7 +48,7 @@ pub fn run(arguments: &History, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 /// A run with its headlines, or how to go on with it.
-fn entry(run: &RunFolder, summary: Option<&Summary>, (style, columns): (Style, usize)) -> String {
+fn entry(run: &RunFolder, summary: Option<&Summary>, style: Style, columns: usize) -> String {
     let path = clean(&run.path().display().to_string());
     let Some(summary) = summary else {
         let how = hanging_whole("  ", &format!("not ended; go on with `weigh run --resume {path}`"), columns);
@@ -101,7 +101,7 @@ mod tests {
         let runs = RunFolder::list(home.path()).expect("they are there");
         let printed = |style, columns: usize| {
             let name = home.path().display().to_string();
-            let entries = runs.iter().map(|run| entry(run, run.summary().ok().as_ref(), (style, columns)));
+            let entries = runs.iter().map(|run| entry(run, run.summary().ok().as_ref(), style, columns));
             entries.collect::<String>().replace(&name, "runs")
         };
         let wide = printed(Style::Plain, 1_000);

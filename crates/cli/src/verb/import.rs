@@ -35,7 +35,7 @@ pub fn run(arguments: &Import, printer: &Printer) -> anyhow::Result<Exit> {
     let writer = RunWriter::create(&arguments.out, "imported", started)?;
     let folder = writer.folder().path().to_owned();
     // Half a run would be the newest that other verbs find.
-    write(writer, arguments, (&rows, &series), (condition, started))
+    write(writer, arguments, &rows, &series, condition, started)
         .inspect_err(|_| drop(std::fs::remove_dir_all(&folder)))?;
     printer.note(format_args!("{}; `weigh report {}` shows them", told(&series), folder.display()));
     printer.data(&format!("{}\n", folder.display()))?;
@@ -46,8 +46,10 @@ pub fn run(arguments: &Import, printer: &Printer) -> anyhow::Result<Exit> {
 fn write(
     writer: RunWriter,
     arguments: &Import,
-    (rows, series): (&[Row], &[Series<'_>]),
-    (condition, started): (String, UtcTime),
+    rows: &[Row],
+    series: &[Series<'_>],
+    condition: String,
+    started: UtcTime,
 ) -> anyhow::Result<()> {
     let name = writer.folder().path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let about = Run {
@@ -190,9 +192,9 @@ pub fn rows_of(folder: &RunFolder) -> anyhow::Result<Rows> {
         let machine = summary.tags.machine(&variant.name).unwrap_or(&summary.run);
         for (id, point) in experiment.point_ids().zip(&experiment.points) {
             let tag = tag_at(&experiment_tag, &point.label);
-            let series = (machine, &*tag, path_of(point, variant));
+            let path = path_of(point, variant);
             let measured = trial.samples.iter().filter(|sample| sample.is_measured(id));
-            rows.extend(measured.map(|sample| row(series, &point.load, sample)));
+            rows.extend(measured.map(|sample| row(machine, &tag, path, &point.load, sample)));
         }
     }
     let kept = |trials: &[&TrialRecord]| trials.iter().map(|trial| trial.samples.len()).sum::<usize>();
@@ -223,7 +225,7 @@ fn path_of(point: &Point, variant: &Variant) -> &'static str {
     }
 }
 
-fn row((machine, experiment, path): (&str, &str, &str), load: &LoadSpec, sample: &Sample) -> Row {
+fn row(machine: &str, experiment: &str, path: &str, load: &LoadSpec, sample: &Sample) -> Row {
     let (relayed, size) = (sample.relayed, sample.size.get());
     Row::of(&ppbench::Measured {
         machine,

@@ -359,12 +359,8 @@ fn several(
         ..options(arguments.out.clone())?
     };
     let destination = Destination::open(&arguments.output)?;
-    super::run::carry_out(
-        Checked::new(experiment, &options)?,
-        &options,
-        (destination, arguments.output.format),
-        printer,
-    )
+    let checked = Checked::new(experiment, &options)?;
+    super::run::carry_out(checked, &options, destination, arguments.output.format, printer)
 }
 
 /// The experiment that a command line with several URLs stands for.

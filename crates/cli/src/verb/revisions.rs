@@ -39,8 +39,7 @@ pub fn expand(experiment: &mut Experiment, asked: &Revisions, printer: &Printer)
         );
     }
     tell(&found, printer);
-    experiment.variants =
-        (0..).zip(&found).map(|(at, one)| of_revision(variant, (at, one), &found, asked)).collect();
+    experiment.variants = (0..found.len()).map(|at| of_revision(variant, at, &found, asked)).collect();
     Ok(())
 }
 
@@ -72,12 +71,8 @@ fn tell(found: &[NamedRevision], printer: &Printer) {
     }
 }
 
-fn of_revision(
-    variant: &Variant,
-    (at, one): (usize, &NamedRevision),
-    found: &[NamedRevision],
-    asked: &Revisions,
-) -> Variant {
+fn of_revision(variant: &Variant, at: usize, found: &[NamedRevision], asked: &Revisions) -> Variant {
+    let one = &found[at];
     let mut variant = variant.clone();
     // Of the same name twice the later ones are numbered.
     let before = found[..at].iter().filter(|other| other.name == one.name).count();

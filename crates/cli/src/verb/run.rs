@@ -67,9 +67,9 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
     let destination = Destination::open(&arguments.output)?;
     match <[_; 1]>::try_from(read) {
         Ok([(checked, options)]) => {
-            carry_out(checked, &options, (destination, arguments.output.format), printer)
+            carry_out(checked, &options, destination, arguments.output.format, printer)
         }
-        Err(read) => suite(read, (destination, arguments.output.format), printer),
+        Err(read) => suite(read, destination, arguments.output.format, printer),
     }
 }
 
@@ -95,24 +95,25 @@ fn resume(folder: &Path, extra: Vec<Gate>, output: &Output, printer: &Printer) -
     let gates = [Experiment::parse("experiment.toml", &run.experiment()?)?.gates, extra].concat();
     if let Ok(stored) = Stored::read(&run) {
         printer.note(format_args!("run `{}` had ended already; its verdicts again", folder.display()));
-        return show(&stored, &run, &gates, (destination, output.format), printer);
+        return show(&stored, &run, &gates, destination, output.format, printer);
     }
     let mut progress = Progress::new(printer);
     let finished = run::resume(folder, &options, &mut |event| progress.event(event))?;
     drop(progress);
-    finish(&finished, &gates, (destination, output.format), printer)
+    finish(&finished, &gates, destination, output.format, printer)
 }
 
 /// Runs one experiment and prints its verdicts.
 pub fn carry_out(
     checked: Checked,
     options: &Options,
-    output: (Destination, Format),
+    destination: Destination,
+    format: Format,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let gates = checked.experiment().gates.clone();
     let finished = measure(checked, options, printer)?;
-    finish(&finished, &gates, output, printer)
+    finish(&finished, &gates, destination, format, printer)
 }
 
 fn measure(checked: Checked, options: &Options, printer: &Printer) -> Result<Finished, RunError> {
@@ -123,17 +124,19 @@ fn measure(checked: Checked, options: &Options, printer: &Printer) -> Result<Fin
 fn finish(
     finished: &Finished,
     gates: &[Gate],
-    output: (Destination, Format),
+    destination: Destination,
+    format: Format,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    show(&Stored::of(finished)?, &finished.folder, gates, output, printer)
+    show(&Stored::of(finished)?, &finished.folder, gates, destination, format, printer)
 }
 
 fn show(
     stored: &Stored,
     folder: &RunFolder,
     gates: &[Gate],
-    (destination, format): (Destination, Format),
+    destination: Destination,
+    format: Format,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let page = write_report(folder, stored)?;
@@ -158,7 +161,8 @@ fn write_report(folder: &RunFolder, stored: &Stored) -> anyhow::Result<PathBuf> 
 /// Several experiments one after another; the worst outcome is the exit code.
 fn suite(
     experiments: Vec<(Checked, Options)>,
-    (destination, format): (Destination, Format),
+    destination: Destination,
+    format: Format,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let (mut ended, mut exit, mut interrupted) = (Vec::new(), Exit::Fine, None);

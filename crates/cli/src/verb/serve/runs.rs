@@ -199,7 +199,7 @@ impl Runs {
         let folder = self.open(name)?;
         let stored = Stored::read(&folder)?;
         let table_name = table.unwrap_or_default();
-        let (bytes, _) = exported(&folder, &stored, (format, table_name), &[], &TextOptions::default())?;
+        let (bytes, _) = exported(&folder, &stored, format, table_name, &[], &TextOptions::default())?;
         let what = table.map_or(format.name(), TableName::name);
         let name = format!("{name}.{what}.{}", format.ending());
         Ok(Answer::Download(Download { name, media_type: format.media_type(), bytes }))
