@@ -2,7 +2,7 @@
 //! holds no secret of a header.
 
 use weighbridge_draft::Draft;
-use weighbridge_model::experiment::{Experiment, Extract, Template, WorkloadSpec};
+use weighbridge_model::experiment::{Experiment, Extract, HttpSpec, Template, WorkloadSpec};
 use weighbridge_model::secret::{is_secret, printable};
 
 /// Panics unless the draft's file says what the draft does.
@@ -10,7 +10,7 @@ pub fn assert_sound(draft: &Draft) {
     let text = draft.to_file();
     let experiment = Experiment::parse("drafted", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert_eq!(experiment.title, printable(&draft.title), "{text}");
-    let WorkloadSpec::Http { requests, scenario, .. } = &experiment.points[0].workload else {
+    let WorkloadSpec::Http(HttpSpec { requests, scenario, .. }) = &experiment.points[0].workload else {
         panic!("{text}")
     };
     assert_eq!(requests.len(), draft.requests.len(), "{text}");

@@ -11,7 +11,7 @@ use weighbridge_load::dial::{Endpoint, ResolveError};
 use weighbridge_load::exchange::{Limits, exchange};
 use weighbridge_load::request::Framing;
 use weighbridge_load::{Stack, TlsClient};
-use weighbridge_model::experiment::{DescriptorSource, TlsSpec, Url, WorkloadSpec};
+use weighbridge_model::experiment::{TlsSpec, Url, WorkloadSpec};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_workload::reflection::{self, ReflectionError};
 use weighbridge_workload::{GrpcError, UrlScheme, proto};
@@ -53,12 +53,7 @@ pub fn describe(
     timeout: Nanoseconds,
 ) -> Result<WorkloadSpec, DescribeError> {
     let mut spec = spec.clone();
-    if let WorkloadSpec::Grpc { source: source @ DescriptorSource::Descriptors { .. }, calls, .. } = &mut spec
-    {
-        proto::settle(source, calls)?;
-        return Ok(spec);
-    }
-    if !reflection::is_needed(&spec) {
+    if proto::settle_described(&mut spec)? || !reflection::is_needed(&spec) {
         return Ok(spec);
     }
     let mut target = url.clone();

@@ -1,59 +1,18 @@
 //! Workload and load in words, for tables and reports.
 
-use weighbridge_model::experiment::{
-    Arrivals, Flow, LoadModel, LoadSpec, PingpongOperation, PingpongSpec, Point, SessionLength, Sizes, Think,
-    WorkloadSpec,
-};
+use weighbridge_model::experiment::{Arrivals, Flow, LoadModel, LoadSpec, Point, SessionLength, Think};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::legs::Stamps;
-use weighbridge_model::quantity::Bytes;
-use weighbridge_model::secret::shown_path;
 
 /// What is asked and how, in a line: `pingpong 64 B; closed load, 4 connections`.
 pub fn conditions(point: &Point) -> String {
-    format!("{}; {}", workload(&point.workload), load(point))
+    format!("{}; {}", point.workload.words(), load(point))
 }
 
 /// A point by the values of its factors: `workload.size = 64 B, load.connections = 4`; empty where there is one point.
 pub fn factors(label: &PointLabel) -> String {
     let factors = label.iter().map(|(key, value)| format!("{key} = {value}"));
     factors.collect::<Vec<_>>().join(", ")
-}
-
-fn workload(spec: &WorkloadSpec) -> String {
-    match spec {
-        WorkloadSpec::Pingpong(PingpongSpec { sizes, operation }) => {
-            let asked = match operation {
-                PingpongOperation::Pong => String::new(),
-                other => format!(" {}", other.name()),
-            };
-            let sizes = match sizes {
-                Sizes::List(sizes) => sizes.iter().map(Bytes::to_string).collect::<Vec<_>>().join(", "),
-                Sizes::Spread(spread) => {
-                    format!("{} sizes from {} to {}", spread.number(), spread.min, spread.max)
-                }
-            };
-            format!("pingpong{asked} {sizes}")
-        }
-        WorkloadSpec::Http { requests, .. } if requests.len() == 1 => {
-            let path = shown_path(&requests[0].path);
-            format!("http, {} {}", requests[0].method, if path.is_empty() { "URL" } else { &path })
-        }
-        WorkloadSpec::Http { requests, scenario, .. } => {
-            let kinds = format!("http, {} kinds of request", requests.len());
-            match &scenario.sessions[..] {
-                [] => kinds,
-                [one] => format!("{kinds}, sessions of {}", one.requests.len()),
-                several => format!("{kinds}, {} kinds of session", several.len()),
-            }
-        }
-        WorkloadSpec::Commands { commands, .. } => match &commands[..] {
-            [one] => format!("commands, {}", one.name),
-            several => format!("commands, {} kinds", several.len()),
-        },
-        WorkloadSpec::Grpc { calls, .. } if calls.len() == 1 => format!("grpc, {}", calls[0].method),
-        WorkloadSpec::Grpc { calls, .. } => format!("grpc, {} kinds of call", calls.len()),
-    }
 }
 
 fn load(point: &Point) -> String {

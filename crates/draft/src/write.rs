@@ -279,8 +279,10 @@ mod tests {
         let experiment = read(&draft);
         // A name that cannot be shown would be refused.
         assert_eq!(experiment.title, printable(nasty));
-        let weighbridge_model::experiment::WorkloadSpec::Http { requests, .. } =
-            &experiment.points[0].workload
+        let weighbridge_model::experiment::WorkloadSpec::Http(weighbridge_model::experiment::HttpSpec {
+            requests,
+            ..
+        }) = &experiment.points[0].workload
         else {
             panic!("it is http")
         };

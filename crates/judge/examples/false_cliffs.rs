@@ -1,5 +1,5 @@
 //! How often a curve without a cliff is said to have one, and how often planted ones are found: the tables of
-//! docs/METHODOLOGY.md. `cargo run --release -p weighbridge-judge --example false_cliffs -- [SEEDS]`
+//! docs/STUDY.md (Cliffs). `cargo run --release -p weighbridge-judge --example false_cliffs -- [SEEDS]`
 
 #[path = "../tests/cliff_laws/mod.rs"]
 mod cliff_laws;

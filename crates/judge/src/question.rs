@@ -4,7 +4,7 @@
 //! a measurement is in here, and the judge learns nothing of the run from anywhere else.
 
 use weighbridge_model::estimate::Quantity;
-use weighbridge_model::experiment::{self, Experiment, LoadModel, Sizes, WorkloadSpec};
+use weighbridge_model::experiment::{self, Experiment, LoadModel, WorkloadSpec};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::idle::IdleWait;
@@ -250,11 +250,11 @@ impl Question {
 
 impl AskedSizes {
     fn of(workload: &WorkloadSpec) -> Self {
-        let WorkloadSpec::Pingpong(spec) = workload else { return Self::Unknown };
-        match &spec.sizes {
-            Sizes::Spread(_) => Self::Range,
-            Sizes::List(sizes) if sizes.len() == 1 => Self::One(sizes[0]),
-            Sizes::List(_) => Self::Listed,
+        match workload.listed_sizes() {
+            _ if workload.spread().is_some() => Self::Range,
+            [] => Self::Unknown,
+            [size] => Self::One(*size),
+            _ => Self::Listed,
         }
     }
 }

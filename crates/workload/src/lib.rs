@@ -24,8 +24,9 @@ use weighbridge_load::request::{Framing, RenderError, Rendered, Request};
 use weighbridge_load::session::Sessions;
 use weighbridge_load::{memcached, resp};
 use weighbridge_model::experiment::{
-    CallSpec, CommandCheck, DescriptorSource, Equality, LoadSpec, PingpongOperation, PingpongSpec, Protocol,
-    ReplyCheck, RequestSpec, Sizes, TemplateError, ValueError, WorkloadSpec, expand_environment,
+    CallSpec, CommandCheck, CommandsSpec, DescriptorSource, Equality, GrpcSpec, HttpSpec, LoadSpec,
+    PingpongOperation, PingpongSpec, Protocol, ReplyCheck, RequestSpec, SizeSpread, Sizes, TemplateError,
+    ValueError, WorkloadSpec, expand_environment,
 };
 use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::Bytes;
@@ -241,19 +242,22 @@ impl Workload {
         let binding = Binding { framing, load, address, environment };
         let (mut ignored, mut scene, mut spread) = (Vec::new(), None, None);
         let (entries, mix, equality) = match (spec, protocol) {
-            (WorkloadSpec::Pingpong(spec), Protocol::Http1Json | Protocol::Http2Json | Protocol::Direct) => {
-                spread = binding.spread(spec, extra, protocol)?;
-                let entries = binding.pongs(spec)?;
+            (WorkloadSpec::Pingpong(pong), Protocol::Http1Json | Protocol::Http2Json | Protocol::Direct) => {
+                spread = binding.spread(pong, spec.spread(), extra, protocol)?;
+                let entries = binding.pongs(pong)?;
                 let mix = Mix::even(entries.len());
                 (entries, mix, Equality::Bytes)
             }
-            (WorkloadSpec::Pingpong(spec), Protocol::Grpc) if spec.operation == PingpongOperation::Pong => {
-                spread = binding.spread(spec, extra, protocol)?;
-                let entries = binding.pong_calls(&compared(&spec.sizes))?;
+            (WorkloadSpec::Pingpong(pong), Protocol::Grpc) if pong.operation == PingpongOperation::Pong => {
+                spread = binding.spread(pong, spec.spread(), extra, protocol)?;
+                let entries = binding.pong_calls(&compared(&pong.sizes))?;
                 let mix = Mix::even(entries.len());
                 (entries, mix, Equality::Bytes)
             }
-            (WorkloadSpec::Http { requests, equal, scenario }, Protocol::Http1Json | Protocol::Http2Json) => {
+            (
+                WorkloadSpec::Http(HttpSpec { requests, equal, scenario }),
+                Protocol::Http1Json | Protocol::Http2Json,
+            ) => {
                 let mix = Mix::weighted(requests.iter().map(|request| request.weight));
                 ignored = scenario.ignore.iter().map(|pointer| Pointer::new(pointer)).collect();
                 if scenario::is_needed(requests, scenario) {
@@ -261,11 +265,14 @@ impl Workload {
                 }
                 (binding.requests(requests, scene.as_deref())?, mix, *equal)
             }
-            (WorkloadSpec::Commands { commands, equal, setup }, Protocol::Memcached | Protocol::Resp) => {
+            (
+                WorkloadSpec::Commands(CommandsSpec { commands, equal, setup }),
+                Protocol::Memcached | Protocol::Resp,
+            ) => {
                 let entries = commands::entries(commands, setup, framing, address, environment)?;
                 (entries, Mix::weighted(commands.iter().map(|command| command.weight)), *equal)
             }
-            (WorkloadSpec::Grpc { source, calls, equal }, Protocol::Grpc) => {
+            (WorkloadSpec::Grpc(GrpcSpec { source, calls, equal }), Protocol::Grpc) => {
                 let mix = Mix::weighted(calls.iter().map(|call| call.weight));
                 (binding.calls(source, calls)?, mix, *equal)
             }
@@ -392,10 +399,11 @@ impl Binding<'_> {
     fn spread(
         &self,
         spec: &PingpongSpec,
+        range: Option<&SizeSpread>,
         extra: &[Bytes],
         protocol: Protocol,
     ) -> Result<Option<Arc<Spread>>, WorkloadError> {
-        let Some(range) = spec.spread() else { return Ok(None) };
+        let Some(range) = range else { return Ok(None) };
         let operation = OperationId(0);
         let reply = match (protocol, spec.operation) {
             (Protocol::Grpc, _) => SizedReply::PongMessage,

@@ -3,7 +3,9 @@
 use super::*;
 use weighbridge_load::codec::Head;
 use weighbridge_load::session::Check;
-use weighbridge_model::experiment::{CommandCheck, CommandSpec, Experiment, Presence, RespSetup};
+use weighbridge_model::experiment::{
+    CommandCheck, CommandSpec, CommandsSpec, Experiment, HttpSpec, Presence, RespSetup,
+};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
@@ -77,7 +79,7 @@ fn the_users_conditions_are_all_checked() {
         ("json = { '/z' = 1 }", Outcome::Error(ErrorKind::Check)),
     ] {
         let spec = spec(&format!("name='http'\n[[workload.request]]\ncheck = {{ {check} }}"));
-        let WorkloadSpec::Http { requests, .. } = spec else { panic!("http") };
+        let WorkloadSpec::Http(HttpSpec { requests, .. }) = spec else { panic!("http") };
         let mut check_object = HttpCheck::new(requests[0].check.clone());
         for _ in 0..2 {
             assert_eq!(verdict(&mut check_object, 200, &[&good[..7], &good[7..]]), outcome, "{check}");
@@ -358,11 +360,11 @@ fn http_mutants() -> Vec<Mutants<'static>> {
 fn command_mutants() -> Vec<Mutants<'static>> {
     let command = |check: CommandCheck| {
         let command = CommandSpec { check, ..CommandSpec::parse("GET key").expect("a command") };
-        let spec = WorkloadSpec::Commands {
+        let spec = WorkloadSpec::Commands(CommandsSpec {
             commands: vec![command],
             equal: Equality::Status,
             setup: RespSetup::default(),
-        };
+        });
         Workload::new(&spec, &load(), Protocol::Resp, &address(), &|_| None).expect("binds")
     };
     vec![

@@ -14,7 +14,7 @@ use weighbridge_load::dial::SocketDial;
 use weighbridge_load::generator::{Generator, Options, WindowSpec};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_load::{Recording, Settings};
-use weighbridge_model::experiment::{Experiment, LoadSpec, Protocol, WorkloadSpec};
+use weighbridge_model::experiment::{Experiment, HttpSpec, LoadSpec, Protocol, WorkloadSpec};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::Tallies;
@@ -83,7 +83,7 @@ fn sessions_that_take_values_allocate_nothing_in_the_steady_state() {
         (0..50).map(|n| (format!("user{n:03}"), format!("{n:02}"))).collect();
     let rows: String = customers.iter().map(|(user, item)| format!("{user},pw,{item}\n")).collect();
     let spec = Experiment::parse("x", SHOP).expect("an experiment").points[0].workload.clone();
-    let WorkloadSpec::Http { scenario, .. } = &spec else { panic!("http") };
+    let WorkloadSpec::Http(HttpSpec { scenario, .. }) = &spec else { panic!("http") };
     let rows =
         Rows::parse(&scenario.data[0], format!("user,password,item\n{rows}").as_bytes()).expect("rows");
     let rows = [Arc::new(rows)];

@@ -14,7 +14,7 @@ use weighbridge_load::exchange::{Limits, exchange};
 use weighbridge_load::generator::{Generator, Options, WindowReport, WindowSpec};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_load::{Recording, Settings};
-use weighbridge_model::experiment::{Experiment, Protocol, WorkloadSpec};
+use weighbridge_model::experiment::{Experiment, HttpSpec, Protocol, WorkloadSpec};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{RequestRecord, Tallies, WindowEnd};
@@ -42,7 +42,7 @@ fn spec(toml: &str) -> WorkloadSpec {
 }
 
 fn rows(spec: &WorkloadSpec, text: &str) -> Vec<Arc<Rows>> {
-    let WorkloadSpec::Http { scenario, .. } = spec else { panic!("http") };
+    let WorkloadSpec::Http(HttpSpec { scenario, .. }) = spec else { panic!("http") };
     scenario.data.iter().map(|data| Arc::new(Rows::parse(data, text.as_bytes()).expect("rows"))).collect()
 }
 

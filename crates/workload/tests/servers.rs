@@ -11,8 +11,8 @@ use weighbridge_load::generator::{Generator, Options, WindowReport, WindowSpec};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::{
-    CommandCheck, CommandSpec, Equality, LoadSpec, Presence, Protocol, RespSetup, RespVersion, ValueSpec,
-    WorkloadSpec,
+    CommandCheck, CommandSpec, CommandsSpec, Equality, LoadSpec, Presence, Protocol, RespSetup, RespVersion,
+    ValueSpec, WorkloadSpec,
 };
 use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
@@ -39,7 +39,7 @@ fn present(text: &str, presence: Presence) -> CommandSpec {
 
 fn workload_in(protocol: Protocol, commands: Vec<CommandSpec>, setup: RespSetup, base: &str) -> Workload {
     let load = LoadSpec { timeout: Nanoseconds::from_secs(30), ..LoadSpec::default() };
-    let spec = WorkloadSpec::Commands { commands, equal: Equality::Bytes, setup };
+    let spec = WorkloadSpec::Commands(CommandsSpec { commands, equal: Equality::Bytes, setup });
     let address =
         Address { authority: "localhost".to_owned(), base: base.to_owned(), scheme: UrlScheme::default() };
     Workload::new(&spec, &load, protocol, &address, &|_| None).expect("binds")

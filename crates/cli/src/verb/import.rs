@@ -9,7 +9,7 @@ use weighbridge_conductor::utc_now;
 use weighbridge_judge::Run;
 use weighbridge_judge::gather::Gathered;
 use weighbridge_judge::imported::imported;
-use weighbridge_model::experiment::{Experiment, LoadSpec, PingpongOperation, Point, Variant, WorkloadSpec};
+use weighbridge_model::experiment::{Experiment, LoadSpec, PingpongOperation, Point, Variant};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::ppbench::{self, Faults, Naming, Row, Series, Table};
 use weighbridge_model::record::samples::Sample;
@@ -219,10 +219,8 @@ pub fn rows_of(folder: &RunFolder) -> anyhow::Result<Rows> {
 
 /// What ppbench would have asked for, up to the size.
 fn path_of(point: &Point, variant: &Variant) -> &'static str {
-    match &*point.workload.asked_of(variant) {
-        WorkloadSpec::Pingpong(spec) => spec.operation.path(),
-        _ => PingpongOperation::Pong.path(),
-    }
+    let asked = point.workload.asked_of(variant);
+    asked.as_pingpong().map_or(PingpongOperation::Pong, |spec| spec.operation).path()
 }
 
 fn row(machine: &str, experiment: &str, path: &str, load: &LoadSpec, sample: &Sample) -> Row {

@@ -165,3 +165,67 @@ fn a_circle_is_found_through_groups_exports_and_parents() {
     assert_eq!(circles(&uses(&files[..5])), [["a", "b", "c"]]);
     assert_eq!(circles(&uses(&files[..4])), [[""; 0]; 0]);
 }
+
+/// Where it may be asked which workload it is.
+const WORKLOAD_HOMES: [&str; 2] = ["crates/model/src/experiment/workload/", "crates/workload/src/"];
+
+#[test]
+fn nobody_asks_which_workload_it_is_outside_its_homes() {
+    let outside = |file: &str| {
+        is_rust(file)
+            && is_product(file)
+            && !file.ends_with("/tests.rs")
+            && !WORKLOAD_HOMES.iter().any(|home| file.starts_with(home))
+    };
+    let mut found = Vec::new();
+    for (file, text) in texts(outside) {
+        let code = code_of(&text);
+        let code = without_tests(&code);
+        for (at, name) in code.match_indices("WorkloadSpec::") {
+            if is_pattern(code, at, at + name.len()) {
+                found.push(format!("{file}:{}", code[..at].matches('\n').count() + 1));
+            }
+        }
+    }
+    assert_none("give `WorkloadSpec` a function that answers it for every workload", found);
+}
+
+/// Whether the path at `at`, whose variant begins at `variant`, stands in a pattern: before `=>`, `=` or `|`, or in `matches!`.
+fn is_pattern(code: &str, at: usize, variant: usize) -> bool {
+    let name = code[variant..].find(|c| !is_word(c)).unwrap_or(0);
+    let rest = &code[variant + name..];
+    let after = match rest.chars().find(|c| !c.is_whitespace()) {
+        Some(open @ ('(' | '{')) => {
+            let close = if open == '(' { ')' } else { '}' };
+            let mut depth = 0;
+            let end = rest.char_indices().find(|(_, c)| {
+                depth += i32::from(*c == open) - i32::from(*c == close);
+                depth == 0 && *c == close
+            });
+            end.map_or("", |(end, _)| &rest[end + 1..])
+        }
+        _ => rest,
+    };
+    let after = after.trim_start();
+    let is_function = code[variant..].starts_with(char::is_lowercase);
+    let in_matches =
+        code[..at].rsplit(['(', ')']).next().is_some_and(|before| before.trim_end().ends_with(','))
+            && code[..at].trim_end().ends_with(',')
+            && code[code[..at].rfind("matches!").unwrap_or(at)..at].matches('\n').count() == 0
+            && code[..at].contains("matches!");
+    !is_function
+        && (after.starts_with("=>")
+            || after.starts_with("if ")
+            || after.starts_with('|')
+            || (after.starts_with('=') && !after.starts_with("=="))
+            || in_matches)
+}
+
+#[test]
+fn patterns_are_told_from_values() {
+    let found =
+        |code: &str| code.match_indices("W::").filter(|(at, _)| is_pattern(code, *at, at + 3)).count();
+    assert_eq!(found("match w { W::A(x) => 1, W::B { .. } | W::C => 2, W::D(x) if x => 3 }"), 4);
+    assert_eq!(found("if let W::A(x) = w {} let W::B { a, .. } = w else { f() }; matches!(w, W::C(_))"), 3);
+    assert_eq!(found("f(W::A(x)); let x = W::B { a }; W::read(x); x == W::C"), 0);
+}

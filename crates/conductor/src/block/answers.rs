@@ -11,7 +11,7 @@ use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::{Canonical, Conversation, Received, Workload};
 
 use crate::control::Control;
-use crate::variant::direct::{self, Direct, DirectError};
+use crate::variant::direct::{Direct, DirectError};
 
 /// Longest body that is fetched for comparison.
 const BODY_LIMIT: Bytes = Bytes::new(128 << 20);
@@ -159,7 +159,7 @@ pub(crate) fn direct_answers(
             Err(why) => Err(AnswerError::Wrong { variant, request, why }),
         }
     };
-    direct::sizes(spec).iter().enumerate().map(&mut answer).collect()
+    spec.listed_sizes().iter().enumerate().map(&mut answer).collect()
 }
 
 /// What a variant answered to all questions.

@@ -11,7 +11,7 @@ use weighbridge_judge::steer::{Extent, Pace};
 use weighbridge_load::session::Seen;
 use weighbridge_load::window::{Load, OpenEnd, Stop};
 use weighbridge_model::event::Event;
-use weighbridge_model::experiment::{SizeSpread, WorkloadSpec};
+use weighbridge_model::experiment::SizeSpread;
 use weighbridge_model::id::PointId;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
@@ -33,10 +33,7 @@ const SALT_BITS: u32 = 24;
 impl Block<'_, '_> {
     /// The range over which a point's sizes are spread.
     fn spread(&self, point: PointId) -> Option<&SizeSpread> {
-        match &self.context.experiment.points[point.index()].workload {
-            WorkloadSpec::Pingpong(spec) => spec.spread(),
-            _ => None,
-        }
+        self.context.experiment.points[point.index()].workload.spread()
     }
 
     /// The stream of requests that a window of about so many reads: shared by all windows of a round, apart for each kind.
@@ -73,8 +70,8 @@ impl Block<'_, '_> {
     /// Where the requests of a window of about so many go one by one, with room for them; `None` where they are not kept.
     pub(super) fn sheet(&self, place: WindowPlace, requests: u64) -> Option<Vec<RequestRecord>> {
         let workload = &self.context.experiment.points[place.point.index()].workload;
-        let keeps = matches!(workload, WorkloadSpec::Pingpong(spec) if spec.keeps_requests());
-        let kept = matches!(place.kind, WindowKind::Measured | WindowKind::Extra) && keeps;
+        let kept =
+            matches!(place.kind, WindowKind::Measured | WindowKind::Extra) && workload.keeps_requests();
         // Where a window is as long as a time, as many again may come before it ends.
         kept.then(|| Vec::with_capacity(2 * requests as usize + 64))
     }

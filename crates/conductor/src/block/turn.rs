@@ -209,7 +209,7 @@ impl Block<'_, '_> {
         substream: u64,
         tallies: Option<Tallies>,
     ) -> Result<WindowFigures, Abort> {
-        let sizes = direct::sizes(&self.context.experiment.points[place.point.index()].workload);
+        let sizes = self.context.experiment.points[place.point.index()].workload.listed_sizes();
         let running = &mut self.variants[index];
         let control = self.context.control;
         let requests = direct::requests(load);

@@ -1,9 +1,7 @@
 //! A stored run in one row a variant: what `weigh summary` shows. Reads the record and hands it to the judge.
 
 use weighbridge_judge::overview::measured;
-use weighbridge_model::experiment::{Experiment, Sizes, WorkloadSpec};
 use weighbridge_model::overview::OverviewRow;
-use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_store::RunFolder;
 
@@ -16,25 +14,9 @@ use crate::compare::{CompareError, experiment_of, question_of, trials_of};
 /// experiment is not understood.
 pub fn overview(folder: &RunFolder) -> Result<Vec<OverviewRow>, CompareError> {
     let (summary, experiment) = (folder.summary()?, experiment_of(folder)?);
-    let trials: Vec<TrialRecord> = if has_spread(&experiment) { trials_of(folder)? } else { Vec::new() };
-    let sizes: Vec<_> = experiment.points.iter().map(|point| asked(&point.workload)).collect();
+    let has_spread = experiment.points.iter().any(|point| point.workload.spread().is_some());
+    let trials: Vec<TrialRecord> = if has_spread { trials_of(folder)? } else { Vec::new() };
+    let sizes: Vec<_> = experiment.points.iter().map(|point| point.workload.size_range()).collect();
     let question = question_of(summary.clone(), &experiment);
     Ok(measured(&question, &trials, &summary, &sizes))
-}
-
-/// Whether single requests are kept of any point.
-fn has_spread(experiment: &Experiment) -> bool {
-    let spread = |workload: &WorkloadSpec| matches!(workload, WorkloadSpec::Pingpong(spec) if matches!(spec.sizes, Sizes::Spread(_)));
-    experiment.points.iter().any(|point| spread(&point.workload))
-}
-
-/// The smallest and the largest size that a workload asks for; `None` where it asks for none.
-fn asked(workload: &WorkloadSpec) -> Option<(Bytes, Bytes)> {
-    match workload {
-        WorkloadSpec::Pingpong(spec) => match &spec.sizes {
-            Sizes::List(sizes) => sizes.iter().min().copied().zip(sizes.iter().max().copied()),
-            Sizes::Spread(spread) => Some((spread.min, spread.max)),
-        },
-        _ => None,
-    }
 }

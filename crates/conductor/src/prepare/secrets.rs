@@ -1,6 +1,8 @@
 //! What an experiment was given that must not be shown: found by names, and hidden in what is written down of it.
 
-use weighbridge_model::experiment::{Experiment, Hooks, Target, WorkloadSpec, environment_names};
+use weighbridge_model::experiment::{
+    Experiment, Hooks, Target, TextVisitor, WorkloadSpec, environment_names,
+};
 use weighbridge_store::redact::{is_secret, redacted as redacted_value};
 use weighbridge_store::scrub::{Secrets, named_values, redact_named};
 
@@ -12,25 +14,9 @@ pub(crate) fn of_workload(
     workload: &WorkloadSpec,
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut add = |name: &str, value: &str| add(name, value, environment, &mut found);
-    match workload {
-        WorkloadSpec::Http { requests, .. } => {
-            for request in requests {
-                request.headers.iter().for_each(|(name, value)| add(name, value));
-                // Under the name of nothing: only what is behind names in it counts, and what is read from the environment.
-                add("", &request.path);
-                add("", &String::from_utf8_lossy(&request.body));
-            }
-        }
-        WorkloadSpec::Grpc { calls, .. } => {
-            calls.iter().flat_map(|call| &call.metadata).for_each(|(name, value)| add(name, value));
-        }
-        WorkloadSpec::Commands { setup, .. } => {
-            setup.password.iter().for_each(|password| add("password", password));
-        }
-        WorkloadSpec::Pingpong(_) => {}
-    }
+    let mut finder = Finder { environment, found: Vec::new() };
+    workload.clone().visit_texts(&mut finder);
+    let mut found = finder.found;
     // `Bearer abc` may come back as `abc`.
     let words: Vec<String> =
         found.iter().flat_map(|secret| secret.split_whitespace().skip(1)).map(str::to_owned).collect();
@@ -40,6 +26,31 @@ pub(crate) fn of_workload(
     found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     found.dedup();
     found
+}
+
+/// Finds the secrets of a workload.
+struct Finder<'a> {
+    environment: &'a dyn Fn(&str) -> Option<String>,
+    found: Vec<String>,
+}
+
+impl TextVisitor for Finder<'_> {
+    fn named(&mut self, name: &str, value: &mut String) {
+        add(name, value, self.environment, &mut self.found);
+    }
+
+    // Under the name of nothing: only what is behind names in it counts, and what is read from the environment.
+    fn text(&mut self, text: &mut String) {
+        self.named("", text);
+    }
+
+    fn bytes(&mut self, bytes: &mut Vec<u8>) {
+        self.named("", &mut String::from_utf8_lossy(bytes).into_owned());
+    }
+
+    fn secret(&mut self, value: &mut String) {
+        self.named("password", value);
+    }
 }
 
 /// Notes what a value holds that must not be shown: what is read from the environment, the whole of it under a secret name
@@ -91,36 +102,9 @@ fn names_secret(word: &str) -> bool {
 pub(crate) fn redacted(experiment: &Experiment) -> Experiment {
     let mut experiment = experiment.clone();
     let hide = |pairs: &mut Vec<(String, String)>| {
-        for (key, value) in pairs {
-            // Where a value has places, the secret part is not in it.
-            if is_secret(key) && !value.starts_with("env:") && !value.contains("${") {
-                *value = redacted_value(value).into_owned();
-            } else {
-                hide_named(value);
-            }
-        }
+        pairs.iter_mut().for_each(|(key, value)| Redactor.named(key, value));
     };
-    for point in &mut experiment.points {
-        match &mut point.workload {
-            WorkloadSpec::Http { requests, .. } => {
-                for request in requests {
-                    hide(&mut request.headers);
-                    hide_named(&mut request.path);
-                    if let Some(body) = redact_named(&request.body) {
-                        request.body = body;
-                    }
-                }
-            }
-            WorkloadSpec::Commands { setup, .. } => {
-                let given = setup.password.as_mut().filter(|password| !password.starts_with("env:"));
-                if let Some(password) = given {
-                    *password = redacted_value(password).into_owned();
-                }
-            }
-            WorkloadSpec::Grpc { calls, .. } => calls.iter_mut().for_each(|call| hide(&mut call.metadata)),
-            WorkloadSpec::Pingpong(_) => {}
-        }
-    }
+    experiment.points.iter_mut().for_each(|point| point.workload.visit_texts(&mut Redactor));
     for variant in &mut experiment.variants {
         hide(&mut variant.env);
         if let Some(peer) = &mut variant.peer {
@@ -138,6 +122,36 @@ pub(crate) fn redacted(experiment: &Experiment) -> Experiment {
     let Hooks { prepare, reset, cleanup } = &mut experiment.hooks;
     [prepare, reset, cleanup].into_iter().flatten().for_each(hide_named);
     experiment
+}
+
+/// Hides the secrets of a workload.
+struct Redactor;
+
+impl TextVisitor for Redactor {
+    fn named(&mut self, name: &str, value: &mut String) {
+        // Where a value has places, the secret part is not in it.
+        if is_secret(name) && !value.contains("${") {
+            self.secret(value);
+        } else {
+            hide_named(value);
+        }
+    }
+
+    fn text(&mut self, text: &mut String) {
+        hide_named(text);
+    }
+
+    fn bytes(&mut self, bytes: &mut Vec<u8>) {
+        if let Some(hidden) = redact_named(bytes) {
+            *bytes = hidden;
+        }
+    }
+
+    fn secret(&mut self, value: &mut String) {
+        if !value.starts_with("env:") {
+            *value = redacted_value(value).into_owned();
+        }
+    }
 }
 
 /// Redacts what stands behind names of secrets in a text.
@@ -160,7 +174,9 @@ fn hide_arguments(argv: &mut [String]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_model::experiment::{CallSpec, DescriptorSource, Equality, RespSetup};
+    use weighbridge_model::experiment::{
+        CallSpec, CommandsSpec, DescriptorSource, Equality, GrpcSpec, RespSetup,
+    };
 
     #[test]
     fn secrets_are_what_was_given_under_secret_names_or_from_the_environment() {
@@ -169,11 +185,12 @@ mod tests {
         call.metadata =
             vec![pair("authorization", "Bearer abcdef"), pair("x-id", "17"), pair("x-env", "env:ID")];
         let source = DescriptorSource::Reflection;
-        let spec = WorkloadSpec::Grpc { source, calls: vec![call], equal: Equality::Status };
+        let spec = WorkloadSpec::Grpc(GrpcSpec { source, calls: vec![call], equal: Equality::Status });
         let environment = |name: &str| (name == "ID").then(|| "swordfish".to_owned());
         assert_eq!(of_workload(&spec, &environment), ["Bearer abcdef", "swordfish", "abcdef"]);
         let setup = RespSetup { password: Some("pass".to_owned()), ..RespSetup::default() };
-        let spec = WorkloadSpec::Commands { commands: Vec::new(), equal: Equality::Status, setup };
+        let spec =
+            WorkloadSpec::Commands(CommandsSpec { commands: Vec::new(), equal: Equality::Status, setup });
         assert_eq!(of_workload(&spec, &environment), ["pass"]);
     }
 }

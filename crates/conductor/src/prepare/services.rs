@@ -93,11 +93,9 @@ pub(crate) fn find_service(
     let Target::Service { name } = &variant.target else { return Err("not a service".to_owned()) };
     let service = catalog.get(name).map_err(|error| error.to_string())?;
     let protocol = variant.protocol.name();
-    let offered = match workload {
-        WorkloadSpec::Pingpong(_) if variant.peer.is_some() => service.offers("ping", protocol),
-        WorkloadSpec::Pingpong(_) => service.offers("pingpong", protocol),
-        // The user's own requests may ask whatever the service has.
-        _ => service.speaks(protocol),
+    let offered = match workload.offered_as(variant) {
+        Some(name) => service.offers(name, protocol),
+        None => service.speaks(protocol),
     };
     offered.map_err(|error| error.to_string())?;
     if variant.tls.is_some() {

@@ -269,9 +269,7 @@ pub(crate) fn shapes(experiment: &mut Experiment, folder: Option<&Path>) -> Resu
         {
             spec.sha256.clone_from(&shape.sha256);
         }
-        if let WorkloadSpec::Http { scenario, .. } = &mut point.workload {
-            shape.rows = rows::read(&mut scenario.data, folder)?;
-        }
+        shape.rows = rows::read(point.workload.data_files(), folder)?;
         shapes.push(shape);
     }
     Ok(shapes)

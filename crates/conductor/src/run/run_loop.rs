@@ -14,7 +14,7 @@ use weighbridge_judge::steer::{
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::cores::Pinned;
 use weighbridge_model::event::{Event, Interim, TimedEvent};
-use weighbridge_model::experiment::{Experiment, Variant, WorkloadSpec};
+use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::plan::Batches;
@@ -377,10 +377,7 @@ impl RunLoop<'_> {
     fn further_sizes(&mut self, block: u32, pairings: &[Pairing]) -> Result<Vec<Vec<Bytes>>, RunError> {
         let mut extra = Vec::new();
         for point in self.prepared.experiment.point_ids() {
-            let spread = match &self.prepared.experiment.points[point.index()].workload {
-                WorkloadSpec::Pingpong(spec) => spec.spread(),
-                _ => None,
-            };
+            let spread = self.prepared.experiment.points[point.index()].workload.spread();
             let in_turns = pairings.get(point.index()).is_none_or(|pairing| pairing.has_turns());
             let spread = spread.filter(|_| in_turns);
             let history = SizeHistory { point, block, trials: &self.trials };

@@ -7,7 +7,6 @@
 use weighbridge_lab::clock::monotonic_now;
 use weighbridge_lab::talk::{Talk, TalkError};
 use weighbridge_load::window::{Load, Stop};
-use weighbridge_model::experiment::{PingpongSpec, Sizes, WorkloadSpec};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{ErrorCounts, LoopHealth, Traffic, WindowEnd, WindowFigures};
 use weighbridge_workload::direct::{Answer, AnswerError, Ask};
@@ -120,18 +119,6 @@ impl Direct {
                 return Err(DirectError::Silent { asked: line.to_owned() });
             }
         }
-    }
-}
-
-/// The sizes of the only workload that a service carries out in its process.
-pub(crate) fn sizes(spec: &WorkloadSpec) -> &[Bytes] {
-    match spec {
-        WorkloadSpec::Pingpong(PingpongSpec { sizes: Sizes::List(sizes), .. }) => sizes,
-        // Refused where the experiment is read.
-        WorkloadSpec::Pingpong(_)
-        | WorkloadSpec::Http { .. }
-        | WorkloadSpec::Commands { .. }
-        | WorkloadSpec::Grpc { .. } => &[],
     }
 }
 

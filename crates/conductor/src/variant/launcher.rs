@@ -227,14 +227,8 @@ fn service_launch(
     workload: &WorkloadSpec,
     logs: &[OutputCapture; 2],
 ) -> Launch {
-    let workload = match workload {
-        WorkloadSpec::Pingpong(_) if variant.peer.is_some() => "ping",
-        WorkloadSpec::Pingpong(_) => "pingpong",
-        // The user's own requests ask whatever the service's default workload offers.
-        WorkloadSpec::Http { .. } | WorkloadSpec::Commands { .. } | WorkloadSpec::Grpc { .. } => {
-            service.workloads().first().map_or("pingpong", String::as_str)
-        }
-    };
+    let own = || service.workloads().first().map_or("pingpong", String::as_str);
+    let workload = workload.offered_as(variant).unwrap_or_else(own);
     let [stderr, stdout] = logs.each_ref().map(OutputCapture::path);
     service.launch(workload, variant.protocol.name(), &stdout, &stderr)
 }

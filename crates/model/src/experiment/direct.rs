@@ -2,7 +2,7 @@
 //! another: there is no listener, no connection and no schedule.
 
 use super::node::ExperimentError;
-use super::{LoadModel, PingpongOperation, PlanRules, Point, Protocol, Target, Think, Variant, WorkloadSpec};
+use super::{LoadModel, PlanRules, Point, Protocol, Target, Think, Variant};
 use crate::legs::Stamps;
 use crate::pairing::PairingChoice;
 
@@ -39,17 +39,8 @@ fn of_variant(variant: &Variant) -> Option<&'static str> {
 
 fn beside(point: &Point, plan: &PlanRules) -> Option<&'static str> {
     let load = &point.load;
-    match &point.workload {
-        WorkloadSpec::Pingpong(spec) if spec.operation != PingpongOperation::Pong => {
-            return Some("the only operation that it carries is `pong`");
-        }
-        WorkloadSpec::Pingpong(spec) if spec.spread().is_some() => {
-            return Some(
-                "`workload.sizes` must be a list: single requests cannot be told apart in a process",
-            );
-        }
-        WorkloadSpec::Pingpong(_) => {}
-        _ => return Some("the only workload that it carries is `pingpong`"),
+    if let Err(why) = point.workload.check_direct() {
+        return Some(why);
     }
     if load.model != LoadModel::Closed {
         return Some("`load.model` must be `closed`");

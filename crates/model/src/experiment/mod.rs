@@ -4,9 +4,7 @@
 //! key (`read`) into [`Experiment`], whose values cannot be inconsistent. Nothing here touches a disk or a network;
 //! names of services are checked by whoever knows the catalogue.
 
-mod commands;
 mod direct;
-mod grpc;
 mod layers;
 mod limit;
 mod load;
@@ -14,20 +12,17 @@ mod matrix;
 mod misplaced;
 mod node;
 mod peer;
-mod pingpong;
 mod program;
 mod read;
-mod scenario;
 mod shape;
-mod sizes;
 mod spell;
 mod tags;
 mod template;
 mod tls;
 mod typed;
+mod workload;
 mod write;
 
-use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -36,18 +31,13 @@ use serde::{Deserialize, Serialize};
 use crate::estimate::Quantity;
 use crate::gate::Gate;
 use crate::id::PointLabel;
-use crate::id::{OperationId, PointId, VariantId};
+use crate::id::{PointId, VariantId};
 use crate::idle::Idle;
 use crate::legs::Stamps;
 use crate::pairing::PairingChoice;
-use crate::quantity::{Bytes, Nanoseconds, Ratio};
+use crate::quantity::{Nanoseconds, Ratio};
 use crate::tags::Tags;
 
-pub use commands::{CommandCheck, CommandSpec, Presence, RespSetup, RespVersion, ValueSpec, split_words};
-pub use grpc::{
-    CallCheck, CallKind, CallSpec, CallStream, DescriptorSource, GrpcStatus, MessageSending, Side,
-    parse_method,
-};
 pub use layers::{
     Bursts, CongestionControl, Container, ContainerEngine, ContainerNetwork, ContainerRuntime, Delay, Layer,
     Layers, Loss, Mtu, Ovs, OvsTunnel, Place, Publisher, Rate, Relay, Seccomp, Sidecar, SidecarMode,
@@ -57,17 +47,11 @@ pub use limit::{CpuLimit, Limits};
 pub use load::speed;
 pub use node::{ExperimentError, suggestion};
 pub use peer::Peer;
-pub use pingpong::{PingpongOperation, PingpongSpec};
 pub use program::{Program, Readiness, ReadyAddress, ReadyPattern, WORKING_TREE};
-pub use scenario::{
-    DataSpec, Extract, ExtractFrom, RowOrder, SESSION_LONGEST, Scenario, SessionPlan, SessionSpec,
-    VALUE_LONGEST, ValueError, check_columns,
-};
 pub use shape::{
     Arrivals, Flow, LoadModel, PROFILE_LONGEST, Profile, RateStep, STEPS_MOST, SessionLength, Think,
     TraceSpec,
 };
-pub use sizes::{SizeCount, SizeSpread, Sizes, Spacing};
 pub use spell::ShapeError;
 pub use template::{
     NAME_LONGEST, Template, TemplateError, TemplatePiece, URL_ESCAPED, ValueForm, environment_names,
@@ -75,6 +59,21 @@ pub use template::{
 };
 pub use tls::{TlsSpec, TlsVersion};
 pub use typed::{TypedUrl, typed_schemes};
+pub use workload::commands::{
+    CommandCheck, CommandSpec, CommandsSpec, Presence, RespSetup, RespVersion, ValueSpec, split_words,
+};
+pub use workload::grpc::{
+    CallCheck, CallKind, CallSpec, CallStream, DescriptorSource, GrpcSpec, GrpcStatus, MessageSending, Side,
+    parse_method,
+};
+pub use workload::http::{HttpSpec, ReplyCheck, RequestSpec};
+pub use workload::pingpong::{PingpongOperation, PingpongSpec};
+pub use workload::scenario::{
+    DataSpec, Extract, ExtractFrom, RowOrder, SESSION_LONGEST, Scenario, SessionPlan, SessionSpec,
+    VALUE_LONGEST, ValueError, check_columns,
+};
+pub use workload::sizes::{SizeCount, SizeSpread, Sizes, Spacing};
+pub use workload::{Equality, TextVisitor, WorkloadSpec};
 
 /// An experiment, checked. The first variant is the baseline; every point has the same variants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -105,92 +104,6 @@ pub struct Point {
     pub workload: WorkloadSpec,
     /// How it is asked.
     pub load: LoadSpec,
-}
-
-/// What sessions ask.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "name")]
-pub enum WorkloadSpec {
-    /// `GET /pong/{n}`: fetch n bytes, directly or through a relay.
-    Pingpong(PingpongSpec),
-    /// The user's own requests.
-    Http {
-        /// At least one.
-        requests: Vec<RequestSpec>,
-        /// What must agree between variants before timing.
-        equal: Equality,
-        /// Sessions of several requests, rows of data, and what may differ.
-        #[serde(default)]
-        scenario: Scenario,
-    },
-    /// Commands of memcached or Redis.
-    Commands {
-        /// At least one.
-        commands: Vec<CommandSpec>,
-        /// What must agree between variants before timing; never JSON.
-        equal: Equality,
-        /// What connections to Redis are told first.
-        setup: RespSetup,
-    },
-    /// The user's own calls over gRPC.
-    Grpc {
-        /// Where messages and methods are described.
-        source: DescriptorSource,
-        /// At least one.
-        calls: Vec<CallSpec>,
-        /// What must agree between variants before timing.
-        equal: Equality,
-    },
-}
-
-/// One request of the user's own, an operation of its own.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RequestSpec {
-    /// The operation's name.
-    pub name: String,
-    /// `GET`, `POST` …
-    pub method: String,
-    /// Appended to the variant's URL path; may be empty. Like fields and body a [`Template`].
-    pub path: String,
-    /// Name and value, in order; a value `env:NAME` is read from the environment when the run starts.
-    pub headers: Vec<(String, String)>,
-    /// The body; empty for none.
-    pub body: Vec<u8>,
-    /// Share of the mix, above zero.
-    pub weight: f64,
-    /// What a good reply looks like.
-    pub check: ReplyCheck,
-    /// Values that later requests of the session may need.
-    #[serde(default)]
-    pub extract: Vec<Extract>,
-}
-
-/// What a good reply looks like. Without `status`, any 2xx is good.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct ReplyCheck {
-    /// Exactly this status.
-    pub status: Option<u16>,
-    /// Exactly this many body bytes.
-    pub length: Option<Bytes>,
-    /// These headers with exactly these values (names without regard to case).
-    pub headers: Vec<(String, String)>,
-    /// JSON pointers (RFC 6901) with the values found there.
-    pub json: Vec<(String, serde_json::Value)>,
-}
-
-/// What must agree between variants before timing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Equality {
-    /// The status.
-    #[default]
-    Status,
-    /// Status and body length.
-    Length,
-    /// Status and body as a JSON value.
-    Json,
-    /// Status and body bytes.
-    Bytes,
 }
 
 /// How requests are issued.
@@ -466,69 +379,6 @@ impl Experiment {
     /// The points' identifiers in order.
     pub fn point_ids(&self) -> impl Iterator<Item = PointId> + use<> {
         (0..self.points.len() as u16).map(PointId)
-    }
-}
-
-impl WorkloadSpec {
-    /// The workload's name in TOML.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Pingpong { .. } => "pingpong",
-            Self::Http { .. } => "http",
-            Self::Commands { .. } => "commands",
-            Self::Grpc { .. } => "grpc",
-        }
-    }
-
-    /// What is asked of a variant: one with a peer passes bodies on.
-    pub fn asked_of(&self, variant: &Variant) -> Cow<'_, Self> {
-        match self {
-            Self::Pingpong(spec) => Cow::Owned(Self::Pingpong(spec.asked_of(variant))),
-            Self::Http { .. } | Self::Commands { .. } | Self::Grpc { .. } => Cow::Borrowed(self),
-        }
-    }
-
-    /// Names of the operations, in the order of [`crate::id::OperationId`].
-    pub fn operations(&self) -> Vec<String> {
-        match self {
-            Self::Pingpong(spec) => vec![spec.operation.operation().to_owned()],
-            Self::Http { requests, .. } => requests.iter().map(|request| request.name.clone()).collect(),
-            Self::Commands { commands, .. } => commands.iter().map(|command| command.name.clone()).collect(),
-            Self::Grpc { calls, .. } => calls.iter().flat_map(CallSpec::operations).collect(),
-        }
-    }
-
-    /// The operations that a session can begin with, with their numbers: none that hold times between messages.
-    pub fn requested(&self) -> Vec<(OperationId, String)> {
-        let messages: Vec<String> = match self {
-            Self::Grpc { calls, .. } => calls.iter().filter_map(CallSpec::message_operation).collect(),
-            Self::Pingpong { .. } | Self::Http { .. } | Self::Commands { .. } => Vec::new(),
-        };
-        let numbered = (0..).map(OperationId).zip(self.operations());
-        let asked = numbered.filter(|(_, name)| !messages.contains(name));
-        match self {
-            Self::Http { requests, scenario, .. } => {
-                let first: Vec<_> = scenario.plans(requests).iter().map(|plan| plan.requests[0]).collect();
-                asked.filter(|(operation, _)| first.contains(&operation.index())).collect()
-            }
-            Self::Pingpong { .. } | Self::Commands { .. } | Self::Grpc { .. } => asked.collect(),
-        }
-    }
-
-    /// Mean number of requests of the workload's own sessions.
-    pub fn session_length(&self) -> f64 {
-        match self {
-            Self::Http { requests, scenario, .. } => scenario.mean_length(requests),
-            Self::Pingpong { .. } | Self::Commands { .. } | Self::Grpc { .. } => 1.0,
-        }
-    }
-
-    /// The calls with a stream in either direction, in order; none before their kinds are known.
-    pub fn streams(&self) -> Vec<CallStream> {
-        match self {
-            Self::Grpc { calls, .. } => CallStream::of(calls),
-            Self::Pingpong { .. } | Self::Http { .. } | Self::Commands { .. } => Vec::new(),
-        }
     }
 }
 

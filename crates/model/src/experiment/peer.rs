@@ -75,7 +75,7 @@ pub(super) fn write(peer: &Peer) -> Toml {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Experiment, PingpongOperation, PingpongSpec, WorkloadSpec};
+    use super::super::{Experiment, PingpongOperation, WorkloadSpec};
     use super::*;
 
     fn parse(workload: &str, variant: &str) -> Result<Experiment, String> {
@@ -87,8 +87,9 @@ mod tests {
     }
 
     fn asked(experiment: &Experiment, variant: usize) -> PingpongOperation {
-        let WorkloadSpec::Pingpong(spec) = &experiment.points[0].workload else { panic!("pingpong") };
-        PingpongSpec::asked_of(spec, &experiment.variants[variant]).operation
+        let asked = experiment.points[0].workload.asked_of(&experiment.variants[variant]);
+        let WorkloadSpec::Pingpong(spec) = &*asked else { panic!("pingpong") };
+        spec.operation
     }
 
     #[test]

@@ -7,9 +7,8 @@ use super::limit::Limits;
 use super::load::load;
 use super::node::{ExperimentError, Node, Reader, Value, suggestion};
 use super::{
-    Equality, Experiment, Hooks, LoadModel, LoadSpec, PlanRules, Point, Program, Protocol, ReplyCheck,
-    RequestSpec, Scheme, Target, Template, TemplateError, TemplatePiece, TlsSpec, Url, Variant, WorkloadSpec,
-    commands, grpc, layers, matrix, peer, pingpong, program, scenario, tags,
+    Experiment, Hooks, LoadSpec, PlanRules, Point, Program, Protocol, Scheme, Target, TlsSpec, Url, Variant,
+    WorkloadSpec, layers, matrix, peer, program, tags,
 };
 use crate::estimate::Quantity;
 use crate::gate::{Gate, GateKind};
@@ -65,27 +64,27 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     let run_tags = tags::read(&reader)?;
     reader.finish()?;
 
+    // Said of the file as a whole.
+    let refused = |message: String| ExperimentError { file: file.to_owned(), line: 0, message };
     let mut points = Vec::new();
     for point in expanded.points {
         let Some(tree) = &point.workload else {
             let message = "no `[workload]`; write one with `name = \"pingpong\"` or `name = \"http\"`";
             return Err(ExperimentError { file: file.to_owned(), line: 0, message: message.to_owned() });
         };
-        let mut workload = workload(Reader::new(file, "workload", tree)?)?;
-        pingpong::seed(&mut workload, plan.seed);
-        if let WorkloadSpec::Grpc { .. } = workload {
-            grpc::check_label(file, &point.label)?;
-        }
+        let mut workload = WorkloadSpec::read(Reader::new(file, "workload", tree)?)?;
+        workload.set_seed(plan.seed);
+        workload.check_label(&point.label).map_err(refused)?;
         let load = match &point.load {
             Some(tree) => load(Reader::new(file, "load", tree)?)?,
             None => LoadSpec::default(),
         };
-        check_arrivals(file, &workload, &load)?;
+        workload.check_arrivals(&load).map_err(refused)?;
         points.push(Point { label: point.label, workload, load });
     }
     let variants = variants(file, &expanded.variants)?;
     for point in &points {
-        pingpong::check_relays(file, &point.workload, &variants)?;
+        point.workload.check_variants(&variants).map_err(refused)?;
     }
     if let Some(asked) = asked {
         duet(&asked, &variants)?;
@@ -97,22 +96,6 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     }
     let tags = tags::of_variants(file, run_tags, &variants, &expanded.variants)?;
     Ok(Experiment { title, points, variants, plan, gates, hooks, tags })
-}
-
-/// Refuses sessions of several requests where single requests arrive: which of them a session would have got on to
-/// depended on how fast its server replies.
-fn check_arrivals(file: &str, workload: &WorkloadSpec, load: &LoadSpec) -> Read<()> {
-    let several = match workload {
-        WorkloadSpec::Http { scenario, .. } => {
-            scenario.sessions.iter().any(|session| session.requests.len() > 1)
-        }
-        WorkloadSpec::Pingpong { .. } | WorkloadSpec::Commands { .. } | WorkloadSpec::Grpc { .. } => false,
-    };
-    if !several || !matches!(load.model, LoadModel::Open { .. }) {
-        return Ok(());
-    }
-    let message = "`load.model`: in `open` load single requests arrive, and the workload has sessions of several; write `model = \"partly-open\"` with `sessions` and `length = \"workload\"`";
-    Err(ExperimentError { file: file.to_owned(), line: 0, message: message.to_owned() })
 }
 
 pub(super) fn above_zero(reader: &Reader<'_>, key: &'static str) -> Read<Option<Nanoseconds>> {
@@ -281,46 +264,6 @@ fn hooks(reader: Option<Reader<'_>>) -> Read<Hooks> {
     Ok(hooks)
 }
 
-fn workload(reader: Reader<'_>) -> Read<WorkloadSpec> {
-    #[derive(Clone, Copy)]
-    enum Kind {
-        Pingpong,
-        Http,
-        Commands,
-        Grpc,
-    }
-    let line = reader.line();
-    let kinds = [
-        ("pingpong", Kind::Pingpong),
-        ("http", Kind::Http),
-        ("commands", Kind::Commands),
-        ("grpc", Kind::Grpc),
-    ];
-    let Some(kind) = reader.choice("name", &kinds)? else {
-        let message = "`workload.name` is missing; allowed: `pingpong`, `http`, `commands`, `grpc`";
-        return Err(reader.error(line, message));
-    };
-    let spec = match kind {
-        Kind::Pingpong => WorkloadSpec::Pingpong(pingpong::read(&reader)?),
-        Kind::Http => http(&reader)?,
-        Kind::Commands => commands::file::read(&reader)?,
-        Kind::Grpc => grpc::read(&reader)?,
-    };
-    reader.finish()?;
-    Ok(spec)
-}
-
-/// What must agree between variants.
-pub(super) fn equality(reader: &Reader<'_>) -> Read<Equality> {
-    let words = [
-        ("status", Equality::Status),
-        ("length", Equality::Length),
-        ("json", Equality::Json),
-        ("bytes", Equality::Bytes),
-    ];
-    Ok(reader.choice("equal", &words)?.unwrap_or_default())
-}
-
 /// The share of the mix.
 pub(super) fn weight(reader: &Reader<'_>) -> Read<f64> {
     let weight = reader.value("weight", |node| match node.show().parse::<f64>() {
@@ -328,88 +271,6 @@ pub(super) fn weight(reader: &Reader<'_>) -> Read<f64> {
         _ => Err(format!("`{}` must be a number above zero", node.show())),
     })?;
     Ok(weight.unwrap_or(1.0))
-}
-
-fn http(reader: &Reader<'_>) -> Read<WorkloadSpec> {
-    let equal = equality(reader)?;
-    let (mut requests, mut places) = (Vec::new(), Vec::new());
-    for table in reader.tables("request")? {
-        places.push((table.line(), table.node("weight").is_some()));
-        requests.push(request(table)?);
-    }
-    if requests.is_empty() {
-        requests.push(RequestSpec {
-            name: "request".to_owned(),
-            method: "GET".to_owned(),
-            path: String::new(),
-            headers: Vec::new(),
-            body: Vec::new(),
-            weight: 1.0,
-            check: ReplyCheck::default(),
-            extract: Vec::new(),
-        });
-        places.push((reader.line(), false));
-    }
-    let mut names = BTreeSet::new();
-    for request in &requests {
-        if !names.insert(&request.name) {
-            let message = format!("two requests are named `{}`; give each a `name` of its own", request.name);
-            return Err(reader.error(reader.line(), message));
-        }
-    }
-    let scenario = scenario::read(reader, &requests, &places, equal)?;
-    Ok(WorkloadSpec::Http { requests, equal, scenario })
-}
-
-fn request(reader: Reader<'_>) -> Read<RequestSpec> {
-    let token = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic());
-    let method = reader.text("method")?.unwrap_or_else(|| "GET".to_owned()).to_uppercase();
-    if !method.bytes().all(|b| b.is_ascii_alphabetic()) || method.is_empty() {
-        return Err(
-            reader.error(reader.line(), format!("`{method}` is not a method such as `GET` or `POST`"))
-        );
-    }
-    let path = reader.text("path")?.unwrap_or_default();
-    let plain = plain_text(&template(&reader, "path", Template::parse(&path))?);
-    let begins = path.starts_with('/') || path.starts_with('?') || path.starts_with("${");
-    if !path.is_empty() && !(begins && (plain.is_empty() || token(&plain))) {
-        let message = format!("path `{path}` must start with `/` and hold no blanks; percent-encode them");
-        return Err(reader.error(reader.line(), message));
-    }
-    let name = reader.name("name")?.unwrap_or_else(|| {
-        format!("{method} {}", if path.is_empty() { "/".to_owned() } else { shown_path(&path) })
-    });
-    let headers = pairs(&reader, "headers")?;
-    for (_, value) in &headers {
-        template(&reader, "headers", Template::of_value(value))?;
-    }
-    let body = reader.text("body")?.unwrap_or_default();
-    template(&reader, "body", Template::of_value(&body))?;
-    let weight = weight(&reader)?;
-    let check = match reader.table("check")? {
-        Some(table) => reply_check(table)?,
-        None => ReplyCheck::default(),
-    };
-    let extract = scenario::extracts(&reader)?;
-    reader.finish()?;
-    Ok(RequestSpec { name, method, path, headers, body: body.into_bytes(), weight, check, extract })
-}
-
-/// A template, or its error with the line of the key.
-fn template(reader: &Reader<'_>, key: &'static str, read: Result<Template, TemplateError>) -> Read<Template> {
-    read.map_err(|error| {
-        let line = reader.node(key).map_or(reader.line(), |node| node.line);
-        reader.error(line, format!("`{}`: {error}", reader.full(key)))
-    })
-}
-
-/// What of a template is plain text.
-fn plain_text(template: &Template) -> String {
-    let text = template.pieces().iter().filter_map(|piece| match piece {
-        TemplatePiece::Text(text) => Some(text.as_str()),
-        TemplatePiece::Value { .. } | TemplatePiece::Environment { .. } => None,
-    });
-    text.collect()
 }
 
 /// A table of the user's own names, each with text.
@@ -424,18 +285,8 @@ pub(super) fn pairs(reader: &Reader<'_>, key: &'static str) -> Read<Vec<(String,
     table.free_entries().iter().map(pair).collect()
 }
 
-fn reply_check(reader: Reader<'_>) -> Read<ReplyCheck> {
-    let status = reader.integer("status", 100, 599)?.map(|n| n as u16);
-    let length = reader.quantity("length")?;
-    let headers = pairs(&reader, "headers")?;
-    holds_something(&reader, "headers")?;
-    let json = json_conditions(&reader)?;
-    reader.finish()?;
-    Ok(ReplyCheck { status, length, headers, json })
-}
-
 /// Refuses an empty table of conditions: it reads like a check and could never fail.
-fn holds_something(reader: &Reader<'_>, key: &'static str) -> Read<()> {
+pub(super) fn holds_something(reader: &Reader<'_>, key: &'static str) -> Read<()> {
     match reader.table(key)?.filter(|table| table.free_entries().is_empty()) {
         Some(table) => {
             let message = format!(

@@ -1,6 +1,7 @@
 //! The experiment file: what is read, what is refused and in which words.
 
 use super::*;
+use crate::quantity::Bytes;
 
 const QUICKSTART: &str = r#"
 title = "pong"
@@ -445,7 +446,7 @@ const CALLS: &str = r#"
 #[test]
 fn calls_are_read_and_written() {
     let e = Experiment::parse("x.toml", CALLS).unwrap();
-    let WorkloadSpec::Grpc { source, calls, equal } = &e.points[0].workload else { panic!("grpc") };
+    let WorkloadSpec::Grpc(GrpcSpec { source, calls, equal }) = &e.points[0].workload else { panic!("grpc") };
     let DescriptorSource::Proto { file, include } = source else { panic!("proto") };
     assert_eq!((file.as_str(), include.len(), *equal), ("shop.proto", 2, Equality::Json));
     assert_eq!((calls[0].name.as_str(), calls[0].method.as_str()), ("Shop/Get", "shop.v1.Shop/Get"));

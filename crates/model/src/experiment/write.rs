@@ -1,6 +1,6 @@
 //! The way back: a checked experiment as a file, every default written out.
 
-use super::{Equality, Experiment, Point, RequestSpec, Target, WorkloadSpec, grpc, load, scenario, tags};
+use super::{Experiment, Point, Target, load, tags};
 use crate::gate::GateKind;
 use crate::quantity::{Nanoseconds, Ratio};
 use toml::{Table, Value};
@@ -45,50 +45,13 @@ fn common_workload(points: &[Point]) -> Table {
     if points.iter().any(|point| name(point) != name(&points[0])) {
         return Table::new();
     }
-    let mut table = workload(&points[0].workload);
+    let mut table = points[0].workload.write();
     // `size` and `sizes` exclude each other.
     if points[0].label.keys().any(|key| key == "workload.size" || key == "workload.sizes") {
         table.remove("size");
         table.remove("sizes");
     }
     table
-}
-
-fn workload(spec: &WorkloadSpec) -> Table {
-    let mut table = Table::new();
-    match spec {
-        WorkloadSpec::Pingpong(spec) => super::pingpong::write(&mut table, spec),
-        WorkloadSpec::Http { requests, equal, scenario } => {
-            table.insert("name".into(), "http".into());
-            table.insert("equal".into(), equality(*equal).into());
-            table.insert(
-                "request".into(),
-                requests
-                    .iter()
-                    .map(|one| request(one, scenario.holds(&one.name)))
-                    .collect::<Vec<Value>>()
-                    .into(),
-            );
-            scenario::write(&mut table, scenario);
-        }
-        WorkloadSpec::Commands { commands, equal, setup } => {
-            super::commands::file::write(&mut table, commands, *equal, setup);
-        }
-        WorkloadSpec::Grpc { source, calls, equal } => {
-            table.insert("name".into(), "grpc".into());
-            grpc::write(&mut table, source, calls, *equal);
-        }
-    }
-    table
-}
-
-pub(super) fn equality(equal: Equality) -> &'static str {
-    match equal {
-        Equality::Status => "status",
-        Equality::Length => "length",
-        Equality::Json => "json",
-        Equality::Bytes => "bytes",
-    }
 }
 
 /// The conditions of a check, by pointer.
@@ -99,37 +62,6 @@ pub(super) fn json_conditions(conditions: &[(String, serde_json::Value)]) -> Tab
 
 pub(super) fn pairs(pairs: &[(String, String)]) -> Table {
     pairs.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect()
-}
-
-/// A request; where it stands in a session, its weight means nothing and may not be written.
-fn request(request: &RequestSpec, in_session: bool) -> Value {
-    let mut table = Table::new();
-    table.insert("name".into(), request.name.clone().into());
-    table.insert("method".into(), request.method.clone().into());
-    table.insert("path".into(), request.path.clone().into());
-    table.insert("headers".into(), pairs(&request.headers).into());
-    table.insert("body".into(), String::from_utf8_lossy(&request.body).into_owned().into());
-    if !in_session {
-        table.insert("weight".into(), request.weight.into());
-    }
-    if !request.extract.is_empty() {
-        table.insert("extract".into(), scenario::write_extracts(&request.extract).into());
-    }
-    let mut check = Table::new();
-    if let Some(status) = request.check.status {
-        check.insert("status".into(), i64::from(status).into());
-    }
-    if let Some(length) = request.check.length {
-        check.insert("length".into(), length.get().to_string().into());
-    }
-    if !request.check.headers.is_empty() {
-        check.insert("headers".into(), pairs(&request.check.headers).into());
-    }
-    if !request.check.json.is_empty() {
-        check.insert("json".into(), json_conditions(&request.check.json).into());
-    }
-    table.insert("check".into(), check.into());
-    table.into()
 }
 
 fn plan(experiment: &Experiment) -> Table {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use protox::Compiler;
-use weighbridge_model::experiment::{CallSpec, DescriptorSource, Experiment, WorkloadSpec};
+use weighbridge_model::experiment::{CallSpec, DescriptorSource, Experiment, GrpcSpec, WorkloadSpec};
 
 use super::{GrpcError, Methods};
 
@@ -20,7 +20,7 @@ use super::{GrpcError, Methods};
 pub fn embed(experiment: &mut Experiment, folder: &Path) -> Result<(), GrpcError> {
     let mut compiled: Vec<(DescriptorSource, DescriptorSource)> = Vec::new();
     for point in &mut experiment.points {
-        let WorkloadSpec::Grpc { source, calls, .. } = &mut point.workload else { continue };
+        let WorkloadSpec::Grpc(GrpcSpec { source, calls, .. }) = &mut point.workload else { continue };
         // Points share their file; it is compiled once.
         if let Some((_, descriptors)) = compiled.iter().find(|(before, _)| before == source) {
             *source = descriptors.clone();
@@ -56,6 +56,19 @@ pub fn compile(file: &str, include: &[String], folder: &Path) -> Result<Descript
 /// Descriptors as an experiment holds them.
 pub(crate) fn embedded(set: &[u8]) -> DescriptorSource {
     DescriptorSource::Descriptors { base64: STANDARD.encode(set) }
+}
+
+/// Looks the calls of a workload up where it holds their descriptors; whether it does.
+///
+/// # Errors
+/// [`GrpcError`] where a call has no such method.
+pub fn settle_described(spec: &mut WorkloadSpec) -> Result<bool, GrpcError> {
+    match spec {
+        WorkloadSpec::Grpc(GrpcSpec {
+            source: source @ DescriptorSource::Descriptors { .. }, calls, ..
+        }) => settle(source, calls).map(|()| true),
+        _ => Ok(false),
+    }
 }
 
 /// Looks every call up and notes which sides stream; nothing where the descriptors are not known yet.

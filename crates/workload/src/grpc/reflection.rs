@@ -12,7 +12,7 @@ use protox::file::{FileResolver as _, GoogleFileResolver};
 use weighbridge_load::exchange::{Collected, ExchangeError};
 use weighbridge_load::request::{Call, Framing, RenderError, Rendered, Sending};
 use weighbridge_model::experiment::{
-    CallSpec, DescriptorSource, GrpcStatus, Protocol, WorkloadSpec, suggestion,
+    CallSpec, DescriptorSource, GrpcSpec, GrpcStatus, Protocol, WorkloadSpec, suggestion,
 };
 use weighbridge_model::id::OperationId;
 
@@ -84,7 +84,7 @@ pub type Ask<'a> = dyn FnMut(&Framing, &Rendered) -> Result<Collected, ExchangeE
 
 /// Whether a workload needs to ask the server before it can be bound.
 pub fn is_needed(spec: &WorkloadSpec) -> bool {
-    matches!(spec, WorkloadSpec::Grpc { source: DescriptorSource::Reflection, .. })
+    matches!(spec, WorkloadSpec::Grpc(spec) if spec.source == DescriptorSource::Reflection)
 }
 
 /// The workload with the server's descriptors in it; unchanged where it needs none. `framing` is the variant's.
@@ -97,7 +97,7 @@ pub fn resolve(
     ask: &mut Ask<'_>,
 ) -> Result<WorkloadSpec, ReflectionError> {
     let mut spec = spec.clone();
-    if let WorkloadSpec::Grpc { source, calls, .. } = &mut spec
+    if let WorkloadSpec::Grpc(GrpcSpec { source, calls, .. }) = &mut spec
         && *source == DescriptorSource::Reflection
     {
         let framing = crate::framing(Protocol::Grpc, scheme);

@@ -6,7 +6,7 @@ use httparse::Header;
 use proptest::prelude::*;
 use weighbridge_load::codec::Head;
 use weighbridge_load::session::Check;
-use weighbridge_model::experiment::{Experiment, GrpcStatus, WorkloadSpec};
+use weighbridge_model::experiment::{Experiment, GrpcSpec, GrpcStatus, WorkloadSpec};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
 use super::proto;
@@ -63,7 +63,9 @@ fn spec_in(folder: &Path, calls: &str) -> Result<WorkloadSpec, GrpcError> {
 }
 
 fn calls_of(calls: &str) -> Result<(Vec<CallSpec>, Methods), GrpcError> {
-    let WorkloadSpec::Grpc { source, calls, .. } = spec_in(shop().path(), calls)? else { panic!("grpc") };
+    let WorkloadSpec::Grpc(GrpcSpec { source, calls, .. }) = spec_in(shop().path(), calls)? else {
+        panic!("grpc")
+    };
     let methods = Methods::of(&source)?;
     Ok((calls, methods))
 }
@@ -272,7 +274,7 @@ fn kinds_and_operations_follow_from_the_descriptors() {
         .concat();
     let spec = spec_in(shop().path(), &text).unwrap();
     assert_eq!(spec.operations(), ["Get", "List", "List message", "Store", "Haggle", "Haggle message"]);
-    let WorkloadSpec::Grpc { calls, .. } = spec else { panic!("grpc") };
+    let WorkloadSpec::Grpc(GrpcSpec { calls, .. }) = spec else { panic!("grpc") };
     let kinds: Vec<_> = calls.iter().map(|call| call.kind.unwrap().name()).collect();
     assert_eq!(kinds, ["unary", "server-stream", "client-stream", "bidi-stream"]);
 }
@@ -352,7 +354,9 @@ fn the_stored_experiment_needs_no_file() {
     experiment.points[0].workload = spec.clone();
     let again = Experiment::parse("again.toml", &experiment.to_toml()).unwrap();
     assert_eq!(again, experiment);
-    let WorkloadSpec::Grpc { source, calls, .. } = &again.points[0].workload else { panic!("grpc") };
+    let WorkloadSpec::Grpc(GrpcSpec { source, calls, .. }) = &again.points[0].workload else {
+        panic!("grpc")
+    };
     assert_eq!(bind(&calls[0], &Methods::of(source).unwrap()).unwrap().messages, [vec![0x10, 2]]);
     let broken = DescriptorSource::Descriptors { base64: "????".to_owned() };
     assert!(Methods::of(&broken).unwrap_err().to_string().contains("not a FileDescriptorSet in base64"));

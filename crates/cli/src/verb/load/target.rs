@@ -8,9 +8,9 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 use weighbridge_conductor::descriptors::describe;
 use weighbridge_model::experiment::{
-    CallSpec, CommandSpec, DescriptorSource, Equality, MessageSending, Protocol, ReplyCheck, RequestSpec,
-    RespSetup, RespVersion, Scenario, Scheme, Template, TypedUrl, Url, WorkloadSpec, parse_method,
-    typed_schemes,
+    CallSpec, CommandSpec, CommandsSpec, DescriptorSource, Equality, GrpcSpec, HttpSpec, MessageSending,
+    Protocol, ReplyCheck, RequestSpec, RespSetup, RespVersion, Scenario, Scheme, Template, TypedUrl, Url,
+    WorkloadSpec, parse_method, typed_schemes,
 };
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::secret::shown_path;
@@ -147,8 +147,11 @@ impl Target {
                 proto::compile(&file.display().to_string(), &include, Path::new("."))?
             }
         };
-        let spec =
-            WorkloadSpec::Grpc { source, calls: vec![call(method, arguments)?], equal: Equality::Status };
+        let spec = WorkloadSpec::Grpc(GrpcSpec {
+            source,
+            calls: vec![call(method, arguments)?],
+            equal: Equality::Status,
+        });
         let tls = super::tls_spec(&arguments.tls, &self.urls[0])?;
         Ok(describe(&spec, &self.urls[0], connect_to, arguments.unix.as_deref(), tls.as_ref(), timeout)?)
     }
@@ -230,7 +233,7 @@ fn commands(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
     let version = if arguments.resp == 3 { RespVersion::Three } else { RespVersion::Two };
     let (username, password) = (arguments.username.clone(), arguments.password.clone());
     let setup = RespSetup { version, username, password, database: 0 };
-    Ok(WorkloadSpec::Commands { commands, equal: Equality::Status, setup })
+    Ok(WorkloadSpec::Commands(CommandsSpec { commands, equal: Equality::Status, setup }))
 }
 
 fn http(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
@@ -265,7 +268,7 @@ fn http(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
     {
         bail!("`--mix` names `{}` twice; give it once, with the sum of its weights", requests[at].name);
     }
-    Ok(WorkloadSpec::Http { requests, equal: Equality::Status, scenario: Scenario::default() })
+    Ok(WorkloadSpec::Http(HttpSpec { requests, equal: Equality::Status, scenario: Scenario::default() }))
 }
 
 /// `[WEIGHT] METHOD PATH` as a request with the headers and, where its method means one, the body of `like`.

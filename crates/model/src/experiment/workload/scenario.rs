@@ -8,9 +8,11 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value as Toml};
 
-use super::node::{ExperimentError, Node, Reader, Value, suggestion};
-use super::template::{Template, is_value_name};
-use super::{Equality, RequestSpec, read};
+use super::Equality;
+use super::http::RequestSpec;
+use crate::experiment::node::{ExperimentError, Node, Reader, Value, suggestion};
+use crate::experiment::read;
+use crate::experiment::template::{Template, is_value_name};
 
 /// Most requests of a session.
 pub const SESSION_LONGEST: usize = 1_000;
@@ -463,8 +465,8 @@ pub(super) fn write_extracts(extracts: &[Extract]) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Experiment, WorkloadSpec};
     use super::*;
+    use crate::experiment::{Experiment, HttpSpec, WorkloadSpec};
 
     fn of(requests: &str) -> Result<Experiment, String> {
         let text = format!("[workload]\nname = 'http'\n{requests}\n[[variant]]\nurl = 'h:1'\n");
@@ -486,7 +488,7 @@ mod tests {
         let experiment = of(&text).expect("an experiment");
         assert_eq!(Experiment::parse("again", &experiment.to_toml()), Ok(experiment.clone()));
         let workload = &experiment.points[0].workload;
-        let WorkloadSpec::Http { requests, scenario, .. } = workload else { panic!("http") };
+        let WorkloadSpec::Http(HttpSpec { requests, scenario, .. }) = workload else { panic!("http") };
         let plans = scenario.plans(requests);
         let told: Vec<_> =
             plans.iter().map(|plan| (plan.name.as_str(), &plan.requests[..], plan.weight)).collect();

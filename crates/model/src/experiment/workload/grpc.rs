@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use toml::{Table, Value as Toml};
 
-use super::node::{ExperimentError, Node, Reader, Value, suggestion};
-use super::{Equality, WorkloadSpec, read, write};
+use super::{Equality, Spec, TextVisitor};
+use crate::experiment::node::{ExperimentError, Node, Reader, Value, suggestion};
+use crate::experiment::{read, write};
 use crate::id::OperationId;
 use crate::id::PointLabel;
 use crate::quantity::Nanoseconds;
@@ -34,6 +35,17 @@ pub enum DescriptorSource {
         /// The set's bytes in base64.
         base64: String,
     },
+}
+
+/// The user's own calls over gRPC.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GrpcSpec {
+    /// Where messages and methods are described.
+    pub source: DescriptorSource,
+    /// At least one.
+    pub calls: Vec<CallSpec>,
+    /// What must agree between variants before timing.
+    pub equal: Equality,
 }
 
 /// One call, an operation of its own.
@@ -297,26 +309,89 @@ fn short_name(method: &str) -> String {
 
 type Read<T> = Result<T, ExperimentError>;
 
-/// Reads `[workload]` with `name = "grpc"`.
-pub(super) fn read(reader: &Reader<'_>) -> Read<WorkloadSpec> {
-    let source = source(reader)?;
-    let equal = read::equality(reader)?;
-    let mut calls = Vec::new();
-    for table in reader.tables("call")? {
-        calls.push(call(table)?);
-    }
-    if calls.is_empty() {
-        let message = "`workload.call` is missing; write `[[workload.call]]` with `method = \"package.Service/Method\"`, once for each";
-        return Err(reader.error(reader.line(), message));
-    }
-    let mut names = BTreeSet::new();
-    for name in calls.iter().flat_map(CallSpec::operations) {
-        if !names.insert(name.clone()) {
-            let message = format!("two operations are named `{name}`; give each call a `name` of its own");
+impl Spec for GrpcSpec {
+    const NAME: &'static str = "grpc";
+
+    fn read(reader: &Reader<'_>) -> Read<Self> {
+        let source = source(reader)?;
+        let equal = super::equality(reader)?;
+        let mut calls = Vec::new();
+        for table in reader.tables("call")? {
+            calls.push(call(table)?);
+        }
+        if calls.is_empty() {
+            let message = "`workload.call` is missing; write `[[workload.call]]` with `method = \"package.Service/Method\"`, once for each";
             return Err(reader.error(reader.line(), message));
         }
+        let mut names = BTreeSet::new();
+        for name in calls.iter().flat_map(CallSpec::operations) {
+            if !names.insert(name.clone()) {
+                let message =
+                    format!("two operations are named `{name}`; give each call a `name` of its own");
+                return Err(reader.error(reader.line(), message));
+            }
+        }
+        Ok(Self { source, calls, equal })
     }
-    Ok(WorkloadSpec::Grpc { source, calls, equal })
+
+    fn write(&self, table: &mut Table) {
+        match &self.source {
+            DescriptorSource::Proto { file, include } => {
+                table.insert("proto".into(), file.clone().into());
+                table.insert(
+                    "include".into(),
+                    include.iter().cloned().map(Toml::from).collect::<Vec<_>>().into(),
+                );
+            }
+            DescriptorSource::Reflection => {
+                table.insert("reflection".into(), true.into());
+            }
+            DescriptorSource::Descriptors { base64 } => {
+                table.insert("descriptors".into(), base64.clone().into());
+            }
+        }
+        table.insert("equal".into(), self.equal.name().into());
+        table.insert("call".into(), self.calls.iter().map(write_call).collect::<Vec<Toml>>().into());
+    }
+
+    fn operations(&self) -> Vec<String> {
+        self.calls.iter().flat_map(CallSpec::operations).collect()
+    }
+
+    fn requested(&self) -> Vec<(OperationId, String)> {
+        let messages: Vec<String> = self.calls.iter().filter_map(CallSpec::message_operation).collect();
+        let numbered = (0..).map(OperationId).zip(self.operations());
+        numbered.filter(|(_, name)| !messages.contains(name)).collect()
+    }
+
+    fn words(&self) -> String {
+        match &self.calls[..] {
+            [call] => format!("grpc, {}", call.method),
+            calls => format!("grpc, {} kinds of call", calls.len()),
+        }
+    }
+
+    fn streams(&self) -> Vec<CallStream> {
+        CallStream::of(&self.calls)
+    }
+
+    fn visit_texts(&mut self, visitor: &mut dyn TextVisitor) {
+        let metadata = self.calls.iter_mut().flat_map(|call| &mut call.metadata);
+        metadata.for_each(|(name, value)| visitor.named(name, value));
+    }
+
+    /// Refuses a matrix over keys that the stored experiment no longer holds as they were written.
+    fn check_label(&self, label: &PointLabel) -> Result<(), String> {
+        let varied = |key: &&String| {
+            key.starts_with("workload.") && *key != "workload.equal" && *key != "workload.name"
+        };
+        match label.keys().find(varied) {
+            None => Ok(()),
+            Some(key) => Err(format!(
+                "`matrix.{key}`: of a `grpc` workload a matrix can only vary `equal`; write one experiment for each value"
+            )),
+        }
+    }
 }
 
 fn source(reader: &Reader<'_>) -> Read<DescriptorSource> {
@@ -419,40 +494,6 @@ fn check(reader: Reader<'_>) -> Read<CallCheck> {
     };
     reader.finish()?;
     Ok(check)
-}
-
-/// Refuses a matrix over keys that the stored experiment no longer holds as they were written.
-pub(super) fn check_label(file: &str, label: &PointLabel) -> Read<()> {
-    let varied =
-        |key: &&String| key.starts_with("workload.") && *key != "workload.equal" && *key != "workload.name";
-    match label.keys().find(varied) {
-        None => Ok(()),
-        Some(key) => {
-            let message = format!(
-                "`matrix.{key}`: of a `grpc` workload a matrix can only vary `equal`; write one experiment for each value"
-            );
-            Err(ExperimentError { file: file.to_owned(), line: 0, message })
-        }
-    }
-}
-
-/// Adds everything but `name` to the table of `[workload]`.
-pub(super) fn write(table: &mut Table, source: &DescriptorSource, calls: &[CallSpec], equal: Equality) {
-    match source {
-        DescriptorSource::Proto { file, include } => {
-            table.insert("proto".into(), file.clone().into());
-            table
-                .insert("include".into(), include.iter().cloned().map(Toml::from).collect::<Vec<_>>().into());
-        }
-        DescriptorSource::Reflection => {
-            table.insert("reflection".into(), true.into());
-        }
-        DescriptorSource::Descriptors { base64 } => {
-            table.insert("descriptors".into(), base64.clone().into());
-        }
-    }
-    table.insert("equal".into(), write::equality(equal).into());
-    table.insert("call".into(), calls.iter().map(write_call).collect::<Vec<Toml>>().into());
 }
 
 fn write_call(call: &CallSpec) -> Toml {

@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 
 use toml::Table;
 
-use super::{CommandCheck, CommandSpec, Presence, RespSetup, RespVersion, ValueSpec, short_name};
+use super::{
+    CommandCheck, CommandSpec, CommandsSpec, Presence, RespSetup, RespVersion, ValueSpec, short_name,
+};
+use crate::experiment::Equality;
 use crate::experiment::node::{ExperimentError, Node, Reader, Value};
-use crate::experiment::{Equality, WorkloadSpec};
+use crate::experiment::workload::{Spec, TextVisitor};
 use crate::quantity::Bytes;
 
 /// Longest value that may be asked for: what Redis takes by default.
@@ -14,21 +17,63 @@ const VALUE_LIMIT: u64 = 512 << 20;
 
 type Read<T> = Result<T, ExperimentError>;
 
-pub(in crate::experiment) fn read(reader: &Reader<'_>) -> Read<WorkloadSpec> {
-    let words = [("status", Equality::Status), ("length", Equality::Length), ("bytes", Equality::Bytes)];
-    let equal = reader.choice("equal", &words)?.unwrap_or_default();
-    let setup = setup(reader)?;
-    let commands: Vec<_> = reader.tables("command")?.into_iter().map(command).collect::<Read<_>>()?;
-    if commands.is_empty() {
-        let message = "no `[[workload.command]]`; write one with `command = \"GET key:1\"`";
-        return Err(reader.error(reader.line(), message));
+impl Spec for CommandsSpec {
+    const NAME: &'static str = "commands";
+
+    fn read(reader: &Reader<'_>) -> Read<Self> {
+        let words = [("status", Equality::Status), ("length", Equality::Length), ("bytes", Equality::Bytes)];
+        let equal = reader.choice("equal", &words)?.unwrap_or_default();
+        let setup = setup(reader)?;
+        let commands: Vec<_> = reader.tables("command")?.into_iter().map(command).collect::<Read<_>>()?;
+        if commands.is_empty() {
+            let message = "no `[[workload.command]]`; write one with `command = \"GET key:1\"`";
+            return Err(reader.error(reader.line(), message));
+        }
+        let mut names = BTreeSet::new();
+        if let Some(twice) = commands.iter().find(|command| !names.insert(&command.name)) {
+            let message = format!("two commands are named `{}`; give each a `name` of its own", twice.name);
+            return Err(reader.error(reader.line(), message));
+        }
+        Ok(Self { commands, equal, setup })
     }
-    let mut names = BTreeSet::new();
-    if let Some(twice) = commands.iter().find(|command| !names.insert(&command.name)) {
-        let message = format!("two commands are named `{}`; give each a `name` of its own", twice.name);
-        return Err(reader.error(reader.line(), message));
+
+    fn write(&self, table: &mut Table) {
+        let equal = match self.equal {
+            Equality::Length => "length",
+            Equality::Bytes => "bytes",
+            // A reply is not JSON; no file asks for that.
+            Equality::Status | Equality::Json => "status",
+        };
+        table.insert("equal".into(), equal.into());
+        let version = match self.setup.version {
+            RespVersion::Two => 2,
+            RespVersion::Three => 3,
+        };
+        table.insert("version".into(), toml::Value::Integer(version));
+        for (key, text) in [("username", &self.setup.username), ("password", &self.setup.password)] {
+            if let Some(text) = text {
+                table.insert(key.into(), text.clone().into());
+            }
+        }
+        table.insert("database".into(), i64::from(self.setup.database).into());
+        let commands: Vec<toml::Value> = self.commands.iter().map(written).collect();
+        table.insert("command".into(), commands.into());
     }
-    Ok(WorkloadSpec::Commands { commands, equal, setup })
+
+    fn operations(&self) -> Vec<String> {
+        self.commands.iter().map(|command| command.name.clone()).collect()
+    }
+
+    fn words(&self) -> String {
+        match &self.commands[..] {
+            [one] => format!("commands, {}", one.name),
+            several => format!("commands, {} kinds", several.len()),
+        }
+    }
+
+    fn visit_texts(&mut self, visitor: &mut dyn TextVisitor) {
+        self.setup.password.iter_mut().for_each(|password| visitor.secret(password));
+    }
 }
 
 fn setup(reader: &Reader<'_>) -> Read<RespSetup> {
@@ -114,35 +159,6 @@ fn check(reader: Reader<'_>) -> Read<CommandCheck> {
     Ok(check)
 }
 
-pub(in crate::experiment) fn write(
-    table: &mut Table,
-    commands: &[CommandSpec],
-    equal: Equality,
-    setup: &RespSetup,
-) {
-    table.insert("name".into(), "commands".into());
-    let equal = match equal {
-        Equality::Length => "length",
-        Equality::Bytes => "bytes",
-        // A reply is not JSON; no file asks for that.
-        Equality::Status | Equality::Json => "status",
-    };
-    table.insert("equal".into(), equal.into());
-    let version = match setup.version {
-        RespVersion::Two => 2,
-        RespVersion::Three => 3,
-    };
-    table.insert("version".into(), toml::Value::Integer(version));
-    for (key, text) in [("username", &setup.username), ("password", &setup.password)] {
-        if let Some(text) = text {
-            table.insert(key.into(), text.clone().into());
-        }
-    }
-    table.insert("database".into(), i64::from(setup.database).into());
-    let commands: Vec<toml::Value> = commands.iter().map(written).collect();
-    table.insert("command".into(), commands.into());
-}
-
 fn written(command: &CommandSpec) -> toml::Value {
     let text = |bytes: &[u8]| toml::Value::from(String::from_utf8_lossy(bytes).into_owned());
     let mut table = Table::new();
@@ -175,7 +191,7 @@ fn written(command: &CommandSpec) -> toml::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Experiment, Protocol, Scheme, Url};
+    use crate::experiment::{Experiment, Protocol, Scheme, Url, WorkloadSpec};
 
     const VARIANT: &str = "[[variant]]\nurl = 'redis://localhost'\n";
 
@@ -196,7 +212,8 @@ mod tests {
              [[workload.command]]\ncommand = 'GET nothing'\ncheck = { hit = false }",
         )
         .expect("an experiment");
-        let WorkloadSpec::Commands { commands, equal, setup } = &experiment.points[0].workload else {
+        let WorkloadSpec::Commands(CommandsSpec { commands, equal, setup }) = &experiment.points[0].workload
+        else {
             panic!("commands")
         };
         assert_eq!((commands.len(), *equal, setup.version), (5, Equality::Bytes, RespVersion::Three));

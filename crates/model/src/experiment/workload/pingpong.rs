@@ -1,11 +1,14 @@
 //! The workload `pingpong`: which sizes are asked for, and by which path. Its keys, read and written.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value as Toml};
 
-use super::node::{ExperimentError, Node, Reader, Value};
 use super::sizes::{self, SizeSpread, Sizes};
-use super::{Target, Variant, WorkloadSpec};
+use super::{Spec, Variant};
+use crate::experiment::Target;
+use crate::experiment::node::{ExperimentError, Node, Reader, Value};
 use crate::quantity::Bytes;
 
 /// Where no size is given: the body of a small reply.
@@ -66,42 +69,118 @@ impl PingpongSpec {
     pub const fn of(sizes: Vec<Bytes>) -> Self {
         Self { sizes: Sizes::List(sizes), operation: PingpongOperation::Pong }
     }
+}
 
-    /// The range over which sizes are spread, where they are: then single requests are kept.
-    pub const fn spread(&self) -> Option<&SizeSpread> {
+impl Spec for PingpongSpec {
+    const NAME: &'static str = "pingpong";
+
+    fn read(reader: &Reader<'_>) -> Result<Self, ExperimentError> {
+        let names: Vec<_> = PingpongOperation::ALL.map(|operation| (operation.name(), operation)).into();
+        let operation = reader.choice("operation", &names)?.unwrap_or_default();
+        Ok(Self { sizes: sizes(reader)?, operation })
+    }
+
+    fn write(&self, table: &mut Table) {
+        table.insert("operation".into(), self.operation.name().into());
+        match &self.sizes {
+            Sizes::Spread(spread) => sizes::write(table, spread),
+            Sizes::List(sizes) => {
+                let sizes: Vec<Toml> = sizes.iter().map(|size| size.get().to_string().into()).collect();
+                match &sizes[..] {
+                    [one] => table.insert("size".into(), one.clone()),
+                    _ => table.insert("sizes".into(), sizes.into()),
+                };
+            }
+        }
+    }
+
+    fn operations(&self) -> Vec<String> {
+        vec![self.operation.operation().to_owned()]
+    }
+
+    fn words(&self) -> String {
+        let asked = match self.operation {
+            PingpongOperation::Pong => String::new(),
+            other => format!(" {}", other.name()),
+        };
+        let sizes = match &self.sizes {
+            Sizes::List(sizes) => sizes.iter().map(Bytes::to_string).collect::<Vec<_>>().join(", "),
+            Sizes::Spread(spread) => {
+                format!("{} sizes from {} to {}", spread.number(), spread.min, spread.max)
+            }
+        };
+        format!("pingpong{asked} {sizes}")
+    }
+
+    /// One with a peer passes bodies on, a service without one has no call of its own to tell of.
+    fn asked_of(&self, variant: &Variant) -> Cow<'_, Self> {
+        let operation = match (self.operation, &variant.peer) {
+            (PingpongOperation::Pong, Some(_)) => PingpongOperation::Ping,
+            (PingpongOperation::Mping, None) if is_alone(variant) => PingpongOperation::Pong,
+            (operation, _) => operation,
+        };
+        Cow::Owned(Self { operation, ..self.clone() })
+    }
+
+    fn offered_as(&self, variant: &Variant) -> Option<&'static str> {
+        Some(if variant.peer.is_some() { "ping" } else { "pingpong" })
+    }
+
+    fn listed_sizes(&self) -> &[Bytes] {
+        match &self.sizes {
+            Sizes::List(sizes) => sizes,
+            Sizes::Spread(_) => &[],
+        }
+    }
+
+    fn spread(&self) -> Option<&SizeSpread> {
         match &self.sizes {
             Sizes::Spread(spread) => Some(spread),
             Sizes::List(_) => None,
         }
     }
 
-    /// Whether single requests are kept: of sizes over a range, and where a relay tells of its own.
-    pub fn keeps_requests(&self) -> bool {
+    fn keeps_requests(&self) -> bool {
         self.spread().is_some() || self.operation == PingpongOperation::Mping
     }
 
-    /// The same as it is asked of a variant: one with a peer passes bodies on, a service without one has no call of its
-    /// own to tell of.
-    #[must_use]
-    pub fn asked_of(&self, variant: &Variant) -> Self {
-        let operation = match (self.operation, &variant.peer) {
-            (PingpongOperation::Pong, Some(_)) => PingpongOperation::Ping,
-            (PingpongOperation::Mping, None) if is_alone(variant) => PingpongOperation::Pong,
-            (operation, _) => operation,
-        };
-        Self { operation, ..self.clone() }
+    fn set_seed(&mut self, seed: u64) {
+        if let Sizes::Spread(spread) = &mut self.sizes {
+            spread.seed = seed;
+        }
+    }
+
+    /// Refuses what is asked of a relay where a variant is none.
+    fn check_variants(&self, variants: &[Variant]) -> Result<(), String> {
+        // Beside one that tells, those that have nothing to tell of are asked directly.
+        let is_told = self.operation == PingpongOperation::Mping && !variants.iter().all(is_alone);
+        if self.operation == PingpongOperation::Pong || is_told {
+            return Ok(());
+        }
+        match variants.iter().find(|variant| is_alone(variant)) {
+            None => Ok(()),
+            Some(variant) => Err(format!(
+                "`workload.operation`: `{}` is asked of a service that passes requests on, and variant `{}` has no peer; give it `peer = \"<service>\"`",
+                self.operation.name(),
+                variant.name
+            )),
+        }
+    }
+
+    fn check_direct(&self) -> Result<(), &'static str> {
+        if self.operation != PingpongOperation::Pong {
+            return Err("the only operation that it carries is `pong`");
+        }
+        if self.spread().is_some() {
+            return Err("`workload.sizes` must be a list: single requests cannot be told apart in a process");
+        }
+        Ok(())
     }
 }
 
 /// Whether it is a service that passes nothing on. What a `command` or a `url` is, its owner knows.
 fn is_alone(variant: &Variant) -> bool {
     matches!(variant.target, Target::Service { .. }) && variant.peer.is_none()
-}
-
-pub(super) fn read(reader: &Reader<'_>) -> Result<PingpongSpec, ExperimentError> {
-    let names: Vec<_> = PingpongOperation::ALL.map(|operation| (operation.name(), operation)).into();
-    let operation = reader.choice("operation", &names)?.unwrap_or_default();
-    Ok(PingpongSpec { sizes: sizes(reader)?, operation })
 }
 
 pub(super) fn size(node: &Node) -> Result<Bytes, String> {
@@ -140,56 +219,4 @@ fn sizes(reader: &Reader<'_>) -> Result<Sizes, ExperimentError> {
 
 fn both(reader: &Reader<'_>) -> ExperimentError {
     reader.error(reader.line(), "`workload.size` and `workload.sizes` cannot stand together")
-}
-
-pub(super) fn write(table: &mut Table, spec: &PingpongSpec) {
-    table.insert("name".into(), "pingpong".into());
-    table.insert("operation".into(), spec.operation.name().into());
-    match &spec.sizes {
-        Sizes::Spread(spread) => sizes::write(table, spread),
-        Sizes::List(sizes) => {
-            let sizes: Vec<Toml> = sizes.iter().map(|size| size.get().to_string().into()).collect();
-            match &sizes[..] {
-                [one] => table.insert("size".into(), one.clone()),
-                _ => table.insert("sizes".into(), sizes.into()),
-            };
-        }
-    }
-}
-
-/// Gives the sizes the seed of the plan.
-pub(super) fn seed(workload: &mut WorkloadSpec, seed: u64) {
-    if let WorkloadSpec::Pingpong(PingpongSpec { sizes: Sizes::Spread(spread), .. }) = workload {
-        spread.seed = seed;
-    }
-}
-
-/// Refuses what is asked of a relay where a variant is none.
-pub(super) fn check_relays(
-    file: &str,
-    workload: &WorkloadSpec,
-    variants: &[Variant],
-) -> Result<(), ExperimentError> {
-    let message = match workload {
-        WorkloadSpec::Pingpong(PingpongSpec { operation: PingpongOperation::Pong, .. }) => None,
-        WorkloadSpec::Pingpong(PingpongSpec { operation, .. }) => {
-            // Beside one that tells, those that have nothing to tell of are asked directly.
-            let is_told = *operation == PingpongOperation::Mping && !variants.iter().all(is_alone);
-            variants.iter().find(|variant| is_alone(variant) && !is_told).map(|variant| {
-                format!(
-                    "`workload.operation`: `{}` is asked of a service that passes requests on, and variant `{}` has no peer; give it `peer = \"<service>\"`",
-                    operation.name(),
-                    variant.name
-                )
-            })
-        }
-        _ => variants.iter().find(|variant| variant.peer.is_some()).map(|variant| {
-            format!(
-                "variant `{}`: `peer` belongs to the workload `pingpong`, and this one is `{}`; leave it out",
-                variant.name,
-                workload.name()
-            )
-        }),
-    };
-    message.map_or(Ok(()), |message| Err(ExperimentError { file: file.to_owned(), line: 0, message }))
 }

@@ -2,13 +2,25 @@
 //!
 //! It knows words, values and checks. Whether a command exists and how it goes on the wire is the framing's business.
 
-pub(super) mod file;
+mod file;
 
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use crate::experiment::Equality;
 use crate::quantity::Bytes;
+
+/// Commands of memcached or Redis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommandsSpec {
+    /// At least one.
+    pub commands: Vec<CommandSpec>,
+    /// What must agree between variants before timing; never JSON.
+    pub equal: Equality,
+    /// What connections to Redis are told first.
+    pub setup: RespSetup,
+}
 
 /// Longest default name of an operation, in characters.
 const NAME_LENGTH: usize = 60;

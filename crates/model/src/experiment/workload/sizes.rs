@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value as Toml};
 
-use super::node::{ExperimentError, Reader};
+use crate::experiment::node::{ExperimentError, Reader};
 use crate::quantity::{Bytes, Ratio};
 
 /// Where none is given; a curve over size needs no more at first.
@@ -310,8 +310,8 @@ pub(super) fn write(table: &mut Table, spread: &SizeSpread) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Experiment, PingpongSpec, WorkloadSpec};
     use super::*;
+    use crate::experiment::{Experiment, PingpongSpec, WorkloadSpec};
 
     fn parse(workload: &str) -> Result<SizeSpread, String> {
         let text = format!(
