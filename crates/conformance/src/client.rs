@@ -141,7 +141,7 @@ impl Head {
     }
 
     /// The head of a reply that came in another form than text.
-    pub(super) fn of<B>(reply: &http::Response<B>) -> Self {
+    pub(super) fn from_response<B>(reply: &http::Response<B>) -> Self {
         let header = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
             (name.as_str().to_owned(), latin1(value.as_bytes()))
         };

@@ -106,8 +106,8 @@ fn spawn(
         differs(format_args!("start of `{program}`"), "a process", format_args!("{error}; build the service"))
     })?;
     let input = child.stdin.take();
-    let stdout = Output::of(child.stdout.take());
-    let stderr = Output::of(child.stderr.take());
+    let stdout = Output::reading(child.stdout.take());
+    let stderr = Output::reading(child.stderr.take());
     Ok(Running { child, leader: Leader::Unreaped, input, stdout, stderr })
 }
 
@@ -300,7 +300,7 @@ impl Output {
     /// More than any honest service says is read but not kept.
     const MOST: usize = 64 << 10;
 
-    fn of(pipe: Option<impl Read + Send + 'static>) -> Self {
+    fn reading(pipe: Option<impl Read + Send + 'static>) -> Self {
         let (sender, chunks) = mpsc::channel();
         if let Some(mut pipe) = pipe {
             thread::spawn(move || {

@@ -301,7 +301,7 @@ async fn read(
 ) -> Result<(), String> {
     let deadline = limits.for_reply(expected.length().unwrap_or(0));
     let response = timely("head of the reply", deadline, response).await?;
-    let length = expected.check_reply(request, &Head::of(&response))?;
+    let length = expected.check_reply(request, &Head::from_response(&response))?;
     let mut stream = response.into_body();
     let mut body = Vec::new();
     while let Some(chunk) = next_chunk(&mut stream, deadline).await? {

@@ -211,18 +211,18 @@ mod tests {
 
     #[test]
     fn misses_are_good_unless_something_is_wanted() {
-        let of = |presence, length: Option<u64>| CommandCheck {
+        let check = |presence, length: Option<u64>| CommandCheck {
             presence,
             length: length.map(Bytes::new),
             value: None,
         };
         for (want, hit, miss) in [
-            (of(Presence::Either, None), Outcome::Ok, Outcome::Ok),
-            (of(Presence::Hit, None), Outcome::Ok, WRONG),
-            (of(Presence::Miss, None), WRONG, Outcome::Ok),
-            (of(Presence::Either, Some(3)), Outcome::Ok, WRONG),
-            (of(Presence::Either, Some(4)), WRONG, WRONG),
-            (of(Presence::Either, Some(0)), WRONG, WRONG),
+            (check(Presence::Either, None), Outcome::Ok, Outcome::Ok),
+            (check(Presence::Hit, None), Outcome::Ok, WRONG),
+            (check(Presence::Miss, None), WRONG, Outcome::Ok),
+            (check(Presence::Either, Some(3)), Outcome::Ok, WRONG),
+            (check(Presence::Either, Some(4)), WRONG, WRONG),
+            (check(Presence::Either, Some(0)), WRONG, WRONG),
         ] {
             assert_eq!(judged(&want, 200, &[b"abc"]), hit, "{want:?}");
             assert_eq!(judged(&want, 404, &[]), miss, "{want:?}");

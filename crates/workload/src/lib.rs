@@ -454,7 +454,7 @@ impl Binding<'_> {
     }
 
     fn calls(&self, source: &DescriptorSource, calls: &[CallSpec]) -> Result<Vec<Entry>, WorkloadError> {
-        let methods = grpc::Methods::of(source)?;
+        let methods = grpc::Methods::read(source)?;
         let mut operation = 0;
         let mut entries = Vec::with_capacity(calls.len());
         for call in calls {

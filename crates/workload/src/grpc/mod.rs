@@ -134,7 +134,7 @@ pub(crate) struct Method {
 
 impl Methods {
     /// Reads descriptors that are at hand.
-    pub fn of(source: &DescriptorSource) -> Result<Self, GrpcError> {
+    pub fn read(source: &DescriptorSource) -> Result<Self, GrpcError> {
         match source {
             DescriptorSource::Proto { file, .. } => Err(GrpcError::Uncompiled { file: file.clone() }),
             DescriptorSource::Reflection => Err(GrpcError::Unreflected),

@@ -76,7 +76,7 @@ pub fn settle_described(spec: &mut WorkloadSpec) -> Result<bool, GrpcError> {
 /// # Errors
 /// [`GrpcError`] where a call has no such method.
 pub fn settle(source: &DescriptorSource, calls: &mut [CallSpec]) -> Result<(), GrpcError> {
-    let methods = match Methods::of(source) {
+    let methods = match Methods::read(source) {
         Err(GrpcError::Unreflected) => return Ok(()),
         methods => methods?,
     };

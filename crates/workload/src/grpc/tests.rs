@@ -66,7 +66,7 @@ fn calls_of(calls: &str) -> Result<(Vec<CallSpec>, Methods), GrpcError> {
     let WorkloadSpec::Grpc(GrpcSpec { source, calls, .. }) = spec_in(shop().path(), calls)? else {
         panic!("grpc")
     };
-    let methods = Methods::of(&source)?;
+    let methods = Methods::read(&source)?;
     Ok((calls, methods))
 }
 
@@ -281,7 +281,7 @@ fn kinds_and_operations_follow_from_the_descriptors() {
 
 #[test]
 fn what_the_descriptors_do_not_hold_is_refused_with_the_nearest_name() {
-    let of = |text: &str| bound(&call(text)).unwrap_err().to_string();
+    let refusal = |text: &str| bound(&call(text)).unwrap_err().to_string();
     for (text, parts) in [
         ("method = 'shop.v1.Shp/Get'", &["no service `shop.v1.Shp`", "did you mean `shop.v1.Shop`?"][..]),
         ("method = 'shop.v1.Shop/Lis'", &["no method `Lis`", "did you mean `List`?", "`Haggle`"]),
@@ -294,7 +294,7 @@ fn what_the_descriptors_do_not_hold_is_refused_with_the_nearest_name() {
         ("method = 'shop.v1.Shop/Haggle'\nmessages = [{}, { limit = 'x' }]", &["message 2 is not"]),
         ("method = 'shop.v1.Shop/Store'\nsending = 'alternating'", &["a stream each way", "`client-stream`"]),
     ] {
-        let message = of(text);
+        let message = refusal(text);
         for part in parts {
             assert!(message.contains(part), "{text}: {message}");
         }
@@ -308,17 +308,17 @@ fn what_the_descriptors_do_not_hold_is_refused_with_the_nearest_name() {
 #[test]
 fn files_that_do_not_compile_are_refused_with_their_place() {
     let folder = shop();
-    let of = |file: &str, text: Option<&str>| {
+    let refusal = |file: &str, text: Option<&str>| {
         if let Some(text) = text {
             std::fs::write(folder.path().join(file), text).expect("written");
         }
         proto::compile(file, &[], folder.path()).unwrap_err().to_string()
     };
-    let message = of("wrong.proto", Some("syntax = \"proto3\";\nmessage A { strin a = 1; }"));
+    let message = refusal("wrong.proto", Some("syntax = \"proto3\";\nmessage A { strin a = 1; }"));
     assert!(message.contains("wrong.proto:2:") && message.contains("strin"), "{message}");
-    let message = of("wrong.proto", Some("syntax = \"proto3\";\nimport \"absent.proto\";"));
+    let message = refusal("wrong.proto", Some("syntax = \"proto3\";\nimport \"absent.proto\";"));
     assert!(message.contains("wrong.proto:2:") && message.contains("absent.proto"), "{message}");
-    let message = of("absent.proto", None);
+    let message = refusal("absent.proto", None);
     assert!(message.contains("`proto = \"absent.proto\"`"), "{message}");
     assert!(!message.contains('\n'), "{message}");
 }
@@ -338,7 +338,7 @@ fn imports_are_sought_in_the_folders_given() {
         [("sub/deep/a.proto", &include[..]), ("deep/a.proto", &[".".to_owned(), "sub".to_owned()])]
     {
         let source = proto::compile(file, include, folder.path()).unwrap_or_else(|e| panic!("{file}: {e}"));
-        assert!(Methods::of(&source).unwrap().0.get_service_by_name("shop.v1.Shop").is_some());
+        assert!(Methods::read(&source).unwrap().0.get_service_by_name("shop.v1.Shop").is_some());
     }
 }
 
@@ -357,16 +357,16 @@ fn the_stored_experiment_needs_no_file() {
     let WorkloadSpec::Grpc(GrpcSpec { source, calls, .. }) = &again.points[0].workload else {
         panic!("grpc")
     };
-    assert_eq!(bind(&calls[0], &Methods::of(source).unwrap()).unwrap().messages, [vec![0x10, 2]]);
+    assert_eq!(bind(&calls[0], &Methods::read(source).unwrap()).unwrap().messages, [vec![0x10, 2]]);
     let broken = DescriptorSource::Descriptors { base64: "????".to_owned() };
-    assert!(Methods::of(&broken).unwrap_err().to_string().contains("not a FileDescriptorSet in base64"));
+    assert!(Methods::read(&broken).unwrap_err().to_string().contains("not a FileDescriptorSet in base64"));
 }
 
 #[test]
 fn the_services_interface_is_the_one_that_pingpong_speaks() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../services/proto/pong.proto");
     let source = proto::compile(file.to_str().unwrap(), &[], Path::new("/")).unwrap();
-    let methods = Methods::of(&source).unwrap();
+    let methods = Methods::read(&source).unwrap();
     let mut call = CallSpec::new("weighbridge.pong.v1.Pong/Pong");
     call.messages = vec![serde_json::json!({ "size": 70_000 })];
     let by_descriptor = bind(&call, &methods).unwrap();
