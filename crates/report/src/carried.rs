@@ -74,7 +74,12 @@ fn rate(estimate: &Estimate) -> (String, String) {
 }
 
 /// Both tables of a point for a terminal.
-pub(crate) fn of_point(summary: &Summary, point: &PointLabel, style: Style, columns: usize) -> Vec<String> {
+pub(crate) fn point_lines(
+    summary: &Summary,
+    point: &PointLabel,
+    style: Style,
+    columns: usize,
+) -> Vec<String> {
     let mut lines = Vec::new();
     for (heads, rows) in
         [(&CARRIED[..], carried(summary, point, FEW_SIZES)), (&ROLES[..], roles(summary, point))]

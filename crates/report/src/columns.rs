@@ -127,14 +127,14 @@ pub(crate) fn write<S: TableSink>(
     match table {
         TableName::Costs => sink.write(&cost_columns(), &cost_rows(&[summary])),
         TableName::Figures => {
-            let of = |variant| move |figure| FigureRow { summary, variant, figure };
-            let rows = summary.variants.iter().flat_map(|v| v.figures.iter().map(of(v)));
+            let row = |variant| move |figure| FigureRow { summary, variant, figure };
+            let rows = summary.variants.iter().flat_map(|v| v.figures.iter().map(row(v)));
             sink.write(&figure_columns(), &rows.collect::<Vec<_>>())
         }
         TableName::Blocks => {
             let operations = evidence.into_iter().flat_map(|evidence| &evidence.operations);
-            let of = |of| move |value| BlockRow { summary, of, value };
-            let rows = operations.flat_map(|operation| operation.blocks.iter().map(of(operation)));
+            let row = |of| move |value| BlockRow { summary, of, value };
+            let rows = operations.flat_map(|operation| operation.blocks.iter().map(row(operation)));
             sink.write(&block_columns(), &rows.collect::<Vec<_>>())
         }
         TableName::Windows => {
@@ -144,8 +144,8 @@ pub(crate) fn write<S: TableSink>(
         }
         TableName::Samples => {
             let parts = evidence.into_iter().flat_map(|evidence| &evidence.samples);
-            let of = |of| move |sample| SampleRow { summary, of, sample };
-            let rows = parts.flat_map(|part| part.samples.iter().map(of(part)));
+            let row = |of| move |sample| SampleRow { summary, of, sample };
+            let rows = parts.flat_map(|part| part.samples.iter().map(row(part)));
             sink.write(&sample_columns(), &rows.collect::<Vec<_>>())
         }
         TableName::Waterfall => sink.write(&layers::waterfall_columns(), &layers::waterfall_rows(summary)),
@@ -165,8 +165,8 @@ pub(crate) struct CostRow<'a> {
 
 /// The costs of several runs.
 pub(crate) fn cost_rows<'a>(summaries: &[&'a Summary]) -> Vec<CostRow<'a>> {
-    let of = |summary: &'a Summary| summary.costs.iter().map(move |cost| CostRow { summary, cost });
-    summaries.iter().flat_map(|summary| of(summary)).collect()
+    let rows = |summary: &'a Summary| summary.costs.iter().map(move |cost| CostRow { summary, cost });
+    summaries.iter().flat_map(|summary| rows(summary)).collect()
 }
 
 impl CostRow<'_> {

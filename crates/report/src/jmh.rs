@@ -68,10 +68,10 @@ pub(crate) fn results(summary: &Summary, evidence: &Evidence) -> String {
     let usable = summary.variants.iter().filter(|variant| variant.validity != Validity::Invalid);
     let all: Vec<Benchmark<'_>> = usable
         .flat_map(|variant| {
-            let of = |operation: &&OperationEvidence| {
+            let is_own = |operation: &&OperationEvidence| {
                 operation.variant == variant.name && operation.point == variant.point
             };
-            evidence.operations.iter().filter(of).map(move |operation| (variant, operation))
+            evidence.operations.iter().filter(is_own).map(move |operation| (variant, operation))
         })
         .flat_map(|(variant, operation)| {
             [sample(summary, variant, operation), throughput(summary, variant, operation)]

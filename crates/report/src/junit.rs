@@ -60,11 +60,11 @@ fn suites(summary: &Summary, gates: &[GateCase]) -> Vec<Suite> {
         .iter()
         .map(|point| Suite {
             name: named(&summary.title, &words::point(point.label)),
-            cases: point.pairs.iter().flat_map(|pair| of_pair(summary, pair)).collect(),
+            cases: point.pairs.iter().flat_map(|pair| pair_cases(summary, pair)).collect(),
         })
         .collect();
     if !gates.is_empty() {
-        let cases = gates.iter().map(|gate| of_gate(summary, gate)).collect();
+        let cases = gates.iter().map(|gate| gate_case(summary, gate)).collect();
         suites.push(Suite { name: named(&summary.title, "gates"), cases });
     }
     if !summary.unavailable.is_empty() {
@@ -84,7 +84,7 @@ fn named(title: &str, what: &str) -> String {
     if what.is_empty() { title.to_owned() } else { format!("{title}: {what}") }
 }
 
-fn of_pair(summary: &Summary, pair: &Pair<'_>) -> Vec<Case> {
+fn pair_cases(summary: &Summary, pair: &Pair<'_>) -> Vec<Case> {
     let several = words::several_operations(summary);
     let case = |cost: &&Cost| {
         let operation = if several { format!("{} ", cost.operation) } else { String::new() };
@@ -101,7 +101,7 @@ fn of_pair(summary: &Summary, pair: &Pair<'_>) -> Vec<Case> {
 }
 
 /// A gate that passed on figures that must not be used has shown nothing.
-fn of_gate(summary: &Summary, gate: &GateCase) -> Case {
+fn gate_case(summary: &Summary, gate: &GateCase) -> Case {
     let end = match &gate.failed {
         Some(why) => End::Failed(why.clone()),
         None if summary.validity == Validity::Invalid => {
@@ -169,12 +169,12 @@ fn case(writer: &mut Writer<Vec<u8>>, case: &Case) -> std::io::Result<()> {
 
 /// Cases, failures, errors and skipped ones.
 fn counts<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> [String; 4] {
-    let of = |wanted: fn(&End) -> bool| cases.clone().filter(|case| wanted(&case.end)).count().to_string();
+    let count = |wanted: fn(&End) -> bool| cases.clone().filter(|case| wanted(&case.end)).count().to_string();
     [
-        of(|_| true),
-        of(|end| matches!(end, End::Failed(_))),
-        of(|end| matches!(end, End::Error(_))),
-        of(|end| matches!(end, End::Skipped(_))),
+        count(|_| true),
+        count(|end| matches!(end, End::Failed(_))),
+        count(|end| matches!(end, End::Error(_))),
+        count(|end| matches!(end, End::Skipped(_))),
     ]
 }
 

@@ -106,7 +106,7 @@ pub(crate) fn reasons(chain: &Chain, quantities: &[Quantity]) -> Vec<String> {
         let (variant, below) = (clean(&one.variant), clean(&one.below));
         format!("{variant}, which stands below {below}, is unavailable: {}", clean(&one.reason))
     });
-    let of_stage = |stage: &Stage| {
+    let stage_reasons = |stage: &Stage| {
         let costs: Vec<&StageCost> =
             stage.costs.iter().filter(|cost| quantities.contains(&cost.quantity)).collect();
         let given: Vec<(Quantity, &str)> =
@@ -117,7 +117,7 @@ pub(crate) fn reasons(chain: &Chain, quantities: &[Quantity]) -> Vec<String> {
         });
         told.collect::<Vec<_>>()
     };
-    missing.chain(chain.stages.iter().flat_map(of_stage)).collect()
+    missing.chain(chain.stages.iter().flat_map(stage_reasons)).collect()
 }
 
 /// Quantities that share a reason.
@@ -164,9 +164,9 @@ pub(crate) fn sum_heads(check: &SumCheck) -> Vec<String> {
 
 /// A row of a sum check: cells of [`sum_heads`].
 pub(crate) fn sum_cells(row: &SumRow) -> Vec<Shown> {
-    let of = |estimate: &Estimate| words::difference(row.unit, estimate);
+    let difference = |estimate: &Estimate| words::difference(row.unit, estimate);
     let figures = row.singles.iter().chain([&row.sum, &row.whole, &row.interaction]);
-    figures.map(of).chain([said(row.verdict, row.reason.as_deref())]).collect()
+    figures.map(difference).chain([said(row.verdict, row.reason.as_deref())]).collect()
 }
 
 /// What of a sum was not checked, and why; nothing where all was.
@@ -249,7 +249,12 @@ fn plain_number(estimate: &Estimate, suffix: &str) -> Shown {
 }
 
 /// The chains and sum checks of a point for a terminal; nothing where it has none.
-pub(crate) fn of_point(summary: &Summary, point: &PointLabel, style: Style, columns: usize) -> Vec<String> {
+pub(crate) fn point_lines(
+    summary: &Summary,
+    point: &PointLabel,
+    style: Style,
+    columns: usize,
+) -> Vec<String> {
     let mut lines = Vec::new();
     let quantities = quantities(summary);
     let mut told = BTreeSet::new();
@@ -276,9 +281,9 @@ pub(crate) fn of_point(summary: &Summary, point: &PointLabel, style: Style, colu
 
 /// A sum check as rows below each other, as a chain's: single layers, their sum, all together.
 fn sum_rows(check: &SumCheck, quantities: &[Quantity]) -> Vec<Row> {
-    let of = |quantity: &Quantity| check.rows.iter().find(|row| row.quantity == *quantity);
+    let sum_row = |quantity: &Quantity| check.rows.iter().find(|row| row.quantity == *quantity);
     let columns: Vec<Vec<Shown>> =
-        quantities.iter().map(|quantity| of(quantity).map(sum_cells).unwrap_or_default()).collect();
+        quantities.iter().map(|quantity| sum_row(quantity).map(sum_cells).unwrap_or_default()).collect();
     let row = |(at, name): (usize, String)| Row {
         name,
         variant: String::new(),
@@ -323,8 +328,9 @@ pub(crate) fn over_points(summary: &Summary, style: Style, columns: usize) -> Ve
     if !told.is_empty() {
         lines.extend([String::new(), heading("Does what a layer adds depend on a factor?")]);
     }
-    let of = |one: &Interaction| (one.above.clone(), one.variant.clone(), one.from.clone(), one.to.clone());
-    for group in told.chunk_by(|a, b| (of(a), &a.stage) == (of(b), &b.stage)) {
+    let subject =
+        |one: &Interaction| (one.above.clone(), one.variant.clone(), one.from.clone(), one.to.clone());
+    for group in told.chunk_by(|a, b| (subject(a), &a.stage) == (subject(b), &b.stage)) {
         let one = group[0];
         let places = format!("from {} to {}", words::point(&one.from), words::point(&one.to));
         lines.push(hanging("  ", &format!("{}, {places}", pair(&one.variant, &one.above)), columns));

@@ -71,7 +71,7 @@ pub(crate) fn lines(stamps: &StampSummary, style: Style, columns: usize) -> Vec<
 }
 
 /// The tables of a point's variants, one line a leg; nothing where no stamps were asked for.
-pub(crate) fn of_variants(variants: &[&VariantSummary], style: Style, columns: usize) -> Vec<String> {
+pub(crate) fn variant_lines(variants: &[&VariantSummary], style: Style, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for variant in variants {
         if let Some(stamps) = &variant.kernel_timestamps {

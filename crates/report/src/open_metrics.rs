@@ -103,21 +103,21 @@ fn variants(text: &mut String, summary: &Summary) {
     family(text, "weighbridge_validity", "stateset", None, "Whether a variant's figures may be used.");
     for (variant, point) in each() {
         for state in VALIDITIES {
-            let labels = with(of_variant(summary, variant, &point), "weighbridge_validity", state.name());
+            let labels = with(variant_labels(summary, variant, &point), "weighbridge_validity", state.name());
             sample(text, "weighbridge_validity", &labels, f64::from(u8::from(variant.validity == state)));
         }
     }
     family(text, "weighbridge_doubt", "info", None, "What speaks against a variant's figures.");
     for (variant, point) in each() {
         for reason in &variant.reasons {
-            let labels = with(of_variant(summary, variant, &point), "reason", reason);
+            let labels = with(variant_labels(summary, variant, &point), "reason", reason);
             sample(text, "weighbridge_doubt_info", &labels, 1.0);
         }
     }
     let mut counter = |name: &str, help: &str, count: fn(&VariantSummary) -> u64| {
         family(text, name, "counter", None, help);
         for (variant, point) in each() {
-            let labels = of_variant(summary, variant, &point);
+            let labels = variant_labels(summary, variant, &point);
             sample(text, &format!("{name}_total"), &labels, count(variant) as f64);
         }
     };
@@ -126,17 +126,17 @@ fn variants(text: &mut String, summary: &Summary) {
     family(text, "weighbridge_errors", "counter", None, "Failed requests by kind.");
     for (variant, point) in each() {
         for kind in ErrorKind::ALL {
-            let labels = with(of_variant(summary, variant, &point), "kind", kind.name());
+            let labels = with(variant_labels(summary, variant, &point), "kind", kind.name());
             sample(text, "weighbridge_errors_total", &labels, variant.errors_by_kind.get(kind) as f64);
         }
     }
 }
 
-fn of_variant<'a>(summary: &'a Summary, variant: &'a VariantSummary, point: &'a str) -> Labels<'a> {
+fn variant_labels<'a>(summary: &'a Summary, variant: &'a VariantSummary, point: &'a str) -> Labels<'a> {
     vec![("run", &summary.run), ("variant", &variant.name), ("point", point)]
 }
 
-fn of_cost<'a>(summary: &'a Summary, cost: &'a Cost, point: &'a str) -> Labels<'a> {
+fn cost_labels<'a>(summary: &'a Summary, cost: &'a Cost, point: &'a str) -> Labels<'a> {
     vec![
         ("run", &summary.run),
         ("variant", &cost.variant),
@@ -177,7 +177,7 @@ fn figures(text: &mut String, summary: &Summary, quantity: Quantity) {
     family(text, &name, "gauge", Some(unit), &format!("{} of a variant.", capital(quantity)));
     for (variant, operation, figure) in rows {
         let point = point_text(&variant.point);
-        let labels = with(of_variant(summary, variant, &point), "operation", operation);
+        let labels = with(variant_labels(summary, variant, &point), "operation", operation);
         estimate(text, &name, &labels, &figure, divisor);
     }
 }
@@ -196,14 +196,14 @@ fn costs(text: &mut String, summary: &Summary, quantity: Quantity) {
     family(text, &name, "gauge", Some(unit), &format!("{}, variant minus baseline.", capital(quantity)));
     for (cost, point) in mine() {
         if let Some(difference) = &cost.difference {
-            estimate(text, &name, &of_cost(summary, cost, &point), difference, divisor);
+            estimate(text, &name, &cost_labels(summary, cost, &point), difference, divisor);
         }
     }
     let name = format!("weighbridge_{quantity_name}_ratio");
     family(text, &name, "gauge", Some("ratio"), &format!("{}, variant over baseline.", capital(quantity)));
     for (cost, point) in mine() {
         if let Some(ratio) = &cost.ratio {
-            estimate(text, &name, &of_cost(summary, cost, &point), ratio, 1.0);
+            estimate(text, &name, &cost_labels(summary, cost, &point), ratio, 1.0);
         }
     }
 }
@@ -218,7 +218,7 @@ fn verdicts(text: &mut String, summary: &Summary) {
     for cost in &summary.costs {
         let point = point_text(&cost.point);
         for state in VERDICTS {
-            let labels = with(of_cost(summary, cost, &point), "quantity", cost.quantity.name());
+            let labels = with(cost_labels(summary, cost, &point), "quantity", cost.quantity.name());
             let labels = with(labels, "weighbridge_verdict", state.name());
             sample(text, "weighbridge_verdict", &labels, f64::from(u8::from(cost.verdict == state)));
         }

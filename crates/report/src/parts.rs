@@ -35,11 +35,11 @@ pub(crate) fn rows(relay: &RelayParts) -> Vec<Row> {
 
 /// The rows of one relay by size: sizes in words with their parts.
 pub(crate) fn sized(relay: &RelayParts) -> Vec<(String, Vec<Row>)> {
-    let of = |class: &weighbridge_model::parts::SizedParts| {
+    let class_rows = |class: &weighbridge_model::parts::SizedParts| {
         let rows = class.parts.iter().map(|part| row(relay, part)).collect();
         (format!("{}, {}", range(class.from_bytes, class.to_bytes), counted(class.requests, "request")), rows)
     };
-    relay.sizes.iter().map(of).collect()
+    relay.sizes.iter().map(class_rows).collect()
 }
 
 /// Sizes in words: `64 B`, `100 B to 999 B`.
@@ -120,7 +120,7 @@ fn against(relay: &RelayParts) -> Option<String> {
 }
 
 /// The tables of a point's relays for a terminal; nothing where none told.
-pub(crate) fn of_point(relays: &[&RelayParts], style: Style, columns: usize) -> Vec<String> {
+pub(crate) fn point_lines(relays: &[&RelayParts], style: Style, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for relay in relays {
         let mut table = Table::new([Align::Left, Align::Right, Align::Left, Align::Right], 2);

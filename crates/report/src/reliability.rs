@@ -55,7 +55,7 @@ fn text(calibration: &HostCalibration, page: &Page) -> String {
     let mut lines = vec![style.paint(Tone::Strong, &page.folded("", &title))];
     for variant in &calibration.variants {
         lines.push(String::new());
-        lines.extend(of_variant(variant, calibration.headline, page));
+        lines.extend(variant_lines(variant, calibration.headline, page));
     }
     lines.push(String::new());
     lines.push(style.paint(Tone::Strong, "What gets into figures on this host"));
@@ -72,7 +72,7 @@ impl Page {
     }
 }
 
-fn of_variant(variant: &VariantReliability, headline: Quantity, page: &Page) -> Vec<String> {
+fn variant_lines(variant: &VariantReliability, headline: Quantity, page: &Page) -> Vec<String> {
     let style = page.style;
     let mut lines = vec![style.paint(Tone::Strong, &clean(&variant.variant))];
     lines.push(match &variant.false_alarms {
@@ -201,10 +201,10 @@ fn spreads(quantities: &[QuantitySpread]) -> Table {
 
 /// What the second of two copies costs, quantity by quantity; `None` where no run of copies tells.
 fn positions(quantities: &[QuantitySpread]) -> Option<String> {
-    let of = |wanted: &Quantity| quantities.iter().find(|found| found.quantity == *wanted);
+    let spread = |wanted: &Quantity| quantities.iter().find(|found| found.quantity == *wanted);
     let said =
         |found: &QuantitySpread| Some(format!("{} {}", found.quantity, position(found.position.as_ref()?)));
-    let each: Vec<String> = SHOWN.iter().filter_map(of).filter_map(said).collect();
+    let each: Vec<String> = SHOWN.iter().filter_map(spread).filter_map(said).collect();
     (!each.is_empty()).then(|| format!("position: the second of two copies costs {}", each.join("; ")))
 }
 

@@ -46,8 +46,8 @@ impl Schema {
         }
     }
 
-    /// What JSON it is of, in a line.
-    pub const fn of(self) -> &'static str {
+    /// What JSON it describes, in a line.
+    pub const fn describes(self) -> &'static str {
         match self {
             Self::Summary => "summary.json, and what run, compare and export print as JSON",
             Self::Detail => "detail.json: what charts draw",

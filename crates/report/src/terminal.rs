@@ -164,11 +164,11 @@ impl Page<'_> {
                     groups(own).iter().for_each(|group| self.group(&mut table, group, names));
                 }
             }
-            let stamped = legs::of_variants(&point.variants, self.style, self.columns);
-            let told = parts::of_point(&parts::at(self.summary, point.label), self.style, self.columns);
-            let used = carried::of_point(self.summary, point.label, self.style, self.columns);
+            let stamped = legs::variant_lines(&point.variants, self.style, self.columns);
+            let told = parts::point_lines(&parts::at(self.summary, point.label), self.style, self.columns);
+            let used = carried::point_lines(self.summary, point.label, self.style, self.columns);
             let told = told.into_iter().filter(|_| !self.is_brief(points));
-            let layers = layering::of_point(self.summary, point.label, self.style, self.columns);
+            let layers = layering::point_lines(self.summary, point.label, self.style, self.columns);
             stamped.into_iter().chain(told).chain(used).chain(layers).for_each(|line| table.line(line));
         }
         let over = layering::over_points(self.summary, self.style, self.columns);
@@ -219,7 +219,7 @@ impl Page<'_> {
         let (mark, label_tone) =
             if cost.headline { (HEADLINE_MARK, Tone::Strong) } else { (NO_MARK, Tone::Plain) };
         vec![
-            Cell::toned(label_tone, format!("{mark}{}", names.of(cost.quantity))),
+            Cell::toned(label_tone, format!("{mark}{}", names.label(cost.quantity))),
             Cell::new(point),
             Cell::new(interval.unwrap_or_else(|| "no interval".into())),
             Cell::new(change),
@@ -308,7 +308,7 @@ enum Names {
 }
 
 impl Names {
-    fn of(self, quantity: Quantity) -> String {
+    fn label(self, quantity: Quantity) -> String {
         match self {
             Self::Full => quantity.label(),
             Self::Short => quantity.label().replace(" per operation", "/op"),

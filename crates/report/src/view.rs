@@ -66,9 +66,9 @@ pub(crate) fn figure<'a>(
 
 /// A variant's figure of one quantity over all its operations, or of its only one.
 pub(crate) fn overall(variant: &VariantSummary, quantity: Quantity) -> Option<&Estimate> {
-    let of_quantity = || variant.figures.iter().filter(|figure| figure.quantity == quantity);
-    let all = of_quantity().find(|figure| figure.operation == "all");
-    all.or_else(|| of_quantity().next()).and_then(|figure| figure.estimate.as_ref())
+    let figures = || variant.figures.iter().filter(|figure| figure.quantity == quantity);
+    let all = figures().find(|figure| figure.operation == "all");
+    all.or_else(|| figures().next()).and_then(|figure| figure.estimate.as_ref())
 }
 
 /// A variant's p50 where one is told: of response times, or of service times where nothing is known of the others, as of what

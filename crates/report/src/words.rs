@@ -371,10 +371,10 @@ pub(crate) fn alarms(summary: &Summary) -> Vec<Alarm> {
 
 /// The name by which a JVM's flags call the collector that gives its beans this name; `None` of a foreign one.
 fn collector(bean: &str) -> Option<&'static str> {
-    let of = |known: &(&str, &'static str)| bean.starts_with(known.0).then_some(known.1);
+    let name = |known: &(&str, &'static str)| bean.starts_with(known.0).then_some(known.1);
     [("Copy", "Serial"), ("PS_", "Parallel"), ("G1_", "G1"), ("ZGC", "Z"), ("Shenandoah", "Shenandoah")]
         .iter()
-        .find_map(of)
+        .find_map(name)
 }
 
 /// What a variant's run-time saw of the machine: `1 core, collector G1_Young_Generation, heap up to 256 MiB`; `None` where it

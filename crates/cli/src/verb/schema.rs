@@ -16,7 +16,7 @@ pub fn run(arguments: &SchemaOf, printer: &Printer) -> anyhow::Result<Exit> {
             let mut list = String::new();
             for schema in Schema::ALL {
                 // Writing to a string cannot fail.
-                let _ = writeln!(list, "{:<13}{}", schema.name(), schema.of());
+                let _ = writeln!(list, "{:<13}{}", schema.name(), schema.describes());
             }
             printer.data(&list)?;
         }

@@ -134,7 +134,7 @@ fn up() -> &'static str {
 
 fn comparisons(folder: &str, summary: &Summary, others: &[&str]) -> String {
     let names = view::distinct(summary.variants.iter().map(|variant| variant.name.as_str()));
-    let of = |name: &str, options: &[&str], chosen: Option<usize>| {
+    let select = |name: &str, options: &[&str], chosen: Option<usize>| {
         let option = |(at, text): (usize, &&str)| {
             let mark = if Some(at) == chosen { " selected" } else { "" };
             format!("<option value=\"{0}\"{mark}>{0}</option>", escape(text))
@@ -146,15 +146,15 @@ fn comparisons(folder: &str, summary: &Summary, others: &[&str]) -> String {
     let mut forms = format!(
         "<form action=\"/compare\" method=\"get\">{hidden}\n<label>variant {}</label>\n<label>against {}</label>\n\
          <button type=\"submit\">Compare variants</button>\n</form>\n",
-        of("variant", &names, Some(names.len().saturating_sub(1))),
-        of("baseline", &names, Some(0)),
+        select("variant", &names, Some(names.len().saturating_sub(1))),
+        select("baseline", &names, Some(0)),
     );
     if !others.is_empty() {
         forms.push_str(&format!(
             "<form action=\"/compare\" method=\"get\">{hidden}\n<label>this run against the run {}</label>\n\
              <label>in the variant {}</label>\n<button type=\"submit\">Compare runs</button>\n</form>\n",
-            of("against", others, Some(0)),
-            of("variant", &names, Some(names.len().saturating_sub(1))),
+            select("against", others, Some(0)),
+            select("variant", &names, Some(names.len().saturating_sub(1))),
         ));
     }
     format!("<section id=\"compare\">\n<h2>Compare</h2>\n{forms}</section>\n")

@@ -86,8 +86,8 @@ impl SumsRow<'_> {
         self.row.map_or_else(|unchecked| unchecked.quantity, |row| Some(row.quantity))
     }
 
-    fn estimate(&self, of: fn(&SumRow) -> &Estimate) -> Option<&Estimate> {
-        self.row.ok().map(of)
+    fn estimate(&self, read: fn(&SumRow) -> &Estimate) -> Option<&Estimate> {
+        self.row.ok().map(read)
     }
 
     fn sum(&self) -> Option<&Estimate> {
@@ -103,9 +103,9 @@ impl SumsRow<'_> {
     }
 
     /// One number of each single layer: `8140;45000`.
-    fn singles(&self, of: fn(&Estimate) -> Option<f64>) -> Option<String> {
+    fn singles(&self, read: fn(&Estimate) -> Option<f64>) -> Option<String> {
         let numbers: Option<Vec<String>> =
-            self.row.ok()?.singles.iter().map(|single| Some(of(single)?.to_string())).collect();
+            self.row.ok()?.singles.iter().map(|single| Some(read(single)?.to_string())).collect();
         numbers.map(|numbers| numbers.join(";"))
     }
 }

@@ -90,12 +90,12 @@ mod tests {
             time_ns: (0..count).map(|at| 10 * at).collect(),
             failed: 0,
         };
-        let of = |counts: &[u64]| Detail {
+        let detail = |counts: &[u64]| Detail {
             size_samples: counts.iter().map(|count| samples(*count)).collect(),
             ..Detail::default()
         };
-        assert!(matches!(thinned(&of(&[75_000, 75_000])), Cow::Borrowed(_)));
-        let much = of(&[300_000, 20_000]);
+        assert!(matches!(thinned(&detail(&[75_000, 75_000])), Cow::Borrowed(_)));
+        let much = detail(&[300_000, 20_000]);
         let thin = thinned(&much);
         let [first, second] = &thin.size_samples[..] else { panic!("two series") };
         assert_eq!((first.size_bytes.len(), second.size_bytes.len()), (75_000, 20_000));

@@ -22,7 +22,7 @@ pub(crate) struct Gauge {
 
 impl Gauge {
     /// A scale on which all `costs` that have figures fit, up to a factor of ten.
-    pub(crate) fn of<'a>(costs: impl Iterator<Item = &'a Cost>, margin: f64) -> Self {
+    pub(crate) fn fitting<'a>(costs: impl Iterator<Item = &'a Cost>, margin: f64) -> Self {
         let ends = costs
             .filter(|cost| words::has_figures(cost))
             .filter_map(|cost| cost.ratio.as_ref())
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!((gauge.place(1.0), gauge.place(2.0), gauge.place(0.5)), (50.0, 100.0, 0.0));
         assert_eq!((gauge.place(9.0), gauge.place(0.0), gauge.place(f64::NAN)), (100.0, 0.0, 0.0));
         assert_eq!(gauge.edges(), ["−50 %", "+100 %"]);
-        let narrow = Gauge::of(std::iter::empty(), 0.02);
+        let narrow = Gauge::fitting(std::iter::empty(), 0.02);
         assert!((narrow.reach - NARROWEST.ln()).abs() < 1e-12);
     }
 }

@@ -62,7 +62,7 @@ pub(crate) fn short(summary: &Summary) -> String {
         let filter = attributes(&[("operation", &advice.operation), ("point", &point)]);
         let ranges: Vec<String> =
             advice.ranges.iter().map(|range| range_words(summary, advice, range)).collect();
-        let of = of(&advice.operation, &point, several);
+        let of = caption_suffix(&advice.operation, &point, several);
         format!("<p class=\"plain\"{filter}>Fastest by message size{of}: {}.</p>\n", ranges.join("; "))
     };
     summary.over_size.advice.iter().take(MOST_NAMED).map(line).collect()
@@ -83,8 +83,8 @@ fn range_words(summary: &Summary, advice: &SizeAdvice, range: &SizeRange) -> Str
 
 /// What holds at every size, where something does: the table says it range by range.
 fn everywhere(summary: &Summary, advice: &SizeAdvice) -> String {
-    let common = |of: &dyn Fn(&SizeRange) -> BTreeSet<String>| {
-        let all = advice.ranges.iter().map(of);
+    let common = |names: &dyn Fn(&SizeRange) -> BTreeSet<String>| {
+        let all = advice.ranges.iter().map(names);
         all.reduce(|all, range| all.intersection(&range).cloned().collect()).unwrap_or_default()
     };
     let best = common(&|range| range.best.iter().cloned().collect());
@@ -111,7 +111,7 @@ fn behind(summary: &Summary, advice: &SizeAdvice, range: &SizeRange) -> Vec<Stri
 }
 
 /// Of an operation at a point, where there are several.
-fn of(operation: &str, point: &str, several: bool) -> String {
+fn caption_suffix(operation: &str, point: &str, several: bool) -> String {
     let operation = if several { format!(", {}", escape(operation)) } else { String::new() };
     let point = if point.is_empty() { String::new() } else { format!(", {}", escape(point)) };
     format!("{operation}{point}")
@@ -120,7 +120,7 @@ fn of(operation: &str, point: &str, several: bool) -> String {
 fn advice(summary: &Summary, advice: &SizeAdvice) -> String {
     let point = words::point(&advice.point);
     let filter = attributes(&[("operation", &advice.operation), ("point", &point)]);
-    let of = of(&advice.operation, &point, words::several_operations(summary));
+    let of = caption_suffix(&advice.operation, &point, words::several_operations(summary));
     let rows: String = advice.ranges.iter().map(|range| range_row(summary, advice, range)).collect();
     let everywhere = everywhere(summary, advice);
     format!(
@@ -184,9 +184,9 @@ fn cliffs(summary: &Summary, cliffs: &[SizeCliff]) -> String {
 
 /// Where a cliff would have been told, of the variant of which least is known; what is nearer to an end nobody can say.
 fn judged(all: &[SizeJudged]) -> String {
-    let within = |of: fn(&SizeJudged) -> (u64, u64)| {
-        let from = all.iter().map(|judged| of(judged).0).max()?;
-        let to = all.iter().map(|judged| of(judged).1).min()?;
+    let within = |bytes: fn(&SizeJudged) -> (u64, u64)| {
+        let from = all.iter().map(|judged| bytes(judged).0).max()?;
+        let to = all.iter().map(|judged| bytes(judged).1).min()?;
         Some(format!("{} to {}", display_bytes(from as f64), display_bytes(to as f64)))
     };
     let (Some(steps), Some(corners)) = (within(|one| one.steps_bytes), within(|one| one.corners_bytes))

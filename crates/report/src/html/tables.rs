@@ -63,7 +63,7 @@ fn table(summary: &Summary, point: &Point<'_>, pair: &Pair<'_>) -> String {
     let filter = attributes(&[("variant", pair.variant), ("point", &of)]);
     let of = if of.is_empty() { of } else { format!(", {}", escape(&of)) };
     let (variant, baseline) = (escape(pair.variant), escape(pair.baseline));
-    let gauge = Gauge::of(pair.costs.iter().copied(), summary.margin.get());
+    let gauge = Gauge::fitting(pair.costs.iter().copied(), summary.margin.get());
     let [least, most] = gauge.edges();
     let first = if several { "<th scope=\"col\">operation</th>" } else { "" };
     let mut text = format!(

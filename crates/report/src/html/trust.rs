@@ -242,8 +242,8 @@ pub(crate) fn warnings(summary: &Summary) -> String {
 
 /// Findings in full, but for those of which the part on message sizes says more.
 pub(crate) fn other_warnings(summary: &Summary) -> String {
-    let of_sizes = |finding: &&Finding| ["cliff", "best by size"].contains(&finding.name.as_str());
-    listed(summary.findings.iter().filter(|finding| !of_sizes(finding)))
+    let is_about_sizes = |finding: &&Finding| ["cliff", "best by size"].contains(&finding.name.as_str());
+    listed(summary.findings.iter().filter(|finding| !is_about_sizes(finding)))
 }
 
 fn listed<'a>(findings: impl Iterator<Item = &'a Finding>) -> String {

@@ -17,7 +17,7 @@ const MANY: usize = 5;
 /// One card per headline, baseline or not, and one per variant that is missing.
 pub(crate) fn section(summary: &Summary) -> String {
     let headlines: Vec<&Cost> = words::headlines(summary).collect();
-    let gauge = Gauge::of(headlines.iter().copied(), summary.margin.get());
+    let gauge = Gauge::fitting(headlines.iter().copied(), summary.margin.get());
     let cards: String = headlines.iter().map(|cost| card(summary, cost, gauge)).collect();
     let unavailable = summary.unavailable.iter().map(|(name, reason)| {
         format!(
