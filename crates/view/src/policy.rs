@@ -17,7 +17,7 @@ pub struct Policy(String);
 
 impl Policy {
     /// Of a page with these styles and scripts within it and no others, which may ask this server alone for data.
-    pub fn of(styles: &[&str], scripts: &[&str]) -> Self {
+    pub fn allowing(styles: &[&str], scripts: &[&str]) -> Self {
         let list = |texts: &[&str]| match texts {
             [] => "'none'".to_owned(),
             texts => texts.iter().map(|text| hash(text)).collect::<Vec<_>>().join(" "),

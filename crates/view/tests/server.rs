@@ -28,7 +28,7 @@ impl Feed for Counter {
 
 impl Site for Echo {
     fn answer(&self, place: &Place) -> Answer {
-        let policy = Policy::of(&["p{}"], &[]);
+        let policy = Policy::allowing(&["p{}"], &[]);
         match place.segments[0].as_str() {
             "events" => Answer::Follow(Box::new(Counter(AtomicU32::new(0)))),
             "file" => Answer::Download(Download {

@@ -184,7 +184,7 @@ impl Runs {
                 let mut feed = RunFeed::new(folder.clone());
                 let live: &Live = feed.now();
                 let html = browse::following(name, &unended(folder), live);
-                Ok(Answer::Page { html, policy: Policy::of(&[&browse::style()], &[browse::SCRIPT]) })
+                Ok(Answer::Page { html, policy: Policy::allowing(&[&browse::style()], &[browse::SCRIPT]) })
             }
             Err(error) => Err(error.into()),
         }
@@ -223,7 +223,7 @@ impl Runs {
 
 impl Site for Runs {
     fn answer(&self, place: &Place) -> Answer {
-        let policy = || Policy::of(&[&browse::style()], &[]);
+        let policy = || Policy::allowing(&[&browse::style()], &[]);
         match self.found(place) {
             Ok(answer) => answer,
             Err(Wrong::Missing) => {
@@ -240,7 +240,7 @@ impl Site for Runs {
 }
 
 fn page(html: String) -> Answer {
-    Answer::Page { html, policy: Policy::of(&[&browse::style()], &[]) }
+    Answer::Page { html, policy: Policy::allowing(&[&browse::style()], &[]) }
 }
 
 /// How a run without a summary stands.
