@@ -60,9 +60,9 @@ impl Printer {
 
     /// Columns for text on stdout: the terminal's; elsewhere `COLUMNS`, or 80.
     pub fn columns(&self) -> usize {
-        let of_terminal = || io::stdout().is_terminal().then(crate::terminal::columns_of_stdout).flatten();
+        let terminal = || io::stdout().is_terminal().then(crate::terminal::columns_of_stdout).flatten();
         let said = || std::env::var("COLUMNS").ok()?.trim().parse().ok().filter(|columns| *columns > 0);
-        of_terminal().or_else(said).unwrap_or(COLUMNS)
+        terminal().or_else(said).unwrap_or(COLUMNS)
     }
 
     /// How much is said while something is measured.

@@ -270,12 +270,12 @@ mod tests {
 
     #[test]
     fn ends_of_axes_keep_what_they_are_of() {
-        let of = |text: &str| end(text).map(|end| (end.figure, end.of));
-        assert_eq!(of("0.5"), Ok((0.5, None)));
-        assert_eq!(of("100 us"), Ok((100_000.0, Some(EndOf::Time))));
-        assert_eq!(of("500 kB"), Ok((500_000.0, Some(EndOf::Size))));
-        assert_eq!(of("10 MB/s"), Ok((10_000_000.0, Some(EndOf::Transfer))));
-        assert_eq!(of("200/s"), Ok((200.0, Some(EndOf::Rate))));
-        assert!(of("-1").is_err() && of("wide").is_err() && of("inf").is_err());
+        let read = |text: &str| end(text).map(|end| (end.figure, end.of));
+        assert_eq!(read("0.5"), Ok((0.5, None)));
+        assert_eq!(read("100 us"), Ok((100_000.0, Some(EndOf::Time))));
+        assert_eq!(read("500 kB"), Ok((500_000.0, Some(EndOf::Size))));
+        assert_eq!(read("10 MB/s"), Ok((10_000_000.0, Some(EndOf::Transfer))));
+        assert_eq!(read("200/s"), Ok((200.0, Some(EndOf::Rate))));
+        assert!(read("-1").is_err() && read("wide").is_err() && read("inf").is_err());
     }
 }

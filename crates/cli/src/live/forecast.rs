@@ -73,7 +73,7 @@ impl Forecast {
         let whole = self.block();
         let present = match self.began {
             None => Nanoseconds::ZERO,
-            Some(began) => whole.saturating_sub(now.saturating_sub(began)).max(self.of_point(now)),
+            Some(began) => whole.saturating_sub(now.saturating_sub(began)).max(self.rounds_left(now)),
         };
         let under_way = u32::from(self.began.is_some());
         let more = |blocks: u32| present + whole * u64::from(blocks.saturating_sub(self.done + under_way));
@@ -91,7 +91,7 @@ impl Forecast {
     }
 
     /// What the rounds of the present point will still take, at the pace of those done.
-    fn of_point(&self, now: Nanoseconds) -> Nanoseconds {
+    fn rounds_left(&self, now: Nanoseconds) -> Nanoseconds {
         match self.rounds {
             Some((since, done, of)) if done > 0 => {
                 now.saturating_sub(since) * u64::from(of.saturating_sub(done)) / u64::from(done)

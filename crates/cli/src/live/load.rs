@@ -65,16 +65,16 @@ impl LoadView {
     pub fn lines(&self, columns: usize) -> Vec<Line> {
         let Some(seen) = &self.seen else { return Vec::new() };
         let errors = seen.progress.errors.total();
-        let mut counts = Line::of(Tone::Plain, self.counts(seen));
+        let mut counts = Line::new(Tone::Plain, self.counts(seen));
         counts.push(if errors > 0 { Tone::Problem } else { Tone::Plain }, format!(", {}", failed(errors)));
-        let mut times = Line::of(Tone::Plain, self.times(seen));
+        let mut times = Line::new(Tone::Plain, self.times(seen));
         let room = columns.saturating_sub(self.times(seen).chars().count() + 12).min(40);
         if room >= 4 && !self.medians.is_empty() {
             times.push(Tone::Secondary, "  recent ");
             let bars = spark::row(&self.medians, room.min(self.medians.len()));
             times.push(Tone::Secondary, bars);
         }
-        vec![Line::of(Tone::Strong, &*self.url), self.bar(seen, columns), counts, times]
+        vec![Line::new(Tone::Strong, &*self.url), self.bar(seen, columns), counts, times]
     }
 
     /// The same in one plain line.

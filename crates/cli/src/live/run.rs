@@ -205,11 +205,11 @@ impl RunView {
             return if self.doing.is_empty() {
                 Vec::new()
             } else {
-                vec![Line::of(Tone::Plain, &*self.doing)]
+                vec![Line::new(Tone::Plain, &*self.doing)]
             };
         }
         let mut lines =
-            vec![Line::of(Tone::Strong, &*self.title), self.place(columns), self.bar(now, columns)];
+            vec![Line::new(Tone::Strong, &*self.title), self.place(columns), self.bar(now, columns)];
         let room = rows.saturating_sub(AROUND + 1).max(1);
         let shown = if self.variants.len() > room { room.saturating_sub(1) } else { self.variants.len() };
         let layout = Layout::new(&self.variants, columns);
@@ -219,7 +219,7 @@ impl RunView {
             lines.push(layout.row(variant, tone, &so_far));
         }
         if shown < self.variants.len() {
-            lines.push(Line::of(Tone::Secondary, format!("… and {} more", self.variants.len() - shown)));
+            lines.push(Line::new(Tone::Secondary, format!("… and {} more", self.variants.len() - shown)));
         }
         lines
     }
@@ -227,7 +227,7 @@ impl RunView {
     /// `block 3 of 6 · 64 B · measuring, round 41 of about 120`
     fn place(&self, columns: usize) -> Line {
         if self.block == 0 {
-            return Line::of(Tone::Plain, &*self.doing);
+            return Line::new(Tone::Plain, &*self.doing);
         }
         let planned = self.forecast.planned;
         // In the first stage nobody knows yet how many the goal takes.
@@ -243,7 +243,7 @@ impl RunView {
             parts.push(format!("{} void", self.void));
         }
         parts.retain(|part| !part.is_empty());
-        Line::of(Tone::Plain, parts.join(" · "))
+        Line::new(Tone::Plain, parts.join(" · "))
     }
 
     /// How much is done and what is left.
@@ -344,7 +344,7 @@ impl Layout {
             text.push_str(&format!("{gap}{:>RATE$}{gap}{:>ERRORS$}", "req/s", "errors"));
         }
         text.push_str(&format!("{gap}{headline}"));
-        Line::of(Tone::Secondary, text)
+        Line::new(Tone::Secondary, text)
     }
 
     fn row(&self, variant: &Variant, tone: Tone, so_far: &str) -> Line {
@@ -352,7 +352,7 @@ impl Layout {
         let name = shorten(&variant.name, width);
         let blank = " ".repeat(width - weighbridge_report::text::columns(&name));
         let median = variant.medians.last().map(Nanoseconds::to_string).unwrap_or_default();
-        let mut line = Line::of(Tone::Plain, format!("{name}{blank}{gap}{median:>MEDIAN$}{gap}"));
+        let mut line = Line::new(Tone::Plain, format!("{name}{blank}{gap}{median:>MEDIAN$}{gap}"));
         line.push(Tone::Secondary, spark::row(&variant.medians, self.spark));
         let error = if variant.errors > 0 { Tone::Problem } else { Tone::Plain };
         if self.wide {

@@ -29,21 +29,21 @@ pub fn row(times: &[Nanoseconds], columns: usize) -> String {
 mod tests {
     use super::*;
 
-    fn of(micros: &[u64], columns: usize) -> String {
+    fn drawn(micros: &[u64], columns: usize) -> String {
         row(&micros.iter().map(|n| Nanoseconds::from_micros(*n)).collect::<Vec<_>>(), columns)
     }
 
     #[test]
     fn the_last_times_stand_at_the_right() {
-        assert_eq!(of(&[], 3), "   ");
-        assert_eq!(of(&[10, 20], 4), "  ▁█");
-        assert_eq!(of(&[900, 10, 20, 16], 3), "▁█▅");
+        assert_eq!(drawn(&[], 3), "   ");
+        assert_eq!(drawn(&[10, 20], 4), "  ▁█");
+        assert_eq!(drawn(&[900, 10, 20, 16], 3), "▁█▅");
     }
 
     #[test]
     fn noise_of_a_few_percent_looks_flat() {
         for micros in [[1000, 1001, 999], [0, 0, 0]] {
-            let bars = of(&micros, 3);
+            let bars = drawn(&micros, 3);
             assert!(bars.chars().all(|bar| "▄▅".contains(bar)), "{bars}");
         }
     }

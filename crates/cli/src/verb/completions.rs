@@ -50,8 +50,8 @@ pub fn answered() -> bool {
 
 /// The command with what may stand for its values.
 fn command() -> Command {
-    let candidates = |of: fn() -> Vec<String>| {
-        ArgValueCandidates::new(move || of().into_iter().map(CompletionCandidate::new).collect())
+    let candidates = |values: fn() -> Vec<String>| {
+        ArgValueCandidates::new(move || values().into_iter().map(CompletionCandidate::new).collect())
     };
     let run = || ArgValueCompleter::new(Runs);
     let toml = || {

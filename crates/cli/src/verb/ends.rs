@@ -116,8 +116,8 @@ mod tests {
 
     #[test]
     fn a_chart_without_the_unit_keeps_its_own_ends() {
-        let of = |kind: Kind| ends(kind, &typed("--y-max|100 us|--x-min|1 kB"));
-        assert_eq!(of(Kind::Latency), Ends { x: [Some(1000.0), None], y: [None, Some(100_000.0)] });
-        assert_eq!(of(Kind::Transfer), Ends { x: [Some(1000.0), None], y: [None, None] });
+        let own = |kind: Kind| ends(kind, &typed("--y-max|100 us|--x-min|1 kB"));
+        assert_eq!(own(Kind::Latency), Ends { x: [Some(1000.0), None], y: [None, Some(100_000.0)] });
+        assert_eq!(own(Kind::Transfer), Ends { x: [Some(1000.0), None], y: [None, None] });
     }
 }

@@ -51,7 +51,7 @@ fn write(arguments: &Init, text: &str) -> anyhow::Result<()> {
 
 /// What is asked for; nothing for the reference services.
 fn draft(arguments: &Init) -> anyhow::Result<Option<Draft>> {
-    let chosen = of_files(arguments)?;
+    let chosen = draft_of_files(arguments)?;
     if let Some(draft) = chosen {
         return Ok(Some(draft));
     }
@@ -64,29 +64,29 @@ fn draft(arguments: &Init) -> anyhow::Result<Option<Draft>> {
         return Ok(Some(curl::parse(&words, &mut read_bytes)?));
     }
     if let Some(command) = &arguments.command {
-        return of_command(command, arguments.source.as_deref().unwrap_or("/")).map(Some);
+        return draft_of_command(command, arguments.source.as_deref().unwrap_or("/")).map(Some);
     }
     let Some(source) = arguments.source.as_deref() else { return Ok(None) };
     let draft = match source {
         "-" => {
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text).context("could not read stdin")?;
-            of_text("stdin", &text, arguments)?
+            draft_of_text("stdin", &text, arguments)?
         }
         line if curl::is_curl(line) => curl::parse_line(line, &mut read_bytes)?,
-        path if is_file(path) => of_text(path, &read(Path::new(path))?, arguments)?,
-        url => of_url(url)?,
+        path if is_file(path) => draft_of_text(path, &read(Path::new(path))?, arguments)?,
+        url => draft_of_url(url)?,
     };
     Ok(Some(draft))
 }
 
 /// Files that are named by an option.
-fn of_files(arguments: &Init) -> anyhow::Result<Option<Draft>> {
+fn draft_of_files(arguments: &Init) -> anyhow::Result<Option<Draft>> {
     if let Some(path) = &arguments.har {
-        return Ok(Some(of_har(&path.display().to_string(), &read(path)?, arguments)?));
+        return Ok(Some(draft_of_har(&path.display().to_string(), &read(path)?, arguments)?));
     }
     if let Some(path) = &arguments.openapi {
-        return Ok(Some(of_openapi(&path.display().to_string(), &read(path)?, arguments)?));
+        return Ok(Some(draft_of_openapi(&path.display().to_string(), &read(path)?, arguments)?));
     }
     Ok(None)
 }
@@ -114,26 +114,26 @@ fn read(path: &Path) -> anyhow::Result<String> {
 }
 
 /// A recording, a description, a command line or a URL, by what stands in it.
-fn of_text(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft> {
+fn draft_of_text(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft> {
     if curl::is_curl(text) {
         return Ok(curl::parse_line(text, &mut read_bytes)?);
     }
     let ends = |ending: &str| name.to_ascii_lowercase().ends_with(ending);
     if ends(".har") || har::is_har(text) {
-        return of_har(name, text, arguments);
+        return draft_of_har(name, text, arguments);
     }
     if ends(".yaml") || ends(".yml") || openapi::is_openapi(text) {
-        return of_openapi(name, text, arguments);
+        return draft_of_openapi(name, text, arguments);
     }
     if name == "stdin" && text.trim().lines().count() == 1 {
-        return of_url(text.trim());
+        return draft_of_url(text.trim());
     }
     bail!(
         "`{name}` is neither a recording (HAR) nor a description of an API (OpenAPI 3.0, 3.1) nor a command line of curl"
     )
 }
 
-fn of_har(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft> {
+fn draft_of_har(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft> {
     let assets = if arguments.skip_assets { har::Assets::Skipped } else { har::Assets::Kept };
     let taken_as = match arguments.taken_as {
         None | Some(TakenAs::Session) => har::TakenAs::Session,
@@ -147,7 +147,7 @@ fn of_har(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft> {
     Ok(draft)
 }
 
-fn of_openapi(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft> {
+fn draft_of_openapi(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft> {
     let wanted = openapi::Wanted { url: arguments.url.clone(), methods: arguments.methods.clone() };
     let draft = openapi::parse(name, text, &wanted)?;
     refuse(
@@ -169,7 +169,7 @@ fn refuse(given: &[(&str, bool)], belongs_to: &str) -> anyhow::Result<()> {
     }
 }
 
-fn of_url(text: &str) -> anyhow::Result<Draft> {
+fn draft_of_url(text: &str) -> anyhow::Result<Draft> {
     let url = Url::parse(text).map_err(anyhow::Error::msg)?;
     if !url.scheme.carries(Protocol::Http1Json) {
         bail!("no template for `{url}` yet; docs/EXPERIMENT.md shows the workload `commands`");
@@ -178,7 +178,7 @@ fn of_url(text: &str) -> anyhow::Result<Draft> {
 }
 
 /// A program of the user's own and the path that is asked for.
-pub(super) fn of_command(command: &str, path: &str) -> anyhow::Result<Draft> {
+pub(super) fn draft_of_command(command: &str, path: &str) -> anyhow::Result<Draft> {
     if !path.starts_with('/') {
         bail!("`{path}` is no path; with `--command` say what is fetched from the program, such as `/items`");
     }

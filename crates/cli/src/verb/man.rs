@@ -24,7 +24,7 @@ pub fn run(arguments: &Man, printer: &Printer) -> anyhow::Result<Exit> {
     let page = match &arguments.verb {
         None => overview(&whole)?,
         Some(name) => match verbs(&whole).find(|verb| verb.get_name() == name) {
-            Some(verb) => of_verb(verb)?,
+            Some(verb) => verb_page(verb)?,
             None => {
                 let names: Vec<_> = verbs(&whole).map(|verb| format!("`{}`", verb.get_name())).collect();
                 bail!("`{name}` is no verb; allowed: {}", names.join(", "));
@@ -40,7 +40,7 @@ fn write_all(whole: &Command, folder: &Path, printer: &Printer) -> anyhow::Resul
     std::fs::create_dir_all(folder).with_context(|| format!("could not make `{shown}`"))?;
     let mut pages = vec![("weigh.1".to_owned(), overview(whole)?)];
     for verb in verbs(whole) {
-        pages.push((format!("weigh-{}.1", verb.get_name()), of_verb(verb)?));
+        pages.push((format!("weigh-{}.1", verb.get_name()), verb_page(verb)?));
     }
     for (name, page) in &pages {
         let path = folder.join(name);
@@ -84,7 +84,7 @@ fn overview(whole: &Command) -> io::Result<String> {
 }
 
 /// The page of one verb, with those of its own verbs in it.
-fn of_verb(verb: &Command) -> io::Result<String> {
+fn verb_page(verb: &Command) -> io::Result<String> {
     let name = verb.get_name();
     let page = Page::new(named(verb, format!("weigh-{name}")));
     let mut out = Vec::new();
@@ -178,7 +178,7 @@ mod tests {
     fn each_verb_has_a_page_with_every_flag_examples_and_exit_codes() {
         let whole = whole();
         for verb in verbs(&whole) {
-            let (name, page) = (verb.get_name(), of_verb(verb).expect("a page"));
+            let (name, page) = (verb.get_name(), verb_page(verb).expect("a page"));
             // In pages a hyphen that is typed is written so.
             let plain = page.replace("\\-", "-").replace("\\fB", "").replace("\\fR", "");
             let missing: Vec<_> = flags(verb).into_iter().filter(|flag| !plain.contains(flag)).collect();

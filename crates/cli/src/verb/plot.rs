@@ -51,7 +51,7 @@ pub fn run(arguments: &Plot, printer: &Printer) -> anyhow::Result<Exit> {
         plotter.svg(kind, &options(arguments, &drawing, &shown)).err().unwrap_or(PlotError::Nothing(kind))
     };
     let (chosen, left) = choose(&all, &kinds, arguments, &why)?;
-    let place = Place::of(arguments, &folder, &chosen)?;
+    let place = Place::choose(arguments, &folder, &chosen)?;
     for drawing in &chosen {
         let svg = match plotter.svg(drawing.kind, &options(arguments, drawing, &shown)) {
             // Nobody named it, and of what was chosen it has nothing.
@@ -312,7 +312,7 @@ enum Place {
 }
 
 impl Place {
-    fn of(arguments: &Plot, run: &RunFolder, chosen: &[Drawing]) -> anyhow::Result<Self> {
+    fn choose(arguments: &Plot, run: &RunFolder, chosen: &[Drawing]) -> anyhow::Result<Self> {
         let folder = |path: PathBuf| {
             std::fs::create_dir_all(&path).with_context(|| format!("could not make `{}`", path.display()))?;
             Ok(Self::Folder(path))

@@ -9,8 +9,8 @@ use crate::args::Revisions;
 use crate::printer::Printer;
 
 /// The experiment of a program that is named without a file.
-pub fn of_command(command: &str, path: Option<&str>) -> anyhow::Result<Experiment> {
-    let text = init::of_command(command, path.unwrap_or("/"))?.to_file();
+pub fn experiment_of_command(command: &str, path: Option<&str>) -> anyhow::Result<Experiment> {
+    let text = init::draft_of_command(command, path.unwrap_or("/"))?.to_file();
     Experiment::parse("--command", &text).with_context(|| format!("`{command}` cannot be run"))
 }
 
@@ -39,7 +39,7 @@ pub fn expand(experiment: &mut Experiment, asked: &Revisions, printer: &Printer)
         );
     }
     tell(&found, printer);
-    experiment.variants = (0..found.len()).map(|at| of_revision(variant, at, &found, asked)).collect();
+    experiment.variants = (0..found.len()).map(|at| variant_at(variant, at, &found, asked)).collect();
     Ok(())
 }
 
@@ -71,7 +71,7 @@ fn tell(found: &[NamedRevision], printer: &Printer) {
     }
 }
 
-fn of_revision(variant: &Variant, at: usize, found: &[NamedRevision], asked: &Revisions) -> Variant {
+fn variant_at(variant: &Variant, at: usize, found: &[NamedRevision], asked: &Revisions) -> Variant {
     let one = &found[at];
     let mut variant = variant.clone();
     // Of the same name twice the later ones are numbered.

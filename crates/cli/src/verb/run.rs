@@ -76,7 +76,7 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
 /// The experiments that are asked for, with their files.
 fn chosen(arguments: &Run) -> anyhow::Result<Vec<(PathBuf, Experiment)>> {
     if let Some(command) = &arguments.revisions.command {
-        let experiment = revisions::of_command(command, arguments.revisions.url_path.as_deref())?;
+        let experiment = revisions::experiment_of_command(command, arguments.revisions.url_path.as_deref())?;
         return Ok(vec![(PathBuf::from("--command"), experiment)]);
     }
     // Without revisions the arguments are refused before.
@@ -128,7 +128,7 @@ fn finish(
     format: Format,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    show(&Stored::of(finished)?, &finished.folder, gates, destination, format, printer)
+    show(&Stored::just_ended(finished)?, &finished.folder, gates, destination, format, printer)
 }
 
 fn show(
@@ -171,7 +171,7 @@ fn suite(
         let title = checked.experiment().title.clone();
         match measure(checked, &options, printer) {
             Ok(finished) => {
-                let stored = Stored::of(&finished)?;
+                let stored = Stored::just_ended(&finished)?;
                 write_report(&finished.folder, &stored)?;
                 exit = exit.max(pass_gates(&finished.summary, &gates, printer));
                 ended.push((stored, finished.folder));

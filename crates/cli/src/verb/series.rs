@@ -31,7 +31,7 @@ pub fn tags(folder: &RunFolder, summary: &Summary, naming: Option<&PathBuf>) -> 
     let is_imported = folder.path().join(ROWS).exists();
     let mut seen = BTreeSet::new();
     let names = summary.variants.iter().map(|variant| variant.name.as_str());
-    let of_variant = |name: &str| Series {
+    let series = |name: &str| Series {
         variant: name.to_owned(),
         machine: summary.tags.machine(name).map(str::to_owned),
         experiment: match is_imported {
@@ -41,7 +41,7 @@ pub fn tags(folder: &RunFolder, summary: &Summary, naming: Option<&PathBuf>) -> 
         },
         shown: name.to_owned(),
     };
-    let mut all: Vec<Series> = names.filter(|name| seen.insert(*name)).map(of_variant).collect();
+    let mut all: Vec<Series> = names.filter(|name| seen.insert(*name)).map(series).collect();
     if let Some(naming) = naming.map(|file| import::naming(Some(file))).transpose()? {
         rename(&mut all, &naming, is_imported);
     }
@@ -95,10 +95,10 @@ impl Tags {
         &self,
         what: &str,
         asked: &[String],
-        of: &dyn Fn(&Series) -> Option<&str>,
+        read: &dyn Fn(&Series) -> Option<&str>,
     ) -> anyhow::Result<()> {
         let mut seen = BTreeSet::new();
-        let known: Vec<&str> = self.all.iter().filter_map(of).filter(|tag| seen.insert(*tag)).collect();
+        let known: Vec<&str> = self.all.iter().filter_map(read).filter(|tag| seen.insert(*tag)).collect();
         match asked.iter().find(|tag| !known.contains(&tag.as_str())) {
             None => Ok(()),
             Some(tag) if known.is_empty() => {

@@ -87,10 +87,10 @@ fn rows_of(folder: &RunFolder) -> anyhow::Result<Vec<OverviewRow>> {
 
 /// Keeps what every filter wants.
 fn choose(rows: &mut Vec<OverviewRow>, arguments: &Summary) -> anyhow::Result<()> {
-    let of_machine = |row: &OverviewRow| row.machine.clone();
-    let of_experiment = |row: &OverviewRow| Some(row.experiment.clone());
-    known("--machine", &arguments.machines, rows, &of_machine)?;
-    known("--experiment", &arguments.experiments, rows, &of_experiment)?;
+    let machine = |row: &OverviewRow| row.machine.clone();
+    let experiment = |row: &OverviewRow| Some(row.experiment.clone());
+    known("--machine", &arguments.machines, rows, &machine)?;
+    known("--experiment", &arguments.experiments, rows, &experiment)?;
     for (name, value) in &arguments.tags {
         known(&format!("--tag {name}"), std::slice::from_ref(value), rows, &|row| {
             row.tags.get(name).cloned()
@@ -100,8 +100,8 @@ fn choose(rows: &mut Vec<OverviewRow>, arguments: &Summary) -> anyhow::Result<()
         wanted.is_empty() || tag.is_some_and(|tag| wanted.contains(&tag))
     };
     rows.retain(|row| {
-        among(&arguments.machines, of_machine(row))
-            && among(&arguments.experiments, of_experiment(row))
+        among(&arguments.machines, machine(row))
+            && among(&arguments.experiments, experiment(row))
             && arguments.tags.iter().all(|(name, value)| row.tags.get(name) == Some(value))
     });
     if rows.is_empty() {

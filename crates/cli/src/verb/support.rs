@@ -211,7 +211,7 @@ impl Stored {
     }
 
     /// A run that just ended.
-    pub fn of(finished: &Finished) -> anyhow::Result<Self> {
+    pub fn just_ended(finished: &Finished) -> anyhow::Result<Self> {
         Ok(Self {
             summary: finished.summary.clone(),
             detail: finished.detail.clone(),
