@@ -117,12 +117,13 @@ fn roles_and_what_is_left_are_the_machine_while_layers_work() {
         ended.assert_measured();
         let (mut roles, mut told, mut seen, mut span) = (0.0, 0.0, 0.0, 0.0);
         for (_, machine, from, to) in stretches(&world) {
-            let of = |key: &str| machine[key].as_f64().unwrap_or_else(|| panic!("{key}: {machine}"));
+            let number = |key: &str| machine[key].as_f64().unwrap_or_else(|| panic!("{key}: {machine}"));
             // A stretch also holds the answers that were compared before its first window: as much per time is taken.
-            let share = (to - from) / of("span_ns");
+            let share = (to - from) / number("span_ns");
             assert!((0.8..=1.0).contains(&share), "{share}: {machine}");
-            (told, roles) = (told + of("busy_ns") * share, roles + of("generator_ns") + of("service_ns"));
-            (seen, span) = (seen + worked(&readings, from, to), span + of("span_ns"));
+            (told, roles) =
+                (told + number("busy_ns") * share, roles + number("generator_ns") + number("service_ns"));
+            (seen, span) = (seen + worked(&readings, from, to), span + number("span_ns"));
         }
         assert!(span >= 10e9, "{span} ns were measured");
         assert!((told / seen - 1.0).abs() <= 0.02, "{told} were told and {seen} counted");

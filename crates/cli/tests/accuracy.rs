@@ -88,7 +88,7 @@ macro_rules! precision {
 const INVALID: i32 = 3;
 
 impl Run {
-    fn of(experiment: &str) -> Result<Self, Miss> {
+    fn measure(experiment: &str) -> Result<Self, Miss> {
         let folder = TempDir::new().unwrap();
         let file = folder.path().join("experiment.toml");
         let text = experiment.replace("WEIGH", WEIGH).replace("DIR", &folder.path().display().to_string());
@@ -165,7 +165,7 @@ fn median(mut values: Vec<u64>) -> f64 {
 #[ignore = "measures: needs a release build and a quiet machine"]
 fn two_copies_of_one_service_do_not_differ_relevantly() {
     story(|| {
-        let run = Run::of(
+        let run = Run::measure(
             "title = 'copies'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n\
          [plan]\nblocks = { min = 6, max = 6 }\nbudget = '40 s'\nmargin = '3 %'\n\
          [[variant]]\nname = 'one'\nservice = 'rust'\n[[variant]]\nname = 'other'\nservice = 'rust'\n",
@@ -179,7 +179,7 @@ fn two_copies_of_one_service_do_not_differ_relevantly() {
 
 /// A probe with a delay beside one without; returns what the probe says that it spent, as the median.
 fn planted_delay(delay: &str) -> Result<(Run, f64), Miss> {
-    let run = Run::of(&format!(
+    let run = Run::measure(&format!(
         "title = 'planted {delay}'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n\
          [plan]\nblocks = {{ min = 6, max = 6 }}\nbudget = '50 s'\n\
          [[variant]]\nname = 'null'\ncommand = ['WEIGH', 'probe', 'null']\n\
@@ -228,7 +228,7 @@ fn a_server_that_stops_100_ms_in_every_2_s_costs_5_percent_and_its_median_nothin
     story(|| {
         // A probe's running time counts each freeze as one gap, here of 1 ms in 100. The baseline is the same probe with
         // a period that never ends.
-        let run = Run::of(
+        let run = Run::measure(
             "title = 'stalls'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n\
          [plan]\nblocks = { min = 8, max = 8 }\nbudget = '2 min'\nwindow = '100 ms'\nheadline = 'response mean'\n\
          [[variant]]\nname = 'steady'\n\
@@ -279,7 +279,7 @@ fn a_one_second_stall_under_open_load_is_charged_to_everyone_who_waited() {
 fn windows_lose_none_of_a_stall_under_open_load() {
     story(|| {
         // Each life of the probe stalls once, three seconds after its first request: among its windows.
-        let run = Run::of(
+        let run = Run::measure(
             "title = 'stall in windows'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n\
          [load]\nmodel = 'open'\nrate = '1000/s'\narrivals = 'constant'\n\
          [plan]\nblocks = { min = 4, max = 4 }\nbudget = '24 s'\n\
@@ -303,7 +303,7 @@ fn a_cpu_quota_with_short_windows_lengthens_them_and_halves_the_throughput() {
     }
     story(|| {
         // Full load: while one request is served the next waits at the probe, however slow the client is.
-        let run = Run::of(
+        let run = Run::measure(
             "title = 'half'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n[load]\nconnections = 2\n\
          [plan]\nblocks = { min = 1, max = 1 }\nbudget = '10 s'\nwindow = '20 ms'\n\
          [[variant]]\nname = 'whole'\ncommand = ['WEIGH', 'probe', 'delay', '100us']\n\
@@ -328,7 +328,7 @@ fn a_cpu_quota_with_short_windows_lengthens_them_and_halves_the_throughput() {
             took(first)
         );
         // A probe that spins by the clock goes on with the request that was held up at the end of its share.
-        let (half, whole) = (Speed::of(&trials[1]), Speed::of(&trials[0]));
+        let (half, whole) = (Speed::reached_in(&trials[1]), Speed::reached_in(&trials[0]));
         let ratio = half.rate / whole.rate;
         truth!((ratio - 0.5).abs() < 0.1, "throughput is {ratio} of the whole");
         // What a host takes away from a whole core is not taken from the half that the quota leaves.
@@ -356,7 +356,7 @@ struct Speed {
 }
 
 impl Speed {
-    fn of(trial: &TrialRecord) -> Self {
+    fn reached_in(trial: &TrialRecord) -> Self {
         let requests: u64 = measured(trial).map(|window| window.figures.requests).sum();
         let rate = requests as f64 / measured(trial).map(took).sum::<Nanoseconds>().as_secs_f64();
         // Told with the lead-ins.
@@ -501,7 +501,7 @@ fn a_real_queue_at_nine_tenths_load_is_as_the_recursion_says() {
 /// A probe with a delay beside one without, in open load at a low rate; returns the run and the median of what the probe
 /// says that it spent. The rule finds by itself that variants are to be sent to in turn, request by request.
 fn planted_delay_at(rate: &str, delay: &str, budget: &str) -> Result<(Run, f64), Miss> {
-    let run = Run::of(&format!(
+    let run = Run::measure(&format!(
         "title = 'planted {delay} at {rate}'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n\
          [load]\nmodel = 'open'\nrate = '{rate}'\n\
          [plan]\nblocks = {{ min = 4, max = 4 }}\nbudget = '{budget}'\n\

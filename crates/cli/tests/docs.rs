@@ -385,11 +385,11 @@ fn default(heading: &str, key: &str) -> String {
 
 #[test]
 fn documented_defaults_of_the_load_are_those_of_the_code() {
-    let of = |load: &str| {
+    let load = |load: &str| {
         let text = format!("[load]\n{load}\n");
         Experiment::parse("minimal", &whole(&text)).expect("a minimal experiment").points[0].load.clone()
     };
-    let (closed, open) = (of(""), of("model = \"open\"\nrate = 100"));
+    let (closed, open) = (load(""), load("model = \"open\"\nrate = 100"));
     assert_eq!((default("## Load", "model").as_str(), &closed.model), ("closed", &LoadModel::Closed));
     assert!(matches!(open.model.flow(), Some(Flow::Law { arrivals: Arrivals::Poisson, .. })));
     assert_eq!(default("## Load", "arrivals"), "poisson");

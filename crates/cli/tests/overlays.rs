@@ -311,8 +311,8 @@ fn requests_pass_a_tunnel_in_every_composition_and_its_record_has_no_keys() {
             };
             let network = &trial["service"]["network"];
             assert_eq!((&network["unproved"], &network["mtu"]), (&Value::Null, &(*mtu).into()), "{network}");
-            let of_tunnel = |facts: &&Value| facts["layer"] == "wireguard";
-            let facts = network["layers"].as_array().expect("layers").iter().find(of_tunnel).expect("it");
+            let is_tunnel = |facts: &&Value| facts["layer"] == "wireguard";
+            let facts = network["layers"].as_array().expect("layers").iter().find(is_tunnel).expect("it");
             let by = facts["by"].as_str().expect("words");
             assert!(by.contains("UDP port 51820") && by.contains(|c: char| c.is_ascii_digit()), "{by}");
             let roles = roles(&folder);

@@ -63,7 +63,7 @@ fn story(tell: impl Fn() -> Told) {
 
 impl Run {
     /// A run of pongs on these variants; `load` and `plan` are lines of those tables.
-    fn of(world: &World, load: &str, plan: &str, variants: &[String]) -> Self {
+    fn measure(world: &World, load: &str, plan: &str, variants: &[String]) -> Self {
         let variants: String = variants.iter().map(|lines| format!("[[variant]]\n{lines}\n")).collect();
         let load = format!("[load]\ntimeout = \"2 s\"\n{load}\n");
         let text =
@@ -126,7 +126,7 @@ fn a_run_without_a_trap_is_called_by_none_of_their_names() {
     story(|| {
         let world = World::new();
         let plan = "blocks = { min = 6, max = 6 }\nbudget = \"9 s\"\nwindow = \"10 ms\"";
-        let run = Run::of(&world, "warmup = \"100 ms\"", plan, &two("delay 100us", "delay 100us"));
+        let run = Run::measure(&world, "warmup = \"100 ms\"", plan, &two("delay 100us", "delay 100us"));
         hold!(run.caught().is_empty(), "{:?}: {}", run.caught(), run.said);
         Ok(())
     });
@@ -143,7 +143,7 @@ fn a_server_that_becomes_faster_is_warmed_until_it_is_steady() {
         let world = World::new();
         // 250 ms of becoming faster, where 100 ms of warm-up are asked for.
         let trap = two("delay 100us", "trend --from 400us --to 100us --over 1000");
-        let run = Run::of(&world, "warmup = \"100 ms\"", FOUR_BLOCKS, &trap);
+        let run = Run::measure(&world, "warmup = \"100 ms\"", FOUR_BLOCKS, &trap);
         for trial in run.trials_of(1) {
             let warming = trial.windows.iter().filter(|window| window.kind == WindowKind::WarmUp);
             let requests: u64 = warming.map(|window| window.figures.requests).sum();
@@ -162,7 +162,7 @@ fn a_server_that_becomes_faster_for_longer_than_the_longest_warm_up_is_found_to_
         // Faster for four seconds, of which the longest warm-up is less than a third; what of a block remains, too.
         let plan = "blocks = { min = 4, max = 4 }\nbudget = \"10 s\"\nwindow = \"10 ms\"";
         let trap = two("delay 100us", "trend --from 400us --to 100us --over 4s");
-        let run = Run::of(&world, "warmup = \"20 ms\"", plan, &trap);
+        let run = Run::measure(&world, "warmup = \"20 ms\"", plan, &trap);
         let drift = run.finding("drift", "trap").unwrap_or_default();
         hold!(drift.contains("by -"), "{drift}: {}", run.said);
         assert_ne!(run.summary["variants"][1]["validity"], "valid", "{}", run.said);
@@ -178,7 +178,7 @@ fn a_warm_up_that_ends_with_its_time_is_told() {
         // Over the longest warm-up, 1.2 s, by a third and more in each half second: three times what may pass for noise.
         // On a busy machine it may be told as a change whose direction is not sure.
         let trap = two("delay 100us", "trend --from 4ms --to 100us --over 1500ms");
-        let run = Run::of(&world, "warmup = \"20 ms\"", FOUR_BLOCKS, &trap);
+        let run = Run::measure(&world, "warmup = \"20 ms\"", FOUR_BLOCKS, &trap);
         let cold = run.finding("not warm", "trap").unwrap_or_default();
         hold!(cold.contains("response p50 still"), "{cold}: {}", run.said);
         hold!(run.finding("not warm", "steady").is_none(), "{}", run.said);
@@ -194,7 +194,7 @@ fn a_server_that_becomes_faster_all_at_once_after_the_warm_up_is_flagged() {
         // Steady for 2,500 requests, then faster: a compiler that has waited long enough.
         let trap = two("delay 100us", "cold --idle 10h --requests 2500 --cold 200us --warm 100us");
         let plan = "blocks = { min = 4, max = 4 }\nbudget = \"10 s\"\nwindow = \"10 ms\"";
-        let run = Run::of(&world, "warmup = \"20 ms\"", plan, &trap);
+        let run = Run::measure(&world, "warmup = \"20 ms\"", plan, &trap);
         let drift = run.finding("drift", "trap").unwrap_or_default();
         hold!(drift.contains("by -"), "{drift}: {}", run.said);
         Ok(())
@@ -209,7 +209,7 @@ fn a_server_that_becomes_slower_all_its_life_is_flagged() {
         let world = World::new();
         let plan = "blocks = { min = 4, max = 4 }\nbudget = \"8 s\"\nwindow = \"10 ms\"";
         let trap = two("delay 100us", "trend --from 100us --to 200us --over 4s");
-        let run = Run::of(&world, "warmup = \"50 ms\"", plan, &trap);
+        let run = Run::measure(&world, "warmup = \"50 ms\"", plan, &trap);
         let drift = run.finding("drift", "trap").unwrap_or_default();
         hold!(drift.contains("changed by") && !drift.contains("by -"), "{drift}: {}", run.said);
         Ok(())
@@ -224,7 +224,7 @@ fn pausing(world: &World, every: &str, budget: &str) -> Run {
     let record = |law: String, name: &str| law.replace("{}", &world.path(name).display().to_string());
     let trap = two(&record(law("10h"), "steady"), &record(law(every), "trap"));
     let plan = format!("blocks = {{ min = 4, max = 4 }}\nbudget = \"{budget}\"\nwindow = \"5 ms\"");
-    Run::of(world, "warmup = \"50 ms\"", &plan, &trap)
+    Run::measure(world, "warmup = \"50 ms\"", &plan, &trap)
 }
 
 /// How often the probe stopped, by its own account.
@@ -292,7 +292,7 @@ fn a_cache_that_is_cold_after_each_freeze_is_no_silent_bias() {
         let plan = "blocks = { min = 6, max = 6 }\nbudget = \"8 s\"\nwindow = \"30 ms\"";
         // As fast as the baseline while it runs, and slow for most of a window after it has stood still for 15 ms.
         let trap = two("delay 50us", "cold --idle 15ms --requests 500 --cold 100us --warm 50us");
-        let run = Run::of(&world, "warmup = \"100 ms\"", plan, &trap);
+        let run = Run::measure(&world, "warmup = \"100 ms\"", plan, &trap);
         let turns = run.finding("depends on turns", "trap").unwrap_or_default();
         hold!(turns.contains("without a break"), "{}", run.said);
         let (_, reason) = run.headline();
@@ -308,7 +308,7 @@ fn what_is_cold_for_two_requests_is_in_the_lead_in_and_not_in_the_window() {
         let world = World::new();
         let trap = two("delay 100us", "cold --idle 15ms --requests 2 --cold 8ms --warm 100us");
         let run =
-            Run::of(&world, "warmup = \"50 ms\"", FOUR_BLOCKS.replace("10 ms", "20 ms").as_str(), &trap);
+            Run::measure(&world, "warmup = \"50 ms\"", FOUR_BLOCKS.replace("10 ms", "20 ms").as_str(), &trap);
         let slow = |kind| {
             let all: Vec<bool> = run.windows(1, kind).map(|window| longest(window) >= 8_000_000).collect();
             all.iter().filter(|slow| **slow).count() as f64 / all.len() as f64
@@ -330,7 +330,7 @@ fn connections_closed_while_a_variant_stands_still_are_opened_in_the_lead_in_and
         let world = World::new();
         let plan = "blocks = { min = 4, max = 4 }\nbudget = \"6 s\"\nwindow = \"100 ms\"";
         let trap = two("delay 50us", "delay 50us --close-idle 60ms");
-        let run = Run::of(&world, "warmup = \"50 ms\"\nconnections = 4", plan, &trap);
+        let run = Run::measure(&world, "warmup = \"50 ms\"\nconnections = 4", plan, &trap);
         let opened = |kind| run.windows(1, kind).map(|window| window.figures.connects).sum::<u64>();
         let rounds = run.windows(1, WindowKind::Measured).count() as u64;
         // Half of the turns follow one's own in the round before, without a pause between them.
@@ -348,7 +348,7 @@ fn connections_closed_in_the_middle_of_windows_are_counted_and_told() {
     story(|| {
         let world = World::new();
         let trap = two("delay 50us", "delay 50us --close-after 20");
-        let run = Run::of(&world, "warmup = \"50 ms\"\nconnections = 4", FOUR_BLOCKS, &trap);
+        let run = Run::measure(&world, "warmup = \"50 ms\"\nconnections = 4", FOUR_BLOCKS, &trap);
         let told = run.finding("reconnects", "trap").unwrap_or_default();
         let connects = run.summary["variants"][1]["connects"].as_u64().expect("counted");
         let requests = run.summary["variants"][1]["requests"].as_u64().expect("counted");
@@ -386,8 +386,8 @@ fn connections_cut_without_a_word_in_the_middle_of_windows_are_errors_or_told() 
         ended.assert_measured();
         let summary = ended.json();
         let findings = summary["findings"].as_array().expect("findings");
-        let of = |name: &str| findings.iter().any(|f| f["name"] == name && f["subject"] == "trap");
-        hold!(of("reconnects") || of("errors"), "{ended}");
+        let is_found = |name: &str| findings.iter().any(|f| f["name"] == name && f["subject"] == "trap");
+        hold!(is_found("reconnects") || is_found("errors"), "{ended}");
         let trap = &summary["variants"][1];
         let (errors, connects) = (trap["errors"].as_u64(), trap["connects"].as_u64());
         hold!(errors.zip(connects).is_some_and(|(errors, connects)| errors + connects > 0), "{trap}");
@@ -412,7 +412,7 @@ fn starts_that_draw_one_of_two_speeds_are_told_apart() {
         let command = world.script("starts.sh", &script);
         let variants = [probe("steady", "delay 100us"), format!("name = \"trap\"\n{command}")];
         let plan = "blocks = { min = 10, max = 10 }\nbudget = \"10 s\"\nwindow = \"5 ms\"";
-        let run = Run::of(&world, "warmup = \"50 ms\"", plan, &variants);
+        let run = Run::measure(&world, "warmup = \"50 ms\"", plan, &variants);
         let levels = run.finding("two levels of starts", "trap").unwrap_or_default();
         hold!(levels.contains("in 5 starts"), "{levels}: {}", run.said);
         hold!(run.finding("depends on window", "trap").is_none(), "{}", run.said);

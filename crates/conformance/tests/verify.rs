@@ -482,8 +482,8 @@ fn protocols_and_tls_that_are_not_offered_are_skipped() {
     says(&rows, "F1", "`go` does not offer the protocol `http2-json`");
     says(&rows, "G1", "`go` does not offer the protocol `grpc`");
     says(&rows, "T3", "`go` does not offer TLS");
-    let of = |letter: char| rows.iter().filter(move |row| row.id.starts_with(letter));
-    for row in of('F').chain(of('G')).chain(of('T')) {
+    let group = |letter: char| rows.iter().filter(move |row| row.id.starts_with(letter));
+    for row in group('F').chain(group('G')).chain(group('T')) {
         assert_eq!(row.result.word(), "skipped", "{}", row.id);
         assert!(row.stack.is_some(), "{}", row.id);
     }

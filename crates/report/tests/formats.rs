@@ -137,10 +137,10 @@ fn benchmarks_for_the_java_harness_hold_the_figures_of_the_summary() {
     for entry in &list {
         let name = entry["params"]["variant"].as_str().unwrap();
         let size = entry["params"]["workload.size"].as_str().unwrap();
-        let of = |v: &&weighbridge_model::summary::VariantSummary| {
+        let is_own = |v: &&weighbridge_model::summary::VariantSummary| {
             v.name == name && v.point == support::point(size)
         };
-        let variant = summary.variants.iter().find(of).unwrap();
+        let variant = summary.variants.iter().find(is_own).unwrap();
         let (quantity, unit) = match entry["mode"].as_str().unwrap() {
             "sample" => (Quantity::ResponseMean, "ns/op"),
             "thrpt" => (Quantity::Throughput, "ops/s"),
@@ -274,11 +274,11 @@ fn test_cases_are_well_formed_and_say_what_failed() {
         {
             assert_eq!(root.attribute(attribute), Some(count(element).to_string().as_str()), "{attribute}");
         }
-        let of = |verdict| summary.costs.iter().filter(|cost| cost.verdict == verdict).count();
+        let judged = |verdict| summary.costs.iter().filter(|cost| cost.verdict == verdict).count();
         assert_eq!(count("failure"), 1, "a failed gate, and nothing else");
-        assert_eq!(count("skipped"), of(Verdict::Withheld) + summary.unavailable.len());
+        assert_eq!(count("skipped"), judged(Verdict::Withheld) + summary.unavailable.len());
         // A gate that passed on figures that must not be used is an error too.
-        let invalid = of(Verdict::Invalid);
+        let invalid = judged(Verdict::Invalid);
         assert_eq!(count("error"), invalid + usize::from(invalid > 0));
         assert_eq!(count("testcase"), summary.costs.len() + 2 + summary.unavailable.len());
     }

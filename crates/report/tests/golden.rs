@@ -143,8 +143,8 @@ fn colours_of_one_url_mean_something() {
 fn a_suite_is_a_list_of_experiments() {
     let (first, second) = (support::valid(), support::troubled());
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
-    let of = |summary| Report { summary, detail: &detail, environment: &environment, how: &how };
-    let reports = [of(&first), of(&second)];
+    let report = |summary| Report { summary, detail: &detail, environment: &environment, how: &how };
+    let reports = [report(&first), report(&second)];
     let made = render_suite(Format::Json, &reports, &TextOptions::default());
     let value: serde_json::Value = serde_json::from_str(&made).unwrap();
     let experiments = value["experiments"].as_array().unwrap();

@@ -138,18 +138,19 @@ fn a_stream_may_be_sent_together_and_may_be_empty() {
 #[test]
 fn statuses_are_errors_unless_they_are_wanted() {
     let server = Server::start(Reflects::Not);
-    let of = |rest: &str| bind(&calls(&call("Pong", rest)), &server);
-    let (figures, _) = run(&of("message = { size = 3 }"), &server, 20);
+    let bound = |rest: &str| bind(&calls(&call("Pong", rest)), &server);
+    let (figures, _) = run(&bound("message = { size = 3 }"), &server, 20);
     assert_eq!(
         (figures.requests, figures.errors),
         (20, ErrorCounts { status: 20, ..ErrorCounts::default() })
     );
     let (figures, _) =
-        run(&of("message = { size = 3 }\ncheck = { status = 'INVALID_ARGUMENT' }"), &server, 20);
+        run(&bound("message = { size = 3 }\ncheck = { status = 'INVALID_ARGUMENT' }"), &server, 20);
     assert_eq!(figures.errors, ErrorCounts::default());
-    let (figures, _) = run(&of("message = { size = 4 }\ncheck = { json = { '/body' = 'x' } }"), &server, 20);
+    let (figures, _) =
+        run(&bound("message = { size = 4 }\ncheck = { json = { '/body' = 'x' } }"), &server, 20);
     assert_eq!(figures.errors, ErrorCounts { check: 20, ..ErrorCounts::default() });
-    let error = ask(&of("message = { size = 3 }"), 0, &server).unwrap_err();
+    let error = ask(&bound("message = { size = 3 }"), 0, &server).unwrap_err();
     assert!(error.contains("3 INVALID_ARGUMENT") && error.contains("size"), "{error}");
 }
 

@@ -107,8 +107,8 @@ fn the_documented_sessions_log_in_and_buy_over_both_protocols() {
         // Sessions of one request have three times the share: 400 = 4 × buy + front.
         assert!(counts[&3] > logins, "{counts:?}");
         let log = shop.log.lock().expect("unpoisoned").clone();
-        let of = |user: &str| log.iter().filter(|name| *name == user).count();
-        assert!(of("ann") > 5 && of("bob") > 5, "every row is taken: {log:?}");
+        let sessions = |user: &str| log.iter().filter(|name| *name == user).count();
+        assert!(sessions("ann") > 5 && sessions("bob") > 5, "every row is taken: {log:?}");
         // One after the other: the same sessions with the same rows, whoever serves them.
         shop.log.lock().expect("unpoisoned").clear();
         let (report, samples) = window(&workload, address, (1, 100));

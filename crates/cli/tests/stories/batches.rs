@@ -50,11 +50,11 @@ const PLACES: [(u64, u64); 11] =
 /// Cost of a delay in µs as a comparison printed it, and its interval.
 fn headline(printed: &Value, variant: &str) -> (f64, RangeInclusive<f64>) {
     let costs = printed["costs"].as_array().expect("costs");
-    let of = |cost: &&Value| cost["variant"] == variant && cost["headline"] == true;
-    let cost = costs.iter().find(of).unwrap_or_else(|| panic!("no headline of {variant}"));
-    let of = |name: &str| cost["difference"][name].as_f64().map(|nanos| nanos / 1e3);
-    let point = of("point").unwrap_or_else(|| panic!("{cost}"));
-    (point, of("lower").unwrap_or(point)..=of("upper").unwrap_or(point))
+    let is_wanted = |cost: &&Value| cost["variant"] == variant && cost["headline"] == true;
+    let cost = costs.iter().find(is_wanted).unwrap_or_else(|| panic!("no headline of {variant}"));
+    let end = |name: &str| cost["difference"][name].as_f64().map(|nanos| nanos / 1e3);
+    let point = end("point").unwrap_or_else(|| panic!("{cost}"));
+    (point, end("lower").unwrap_or(point)..=end("upper").unwrap_or(point))
 }
 
 #[track_caller]

@@ -67,12 +67,12 @@ fn messages_of_streams_have_times_of_their_own() {
         let [messages] = &messages[..] else { panic!("{method}: {figures}") };
         assert_eq!((&messages["name"], &messages["basis"]), (&json!(name), &json!(basis)));
         assert_eq!(messages["count"], 200 * each, "{figures}");
-        let of = |times: &Value, statistic: &str| times[statistic].as_u64().expect("a time");
-        assert!(of(&messages["time"], "p50_ns") > 0, "{figures}");
+        let time = |times: &Value, statistic: &str| times[statistic].as_u64().expect("a time");
+        assert!(time(&messages["time"], "p50_ns") > 0, "{figures}");
         // Messages of a call follow one another within it.
-        assert!(of(&messages["time"], "max_ns") <= of(&figures["service"], "max_ns"), "{figures}");
-        let whole = of(&figures["service"], "mean_ns") as f64;
-        let parts = of(&messages["time"], "mean_ns") as f64 * f64::from(each);
+        assert!(time(&messages["time"], "max_ns") <= time(&figures["service"], "max_ns"), "{figures}");
+        let whole = time(&figures["service"], "mean_ns") as f64;
+        let parts = time(&messages["time"], "mean_ns") as f64 * f64::from(each);
         assert!(parts <= whole * 1.01, "{method}: {each} messages of {parts} ns in {whole} ns");
     }
     let unary = load(&server, "Pong", &["--reflection", "--data", r#"{"size": 4}"#]);

@@ -104,9 +104,9 @@ fn defect_8_other_payloads_are_refused_and_connections_are_recorded_for_each_var
         let ended = world.weigh(&["run", "experiment.toml", "--out", &out, "--format", "json"]).end();
         ended.assert_measured();
         let summary = ended.json();
-        let of = |variant: usize, key: &str| summary["variants"][variant][key].as_u64().expect("a count");
-        assert_eq!(of(0, "connects"), 0, "{ended}");
-        let (connects, requests) = (of(1, "connects"), of(1, "requests"));
+        let count = |variant: usize, key: &str| summary["variants"][variant][key].as_u64().expect("a count");
+        assert_eq!(count(0, "connects"), 0, "{ended}");
+        let (connects, requests) = (count(1, "connects"), count(1, "requests"));
         assert!((requests / 11..=requests / 9).contains(&connects), "{connects} for {requests}");
         let findings = summary["findings"].as_array().expect("findings");
         let told = findings.iter().find(|f| f["name"] == "reconnects").expect("it is told");

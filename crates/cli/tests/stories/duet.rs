@@ -65,7 +65,7 @@ fn trials(finished: &Finished) -> Vec<TrialRecord> {
     finished.folder.load_blocks().expect("its record").into_iter().flatten().collect()
 }
 
-fn of_kind(trial: &TrialRecord, kind: WindowKind) -> impl Iterator<Item = &WindowRecord> {
+fn windows_of_kind(trial: &TrialRecord, kind: WindowKind) -> impl Iterator<Item = &WindowRecord> {
     trial.windows.iter().filter(move |window| window.kind == kind)
 }
 
@@ -89,7 +89,7 @@ fn watch(timed: &TimedEvent) {
 
 /// What every round of a duet is: both at once, on either set of cores in turn, after a lead-in of either.
 fn assert_rounds(one: &TrialRecord, two: &TrialRecord) {
-    let measured = |trial| of_kind(trial, WindowKind::Measured).collect::<Vec<_>>();
+    let measured = |trial| windows_of_kind(trial, WindowKind::Measured).collect::<Vec<_>>();
     let (ones, twos) = (measured(one), measured(two));
     assert!(ones.len() >= 10 && ones.len().is_multiple_of(2) && ones.len() == twos.len());
     for (a, b) in ones.iter().zip(&twos) {
@@ -108,8 +108,8 @@ fn assert_rounds(one: &TrialRecord, two: &TrialRecord) {
     }
     for trial in [one, two] {
         assert_eq!(trial.pairings, [Pairing::Duet]);
-        let rounds = measured(trial).len() + of_kind(trial, WindowKind::Check).count();
-        assert_eq!(of_kind(trial, WindowKind::LeadIn).count(), rounds, "one for each window");
+        let rounds = measured(trial).len() + windows_of_kind(trial, WindowKind::Check).count();
+        assert_eq!(windows_of_kind(trial, WindowKind::LeadIn).count(), rounds, "one for each window");
         let requests: u64 = measured(trial).iter().map(|window| window.figures.requests).sum();
         assert_eq!(trial.tallies[0].ok().0.len(), requests, "each client's requests are tallied");
         assert!(!trial.tallies[0].lag.is_empty() && !trial.tallies[0].loop_delay.is_empty(), "self-checks");
@@ -269,7 +269,7 @@ fn every_round_asks_for_sizes_of_its_own() {
             .expect("it is measured");
         for block in trials(&finished).chunks(2) {
             for trial in block {
-                let rounds = of_kind(trial, WindowKind::Measured);
+                let rounds = windows_of_kind(trial, WindowKind::Measured);
                 let largest = rounds.map(|window| window.figures.requests).max().expect("rounds") as usize;
                 let sizes: BTreeSet<u64> = trial.samples.iter().map(|sample| sample.size.get()).collect();
                 assert!(sizes.len() > largest, "{} sizes, {largest} in a round", sizes.len());

@@ -102,11 +102,11 @@ fn told_in_parts(summary: &Value, blocks: &[Vec<TrialRecord>]) {
         let of = parts.iter().find(|one| one["part"] == part).unwrap_or_else(|| panic!("no {part}"));
         of["mean_ns"]["point"].as_f64().expect("a mean")
     };
-    let over_blocks = |of: &dyn Fn(&[TrialRecord]) -> f64| {
-        blocks.iter().map(|block| of(block)).sum::<f64>() / blocks.len() as f64
+    let over_blocks = |value: &dyn Fn(&[TrialRecord]) -> f64| {
+        blocks.iter().map(|block| value(block)).sum::<f64>() / blocks.len() as f64
     };
-    let in_block = |trial: &TrialRecord, of: &dyn Fn(&Sample) -> u64| {
-        trial.samples.iter().map(|sample| of(sample) as f64).sum::<f64>() / trial.samples.len() as f64
+    let in_block = |trial: &TrialRecord, value: &dyn Fn(&Sample) -> u64| {
+        trial.samples.iter().map(|sample| value(sample) as f64).sum::<f64>() / trial.samples.len() as f64
     };
     let inside = |sample: &Sample| sample.relayed.map_or(0, |relayed| relayed.duration.as_nanos());
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
@@ -182,8 +182,8 @@ fn failed_and_repeated_requests_are_counted_wherever_they_are_told() {
         for (at, variant) in summary["variants"].as_array().expect("variants").iter().enumerate() {
             let trials = || blocks.iter().map(|block| &block[at]);
             let rows = || trials().flat_map(|trial| &trial.samples);
-            let count = |of: &dyn Fn(&&Sample) -> bool| rows().filter(|row| of(row)).count() as u64;
-            let of_kind = |kind| count(&|row| row.outcome == Outcome::Error(kind));
+            let count = |wanted: &dyn Fn(&&Sample) -> bool| rows().filter(|row| wanted(row)).count() as u64;
+            let failed_by = |kind| count(&|row| row.outcome == Outcome::Error(kind));
             let left_out: u64 = trials().map(|trial| trial.all_samples_left_out(WindowKind::Measured)).sum();
             let failed = count(&|row| !row.is_good());
             assert!(failed > 0, "{ended}");
@@ -191,9 +191,9 @@ fn failed_and_repeated_requests_are_counted_wherever_they_are_told() {
             assert_eq!(left_out, 0, "few enough to be kept");
             assert_eq!(variant["errors"].as_u64(), Some(failed));
             let by_kind = |kind: &str| variant["errors_by_kind"][kind].as_u64();
-            assert_eq!(by_kind("status"), Some(of_kind(ErrorKind::Status)));
-            assert_eq!(by_kind("reset"), Some(of_kind(ErrorKind::Reset)));
-            assert!(of_kind(ErrorKind::Status) > 0 && of_kind(ErrorKind::Reset) > 0, "{ended}");
+            assert_eq!(by_kind("status"), Some(failed_by(ErrorKind::Status)));
+            assert_eq!(by_kind("reset"), Some(failed_by(ErrorKind::Reset)));
+            assert!(failed_by(ErrorKind::Status) > 0 && failed_by(ErrorKind::Reset) > 0, "{ended}");
             let relay = &summary["relays"][at];
             let retries = rows().filter_map(|row| row.relayed).map(|relayed| u64::from(relayed.retries));
             assert_eq!(relay["retries"].as_u64(), Some(retries.clone().sum()));

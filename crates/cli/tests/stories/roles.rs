@@ -28,11 +28,11 @@ fn stretches(world: &World) -> Vec<(Value, u64)> {
                 .expect("JSON");
         let windows = fs::read_to_string(folder.join("windows.csv")).expect("windows");
         let column = windows.lines().next().expect("a header").split(',').position(|name| name == "requests");
-        let of = |line: &str| {
+        let number = |line: &str| {
             line.split(',').nth(column.expect("a column")).and_then(|cell| cell.parse::<u64>().ok())
         };
         let slow = own["variant"] == 1;
-        let spun = if slow { SPIN * windows.lines().skip(1).filter_map(of).sum::<u64>() } else { 0 };
+        let spun = if slow { SPIN * windows.lines().skip(1).filter_map(number).sum::<u64>() } else { 0 };
         let block = own["block"].as_u64().expect("a block");
         match found.iter_mut().find(|(of, machine, _)| (*of, machine) == (block, &mut own["machine"].clone()))
         {
@@ -57,16 +57,16 @@ fn the_roles_of_a_run_are_what_the_kernel_counted() {
         assert_eq!(stretches.len(), 4, "one a block, the same in both of its trials");
         let (mut own, mut service) = (0, 0);
         for (machine, spun) in &stretches {
-            let of = |key: &str| machine[key].as_u64().unwrap_or_else(|| panic!("{key}: {machine}"));
-            assert_eq!(of("resolution_ns"), 50_000_000);
-            own += of("generator_ns");
-            service += of("service_ns");
+            let number = |key: &str| machine[key].as_u64().unwrap_or_else(|| panic!("{key}: {machine}"));
+            assert_eq!(number("resolution_ns"), 50_000_000);
+            own += number("generator_ns");
+            service += number("service_ns");
             // It works by the wall clock: what others take of its core is not its own. Half of it is the least.
-            assert!(2 * of("service_ns") > *spun, "{machine}: {spun} ns of work were asked for");
-            assert!(of("generator_ns") <= 3 * of("span_ns"), "{machine}");
+            assert!(2 * number("service_ns") > *spun, "{machine}: {spun} ns of work were asked for");
+            assert!(number("generator_ns") <= 3 * number("span_ns"), "{machine}");
             // Sampling by ticks and the rounding of two readings; a tenth of the stretch is far beyond both.
-            let slack = of("resolution_ns") + of("span_ns") / 10;
-            assert!(of("busy_ns") + slack >= of("generator_ns") + of("service_ns"), "{machine}");
+            let slack = number("resolution_ns") + number("span_ns") / 10;
+            assert!(number("busy_ns") + slack >= number("generator_ns") + number("service_ns"), "{machine}");
         }
         // Starts, warm-ups of runtimes and the report are in the kernel's count alone.
         assert!(own + service <= children + 20_000_000, "{own} and {service} of {children}");

@@ -106,13 +106,13 @@ fn check_slice(trace: &Trace, window: &WindowRecord) -> bool {
         // The window ran on into another of the same name.
         return false;
     }
-    let of = |operation: usize| -> &OperationFigures {
+    let figures_at = |operation: usize| -> &OperationFigures {
         figures.operations.iter().find(|one| one.operation.index() == operation).expect("it was seen")
     };
     // One connection, one request at a time: the first request was sent first, the last one was over last.
-    let waited = of(opens).response_sum.saturating_sub(of(opens).service_sum);
+    let waited = figures_at(opens).response_sum.saturating_sub(figures_at(opens).service_sum);
     let first_due = figures.started.as_nanos() - waited.as_nanos();
-    let last_due = figures.ended.as_nanos() - of(closes).response_sum.as_nanos();
+    let last_due = figures.ended.as_nanos() - figures_at(closes).response_sum.as_nanos();
     assert_eq!(last_due - first_due, end - begin, "to the nanosecond: {window:?}");
     true
 }

@@ -102,7 +102,7 @@ fn where_a_curve_bends_later_blocks_ask_for_further_sizes_that_no_other_figure_c
 /// Bodies of measured windows over their time, block by block.
 fn true_throughput(summary: &Value, blocks: &[Vec<TrialRecord>]) {
     for (at, carried) in summary["carried"].as_array().expect("carried").iter().enumerate() {
-        let of = |trial: &TrialRecord| {
+        let throughput = |trial: &TrialRecord| {
             assert_eq!(trial.all_samples_left_out(WindowKind::Measured), 0, "few enough to be kept");
             let good =
                 trial.samples.iter().filter(|sample| sample.is_measured(PointId(0)) && sample.is_good());
@@ -111,7 +111,7 @@ fn true_throughput(summary: &Value, blocks: &[Vec<TrialRecord>]) {
             let time: Nanoseconds = time.sum();
             good.map(|sample| sample.size.get() as f64).sum::<f64>() / time.as_secs_f64()
         };
-        let truth = blocks.iter().map(|block| of(&block[at])).sum::<f64>() / blocks.len() as f64;
+        let truth = blocks.iter().map(|block| throughput(&block[at])).sum::<f64>() / blocks.len() as f64;
         let told = carried["bytes_per_s"]["point"].as_f64().expect("a figure");
         assert!((told / truth - 1.0).abs() < 1e-9, "{told} B/s, truly {truth}");
     }

@@ -360,10 +360,10 @@ fn doctor_looks_and_finds_nothing_to_clean() {
     let look = world.weigh(&["doctor", "--format", "json"]).end();
     assert!(matches!(look.code, Some(0 | 3)), "{look}");
     let findings = look.json();
-    let of = |subject: &str| {
+    let count = |subject: &str| {
         findings.as_array().map(|list| list.iter().filter(|f| f["subject"] == subject).count())
     };
-    assert_eq!((of("cores"), of("cpu-quota")), (Some(1), Some(1)), "{findings}");
+    assert_eq!((count("cores"), count("cpu-quota")), (Some(1), Some(1)), "{findings}");
     let clean = world.weigh(&["doctor", "--clean"]).end();
     assert_eq!((clean.code, clean.stdout.as_str()), (Some(0), "nothing is left behind by a dead run\n"));
     let clean = world.weigh(&["doctor", "--clean", "--format", "json"]).end();

@@ -636,7 +636,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 
 /// Where Go keeps what it compiled, by its own rules; it would look in the folder that a world has for its home.
 fn go_cache() -> Option<PathBuf> {
-    let of = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let cache = || of("XDG_CACHE_HOME").or_else(|| Some(of("HOME")?.join(".cache")));
-    of("GOCACHE").or_else(|| Some(cache()?.join("go-build")))
+    let path = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let cache = || path("XDG_CACHE_HOME").or_else(|| Some(path("HOME")?.join(".cache")));
+    path("GOCACHE").or_else(|| Some(cache()?.join("go-build")))
 }

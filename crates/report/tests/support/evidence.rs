@@ -15,7 +15,7 @@ use weighbridge_model::summary::{Summary, VariantSummary};
 
 /// Evidence of every variant of a summary, its last block void.
 pub fn evidence(summary: &Summary) -> Evidence {
-    let operations = summary.variants.iter().map(of_variant).collect();
+    let operations = summary.variants.iter().map(operation).collect();
     let mut windows = Vec::new();
     for (at, variant) in summary.variants.iter().enumerate() {
         for (round, kind) in (0..).zip([WindowKind::WarmUp, WindowKind::Measured, WindowKind::Measured]) {
@@ -61,7 +61,7 @@ fn samples(variant: &str) -> SampleEvidence {
     }
 }
 
-fn of_variant(variant: &VariantSummary) -> OperationEvidence {
+fn operation(variant: &VariantSummary) -> OperationEvidence {
     let good = times(Outcome::Ok, variant, 400);
     let late = times(Outcome::Error(ErrorKind::Timeout), variant, 2);
     let values = variant.figures.iter().filter_map(|figure| Some((figure.quantity, figure.estimate?.point)));

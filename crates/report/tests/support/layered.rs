@@ -191,7 +191,7 @@ pub fn detail() -> Detail {
         name: name.into(),
         estimate: estimate(value, half(quantity, value)),
     };
-    let of = |label: &str, service: &str, at: usize, first: usize| {
+    let waterfall = |label: &str, service: &str, at: usize, first: usize| {
         let quantity = QUANTITIES[at];
         let steps = STAGES.windows(2).skip(first);
         Waterfall {
@@ -206,10 +206,10 @@ pub fn detail() -> Detail {
         }
     };
     let waterfalls = vec![
-        of("64 B", "rust", 0, 0),
-        of("64 B", "rust", 3, 1),
-        of("64 KiB", "rust", 0, 0),
-        of("64 KiB", "go", 0, 0),
+        waterfall("64 B", "rust", 0, 0),
+        waterfall("64 B", "rust", 3, 1),
+        waterfall("64 KiB", "rust", 0, 0),
+        waterfall("64 KiB", "go", 0, 0),
     ];
     Detail { waterfalls, ..super::detail() }
 }
