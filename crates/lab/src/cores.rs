@@ -9,30 +9,11 @@ use std::io;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::procfs::{self, Pid};
+use crate::id::Pid;
+use crate::procfs;
 use crate::sys;
 
-/// A core (logical CPU) by the kernel's number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct CoreId(u32);
-
-impl CoreId {
-    /// Core number `number`.
-    pub const fn new(number: u32) -> Self {
-        Self(number)
-    }
-    /// The plain number.
-    pub const fn get(self) -> u32 {
-        self.0
-    }
-}
-
-impl fmt::Display for CoreId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
+pub use crate::id::CoreId;
 
 /// Whether client and services run on cores of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -150,8 +131,8 @@ pub fn core_list(cores: &[CoreId]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for core in cores {
         match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == core.0 => *last = core.0,
-            _ => ranges.push((core.0, core.0)),
+            Some((_, last)) if *last + 1 == core.get() => *last = core.get(),
+            _ => ranges.push((core.get(), core.get())),
         }
     }
     let text = |(first, last): &(u32, u32)| {
@@ -166,7 +147,7 @@ pub fn parse_core_list(text: &str) -> Option<Vec<CoreId>> {
     let mut cores = Vec::new();
     for part in text.trim().split(',').filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        cores.extend((number(first)?..=number(last)?).map(CoreId));
+        cores.extend((number(first)?..=number(last)?).map(CoreId::new));
     }
     Some(cores)
 }
@@ -258,13 +239,13 @@ mod tests {
     use super::*;
 
     fn cores(numbers: &[u32]) -> Vec<CoreId> {
-        numbers.iter().copied().map(CoreId).collect()
+        numbers.iter().copied().map(CoreId::new).collect()
     }
 
     #[test]
     fn the_last_allowed_core_is_the_clients() {
         let layout = CoreLayout::of(&cores(&[6, 2, 0, 3])).expect("cores");
-        assert_eq!(layout.client(), CoreId(6));
+        assert_eq!(layout.client(), CoreId::new(6));
         assert_eq!(layout.service(), cores(&[0, 2, 3]));
         assert_eq!(layout.sharing(), Sharing::Apart);
         assert_eq!(layout.to_string(), "3 service cores (0,2-3), the client alone on core 6");
@@ -280,7 +261,7 @@ mod tests {
     #[test]
     fn one_core_is_shared_and_flagged() {
         let layout = CoreLayout::of(&cores(&[4])).expect("cores");
-        assert_eq!((layout.client(), layout.service()), (CoreId(4), &cores(&[4])[..]));
+        assert_eq!((layout.client(), layout.service()), (CoreId::new(4), &cores(&[4])[..]));
         assert_eq!(layout.sharing(), Sharing::Shared);
         assert!(layout.to_string().starts_with("one core in all"));
     }

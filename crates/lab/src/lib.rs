@@ -21,6 +21,7 @@ pub mod freeze;
 pub mod gaps;
 pub mod guardian;
 pub mod host;
+mod id;
 pub mod identity;
 pub mod idle;
 pub mod lanes;

@@ -2,7 +2,6 @@
 //!
 //! Reads only; it never signals anything. A process is named by id *and* start time, since ids are used again.
 
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -13,32 +12,7 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds};
 
 use crate::sys;
 
-/// A process or thread id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Pid(i32);
-
-impl Pid {
-    /// The process with id `id`.
-    pub const fn new(id: i32) -> Self {
-        Self(id)
-    }
-    /// This process.
-    pub fn own() -> Self {
-        // Linux process ids are below 2^22.
-        Self(std::process::id() as i32)
-    }
-    /// The plain number.
-    pub const fn get(self) -> i32 {
-        self.0
-    }
-}
-
-impl fmt::Display for Pid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
+pub use crate::id::Pid;
 
 /// A process that cannot be mistaken for a later one of the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -94,12 +68,12 @@ impl ProcessStat {
     /// Parses one line of `/proc/<pid>/stat`. The name may hold spaces and parentheses, so the last `)` ends it.
     pub fn parse(line: &str) -> Option<Self> {
         let (open, close) = (line.find('(')?, line.rfind(')')?);
-        let pid = line[..open].trim().parse().ok().map(Pid)?;
+        let pid = line[..open].trim().parse().ok().map(Pid::new)?;
         let name = line.get(open + 1..close)?.to_owned();
         // The fields after the name, so that index 0 is field 3 of proc(5).
         let rest: Vec<&str> = line[close + 1..].split_ascii_whitespace().collect();
         let field = |number: usize| rest.get(number - 3).copied();
-        let id = |number: usize| field(number)?.parse().ok().map(Pid);
+        let id = |number: usize| field(number)?.parse().ok().map(Pid::new);
         let ticks = |number: usize| field(number)?.parse::<u64>().ok();
         Some(Self {
             pid,
@@ -123,7 +97,7 @@ impl ProcessStat {
 pub fn processes() -> Vec<ProcessStat> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok().map(Pid))
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok().map(Pid::new))
         .filter_map(ProcessStat::read)
         .collect()
 }
@@ -145,7 +119,7 @@ pub(crate) fn age(stat: &ProcessStat) -> Option<Nanoseconds> {
 /// The threads of a process; empty where it is gone.
 pub(crate) fn threads(pid: Pid) -> Vec<Pid> {
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
-    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok().map(Pid)).collect()
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok().map(Pid::new)).collect()
 }
 
 /// Whether every thread of a process is stopped or gone.
@@ -162,7 +136,7 @@ pub(crate) fn last_pid() -> Option<Pid> {
 }
 
 fn parse_last_pid(loadavg: &str) -> Option<Pid> {
-    loadavg.split_ascii_whitespace().nth(4)?.parse().ok().map(Pid)
+    loadavg.split_ascii_whitespace().nth(4)?.parse().ok().map(Pid::new)
 }
 
 /// The largest resident size a process ever had (`VmHWM`); `None` where it is gone or has no memory of its own.
@@ -206,12 +180,12 @@ mod tests {
     fn a_name_with_spaces_and_parentheses_does_not_shift_the_fields() {
         let stat = ProcessStat::parse(LINE).expect("a whole line");
         let wanted = ProcessStat {
-            pid: Pid(5216),
+            pid: Pid::new(5216),
             name: "a) b (c".to_owned(),
             state: 'S',
-            parent: Pid(1),
-            group: Pid(5216),
-            session: Pid(77),
+            parent: Pid::new(1),
+            group: Pid::new(5216),
+            session: Pid::new(77),
             cpu_ticks: 42,
             start_time: 98765,
         };
@@ -235,7 +209,7 @@ mod tests {
 
     #[test]
     fn literal_samples_of_loadavg_and_status_are_read() {
-        assert_eq!(parse_last_pid("0.31 0.12 0.04 1/88 5216\n"), Some(Pid(5216)));
+        assert_eq!(parse_last_pid("0.31 0.12 0.04 1/88 5216\n"), Some(Pid::new(5216)));
         assert_eq!(parse_last_pid("0.31 0.12"), None);
         let status = "Name:\tsleep\nVmPeak:\t    5568 kB\nVmHWM:\t    1804 kB\nVmRSS:\t 1804 kB\n";
         assert_eq!(parse_peak_memory(status), Some(Bytes::new(1804 * 1024)));

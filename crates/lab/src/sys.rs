@@ -16,8 +16,7 @@ use std::time::Duration;
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
-use crate::cores::CoreId;
-use crate::procfs::Pid;
+use crate::id::{CoreId, Pid};
 
 /// The signals this crate sends or ignores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
