@@ -14,11 +14,9 @@ use std::time::Duration;
 
 use weighbridge_model::quantity::Nanoseconds;
 
+use crate::owned::PREFIX;
 use crate::procfs::Pid;
 use crate::sys::{self, Signal, Target};
-
-/// Every group that we make has a name that begins so.
-pub const PREFIX: &str = "wb-";
 
 /// Distinguishes attempts of several threads.
 static ATTEMPTS: AtomicU32 = AtomicU32::new(0);

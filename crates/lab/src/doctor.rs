@@ -1,7 +1,7 @@
 //! What on this host spoils measurements, with the evidence and what to do about it.
 //!
 //! [`Observation::take`] looks; [`diagnose`] judges, as a pure function of what was seen. It changes nothing: the one
-//! remedy that is ours to carry out is [`crate::registry::clean`].
+//! remedy that is ours to carry out is [`crate::removal::stale::clean`].
 
 mod idle;
 mod settings;
@@ -28,6 +28,7 @@ use crate::net::Unavailable;
 use crate::procfs::{self, Pid};
 use crate::quota;
 use crate::registry;
+use crate::removal::stale::stale_summary;
 use crate::room;
 use crate::sys;
 
@@ -276,7 +277,7 @@ impl Observation {
             clock_cost: clock_cost(),
             memory_available: memory_available(),
             layers: layers::report(),
-            stale: (!stale.is_empty()).then(|| (stale.len(), registry::stale_summary(&stale))),
+            stale: (!stale.is_empty()).then(|| (stale.len(), stale_summary(&stale))),
         }
     }
 }

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::custody::{Custody, Thing};
+use crate::custody::Custody;
+use crate::owned::Thing;
 use crate::procfs::{Pid, ProcessIdentity};
 use crate::sys::{self, Gate, Signal, Target};
 

@@ -4,6 +4,8 @@
 //! A start either gives a role that accepts connections, or an error that says which step failed and what the program
 //! said last; it never leaves a process behind. What the program is and how it is configured is the caller's business.
 
+mod ready;
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
@@ -18,23 +20,26 @@ use sha2::{Digest, Sha256};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{CpuQuota, MemoryFacts};
 
-use crate::cgroup::{self, Cgroup, Hierarchy};
+use crate::cgroup::{Cgroup, Hierarchy};
 use crate::cores::{CoreId, core_list};
-use crate::custody::{Custody, CustodyError, Thing};
+use crate::custody::{Custody, CustodyError};
 use crate::freeze::{FreezeMethod, Unit};
 use crate::guardian::Guardian;
 use crate::logs::{excerpt, last_lines};
 use crate::memory::{self, NoLimit};
+use crate::owned::{PREFIX, Thing};
 use crate::ports::{self, Listener};
 use crate::process::{Exit, Running};
 use crate::procfs::{Pid, ProcessIdentity};
 use crate::quota::{Controller, Limited, NoQuota, Version};
-use crate::ready::{READY_DIRECT, Watch};
 use crate::registry::Registry;
 use crate::sys::{self, Gate, SetupStep};
+use crate::talk::READY_DIRECT;
+
+use ready::Watch;
 
 pub use crate::process::Wrapping;
-pub use crate::ready::{Asking, LinePattern, Ready};
+pub use ready::{Asking, LinePattern, Ready};
 
 /// Exit code by which a service says that its configuration is bad.
 const BAD_CONFIGURATION: i32 = 2;
@@ -326,7 +331,7 @@ impl Lab {
         Self {
             custody: Arc::new(Custody::new(guardian, registry)),
             hierarchy,
-            prefix: format!("{}{hex}", cgroup::PREFIX),
+            prefix: format!("{}{hex}", PREFIX),
             units: AtomicU32::new(0),
             called_off: Arc::default(),
             program: None,

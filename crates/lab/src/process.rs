@@ -15,8 +15,9 @@ use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin};
 
 use crate::account::{CpuAccount, CpuReading};
 use crate::cores::{CoreError, CoreId, pin_process};
-use crate::custody::{Custody, Thing};
+use crate::custody::Custody;
 use crate::freeze::{FreezeError, FreezeMethod, Unit};
+use crate::owned::Thing;
 use crate::procfs::{self, Pid, ProcessIdentity};
 use crate::quota::{self, Kind, Place};
 use crate::sys::{self, Ended, Signal};

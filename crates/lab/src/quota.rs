@@ -14,7 +14,8 @@ use std::time::Duration;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{CpuQuota, Throttling};
 
-use crate::cgroup::{self, PREFIX};
+use crate::cgroup;
+use crate::owned::PREFIX;
 use crate::procfs::Pid;
 
 /// Distinguishes attempts of several threads.

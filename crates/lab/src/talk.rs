@@ -11,6 +11,9 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::sys;
 
+/// What a role that is talked to says once it can be.
+pub(crate) const READY_DIRECT: &str = "ready direct";
+
 /// The longest line that is taken in: a body of 100 MB in one line, and some more.
 const LONGEST: usize = 128 << 20;
 /// So many bytes at least go into a pipe that has room, without waiting: Linux' `PIPE_BUF`.

@@ -11,15 +11,17 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use weighbridge_lab::cgroup::Hierarchy;
-use weighbridge_lab::custody::{Change, Thing};
 use weighbridge_lab::freeze::FreezeMethod;
-use weighbridge_lab::guardian::{self, Guardian};
+use weighbridge_lab::guardian::Guardian;
 use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
+use weighbridge_lab::owned::{Change, Thing};
 use weighbridge_lab::ports::{self, Listener};
 use weighbridge_lab::process::Departure;
 use weighbridge_lab::procfs::{self, Pid, ProcessIdentity};
 use weighbridge_lab::quota::{Controller, Version};
-use weighbridge_lab::registry::{self, CleanMode, CleanOutcome, Registry};
+use weighbridge_lab::registry::{self, Registry};
+use weighbridge_lab::removal::guard;
+use weighbridge_lab::removal::stale::{self, CleanMode, CleanOutcome};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::CpuQuota;
 
@@ -34,7 +36,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [GUARD] => {
-            guardian::run(io::stdin(), io::stdout()).expect("its parent waits for it");
+            guard::run(io::stdin(), io::stdout()).expect("its parent waits for it");
         }
         [VICTIM, folder, method] => victim(Path::new(folder), method),
         [LISTEN] => listen(),
@@ -164,7 +166,7 @@ impl Scene {
         }
         assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
         let base = self.folder.path().join("registry");
-        let actions = registry::clean(&base, CleanMode::Remove).expect("cleaning");
+        let actions = stale::clean(&base, CleanMode::Remove).expect("cleaning");
         let (last, things) = actions.split_last().expect("a registry was left");
         assert_eq!(things.len(), 2 + groups.len());
         assert!(things.iter().all(|action| action.outcome == CleanOutcome::AlreadyGone), "{things:?}");

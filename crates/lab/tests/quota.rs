@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use weighbridge_lab::custody::Thing;
 use weighbridge_lab::freeze::FreezeMethod;
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
+use weighbridge_lab::owned::Thing;
 use weighbridge_lab::quota::{Controller, Kind, Place};
 use weighbridge_lab::registry::{self, Registry};
 use weighbridge_model::quantity::Nanoseconds;

@@ -7,10 +7,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use weighbridge_lab::custody::Thing;
 use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
+use weighbridge_lab::owned::Thing;
 use weighbridge_lab::procfs::{Pid, ProcessIdentity};
-use weighbridge_lab::registry::{self, Action, CleanMode, CleanOutcome, Owner, Registry};
+use weighbridge_lab::registry::{self, Owner, Registry};
+use weighbridge_lab::removal::stale::{self, Action, CleanMode, CleanOutcome};
 use weighbridge_model::quantity::Nanoseconds;
 
 /// A process of another's, killed when the test ends however it ends.
@@ -88,7 +89,7 @@ fn a_run_lists_what_lives_and_takes_its_registry_away() {
     assert!(listed[0].things.contains(&Thing::Process(identity)), "{:?}", listed[0].things);
 
     // The owner lives: nothing is done, nothing is even mentioned.
-    assert_eq!(registry::clean(&base, CleanMode::Remove).expect("cleaning"), []);
+    assert_eq!(stale::clean(&base, CleanMode::Remove).expect("cleaning"), []);
     assert!(role.is_alive());
 
     role.stop(Nanoseconds::from_secs(60));
@@ -138,11 +139,11 @@ fn a_dead_owners_process_is_ended_after_a_dry_run_that_only_says_so() {
     let identity = sleeper.identity();
     write(folder.path(), "left", &dead_owner(), &[taken(&Thing::Process(identity))]);
 
-    let dry = registry::clean(folder.path(), CleanMode::DryRun).expect("cleaning");
+    let dry = stale::clean(folder.path(), CleanMode::DryRun).expect("cleaning");
     assert_eq!(outcomes(&dry), [CleanOutcome::WouldRemove, CleanOutcome::WouldRemove]);
     assert!(identity.is_alive());
 
-    let done = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    let done = stale::clean(folder.path(), CleanMode::Remove).expect("cleaning");
     assert_eq!(outcomes(&done), [CleanOutcome::Removed, CleanOutcome::Removed]);
     assert!(!identity.is_alive());
     assert_eq!(registry::list(folder.path()).expect("registries"), []);
@@ -154,7 +155,7 @@ fn a_process_id_that_was_used_again_is_left_alone() {
     let sleeper = Sleeper::start();
     let earlier = ProcessIdentity { start_time: sleeper.identity().start_time - 1, ..sleeper.identity() };
     write(folder.path(), "left", &dead_owner(), &[taken(&Thing::Process(earlier))]);
-    let done = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    let done = stale::clean(folder.path(), CleanMode::Remove).expect("cleaning");
     assert_eq!(outcomes(&done), [CleanOutcome::AlreadyGone, CleanOutcome::Removed]);
     assert!(sleeper.identity().is_alive());
 }
@@ -179,12 +180,12 @@ fn under_a_dead_leaders_number_only_what_was_there_when_the_run_last_wrote_is_en
     let file = fs::File::options().append(true).open(folder.path().join("left.jsonl")).expect("the registry");
     let now = SystemTime::now();
     file.set_modified(now - Duration::from_secs(3_600)).expect("its time");
-    let done = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    let done = stale::clean(folder.path(), CleanMode::Remove).expect("cleaning");
     let [CleanOutcome::Kept(why)] = &outcomes(&done)[..] else { panic!("{done:?}") };
     assert!(why.contains(&member.pid.to_string()) && member.is_alive(), "{why}");
 
     file.set_modified(now).expect("its time");
-    let done = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    let done = stale::clean(folder.path(), CleanMode::Remove).expect("cleaning");
     assert_eq!(outcomes(&done), [CleanOutcome::Removed, CleanOutcome::Removed]);
     assert!(!member.is_alive());
 }
@@ -195,7 +196,7 @@ fn a_registry_of_another_boot_is_removed_and_nothing_that_it_lists() {
     let sleeper = Sleeper::start();
     let owner = Owner { boot: "another".to_owned(), ..Owner::own().expect("/proc is mounted") };
     write(folder.path(), "left", &owner, &[taken(&Thing::Process(sleeper.identity()))]);
-    let done = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    let done = stale::clean(folder.path(), CleanMode::Remove).expect("cleaning");
     assert_eq!(outcomes(&done), [CleanOutcome::AlreadyGone, CleanOutcome::Removed]);
     assert!(sleeper.identity().is_alive());
 }
@@ -213,7 +214,7 @@ fn folders_that_are_not_our_control_groups_and_unknown_kinds_are_kept() {
     let mut lines = [&foreign, &disguised].map(|path| taken(&Thing::Cgroup { path: path.clone() })).to_vec();
     lines.push(r#"{"taken":{"kind":"namespace","name":"wb-12345678"}}"#.to_owned());
     write(&base, "left", &dead_owner(), &lines);
-    let done = registry::clean(&base, CleanMode::Remove).expect("cleaning");
+    let done = stale::clean(&base, CleanMode::Remove).expect("cleaning");
     assert_eq!(done.len(), 3);
     assert!(done.iter().all(|action| matches!(action.outcome, CleanOutcome::Kept(_))), "{done:?}");
     assert!(foreign.exists() && disguised.exists());
@@ -237,10 +238,10 @@ fn a_revision_that_a_dead_run_left_is_removed_and_other_folders_are_kept() {
     // Unlike a process it outlives the boot.
     let owner = Owner { boot: "another".to_owned(), ..dead_owner() };
     write(&base, "left", &owner, &[taken(&thing(&ours)), taken(&thing(&theirs))]);
-    let dry = registry::clean(&base, CleanMode::DryRun).expect("cleaning");
+    let dry = stale::clean(&base, CleanMode::DryRun).expect("cleaning");
     assert_eq!(dry[0].outcome, CleanOutcome::WouldRemove);
     assert!(ours.exists());
-    let done = registry::clean(&base, CleanMode::Remove).expect("cleaning");
+    let done = stale::clean(&base, CleanMode::Remove).expect("cleaning");
     assert_eq!(done[0].outcome, CleanOutcome::Removed);
     assert!(matches!(done[1].outcome, CleanOutcome::Kept(_)), "{done:?}");
     assert!(!ours.exists() && theirs.exists());
@@ -255,10 +256,10 @@ fn cleaning_waits_for_a_guardian_that_is_still_at_work() {
     let sleeper = Sleeper::start();
     let owner = Owner { guardian: Some(identity), ..dead_owner() };
     write(folder.path(), "killed", &owner, &[taken(&Thing::Process(sleeper.identity()))]);
-    let told = registry::clean(folder.path(), CleanMode::DryRun).expect("cleaning");
+    let told = stale::clean(folder.path(), CleanMode::DryRun).expect("cleaning");
     assert_eq!(outcomes(&told), [CleanOutcome::WouldRemove, CleanOutcome::WouldRemove]);
     assert!(identity.is_alive(), "who only asks does not wait");
-    let cleaned = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    let cleaned = stale::clean(folder.path(), CleanMode::Remove).expect("cleaning");
     assert!(!identity.is_alive());
     guardian.wait().expect("it is ours");
     assert_eq!(outcomes(&cleaned), [CleanOutcome::Removed, CleanOutcome::Removed]);

@@ -6,7 +6,8 @@ use anyhow::{Context, bail};
 use serde_json::json;
 use weighbridge_conductor::quoted::{Kept, kept};
 use weighbridge_lab::doctor::{Finding, Level, Observation, Subject, diagnose};
-use weighbridge_lab::registry::{self, Action, CleanMode, CleanOutcome};
+use weighbridge_lab::registry;
+use weighbridge_lab::removal::stale::{self, Action, CleanMode, CleanOutcome};
 use weighbridge_report::text::hanging;
 use weighbridge_report::{Format, Style, Tone};
 
@@ -83,7 +84,7 @@ fn calibration(kept: Kept) -> Finding {
 fn clean(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
     let base = registry::default_base().context("there is no home folder; set XDG_STATE_HOME")?;
     let mode = if arguments.dry_run { CleanMode::DryRun } else { CleanMode::Remove };
-    let actions = registry::clean(&base, mode)?;
+    let actions = stale::clean(&base, mode)?;
     let text = match arguments.format {
         Format::Json => {
             let row = |a: &Action| json!({ "run": a.run, "what": a.what, "outcome": outcome(&a.outcome) });

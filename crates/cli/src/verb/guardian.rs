@@ -4,6 +4,6 @@ use crate::exit::Exit;
 
 /// Stands guard until told to go, or until the run is gone.
 pub fn run() -> anyhow::Result<Exit> {
-    weighbridge_lab::guardian::run(std::io::stdin().lock(), std::io::stdout().lock())?;
+    weighbridge_lab::removal::guard::run(std::io::stdin().lock(), std::io::stdout().lock())?;
     Ok(Exit::Fine)
 }

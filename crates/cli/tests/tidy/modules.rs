@@ -10,7 +10,7 @@ type Uses = BTreeMap<String, BTreeSet<String>>;
 
 /// Circles that are left: a crate, and the modules that reach each other. `load: codec` stays: a framing names the codecs it
 /// carries, and a codec the framings it stands in. The others are to go.
-const CIRCLES: [(&str, &str); 13] = [
+const CIRCLES: [(&str, &str); 12] = [
     ("cli", "live, printer, signals"),
     (
         "conductor",
@@ -19,10 +19,6 @@ const CIRCLES: [(&str, &str); 13] = [
     ("conductor", "answers, direct"),
     ("conformance", "bench, http, ping, pingpong, process, stopping"),
     ("judge", "analysis, checks, detail, estimate, gather, question, steer, summary, verdict"),
-    (
-        "lab",
-        "checkout, container, custody, errand, guardian, launch, net, process, ready, registry, rehearsal",
-    ),
     ("load", "codec, h2, http1, memcached, ordered, request, resp"),
     ("load", "connection, pool, stamps"),
     ("report", "export, hdr_log, parquet"),

@@ -9,7 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::cgroup::{self, PREFIX};
+use crate::cgroup;
+use crate::owned::PREFIX;
 
 /// A killed process leaves its groups within milliseconds.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(5);

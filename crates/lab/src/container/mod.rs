@@ -20,11 +20,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::cgroup::{Hierarchy, PREFIX};
-use crate::custody::{Custody, CustodyError, Thing};
+use crate::cgroup::Hierarchy;
+use crate::custody::{Custody, CustodyError};
 use crate::launch::{Lab, Launch};
 use crate::net::tools::need;
 use crate::net::{Capability, Unavailable};
+use crate::owned::{PREFIX, Thing};
 use crate::process::Wrapping;
 use crate::procfs::Pid;
 use crate::runtime;

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cgroup::PREFIX;
-use crate::custody::{Custody, CustodyError, Thing};
+use crate::custody::{Custody, CustodyError};
+use crate::owned::{PREFIX, Thing};
 use crate::sys;
 
 /// Where namespaces have their names, as `ip netns` has it too.

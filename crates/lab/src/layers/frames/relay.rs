@@ -17,8 +17,8 @@ use super::schedule::{Admission, Direction, Schedule};
 use super::sys::{self, BATCH, Taken};
 use super::way::Way;
 use crate::cores::{self, CoreError, CoreId};
-use crate::ready::READY_DIRECT;
 use crate::sys::monotonic;
+use crate::talk::READY_DIRECT;
 
 /// The hidden verb by which our own program becomes a relay.
 pub const VERB: &str = "frames";

@@ -12,14 +12,12 @@ use regex::Regex;
 
 use crate::launch::{Launch, LaunchError};
 use crate::logs::LineFinder;
+use crate::talk::READY_DIRECT;
 
 /// Pause between two looks at a role that is starting: the resolution of its start time.
 const PAUSE: Duration = Duration::from_millis(1);
 /// The same where each look is a request of its own.
 const PAUSE_BETWEEN_REQUESTS: Duration = Duration::from_millis(10);
-
-/// What a role says that is talked to.
-pub(crate) const READY_DIRECT: &str = "ready direct";
 
 /// How a role tells that it is ready: that it accepts connections, but for [`Ready::Direct`].
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,0 +1,90 @@
+//! What the guardian does, a second process of our own program: it waits for the end of the run that started it.
+//!
+//! It holds the reading end of a pipe on which the run tells what it takes and releases. `bye` sends it away. At end of
+//! file it thaws and kills everything still held, removes the control groups, and goes. It sits in a session of its
+//! own and ignores what a terminal or a shell may send. It never touches a process whose start time differs from
+//! what it was told.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+
+use crate::guardian::{BYE, READY};
+use crate::owned::{Change, Thing};
+use crate::sys::{self, Signal};
+
+use super::{end, in_order_of_ending};
+
+/// How a guard ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Parting {
+    /// Sent away.
+    Dismissed,
+    /// The run ended without a word; these things were ended in its place.
+    Ended(Vec<Thing>),
+}
+
+/// Stands guard until `input` ends: what the hidden verb does with its standard input and output, and all it does.
+/// It returns in order that `main` may exit.
+///
+/// # Errors
+/// Where `output` cannot be written, that is, nobody waits for a guardian.
+pub fn run(input: impl Read, mut output: impl Write) -> io::Result<Parting> {
+    for signal in [Signal::Interrupt, Signal::Terminate, Signal::TerminalStop, Signal::HangUp, Signal::Quit] {
+        sys::ignore(signal);
+    }
+    // It fails only where we lead a group already, and then a terminal cannot reach us through our parent's.
+    let _ = sys::new_session();
+    // A guardian must not keep a file system busy; where `/` cannot be entered nothing is lost.
+    let _ = std::env::set_current_dir("/");
+    writeln!(output, "{READY}")?;
+    output.flush()?;
+    let (things, dismissed) = listen(input);
+    if dismissed {
+        return Ok(Parting::Dismissed);
+    }
+    for thing in in_order_of_ending(&things) {
+        end(thing);
+    }
+    Ok(Parting::Ended(things))
+}
+
+/// Follows the pipe to its end; the things then held, and whether we were sent away.
+fn listen(input: impl Read) -> (Vec<Thing>, bool) {
+    let mut things = Vec::new();
+    for line in BufReader::new(input).lines() {
+        match line {
+            Ok(line) if line == BYE => return (things, true),
+            // A line that was cut off by the end of the run told of a thing that was then never made.
+            Ok(line) => {
+                if let Ok(change) = serde_json::from_str::<Change>(&line) {
+                    change.apply(&mut things);
+                }
+            }
+            Err(_) => break,
+        }
+    }
+    (things, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn line(change: &Change) -> String {
+        format!("{}\n", serde_json::to_string(change).expect("plain data"))
+    }
+
+    #[test]
+    fn what_is_taken_and_not_released_is_held_at_the_end_of_the_pipe() {
+        let thing = |name: &str| Thing::Cgroup { path: PathBuf::from(name) };
+        let mut text = String::new();
+        text += &line(&Change::Taken(thing("a")));
+        text += &line(&Change::Taken(thing("b")));
+        text += "not a change\n";
+        text += &line(&Change::Released(thing("a")));
+        text += &line(&Change::Taken(thing("c")))[..20];
+        assert_eq!(listen(text.as_bytes()), (vec![thing("b")], false));
+        text += "\nbye\n";
+        assert_eq!(listen(text.as_bytes()), (vec![thing("b")], true));
+    }
+}
