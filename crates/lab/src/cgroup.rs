@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use weighbridge_model::quantity::Nanoseconds;
 
+use crate::mounts::Cgroup2Mount;
 use crate::owned::PREFIX;
 use crate::procfs::Pid;
 use crate::sys::{self, Signal, Target};
@@ -40,7 +41,7 @@ impl Hierarchy {
 
     /// The same from the text of `/proc/self/mountinfo` and `/proc/self/cgroup`.
     pub fn locate(mountinfo: &str, own: &str) -> Option<Self> {
-        let (root, mount) = mountinfo.lines().find_map(cgroup2_mount)?;
+        let Cgroup2Mount { root, at: mount } = Cgroup2Mount::find(mountinfo)?;
         let place = own.lines().find_map(|line| line.strip_prefix("0::"))?;
         // A place outside of the mounted root (another namespace's view) leaves the mount point itself.
         // What is left must be relative: joining an absolute path would leave the mount.
@@ -99,17 +100,6 @@ pub(crate) fn base_within(mount: &Path, own: &Path) -> PathBuf {
         }
     }
     own.to_owned()
-}
-
-/// Root and mount point of a `cgroup2` line of mountinfo: `id parent dev root mount options … - type source …`.
-fn cgroup2_mount(line: &str) -> Option<(PathBuf, PathBuf)> {
-    let (left, right) = line.split_once(" - ")?;
-    if right.split(' ').next()? != "cgroup2" {
-        return None;
-    }
-    let mut fields = left.split(' ').skip(3);
-    let mut path = || fields.next().map(|field| PathBuf::from(field.replace("\\040", " ")));
-    Some((path()?, path()?))
 }
 
 /// One group, with the files open that are used around every window.

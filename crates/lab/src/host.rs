@@ -18,9 +18,9 @@ use sha2::{Digest, Sha256};
 use weighbridge_model::quantity::Bytes;
 
 use crate::ask;
-use crate::cgroup::Hierarchy;
 use crate::cores::{CoreId, parse_core_list};
 use crate::idle::{self, IdleFacts};
+use crate::mounts::Cgroup2Mount;
 use crate::procfs::{self, ProcessStat, kib_field};
 use crate::sys;
 
@@ -340,7 +340,9 @@ fn parse_cgroups(mountinfo: &str, own: &str) -> Option<CgroupFacts> {
         (false, true) => CgroupVersion::Two,
         (false, false) => return None,
     };
-    let mount = Hierarchy::locate(mountinfo, own).map(|found| found.mount().to_owned());
+    // A process without a group of version 2 cannot use what is mounted.
+    let in_group = own.lines().any(|line| line.starts_with("0::"));
+    let mount = Cgroup2Mount::find(mountinfo).filter(|_| in_group).map(|found| found.at);
     Some(CgroupFacts { version, mount })
 }
 

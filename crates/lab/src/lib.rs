@@ -30,6 +30,7 @@ pub mod layers;
 pub mod logs;
 pub mod machine;
 pub mod memory;
+mod mounts;
 pub mod net;
 pub mod noise;
 pub mod owned;
