@@ -13,7 +13,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use weighbridge_lab::cores::{CoreLayout, pin_current_thread};
+use weighbridge_lab::host::cores::{CoreLayout, pin_current_thread};
 use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
 use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_lab::quota::Controller;

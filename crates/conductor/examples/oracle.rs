@@ -8,8 +8,8 @@ use std::path::Path;
 use weighbridge_conductor::run::{Options, run};
 use weighbridge_conductor::{Control, conditions};
 use weighbridge_judge::{Cores, Placement, Question, Run, whole};
-use weighbridge_lab::cores::CoreLayout;
-use weighbridge_lab::lanes::Lanes;
+use weighbridge_lab::host::cores::CoreLayout;
+use weighbridge_lab::host::lanes::Lanes;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_store::RunFolder;
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use weighbridge_lab::catalog::Catalog;
-use weighbridge_lab::clock::monotonic_now;
-use weighbridge_lab::cores::{CoreError, CoreId};
+use weighbridge_lab::host::clock::monotonic_now;
+use weighbridge_lab::host::cores::{CoreError, CoreId};
+use weighbridge_lab::host::lanes::Lane;
 use weighbridge_lab::host::memory_available;
-use weighbridge_lab::lanes::Lane;
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
 use weighbridge_lab::layers::{self, Site};
 use weighbridge_lab::logs::{excerpt, last_lines};

@@ -7,10 +7,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use weighbridge_judge::calibration::{Replayed, beyond, error_curve, replay};
-use weighbridge_lab::clock::monotonic_now;
-use weighbridge_lab::cores::CoreLayout;
-use weighbridge_lab::gaps;
 use weighbridge_lab::guardian::{Guardian, GuardianError};
+use weighbridge_lab::host::clock::monotonic_now;
+use weighbridge_lab::host::cores::CoreLayout;
+use weighbridge_lab::host::gaps;
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
 use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_load::exchange::{ExchangeError, Limits, exchange};

@@ -4,7 +4,7 @@
 //! It stands beside the generator and does for such a variant what that does for all others: it carries out a window, or
 //! asks for one reply. It decides nothing, and believes no answer that does not add up.
 
-use weighbridge_lab::clock::monotonic_now;
+use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::talk::{Talk, TalkError};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_model::experiment::{PingpongSpec, Sizes, WorkloadSpec};

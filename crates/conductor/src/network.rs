@@ -5,7 +5,7 @@
 
 use std::net::SocketAddr;
 
-use weighbridge_lab::lanes::Lane;
+use weighbridge_lab::host::lanes::Lane;
 use weighbridge_lab::launch::{Allowed, Launch, LaunchError};
 use weighbridge_lab::layers::{Allotment, Answered, Ground, LayerError, Site};
 use weighbridge_lab::net::{Connector, NamespaceError};

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use weighbridge_lab::catalog::Catalog;
-use weighbridge_lab::lanes::Lane;
+use weighbridge_lab::host::lanes::Lane;
 use weighbridge_lab::launch::Allowed;
 use weighbridge_lab::layers::Site;
 use weighbridge_lab::process::Running;

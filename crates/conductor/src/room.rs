@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use weighbridge_lab::room::{RoomError, check_files, check_ports, make_files};
+use weighbridge_lab::host::room::{RoomError, check_files, check_ports, make_files};
 use weighbridge_load::FileTable;
 use weighbridge_load::dial::Endpoint;
 use weighbridge_model::experiment::{Experiment, Target};

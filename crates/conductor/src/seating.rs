@@ -2,8 +2,8 @@
 //!
 //! It says who sits where; pinning is the lab's, and which of two variants has which set in a round is the plan's.
 
-use weighbridge_lab::cores::{CoreId, CoreLayout};
-use weighbridge_lab::lanes::{Lane, LaneError, Lanes};
+use weighbridge_lab::host::cores::{CoreId, CoreLayout};
+use weighbridge_lab::host::lanes::{Lane, LaneError, Lanes};
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::pairing::PairingChoice;
 

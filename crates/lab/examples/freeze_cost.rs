@@ -5,8 +5,8 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use weighbridge_lab::cores::{CoreLayout, pin_current_thread};
 use weighbridge_lab::freeze::FreezeMethod;
+use weighbridge_lab::host::cores::{CoreLayout, pin_current_thread};
 use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
 use weighbridge_model::quantity::Nanoseconds;
 

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::procfs::Pid;
+use crate::host::procfs::Pid;
 
 /// CPU time of a unit at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

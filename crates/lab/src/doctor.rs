@@ -17,20 +17,20 @@ use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 use weighbridge_model::record::{CpuQuota, Throttling};
 
-use crate::cores::{CoreLayout, Sharing, core_list};
-use crate::cputime::{CpuTimes, steal_share};
 use crate::freeze::FreezeMethod;
+use crate::host::cores::{CoreLayout, Sharing, core_list};
+use crate::host::cputime::{CpuTimes, steal_share};
+use crate::host::idle::can_be_kept_awake;
+use crate::host::procfs::{self, Pid};
+use crate::host::room;
+use crate::host::sys;
 use crate::host::{HostFacts, Hypervisor, memory_available};
-use crate::idle::can_be_kept_awake;
 use crate::layers::{self, LayerReport};
 use crate::memory;
 use crate::net::Unavailable;
-use crate::procfs::{self, Pid};
 use crate::quota;
 use crate::registry;
 use crate::removal::stale::stale_summary;
-use crate::room;
-use crate::sys;
 
 pub use settings::CoreInterrupts;
 

@@ -12,9 +12,9 @@ use std::time::Duration;
 use weighbridge_model::quantity::Nanoseconds;
 
 use crate::custody::Custody;
+use crate::host::procfs::{Pid, ProcessIdentity};
+use crate::host::sys::{self, Gate, Signal, Target};
 use crate::owned::Thing;
-use crate::procfs::{Pid, ProcessIdentity};
-use crate::sys::{self, Gate, Signal, Target};
 
 /// Pause between two looks: what it adds to an errand.
 const PAUSE: Duration = Duration::from_millis(2);

@@ -32,10 +32,10 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::MemoryFacts;
 
 use crate::cgroup::{Cgroup, Hierarchy, Wanted};
+use crate::host::procfs::{self, Pid};
+use crate::host::sys::{self, Signal, Target};
 use crate::memory;
-use crate::procfs::{self, Pid};
 use crate::quota::Limited;
-use crate::sys::{self, Signal, Target};
 
 /// A unit that has not come to a stand by then never will: some thread sits in an uninterruptible call.
 const PATIENCE: Nanoseconds = Nanoseconds::from_secs(2);

@@ -10,12 +10,12 @@ use std::time::Duration;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::reliability::NoiseSource;
 
-use crate::clock::monotonic_now;
-use crate::core_latency;
-use crate::cores::CoreLayout;
-use crate::cputime::{CpuTimes, steal_share};
 use crate::doctor::{BusyProcess, busy_processes, cpu_ticks, parse_load};
-use crate::gaps::{self, Gaps};
+use crate::host::clock::monotonic_now;
+use crate::host::core_latency;
+use crate::host::cores::CoreLayout;
+use crate::host::cputime::{CpuTimes, steal_share};
+use crate::host::gaps::{self, Gaps};
 
 /// Distances within this factor are one: cores that share a cache repeat to some ten percent, and others are twice as far
 /// and more.
@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn sources_say_what_they_do_to_figures() {
         let busy = |share| BusyProcess {
-            pid: crate::procfs::Pid::own(),
+            pid: crate::host::procfs::Pid::own(),
             name: "cc".into(),
             share: Ratio::new(share),
         };

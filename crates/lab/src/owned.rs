@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::procfs::ProcessIdentity;
+use crate::host::procfs::ProcessIdentity;
 
 /// Every control group, network namespace and container that we make has a name that begins so.
 pub const PREFIX: &str = "wb-";
@@ -91,7 +91,7 @@ impl Change {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::procfs::Pid;
+    use crate::host::procfs::Pid;
 
     #[test]
     fn a_change_is_one_line_of_json() {

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 
-use crate::procfs::{self, Pid};
+use crate::host::procfs::{self, Pid};
 
 /// State `LISTEN` in `/proc/net/tcp`.
 const LISTEN: &str = "0A";

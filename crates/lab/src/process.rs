@@ -14,13 +14,13 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin};
 
 use crate::account::{CpuAccount, CpuReading};
-use crate::cores::{CoreError, CoreId, pin_process};
 use crate::custody::Custody;
 use crate::freeze::{FreezeError, FreezeMethod, Unit};
+use crate::host::cores::{CoreError, CoreId, pin_process};
+use crate::host::procfs::{self, Pid, ProcessIdentity};
+use crate::host::sys::{self, Ended, Signal};
 use crate::owned::Thing;
-use crate::procfs::{self, Pid, ProcessIdentity};
 use crate::quota::{self, Kind, Place};
-use crate::sys::{self, Ended, Signal};
 use crate::talk::Talk;
 
 /// What the contract of services gives a role to finish its outstanding requests and exit.

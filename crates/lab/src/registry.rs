@@ -11,9 +11,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::Nanoseconds;
 
+use crate::host::procfs::ProcessIdentity;
+use crate::host::sys;
 use crate::owned::{Change, Thing};
-use crate::procfs::ProcessIdentity;
-use crate::sys;
 
 /// A guardian kills and removes within a second; each thing may take it ten at most.
 const GUARDIAN_PATIENCE: Nanoseconds = Nanoseconds::from_secs(60);
@@ -261,7 +261,7 @@ pub fn list(base: &Path) -> Result<Vec<Listed>, RegistryError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::procfs::Pid;
+    use crate::host::procfs::Pid;
 
     #[test]
     fn the_folder_follows_the_specification() {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::sys;
+use crate::host::sys;
 
 /// What a role that is talked to says once it can be.
 pub(crate) const READY_DIRECT: &str = "ready direct";

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use weighbridge_lab::account::CpuReading;
-use weighbridge_lab::cores::CoreId;
 use weighbridge_lab::freeze::FreezeMethod;
+use weighbridge_lab::host::cores::CoreId;
+use weighbridge_lab::host::procfs::{Pid, ProcessIdentity, ProcessStat};
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
 use weighbridge_lab::process::{Departure, Exit, Running};
-use weighbridge_lab::procfs::{Pid, ProcessIdentity, ProcessStat};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 
 /// Uses its core without end.
@@ -272,7 +272,8 @@ fn a_role_has_its_own_session_its_cores_and_nothing_to_read() {
     let bench = Bench::new();
     let own = ProcessStat::read(Pid::own()).expect("/proc is mounted");
     let allowed = status_line(Pid::own(), "Cpus_allowed_list:");
-    let core = weighbridge_lab::cores::parse_core_list(&allowed).expect("a list").pop().expect("a core");
+    let core =
+        weighbridge_lab::host::cores::parse_core_list(&allowed).expect("a list").pop().expect("a core");
     let mut launch = bench.shell("echo ready 4711; cat; while :; do :; done");
     launch.cores = Some(vec![core]);
     let mut role = bench.lab.launch(&launch).expect("it starts");

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 
-use weighbridge_lab::cores::CoreLayout;
+use weighbridge_lab::host::cores::CoreLayout;
 use weighbridge_lab::launch::Lab;
 use weighbridge_lab::layers::sidecar::proxy::{Passed, Program, Setup, Wire};
 use weighbridge_lab::ports::free_port;

@@ -116,16 +116,16 @@ fn outcome(outcome: &CleanOutcome) -> String {
 mod tests {
     use super::*;
     use crate::golden::assert_golden;
-    use weighbridge_lab::cores::{CoreId, CoreLayout};
     use weighbridge_lab::doctor::{BusyProcess, CoreInterrupts};
     use weighbridge_lab::freeze::FreezeMethod;
+    use weighbridge_lab::host::cores::{CoreId, CoreLayout};
+    use weighbridge_lab::host::procfs::Pid;
     use weighbridge_lab::host::{
         AddressLayout, Frequency, HostFacts, HugePages, Hypervisor, KernelSettings, Limit, PacketSteering,
         PortRange, Switch,
     };
     use weighbridge_lab::layers::LayerReport;
     use weighbridge_lab::net::Unavailable;
-    use weighbridge_lab::procfs::Pid;
     use weighbridge_lab::quota::Version;
     use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 

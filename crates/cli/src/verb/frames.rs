@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::fd::AsFd;
 
 use anyhow::Context;
-use weighbridge_lab::cores::CoreId;
+use weighbridge_lab::host::cores::CoreId;
 use weighbridge_lab::layers::frames::{self, DEFAULT_SPIN, InterfacePair, Settings, Watch, Way};
 
 use crate::args;

@@ -1,7 +1,7 @@
 //! `weigh probe`: a server whose truth is known, on loopback.
 
 use anyhow::{Context, bail};
-use weighbridge_lab::room;
+use weighbridge_lab::host::room;
 use weighbridge_probe::law::Law;
 use weighbridge_probe::{CONNECTION_LIMIT, KeepAlive, LoopbackHost, Options, ServeError, Stop, serve};
 

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use weighbridge_lab::cores::{CoreId, CoreLayout, Pinned};
+use weighbridge_lab::host::cores::{CoreId, CoreLayout, Pinned};
 use weighbridge_load::generator::Progress;
 use weighbridge_load::live::{LiveCounts, LiveTimes};
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use super::bundle::{Access, Shown};
 use super::{Missing, Runtime, groups, hybrid, rehearsal};
-use crate::procfs::Pid;
+use crate::host::procfs::Pid;
 
 /// A program that manages containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -118,7 +118,7 @@ impl Engine {
         };
         let command = [path.display().to_string(), "--version".to_owned()];
         let said =
-            crate::ask::ask(&command, None, VERSION_PATIENCE).unwrap_or_else(|error| error.to_string());
+            crate::host::ask::ask(&command, None, VERSION_PATIENCE).unwrap_or_else(|error| error.to_string());
         let first = said.lines().next().unwrap_or_default();
         // `Docker version 20.10.24+dfsg1, build 297e128`, `podman version 4.3.1`
         let version = first.split_once(" version ").and_then(|(_, rest)| rest.split([',', ' ']).next());
@@ -163,10 +163,12 @@ impl Engine {
         let mut command = apart.map(str::to_owned).to_vec();
         command.extend(["--mount-proc", "sh", "-c", &listen, "sh"].map(str::to_owned));
         command.extend(self.daemon(runtime, Path::new(OWN), network)?.into_iter().flatten());
-        let why = match crate::ask::ask(&command, None, DAEMON_PATIENCE) {
+        let why = match crate::host::ask::ask(&command, None, DAEMON_PATIENCE) {
             Ok(said) if said.contains(UP) => return Ok(()),
             Ok(said) => said.lines().last().unwrap_or("it said nothing").trim().to_owned(),
-            Err(crate::ask::AskError::TooSlow { .. }) => format!("it is not up within {DAEMON_PATIENCE:?}"),
+            Err(crate::host::ask::AskError::TooSlow { .. }) => {
+                format!("it is not up within {DAEMON_PATIENCE:?}")
+            }
             Err(error) => error.to_string(),
         };
         Err(Missing {
@@ -251,7 +253,7 @@ impl Engine {
         let script = format!("tar -C {} -cf - . | \"$@\" import - {IMAGE}", groups::quoted(root));
         let mut command = ["sh", "-c", &script, "sh"].map(str::to_owned).to_vec();
         command.extend(client);
-        crate::ask::ask(&command, None, IMPORT_PATIENCE).map(drop).map_err(io::Error::other)
+        crate::host::ask::ask(&command, None, IMPORT_PATIENCE).map(drop).map_err(io::Error::other)
     }
 
     /// The command that runs a container in the foreground, to be started in `bundle`.
@@ -496,7 +498,7 @@ mod tests {
             fs::write(&file, before).expect("a file");
             let bundle = folder.path().display().to_string();
             let words = ["sh", &script.display().to_string(), "create", "--bundle", &bundle, "x"];
-            crate::ask::ask(&words.map(str::to_owned), None, VERSION_PATIENCE).expect("it ran");
+            crate::host::ask::ask(&words.map(str::to_owned), None, VERSION_PATIENCE).expect("it ran");
             let text = fs::read_to_string(&file).expect("a file");
             let after: serde_json::Value =
                 serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));

@@ -22,12 +22,12 @@ use std::time::Duration;
 
 use crate::cgroup::Hierarchy;
 use crate::custody::{Custody, CustodyError};
+use crate::host::procfs::Pid;
 use crate::launch::{Lab, Launch};
 use crate::net::tools::need;
 use crate::net::{Capability, Unavailable};
 use crate::owned::{PREFIX, Thing};
 use crate::process::Wrapping;
-use crate::procfs::Pid;
 use crate::runtime;
 
 pub use bundle::{Access, Plan, Shown, configuration};
@@ -150,7 +150,7 @@ impl Runtime {
     pub fn version(self) -> Result<String, Missing> {
         let path = self.find()?;
         let command = [path.display().to_string(), "--version".to_owned()];
-        let said = crate::ask::ask(&command, None, PATIENCE).unwrap_or_else(|error| error.to_string());
+        let said = crate::host::ask::ask(&command, None, PATIENCE).unwrap_or_else(|error| error.to_string());
         let first = said.lines().next().unwrap_or_default();
         let version = first.split_once(" version ").map(|(_, version)| version.trim().to_owned());
         version.ok_or_else(|| Missing {
@@ -435,7 +435,7 @@ fn state(runtime: Runtime, id: &str, folder: &Path) -> Result<Pid, String> {
     let root = folder.join(STATE);
     let command = [&executable.display().to_string(), "--root", &root.display().to_string(), "state", id];
     let command = command.map(str::to_owned);
-    let said = crate::ask::ask(&command, None, PATIENCE).map_err(|error| error.to_string())?;
+    let said = crate::host::ask::ask(&command, None, PATIENCE).map_err(|error| error.to_string())?;
     let state: serde_json::Value = serde_json::from_str(&said).map_err(|error| error.to_string())?;
     let pid = state["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 0);
     pid.map(Pid::new).ok_or_else(|| format!("`{said}`"))
@@ -477,7 +477,7 @@ pub(crate) fn end(runtime: &str, id: &str, folder: &Path) -> io::Result<()> {
         let executable = runtime.find().map_err(io::Error::other)?;
         let root = folder.join(STATE).display().to_string();
         let words = [&executable.display().to_string(), "--root", &root, "delete", "--force", id];
-        let said = crate::ask::ask(&words.map(str::to_owned), None, END_PATIENCE);
+        let said = crate::host::ask::ask(&words.map(str::to_owned), None, END_PATIENCE);
         // It may have gone by itself meanwhile.
         if known.exists() {
             said.map_err(io::Error::other)?;

@@ -1,7 +1,7 @@
 //! Findings about the kernel's settings. What each costs was measured: METHODOLOGY, "What else of the host moves a figure".
 
 use super::{Finding, Level, Observation, Subject};
-use crate::cores::{CoreId, core_list};
+use crate::host::cores::{CoreId, core_list};
 use crate::host::{AddressLayout, InterruptLine, parse_interrupts};
 
 /// Interrupts of devices a second on one core, from which they are told. So many on the client's moved p50 by less than

@@ -1,7 +1,7 @@
 //! Each finding of the doctor on a host made up for it, and none on a healthy one.
 
 use super::*;
-use crate::cores::CoreId;
+use crate::host::cores::CoreId;
 use crate::host::{
     AddressLayout, Frequency, HugePages, KernelSettings, Limit, PacketSteering, PortRange, Switch,
     parse_interrupts,

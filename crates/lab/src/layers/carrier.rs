@@ -12,12 +12,12 @@ use weighbridge_model::relayed::Relayed;
 use super::crossing::{Dealt, Treatment, cut_packets};
 use super::veth::{CLIENT_PORT, SERVER_PORT};
 use super::{LayerError, Site, Spot};
+use crate::host::sys::monotonic;
 use crate::launch::{Lab, Ready};
 use crate::layers::frames::way::{Delay, Distribution, Way, WayError};
 use crate::layers::frames::{self, InterfacePair, Settings};
 use crate::net::Unavailable;
 use crate::net::namespace::in_scratch;
-use crate::sys::monotonic;
 use crate::talk::Talk;
 
 /// Its name among the programs of a variant, and the role of its CPU time.

@@ -20,10 +20,10 @@ use weighbridge_model::quantity::Nanoseconds;
 use super::site::configure;
 use super::veth::{DEVICE as LINK, saw, try_here};
 use super::{Answered, LayerError, Site, Spot};
+use crate::host::sys::monotonic;
 use crate::launch::{Lab, LinePattern, Ready};
 use crate::net::tools::Tool;
 use crate::net::{Batch, Namespace, Unavailable};
-use crate::sys::monotonic;
 
 /// The role of the program's CPU time and memory.
 const ROLE: &str = "port-forwarder";
@@ -86,7 +86,7 @@ impl Forwarder {
     /// Name and version, as it says itself.
     pub fn by(&self) -> String {
         let command = [self.executable.display().to_string(), "--version".to_owned()];
-        let said = crate::ask::ask(&command, None, VERSION_PATIENCE).unwrap_or_default();
+        let said = crate::host::ask::ask(&command, None, VERSION_PATIENCE).unwrap_or_default();
         let first = said.lines().next().unwrap_or_default();
         // `slirp4netns version 1.2.0`, `pasta 0.0~git20230309.7c7625d-1`
         let version =

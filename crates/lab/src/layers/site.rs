@@ -12,12 +12,12 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use super::veth::{self, DEVICE};
 use super::{Answered, LayerError, Part, parts};
-use crate::cores::CoreId;
+use crate::host::cores::CoreId;
+use crate::host::procfs::Pid;
 use crate::launch::{Lab, Launch, Ready, Wrapping};
 use crate::layers::sidecar::proxy::Passed;
 use crate::net::{Batch, Connector, Namespace, NamespaceError, counters};
 use crate::process::Running;
-use crate::procfs::Pid;
 use crate::service::Freezing;
 use crate::talk::Talk;
 

@@ -19,11 +19,11 @@ use weighbridge_model::network::{LinkCounters, TunnelCounts};
 use super::crossing::{Crossing, Treatment};
 use super::site::{configure, set};
 use super::{Answered, End, Ends, Hosts, LayerError, Part, Site};
+use crate::host::sys;
 use crate::launch::Lab;
 use crate::net::tools::{AS_ROOT, Tool};
 use crate::net::{Batch, Capability, Namespace, ToolError, Unavailable, namespace};
 use crate::rehearsal::Rehearsal;
-use crate::sys;
 
 /// The device of a host.
 pub(super) const DEVICE: &str = "eth0";
@@ -182,7 +182,7 @@ pub(super) fn adapt(hosts: &Hosts, control: Option<&CongestionControl>) -> Resul
 fn routes(host: &Namespace) -> Result<Vec<String>, LayerError> {
     let ip = Tool::Ip.find()?.display().to_string();
     let command = [&ip, "-4", "-oneline", "route", "show"].map(str::to_owned);
-    let shown = host.run(|| crate::ask::ask(&command, None, TOLD_PATIENCE))?;
+    let shown = host.run(|| crate::host::ask::ask(&command, None, TOLD_PATIENCE))?;
     let shown = shown.map_err(|error| ToolError::Refused {
         command: "ip route show".to_owned(),
         said: error.to_string(),

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::sys;
+use crate::host::sys;
 
 /// Most sockets that are made ahead: a connection for every request then waits for the helper at one in so many.
 const AHEAD: usize = 32;

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::custody::{Custody, CustodyError};
+use crate::host::sys;
 use crate::owned::{PREFIX, Thing};
-use crate::sys;
 
 /// Where namespaces have their names, as `ip netns` has it too.
 pub const FOLDER: &str = "/run/netns";

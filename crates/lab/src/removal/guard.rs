@@ -8,8 +8,8 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 use crate::guardian::{BYE, READY};
+use crate::host::sys::{self, Signal};
 use crate::owned::{Change, Thing};
-use crate::sys::{self, Signal};
 
 use super::{end, in_order_of_ending};
 

@@ -13,10 +13,10 @@ use crate::cgroup;
 use crate::checkout;
 use crate::container;
 use crate::guardian::END_PATIENCE;
+use crate::host::procfs::{self, ProcessIdentity};
+use crate::host::sys::{self, Signal, Target};
 use crate::net::namespace;
 use crate::owned::Thing;
-use crate::procfs::{self, ProcessIdentity};
-use crate::sys::{self, Signal, Target};
 
 /// Whether anything of a thing is there.
 fn exists(thing: &Thing) -> bool {

@@ -10,9 +10,9 @@ use std::path::Path;
 
 use crate::checkout;
 use crate::container;
+use crate::host::procfs::{self, ProcessIdentity, ProcessStat};
 use crate::net::namespace;
 use crate::owned::{PREFIX, Thing};
-use crate::procfs::{self, ProcessIdentity, ProcessStat};
 use crate::registry::{Listed, Owner, RegistryError, list};
 
 use super::{Ending, end, exists, in_order_of_ending, surviving_members};

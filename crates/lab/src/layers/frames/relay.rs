@@ -16,8 +16,8 @@ use super::report::Distribution;
 use super::schedule::{Admission, Direction, Schedule};
 use super::sys::{self, BATCH, Taken};
 use super::way::Way;
-use crate::cores::{self, CoreError, CoreId};
-use crate::sys::monotonic;
+use crate::host::cores::{self, CoreError, CoreId};
+use crate::host::sys::monotonic;
 use crate::talk::READY_DIRECT;
 
 /// The hidden verb by which our own program becomes a relay.
@@ -180,7 +180,7 @@ pub fn run(settings: &Settings, watch: Watch, output: &mut dyn Write) -> Result<
     if let Some(core) = settings.core {
         cores::pin_current_thread(core)?;
     }
-    crate::sys::set_timer_slack(Nanoseconds::from_nanos(1));
+    crate::host::sys::set_timer_slack(Nanoseconds::from_nanos(1));
     let mut relay = Relay::open(settings)?;
     say(output, READY_DIRECT)?;
     while let Told::Report = relay.carry(&watch)? {

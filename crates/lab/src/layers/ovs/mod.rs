@@ -21,11 +21,11 @@ use weighbridge_model::quantity::Nanoseconds;
 use super::site::configure;
 use super::veth::{WITH_RAW, carried_below, neighbour, saw, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
+use crate::host::sys::monotonic;
 use crate::launch::Lab;
 use crate::net::tools::Tool;
 use crate::net::{Batch, Capability, Unavailable};
 use crate::service::Freezing;
-use crate::sys::monotonic;
 use switch::{OvsError, PortCounts, Switch};
 
 /// The bridge with the device of the host.

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::cores::CoreId;
+use crate::host::cores::CoreId;
 use crate::launch::{Asking, Lab, Launch, LaunchError, Ready};
 use crate::net::Unavailable;
 use crate::process::{Running, Wrapping};
@@ -136,7 +136,7 @@ fn find(name: &str) -> Result<PathBuf, Unavailable> {
 pub fn version() -> Result<String, Unavailable> {
     let switch = Programs::find()?.switch;
     let command = [switch.display().to_string(), "--version".to_owned()];
-    let said = crate::ask::ask(&command, None, VERSION_PATIENCE).map_err(|error| error.to_string());
+    let said = crate::host::ask::ask(&command, None, VERSION_PATIENCE).map_err(|error| error.to_string());
     let version = said.as_deref().ok().and_then(|said| said.lines().next()?.rsplit(' ').next());
     version
         .map(str::to_owned)

@@ -19,11 +19,11 @@ use weighbridge_model::quantity::Nanoseconds;
 use super::site::configure;
 use super::veth::{CAPABILITIES, DEVICE as LINK, saw, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
+use crate::host::sys::monotonic;
 use crate::launch::{Lab, LaunchError};
 use crate::net::tools::Tool;
 use crate::net::{Batch, Capability, Namespace, Unavailable, namespace};
 use crate::service::Freezing;
-use crate::sys::monotonic;
 use tunnel::{DEVICE, Keys, PORT, Plan, Transfer, WireguardError};
 
 /// Agreeing on keys takes a round trip; what was lost is sent again after five seconds.

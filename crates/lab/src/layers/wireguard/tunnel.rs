@@ -20,12 +20,12 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use weighbridge_model::experiment::WireguardImplementation as Implementation;
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::cores::CoreId;
+use crate::host::cores::CoreId;
+use crate::host::procfs::Pid;
+use crate::host::sys;
 use crate::launch::{Asking, Lab, Launch, LaunchError, Ready};
 use crate::net::{NamespaceError, Unavailable};
 use crate::process::{Running, Wrapping};
-use crate::procfs::Pid;
-use crate::sys;
 
 /// The device of either end.
 pub const DEVICE: &str = "wg0";
@@ -148,7 +148,7 @@ fn find(implementation: Implementation) -> Result<PathBuf, Unavailable> {
 pub fn version(implementation: Implementation) -> Result<String, Unavailable> {
     let path = find(implementation)?;
     let command = [path.display().to_string(), "--version".to_owned()];
-    let said = crate::ask::ask(&command, None, PATIENCE).unwrap_or_default();
+    let said = crate::host::ask::ask(&command, None, PATIENCE).unwrap_or_default();
     parse_version(&said).map(str::to_owned).ok_or_else(|| {
         Unavailable::new(format!("`{} --version` says no version", path.display()), remedy(implementation))
     })

@@ -35,5 +35,5 @@ pub(super) fn version(program: &Path, flag: &str, patience: Duration) -> Result<
     // `nginx -v` answers on its standard error, which a shell can turn round.
     let script = "exec \"$0\" \"$1\" 2>&1";
     let command = ["sh", "-c", script, &program.display().to_string(), flag].map(str::to_owned);
-    crate::ask::ask(&command, None, patience).map_err(|error| error.to_string())
+    crate::host::ask::ask(&command, None, patience).map_err(|error| error.to_string())
 }

@@ -18,10 +18,10 @@ use std::time::Duration;
 
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::cores::CoreId;
+use crate::host::cores::CoreId;
+use crate::host::sys;
 use crate::launch::{Lab, Launch, LaunchError, Ready};
 use crate::process::{Running, Wrapping};
-use crate::sys;
 
 /// A proxy starts in milliseconds; a loaded machine gets much more.
 const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(20);

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::procfs::Pid;
-use crate::sys::{self, Signal, Target};
+use crate::host::procfs::Pid;
+use crate::host::sys::{self, Signal, Target};
 
 /// More output than this is no answer to a short question; the rest is not kept.
 const MOST: u64 = 1 << 20;

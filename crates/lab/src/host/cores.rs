@@ -9,11 +9,11 @@ use std::io;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::id::Pid;
-use crate::procfs;
-use crate::sys;
+use crate::host::id::Pid;
+use crate::host::procfs;
+use crate::host::sys;
 
-pub use crate::id::CoreId;
+pub use crate::host::id::CoreId;
 
 /// Whether client and services run on cores of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

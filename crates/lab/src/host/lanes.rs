@@ -6,10 +6,10 @@
 
 use std::fs;
 
-use crate::cores::{CoreError, CoreId, CoreLayout};
 use crate::host;
-use crate::procfs::Pid;
-use crate::sys;
+use crate::host::cores::{CoreError, CoreId, CoreLayout};
+use crate::host::procfs::Pid;
+use crate::host::sys;
 
 /// Fewest cores of a lane: one for the client, one for a service.
 const LEAST: usize = 2;
@@ -114,7 +114,7 @@ impl Lanes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cores::{Sharing, parse_core_list};
+    use crate::host::cores::{Sharing, parse_core_list};
 
     fn cores(list: &str) -> Vec<CoreId> {
         parse_core_list(list).expect("a list of cores")

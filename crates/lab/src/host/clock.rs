@@ -5,7 +5,7 @@
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp, display_nanos};
 
-use crate::sys;
+use crate::host::sys;
 
 /// A change of the distance above this is a jump. Time services slew below about 0.1 s and step above; a read that was
 /// interrupted costs at most [`ClockReading`]'s own uncertainty, which is added.

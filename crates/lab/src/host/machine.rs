@@ -5,10 +5,10 @@
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
-use crate::clock::monotonic_now;
-use crate::cputime::{CpuTimes, machine_busy};
-use crate::procfs::Pid;
-use crate::sys;
+use crate::host::clock::monotonic_now;
+use crate::host::cputime::{CpuTimes, machine_busy};
+use crate::host::procfs::Pid;
+use crate::host::sys;
 
 /// Kinds of time that a busy core's is the sum of, each rounded down to a tick by itself.
 const BUSY_KINDS: u64 = 5;

@@ -9,8 +9,8 @@
 
 use std::io;
 
+use crate::host::sys;
 use crate::host::{HostFacts, Limit, PortRange};
-use crate::sys;
 
 /// Open files of a generator's thread besides its connections: standard streams, event queue, timer, and the few that
 /// verification and the system's own libraries open for a moment.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 use weighbridge_model::reliability::HostIdentity;
 
-use crate::cores::{CoreId, core_list};
+use crate::host::cores::{CoreId, core_list};
 use crate::host::{HostFacts, Hypervisor, KernelSettings, Switch};
 
 /// The identity of the host with these facts. `weigh` is the digest of this program, where it is known.

@@ -17,12 +17,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use weighbridge_model::quantity::Bytes;
 
-use crate::ask;
-use crate::cores::{CoreId, parse_core_list};
-use crate::idle::{self, IdleFacts};
-use crate::mounts::Cgroup2Mount;
-use crate::procfs::{self, ProcessStat, kib_field};
-use crate::sys;
+use crate::host::ask;
+use crate::host::cores::{CoreId, parse_core_list};
+use crate::host::idle::{self, IdleFacts};
+use crate::host::mounts::Cgroup2Mount;
+use crate::host::procfs::{self, ProcessStat, kib_field};
+use crate::host::sys;
 
 pub use frequency::Frequency;
 pub use interrupts::{InterruptLine, Interrupts, parse_lines as parse_interrupts};

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
-use crate::clock::monotonic_now;
-use crate::cores::{CoreId, CoreLayout, pin_current_thread};
+use crate::host::clock::monotonic_now;
+use crate::host::cores::{CoreId, CoreLayout, pin_current_thread};
 
 /// A shorter time between two looks at the clock is no gap: an interrupt's work takes a few microseconds.
 pub const GAP: Nanoseconds = Nanoseconds::from_micros(50);

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 
-use crate::cores::CoreId;
-use crate::sys;
+use crate::host::cores::CoreId;
+use crate::host::sys;
 
 /// Time since boot by kind, of one core or of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::interrupts::Interrupts;
-use crate::cores::{CoreId, parse_core_list};
+use crate::host::cores::{CoreId, parse_core_list};
 
 /// Weaknesses of processors that the kernel may work around, by its names for them.
 const WEAKNESSES: [&str; 19] = [

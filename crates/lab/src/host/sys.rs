@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
-use crate::id::{CoreId, Pid};
+use crate::host::id::{CoreId, Pid};
 
 /// The signals this crate sends or ignores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

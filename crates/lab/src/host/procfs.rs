@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 
-use crate::sys;
+use crate::host::sys;
 
-pub use crate::id::Pid;
+pub use crate::host::id::Pid;
 
 /// A process that cannot be mistaken for a later one of the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::settings::parse_core_mask;
-use crate::cores::{CoreId, core_list, parse_core_list};
+use crate::host::cores::{CoreId, core_list, parse_core_list};
 
 /// Where the interrupts of devices go.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

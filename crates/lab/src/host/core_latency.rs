@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::clock::monotonic_now;
-use crate::cores::{CoreId, pin_current_thread};
+use crate::host::clock::monotonic_now;
+use crate::host::cores::{CoreId, pin_current_thread};
 
 /// How much is measured: batches, whose median counts since an interruption spoils some of them, and round trips of each.
 #[derive(Debug, Clone, Copy)]
@@ -109,7 +109,7 @@ fn batch(ball: &AtomicU32, trips: u32) -> io::Result<Nanoseconds> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cores::CoreLayout;
+    use crate::host::cores::CoreLayout;
 
     #[test]
     fn a_line_goes_to_another_core_and_back() {

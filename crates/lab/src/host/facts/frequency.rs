@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::settings::Switch;
-use crate::cores::CoreId;
+use crate::host::cores::CoreId;
 
 const CPU: &str = "/sys/devices/system/cpu";
 
