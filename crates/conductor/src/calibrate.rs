@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use weighbridge_judge::calibration::{Replayed, beyond, error_curve, replay};
-use weighbridge_lab::guardian::{Guardian, GuardianError};
+use weighbridge_lab::cleanup::guardian::{Guardian, GuardianError};
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::host::cores::CoreLayout;
 use weighbridge_lab::host::gaps;

@@ -12,13 +12,13 @@ use weighbridge_judge as judge;
 use weighbridge_judge::steer::{
     BlockHistory, BlockRule, BlockStep, Budget, SizeHistory, SizeRule, SizeStep, Stop,
 };
-use weighbridge_lab::custody::CustodyError;
-use weighbridge_lab::guardian::Guardian;
+use weighbridge_lab::cleanup::custody::CustodyError;
+use weighbridge_lab::cleanup::guardian::Guardian;
+use weighbridge_lab::cleanup::registry::{self, Listed, Registry, RegistryError};
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::host::cores::Pinned;
 use weighbridge_lab::host::procfs::{Pid, ProcessIdentity};
 use weighbridge_lab::launch::Lab;
-use weighbridge_lab::registry::{self, Listed, Registry, RegistryError};
 use weighbridge_model::event::{Event, Interim, TimedEvent};
 use weighbridge_model::experiment::{Experiment, Variant, WorkloadSpec};
 use weighbridge_model::id::VariantId;

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use weighbridge_lab::custody::Custody;
+use weighbridge_lab::cleanup::custody::Custody;
 use weighbridge_lab::errand::{self, Errand};
 use weighbridge_lab::logs::{excerpt, last_lines};
 use weighbridge_store::scrub::{Secrets, redact_named};

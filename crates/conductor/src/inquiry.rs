@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 
 use tempfile::TempDir;
 use weighbridge_lab::catalog::{Told, by_program};
-use weighbridge_lab::custody::CustodyError;
-use weighbridge_lab::guardian::{Guardian, GuardianError};
+use weighbridge_lab::cleanup::custody::CustodyError;
+use weighbridge_lab::cleanup::guardian::{Guardian, GuardianError};
 use weighbridge_lab::launch::Lab;
 use weighbridge_lab::process::GRACE;
 use weighbridge_lab::service::Service;

@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use weighbridge_model::quantity::Nanoseconds;
 
+use crate::cleanup::owned::PREFIX;
 use crate::host::mounts::Cgroup2Mount;
 use crate::host::procfs::Pid;
 use crate::host::sys::{self, Signal, Target};
-use crate::owned::PREFIX;
 
 /// Distinguishes attempts of several threads.
 static ATTEMPTS: AtomicU32 = AtomicU32::new(0);

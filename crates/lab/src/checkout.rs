@@ -16,9 +16,9 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use weighbridge_model::experiment::suggestion;
 
-use crate::custody::{Custody, CustodyError};
+use crate::cleanup::custody::{Custody, CustodyError};
+use crate::cleanup::owned::Thing;
 use crate::errand::{self, Errand};
-use crate::owned::Thing;
 
 /// Below the cache folder: where worktrees lie.
 const PLACE: [&str; 2] = ["weighbridge", "revisions"];

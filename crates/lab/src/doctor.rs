@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 use weighbridge_model::record::{CpuQuota, Throttling};
 
+use crate::cleanup::registry;
 use crate::freeze::FreezeMethod;
 use crate::host::cores::{CoreLayout, Sharing, core_list};
 use crate::host::cputime::{CpuTimes, steal_share};
@@ -29,7 +30,6 @@ use crate::layers::{self, LayerReport};
 use crate::memory;
 use crate::net::Unavailable;
 use crate::quota;
-use crate::registry;
 use crate::removal::stale::stale_summary;
 
 pub use settings::CoreInterrupts;

@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::custody::Custody;
+use crate::cleanup::custody::Custody;
+use crate::cleanup::owned::Thing;
 use crate::host::procfs::{Pid, ProcessIdentity};
 use crate::host::sys::{self, Gate, Signal, Target};
-use crate::owned::Thing;
 
 /// Pause between two looks: what it adds to an errand.
 const PAUSE: Duration = Duration::from_millis(2);

@@ -21,19 +21,19 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{CpuQuota, MemoryFacts};
 
 use crate::cgroup::{Cgroup, Hierarchy};
-use crate::custody::{Custody, CustodyError};
+use crate::cleanup::custody::{Custody, CustodyError};
+use crate::cleanup::guardian::Guardian;
+use crate::cleanup::owned::{PREFIX, Thing};
+use crate::cleanup::registry::Registry;
 use crate::freeze::{FreezeMethod, Unit};
-use crate::guardian::Guardian;
 use crate::host::cores::{CoreId, core_list};
 use crate::host::procfs::{Pid, ProcessIdentity};
 use crate::host::sys::{self, Gate, SetupStep};
 use crate::logs::{excerpt, last_lines};
 use crate::memory::{self, NoLimit};
-use crate::owned::{PREFIX, Thing};
 use crate::ports::{self, Listener};
 use crate::process::{Exit, Running};
 use crate::quota::{Controller, Limited, NoQuota, Version};
-use crate::registry::Registry;
 use crate::talk::READY_DIRECT;
 
 use ready::Watch;
@@ -598,7 +598,7 @@ impl Lab {
     }
 
     fn admit(&self, pid: Pid) -> Result<ProcessIdentity, CustodyError> {
-        let identity = ProcessIdentity::of(pid).ok_or(crate::registry::RegistryError::NoOwner)?;
+        let identity = ProcessIdentity::of(pid).ok_or(crate::cleanup::registry::RegistryError::NoOwner)?;
         self.custody.take(Thing::Process(identity))?;
         Ok(identity)
     }

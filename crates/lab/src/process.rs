@@ -14,12 +14,12 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin};
 
 use crate::account::{CpuAccount, CpuReading};
-use crate::custody::Custody;
+use crate::cleanup::custody::Custody;
+use crate::cleanup::owned::Thing;
 use crate::freeze::{FreezeError, FreezeMethod, Unit};
 use crate::host::cores::{CoreError, CoreId, pin_process};
 use crate::host::procfs::{self, Pid, ProcessIdentity};
 use crate::host::sys::{self, Ended, Signal};
-use crate::owned::Thing;
 use crate::quota::{self, Kind, Place};
 use crate::talk::Talk;
 

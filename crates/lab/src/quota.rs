@@ -15,8 +15,8 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{CpuQuota, Throttling};
 
 use crate::cgroup;
+use crate::cleanup::owned::PREFIX;
 use crate::host::procfs::Pid;
-use crate::owned::PREFIX;
 
 /// Distinguishes attempts of several threads.
 static ATTEMPTS: AtomicU32 = AtomicU32::new(0);

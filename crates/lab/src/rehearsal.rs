@@ -8,9 +8,9 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use crate::cleanup::registry::{self, Registry};
 use crate::host::sys;
 use crate::launch::Lab;
-use crate::registry::{self, Registry};
 
 /// A lab and a folder, for one try.
 #[derive(Debug)]

@@ -11,15 +11,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use weighbridge_lab::cgroup::Hierarchy;
+use weighbridge_lab::cleanup::guardian::Guardian;
+use weighbridge_lab::cleanup::owned::{Change, Thing};
+use weighbridge_lab::cleanup::registry::{self, Registry};
 use weighbridge_lab::freeze::FreezeMethod;
-use weighbridge_lab::guardian::Guardian;
 use weighbridge_lab::host::procfs::{self, Pid, ProcessIdentity};
 use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
-use weighbridge_lab::owned::{Change, Thing};
 use weighbridge_lab::ports::{self, Listener};
 use weighbridge_lab::process::Departure;
 use weighbridge_lab::quota::{Controller, Version};
-use weighbridge_lab::registry::{self, Registry};
 use weighbridge_lab::removal::guard;
 use weighbridge_lab::removal::stale::{self, CleanMode, CleanOutcome};
 use weighbridge_model::quantity::Nanoseconds;

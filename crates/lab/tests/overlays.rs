@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
+use weighbridge_lab::cleanup::registry::{Registry, list};
 use weighbridge_lab::launch::Lab;
 use weighbridge_lab::layers::{Allotment, Answered, Site, probe};
 use weighbridge_lab::net::FOLDER;
-use weighbridge_lab::registry::{Registry, list};
 use weighbridge_model::experiment::{Experiment, Layers};
 use weighbridge_model::network::{LinkCounters, NetworkFacts};
 

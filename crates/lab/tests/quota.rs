@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use weighbridge_lab::cleanup::owned::Thing;
+use weighbridge_lab::cleanup::registry::{self, Registry};
 use weighbridge_lab::freeze::FreezeMethod;
 use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
-use weighbridge_lab::owned::Thing;
 use weighbridge_lab::quota::{Controller, Kind, Place};
-use weighbridge_lab::registry::{self, Registry};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{CpuQuota, QuotaOrigin};
 

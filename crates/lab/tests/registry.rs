@@ -7,10 +7,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
+use weighbridge_lab::cleanup::owned::Thing;
+use weighbridge_lab::cleanup::registry::{self, Owner, Registry};
 use weighbridge_lab::host::procfs::{Pid, ProcessIdentity};
 use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
-use weighbridge_lab::owned::Thing;
-use weighbridge_lab::registry::{self, Owner, Registry};
 use weighbridge_lab::removal::stale::{self, Action, CleanMode, CleanOutcome};
 use weighbridge_model::quantity::Nanoseconds;
 

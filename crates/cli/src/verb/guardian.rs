@@ -1,4 +1,4 @@
-//! The hidden verb that the lab starts: see `weighbridge_lab::guardian`.
+//! The hidden verb that the lab starts: see `weighbridge_lab::cleanup::guardian`.
 
 use crate::exit::Exit;
 

@@ -8,7 +8,7 @@ use weighbridge_conductor::inquiry::Inquiry;
 use weighbridge_conductor::run::find_catalog;
 use weighbridge_conductor::tls::Certificates;
 use weighbridge_lab::catalog::{Asked, Catalog, Listing, Status, by_program};
-use weighbridge_lab::guardian::Guardian;
+use weighbridge_lab::cleanup::guardian::Guardian;
 use weighbridge_lab::launch::{Lab, Ready};
 use weighbridge_lab::process::GRACE;
 use weighbridge_lab::service::Service;

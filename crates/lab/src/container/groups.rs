@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::cgroup;
-use crate::owned::PREFIX;
+use crate::cleanup::owned::PREFIX;
 
 /// A killed process leaves its groups within milliseconds.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(5);

@@ -21,12 +21,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cgroup::Hierarchy;
-use crate::custody::{Custody, CustodyError};
+use crate::cleanup::custody::{Custody, CustodyError};
+use crate::cleanup::owned::{PREFIX, Thing};
 use crate::host::procfs::Pid;
 use crate::launch::{Lab, Launch};
 use crate::net::tools::need;
 use crate::net::{Capability, Unavailable};
-use crate::owned::{PREFIX, Thing};
 use crate::process::Wrapping;
 use crate::runtime;
 

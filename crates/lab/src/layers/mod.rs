@@ -28,8 +28,8 @@ use weighbridge_model::network::{LinkCounters, ProgramFacts, TunnelCounts};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::relayed::Relayed;
 
+use crate::cleanup::custody::CustodyError;
 use crate::container::ContainerError;
-use crate::custody::CustodyError;
 use crate::launch::{Lab, Launch, LaunchError};
 use crate::layers::ovs::switch::OvsError;
 use crate::layers::sidecar::proxy::{Missing, SidecarError};

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::custody::{Custody, CustodyError};
+use crate::cleanup::custody::{Custody, CustodyError};
+use crate::cleanup::owned::{PREFIX, Thing};
 use crate::host::sys;
-use crate::owned::{PREFIX, Thing};
 
 /// Where namespaces have their names, as `ip netns` has it too.
 pub const FOLDER: &str = "/run/netns";

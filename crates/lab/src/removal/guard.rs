@@ -7,9 +7,9 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
-use crate::guardian::{BYE, READY};
+use crate::cleanup::guardian::{BYE, READY};
+use crate::cleanup::owned::{Change, Thing};
 use crate::host::sys::{self, Signal};
-use crate::owned::{Change, Thing};
 
 use super::{end, in_order_of_ending};
 

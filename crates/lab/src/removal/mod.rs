@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use crate::cgroup;
 use crate::checkout;
+use crate::cleanup::guardian::END_PATIENCE;
+use crate::cleanup::owned::Thing;
 use crate::container;
-use crate::guardian::END_PATIENCE;
 use crate::host::procfs::{self, ProcessIdentity};
 use crate::host::sys::{self, Signal, Target};
 use crate::net::namespace;
-use crate::owned::Thing;
 
 /// Whether anything of a thing is there.
 fn exists(thing: &Thing) -> bool {

@@ -9,11 +9,11 @@ use std::io;
 use std::path::Path;
 
 use crate::checkout;
+use crate::cleanup::owned::{PREFIX, Thing};
+use crate::cleanup::registry::{Listed, Owner, RegistryError, list};
 use crate::container;
 use crate::host::procfs::{self, ProcessIdentity, ProcessStat};
 use crate::net::namespace;
-use crate::owned::{PREFIX, Thing};
-use crate::registry::{Listed, Owner, RegistryError, list};
 
 use super::{Ending, end, exists, in_order_of_ending, surviving_members};
 

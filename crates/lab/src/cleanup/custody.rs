@@ -5,9 +5,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::guardian::{Guardian, GuardianError};
-use crate::owned::{Change, Thing};
-use crate::registry::{Registry, RegistryError};
+use crate::cleanup::guardian::{Guardian, GuardianError};
+use crate::cleanup::owned::{Change, Thing};
+use crate::cleanup::registry::{Registry, RegistryError};
 
 /// Why a thing could not be taken into custody; it was then not made.
 #[derive(Debug, thiserror::Error)]

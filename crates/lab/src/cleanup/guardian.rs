@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use weighbridge_model::quantity::Nanoseconds;
 
+use crate::cleanup::owned::Change;
 use crate::host::procfs::{Pid, ProcessIdentity};
 use crate::host::sys;
-use crate::owned::Change;
 
 /// What it says on its standard output once it stands guard.
 pub(crate) const READY: &str = "guarding";

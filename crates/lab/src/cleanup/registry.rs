@@ -11,9 +11,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::Nanoseconds;
 
+use crate::cleanup::owned::{Change, Thing};
 use crate::host::procfs::ProcessIdentity;
 use crate::host::sys;
-use crate::owned::{Change, Thing};
 
 /// A guardian kills and removes within a second; each thing may take it ten at most.
 const GUARDIAN_PATIENCE: Nanoseconds = Nanoseconds::from_secs(60);
