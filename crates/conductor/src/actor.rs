@@ -10,9 +10,9 @@ use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::host::cores::{CoreError, CoreId};
 use weighbridge_lab::host::lanes::Lane;
 use weighbridge_lab::host::memory_available;
-use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready};
 use weighbridge_lab::layers::{self, Site};
-use weighbridge_lab::logs::{excerpt, last_lines};
+use weighbridge_lab::process::launch::{Lab, Launch, LaunchError, Ready};
+use weighbridge_lab::process::logs::{excerpt, last_lines};
 use weighbridge_lab::process::{Running, Wrapping};
 use weighbridge_lab::runtime;
 use weighbridge_lab::service::Service;
@@ -130,7 +130,7 @@ pub enum ActorError {
         /// The variant.
         variant: String,
         /// What went wrong.
-        source: weighbridge_lab::freeze::FreezeError,
+        source: weighbridge_lab::process::freeze::FreezeError,
     },
 }
 
@@ -589,7 +589,7 @@ impl Actor {
 
     fn change(
         &mut self,
-        how: impl FnOnce(&mut Roles) -> Result<(), weighbridge_lab::freeze::FreezeError>,
+        how: impl FnOnce(&mut Roles) -> Result<(), weighbridge_lab::process::freeze::FreezeError>,
     ) -> Result<(), ActorError> {
         match &mut self.running {
             Some(running) if self.may_freeze => {

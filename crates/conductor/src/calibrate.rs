@@ -11,7 +11,7 @@ use weighbridge_lab::cleanup::guardian::{Guardian, GuardianError};
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::host::cores::CoreLayout;
 use weighbridge_lab::host::gaps;
-use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
+use weighbridge_lab::process::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
 use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_load::exchange::{ExchangeError, Limits, exchange};
 use weighbridge_load::generator::{

@@ -18,7 +18,7 @@ use weighbridge_lab::cleanup::registry::{self, Listed, Registry, RegistryError};
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::host::cores::Pinned;
 use weighbridge_lab::host::procfs::{Pid, ProcessIdentity};
-use weighbridge_lab::launch::Lab;
+use weighbridge_lab::process::launch::Lab;
 use weighbridge_model::event::{Event, Interim, TimedEvent};
 use weighbridge_model::experiment::{Experiment, Variant, WorkloadSpec};
 use weighbridge_model::id::VariantId;

@@ -5,7 +5,7 @@
 //! asks for one reply. It decides nothing, and believes no answer that does not add up.
 
 use weighbridge_lab::host::clock::monotonic_now;
-use weighbridge_lab::talk::{Talk, TalkError};
+use weighbridge_lab::process::talk::{Talk, TalkError};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_model::experiment::{PingpongSpec, Sizes, WorkloadSpec};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};

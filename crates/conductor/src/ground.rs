@@ -16,8 +16,8 @@ use weighbridge_lab::checkout::{self, CheckoutError, Checkouts, Commit, Reposito
 use weighbridge_lab::cleanup::custody::{Custody, CustodyError};
 use weighbridge_lab::cleanup::guardian::Guardian;
 use weighbridge_lab::cleanup::registry;
-use weighbridge_lab::errand::{self, Errand};
-use weighbridge_lab::logs::{excerpt, last_lines};
+use weighbridge_lab::process::errand::{self, Errand};
+use weighbridge_lab::process::logs::{excerpt, last_lines};
 use weighbridge_model::event::Event;
 use weighbridge_model::experiment::{Experiment, Program, Target, WORKING_TREE};
 use weighbridge_store::scrub::Secrets;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use weighbridge_lab::cleanup::custody::Custody;
-use weighbridge_lab::errand::{self, Errand};
-use weighbridge_lab::logs::{excerpt, last_lines};
+use weighbridge_lab::process::errand::{self, Errand};
+use weighbridge_lab::process::logs::{excerpt, last_lines};
 use weighbridge_store::scrub::{Secrets, redact_named};
 
 use crate::control::{Ask, Control};

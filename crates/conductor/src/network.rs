@@ -6,10 +6,10 @@
 use std::net::SocketAddr;
 
 use weighbridge_lab::host::lanes::Lane;
-use weighbridge_lab::launch::{Allowed, Launch, LaunchError};
 use weighbridge_lab::layers::{Allotment, Answered, Ground, LayerError, Site};
 use weighbridge_lab::net::{Connector, NamespaceError};
 use weighbridge_lab::process::Running;
+use weighbridge_lab::process::launch::{Allowed, Launch, LaunchError};
 use weighbridge_model::experiment::{CpuLimit, Variant};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::network::{Crossed, LinkCounters, NetworkFacts};

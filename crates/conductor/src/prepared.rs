@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 use weighbridge_judge::Absent;
 use weighbridge_lab::layers;
+use weighbridge_lab::process::{memory, quota};
 use weighbridge_lab::service::Service;
-use weighbridge_lab::{memory, quota};
 use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::experiment::{Experiment, Limits, Peer, Target, Variant};
 use weighbridge_model::idle::Idle;

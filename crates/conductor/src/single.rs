@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::host::cores::{CoreId, CoreLayout, parse_core_list, pin_current_thread};
+use weighbridge_lab::host::ports::listener_of;
 use weighbridge_lab::host::procfs::Pid;
 use weighbridge_lab::host::room::RoomError;
-use weighbridge_lab::ports::listener_of;
 use weighbridge_load::dial::{Endpoint, ResolveError, SocketDial};
 use weighbridge_load::failures::Failures;
 use weighbridge_load::generator::{self, ConnectError, Generator, Trouble, Waiting, WindowSpec};

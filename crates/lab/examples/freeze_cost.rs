@@ -1,13 +1,13 @@
-//! What freezing costs here, both ways: the measurement behind the table in `weighbridge_lab::freeze`.
+//! What freezing costs here, both ways: the measurement behind the table in `weighbridge_lab::process::freeze`.
 //!
 //! `cargo run --release -p weighbridge-lab --example freeze_cost`. It starts itself again as the role that is frozen.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use weighbridge_lab::freeze::FreezeMethod;
 use weighbridge_lab::host::cores::{CoreLayout, pin_current_thread};
-use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
+use weighbridge_lab::process::freeze::FreezeMethod;
+use weighbridge_lab::process::launch::{Lab, Launch, Ready, Wrapping};
 use weighbridge_model::quantity::Nanoseconds;
 
 /// Freezes per row.

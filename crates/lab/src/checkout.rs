@@ -18,7 +18,7 @@ use weighbridge_model::experiment::suggestion;
 
 use crate::cleanup::custody::{Custody, CustodyError};
 use crate::cleanup::owned::Thing;
-use crate::errand::{self, Errand};
+use crate::process::errand::{self, Errand};
 
 /// Below the cache folder: where worktrees lie.
 const PLACE: [&str; 2] = ["weighbridge", "revisions"];
@@ -232,7 +232,7 @@ impl Checkouts {
         command.stdout(Stdio::null()).stderr(output);
         let ended = errand::run_in(&self.custody, command, called_off)
             .map_err(|source| CheckoutError::NoGit { source })?;
-        let words = crate::logs::last_lines(&log, 5).join(" | ");
+        let words = crate::process::logs::last_lines(&log, 5).join(" | ");
         let _ = fs::remove_file(&log);
         match ended {
             Errand::Ended(status) if status.success() => Ok(path.join(&self.repository.within)),

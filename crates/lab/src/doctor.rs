@@ -18,7 +18,6 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 use weighbridge_model::record::{CpuQuota, Throttling};
 
 use crate::cleanup::registry;
-use crate::freeze::FreezeMethod;
 use crate::host::cores::{CoreLayout, Sharing, core_list};
 use crate::host::cputime::{CpuTimes, steal_share};
 use crate::host::idle::can_be_kept_awake;
@@ -27,9 +26,10 @@ use crate::host::room;
 use crate::host::sys;
 use crate::host::{HostFacts, Hypervisor, memory_available};
 use crate::layers::{self, LayerReport};
-use crate::memory;
 use crate::net::Unavailable;
-use crate::quota;
+use crate::process::freeze::FreezeMethod;
+use crate::process::memory;
+use crate::process::quota;
 use crate::removal::stale::stale_summary;
 
 pub use settings::CoreInterrupts;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cleanup::registry::{self, Registry};
 use crate::host::sys;
-use crate::launch::Lab;
+use crate::process::launch::Lab;
 
 /// A lab and a folder, for one try.
 #[derive(Debug)]

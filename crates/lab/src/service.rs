@@ -15,11 +15,11 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::errand::{self, Errand};
 use crate::host::ask::{self, AskError};
 use crate::host::sys;
-use crate::launch::{Launch, Ready, Wrapping};
-use crate::logs::last_lines;
+use crate::process::errand::{self, Errand};
+use crate::process::launch::{Launch, Ready, Wrapping};
+use crate::process::logs::last_lines;
 
 /// The file that makes a folder a service.
 pub const FILE: &str = "service.toml";

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use weighbridge_lab::container::{Container, Runtime, Settings};
-use weighbridge_lab::launch::{Allowed, Lab, Launch, Ready, Wrapping};
+use weighbridge_lab::process::launch::{Allowed, Lab, Launch, Ready, Wrapping};
 use weighbridge_lab::process::{Departure, Exit, GRACE};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::CpuQuota;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use weighbridge_lab::cleanup::registry::{self, Registry};
-use weighbridge_lab::launch::{Allowed, Lab, Launch, LaunchError, Ready, Wrapping};
-use weighbridge_lab::memory::Controller;
+use weighbridge_lab::process::launch::{Allowed, Lab, Launch, LaunchError, Ready, Wrapping};
+use weighbridge_lab::process::memory::Controller;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 
 const LIMIT: Bytes = Bytes::new(64 << 20);

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use weighbridge_lab::cleanup::registry::{Registry, list};
-use weighbridge_lab::launch::Lab;
 use weighbridge_lab::layers::{Allotment, Answered, Site, probe};
 use weighbridge_lab::net::FOLDER;
+use weighbridge_lab::process::launch::Lab;
 use weighbridge_model::experiment::{Experiment, Layers};
 use weighbridge_model::network::{LinkCounters, NetworkFacts};
 

@@ -5,11 +5,11 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
-use weighbridge_lab::account::CpuReading;
-use weighbridge_lab::freeze::FreezeMethod;
 use weighbridge_lab::host::cores::CoreId;
 use weighbridge_lab::host::procfs::{Pid, ProcessIdentity, ProcessStat};
-use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
+use weighbridge_lab::process::account::CpuReading;
+use weighbridge_lab::process::freeze::FreezeMethod;
+use weighbridge_lab::process::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
 use weighbridge_lab::process::{Departure, Exit, Running};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 
@@ -435,7 +435,7 @@ fn control_groups_are_ours_by_name_and_gone_afterwards() {
         assert_eq!(role.members(), [role.pid()]);
     }
     role.stop(GRACE);
-    let hierarchy = weighbridge_lab::cgroup::Hierarchy::detect();
+    let hierarchy = weighbridge_lab::process::cgroup::Hierarchy::detect();
     let left = hierarchy.map(|found| found.mount().join(group.trim_start_matches('/')));
     assert!(group == "/" || left.is_none_or(|path| !path.exists()));
 }

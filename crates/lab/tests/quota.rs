@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use weighbridge_lab::cleanup::owned::Thing;
 use weighbridge_lab::cleanup::registry::{self, Registry};
-use weighbridge_lab::freeze::FreezeMethod;
-use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
-use weighbridge_lab::quota::{Controller, Kind, Place};
+use weighbridge_lab::process::freeze::FreezeMethod;
+use weighbridge_lab::process::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
+use weighbridge_lab::process::quota::{Controller, Kind, Place};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{CpuQuota, QuotaOrigin};
 

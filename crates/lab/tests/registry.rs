@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use weighbridge_lab::cleanup::owned::Thing;
 use weighbridge_lab::cleanup::registry::{self, Owner, Registry};
 use weighbridge_lab::host::procfs::{Pid, ProcessIdentity};
-use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
+use weighbridge_lab::process::launch::{Lab, Launch, Ready, Wrapping};
 use weighbridge_lab::removal::stale::{self, Action, CleanMode, CleanOutcome};
 use weighbridge_model::quantity::Nanoseconds;
 

@@ -7,9 +7,9 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 
 use weighbridge_lab::host::cores::CoreLayout;
-use weighbridge_lab::launch::Lab;
+use weighbridge_lab::host::ports::free_port;
 use weighbridge_lab::layers::sidecar::proxy::{Passed, Program, Setup, Wire};
-use weighbridge_lab::ports::free_port;
+use weighbridge_lab::process::launch::Lab;
 
 fn at(port: u16) -> SocketAddr {
     (Ipv4Addr::LOCALHOST, port).into()

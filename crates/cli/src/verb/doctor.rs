@@ -117,7 +117,6 @@ mod tests {
     use super::*;
     use crate::golden::assert_golden;
     use weighbridge_lab::doctor::{BusyProcess, CoreInterrupts};
-    use weighbridge_lab::freeze::FreezeMethod;
     use weighbridge_lab::host::cores::{CoreId, CoreLayout};
     use weighbridge_lab::host::procfs::Pid;
     use weighbridge_lab::host::{
@@ -126,7 +125,8 @@ mod tests {
     };
     use weighbridge_lab::layers::LayerReport;
     use weighbridge_lab::net::Unavailable;
-    use weighbridge_lab::quota::Version;
+    use weighbridge_lab::process::freeze::FreezeMethod;
+    use weighbridge_lab::process::quota::Version;
     use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 
     /// A host with nothing to complain about.

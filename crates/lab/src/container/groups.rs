@@ -9,8 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::cgroup;
 use crate::cleanup::owned::PREFIX;
+use crate::process::cgroup;
 
 /// A killed process leaves its groups within milliseconds.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(5);

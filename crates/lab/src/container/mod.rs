@@ -20,14 +20,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::cgroup::Hierarchy;
 use crate::cleanup::custody::{Custody, CustodyError};
 use crate::cleanup::owned::{PREFIX, Thing};
 use crate::host::procfs::Pid;
-use crate::launch::{Lab, Launch};
 use crate::net::tools::need;
 use crate::net::{Capability, Unavailable};
 use crate::process::Wrapping;
+use crate::process::cgroup::Hierarchy;
+use crate::process::launch::{Lab, Launch};
 use crate::runtime;
 
 pub use bundle::{Access, Plan, Shown, configuration};

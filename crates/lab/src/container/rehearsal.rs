@@ -10,9 +10,9 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use super::{Container, ContainerError, Engine, Missing, Runtime, Settings};
 use crate::host::procfs::Pid;
-use crate::launch::{Launch, Ready};
 use crate::net::tools::AS_ROOT;
 use crate::process::Wrapping;
+use crate::process::launch::{Launch, Ready};
 use crate::rehearsal::Rehearsal;
 
 /// It is up within a second; a loaded machine gets much more.

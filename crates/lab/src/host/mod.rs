@@ -15,6 +15,7 @@ pub mod idle;
 pub mod lanes;
 pub mod machine;
 pub(crate) mod mounts;
+pub mod ports;
 pub mod procfs;
 pub mod room;
 pub(crate) mod sys;

@@ -13,12 +13,12 @@ use super::crossing::{Dealt, Treatment, cut_packets};
 use super::veth::{CLIENT_PORT, SERVER_PORT};
 use super::{LayerError, Site, Spot};
 use crate::host::sys::monotonic;
-use crate::launch::{Lab, Ready};
 use crate::layers::frames::way::{Delay, Distribution, Way, WayError};
 use crate::layers::frames::{self, InterfacePair, Settings};
 use crate::net::Unavailable;
 use crate::net::namespace::in_scratch;
-use crate::talk::Talk;
+use crate::process::launch::{Lab, Ready};
+use crate::process::talk::Talk;
 
 /// Its name among the programs of a variant, and the role of its CPU time.
 const ROLE: &str = "relay";

@@ -12,8 +12,8 @@ use super::veth::{CAPABILITIES, saw};
 use super::{Answered, LayerError, Part, Site, Spot};
 use crate::container::{Container, ENGINE_PORT, ENGINE_UP, Engine, Missing, Runtime, Settings};
 use crate::host::procfs::Pid;
-use crate::launch::{Lab, Launch, LinePattern, Ready};
 use crate::net::{Capability, Namespace, Unavailable};
+use crate::process::launch::{Lab, Launch, LinePattern, Ready};
 use crate::service::Freezing;
 
 /// The role of an engine's daemon, with what it starts for a container but the container itself.

@@ -12,9 +12,9 @@ use super::carrier::Carrier;
 use super::site::configure;
 use super::veth::{CAPABILITIES, CLIENT_PORT, DEVICE, SERVER_PORT, WITH_RAW, try_here};
 use super::{Answered, Hosts, LayerError, Part, Site};
-use crate::launch::Lab;
 use crate::net::tools::{Tool, need};
 use crate::net::{Batch, Capability, Unavailable};
+use crate::process::launch::Lab;
 use crate::service::Freezing;
 
 /// Packets that netem holds at most: a minute of a thousand and more a second.

@@ -30,12 +30,12 @@ use weighbridge_model::relayed::Relayed;
 
 use crate::cleanup::custody::CustodyError;
 use crate::container::ContainerError;
-use crate::launch::{Lab, Launch, LaunchError};
 use crate::layers::ovs::switch::OvsError;
 use crate::layers::sidecar::proxy::{Missing, SidecarError};
 use crate::layers::wireguard::tunnel::WireguardError;
 use crate::net::tools::{Tool, need};
 use crate::net::{Capability, NamespaceError, ToolError, Unavailable};
+use crate::process::launch::{Lab, Launch, LaunchError};
 use crate::service::Freezing;
 
 pub use container::ENGINE;

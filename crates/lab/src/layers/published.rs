@@ -21,9 +21,9 @@ use super::site::configure;
 use super::veth::{DEVICE as LINK, saw, try_here};
 use super::{Answered, LayerError, Site, Spot};
 use crate::host::sys::monotonic;
-use crate::launch::{Lab, LinePattern, Ready};
 use crate::net::tools::Tool;
 use crate::net::{Batch, Namespace, Unavailable};
+use crate::process::launch::{Lab, LinePattern, Ready};
 
 /// The role of the program's CPU time and memory.
 const ROLE: &str = "port-forwarder";

@@ -7,9 +7,9 @@ use super::crossing::{Crossing, Treatment};
 use super::site::configure;
 use super::veth::{CAPABILITIES, CLIENT_PORT, SERVER_PORT, try_here};
 use super::{LayerError, Part, Site};
-use crate::launch::Lab;
 use crate::net::tools::Tool;
 use crate::net::{Batch, Capability, Unavailable};
+use crate::process::launch::Lab;
 
 /// The layer `rate`.
 #[derive(Debug)]

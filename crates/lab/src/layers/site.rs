@@ -14,12 +14,12 @@ use super::veth::{self, DEVICE};
 use super::{Answered, LayerError, Part, parts};
 use crate::host::cores::CoreId;
 use crate::host::procfs::Pid;
-use crate::launch::{Lab, Launch, Ready, Wrapping};
 use crate::layers::sidecar::proxy::Passed;
 use crate::net::{Batch, Connector, Namespace, NamespaceError, counters};
 use crate::process::Running;
+use crate::process::launch::{Lab, Launch, Ready, Wrapping};
+use crate::process::talk::Talk;
 use crate::service::Freezing;
-use crate::talk::Talk;
 
 /// How long a program of a layer may take to be ready: proxies read certificates and resolve names.
 const PROGRAM_PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);

@@ -8,9 +8,9 @@ use weighbridge_model::network::{LinkCounters, TunnelCounts};
 use super::site::configure;
 use super::veth::{CAPABILITIES, carried_below, neighbour, saw, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
-use crate::launch::Lab;
 use crate::net::tools::Tool;
 use crate::net::{Batch, Capability, Namespace, Unavailable};
+use crate::process::launch::Lab;
 
 /// Headers of the outer IP, UDP and VXLAN, and the inner Ethernet's.
 const OVERHEAD: u32 = 50;

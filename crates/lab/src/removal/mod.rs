@@ -9,7 +9,6 @@ pub mod stale;
 use std::io;
 use std::time::Duration;
 
-use crate::cgroup;
 use crate::checkout;
 use crate::cleanup::guardian::END_PATIENCE;
 use crate::cleanup::owned::Thing;
@@ -17,6 +16,7 @@ use crate::container;
 use crate::host::procfs::{self, ProcessIdentity};
 use crate::host::sys::{self, Signal, Target};
 use crate::net::namespace;
+use crate::process::cgroup;
 
 /// Whether anything of a thing is there.
 fn exists(thing: &Thing) -> bool {

@@ -18,7 +18,7 @@ use super::sys::{self, BATCH, Taken};
 use super::way::Way;
 use crate::host::cores::{self, CoreError, CoreId};
 use crate::host::sys::monotonic;
-use crate::talk::READY_DIRECT;
+use crate::process::talk::READY_DIRECT;
 
 /// The hidden verb by which our own program becomes a relay.
 pub const VERB: &str = "frames";
@@ -171,7 +171,7 @@ pub enum FramesError {
     Lost(#[source] io::Error),
 }
 
-/// Carries frames until `watch` says to end, and says so on `output`: `ready direct` once it does (see [`crate::talk`]), then a [`Relayed`] as one line of
+/// Carries frames until `watch` says to end, and says so on `output`: `ready direct` once it does (see [`crate::process::talk`]), then a [`Relayed`] as one line of
 /// JSON for each line of orders, and a last one.
 ///
 /// # Errors

@@ -22,9 +22,9 @@ use super::site::configure;
 use super::veth::{WITH_RAW, carried_below, neighbour, saw, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
 use crate::host::sys::monotonic;
-use crate::launch::Lab;
 use crate::net::tools::Tool;
 use crate::net::{Batch, Capability, Unavailable};
+use crate::process::launch::Lab;
 use crate::service::Freezing;
 use switch::{OvsError, PortCounts, Switch};
 

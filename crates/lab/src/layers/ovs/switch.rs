@@ -15,8 +15,8 @@ use std::time::Duration;
 use weighbridge_model::quantity::Nanoseconds;
 
 use crate::host::cores::CoreId;
-use crate::launch::{Asking, Lab, Launch, LaunchError, Ready};
 use crate::net::Unavailable;
+use crate::process::launch::{Asking, Lab, Launch, LaunchError, Ready};
 use crate::process::{Running, Wrapping};
 
 /// Where packages put the form of the database.

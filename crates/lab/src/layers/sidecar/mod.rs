@@ -10,9 +10,9 @@ use weighbridge_model::experiment::{Protocol, Sidecar, SidecarMode, SidecarProgr
 use weighbridge_model::network::ProgramFacts;
 
 use super::{LayerError, Part, Site};
-use crate::launch::{Lab, Launch};
+use crate::host::ports;
 use crate::net::Unavailable;
-use crate::ports;
+use crate::process::launch::{Lab, Launch};
 use proxy::{Gauge, Missing, Passed, Program, Setup, SidecarError, Wire};
 
 /// A proxy in front of the service, or two.

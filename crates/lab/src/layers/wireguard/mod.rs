@@ -20,9 +20,9 @@ use super::site::configure;
 use super::veth::{CAPABILITIES, DEVICE as LINK, saw, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
 use crate::host::sys::monotonic;
-use crate::launch::{Lab, LaunchError};
 use crate::net::tools::Tool;
 use crate::net::{Batch, Capability, Namespace, Unavailable, namespace};
+use crate::process::launch::{Lab, LaunchError};
 use crate::service::Freezing;
 use tunnel::{DEVICE, Keys, PORT, Plan, Transfer, WireguardError};
 

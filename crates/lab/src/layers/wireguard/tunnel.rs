@@ -23,8 +23,8 @@ use weighbridge_model::quantity::Nanoseconds;
 use crate::host::cores::CoreId;
 use crate::host::procfs::Pid;
 use crate::host::sys;
-use crate::launch::{Asking, Lab, Launch, LaunchError, Ready};
 use crate::net::{NamespaceError, Unavailable};
+use crate::process::launch::{Asking, Lab, Launch, LaunchError, Ready};
 use crate::process::{Running, Wrapping};
 
 /// The device of either end.

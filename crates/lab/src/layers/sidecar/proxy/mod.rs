@@ -20,7 +20,7 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::host::cores::CoreId;
 use crate::host::sys;
-use crate::launch::{Lab, Launch, LaunchError, Ready};
+use crate::process::launch::{Lab, Launch, LaunchError, Ready};
 use crate::process::{Running, Wrapping};
 
 /// A proxy starts in milliseconds; a loaded machine gets much more.

@@ -13,15 +13,15 @@ use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin};
 
-use crate::account::{CpuAccount, CpuReading};
 use crate::cleanup::custody::Custody;
 use crate::cleanup::owned::Thing;
-use crate::freeze::{FreezeError, FreezeMethod, Unit};
 use crate::host::cores::{CoreError, CoreId, pin_process};
 use crate::host::procfs::{self, Pid, ProcessIdentity};
 use crate::host::sys::{self, Ended, Signal};
-use crate::quota::{self, Kind, Place};
-use crate::talk::Talk;
+use crate::process::account::{CpuAccount, CpuReading};
+use crate::process::freeze::{FreezeError, FreezeMethod, Unit};
+use crate::process::quota::{self, Kind, Place};
+use crate::process::talk::Talk;
 
 /// What the contract of services gives a role to finish its outstanding requests and exit.
 pub const GRACE: Nanoseconds = Nanoseconds::from_secs(5);

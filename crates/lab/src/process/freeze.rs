@@ -31,11 +31,11 @@ use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::MemoryFacts;
 
-use crate::cgroup::{Cgroup, Hierarchy, Wanted};
 use crate::host::procfs::{self, Pid};
 use crate::host::sys::{self, Signal, Target};
-use crate::memory;
-use crate::quota::Limited;
+use crate::process::cgroup::{Cgroup, Hierarchy, Wanted};
+use crate::process::memory;
+use crate::process::quota::Limited;
 
 /// A unit that has not come to a stand by then never will: some thread sits in an uninterruptible call.
 const PATIENCE: Nanoseconds = Nanoseconds::from_secs(2);

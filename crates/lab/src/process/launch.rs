@@ -20,21 +20,21 @@ use sha2::{Digest, Sha256};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{CpuQuota, MemoryFacts};
 
-use crate::cgroup::{Cgroup, Hierarchy};
 use crate::cleanup::custody::{Custody, CustodyError};
 use crate::cleanup::guardian::Guardian;
 use crate::cleanup::owned::{PREFIX, Thing};
 use crate::cleanup::registry::Registry;
-use crate::freeze::{FreezeMethod, Unit};
 use crate::host::cores::{CoreId, core_list};
+use crate::host::ports::{self, Listener};
 use crate::host::procfs::{Pid, ProcessIdentity};
 use crate::host::sys::{self, Gate, SetupStep};
-use crate::logs::{excerpt, last_lines};
-use crate::memory::{self, NoLimit};
-use crate::ports::{self, Listener};
+use crate::process::cgroup::{Cgroup, Hierarchy};
+use crate::process::freeze::{FreezeMethod, Unit};
+use crate::process::logs::{excerpt, last_lines};
+use crate::process::memory::{self, NoLimit};
+use crate::process::quota::{Controller, Limited, NoQuota, Version};
+use crate::process::talk::READY_DIRECT;
 use crate::process::{Exit, Running};
-use crate::quota::{Controller, Limited, NoQuota, Version};
-use crate::talk::READY_DIRECT;
 
 use ready::Watch;
 

@@ -14,9 +14,9 @@ use std::time::Duration;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{CpuQuota, Throttling};
 
-use crate::cgroup;
 use crate::cleanup::owned::PREFIX;
 use crate::host::procfs::Pid;
+use crate::process::cgroup;
 
 /// Distinguishes attempts of several threads.
 static ATTEMPTS: AtomicU32 = AtomicU32::new(0);

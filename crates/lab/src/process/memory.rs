@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::MemoryFacts;
 
-use crate::quota::{self, Kind, Limited, Place, Version};
+use crate::process::quota::{self, Kind, Limited, Place, Version};
 
 /// Every group takes it.
 const TRIED: Bytes = Bytes::new(64 << 20);

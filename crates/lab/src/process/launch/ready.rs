@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use regex::Regex;
 
-use crate::launch::{Launch, LaunchError};
-use crate::logs::LineFinder;
-use crate::talk::READY_DIRECT;
+use crate::process::launch::{Launch, LaunchError};
+use crate::process::logs::LineFinder;
+use crate::process::talk::READY_DIRECT;
 
 /// Pause between two looks at a role that is starting: the resolution of its start time.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -33,7 +33,7 @@ pub enum Ready {
     /// It prints a line that matches. On a free port that is chosen for it; where the pattern has a group named `port`, on
     /// the port found there, and it gets `PORT=0`.
     Log(LinePattern),
-    /// It prints `ready direct` on its standard output and listens nowhere: it is [talked to](crate::talk::Talk) over its
+    /// It prints `ready direct` on its standard output and listens nowhere: it is [talked to](crate::process::talk::Talk) over its
     /// standard input and output, which are no files then.
     Direct,
 }
