@@ -12,7 +12,7 @@ use weighbridge_lab::net::parse_devices;
 use weighbridge_lab::noise::parse_counts;
 use weighbridge_lab::process::cgroup::Hierarchy;
 use weighbridge_lab::process::quota;
-use weighbridge_lab::runtime;
+use weighbridge_lab::service::runtime;
 use weighbridge_model::quantity::Nanoseconds;
 
 /// Longest text that is tried: a list of ranges may stand for many cores.

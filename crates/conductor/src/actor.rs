@@ -5,7 +5,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use weighbridge_lab::catalog::Catalog;
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::host::cores::{CoreError, CoreId};
 use weighbridge_lab::host::lanes::Lane;
@@ -14,8 +13,9 @@ use weighbridge_lab::layers::{self, Site};
 use weighbridge_lab::process::launch::{Lab, Launch, LaunchError, Ready};
 use weighbridge_lab::process::logs::{excerpt, last_lines};
 use weighbridge_lab::process::{Running, Wrapping};
-use weighbridge_lab::runtime;
 use weighbridge_lab::service::Service;
+use weighbridge_lab::service::catalog::Catalog;
+use weighbridge_lab::service::runtime;
 use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
 use weighbridge_model::experiment::{
     Limits, Program, Target, Url, Variant, WorkloadSpec, expand_environment,

@@ -12,12 +12,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use weighbridge_lab::checkout::{self, CheckoutError, Checkouts, Commit, Repository};
 use weighbridge_lab::cleanup::custody::{Custody, CustodyError};
 use weighbridge_lab::cleanup::guardian::Guardian;
 use weighbridge_lab::cleanup::registry;
 use weighbridge_lab::process::errand::{self, Errand};
 use weighbridge_lab::process::logs::{excerpt, last_lines};
+use weighbridge_lab::service::checkout::{self, CheckoutError, Checkouts, Commit, Repository};
 use weighbridge_model::event::Event;
 use weighbridge_model::experiment::{Experiment, Program, Target, WORKING_TREE};
 use weighbridge_store::scrub::Secrets;

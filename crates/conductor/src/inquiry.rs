@@ -6,12 +6,12 @@
 use std::net::SocketAddr;
 
 use tempfile::TempDir;
-use weighbridge_lab::catalog::{Told, by_program};
 use weighbridge_lab::cleanup::custody::CustodyError;
 use weighbridge_lab::cleanup::guardian::{Guardian, GuardianError};
 use weighbridge_lab::process::GRACE;
 use weighbridge_lab::process::launch::Lab;
 use weighbridge_lab::service::Service;
+use weighbridge_lab::service::catalog::{Told, by_program};
 use weighbridge_load::Stack;
 use weighbridge_load::exchange::{Limits, exchange};
 use weighbridge_load::h2::Http2Settings;
@@ -20,7 +20,7 @@ use weighbridge_model::experiment::Protocol;
 use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 
-pub use weighbridge_lab::catalog::Asked;
+pub use weighbridge_lab::service::catalog::Asked;
 
 use crate::run::Options;
 

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::path::Path;
 
-use weighbridge_lab::catalog::{Catalog, CatalogError};
+use weighbridge_lab::service::catalog::{Catalog, CatalogError};
 use weighbridge_model::experiment::{Experiment, Target, Variant};
 
 use crate::run::find_catalog;

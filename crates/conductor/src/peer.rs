@@ -8,12 +8,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use weighbridge_lab::catalog::Catalog;
 use weighbridge_lab::host::lanes::Lane;
 use weighbridge_lab::layers::Site;
 use weighbridge_lab::process::Running;
 use weighbridge_lab::process::launch::Allowed;
-use weighbridge_lab::runtime;
+use weighbridge_lab::service::catalog::Catalog;
+use weighbridge_lab::service::runtime;
 use weighbridge_lab::service::{Freezing, Service};
 use weighbridge_model::experiment::{Peer, Protocol, Variant};
 use weighbridge_model::id::VariantId;

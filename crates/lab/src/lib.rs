@@ -4,8 +4,6 @@
 //! It never sends a request, never estimates, and never prints; it freezes and kills only what it started.
 #![cfg(target_os = "linux")]
 
-pub mod catalog;
-pub mod checkout;
 pub mod cleanup;
 pub mod container;
 pub mod doctor;
@@ -16,5 +14,4 @@ pub mod noise;
 pub mod process;
 mod rehearsal;
 pub mod removal;
-pub mod runtime;
 pub mod service;

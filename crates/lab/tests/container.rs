@@ -89,7 +89,7 @@ fn a_container_is_confined_counted_frozen_and_leaves_nothing() {
             Container::around(&lab, (id.clone(), bundle.clone()), settings, &mut launch).expect("a bundle");
         let mut running = lab.launch(&launch).unwrap_or_else(|error| panic!("{}: {error}", runtime.name()));
         assert_eq!(running.port(), 4242);
-        let facts = weighbridge_lab::runtime::said(&folder.join("facts.txt"));
+        let facts = weighbridge_lab::service::runtime::said(&folder.join("facts.txt"));
         let fact = |name: &str| facts.get(name).map(String::as_str);
         let own = folder.join("service").display().to_string();
         // EROFS is 30, ENOENT 2.

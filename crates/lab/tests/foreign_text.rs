@@ -8,8 +8,8 @@ use weighbridge_lab::host::cputime::{CpuTimes, machine_busy, steal_share};
 use weighbridge_lab::host::procfs::{Pid, ProcessStat};
 use weighbridge_lab::process::cgroup::Hierarchy;
 use weighbridge_lab::process::quota;
-use weighbridge_lab::runtime;
 use weighbridge_lab::service::Service;
+use weighbridge_lab::service::runtime;
 use weighbridge_model::quantity::Nanoseconds;
 
 const TICK: Nanoseconds = Nanoseconds::from_millis(10);

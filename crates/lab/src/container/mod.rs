@@ -28,7 +28,7 @@ use crate::net::{Capability, Unavailable};
 use crate::process::Wrapping;
 use crate::process::cgroup::Hierarchy;
 use crate::process::launch::{Lab, Launch};
-use crate::runtime;
+use crate::service::runtime;
 
 pub use bundle::{Access, Plan, Shown, configuration};
 pub use engine::Engine;

@@ -9,7 +9,6 @@ pub mod stale;
 use std::io;
 use std::time::Duration;
 
-use crate::checkout;
 use crate::cleanup::guardian::END_PATIENCE;
 use crate::cleanup::owned::Thing;
 use crate::container;
@@ -17,6 +16,7 @@ use crate::host::procfs::{self, ProcessIdentity};
 use crate::host::sys::{self, Signal, Target};
 use crate::net::namespace;
 use crate::process::cgroup;
+use crate::service::checkout;
 
 /// Whether anything of a thing is there.
 fn exists(thing: &Thing) -> bool {

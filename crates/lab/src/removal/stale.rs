@@ -8,12 +8,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::checkout;
 use crate::cleanup::owned::{PREFIX, Thing};
 use crate::cleanup::registry::{Listed, Owner, RegistryError, list};
 use crate::container;
 use crate::host::procfs::{self, ProcessIdentity, ProcessStat};
 use crate::net::namespace;
+use crate::service::checkout;
 
 use super::{Ending, end, exists, in_order_of_ending, surviving_members};
 
