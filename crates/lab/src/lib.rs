@@ -2,16 +2,16 @@
 //!
 //! The lab starts programs, keeps them where they belong, tells what they used, and sees that nothing outlives a run.
 //! It never sends a request, never estimates, and never prints; it freezes and kills only what it started.
+//!
+//! From the ground up: [`host`], [`cleanup`], [`net`] and [`process`], [`service`], [`layers`], [`removal`], [`doctor`];
+//! each uses only what comes before it.
 #![cfg(target_os = "linux")]
 
 pub mod cleanup;
-pub mod container;
 pub mod doctor;
 pub mod host;
 pub mod layers;
 pub mod net;
-pub mod noise;
 pub mod process;
-mod rehearsal;
 pub mod removal;
 pub mod service;

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use weighbridge_lab::container::{Container, Runtime, Settings};
+use weighbridge_lab::layers::container::oci::{Container, Runtime, Settings};
 use weighbridge_lab::process::launch::{Allowed, Lab, Launch, Ready, Wrapping};
 use weighbridge_lab::process::{Departure, Exit, GRACE};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};

@@ -6,13 +6,14 @@
 //! knows what is asked or how often.
 
 mod carrier;
-mod container;
+pub mod container;
 mod crossing;
 pub mod frames;
 pub mod ovs;
 mod probe;
 mod published;
 mod rate;
+mod rehearsal;
 pub mod sidecar;
 mod site;
 mod veth;
@@ -29,7 +30,7 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::relayed::Relayed;
 
 use crate::cleanup::custody::CustodyError;
-use crate::container::ContainerError;
+use crate::layers::container::oci::ContainerError;
 use crate::layers::ovs::switch::OvsError;
 use crate::layers::sidecar::proxy::{Missing, SidecarError};
 use crate::layers::wireguard::tunnel::WireguardError;

@@ -20,10 +20,10 @@ use super::crossing::{Crossing, Treatment};
 use super::site::{configure, set};
 use super::{Answered, End, Ends, Hosts, LayerError, Part, Site};
 use crate::host::sys;
+use crate::layers::rehearsal::Rehearsal;
 use crate::net::tools::{AS_ROOT, Tool};
 use crate::net::{Batch, Capability, Namespace, ToolError, Unavailable, namespace};
 use crate::process::launch::Lab;
-use crate::rehearsal::Rehearsal;
 
 /// The device of a host.
 pub(super) const DEVICE: &str = "eth0";

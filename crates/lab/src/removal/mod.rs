@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use crate::cleanup::guardian::END_PATIENCE;
 use crate::cleanup::owned::Thing;
-use crate::container;
 use crate::host::procfs::{self, ProcessIdentity};
 use crate::host::sys::{self, Signal, Target};
+use crate::layers::container::oci;
 use crate::net::namespace;
 use crate::process::cgroup;
 use crate::service::checkout;
@@ -24,7 +24,7 @@ fn exists(thing: &Thing) -> bool {
         Thing::Process(process) => !surviving_members(*process).is_empty(),
         Thing::Cgroup { path } | Thing::Worktree { path, .. } => path.is_dir(),
         Thing::Namespace { path, .. } => path.exists(),
-        Thing::Container { id, folder, .. } => container::exists(id, folder),
+        Thing::Container { id, folder, .. } => oci::exists(id, folder),
     }
 }
 
@@ -33,7 +33,7 @@ fn exists(thing: &Thing) -> bool {
 fn in_order_of_ending(things: &[Thing]) -> impl Iterator<Item = &Thing> {
     let is_network = |thing: &&Thing| matches!(thing, Thing::Namespace { .. });
     let is_held =
-        |thing: &&Thing| matches!(thing, Thing::Container { runtime, .. } if container::is_engine(runtime));
+        |thing: &&Thing| matches!(thing, Thing::Container { runtime, .. } if oci::is_engine(runtime));
     let running =
         things.iter().filter(move |thing| !thing.is_on_disk() && !is_network(thing) && !is_held(thing));
     let networks = things.iter().rev().filter(is_network);
@@ -73,8 +73,8 @@ fn try_to_end(thing: &Thing) -> io::Result<()> {
         Thing::Worktree { path, repository } => checkout::remove(path, repository),
         Thing::Container { runtime, id, folder } => {
             // Whoever made it would have hidden what is secret in it, and cannot any more.
-            container::forget(folder);
-            container::end(runtime, id, folder)
+            oci::forget(folder);
+            oci::end(runtime, id, folder)
         }
         Thing::Namespace { path, with_folder } => namespace::remove(path, *with_folder),
         Thing::Cgroup { path } => {

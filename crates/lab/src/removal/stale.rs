@@ -10,8 +10,8 @@ use std::path::Path;
 
 use crate::cleanup::owned::{PREFIX, Thing};
 use crate::cleanup::registry::{Listed, Owner, RegistryError, list};
-use crate::container;
 use crate::host::procfs::{self, ProcessIdentity, ProcessStat};
+use crate::layers::container::oci;
 use crate::net::namespace;
 use crate::service::checkout;
 
@@ -124,7 +124,7 @@ fn not_ours(listed: &Listed, thing: &Thing) -> Option<String> {
             (!is_ours(path)).then(|| format!("its name does not begin with `{}`", PREFIX))
         }
         Thing::Container { runtime, id, folder } => {
-            unless(container::is_ours(runtime, id, folder), "it is not named as ours are")
+            unless(oci::is_ours(runtime, id, folder), "it is not named as ours are")
         }
         Thing::Namespace { path, .. } => {
             unless(namespace::is_ours(path), "it does not lie where we put networks")

@@ -1,5 +1,7 @@
 //! The layer `container`: an OCI container around the service, in the network of its variant or in one of its own.
 
+pub mod oci;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -10,8 +12,8 @@ use weighbridge_model::network::LinkCounters;
 use super::published::Forwarder;
 use super::veth::{CAPABILITIES, saw};
 use super::{Answered, LayerError, Part, Site, Spot};
-use crate::container::{Container, ENGINE_PORT, ENGINE_UP, Engine, Missing, Runtime, Settings};
 use crate::host::procfs::Pid;
+use crate::layers::container::oci::{Container, ENGINE_PORT, ENGINE_UP, Engine, Missing, Runtime, Settings};
 use crate::net::{Capability, Namespace, Unavailable};
 use crate::process::launch::{Lab, Launch, LinePattern, Ready};
 use crate::service::Freezing;

@@ -4,6 +4,7 @@
 //! remedy that is ours to carry out is [`crate::removal::stale::clean`].
 
 mod idle;
+pub mod noise;
 mod settings;
 
 use std::collections::HashMap;

@@ -10,10 +10,10 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use super::{Container, ContainerError, Engine, Missing, Runtime, Settings};
 use crate::host::procfs::Pid;
+use crate::layers::rehearsal::Rehearsal;
 use crate::net::tools::AS_ROOT;
 use crate::process::Wrapping;
 use crate::process::launch::{Launch, Ready};
-use crate::rehearsal::Rehearsal;
 
 /// It is up within a second; a loaded machine gets much more.
 const PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);

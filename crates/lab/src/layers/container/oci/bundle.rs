@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 /// The filter of system calls; see its own file for what it lets through.
-const SECCOMP: &str = include_str!("../../data/seccomp.json");
+const SECCOMP: &str = include_str!("../../../../data/seccomp.json");
 
 /// One file or folder of this host that is seen inside at the same place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
