@@ -388,7 +388,7 @@ impl<'a, 'b> Block<'a, 'b> {
             let call_off = CallOff::On(self.bench.control);
             let stage = &self.bench.stage;
             let scene =
-                Scene { logs: stage.logs, secrets: stage.secrets, custody: Some(stage.lab.custody()) };
+                Scene { logs: stage.logs, secrets: stage.secrets, custody: Some(stage.lab.tracker()) };
             hook::run("reset", command, scene, call_off)?;
         }
         Ok(())

@@ -12,9 +12,9 @@ use weighbridge_judge as judge;
 use weighbridge_judge::steer::{
     BlockHistory, BlockRule, BlockStep, Budget, SizeHistory, SizeRule, SizeStep, Stop,
 };
-use weighbridge_lab::cleanup::custody::CustodyError;
 use weighbridge_lab::cleanup::guardian::Guardian;
 use weighbridge_lab::cleanup::registry::{self, Listed, Registry, RegistryError};
+use weighbridge_lab::cleanup::tracker::CleanupTrackerError;
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::host::cores::Pinned;
 use weighbridge_lab::host::procfs::{Pid, ProcessIdentity};
@@ -225,7 +225,7 @@ impl<'a> Shop<'a> {
         Crew { parties, benches: parties.iter().map(bench).collect(), plan: whole_plan(experiment), rule }
     }
 
-    pub fn close(self) -> Result<(), CustodyError> {
+    pub fn close(self) -> Result<(), CleanupTrackerError> {
         drop(self.clients);
         self.lab.close().map(drop)
     }
@@ -371,7 +371,7 @@ impl Course<'_> {
         let shop = Shop::open(&name, recipes, options, seating, (&logs, self.secrets), self.idle)?;
         let plan = &self.experiment.plan;
         if let Some(command) = &self.experiment.hooks.prepare {
-            let scene = Scene { logs: &logs, secrets: self.secrets, custody: Some(shop.lab.custody()) };
+            let scene = Scene { logs: &logs, secrets: self.secrets, custody: Some(shop.lab.tracker()) };
             hook::run("prepare", command, scene, CallOff::On(&options.control))
                 .map_err(|error| interrupted_or(&options.control, error.into()))?;
         }

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use weighbridge_lab::cleanup::custody::{Custody, CustodyError};
 use weighbridge_lab::cleanup::guardian::Guardian;
 use weighbridge_lab::cleanup::registry;
+use weighbridge_lab::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
 use weighbridge_lab::process::errand::{self, Errand};
 use weighbridge_lab::process::logs::{excerpt, last_lines};
 use weighbridge_lab::service::checkout::{self, CheckoutError, Checkouts, Commit, Repository};
@@ -75,7 +75,7 @@ pub enum GroundError {
     },
     /// The worktrees could not be watched over.
     #[error(transparent)]
-    Custody(#[from] CustodyError),
+    CleanupTracker(#[from] CleanupTrackerError),
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -252,7 +252,10 @@ pub fn look_up(revisions: &[String]) -> Result<Vec<NamedRevision>, CheckoutError
 }
 
 /// Who answers for worktrees and builds; from the first of them on.
-fn custody(known: &mut Option<Arc<Custody>>, options: &Options) -> Result<Arc<Custody>, CustodyError> {
+fn custody(
+    known: &mut Option<Arc<CleanupTracker>>,
+    options: &Options,
+) -> Result<Arc<CleanupTracker>, CleanupTrackerError> {
     if let Some(custody) = known {
         return Ok(Arc::clone(custody));
     }
@@ -260,7 +263,7 @@ fn custody(known: &mut Option<Arc<Custody>>, options: &Options) -> Result<Arc<Cu
     let guardian = Guardian::start(program, verb)?;
     let name = format!("revisions-{}", std::process::id());
     let registry = registry::default_base().map(|base| own_registry(&base, &name, None)).transpose()?;
-    Ok(Arc::clone(known.insert(Arc::new(Custody::new(Some(guardian), registry)))))
+    Ok(Arc::clone(known.insert(Arc::new(CleanupTracker::new(Some(guardian), registry)))))
 }
 
 /// Laying grounds one after another.
@@ -268,7 +271,7 @@ struct Laying<'a> {
     options: &'a Options,
     say: &'a mut dyn FnMut(Event),
     /// Of worktrees and of builds.
-    custody: Option<Arc<Custody>>,
+    custody: Option<Arc<CleanupTracker>>,
     checkouts: Option<Checkouts>,
     /// Folder and command of each build that was done.
     built: Vec<(PathBuf, String)>,

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use weighbridge_lab::cleanup::custody::Custody;
+use weighbridge_lab::cleanup::tracker::CleanupTracker;
 use weighbridge_lab::process::errand::{self, Errand};
 use weighbridge_lab::process::logs::{excerpt, last_lines};
 use weighbridge_store::scrub::{Secrets, redact_named};
@@ -67,7 +67,7 @@ pub(crate) struct Scene<'a> {
     /// What is hidden in its log and in messages.
     pub secrets: &'a Secrets,
     /// Who ends what it started where we are killed; nobody where there is none.
-    pub custody: Option<&'a Custody>,
+    pub custody: Option<&'a CleanupTracker>,
 }
 
 /// Runs `command` by `sh -c` and waits for it; its output is added to `<logs>/hook-<name>.log`.
@@ -93,7 +93,7 @@ pub(crate) fn run(
         CallOff::On(control) => control.ask() != Ask::GoOn,
         CallOff::Never => false,
     };
-    let nobody = Custody::default();
+    let nobody = CleanupTracker::default();
     let ended = errand::run_in(custody.unwrap_or(&nobody), shell, &asked).map_err(not_run)?;
     printed.keep(secrets).map_err(not_run)?;
     match ended {

@@ -6,8 +6,8 @@
 use std::net::SocketAddr;
 
 use tempfile::TempDir;
-use weighbridge_lab::cleanup::custody::CustodyError;
 use weighbridge_lab::cleanup::guardian::{Guardian, GuardianError};
+use weighbridge_lab::cleanup::tracker::CleanupTrackerError;
 use weighbridge_lab::process::GRACE;
 use weighbridge_lab::process::launch::Lab;
 use weighbridge_lab::service::Service;
@@ -39,7 +39,7 @@ pub enum InquiryError {
     Guardian(#[from] GuardianError),
     /// Something that was started could not be released.
     #[error(transparent)]
-    Custody(#[from] CustodyError),
+    CleanupTracker(#[from] CleanupTrackerError),
     /// The folder of the services' output could not be made.
     #[error("could not make a folder for the output of services: {0}; free space or set `TMPDIR`")]
     Folder(#[from] std::io::Error),
@@ -94,7 +94,7 @@ impl Inquiry {
     /// Ends it; everything that was started has been stopped.
     ///
     /// # Errors
-    /// [`InquiryError::Custody`] where the guardian had gone.
+    /// [`InquiryError::CleanupTracker`] where the guardian had gone.
     pub fn close(self) -> Result<(), InquiryError> {
         Ok(self.lab.close().map(drop)?)
     }

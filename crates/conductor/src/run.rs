@@ -7,9 +7,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use weighbridge_judge as judge;
 use weighbridge_judge::steer::{BlockRule, Budget};
-use weighbridge_lab::cleanup::custody::CustodyError;
 use weighbridge_lab::cleanup::guardian::GuardianError;
 use weighbridge_lab::cleanup::registry::RegistryError;
+use weighbridge_lab::cleanup::tracker::CleanupTrackerError;
 use weighbridge_lab::host::cores::{CoreError, CoreLayout};
 use weighbridge_lab::host::lanes::Lanes;
 use weighbridge_lab::host::memory_total;
@@ -194,7 +194,7 @@ pub enum RunError {
     Registry(#[from] RegistryError),
     /// Something that was started could not be released.
     #[error(transparent)]
-    Custody(#[from] CustodyError),
+    CleanupTracker(#[from] CleanupTrackerError),
     /// The run folder could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use weighbridge_lab::cleanup::guardian::Guardian;
-use weighbridge_lab::cleanup::owned::{Change, Thing};
+use weighbridge_lab::cleanup::owned_resource::{Change, OwnedResource};
 use weighbridge_lab::cleanup::registry::{self, Registry};
 use weighbridge_lab::host::ports::{self, Listener};
 use weighbridge_lab::host::procfs::{self, Pid, ProcessIdentity};
@@ -142,11 +142,11 @@ impl Scene {
 
     fn groups(&self) -> Vec<std::path::PathBuf> {
         let listed = registry::list(&self.folder.path().join("registry")).expect("registries");
-        let group = |thing: &Thing| match thing {
-            Thing::Cgroup { path } => Some(path.clone()),
+        let group = |resource: &OwnedResource| match resource {
+            OwnedResource::Cgroup { path } => Some(path.clone()),
             _ => None,
         };
-        listed.iter().flat_map(|listed| listed.things.iter().filter_map(group)).collect()
+        listed.iter().flat_map(|listed| listed.resources.iter().filter_map(group)).collect()
     }
 
     /// Kills the victim with signal 9 and checks that nothing is left but a registry that says so.
@@ -167,9 +167,9 @@ impl Scene {
         assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
         let base = self.folder.path().join("registry");
         let actions = stale::clean(&base, CleanMode::Remove).expect("cleaning");
-        let (last, things) = actions.split_last().expect("a registry was left");
-        assert_eq!(things.len(), 2 + groups.len());
-        assert!(things.iter().all(|action| action.outcome == CleanOutcome::AlreadyGone), "{things:?}");
+        let (last, resources) = actions.split_last().expect("a registry was left");
+        assert_eq!(resources.len(), 2 + groups.len());
+        assert!(resources.iter().all(|action| action.outcome == CleanOutcome::AlreadyGone), "{resources:?}");
         assert_eq!(last.outcome, CleanOutcome::Removed);
     }
 }
@@ -213,7 +213,7 @@ impl Drop for Sleeper {
 fn guardian_of(identity: ProcessIdentity) -> Guardian {
     let program = std::env::current_exe().expect("our own program");
     let mut guardian = Guardian::start(&program, GUARD).expect("a guardian");
-    guardian.tell(&Change::Taken(Thing::Process(identity))).expect("it listens");
+    guardian.tell(&Change::Taken(OwnedResource::Process(identity))).expect("it listens");
     guardian
 }
 

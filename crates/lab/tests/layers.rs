@@ -59,7 +59,7 @@ impl Bench {
     /// What is in the registry that is ours.
     fn listed(&self) -> Vec<String> {
         let listed = list(&self.folder.path().join("registry")).expect("registries");
-        listed.iter().flat_map(|listed| &listed.things).map(ToString::to_string).collect()
+        listed.iter().flat_map(|listed| &listed.resources).map(ToString::to_string).collect()
     }
 
     fn namespaces(&self) -> Vec<PathBuf> {
@@ -128,7 +128,7 @@ fn packets_take_the_way_of_the_hosts_and_nothing_is_left_behind() {
     let listed = bench.listed();
     for role in ["client", "switch", "server"] {
         let name = format!("{}-3-{role}`", bench.lab.prefix());
-        assert!(listed.iter().any(|thing| thing.ends_with(&name)), "{listed:?}");
+        assert!(listed.iter().any(|resource| resource.ends_with(&name)), "{listed:?}");
     }
     // Neither end of a link nor the bridge is in the host's own namespace.
     assert_eq!(devices().expect("devices"), before.0);

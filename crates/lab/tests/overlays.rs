@@ -57,9 +57,9 @@ impl Bench {
 
     fn assert_nothing_left(&self) {
         let listed = list(&self.folder.path().join("registry")).expect("registries");
-        let things: Vec<_> =
-            listed.iter().flat_map(|listed| &listed.things).map(ToString::to_string).collect();
-        assert_eq!(things, Vec::<String>::new());
+        let resources: Vec<_> =
+            listed.iter().flat_map(|listed| &listed.resources).map(ToString::to_string).collect();
+        assert_eq!(resources, Vec::<String>::new());
         let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten().map(|entry| entry.path());
         let ours = entries.filter(|path| path.to_string_lossy().contains(self.lab.prefix())).count();
         assert_eq!(ours, 0);

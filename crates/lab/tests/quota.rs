@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use weighbridge_lab::cleanup::owned::Thing;
+use weighbridge_lab::cleanup::owned_resource::OwnedResource;
 use weighbridge_lab::cleanup::registry::{self, Registry};
 use weighbridge_lab::process::freeze::FreezeMethod;
 use weighbridge_lab::process::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
@@ -89,11 +89,11 @@ fn a_role_is_held(method: FreezeMethod) {
 
 fn groups_in(base: &Path) -> Vec<PathBuf> {
     let listed = registry::list(base).expect("registries");
-    let group = |thing: &Thing| match thing {
-        Thing::Cgroup { path } => Some(path.clone()),
+    let group = |resource: &OwnedResource| match resource {
+        OwnedResource::Cgroup { path } => Some(path.clone()),
         _ => None,
     };
-    listed.iter().flat_map(|listed| listed.things.iter().filter_map(group)).collect()
+    listed.iter().flat_map(|listed| listed.resources.iter().filter_map(group)).collect()
 }
 
 #[test]

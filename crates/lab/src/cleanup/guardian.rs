@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::cleanup::owned::Change;
+use crate::cleanup::owned_resource::Change;
 use crate::host::procfs::{Pid, ProcessIdentity};
 use crate::host::sys;
 

@@ -2,7 +2,7 @@
 //!
 //! Nothing here removes anything; that is done by those who made it or, where they cannot any more, by [`crate::removal`].
 
-pub mod custody;
 pub mod guardian;
-pub mod owned;
+pub mod owned_resource;
 pub mod registry;
+pub mod tracker;

@@ -1,4 +1,4 @@
-//! The registry: one file per run that lists, before it is made, each thing that must not outlive the run.
+//! The registry: one file per run that lists, before it is made, each resource that must not outlive the run.
 //!
 //! It is for the case that both the run and its guardian are gone (a power cut, `kill -9` of both): `crate::removal::stale`
 //! cleans up by it then.
@@ -11,11 +11,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::cleanup::owned::{Change, Thing};
+use crate::cleanup::owned_resource::{Change, OwnedResource};
 use crate::host::procfs::ProcessIdentity;
 use crate::host::sys;
 
-/// A guardian kills and removes within a second; each thing may take it ten at most.
+/// A guardian kills and removes within a second; each resource may take it ten at most.
 const GUARDIAN_PATIENCE: Nanoseconds = Nanoseconds::from_secs(60);
 
 /// Who owns a registry.
@@ -46,7 +46,7 @@ impl Owner {
         boot_id().is_some_and(|boot| boot == self.boot)
     }
 
-    /// Lets its guardian do its work first: two that remove the same things would be in each other's way.
+    /// Lets its guardian do its work first: two that remove the same resources would be in each other's way.
     pub(crate) fn wait_for_guardian(&self) {
         let Some(guardian) = self.guardian.filter(|_| self.is_of_this_boot()) else { return };
         let start = sys::monotonic();
@@ -205,7 +205,7 @@ pub struct Listed {
     /// Its owner; `None` where even the first line is not whole, so that nothing had been made yet.
     pub owner: Option<Owner>,
     /// What it took and did not release, in the order of taking.
-    pub things: Vec<Thing>,
+    pub resources: Vec<OwnedResource>,
     /// Whole lines that this program does not understand (a newer program's kinds).
     pub unknown: Vec<String>,
 }
@@ -219,12 +219,12 @@ impl Listed {
     fn parse(path: &Path, text: &str) -> Self {
         let run = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let mut listed =
-            Self { path: path.to_owned(), run, owner: None, things: Vec::new(), unknown: Vec::new() };
-        // Only whole lines count: one that the crash cut off told of a thing that was then never made.
+            Self { path: path.to_owned(), run, owner: None, resources: Vec::new(), unknown: Vec::new() };
+        // Only whole lines count: one that the crash cut off told of a resource that was then never made.
         for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
             match serde_json::from_str::<Line>(line) {
                 Ok(Line::Owner(owner)) => listed.owner = Some(owner),
-                Ok(Line::Change(change)) => change.apply(&mut listed.things),
+                Ok(Line::Change(change)) => change.apply(&mut listed.resources),
                 Err(_) => listed.unknown.push(line.to_owned()),
             }
         }
@@ -288,7 +288,7 @@ mod tests {
         let process = ProcessIdentity { pid: Pid::new(7), start_time: 9 };
         assert_eq!(listed.owner, Some(Owner { process, boot: "b".to_owned(), guardian: None }));
         let child = ProcessIdentity { pid: Pid::new(12), start_time: 345 };
-        assert_eq!(listed.things, [Thing::Process(child)]);
+        assert_eq!(listed.resources, [OwnedResource::Process(child)]);
         assert_eq!(listed.unknown, [r#"{"taken":{"kind":"moon","name":"wb-1"}}"#]);
     }
 

@@ -1,9 +1,9 @@
 //! What stands between client and service, put in and taken out: each kind of layer is a [`Part`] in a file of its own.
 //!
-//! A [`Site`] is where one variant lives for one trial: hosts of its own where its layers want them, or this host. The
-//! parts are laid from the client's end inward before the service starts, may change how it is started, and may put a
-//! program in front of it once it is ready. Whatever is made is in custody first and goes in reverse order. Nothing here
-//! knows what is asked or how often.
+//! A [`Site`] is where one variant lives for one trial: hosts of its own where its layers want them, or this host.
+//! The parts are laid from the client's end inward before the service starts, may change how it is started, and may
+//! put a program in front of it once it is ready. Whatever is made is tracked for clean-up first and goes in reverse
+//! order. Nothing here knows what is asked or how often.
 
 mod carrier;
 pub mod container;
@@ -29,7 +29,7 @@ use weighbridge_model::network::{LinkCounters, ProgramFacts, TunnelCounts};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::relayed::Relayed;
 
-use crate::cleanup::custody::CustodyError;
+use crate::cleanup::tracker::CleanupTrackerError;
 use crate::layers::container::oci::ContainerError;
 use crate::layers::ovs::switch::OvsError;
 use crate::layers::sidecar::proxy::{Missing, SidecarError};
@@ -201,7 +201,7 @@ pub enum LayerError {
     Container(#[from] ContainerError),
     /// Something could not be written down; it was then not made.
     #[error(transparent)]
-    Custody(#[from] CustodyError),
+    Tracker(#[from] CleanupTrackerError),
 }
 
 impl From<Missing> for LayerError {

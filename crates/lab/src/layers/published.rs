@@ -102,7 +102,7 @@ impl Forwarder {
 
     /// Makes the network of the service.
     pub fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
-        let inner = Namespace::make(&lab.custody_handle(), &site.name_of(HOST))?;
+        let inner = Namespace::make(&lab.tracker_handle(), &site.name_of(HOST))?;
         configure(&inner, &device())?;
         site.set_inner(inner);
         Ok(())

@@ -40,7 +40,7 @@ impl Drop for Rehearsal {
     fn drop(&mut self) {
         // What was not taken away stays listed, and `weigh doctor --clean` finds it. A container's root may be mounted upon
         // where it could not be ended: it must not be walked through.
-        if self.lab.custody().close().is_ok_and(|left| left.is_empty()) {
+        if self.lab.tracker().close().is_ok_and(|left| left.is_empty()) {
             let _ = fs::remove_dir_all(&self.folder);
         }
     }

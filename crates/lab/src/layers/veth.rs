@@ -85,8 +85,8 @@ impl Part for VethPart {
     }
 
     fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
-        let custody = lab.custody_handle();
-        let make = |role: &str| Namespace::make(&custody, &site.name_of(role));
+        let tracker = lab.tracker_handle();
+        let make = |role: &str| Namespace::make(&tracker, &site.name_of(role));
         let hosts = Hosts { switch: make("switch")?, client: make("client")?, server: make("server")? };
         let mtu = u32::from(self.veth.mtu.get());
         let pair = |port: &str, host: &Namespace, own: Ipv4Addr| {
@@ -155,7 +155,7 @@ fn make_and_forget() -> Result<(), LayerError> {
         )
     })?;
     let lab = &rehearsal.lab;
-    let host = Namespace::make(&lab.custody_handle(), &format!("{}-probe", lab.prefix()))?;
+    let host = Namespace::make(&lab.tracker_handle(), &format!("{}-probe", lab.prefix()))?;
     configure(&host, &Batch::new(Tool::Ip).with("link set lo up"))?;
     set((&host, "probe"), REUSE_PORTS, "1")
 }

@@ -1,8 +1,8 @@
 //! Network namespaces: made on a thread of their own, named below `/run/netns`, entered for a while, and removed.
 //!
-//! Each is in custody before it is made. One that somebody else has is never touched: a name is claimed by making its
-//! file, which fails where there is one. `/run/netns` itself is made where it is missing, and goes with the last of ours; it is not
-//! mounted upon: after a run the host's mounts are what they were.
+//! Each is tracked for clean-up before it is made. One that somebody else has is never touched: a name is claimed by
+//! making its file, which fails where there is one. `/run/netns` itself is made where it is missing, and goes with
+//! the last of ours; it is not mounted upon: after a run the host's mounts are what they were.
 
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cleanup::custody::{Custody, CustodyError};
-use crate::cleanup::owned::{PREFIX, Thing};
+use crate::cleanup::owned_resource::{OwnedResource, PREFIX};
+use crate::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
 use crate::host::sys;
 
 /// Where namespaces have their names, as `ip netns` has it too.
@@ -54,7 +54,7 @@ pub enum NamespaceError {
     },
     /// It could not be written down; it was then not made.
     #[error(transparent)]
-    Custody(#[from] CustodyError),
+    Tracker(#[from] CleanupTrackerError),
 }
 
 /// A network namespace of ours. Dropping it removes its name; it goes with the last process and socket in it.
@@ -65,7 +65,7 @@ pub struct Namespace {
     /// Open on the namespace, and so on the mount that has its name: see [`Namespace::remove`].
     file: File,
     with_folder: bool,
-    custody: Arc<Custody>,
+    tracker: Arc<CleanupTracker>,
 }
 
 /// Whether this program has made [`FOLDER`].
@@ -77,7 +77,7 @@ impl Namespace {
     ///
     /// # Errors
     /// [`NamespaceError::Taken`] where there is one of this name; [`NamespaceError::Make`].
-    pub fn make(custody: &Arc<Custody>, name: &str) -> Result<Self, NamespaceError> {
+    pub fn make(tracker: &Arc<CleanupTracker>, name: &str) -> Result<Self, NamespaceError> {
         let path = Path::new(FOLDER).join(name);
         let failed = |source| NamespaceError::Make { name: name.to_owned(), source };
         if !is_ours(&path) {
@@ -90,20 +90,20 @@ impl Namespace {
             return Err(NamespaceError::Taken { name: name.to_owned() });
         }
         let with_folder = MADE_FOLDER.load(Ordering::SeqCst) || !Path::new(FOLDER).exists();
-        let thing = Thing::Namespace { path: path.clone(), with_folder };
-        custody.take(thing.clone())?;
+        let resource = OwnedResource::Namespace { path: path.clone(), with_folder };
+        tracker.track(resource.clone())?;
         MADE_FOLDER.store(with_folder, Ordering::SeqCst);
         let made = claim(&path).and_then(|()| mount_new(&path)).and_then(|()| File::open(&path));
         match made {
             Ok(file) => {
-                Ok(Self { name: name.to_owned(), path, file, with_folder, custody: Arc::clone(custody) })
+                Ok(Self { name: name.to_owned(), path, file, with_folder, tracker: Arc::clone(tracker) })
             }
             Err(source) => {
                 if source.kind() != io::ErrorKind::AlreadyExists {
                     // The error to tell is the first.
                     let _ = remove(&path, with_folder);
                 }
-                let _ = custody.release(thing);
+                let _ = tracker.release(resource);
                 Err(failed(source))
             }
         }
@@ -144,10 +144,10 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        // What could not be removed stays in custody, and the guardian tries again.
+        // What could not be removed stays tracked, and the guardian tries again.
         if self.remove().is_ok() {
             let (path, with_folder) = (self.path.clone(), self.with_folder);
-            let _ = self.custody.release(Thing::Namespace { path, with_folder });
+            let _ = self.tracker.release(OwnedResource::Namespace { path, with_folder });
         }
     }
 }

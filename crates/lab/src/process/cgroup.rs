@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::cleanup::owned::PREFIX;
+use crate::cleanup::owned_resource::PREFIX;
 use crate::host::mounts::Cgroup2Mount;
 use crate::host::procfs::Pid;
 use crate::host::sys::{self, Signal, Target};

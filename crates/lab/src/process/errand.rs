@@ -1,8 +1,8 @@
 //! A command of the user's that is waited for: a build, a hook. It may take minutes, so it can be called off.
 //!
 //! It leads a session of its own, so that calling it off ends its children too. When we are killed it is told to end,
-//! and in custody the guardian ends all of its session. What it starts in the background and leaves there on purpose is
-//! its own business. Not for services.
+//! and where it is tracked for clean-up the guardian ends all of its session. What it starts in the background and
+//! leaves there on purpose is its own business. Not for services.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::cleanup::custody::Custody;
-use crate::cleanup::owned::Thing;
+use crate::cleanup::owned_resource::OwnedResource;
+use crate::cleanup::tracker::CleanupTracker;
 use crate::host::procfs::{Pid, ProcessIdentity};
 use crate::host::sys::{self, Gate, Signal, Target};
 
@@ -35,27 +35,31 @@ pub enum Errand {
 /// # Errors
 /// Where it cannot be executed or waited for.
 pub fn run(command: Command, called_off: &dyn Fn() -> bool) -> io::Result<Errand> {
-    run_in(&Custody::default(), command, called_off)
+    run_in(&CleanupTracker::default(), command, called_off)
 }
 
-/// The same in custody: where we are killed meanwhile, the guardian ends its children too.
+/// The same, tracked for clean-up: where we are killed meanwhile, the guardian ends its children too.
 ///
 /// # Errors
 /// Where it cannot be executed, written down or waited for.
-pub fn run_in(custody: &Custody, command: Command, called_off: &dyn Fn() -> bool) -> io::Result<Errand> {
-    let (mut child, thing) = spawn(custody, command)?;
+pub fn run_in(
+    tracker: &CleanupTracker,
+    command: Command,
+    called_off: &dyn Fn() -> bool,
+) -> io::Result<Errand> {
+    let (mut child, resource) = spawn(tracker, command)?;
     let ended = wait(&mut child, called_off);
     if ended.is_err() {
         end(&mut child)?;
     }
     // The guardian finds nothing there later, which is harmless.
-    let _ = custody.release(thing);
+    let _ = tracker.release(resource);
     ended
 }
 
 /// Forks, has the child written down while it waits at a gate, and lets it execute: whenever we are killed, what it starts
 /// is either not begun or known.
-fn spawn(custody: &Custody, mut command: Command) -> io::Result<(Child, Thing)> {
+fn spawn(tracker: &CleanupTracker, mut command: Command) -> io::Result<(Child, OwnedResource)> {
     let ((gate_read, gate_write), (mut report_read, report_write)) = (io::pipe()?, io::pipe()?);
     let gate = Gate { wait: gate_read.as_fd(), release: gate_write.as_fd(), report: report_write.as_fd() };
     sys::terminate_with_us(&mut command);
@@ -65,11 +69,11 @@ fn spawn(custody: &Custody, mut command: Command) -> io::Result<(Child, Thing)> 
         report_read.read_exact(&mut pid)?;
         // Of a step that failed the number is negative, and spawning tells why.
         let identity = ProcessIdentity::of(Pid::new(i32::from_ne_bytes(pid)));
-        let thing = identity.map(Thing::Process).ok_or(io::ErrorKind::NotFound)?;
-        custody.take(thing.clone()).map_err(io::Error::other)?;
+        let resource = identity.map(OwnedResource::Process).ok_or(io::ErrorKind::NotFound)?;
+        tracker.track(resource.clone()).map_err(io::Error::other)?;
         // One that is gone already shows in what spawning returns. Without this byte it ends at the gate.
         let _ = (&gate_write).write_all(b"!");
-        Ok::<_, io::Error>(thing)
+        Ok::<_, io::Error>(resource)
     };
     std::thread::scope(|scope| {
         // Spawning returns only after exec, and the child ends with the thread that forks it: so another one opens the gate.
@@ -79,10 +83,10 @@ fn spawn(custody: &Custody, mut command: Command) -> io::Result<(Child, Thing)> 
         drop(report_write);
         let admitted = admitting.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
         match (spawned, admitted) {
-            (Ok(child), Ok(thing)) => Ok((child, thing)),
+            (Ok(child), Ok(resource)) => Ok((child, resource)),
             (Ok(mut child), Err(error)) => end(&mut child).and(Err(error)),
-            (Err(error), Ok(thing)) => {
-                let _ = custody.release(thing);
+            (Err(error), Ok(resource)) => {
+                let _ = tracker.release(resource);
                 Err(error)
             }
             // The child was ended at the gate where it could not be written down.

@@ -1,5 +1,5 @@
-//! Starting a role: pinned, in a session and control group of its own, in custody before it executes, and waited for
-//! until it is ready.
+//! Starting a role: pinned, in a session and control group of its own, tracked for clean-up before it executes, and
+//! waited for until it is ready.
 //!
 //! A start either gives a role that accepts connections, or an error that says which step failed and what the program
 //! said last; it never leaves a process behind. What the program is and how it is configured is the caller's business.
@@ -20,10 +20,10 @@ use sha2::{Digest, Sha256};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{CpuQuota, MemoryFacts};
 
-use crate::cleanup::custody::{Custody, CustodyError};
 use crate::cleanup::guardian::Guardian;
-use crate::cleanup::owned::{PREFIX, Thing};
+use crate::cleanup::owned_resource::{OwnedResource, PREFIX};
 use crate::cleanup::registry::Registry;
+use crate::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
 use crate::host::cores::{CoreId, core_list};
 use crate::host::ports::{self, Listener};
 use crate::host::procfs::{Pid, ProcessIdentity};
@@ -154,9 +154,9 @@ pub enum LaunchError {
         /// Its last lines.
         output: Vec<String>,
     },
-    /// It could not be taken into custody.
+    /// It could not be tracked for clean-up.
     #[error(transparent)]
-    Custody(#[from] CustodyError),
+    Tracker(#[from] CleanupTrackerError),
     /// Its port is taken: found before the start, or said by exit code 3.
     #[error("the port of `{name}`{} is in use{}; stop what holds it or choose another{}", named(.port), held(.holder), excerpt(.output))]
     PortInUse {
@@ -297,7 +297,7 @@ impl From<Option<CpuQuota>> for Allowed {
 /// Starts the roles of one run.
 #[derive(Debug)]
 pub struct Lab {
-    custody: Arc<Custody>,
+    tracker: Arc<CleanupTracker>,
     /// Where control groups are made; without it roles are frozen by signals.
     hierarchy: Option<Hierarchy>,
     prefix: String,
@@ -308,8 +308,8 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// A lab whose things are listed in `registry` and watched by `guardian`. `run` names the run; control groups are
-    /// called `wb-<8 hex of the run>-<n>`. Roles are frozen in the best way that the host offers.
+    /// A lab whose resources are listed in `registry` and watched by `guardian`. `run` names the run; control groups
+    /// are called `wb-<8 hex of the run>-<n>`. Roles are frozen in the best way that the host offers.
     pub fn new(run: &str, guardian: Option<Guardian>, registry: Option<Registry>) -> Self {
         Self::with_method(run, guardian, registry, FreezeMethod::Cgroup)
     }
@@ -329,7 +329,7 @@ impl Lab {
         let digest = Sha256::digest(run.as_bytes());
         let hex: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         Self {
-            custody: Arc::new(Custody::new(guardian, registry)),
+            tracker: Arc::new(CleanupTracker::new(guardian, registry)),
             hierarchy,
             prefix: format!("{}{hex}", PREFIX),
             units: AtomicU32::new(0),
@@ -365,14 +365,14 @@ impl Lab {
         if self.hierarchy.is_some() { FreezeMethod::Cgroup } else { FreezeMethod::Stop }
     }
 
-    /// Who answers for what is started.
-    pub fn custody(&self) -> &Custody {
-        &self.custody
+    /// The list of what must be cleaned up.
+    pub fn tracker(&self) -> &CleanupTracker {
+        &self.tracker
     }
 
-    /// The same for things that outlive a call.
-    pub(crate) fn custody_handle(&self) -> Arc<Custody> {
-        Arc::clone(&self.custody)
+    /// The same for what outlives a call.
+    pub(crate) fn tracker_handle(&self) -> Arc<CleanupTracker> {
+        Arc::clone(&self.tracker)
     }
 
     /// What the names of this run's control groups and namespaces begin with: `wb-<8 hex of the run>`.
@@ -385,8 +385,8 @@ impl Lab {
     ///
     /// # Errors
     /// Where the guardian had gone or the registry could not be removed.
-    pub fn close(self) -> Result<Vec<Thing>, CustodyError> {
-        self.custody.close()
+    pub fn close(self) -> Result<Vec<OwnedResource>, CleanupTrackerError> {
+        self.tracker.close()
     }
 
     /// Starts a role and waits until it is ready.
@@ -425,7 +425,7 @@ impl Lab {
             }
         };
         let unit = Unit::new(identity.pid, groups.own).limited_by(groups.limits);
-        let mut running = Running::new(child, identity, unit, started, Arc::clone(&self.custody));
+        let mut running = Running::new(child, identity, unit, started, Arc::clone(&self.tracker));
         running.set_wrapping(launch.wrapping);
         // An error drops `running`, which kills the role and strikes it out.
         let (port, ready) = await_ready(&mut running, launch, port, (started, &self.called_off))?;
@@ -440,10 +440,10 @@ impl Lab {
     fn make_group(&self, launch: &Launch) -> Result<Option<Cgroup>, LaunchError> {
         let Some(hierarchy) = &self.hierarchy else { return Ok(None) };
         let path = self.free_path(hierarchy.base());
-        self.custody.take(Thing::Cgroup { path: path.clone() })?;
+        self.tracker.track(OwnedResource::Cgroup { path: path.clone() })?;
         Cgroup::create(&path).map(Some).map_err(|source| {
             // The error to tell is the first; the guardian finds nothing at this path.
-            let _ = self.custody.release(Thing::Cgroup { path: path.clone() });
+            let _ = self.tracker.release(OwnedResource::Cgroup { path: path.clone() });
             let step = format!("make the control group `{}`", path.display());
             LaunchError::Setup { name: launch.name.clone(), step, source }
         })
@@ -521,10 +521,10 @@ impl Lab {
             return write(own.path()).map_err(failed(step));
         }
         let path = self.free_path(base);
-        self.custody.take(Thing::Cgroup { path: path.clone() })?;
+        self.tracker.track(OwnedResource::Cgroup { path: path.clone() })?;
         let made = create(&path).map_err(|source| {
             // As for the role's own group.
-            let _ = self.custody.release(Thing::Cgroup { path: path.clone() });
+            let _ = self.tracker.release(OwnedResource::Cgroup { path: path.clone() });
             failed(format!("make the control group `{}`", path.display()))(source)
         })?;
         groups.limits.push(made);
@@ -537,9 +537,9 @@ impl Lab {
         let own = own.map(|group| (group.path().to_owned(), group.remove(patience)));
         let limits = limits.into_iter().map(|group| (group.path().to_owned(), group.remove(patience)));
         for (path, removed) in own.into_iter().chain(limits) {
-            // A group that cannot be removed stays in custody, and the guardian tries again.
+            // A group that cannot be removed stays tracked, and the guardian tries again.
             if removed.is_ok() {
-                let _ = self.custody.release(Thing::Cgroup { path });
+                let _ = self.tracker.release(OwnedResource::Cgroup { path });
             }
         }
     }
@@ -582,7 +582,7 @@ impl Lab {
                 (Ok(Ok(identity)), Ok(child)) => Ok((child, identity)),
                 (Ok(Ok(identity)), Err(source)) => {
                     // As for the group: nothing is there for the guardian to find.
-                    let _ = self.custody.release(Thing::Process(identity));
+                    let _ = self.tracker.release(OwnedResource::Process(identity));
                     Err(not_executable(launch, program, source))
                 }
                 (Ok(Err(error)), _) => Err(error.into()),
@@ -597,9 +597,9 @@ impl Lab {
         })
     }
 
-    fn admit(&self, pid: Pid) -> Result<ProcessIdentity, CustodyError> {
+    fn admit(&self, pid: Pid) -> Result<ProcessIdentity, CleanupTrackerError> {
         let identity = ProcessIdentity::of(pid).ok_or(crate::cleanup::registry::RegistryError::NoOwner)?;
-        self.custody.take(Thing::Process(identity))?;
+        self.tracker.track(OwnedResource::Process(identity))?;
         Ok(identity)
     }
 }

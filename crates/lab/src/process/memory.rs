@@ -87,7 +87,7 @@ impl Controller {
         }
     }
 
-    /// Makes the limited group `path`, which is in custody already.
+    /// Makes the limited group `path`, which is tracked for clean-up already.
     ///
     /// # Errors
     /// The system's; nothing is left then.

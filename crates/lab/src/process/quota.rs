@@ -1,8 +1,9 @@
 //! CPU time by quota: setting one for a role, and finding the one that a process is under whoever set it.
 //!
 //! A quota belongs to a control group: `cpu.max` in version 2 where a group above passes the controller down, else
-//! `cpu.cfs_quota_us` in version 1. Which of them this host has is found by trying. No controller is switched on, no limit of
-//! a group but our own is written, and a group is made only once it is in custody; that is the launcher's business.
+//! `cpu.cfs_quota_us` in version 1. Which of them this host has is found by trying. No controller is switched on, no
+//! limit of a group but our own is written, and a group is made only once it is tracked for clean-up; that is the
+//! launcher's business.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{CpuQuota, Throttling};
 
-use crate::cleanup::owned::PREFIX;
+use crate::cleanup::owned_resource::PREFIX;
 use crate::host::procfs::Pid;
 use crate::process::cgroup;
 
@@ -248,7 +249,7 @@ impl Controller {
         }
     }
 
-    /// Makes the limited group `path`, which is in custody already.
+    /// Makes the limited group `path`, which is tracked for clean-up already.
     ///
     /// # Errors
     /// The system's; nothing is left then.
@@ -284,7 +285,7 @@ pub(crate) struct Limited {
 }
 
 impl Limited {
-    /// Makes the group `path`, which is in custody already, with such a limit.
+    /// Makes the group `path`, which is tracked for clean-up already, with such a limit.
     pub(crate) fn make(path: &Path, limit: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<Self> {
         fs::create_dir(path)?;
         match limit(path).and_then(|()| OpenOptions::new().write(true).open(path.join("cgroup.procs"))) {

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin};
 
-use crate::cleanup::custody::Custody;
-use crate::cleanup::owned::Thing;
+use crate::cleanup::owned_resource::OwnedResource;
+use crate::cleanup::tracker::CleanupTracker;
 use crate::host::cores::{CoreError, CoreId, pin_process};
 use crate::host::procfs::{self, Pid, ProcessIdentity};
 use crate::host::sys::{self, Ended, Signal};
@@ -96,7 +96,7 @@ pub struct Running {
     ready_after: Nanoseconds,
     port: u16,
     account: CpuAccount,
-    custody: Arc<Custody>,
+    tracker: Arc<CleanupTracker>,
     /// The other ends of its pipes, where it has any.
     talk: Option<Talk>,
     wrapping: Wrapping,
@@ -124,7 +124,7 @@ impl Running {
         identity: ProcessIdentity,
         unit: Unit,
         started: Timestamp,
-        custody: Arc<Custody>,
+        tracker: Arc<CleanupTracker>,
     ) -> Self {
         let pipes = child.stdin.take().zip(child.stdout.take());
         Self {
@@ -139,7 +139,7 @@ impl Running {
             ready_after: Nanoseconds::ZERO,
             port: 0,
             account: CpuAccount::default(),
-            custody,
+            tracker,
             wrapping: Wrapping::None,
             wrappers: Vec::new(),
             wrapper: CpuAccount::default(),
@@ -390,7 +390,7 @@ impl Running {
         }
     }
 
-    /// Strikes the role out, and removes its control group. What would not end or go stays in custody, so that the
+    /// Strikes the role out, and removes its control group. What would not end or go stays tracked, so that the
     /// guardian tries again.
     fn release(&mut self) {
         let gone = self.has_ended();
@@ -399,14 +399,14 @@ impl Running {
             // It has ended, so this returns at once; failing, it was reaped by someone else.
             let _ = self.child.wait();
             // Writing fails only where guardian or disk are gone, which the next start tells.
-            let _ = self.custody.release(Thing::Process(self.identity));
+            let _ = self.tracker.release(OwnedResource::Process(self.identity));
         }
         let patience = Duration::from_secs(1);
         let group = group.map(|group| (group.path().to_owned(), group.remove(patience)));
         let limits = limits.into_iter().map(|limit| (limit.path().to_owned(), limit.remove(patience)));
         for (path, removed) in group.into_iter().chain(limits) {
             if removed.is_ok() {
-                let _ = self.custody.release(Thing::Cgroup { path });
+                let _ = self.tracker.release(OwnedResource::Cgroup { path });
             }
         }
     }

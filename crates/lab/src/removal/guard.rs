@@ -8,18 +8,18 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 use crate::cleanup::guardian::{BYE, READY};
-use crate::cleanup::owned::{Change, Thing};
+use crate::cleanup::owned_resource::{Change, OwnedResource};
 use crate::host::sys::{self, Signal};
 
-use super::{end, in_order_of_ending};
+use super::{in_removal_order, remove};
 
 /// How a guard ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Parting {
+pub enum GuardOutcome {
     /// Sent away.
     Dismissed,
-    /// The run ended without a word; these things were ended in its place.
-    Ended(Vec<Thing>),
+    /// The run ended without a word; these resources were removed in its place.
+    Ended(Vec<OwnedResource>),
 }
 
 /// Stands guard until `input` ends: what the hidden verb does with its standard input and output, and all it does.
@@ -27,7 +27,7 @@ pub enum Parting {
 ///
 /// # Errors
 /// Where `output` cannot be written, that is, nobody waits for a guardian.
-pub fn run(input: impl Read, mut output: impl Write) -> io::Result<Parting> {
+pub fn run(input: impl Read, mut output: impl Write) -> io::Result<GuardOutcome> {
     for signal in [Signal::Interrupt, Signal::Terminate, Signal::TerminalStop, Signal::HangUp, Signal::Quit] {
         sys::ignore(signal);
     }
@@ -37,32 +37,32 @@ pub fn run(input: impl Read, mut output: impl Write) -> io::Result<Parting> {
     let _ = std::env::set_current_dir("/");
     writeln!(output, "{READY}")?;
     output.flush()?;
-    let (things, dismissed) = listen(input);
+    let (resources, dismissed) = listen(input);
     if dismissed {
-        return Ok(Parting::Dismissed);
+        return Ok(GuardOutcome::Dismissed);
     }
-    for thing in in_order_of_ending(&things) {
-        end(thing);
+    for resource in in_removal_order(&resources) {
+        remove(resource);
     }
-    Ok(Parting::Ended(things))
+    Ok(GuardOutcome::Ended(resources))
 }
 
-/// Follows the pipe to its end; the things then held, and whether we were sent away.
-fn listen(input: impl Read) -> (Vec<Thing>, bool) {
-    let mut things = Vec::new();
+/// Follows the pipe to its end; the resources then held, and whether we were sent away.
+fn listen(input: impl Read) -> (Vec<OwnedResource>, bool) {
+    let mut resources = Vec::new();
     for line in BufReader::new(input).lines() {
         match line {
-            Ok(line) if line == BYE => return (things, true),
-            // A line that was cut off by the end of the run told of a thing that was then never made.
+            Ok(line) if line == BYE => return (resources, true),
+            // A line that was cut off by the end of the run told of a resource that was then never made.
             Ok(line) => {
                 if let Ok(change) = serde_json::from_str::<Change>(&line) {
-                    change.apply(&mut things);
+                    change.apply(&mut resources);
                 }
             }
             Err(_) => break,
         }
     }
-    (things, false)
+    (resources, false)
 }
 
 #[cfg(test)]
@@ -76,15 +76,15 @@ mod tests {
 
     #[test]
     fn what_is_taken_and_not_released_is_held_at_the_end_of_the_pipe() {
-        let thing = |name: &str| Thing::Cgroup { path: PathBuf::from(name) };
+        let resource = |name: &str| OwnedResource::Cgroup { path: PathBuf::from(name) };
         let mut text = String::new();
-        text += &line(&Change::Taken(thing("a")));
-        text += &line(&Change::Taken(thing("b")));
+        text += &line(&Change::Taken(resource("a")));
+        text += &line(&Change::Taken(resource("b")));
         text += "not a change\n";
-        text += &line(&Change::Released(thing("a")));
-        text += &line(&Change::Taken(thing("c")))[..20];
-        assert_eq!(listen(text.as_bytes()), (vec![thing("b")], false));
+        text += &line(&Change::Released(resource("a")));
+        text += &line(&Change::Taken(resource("c")))[..20];
+        assert_eq!(listen(text.as_bytes()), (vec![resource("b")], false));
         text += "\nbye\n";
-        assert_eq!(listen(text.as_bytes()), (vec![thing("b")], true));
+        assert_eq!(listen(text.as_bytes()), (vec![resource("b")], true));
     }
 }

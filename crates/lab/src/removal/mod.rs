@@ -1,7 +1,7 @@
-//! Removing what a run has left: the one place that knows every kind of it.
+//! Removing what a run has left behind: the one place that knows how each kind of resource is removed.
 //!
-//! It lies above everything that makes such things and takes them away itself when all is well. It is used by the guardian
-//! ([`guard`]) and by cleaning up after a run that is gone ([`stale`]).
+//! It lies above everything that makes such resources and, when all is well, removes them itself. It is used by the
+//! guardian ([`guard`]) and by cleaning up after a run that is gone ([`stale`]).
 
 pub mod guard;
 pub mod stale;
@@ -10,7 +10,7 @@ use std::io;
 use std::time::Duration;
 
 use crate::cleanup::guardian::END_PATIENCE;
-use crate::cleanup::owned::Thing;
+use crate::cleanup::owned_resource::OwnedResource;
 use crate::host::procfs::{self, ProcessIdentity};
 use crate::host::sys::{self, Signal, Target};
 use crate::layers::container::oci;
@@ -18,36 +18,40 @@ use crate::net::namespace;
 use crate::process::cgroup;
 use crate::service::checkout;
 
-/// Whether anything of a thing is there.
-fn exists(thing: &Thing) -> bool {
-    match thing {
-        Thing::Process(process) => !surviving_members(*process).is_empty(),
-        Thing::Cgroup { path } | Thing::Worktree { path, .. } => path.is_dir(),
-        Thing::Namespace { path, .. } => path.exists(),
-        Thing::Container { id, folder, .. } => oci::exists(id, folder),
+/// Whether anything of a resource is left.
+fn exists(resource: &OwnedResource) -> bool {
+    match resource {
+        OwnedResource::Process(process) => !surviving_members(*process).is_empty(),
+        OwnedResource::Cgroup { path } | OwnedResource::Worktree { path, .. } => path.is_dir(),
+        OwnedResource::Namespace { path, .. } => path.exists(),
+        OwnedResource::Container { id, folder, .. } => oci::exists(id, folder),
     }
 }
 
-/// What runs first, each in the order of making (a control group takes its processes with it), then what engines held, which
-/// is nothing but what their processes used, then the networks that it ran in, the last one made first, then what lies on a disk.
-fn in_order_of_ending(things: &[Thing]) -> impl Iterator<Item = &Thing> {
-    let is_network = |thing: &&Thing| matches!(thing, Thing::Namespace { .. });
-    let is_held =
-        |thing: &&Thing| matches!(thing, Thing::Container { runtime, .. } if oci::is_engine(runtime));
-    let running =
-        things.iter().filter(move |thing| !thing.is_on_disk() && !is_network(thing) && !is_held(thing));
-    let networks = things.iter().rev().filter(is_network);
+/// The order in which resources are removed: first what runs, in the order in which it was made (a control group
+/// takes its processes with it); then containers of engines, of which nothing runs any more; then networks, the last
+/// one made first; then what lies on a disk.
+fn in_removal_order(resources: &[OwnedResource]) -> impl Iterator<Item = &OwnedResource> {
+    let is_network = |resource: &&OwnedResource| matches!(resource, OwnedResource::Namespace { .. });
+    let is_held = |resource: &&OwnedResource| match resource {
+        OwnedResource::Container { runtime, .. } => oci::is_engine(runtime),
+        _ => false,
+    };
+    let running = resources
+        .iter()
+        .filter(move |resource| !resource.is_on_disk() && !is_network(resource) && !is_held(resource));
+    let networks = resources.iter().rev().filter(is_network);
     running
-        .chain(things.iter().filter(is_held))
+        .chain(resources.iter().filter(is_held))
         .chain(networks)
-        .chain(things.iter().filter(|thing| thing.is_on_disk()))
+        .chain(resources.iter().filter(|resource| resource.is_on_disk()))
 }
 
-/// How a thing was ended.
+/// How removing a resource went.
 #[derive(Debug)]
-enum Ending {
+enum Removal {
     /// It was there, and is gone now.
-    Ended,
+    Removed,
     /// There was nothing.
     AlreadyGone,
     /// It is still there.
@@ -56,28 +60,28 @@ enum Ending {
 
 /// Thaws and kills a process's session, thaws, kills and removes a control group or a container, or removes a network or a worktree.
 /// Somebody else may be doing the same: what is gone has gone, whatever stood in the way.
-fn end(thing: &Thing) -> Ending {
-    if !exists(thing) {
-        return Ending::AlreadyGone;
+fn remove(resource: &OwnedResource) -> Removal {
+    if !exists(resource) {
+        return Removal::AlreadyGone;
     }
-    match try_to_end(thing) {
-        Ok(()) => Ending::Ended,
-        Err(_) if !exists(thing) => Ending::AlreadyGone,
-        Err(error) => Ending::Failed(error),
+    match try_to_remove(resource) {
+        Ok(()) => Removal::Removed,
+        Err(_) if !exists(resource) => Removal::AlreadyGone,
+        Err(error) => Removal::Failed(error),
     }
 }
 
-fn try_to_end(thing: &Thing) -> io::Result<()> {
-    match thing {
-        Thing::Process(process) => end_session(*process),
-        Thing::Worktree { path, repository } => checkout::remove(path, repository),
-        Thing::Container { runtime, id, folder } => {
+fn try_to_remove(resource: &OwnedResource) -> io::Result<()> {
+    match resource {
+        OwnedResource::Process(process) => end_session(*process),
+        OwnedResource::Worktree { path, repository } => checkout::remove(path, repository),
+        OwnedResource::Container { runtime, id, folder } => {
             // Whoever made it would have hidden what is secret in it, and cannot any more.
             oci::forget(folder);
             oci::end(runtime, id, folder)
         }
-        Thing::Namespace { path, with_folder } => namespace::remove(path, *with_folder),
-        Thing::Cgroup { path } => {
+        OwnedResource::Namespace { path, with_folder } => namespace::remove(path, *with_folder),
+        OwnedResource::Cgroup { path } => {
             // Kernels before 5.14 cannot kill what is frozen; where the file is missing nothing is frozen.
             let _ = std::fs::write(path.join("cgroup.freeze"), "0");
             cgroup::kill_members(path).and_then(|()| cgroup::remove(path, Duration::from_secs(5)))
@@ -121,6 +125,6 @@ mod tests {
         let own = ProcessIdentity::own().expect("/proc is mounted");
         let stranger = ProcessIdentity { start_time: own.start_time + 1, ..own };
         assert_eq!(surviving_members(stranger), []);
-        assert!(matches!(end(&Thing::Process(stranger)), Ending::AlreadyGone));
+        assert!(matches!(remove(&OwnedResource::Process(stranger)), Removal::AlreadyGone));
     }
 }

@@ -8,14 +8,14 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::cleanup::owned::{PREFIX, Thing};
+use crate::cleanup::owned_resource::{OwnedResource, PREFIX};
 use crate::cleanup::registry::{Listed, Owner, RegistryError, list};
 use crate::host::procfs::{self, ProcessIdentity, ProcessStat};
 use crate::layers::container::oci;
 use crate::net::namespace;
 use crate::service::checkout;
 
-use super::{Ending, end, exists, in_order_of_ending, surviving_members};
+use super::{Removal, exists, in_removal_order, remove, surviving_members};
 
 /// Seconds by which a file's time and a process's start may disagree.
 const CLOCKS_APART: f64 = 2.0;
@@ -29,18 +29,18 @@ pub enum CleanMode {
     Remove,
 }
 
-/// What was, or would be, done about one thing.
+/// What was, or would be, done about one resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
     /// The run that left it behind.
     pub run: String,
-    /// The thing, or the registry file itself.
+    /// The resource, or the registry file itself.
     pub what: String,
     /// What became of it.
     pub outcome: CleanOutcome,
 }
 
-/// What became of a thing.
+/// What became of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CleanOutcome {
     /// It exists and would be removed.
@@ -59,7 +59,7 @@ pub enum CleanOutcome {
 /// mentioned. A registry with something kept or failed stays.
 ///
 /// # Errors
-/// [`RegistryError::Read`]; single things that fail are outcomes.
+/// [`RegistryError::Read`]; single resources that fail are outcomes.
 pub fn clean(base: &Path, mode: CleanMode) -> Result<Vec<Action>, RegistryError> {
     let mut actions = Vec::new();
     for listed in list(base)?.into_iter().filter(Listed::is_stale) {
@@ -67,9 +67,9 @@ pub fn clean(base: &Path, mode: CleanMode) -> Result<Vec<Action>, RegistryError>
         if let (CleanMode::Remove, Some(owner)) = (mode, &listed.owner) {
             owner.wait_for_guardian();
         }
-        for thing in in_order_of_ending(&listed.things) {
-            let outcome = clean_thing(&listed, thing, mode);
-            actions.push(Action { run: listed.run.clone(), what: thing.to_string(), outcome });
+        for resource in in_removal_order(&listed.resources) {
+            let outcome = clean_resource(&listed, resource, mode);
+            actions.push(Action { run: listed.run.clone(), what: resource.to_string(), outcome });
         }
         for line in &listed.unknown {
             let outcome = CleanOutcome::Kept("this version does not know it; use a newer `weigh`".to_owned());
@@ -96,40 +96,40 @@ fn remove_file(path: &Path, mode: CleanMode) -> CleanOutcome {
     }
 }
 
-fn clean_thing(listed: &Listed, thing: &Thing, mode: CleanMode) -> CleanOutcome {
-    if !thing.is_on_disk() && !listed.owner.as_ref().is_some_and(Owner::is_of_this_boot) {
+fn clean_resource(listed: &Listed, resource: &OwnedResource, mode: CleanMode) -> CleanOutcome {
+    if !resource.is_on_disk() && !listed.owner.as_ref().is_some_and(Owner::is_of_this_boot) {
         // Neither processes nor control groups outlive a boot, and their names may be others' by now.
         return CleanOutcome::AlreadyGone;
     }
-    if let Some(why) = not_ours(listed, thing) {
+    if let Some(why) = not_ours(listed, resource) {
         return CleanOutcome::Kept(why);
     }
-    match (exists(thing), mode) {
+    match (exists(resource), mode) {
         (false, _) => CleanOutcome::AlreadyGone,
         (true, CleanMode::DryRun) => CleanOutcome::WouldRemove,
-        (true, CleanMode::Remove) => match end(thing) {
-            Ending::Ended => CleanOutcome::Removed,
-            Ending::AlreadyGone => CleanOutcome::AlreadyGone,
-            Ending::Failed(error) => CleanOutcome::Failed(error.to_string()),
+        (true, CleanMode::Remove) => match remove(resource) {
+            Removal::Removed => CleanOutcome::Removed,
+            Removal::AlreadyGone => CleanOutcome::AlreadyGone,
+            Removal::Failed(error) => CleanOutcome::Failed(error.to_string()),
         },
     }
 }
 
-/// Why a thing that is listed may be somebody else's; `None` where it can only be ours.
-fn not_ours(listed: &Listed, thing: &Thing) -> Option<String> {
+/// Why a resource that is listed may be somebody else's; `None` where it can only be ours.
+fn not_ours(listed: &Listed, resource: &OwnedResource) -> Option<String> {
     let unless = |ours: bool, why: &str| (!ours).then(|| why.to_owned());
-    match thing {
-        Thing::Process(process) => strangers(listed, *process),
-        Thing::Cgroup { path } => {
+    match resource {
+        OwnedResource::Process(process) => strangers(listed, *process),
+        OwnedResource::Cgroup { path } => {
             (!is_ours(path)).then(|| format!("its name does not begin with `{}`", PREFIX))
         }
-        Thing::Container { runtime, id, folder } => {
+        OwnedResource::Container { runtime, id, folder } => {
             unless(oci::is_ours(runtime, id, folder), "it is not named as ours are")
         }
-        Thing::Namespace { path, .. } => {
+        OwnedResource::Namespace { path, .. } => {
             unless(namespace::is_ours(path), "it does not lie where we put networks")
         }
-        Thing::Worktree { path, .. } => {
+        OwnedResource::Worktree { path, .. } => {
             unless(checkout::is_ours(path), "it does not lie where we put worktrees")
         }
     }
@@ -169,7 +169,7 @@ fn is_ours(path: &Path) -> bool {
 
 /// Names of the processes that a stale registry would end, for a finding.
 pub(crate) fn stale_summary(stale: &[Listed]) -> String {
-    let things = stale.iter().flat_map(|listed| &listed.things).filter(|thing| exists(thing));
-    let names: Vec<String> = things.map(Thing::to_string).collect();
+    let resources = stale.iter().flat_map(|listed| &listed.resources).filter(|resource| exists(resource));
+    let names: Vec<String> = resources.map(OwnedResource::to_string).collect();
     if names.is_empty() { "nothing of theirs exists any more".to_owned() } else { names.join(", ") }
 }

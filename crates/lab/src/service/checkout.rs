@@ -16,8 +16,8 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use weighbridge_model::experiment::suggestion;
 
-use crate::cleanup::custody::{Custody, CustodyError};
-use crate::cleanup::owned::Thing;
+use crate::cleanup::owned_resource::OwnedResource;
+use crate::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
 use crate::process::errand::{self, Errand};
 
 /// Below the cache folder: where worktrees lie.
@@ -87,7 +87,7 @@ pub enum CheckoutError {
     },
     /// It could not be written down, and so was not made.
     #[error(transparent)]
-    Custody(#[from] CustodyError),
+    Tracker(#[from] CleanupTrackerError),
     /// It was called off.
     #[error("checking out `{0}` was called off")]
     CalledOff(String),
@@ -195,17 +195,17 @@ impl Repository {
 pub struct Checkouts {
     repository: Repository,
     base: PathBuf,
-    custody: Arc<Custody>,
+    tracker: Arc<CleanupTracker>,
     made: Vec<(Commit, PathBuf)>,
 }
 
 impl Checkouts {
-    /// None yet. What is made is in `custody`, and lies below `cache` (see [`cache_folder`]).
-    pub fn new(repository: Repository, cache: &Path, custody: Arc<Custody>) -> Self {
+    /// None yet. What is made is told to `tracker`, and lies below `cache` (see [`cache_folder`]).
+    pub fn new(repository: Repository, cache: &Path, tracker: Arc<CleanupTracker>) -> Self {
         let digest = Sha256::digest(repository.root.as_os_str().as_encoded_bytes());
         let name: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         let base = PLACE.iter().fold(cache.to_owned(), |path, part| path.join(part)).join(name);
-        Self { repository, base, custody, made: Vec::new() }
+        Self { repository, base, tracker, made: Vec::new() }
     }
 
     /// The counterpart, in a worktree of `commit`, of the folder that the repository was sought from. A commit is checked
@@ -230,7 +230,7 @@ impl Checkouts {
         let failed = |source| CheckoutError::Folder { path: log.clone(), source };
         let output = fs::File::create(&log).map_err(failed)?;
         command.stdout(Stdio::null()).stderr(output);
-        let ended = errand::run_in(&self.custody, command, called_off)
+        let ended = errand::run_in(&self.tracker, command, called_off)
             .map_err(|source| CheckoutError::NoGit { source })?;
         let words = crate::process::logs::last_lines(&log, 5).join(" | ");
         let _ = fs::remove_file(&log);
@@ -256,12 +256,12 @@ impl Checkouts {
             if path.exists() {
                 continue;
             }
-            let thing = self.thing(&path);
-            self.custody.take(thing.clone())?;
+            let resource = self.resource(&path);
+            self.tracker.track(resource.clone())?;
             match fs::create_dir(&path) {
                 Ok(()) => return Ok(path),
                 Err(error) => {
-                    self.custody.release(thing)?;
+                    self.tracker.release(resource)?;
                     if error.kind() != io::ErrorKind::AlreadyExists {
                         return Err(failed(&path)(error));
                     }
@@ -271,8 +271,8 @@ impl Checkouts {
         Err(CheckoutError::NoCache)
     }
 
-    fn thing(&self, path: &Path) -> Thing {
-        Thing::Worktree { path: path.to_owned(), repository: self.repository.root.clone() }
+    fn resource(&self, path: &Path) -> OwnedResource {
+        OwnedResource::Worktree { path: path.to_owned(), repository: self.repository.root.clone() }
     }
 }
 
@@ -281,7 +281,7 @@ impl Drop for Checkouts {
         for (_, path) in std::mem::take(&mut self.made) {
             // What cannot be taken away stays written down, and cleaning up tries again.
             if remove(&path, &self.repository.root).is_ok() {
-                let _ = self.custody.release(self.thing(&path));
+                let _ = self.tracker.release(self.resource(&path));
             }
         }
         // Only when it is empty: others may have theirs there.

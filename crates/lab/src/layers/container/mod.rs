@@ -104,7 +104,7 @@ impl ContainerPart {
                 let ready = Ready::Log(LinePattern::new(listening()?));
                 let mut all = Vec::new();
                 if published.is_none() {
-                    let own = Namespace::make(&lab.custody_handle(), &site.name_of("engine"))?;
+                    let own = Namespace::make(&lab.tracker_handle(), &site.name_of("engine"))?;
                     let enter = format!("--net={}", own.path().display());
                     all.extend(["nsenter".to_owned(), enter]);
                     aside = Some(own);

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::cleanup::owned::PREFIX;
+use crate::cleanup::owned_resource::PREFIX;
 use crate::process::cgroup;
 
 /// A killed process leaves its groups within milliseconds.

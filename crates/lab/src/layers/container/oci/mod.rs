@@ -1,10 +1,10 @@
 //! A container around a service: an OCI bundle made from the service's own files, run in the foreground by runc or crun.
 //!
-//! The bundle holds a configuration and an empty root, in which this host's files are shown at their own places; nothing is
-//! copied and no image is needed. The container's processes are in the control groups of whoever started it, so that they
-//! are counted, limited and frozen like those of any service. Each container is in custody before its runtime is started;
-//! removing one never follows a mount. An engine may stand between, in `engine`; registries and their images are none of its
-//! business.
+//! The bundle holds a configuration and an empty root, in which this host's files are shown at their own places;
+//! nothing is copied and no image is needed. The container's processes are in the control groups of whoever started
+//! it, so that they are counted, limited and frozen like those of any service. Each container is tracked for clean-up
+//! before its runtime is started; removing one never follows a mount. An engine may stand between, in `engine`;
+//! registries and their images are none of its business.
 
 mod bundle;
 mod engine;
@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::cleanup::custody::{Custody, CustodyError};
-use crate::cleanup::owned::{PREFIX, Thing};
+use crate::cleanup::owned_resource::{OwnedResource, PREFIX};
+use crate::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
 use crate::host::procfs::Pid;
 use crate::net::tools::need;
 use crate::net::{Capability, Unavailable};
@@ -89,7 +89,7 @@ pub enum ContainerError {
     },
     /// It could not be written down; it was then not made.
     #[error(transparent)]
-    Custody(#[from] CustodyError),
+    Tracker(#[from] CleanupTrackerError),
     /// Its engine refused.
     #[error("{engine} could not {step}: {why}; see its log in the run's `logs/`")]
     Engine {
@@ -223,7 +223,7 @@ pub struct Container {
     engine: Option<Engine>,
     id: String,
     folder: PathBuf,
-    custody: Arc<Custody>,
+    tracker: Arc<CleanupTracker>,
 }
 
 impl Container {
@@ -320,14 +320,14 @@ impl Container {
         runtime: Runtime,
         engine: Option<Engine>,
     ) -> Result<Self, ContainerError> {
-        let container = Self { runtime, engine, id, folder, custody: lab.custody_handle() };
-        container.custody.take(container.thing())?;
+        let container = Self { runtime, engine, id, folder, tracker: lab.tracker_handle() };
+        container.tracker.track(container.resource())?;
         Ok(container)
     }
 
-    fn thing(&self) -> Thing {
+    fn resource(&self) -> OwnedResource {
         let runtime = self.engine.map_or(self.runtime.name(), Engine::name).to_owned();
-        Thing::Container { runtime, id: self.id.clone(), folder: self.folder.clone() }
+        OwnedResource::Container { runtime, id: self.id.clone(), folder: self.folder.clone() }
     }
 
     /// The folder in which the program is to run.
@@ -443,10 +443,10 @@ fn state(runtime: Runtime, id: &str, folder: &Path) -> Result<Pid, String> {
 
 impl Drop for Container {
     fn drop(&mut self) {
-        // What does not go stays in custody, and the guardian tries again.
+        // What does not go stays tracked, and the guardian tries again.
         let name = self.engine.map_or(self.runtime.name(), Engine::name);
         if end(name, &self.id, &self.folder).is_ok() {
-            let _ = self.custody.release(self.thing());
+            let _ = self.tracker.release(self.resource());
         }
     }
 }

@@ -15,7 +15,7 @@ pub const PREFIX: &str = "wb-";
 /// line of a kind that a program does not know is kept and reported, never removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Thing {
+pub enum OwnedResource {
     /// The leader of a session; all of its session belongs to it.
     Process(ProcessIdentity),
     /// A control group of version 2.
@@ -49,14 +49,14 @@ pub enum Thing {
     },
 }
 
-impl Thing {
+impl OwnedResource {
     /// Whether it lies on a disk, and so outlives a boot; it goes after what runs, which may write there.
     pub(crate) fn is_on_disk(&self) -> bool {
         matches!(self, Self::Worktree { .. })
     }
 }
 
-impl std::fmt::Display for Thing {
+impl std::fmt::Display for OwnedResource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Process(process) => write!(f, "process {}", process.pid),
@@ -68,22 +68,22 @@ impl std::fmt::Display for Thing {
     }
 }
 
-/// What happened to a thing: one line of a registry and of the guardian's pipe.
+/// What happened to a resource: one line of a registry and of the guardian's pipe.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// It is about to be made.
-    Taken(Thing),
+    Taken(OwnedResource),
     /// It is gone.
-    Released(Thing),
+    Released(OwnedResource),
 }
 
 impl Change {
-    /// Applies the change to the list of things that exist.
-    pub(crate) fn apply(self, things: &mut Vec<Thing>) {
+    /// Applies the change to the list of resources that exist.
+    pub(crate) fn apply(self, resources: &mut Vec<OwnedResource>) {
         match self {
-            Self::Taken(thing) => things.push(thing),
-            Self::Released(thing) => things.retain(|held| *held != thing),
+            Self::Taken(resource) => resources.push(resource),
+            Self::Released(resource) => resources.retain(|held| *held != resource),
         }
     }
 }
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_change_is_one_line_of_json() {
-        let process = Thing::Process(ProcessIdentity { pid: Pid::new(12), start_time: 345 });
+        let process = OwnedResource::Process(ProcessIdentity { pid: Pid::new(12), start_time: 345 });
         let line = serde_json::to_string(&Change::Taken(process.clone())).expect("plain data");
         assert_eq!(line, r#"{"taken":{"kind":"process","pid":12,"start_time":345}}"#);
         assert_eq!(serde_json::from_str::<Change>(&line).expect("our own line"), Change::Taken(process));
