@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use weighbridge_lab::cleanup::guardian::Guardian;
 use weighbridge_lab::cleanup::registry;
 use weighbridge_lab::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
-use weighbridge_lab::process::errand::{self, Errand};
+use weighbridge_lab::process::command::{self, CommandOutcome};
 use weighbridge_lab::process::logs::{excerpt, last_lines};
 use weighbridge_lab::service::checkout::{self, CheckoutError, Checkouts, Commit, Repository};
 use weighbridge_model::event::Event;
@@ -361,13 +361,13 @@ impl Laying<'_> {
         checkout::without_git_environment(&mut shell);
         let custody = custody(&mut self.custody, self.options)?;
         let control = &self.options.control;
-        match errand::run_in(&custody, shell, &|| control.is_interrupted()).map_err(not_run)? {
-            Errand::CalledOff => Err(GroundError::Interrupted),
-            Errand::Ended(status) if status.success() => {
+        match command::run_tracked(&custody, shell, &|| control.is_interrupted()).map_err(not_run)? {
+            CommandOutcome::CalledOff => Err(GroundError::Interrupted),
+            CommandOutcome::Ended(status) if status.success() => {
                 self.built.push(done);
                 Ok(())
             }
-            Errand::Ended(status) => {
+            CommandOutcome::Ended(status) => {
                 let output = last_lines(&log, LINES);
                 // There is no run folder to keep it in, and somebody will want to read it.
                 let _ = self.logs.take().map(TempDir::keep);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use weighbridge_lab::cleanup::tracker::CleanupTracker;
-use weighbridge_lab::process::errand::{self, Errand};
+use weighbridge_lab::process::command::{self, CommandOutcome};
 use weighbridge_lab::process::logs::{excerpt, last_lines};
 use weighbridge_store::scrub::{Secrets, redact_named};
 
@@ -94,12 +94,12 @@ pub(crate) fn run(
         CallOff::Never => false,
     };
     let nobody = CleanupTracker::default();
-    let ended = errand::run_in(custody.unwrap_or(&nobody), shell, &asked).map_err(not_run)?;
+    let ended = command::run_tracked(custody.unwrap_or(&nobody), shell, &asked).map_err(not_run)?;
     printed.keep(secrets).map_err(not_run)?;
     match ended {
-        Errand::CalledOff => Err(HookError::CalledOff(name)),
-        Errand::Ended(status) if status.success() => Ok(()),
-        Errand::Ended(status) => {
+        CommandOutcome::CalledOff => Err(HookError::CalledOff(name)),
+        CommandOutcome::Ended(status) if status.success() => Ok(()),
+        CommandOutcome::Ended(status) => {
             let said = excerpt(&last_lines(&log, LINES));
             Err(HookError::Failed { name, command: shown, status, said })
         }

@@ -4,7 +4,7 @@
 
 pub mod account;
 pub mod cgroup;
-pub mod errand;
+pub mod command;
 pub mod freeze;
 pub mod launch;
 pub mod logs;

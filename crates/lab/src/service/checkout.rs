@@ -18,7 +18,7 @@ use weighbridge_model::experiment::suggestion;
 
 use crate::cleanup::owned_resource::OwnedResource;
 use crate::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
-use crate::process::errand::{self, Errand};
+use crate::process::command::{self, CommandOutcome};
 
 /// Below the cache folder: where worktrees lie.
 const PLACE: [&str; 2] = ["weighbridge", "revisions"];
@@ -230,16 +230,16 @@ impl Checkouts {
         let failed = |source| CheckoutError::Folder { path: log.clone(), source };
         let output = fs::File::create(&log).map_err(failed)?;
         command.stdout(Stdio::null()).stderr(output);
-        let ended = errand::run_in(&self.tracker, command, called_off)
+        let ended = command::run_tracked(&self.tracker, command, called_off)
             .map_err(|source| CheckoutError::NoGit { source })?;
         let words = crate::process::logs::last_lines(&log, 5).join(" | ");
         let _ = fs::remove_file(&log);
         match ended {
-            Errand::Ended(status) if status.success() => Ok(path.join(&self.repository.within)),
-            Errand::Ended(_) => {
+            CommandOutcome::Ended(status) if status.success() => Ok(path.join(&self.repository.within)),
+            CommandOutcome::Ended(_) => {
                 Err(CheckoutError::Git { step: format!("check out `{}`", commit.hash()), said: words })
             }
-            Errand::CalledOff => Err(CheckoutError::CalledOff(commit.short().to_owned())),
+            CommandOutcome::CalledOff => Err(CheckoutError::CalledOff(commit.short().to_owned())),
         }
     }
 

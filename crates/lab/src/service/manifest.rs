@@ -17,7 +17,7 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::host::ask::{self, AskError};
 use crate::host::sys;
-use crate::process::errand::{self, Errand};
+use crate::process::command::{self, CommandOutcome};
 use crate::process::launch::{Launch, Ready, Wrapping};
 use crate::process::logs::last_lines;
 
@@ -429,9 +429,9 @@ impl Service {
         command.args(&words[1..]).current_dir(&self.folder).stdin(Stdio::null());
         command.stdout(output.try_clone().map_err(not_run)?).stderr(output);
         let start = sys::monotonic();
-        let status = match errand::run(command, called_off).map_err(not_run)? {
-            Errand::Ended(status) => status,
-            Errand::CalledOff => {
+        let status = match command::run(command, called_off).map_err(not_run)? {
+            CommandOutcome::Ended(status) => status,
+            CommandOutcome::CalledOff => {
                 let _ = fs::remove_file(log);
                 return Err(ServiceError::BuildCalledOff { service: self.name.clone() });
             }

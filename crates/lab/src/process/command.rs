@@ -16,14 +16,14 @@ use crate::cleanup::tracker::CleanupTracker;
 use crate::host::procfs::{Pid, ProcessIdentity};
 use crate::host::sys::{self, Gate, Signal, Target};
 
-/// Pause between two looks: what it adds to an errand.
+/// Pause between two looks: what it adds to a command.
 const PAUSE: Duration = Duration::from_millis(2);
 /// What a command gets to end by itself when it is called off.
 const GRACE: Nanoseconds = Nanoseconds::from_secs(2);
 
-/// How an errand ended.
+/// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Errand {
+pub enum CommandOutcome {
     /// By itself.
     Ended(ExitStatus),
     /// It was called off; nothing of its process group runs.
@@ -34,19 +34,19 @@ pub enum Errand {
 ///
 /// # Errors
 /// Where it cannot be executed or waited for.
-pub fn run(command: Command, called_off: &dyn Fn() -> bool) -> io::Result<Errand> {
-    run_in(&CleanupTracker::default(), command, called_off)
+pub fn run(command: Command, called_off: &dyn Fn() -> bool) -> io::Result<CommandOutcome> {
+    run_tracked(&CleanupTracker::default(), command, called_off)
 }
 
 /// The same, tracked for clean-up: where we are killed meanwhile, the guardian ends its children too.
 ///
 /// # Errors
 /// Where it cannot be executed, written down or waited for.
-pub fn run_in(
+pub fn run_tracked(
     tracker: &CleanupTracker,
     command: Command,
     called_off: &dyn Fn() -> bool,
-) -> io::Result<Errand> {
+) -> io::Result<CommandOutcome> {
     let (mut child, resource) = spawn(tracker, command)?;
     let ended = wait(&mut child, called_off);
     if ended.is_err() {
@@ -98,14 +98,14 @@ fn spawn(tracker: &CleanupTracker, mut command: Command) -> io::Result<(Child, O
     })
 }
 
-fn wait(child: &mut Child, called_off: &dyn Fn() -> bool) -> io::Result<Errand> {
+fn wait(child: &mut Child, called_off: &dyn Fn() -> bool) -> io::Result<CommandOutcome> {
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(Errand::Ended(status));
+            return Ok(CommandOutcome::Ended(status));
         }
         if called_off() {
             end(child)?;
-            return Ok(Errand::CalledOff);
+            return Ok(CommandOutcome::CalledOff);
         }
         std::thread::sleep(PAUSE);
     }
@@ -137,21 +137,23 @@ mod tests {
     }
 
     #[test]
-    fn an_errand_is_waited_for_and_its_status_told() {
-        let Ok(Errand::Ended(status)) = run(shell("exit 7"), &|| false) else { panic!("it ends by itself") };
+    fn a_command_is_waited_for_and_its_status_told() {
+        let Ok(CommandOutcome::Ended(status)) = run(shell("exit 7"), &|| false) else {
+            panic!("it ends by itself")
+        };
         assert_eq!(status.code(), Some(7));
         let missing = run(Command::new("wb-no-such-program"), &|| false).expect_err("no such program");
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
     }
 
     #[test]
-    fn an_errand_that_is_called_off_leaves_no_child() {
+    fn a_command_that_is_called_off_leaves_no_child() {
         let folder = tempfile::tempdir().expect("a folder");
         let note = folder.path().join("child");
         let script = format!("sleep 600 & echo $! > {0}.part; mv {0}.part {0}; wait", note.display());
         // Called off once the child is known.
         let end = run(shell(&script), &|| note.exists()).expect("it can be run");
-        assert_eq!(end, Errand::CalledOff);
+        assert_eq!(end, CommandOutcome::CalledOff);
         let child = std::fs::read_to_string(&note).expect("a note");
         let gone = || {
             let stat = std::fs::read_to_string(Path::new("/proc").join(child.trim()).join("stat"));
