@@ -10,7 +10,7 @@ use weighbridge_judge::calibration::{Replayed, beyond, error_curve, replay};
 use weighbridge_lab::cleanup::guardian::{Guardian, GuardianError};
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::host::cores::CoreLayout;
-use weighbridge_lab::host::gaps;
+use weighbridge_lab::host::scheduler_jitter;
 use weighbridge_lab::process::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
 use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_load::exchange::{ExchangeError, Limits, exchange};
@@ -203,7 +203,7 @@ pub fn generator(
 
 /// What others take of the client's core. Without it there is a calibration too.
 fn watched(cores: &CoreLayout, time: Nanoseconds) -> Option<HostGaps> {
-    let seen = gaps::watch(cores, time).ok()?;
+    let seen = scheduler_jitter::watch(cores, time).ok()?;
     Some(HostGaps {
         watched: seen.watched,
         share: Ratio::new(seen.share()),

@@ -13,7 +13,7 @@ use weighbridge_lab::cleanup::tracker::CleanupTrackerError;
 use weighbridge_lab::host::cores::{CoreError, CoreLayout};
 use weighbridge_lab::host::lanes::Lanes;
 use weighbridge_lab::host::memory_total;
-use weighbridge_lab::host::room::RoomError;
+use weighbridge_lab::host::resource_limits::ResourceLimitError;
 use weighbridge_lab::service::catalog::{Catalog, CatalogError};
 use weighbridge_model::event::TimedEvent;
 use weighbridge_model::experiment::{Experiment, Target, Variant};
@@ -179,7 +179,7 @@ pub enum RunError {
     Alone(String),
     /// This host has no room for so many connections.
     #[error(transparent)]
-    Room(#[from] RoomError),
+    Room(#[from] ResourceLimitError),
     /// The machine's cores could not be found out.
     #[error(transparent)]
     Cores(#[from] CoreError),

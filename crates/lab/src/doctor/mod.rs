@@ -23,7 +23,7 @@ use crate::host::cores::{CoreLayout, Sharing, core_list};
 use crate::host::cputime::{CpuTimes, steal_share};
 use crate::host::idle::can_be_kept_awake;
 use crate::host::procfs::{self, Pid};
-use crate::host::room;
+use crate::host::resource_limits;
 use crate::host::sys;
 use crate::host::{HostFacts, Hypervisor, memory_available};
 use crate::layers::{self, LayerReport};
@@ -498,13 +498,13 @@ fn clock(seen: &Observation) -> Option<Finding> {
 
 fn open_files(seen: &Observation) -> Option<Finding> {
     let limit = seen.facts.open_files?;
-    let connections = room::connections_with(limit);
+    let connections = resource_limits::connections_with(limit);
     let evidence =
         format!("{} (may be raised to {}): up to {connections} connections", limit.soft, limit.hard);
     if connections >= CONNECTIONS_WARNING {
         return Some(Finding::new(Level::Fine, Subject::OpenFiles, evidence));
     }
-    let needed = CONNECTIONS_WARNING + room::SERVICE_FILES;
+    let needed = CONNECTIONS_WARNING + resource_limits::SERVICE_FILES;
     let remedy = format!(
         "for {CONNECTIONS_WARNING} connections raise the hard limit: `ulimit -Hn {needed}` as root, or `LimitNOFILE={needed}` of the unit"
     );
@@ -514,11 +514,11 @@ fn open_files(seen: &Observation) -> Option<Finding> {
 fn local_ports(seen: &Observation) -> Option<Finding> {
     let range = seen.facts.local_ports?;
     let reserved = seen.facts.reserved_ports.unwrap_or(0);
-    let connections = room::connections_over(range, reserved);
+    let connections = resource_limits::connections_over(range, reserved);
     let evidence = format!(
         "{} ports ({}): up to {connections} connections to one address",
         range.count(),
-        room::range_text(range, reserved)
+        resource_limits::range_text(range, reserved)
     );
     if connections >= PORTS_WARNING {
         return Some(Finding::new(Level::Fine, Subject::LocalPorts, evidence));

@@ -15,7 +15,7 @@ use crate::host::clock::monotonic_now;
 use crate::host::core_latency;
 use crate::host::cores::CoreLayout;
 use crate::host::cputime::{CpuTimes, steal_share};
-use crate::host::gaps::{self, Gaps};
+use crate::host::scheduler_jitter::{self, SchedulerJitter};
 
 /// Distances within this factor are one: cores that share a cache repeat to some ten percent, and others are twice as far
 /// and more.
@@ -55,8 +55,8 @@ pub struct Quiet {
     pub busy: Option<Vec<BusyProcess>>,
     /// Load average over one minute.
     pub load: Option<f64>,
-    /// Gaps of the client's core; the services' cores were kept busy meanwhile.
-    pub gaps: Option<Gaps>,
+    /// SchedulerJitter of the client's core; the services' cores were kept busy meanwhile.
+    pub jitter: Option<SchedulerJitter>,
 }
 
 impl Quiet {
@@ -76,7 +76,7 @@ impl Quiet {
             switches: rate(|counts| counts.switches),
             busy: (!ticks.is_empty()).then(|| busy_processes(&ticks, watched)),
             load: fs::read_to_string("/proc/loadavg").ok().and_then(|text| parse_load(&text)),
-            gaps: gaps::watch(cores, Nanoseconds::from_nanos(time.as_nanos() as u64)).ok(),
+            jitter: scheduler_jitter::watch(cores, Nanoseconds::from_nanos(time.as_nanos() as u64)).ok(),
         }
     }
 }
@@ -148,7 +148,7 @@ fn source(name: &str, unit: &str, value: Option<f64>, evidence: String, effect: 
 pub fn sources(seen: &Seen) -> Vec<NoiseSource> {
     vec![
         steal(seen.steal),
-        gap_share(seen.quiet.gaps.as_ref()),
+        gap_share(seen.quiet.jitter.as_ref()),
         core_latency(seen),
         rate("interrupts", seen.quiet.interrupts),
         rate("context switches", seen.quiet.switches),
@@ -178,22 +178,22 @@ fn steal(share: Option<Ratio>) -> NoiseSource {
     )
 }
 
-fn gap_share(gaps: Option<&Gaps>) -> NoiseSource {
-    let Some(gaps) = gaps else {
+fn gap_share(jitter: Option<&SchedulerJitter>) -> NoiseSource {
+    let Some(jitter) = jitter else {
         let why = "unavailable: the client's core could not be watched".to_owned();
         return source("gaps", "share", None, why, "unknown");
     };
     let evidence = format!(
         "{} of the client core's time, {:.1} gaps/s of 50 µs or more, the longest {}",
-        Ratio::new(gaps.share()),
-        gaps.per_second(),
-        gaps.longest
+        Ratio::new(jitter.share()),
+        jitter.per_second(),
+        jitter.longest
     );
-    let effect = match gaps.share() {
+    let effect = match jitter.share() {
         share if share >= IN_A_P99 => "in every 99th percentile; medians are hardly touched",
         _ => "below what a 99th percentile shows; maxima are the host's",
     };
-    source("gaps", "share", Some(gaps.share()), evidence, effect)
+    source("gaps", "share", Some(jitter.share()), evidence, effect)
 }
 
 fn core_latency(seen: &Seen) -> NoiseSource {
@@ -328,7 +328,7 @@ mod tests {
                 switches: Some(99.6),
                 busy: Some(vec![busy(0.5), busy(0.25)]),
                 load: Some(1.25),
-                gaps: Some(Gaps {
+                jitter: Some(SchedulerJitter {
                     watched: Nanoseconds::from_secs(1),
                     away: Nanoseconds::from_millis(20),
                     count: 40,

@@ -8,7 +8,6 @@ pub mod core_latency;
 pub mod cores;
 pub mod cputime;
 mod facts;
-pub mod gaps;
 mod id;
 pub mod identity;
 pub mod idle;
@@ -17,7 +16,8 @@ pub mod machine;
 pub(crate) mod mounts;
 pub mod ports;
 pub mod procfs;
-pub mod room;
+pub mod resource_limits;
+pub mod scheduler_jitter;
 pub(crate) mod sys;
 
 pub(crate) use facts::siblings;

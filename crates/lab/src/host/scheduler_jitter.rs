@@ -15,9 +15,9 @@ use crate::host::cores::{CoreId, CoreLayout, pin_current_thread};
 /// A shorter time between two looks at the clock is no gap: an interrupt's work takes a few microseconds.
 pub const GAP: Nanoseconds = Nanoseconds::from_micros(50);
 
-/// What was seen on one core.
+/// The gaps that were seen on one core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Gaps {
+pub struct SchedulerJitter {
     /// How long it was watched.
     pub watched: Nanoseconds,
     /// The sum of the gaps.
@@ -28,7 +28,7 @@ pub struct Gaps {
     pub longest: Nanoseconds,
 }
 
-impl Gaps {
+impl SchedulerJitter {
     /// Takes note of two looks at the clock in a row.
     fn between(&mut self, earlier: Timestamp, later: Timestamp) {
         let gap = later.since(earlier);
@@ -49,7 +49,7 @@ impl Gaps {
         }
     }
 
-    /// Gaps in a second.
+    /// SchedulerJitter in a second.
     pub fn per_second(&self) -> f64 {
         if self.watched == Nanoseconds::ZERO { 0.0 } else { self.count as f64 / self.watched.as_secs_f64() }
     }
@@ -59,7 +59,7 @@ impl Gaps {
 ///
 /// # Errors
 /// Where a core cannot be had.
-pub fn watch(cores: &CoreLayout, time: Nanoseconds) -> io::Result<Gaps> {
+pub fn watch(cores: &CoreLayout, time: Nanoseconds) -> io::Result<SchedulerJitter> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for core in cores.service().iter().filter(|core| **core != cores.client()) {
@@ -78,17 +78,17 @@ pub fn watch(cores: &CoreLayout, time: Nanoseconds) -> io::Result<Gaps> {
     })
 }
 
-fn look(core: CoreId, time: Nanoseconds) -> io::Result<Gaps> {
+fn look(core: CoreId, time: Nanoseconds) -> io::Result<SchedulerJitter> {
     pin_current_thread(core).map_err(io::Error::other)?;
-    let mut gaps = Gaps::default();
+    let mut jitter = SchedulerJitter::default();
     let mut last = monotonic_now();
     let end = last + time;
     while last < end {
         let now = monotonic_now();
-        gaps.between(last, now);
+        jitter.between(last, now);
         last = now;
     }
-    Ok(gaps)
+    Ok(jitter)
 }
 
 #[cfg(test)]
@@ -97,23 +97,23 @@ mod tests {
 
     #[test]
     fn gaps_are_times_between_looks_that_are_too_long() {
-        let mut gaps = Gaps::default();
+        let mut jitter = SchedulerJitter::default();
         let looks = [0, 49_999, 100_000, 1_100_000, 1_100_100, 2_000_000].map(Timestamp::from_nanos);
-        looks.windows(2).for_each(|two| gaps.between(two[0], two[1]));
+        looks.windows(2).for_each(|two| jitter.between(two[0], two[1]));
         // 50,001 ns, 1 ms and 899,900 ns.
         let nanos = Nanoseconds::from_nanos;
-        assert_eq!(gaps.watched, nanos(2_000_000));
-        assert_eq!((gaps.count, gaps.longest, gaps.away), (3, nanos(1_000_000), nanos(1_949_901)));
-        assert!((gaps.share() - 0.974_950_5).abs() < 1e-9 && (gaps.per_second() - 1500.0).abs() < 1e-9);
-        assert_eq!((Gaps::default().share(), Gaps::default().per_second()), (0.0, 0.0));
+        assert_eq!(jitter.watched, nanos(2_000_000));
+        assert_eq!((jitter.count, jitter.longest, jitter.away), (3, nanos(1_000_000), nanos(1_949_901)));
+        assert!((jitter.share() - 0.974_950_5).abs() < 1e-9 && (jitter.per_second() - 1500.0).abs() < 1e-9);
+        assert_eq!((SchedulerJitter::default().share(), SchedulerJitter::default().per_second()), (0.0, 0.0));
     }
 
     #[test]
     fn a_core_is_watched_as_long_as_asked() {
         let cores = CoreLayout::detect().expect("cores");
         let time = Nanoseconds::from_millis(20);
-        let gaps = watch(&cores, time).expect("watched");
-        assert!(gaps.watched >= time && gaps.away <= gaps.watched && gaps.longest <= gaps.away);
+        let jitter = watch(&cores, time).expect("watched");
+        assert!(jitter.watched >= time && jitter.away <= jitter.watched && jitter.longest <= jitter.away);
         let nowhere = CoreLayout::of(&[CoreId::new(u32::from(u16::MAX))]).expect("a layout");
         watch(&nowhere, time).expect_err("no such core");
     }

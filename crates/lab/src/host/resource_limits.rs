@@ -1,4 +1,4 @@
-//! Whether this host has room for so many connections: open files and local ports.
+//! Whether the limits of this host allow so many connections: open files and local ports.
 //!
 //! Asked before the first connection is opened, so that a load is refused in one sentence instead of breaking off in
 //! the middle of its connections. Files are made room for: the soft limit is raised as far as the connections need, and
@@ -22,7 +22,7 @@ pub const SERVICE_FILES: u64 = 512;
 
 /// Why so many connections cannot be opened here.
 #[derive(Debug, thiserror::Error)]
-pub enum RoomError {
+pub enum ResourceLimitError {
     /// The hard limit of open files is too low. Only root can raise it.
     #[error(
         "{connections} connections need {needed} open files, and this process may have {hard}; raise the hard limit (`ulimit -Hn {needed}` as root, `LimitNOFILE={needed}` of a unit, `--ulimit nofile={needed}:{needed}` of a container), or use fewer connections"
@@ -90,13 +90,13 @@ pub fn connections_over(ports: PortRange, reserved: u32) -> u32 {
 /// What the soft limit should be for so many connections in one table of files; `None` where it is already.
 ///
 /// # Errors
-/// [`RoomError::Files`] where the hard limit is too low for the connections. Where it is too low only for the files
-/// beside them that a service may want, it is used up to the last.
-fn soft_limit(files: Limit, connections: u64) -> Result<Option<u64>, RoomError> {
+/// [`ResourceLimitError::Files`] where the hard limit is too low for the connections. Where it is too low only for
+/// the files beside them that a service may want, it is used up to the last.
+fn soft_limit(files: Limit, connections: u64) -> Result<Option<u64>, ResourceLimitError> {
     let needed = connections.saturating_add(OWN_FILES);
     let hard = files.hard.max(files.soft);
     if needed > hard {
-        return Err(RoomError::Files { connections, needed, hard });
+        return Err(ResourceLimitError::Files { connections, needed, hard });
     }
     let wanted = needed.max(connections.saturating_add(SERVICE_FILES)).min(hard);
     Ok((wanted > files.soft).then_some(wanted))
@@ -105,8 +105,8 @@ fn soft_limit(files: Limit, connections: u64) -> Result<Option<u64>, RoomError> 
 /// Whether a process of this host may have the files for so many connections in one table. Changes nothing.
 ///
 /// # Errors
-/// [`RoomError::Files`] where it may not. A host that does not tell its limit is taken at its silence.
-pub fn check_files(connections: u64) -> Result<(), RoomError> {
+/// [`ResourceLimitError::Files`] where it may not. A host that does not tell its limit is taken at its silence.
+pub fn check_files(connections: u64) -> Result<(), ResourceLimitError> {
     match sys::open_file_limit() {
         Some((soft, hard)) => soft_limit(Limit { soft, hard }, connections).map(drop),
         None => Ok(()),
@@ -116,14 +116,15 @@ pub fn check_files(connections: u64) -> Result<(), RoomError> {
 /// Raises this process's soft limit of open files to what so many connections in one table need, where it is lower.
 ///
 /// # Errors
-/// [`RoomError::Files`] where the hard limit is too low, [`RoomError::Raise`] where the kernel refuses.
-pub fn make_files(connections: u64) -> Result<(), RoomError> {
+/// [`ResourceLimitError::Files`] where the hard limit is too low, [`ResourceLimitError::Raise`] where the kernel
+/// refuses.
+pub fn make_files(connections: u64) -> Result<(), ResourceLimitError> {
     let Some((soft, hard)) = sys::open_file_limit() else { return Ok(()) };
     let Some(wanted) = soft_limit(Limit { soft, hard }, connections)? else { return Ok(()) };
     match sys::set_open_file_limit((wanted, hard)) {
         // What a service may want besides is no reason to refuse a load that fits.
         Err(source) if soft < connections.saturating_add(OWN_FILES) => {
-            Err(RoomError::Raise { soft, wanted, source })
+            Err(ResourceLimitError::Raise { soft, wanted, source })
         }
         Ok(()) | Err(_) => Ok(()),
     }
@@ -134,19 +135,20 @@ pub fn make_files(connections: u64) -> Result<(), RoomError> {
 /// seen beforehand.
 ///
 /// # Errors
-/// [`RoomError::Ports`] where there are too few. A host that does not tell its ports is taken at its silence.
-pub fn check_ports(peer: &str, connections: u64) -> Result<(), RoomError> {
+/// [`ResourceLimitError::Ports`] where there are too few. A host that does not tell its ports is taken at its
+/// silence.
+pub fn check_ports(peer: &str, connections: u64) -> Result<(), ResourceLimitError> {
     let facts = HostFacts::ports();
     let Some(range) = facts.local_ports else { return Ok(()) };
     fits(range, facts.reserved_ports.unwrap_or(0), peer, connections)
 }
 
-fn fits(range: PortRange, reserved: u32, peer: &str, connections: u64) -> Result<(), RoomError> {
+fn fits(range: PortRange, reserved: u32, peer: &str, connections: u64) -> Result<(), ResourceLimitError> {
     let available = connections_over(range, reserved);
     if connections <= u64::from(available) {
         return Ok(());
     }
-    Err(RoomError::Ports { connections, peer: peer.to_owned(), available, range, reserved })
+    Err(ResourceLimitError::Ports { connections, peer: peer.to_owned(), available, range, reserved })
 }
 
 #[cfg(test)]
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_can_be_given_room_and_keeps_what_it_has() {
+    fn the_limit_of_this_process_can_be_raised_and_keeps_what_it_has() {
         let (before, hard) = sys::open_file_limit().expect("Linux tells");
         make_files(1).expect("a connection fits");
         assert_eq!(sys::open_file_limit().expect("Linux tells"), (before.max(513.min(hard)), hard));
@@ -210,8 +212,8 @@ mod tests {
         make_files(some).expect("they fit");
         let raised = sys::open_file_limit().expect("Linux tells");
         assert_eq!(raised, (before.max((some + SERVICE_FILES).min(hard)), hard));
-        assert!(matches!(make_files(most + 1), Err(RoomError::Files { .. })));
-        assert!(matches!(check_files(most + 1), Err(RoomError::Files { .. })));
+        assert!(matches!(make_files(most + 1), Err(ResourceLimitError::Files { .. })));
+        assert!(matches!(check_files(most + 1), Err(ResourceLimitError::Files { .. })));
         assert_eq!(sys::open_file_limit().expect("Linux tells"), raised);
     }
 }
