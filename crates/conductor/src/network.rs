@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 
 use weighbridge_lab::host::lanes::Lane;
-use weighbridge_lab::layers::{Allotment, Answered, Ground, LayerError, Site};
+use weighbridge_lab::layers::{Answered, Ground, LayerError, Site, SiteConfig};
 use weighbridge_lab::net::{Connector, NamespaceError};
 use weighbridge_lab::process::Running;
 use weighbridge_lab::process::launch::{Allowed, Launch, LaunchError};
@@ -38,7 +38,7 @@ impl Stage<'_> {
         id: VariantId,
         variant: &Variant,
     ) -> Result<Site, ActorError> {
-        let given = Allotment {
+        let given = SiteConfig {
             variant: self.party.map_or(id, |party| party.members[id.index()]).index(),
             cores: allowed_cores(self.seating.at(lane).service(), variant.limits).to_vec(),
             logs: self.logs_of(block, id),
@@ -63,12 +63,12 @@ impl Stage<'_> {
         logs: &[Printed],
     ) -> Result<(Running, SocketAddr), ActorError> {
         let failed = |source| of_variant(&variant.name, source);
-        site.dress(self.lab, &mut launch).map_err(failed)?;
+        site.configure(self.lab, &mut launch).map_err(failed)?;
         let quota = variant.limits.cpu.map(CpuLimit::quota);
         let allowed = Allowed { quota, memory: variant.limits.memory };
         let running = self.launch_in(site, variant, (&launch, allowed), logs)?;
         let at = SocketAddr::new(site.service_address(), running.port());
-        let at = site.front(self.lab, at).map_err(failed)?;
+        let at = site.start_proxy(self.lab, at).map_err(failed)?;
         Ok((running, at))
     }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use weighbridge_lab::cleanup::registry::{Registry, list};
-use weighbridge_lab::layers::{Allotment, Answered, Site, probe};
+use weighbridge_lab::layers::{Answered, Site, SiteConfig, probe};
 use weighbridge_lab::net::{Capability, FOLDER, tools};
 use weighbridge_lab::process::launch::Lab;
 use weighbridge_lab::removal::stale::{CleanMode, CleanOutcome, clean};
@@ -52,8 +52,8 @@ impl Bench {
             return None;
         }
         probe(&layers).expect("this host has what the layers need");
-        let given = Allotment { variant: 3, cores: Vec::new(), logs: self.folder.path().join("log") };
-        Some(Site::make(&self.lab, given, &layers).expect("the layers can be laid"))
+        let config = SiteConfig { variant: 3, cores: Vec::new(), logs: self.folder.path().join("log") };
+        Some(Site::make(&self.lab, config, &layers).expect("the layers can be installed"))
     }
 
     /// What is in the registry that is ours.
@@ -134,7 +134,7 @@ fn packets_take_the_way_of_the_hosts_and_nothing_is_left_behind() {
     assert_eq!(devices().expect("devices"), before.0);
 
     let (listener, address) = listener(&site);
-    assert_eq!(site.front(&bench.lab, address).expect("nothing in front"), address);
+    assert_eq!(site.start_proxy(&bench.lab, address).expect("nothing in front"), address);
     let nothing = site.facts(Answered::default());
     assert_eq!(
         (nothing.unproved, nothing.mtu, nothing.congestion_control.as_deref()),
@@ -214,7 +214,7 @@ fn a_link_is_as_fast_as_it_is_told_in_bytes_of_whole_frames() {
         return;
     };
     let (_, address) = listener(&site);
-    site.front(&bench.lab, address).expect("nothing in front");
+    site.start_proxy(&bench.lab, address).expect("nothing in front");
     // What a frame carries beside 1448 bytes of data: Ethernet, IP, TCP with its time stamps.
     let wire = |bytes: usize| bytes as f64 * (1500.0 + 14.0) / 1448.0;
     // A host that is busy elsewhere makes the link no faster: one try of several shows what it is.
@@ -235,7 +235,7 @@ fn an_overlay_is_proved_by_the_packets_below_it() {
         let text = format!("['veth', {{ layer = 'vxlan', layout = '{layout}' }}]");
         let Some(mut site) = bench.site(&text) else { return };
         let (_, address) = listener(&site);
-        site.front(&bench.lab, address).expect("nothing in front");
+        site.start_proxy(&bench.lab, address).expect("nothing in front");
         download(&site, 300_000);
         let facts = site.facts(ONE);
         assert_eq!((facts.unproved.as_deref(), facts.mtu), (None, Some(1450)), "{layout}");

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use weighbridge_lab::cleanup::registry::{Registry, list};
-use weighbridge_lab::layers::{Allotment, Answered, Site, probe};
+use weighbridge_lab::layers::{Answered, Site, SiteConfig, probe};
 use weighbridge_lab::net::FOLDER;
 use weighbridge_lab::process::launch::Lab;
 use weighbridge_model::experiment::{Experiment, Layers};
@@ -51,8 +51,8 @@ impl Bench {
             writeln!(std::io::stderr(), "skipped: {text}: {why}").expect("it can be said");
             return None;
         }
-        let given = Allotment { variant: 3, cores: Vec::new(), logs: self.folder.path().join("log") };
-        Some(Site::make(&self.lab, given, &layers).expect("the layers can be laid"))
+        let config = SiteConfig { variant: 3, cores: Vec::new(), logs: self.folder.path().join("log") };
+        Some(Site::make(&self.lab, config, &layers).expect("the layers can be installed"))
     }
 
     fn assert_nothing_left(&self) {
@@ -168,7 +168,7 @@ fn has_tunnel(text: &str) -> bool {
 fn assert_carries(bench: &Bench, text: &str, mtu: u32) {
     let Some(mut site) = bench.site(text) else { return };
     let address = SocketAddr::new(site.server_address(), 1);
-    site.front(&bench.lab, address).expect("nothing in front");
+    site.start_proxy(&bench.lab, address).expect("nothing in front");
     let witness = Witness::at(&site);
     download(&site, 300_000);
     let device = site.ends().expect("hosts").overlay.clone().expect("an overlay");
@@ -307,7 +307,7 @@ fn both_ends_of_a_tunnel_agree_on_keys_before_anything_is_asked_and_keep_them_to
     let bench = Bench::new();
     let Some(mut site) = bench.site("['veth', 'wireguard']") else { return };
     let address = SocketAddr::new(site.server_address(), 1);
-    site.front(&bench.lab, address).expect("nothing in front");
+    site.start_proxy(&bench.lab, address).expect("nothing in front");
     let before = datagrams(&site);
     assert!(before > 0, "the ends have agreed");
     let idle = site.facts(Answered::default());

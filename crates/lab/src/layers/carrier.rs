@@ -11,7 +11,7 @@ use weighbridge_model::relayed::Relayed;
 
 use super::crossing::{Dealt, Treatment, cut_packets};
 use super::veth::{CLIENT_PORT, SERVER_PORT};
-use super::{LayerError, Site, Spot};
+use super::{HostRole, LayerError, Site};
 use crate::host::sys::monotonic;
 use crate::layers::frames::way::{Delay, Distribution, Way, WayError};
 use crate::layers::frames::{self, InterfacePair, Settings};
@@ -54,7 +54,7 @@ impl Carrier {
         let Some(hosts) = site.hosts() else { return Ok(()) };
         cut_packets(hosts)?;
         let command = own_command(lab, &self.settings()?)?;
-        site.start(lab, (Spot::Switch, ROLE), (command, Ready::Direct))?;
+        site.start(lab, (HostRole::Switch, ROLE), (command, Ready::Direct))?;
         *self.talk() = site.take_talk(ROLE);
         Ok(())
     }

@@ -9,7 +9,7 @@ use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::relayed::Relayed;
 
 use super::carrier::Carrier;
-use super::site::configure;
+use super::site::run_on;
 use super::veth::{CAPABILITIES, CLIENT_PORT, DEVICE, SERVER_PORT, WITH_RAW, try_here};
 use super::{Answered, Hosts, LayerError, Part, Site};
 use crate::net::tools::{Tool, need};
@@ -105,16 +105,16 @@ impl Crossing {
     }
 
     /// Joins the two ports by the kernel's bridge, with netem at those that need it, unless a relay does.
-    pub fn lay(self, treatment: &Treatment, site: &mut Site) -> Result<(), LayerError> {
+    pub fn install(self, treatment: &Treatment, site: &mut Site) -> Result<(), LayerError> {
         let Some(hosts) = site.hosts().filter(|_| self != Self::Relay) else { return Ok(()) };
-        configure(&hosts.switch, &bridge())?;
+        run_on(&hosts.switch, &bridge())?;
         if self == Self::Bridge {
             return Ok(());
         }
         cut_packets(hosts)?;
         let queue = |port| Some(format!("qdisc add dev {port} root handle 1: {}", treatment.at(port)?));
         let queues = [CLIENT_PORT, SERVER_PORT].into_iter().filter_map(queue);
-        configure(&hosts.switch, &queues.fold(Batch::new(Tool::Tc), Batch::with))
+        run_on(&hosts.switch, &queues.fold(Batch::new(Tool::Tc), Batch::with))
     }
 
     /// Where a further queue goes at a port, as `tc` has it: below netem where that stands there.
@@ -129,7 +129,7 @@ impl Crossing {
 /// Has both hosts hand down each packet by itself: one that stands for forty would be held back or lost as one.
 pub(super) fn cut_packets(hosts: &Hosts) -> Result<(), LayerError> {
     let alone = Batch::new(Tool::Ip).with(format!("link set {DEVICE} gso_max_segs 1"));
-    [&hosts.client, &hosts.server].into_iter().try_for_each(|host| configure(host, &alone))
+    [&hosts.client, &hosts.server].into_iter().try_for_each(|host| run_on(host, &alone))
 }
 
 /// Ports learn nothing that would have to be said again: no spanning tree, no queries for groups.
@@ -195,7 +195,7 @@ impl Part for CrossingPart {
         }
     }
 
-    fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+    fn install(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         self.carrier.as_ref().map_or(Ok(()), |carrier| carrier.start(lab, site))
     }
 

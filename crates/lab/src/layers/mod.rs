@@ -1,9 +1,9 @@
 //! What stands between client and service, put in and taken out: each kind of layer is a [`Part`] in a file of its own.
 //!
 //! A [`Site`] is where one variant lives for one trial: hosts of its own where its layers want them, or this host.
-//! The parts are laid from the client's end inward before the service starts, may change how it is started, and may
-//! put a program in front of it once it is ready. Whatever is made is tracked for clean-up first and goes in reverse
-//! order. Nothing here knows what is asked or how often.
+//! The parts are installed from the client's end inward before the service starts, may change how it is started, and
+//! may put a program in front of it once it is ready. Whatever is made is tracked for clean-up first and goes in
+//! reverse order. Nothing here knows what is asked or how often.
 
 mod carrier;
 pub mod container;
@@ -41,9 +41,11 @@ use crate::service::Freezing;
 
 pub use container::ENGINE;
 pub use probe::{LayerReport, report};
-pub use site::{Allotment, End, Ends, Ground, Hosts, Site, Spot};
+pub use site::{End, Ends, Ground, HostRole, Hosts, Site, SiteConfig};
 
-/// What a kind of layer is to the lab. Every method but [`Part::by`] may be left as it is.
+/// What the lab does for one layer of a variant: whether this host can run it, installing it, changing how the
+/// service is started, starting programs in front of the service, and showing afterwards that packets passed it. One
+/// implementation a kind of layer; every method but [`Part::by`] may be left as it is.
 pub trait Part: fmt::Debug + Send + Sync {
     /// What it is made of, for the record: `tbf`, `haproxy 2.6.12`.
     fn by(&self) -> String;
@@ -77,7 +79,7 @@ pub trait Part: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// What could not be done; what was made until then goes with the site.
-    fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+    fn install(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let _ = (lab, site);
         Ok(())
     }
@@ -86,7 +88,7 @@ pub trait Part: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// What could not be done.
-    fn dress(&self, lab: &Lab, site: &mut Site, launch: &mut Launch) -> Result<(), LayerError> {
+    fn configure(&self, lab: &Lab, site: &mut Site, launch: &mut Launch) -> Result<(), LayerError> {
         let _ = (lab, site, launch);
         Ok(())
     }
@@ -95,7 +97,7 @@ pub trait Part: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// What could not be done.
-    fn front(&self, lab: &Lab, site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
+    fn start_proxy(&self, lab: &Lab, site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
         let _ = (lab, site);
         Ok(service)
     }

@@ -17,9 +17,9 @@ use weighbridge_model::experiment::Publisher;
 use weighbridge_model::network::LinkCounters;
 use weighbridge_model::quantity::Nanoseconds;
 
-use super::site::configure;
+use super::site::run_on;
 use super::veth::{DEVICE as LINK, saw, try_here};
-use super::{Answered, LayerError, Site, Spot};
+use super::{Answered, HostRole, LayerError, Site};
 use crate::host::sys::monotonic;
 use crate::net::tools::Tool;
 use crate::net::{Batch, Namespace, Unavailable};
@@ -101,9 +101,9 @@ impl Forwarder {
     }
 
     /// Makes the network of the service.
-    pub fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+    pub fn install(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let inner = Namespace::make(&lab.tracker_handle(), &site.name_of(HOST))?;
-        configure(&inner, &device())?;
+        run_on(&inner, &device())?;
         site.set_inner(inner);
         Ok(())
     }
@@ -124,7 +124,8 @@ impl Forwarder {
                 // One of a block that was begun before would be in the way.
                 let _ = std::fs::remove_file(folder.join(SOCKET));
                 let started = (self.slirp4netns(network), connected()?);
-                let published = site.start_in(lab, (Spot::Server, ROLE), started, Some(folder.clone()))?;
+                let published =
+                    site.start_in(lab, (HostRole::Server, ROLE), started, Some(folder.clone()))?;
                 forward(&folder, (host, published), port)
                     .map_err(|source| unwilling("have slirp4netns publish the port", &source))?;
                 let _ = std::fs::remove_file(folder.join(SOCKET));
@@ -135,7 +136,7 @@ impl Forwarder {
                 // It would seek one that leads out, and no device of ours does. Of the one that is named it takes the hardware
                 // address, which devices of IP packets alone, as WireGuard's, have none of.
                 command.extend(site.hosts().map(|_| format!("--interface={LINK}")));
-                site.start(lab, (Spot::Server, ROLE), (command, Ready::AnyPort))?
+                site.start(lab, (HostRole::Server, ROLE), (command, Ready::AnyPort))?
             }
         };
         Ok(SocketAddr::new(host, at))

@@ -46,7 +46,7 @@ pub struct End {
     pub device: String,
 }
 
-/// The two ends, as the innermost link laid so far has them.
+/// The two ends, as the innermost link installed so far has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ends {
     /// The client's.
@@ -70,9 +70,9 @@ pub struct Ground {
     pub connections: u32,
 }
 
-/// What a site is given.
+/// What a site is made for and by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Allotment {
+pub struct SiteConfig {
     /// The variant's number in the run.
     pub variant: usize,
     /// The cores of its programs, ascending.
@@ -81,9 +81,9 @@ pub struct Allotment {
     pub logs: PathBuf,
 }
 
-/// Which of a site's hosts.
+/// Which of a site's hosts: what it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spot {
+pub enum HostRole {
     /// The client's.
     Client,
     /// The one in the middle.
@@ -95,7 +95,7 @@ pub enum Spot {
 /// Where one variant lives for one trial.
 #[derive(Debug)]
 pub struct Site {
-    given: Allotment,
+    config: SiteConfig,
     /// `wb-<8 hex of the run>-<variant>`.
     name: String,
     parts: Vec<(Layer, Box<dyn Part>)>,
@@ -114,14 +114,14 @@ pub struct Site {
 }
 
 impl Site {
-    /// Makes a place for a variant of a run and lays its layers there.
+    /// Makes the hosts of a variant and installs its layers there.
     ///
     /// # Errors
     /// [`LayerError`]; nothing of it is left then.
-    pub fn make(lab: &Lab, given: Allotment, layers: &Layers) -> Result<Self, LayerError> {
+    pub fn make(lab: &Lab, config: SiteConfig, layers: &Layers) -> Result<Self, LayerError> {
         let mut site = Self {
-            name: format!("{}-{}", lab.prefix(), given.variant),
-            given,
+            name: format!("{}-{}", lab.prefix(), config.variant),
+            config,
             parts: parts(layers),
             ground: Ground::default(),
             programs: Vec::new(),
@@ -133,7 +133,7 @@ impl Site {
             before: Vec::new(),
             segments_before: Vec::new(),
         };
-        site.each(|site, part| part.lay(lab, site))?;
+        site.each(|site, part| part.install(lab, site))?;
         site.look_at_ends(layers)?;
         Ok(site)
     }
@@ -179,8 +179,8 @@ impl Site {
     ///
     /// # Errors
     /// What a layer could not do.
-    pub fn dress(&mut self, lab: &Lab, launch: &mut Launch) -> Result<(), LayerError> {
-        self.each(|site, part| part.dress(lab, site, launch))
+    pub fn configure(&mut self, lab: &Lab, launch: &mut Launch) -> Result<(), LayerError> {
+        self.each(|site, part| part.configure(lab, site, launch))
     }
 
     /// Puts what the layers want in front of the service that is ready at `service`, from the service's end outward;
@@ -188,15 +188,14 @@ impl Site {
     ///
     /// # Errors
     /// What a layer could not do.
-    pub fn front(&mut self, lab: &Lab, service: SocketAddr) -> Result<SocketAddr, LayerError> {
+    pub fn start_proxy(&mut self, lab: &Lab, service: SocketAddr) -> Result<SocketAddr, LayerError> {
         let parts = std::mem::take(&mut self.parts);
-        let front = parts
-            .iter()
-            .rev()
-            .try_fold(service, |at, (_, part)| self.with_part(&**part, |site| part.front(lab, site, at)));
+        let proxied = parts.iter().rev().try_fold(service, |at, (_, part)| {
+            self.with_part(&**part, |site| part.start_proxy(lab, site, at))
+        });
         self.parts = parts;
         (self.before, self.segments_before) = (self.counters(), self.segments());
-        front
+        proxied
     }
 
     /// The name of a namespace of this site for a role.
@@ -273,7 +272,7 @@ impl Site {
     pub fn start(
         &mut self,
         lab: &Lab,
-        (spot, role): (Spot, &str),
+        (spot, role): (HostRole, &str),
         (command, ready): (Vec<String>, Ready),
     ) -> Result<u16, LayerError> {
         self.start_in(lab, (spot, role), (command, ready), None)
@@ -286,12 +285,12 @@ impl Site {
     pub(super) fn start_in(
         &mut self,
         lab: &Lab,
-        (spot, role): (Spot, &str),
+        (spot, role): (HostRole, &str),
         (command, ready): (Vec<String>, Ready),
         folder: Option<PathBuf>,
     ) -> Result<u16, LayerError> {
         let log = |stream: &str| {
-            let mut path = self.given.logs.clone().into_os_string();
+            let mut path = self.config.logs.clone().into_os_string();
             path.push(format!("-{role}-{stream}.log"));
             PathBuf::from(path)
         };
@@ -301,7 +300,7 @@ impl Site {
             environment: Vec::new(),
             folder,
             host: self.server_address(),
-            cores: Some(self.given.cores.clone()),
+            cores: Some(self.config.cores.clone()),
             stdout: log("out"),
             stderr: log("err"),
             ready,
@@ -314,17 +313,17 @@ impl Site {
         Ok(port)
     }
 
-    fn host(&self, spot: Spot) -> Option<&Namespace> {
+    fn host(&self, spot: HostRole) -> Option<&Namespace> {
         self.hosts.as_ref().map(|hosts| match spot {
-            Spot::Client => &hosts.client,
-            Spot::Switch => &hosts.switch,
-            Spot::Server => &hosts.server,
+            HostRole::Client => &hosts.client,
+            HostRole::Switch => &hosts.switch,
+            HostRole::Server => &hosts.server,
         })
     }
 
-    /// What this site was given.
-    pub fn given(&self) -> &Allotment {
-        &self.given
+    /// The variant's number, its cores and its logs.
+    pub fn config(&self) -> &SiteConfig {
+        &self.config
     }
 
     /// Keeps a program that a layer started. It stands still, goes on and ends with the variant, and its CPU time is told
@@ -493,8 +492,8 @@ fn within<R: Send>(host: Option<&Namespace>, job: impl FnOnce() -> R + Send) -> 
     }
 }
 
-/// Carries commands out on a host.
-pub(super) fn configure(host: &Namespace, commands: &Batch) -> Result<(), LayerError> {
+/// Runs commands on a host.
+pub(super) fn run_on(host: &Namespace, commands: &Batch) -> Result<(), LayerError> {
     Ok(host.run(|| commands.run())??)
 }
 

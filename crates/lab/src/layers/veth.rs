@@ -17,7 +17,7 @@ use weighbridge_model::experiment::{CongestionControl, Layers, Veth};
 use weighbridge_model::network::{LinkCounters, TunnelCounts};
 
 use super::crossing::{Crossing, Treatment};
-use super::site::{configure, set};
+use super::site::{run_on, set};
 use super::{Answered, End, Ends, Hosts, LayerError, Part, Site};
 use crate::host::sys;
 use crate::layers::rehearsal::Rehearsal;
@@ -84,7 +84,7 @@ impl Part for VethPart {
         rehearse()
     }
 
-    fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+    fn install(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let tracker = lab.tracker_handle();
         let make = |role: &str| Namespace::make(&tracker, &site.name_of(role));
         let hosts = Hosts { switch: make("switch")?, client: make("client")?, server: make("server")? };
@@ -102,11 +102,11 @@ impl Part for VethPart {
             &hosts.server,
             SERVER,
         ));
-        configure(&hosts.switch, &up(up(links, CLIENT_PORT), SERVER_PORT))?;
+        run_on(&hosts.switch, &up(up(links, CLIENT_PORT), SERVER_PORT))?;
         for (host, own, theirs) in [(&hosts.client, CLIENT, SERVER), (&hosts.server, SERVER, CLIENT)] {
             let address = Batch::new(Tool::Ip).with(format!("address add {own}/24 dev {DEVICE}"));
             let commands = up(up(address, "lo"), DEVICE).with(neighbour(theirs, &hardware(theirs), DEVICE));
-            configure(host, &commands)?;
+            run_on(host, &commands)?;
         }
         let settings = own_settings();
         for host in [(&hosts.client, "client"), (&hosts.server, "server")] {
@@ -116,7 +116,7 @@ impl Part for VethPart {
         let end = |address| End { address, device: DEVICE.to_owned() };
         site.set_ends(Ends { client: end(CLIENT), server: end(SERVER), mtu, overlay: None });
         site.set_hosts(hosts);
-        self.crossing.lay(&self.treatment, site)
+        self.crossing.install(&self.treatment, site)
     }
 
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
@@ -156,7 +156,7 @@ fn make_and_forget() -> Result<(), LayerError> {
     })?;
     let lab = &rehearsal.lab;
     let host = Namespace::make(&lab.tracker_handle(), &format!("{}-probe", lab.prefix()))?;
-    configure(&host, &Batch::new(Tool::Ip).with("link set lo up"))?;
+    run_on(&host, &Batch::new(Tool::Ip).with("link set lo up"))?;
     set((&host, "probe"), REUSE_PORTS, "1")
 }
 
@@ -173,7 +173,7 @@ pub(super) fn adapt(hosts: &Hosts, control: Option<&CongestionControl>) -> Resul
         let commands = routes(host)?.iter().fold(Batch::new(Tool::Ip), |batch, route| {
             batch.with(format!("route replace {route} congctl {}", control.name()))
         });
-        configure(host, &commands)?;
+        run_on(host, &commands)?;
     }
     Ok(control.name().to_owned())
 }

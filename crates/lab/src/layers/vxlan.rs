@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use weighbridge_model::experiment::{Vxlan, VxlanLayout};
 use weighbridge_model::network::{LinkCounters, TunnelCounts};
 
-use super::site::configure;
+use super::site::run_on;
 use super::veth::{CAPABILITIES, carried_below, neighbour, saw, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
 use crate::net::tools::Tool;
@@ -86,7 +86,7 @@ impl Side<'_> {
             .with(format!("address add {}/24 dev {device}", direct_address(self.number)))
             .with(format!("link set {device} up"))
             .with(neighbour(direct_address(self.other), &hardware(self.other), device));
-        configure(self.host, &commands)
+        run_on(self.host, &commands)
     }
 
     /// Nothing is learnt: the other host's network is routed to its end of the overlay, whose hardware address and host are
@@ -110,9 +110,9 @@ impl Side<'_> {
                 "route add {theirs}/24 via {theirs} dev {device} onlink src {}",
                 flannel_address(self.number)
             ));
-        configure(self.host, &commands)?;
+        run_on(self.host, &commands)?;
         let forward = format!("fdb append {hardware_of_theirs} dev {device} dst {}", self.theirs.address);
-        configure(self.host, &Batch::new(Tool::Bridge).with(forward))
+        run_on(self.host, &Batch::new(Tool::Bridge).with(forward))
     }
 }
 
@@ -136,7 +136,7 @@ impl Part for VxlanPart {
         })
     }
 
-    fn lay(&self, _lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+    fn install(&self, _lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let (Some(hosts), Some(ends)) = (site.hosts(), site.ends().cloned()) else { return Ok(()) };
         let mtu = ends.mtu - OVERHEAD;
         let client =

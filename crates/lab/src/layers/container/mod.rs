@@ -11,7 +11,7 @@ use weighbridge_model::network::LinkCounters;
 
 use super::published::Forwarder;
 use super::veth::{CAPABILITIES, saw};
-use super::{Answered, LayerError, Part, Site, Spot};
+use super::{Answered, HostRole, LayerError, Part, Site};
 use crate::host::procfs::Pid;
 use crate::layers::container::oci::{Container, ENGINE_PORT, ENGINE_UP, Engine, Missing, Runtime, Settings};
 use crate::net::{Capability, Namespace, Unavailable};
@@ -82,7 +82,7 @@ impl ContainerPart {
         self.engine.is_some() && self.network == ContainerNetwork::Published
     }
 
-    fn dress_by(
+    fn configure_engine(
         &self,
         engine: Engine,
         (lab, site): (&Lab, &mut Site),
@@ -110,7 +110,7 @@ impl ContainerPart {
                     aside = Some(own);
                 }
                 all.extend(command);
-                site.start(lab, (Spot::Server, ENGINE), (all, ready))?;
+                site.start(lab, (HostRole::Server, ENGINE), (all, ready))?;
                 let pid = site.pid_of(ENGINE);
                 pid.ok_or_else(|| Unavailable::new("the engine is gone", "see its log").into())
             },
@@ -155,9 +155,9 @@ impl Part for ContainerPart {
         probed.map_err(|missing| Unavailable::new(missing.reason, missing.remedy))
     }
 
-    fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+    fn install(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         if let Some(forwarder) = self.forwarder()? {
-            forwarder.lay(lab, site)?;
+            forwarder.install(lab, site)?;
         }
         if self.is_published_by_engine() {
             site.listen_everywhere();
@@ -165,17 +165,17 @@ impl Part for ContainerPart {
         Ok(())
     }
 
-    fn dress(&self, lab: &Lab, site: &mut Site, launch: &mut Launch) -> Result<(), LayerError> {
+    fn configure(&self, lab: &Lab, site: &mut Site, launch: &mut Launch) -> Result<(), LayerError> {
         let place = (site.name_of("container"), site.ground().folder.join("container"));
         let up = match self.engine {
             None => (Some(Container::around(lab, place, self.settings, launch)?), None),
-            Some(engine) => self.dress_by(engine, (lab, site), place, launch)?,
+            Some(engine) => self.configure_engine(engine, (lab, site), place, launch)?,
         };
         *self.up.lock().unwrap_or_else(PoisonError::into_inner) = up;
         Ok(())
     }
 
-    fn front(&self, lab: &Lab, site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
+    fn start_proxy(&self, lab: &Lab, site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
         if self.is_published_by_engine() {
             return Ok(SocketAddr::new(site.server_address(), ENGINE_PORT));
         }

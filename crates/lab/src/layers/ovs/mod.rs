@@ -18,7 +18,7 @@ use weighbridge_model::experiment::{Ovs, OvsTunnel};
 use weighbridge_model::network::{LinkCounters, TunnelCounts};
 use weighbridge_model::quantity::Nanoseconds;
 
-use super::site::configure;
+use super::site::run_on;
 use super::veth::{WITH_RAW, carried_below, neighbour, saw, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
 use crate::host::sys::monotonic;
@@ -98,9 +98,9 @@ impl OvsPart {
     /// Starts one side's switch and puts the host's device into it.
     fn raise(&self, lab: &Lab, site: &mut Site, (side, mtu): (&Side<'_>, u32)) -> Result<(), LayerError> {
         let Side { name, number, own, .. } = side;
-        let mut folder = site.given().logs.clone().into_os_string();
+        let mut folder = site.config().logs.clone().into_os_string();
         folder.push(format!("-ovs-{name}"));
-        let cores = Some(site.given().cores.clone()).filter(|cores| !cores.is_empty());
+        let cores = Some(site.config().cores.clone()).filter(|cores| !cores.is_empty());
         let start = || Switch::start(lab, (folder.into(), &format!("ovs-{name}")), cores.as_deref());
         let (switch, [database, daemon]) = match *name {
             "client" => site.in_client(start)?,
@@ -200,7 +200,7 @@ fn hardware(bridge: u8, number: u8) -> String {
 
 fn on(site: &Site, name: &str, commands: &Batch) -> Result<(), LayerError> {
     site.hosts().map_or(Ok(()), |hosts| {
-        configure(if name == "client" { &hosts.client } else { &hosts.server }, commands)
+        run_on(if name == "client" { &hosts.client } else { &hosts.server }, commands)
     })
 }
 
@@ -222,7 +222,7 @@ impl Part for OvsPart {
         try_here("TUN devices", || Batch::new(Tool::Ip).with("tuntap add dev wb0 mode tap").run())
     }
 
-    fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+    fn install(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let (Some(_), Some(ends)) = (site.hosts(), site.ends().cloned()) else { return Ok(()) };
         let client = Side { name: "client", number: 1, own: &ends.client, theirs: &ends.server };
         let server = Side { name: "server", number: 2, own: &ends.server, theirs: &ends.client };
@@ -242,7 +242,12 @@ impl Part for OvsPart {
         Ok(())
     }
 
-    fn front(&self, _lab: &Lab, _site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
+    fn start_proxy(
+        &self,
+        _lab: &Lab,
+        _site: &mut Site,
+        service: SocketAddr,
+    ) -> Result<SocketAddr, LayerError> {
         if self.ovs.tunnel.is_some() {
             for up in self.up().iter_mut() {
                 up.before = up.counts()?;

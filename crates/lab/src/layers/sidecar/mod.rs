@@ -70,7 +70,7 @@ impl SidecarPart {
         let executable = self.program.find()?;
         let folder: PathBuf = site.ground().folder.join(&role);
         let (wire, connections) = (self.wire(site.ground().protocol), site.ground().connections);
-        let cores = Some(site.given().cores.clone()).filter(|cores| !cores.is_empty());
+        let cores = Some(site.config().cores.clone()).filter(|cores| !cores.is_empty());
         let program = self.program;
         let launched = side.within(site, || {
             let port = ports::free_port()
@@ -130,7 +130,7 @@ impl Part for SidecarPart {
         self.version().map(drop).map_err(|missing| Unavailable::new(missing.reason, missing.remedy))
     }
 
-    fn front(&self, lab: &Lab, site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
+    fn start_proxy(&self, lab: &Lab, site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
         let mut at = service;
         if self.layer.side.is_at_server() {
             at = self.start((lab, &mut *site), Side::Server, at)?;

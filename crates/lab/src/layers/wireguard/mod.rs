@@ -1,9 +1,9 @@
 //! The layer `wireguard`: IP packets travel encrypted between the hosts, by the kernel or by a daemon on either host.
 //!
-//! Both ends agree on keys while the layer is laid, so that no request waits for that. They do so again every two minutes
-//! while packets pass, without making any wait; after a pause of three minutes and more the first packet has to, for a
-//! round trip, which belongs to the lead-in of a window. Daemons run on while their variant stands still: kernels owe each other
-//! acknowledgements after the last reply.
+//! Both ends agree on keys while the layer is installed, so that no request waits for that. They do so again every
+//! two minutes while packets pass, without making any wait; after a pause of three minutes and more the first packet
+//! has to, for a round trip, which belongs to the lead-in of a window. Daemons run on while their variant stands
+//! still: kernels owe each other acknowledgements after the last reply.
 
 pub mod tunnel;
 
@@ -16,7 +16,7 @@ use weighbridge_model::experiment::{Wireguard, WireguardImplementation as Implem
 use weighbridge_model::network::{LinkCounters, TunnelCounts};
 use weighbridge_model::quantity::Nanoseconds;
 
-use super::site::configure;
+use super::site::run_on;
 use super::veth::{CAPABILITIES, DEVICE as LINK, saw, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
 use crate::host::sys::monotonic;
@@ -106,14 +106,14 @@ impl WireguardPart {
         };
         let Some(host) = host_of(site, side.name) else { return Ok(()) };
         if let Some(add) = add {
-            configure(host, &Batch::new(Tool::Ip).with(add))?;
+            run_on(host, &Batch::new(Tool::Ip).with(add))?;
         }
         host.run(|| end.configure(&side.plan()))??;
         let commands = Batch::new(Tool::Ip)
             .with(format!("link set {DEVICE} mtu {mtu}"))
             .with(format!("address add {}/24 dev {DEVICE}", address(side.number)))
             .with(format!("link set {DEVICE} up"));
-        configure(host, &commands)?;
+        run_on(host, &commands)?;
         let network = host.path().to_owned();
         self.up().push(Up { host: side.name, network, end, before: Transfer::default() });
         Ok(())
@@ -127,8 +127,8 @@ impl WireguardPart {
         (name, implementation): (&'static str, Implementation),
     ) -> Result<tunnel::End, LayerError> {
         let role = format!("wireguard-{name}");
-        let logs = site.given().logs.clone();
-        let cores = Some(site.given().cores.clone()).filter(|cores| !cores.is_empty());
+        let logs = site.config().logs.clone();
+        let cores = Some(site.config().cores.clone()).filter(|cores| !cores.is_empty());
         let start = || tunnel::End::start(lab, (implementation, &role), (logs.as_path(), cores.as_deref()));
         let (end, daemon) = match name {
             "client" => site.in_client(start)?,
@@ -272,7 +272,7 @@ impl Part for WireguardPart {
         self.choice().map(drop)
     }
 
-    fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+    fn install(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let (Some(_), Some(ends)) = (site.hosts(), site.ends().cloned()) else { return Ok(()) };
         let mtu = ends.mtu - Wireguard::OVERHEAD;
         let [client, server] = [Keys::make()?, Keys::make()?];
@@ -292,7 +292,12 @@ impl Part for WireguardPart {
         Ok(())
     }
 
-    fn front(&self, _lab: &Lab, _site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
+    fn start_proxy(
+        &self,
+        _lab: &Lab,
+        _site: &mut Site,
+        service: SocketAddr,
+    ) -> Result<SocketAddr, LayerError> {
         for up in self.up().iter_mut() {
             up.before = up.transfer()?;
         }
