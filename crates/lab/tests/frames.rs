@@ -17,9 +17,9 @@ use rand_chacha::ChaCha8Rng;
 use sha2::{Digest, Sha256};
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::host::cores::{CoreId, CoreLayout, pin_current_thread};
+use weighbridge_lab::layers::frames::impairment::DEFAULT_LIMIT;
 use weighbridge_lab::layers::frames::schedule::{Direction, Fate, Fates};
-use weighbridge_lab::layers::frames::way::DEFAULT_LIMIT;
-use weighbridge_lab::layers::frames::{self, Settings, Way};
+use weighbridge_lab::layers::frames::{self, Impairment, Settings};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::relayed::Relayed;
 
@@ -36,8 +36,8 @@ fn turn() -> Option<MutexGuard<'static, ()>> {
     may_make_namespaces().then(|| TURN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn way(text: &str) -> Way {
-    text.parse().expect("a way")
+fn impairment(text: &str) -> Impairment {
+    text.parse().expect("an impairment")
 }
 
 /// Sends `bytes` of a seeded stream and ends; the digest.
@@ -218,9 +218,9 @@ fn exactly_the_frames_that_the_seed_says_are_lost() {
     let Some(_turn) = turn() else { return };
     let ground = Ground::new(1500, 1);
     ground.introduce();
-    let lossy = way("loss=20%");
-    let relay = ground.relay(|settings| (settings.forth, settings.seed) = (lossy, 7));
-    let mut fates = Fates::new(&lossy, 7, Direction::Forth);
+    let lossy = impairment("loss=20%");
+    let relay = ground.relay(|settings| (settings.forward, settings.seed) = (lossy, 7));
+    let mut fates = Fates::new(&lossy, 7, Direction::Forward);
     let kept: Vec<u32> = (0..250).filter(|_| fates.draw() != Fate::Lost).collect();
     let came = datagrams(&ground, 250, kept.len(), (100, usize::MAX));
     assert_eq!(came, kept);
@@ -356,8 +356,9 @@ fn in_one_of_some_tries(claim: impl Fn() -> Result<(), String>) {
 fn a_planted_delay_is_recovered_against_the_null_relay() {
     let Some(_turn) = turn() else { return };
     in_one_of_some_tries(|| {
-        let Trips { null, other, report } =
-            trips(|settings| (settings.forth, settings.back) = (way("delay=1ms"), way("delay=1ms")));
+        let Trips { null, other, report } = trips(|settings| {
+            (settings.forward, settings.reverse) = (impairment("delay=1ms"), impairment("delay=1ms"))
+        });
         for direction in [&report.forth, &report.back] {
             // To the three digits of the histogram.
             let delay = direction.delay;
@@ -372,15 +373,16 @@ fn a_planted_delay_is_recovered_against_the_null_relay() {
 #[test]
 fn planted_jitter_is_recovered_frame_by_frame() {
     let Some(_turn) = turn() else { return };
-    let jittery = way("delay=1ms,jitter=400us");
-    let mut fates = Fates::new(&jittery, 11, Direction::Forth);
+    let jittery = impairment("delay=1ms,jitter=400us");
+    let mut fates = Fates::new(&jittery, 11, Direction::Forward);
     let mut held = || match fates.draw() {
         Fate::Held(held) => held.as_nanos() as f64,
         Fate::Lost => panic!("nothing is lost"),
     };
     let drawn: Vec<f64> = (0..FIRST + TRIPS).map(|_| held()).skip(FIRST).collect();
     in_one_of_some_tries(|| {
-        let Trips { null, other, report } = trips(|settings| (settings.forth, settings.seed) = (jittery, 11));
+        let Trips { null, other, report } =
+            trips(|settings| (settings.forward, settings.seed) = (jittery, 11));
         let left: Vec<f64> = other.iter().zip(&drawn).map(|(time, drawn)| time - drawn).collect();
         // What is left of each trip without its own delay is a trip by the null relay, to 2 % of the delay.
         let off = quarter(&left) - quarter(&null);
@@ -399,8 +401,8 @@ fn order_is_kept_unless_it_is_free() {
     let ground = Ground::new(1500, 1);
     ground.introduce();
     for (order, sorted) in [("kept", true), ("free", false)] {
-        let jittery = way(&format!("delay=20ms,jitter=20ms,order={order}"));
-        let relay = ground.relay(|settings| settings.forth = jittery);
+        let jittery = impairment(&format!("delay=20ms,jitter=20ms,order={order}"));
+        let relay = ground.relay(|settings| settings.forward = jittery);
         let mut came = datagrams(&ground, 200, 200, (100, usize::MAX));
         assert_eq!(came.is_sorted(), sorted, "{order}");
         came.sort_unstable();
@@ -415,7 +417,7 @@ fn what_exceeds_the_queue_is_dropped_and_counted() {
     let ground = Ground::new(1500, 1);
     ground.introduce();
     // Longer than any machine takes to send them all.
-    let mut relay = ground.relay(|settings| settings.forth = way("delay=2s,limit=50"));
+    let mut relay = ground.relay(|settings| settings.forward = impairment("delay=2s,limit=50"));
     let came = datagrams(&ground, 200, 50, (100, usize::MAX));
     assert_eq!(came, Vec::from_iter(0..50));
     let report = relay.ask();

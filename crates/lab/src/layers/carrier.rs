@@ -13,7 +13,7 @@ use super::crossing::{Dealt, Treatment, cut_packets};
 use super::veth::{CLIENT_PORT, SERVER_PORT};
 use super::{HostRole, LayerError, Site};
 use crate::host::sys::monotonic;
-use crate::layers::frames::way::{Delay, Distribution, Way, WayError};
+use crate::layers::frames::impairment::{Delay, Distribution, Impairment, ImpairmentError};
 use crate::layers::frames::{self, InterfacePair, Settings};
 use crate::net::Unavailable;
 use crate::net::namespace::in_scratch;
@@ -60,13 +60,14 @@ impl Carrier {
     }
 
     fn settings(&self) -> Result<Settings, LayerError> {
-        let impossible = |error: WayError| Unavailable::new(error.to_string(), "change the layer's settings");
+        let impossible =
+            |error: ImpairmentError| Unavailable::new(error.to_string(), "change the layer's settings");
         let ports = InterfacePair::try_new(CLIENT_PORT.to_owned(), SERVER_PORT.to_owned());
         let ports =
             ports.map_err(|error| Unavailable::new(error.to_string(), "name the ports differently"))?;
         Ok(Settings {
-            forth: way(self.treatment.to_server).map_err(impossible)?,
-            back: way(self.treatment.to_client).map_err(impossible)?,
+            forward: impairment(self.treatment.to_server).map_err(impossible)?,
+            reverse: impairment(self.treatment.to_client).map_err(impossible)?,
             // Another one in each trial, or every block would lose the same packets; the record keeps it.
             seed: monotonic().as_nanos(),
             ..Settings::null(ports)
@@ -116,15 +117,15 @@ impl Carrier {
 }
 
 /// What a relay is to do to packets of one direction.
-fn way(Dealt { delay, loss }: Dealt) -> Result<Way, WayError> {
+fn impairment(Dealt { delay, loss }: Dealt) -> Result<Impairment, ImpairmentError> {
     let delay = match delay {
         Some(delay) => Delay::try_new(delay.time, delay.jitter, Distribution::Uniform)?,
         None => Delay::default(),
     };
     match loss {
-        None => Way::try_new(delay, Way::default().loss()),
-        Some(Loss { bursts: Some(bursts), .. }) => Way::with_bursts(delay, bursts),
-        Some(Loss { share, .. }) => Way::try_new(delay, share),
+        None => Impairment::try_new(delay, Impairment::default().loss()),
+        Some(Loss { bursts: Some(bursts), .. }) => Impairment::with_bursts(delay, bursts),
+        Some(Loss { share, .. }) => Impairment::try_new(delay, share),
     }
 }
 

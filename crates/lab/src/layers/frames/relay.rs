@@ -12,10 +12,10 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::relayed::{Relayed, RelayedWay};
 
 use super::frame::Frame;
+use super::impairment::Impairment;
 use super::report::Distribution;
 use super::schedule::{Admission, Direction, Schedule};
 use super::sys::{self, BATCH, Taken};
-use super::way::Way;
 use crate::host::cores::{self, CoreError, CoreId};
 use crate::host::sys::monotonic;
 use crate::process::talk::READY_DIRECT;
@@ -47,9 +47,9 @@ pub struct Settings {
     /// Between which interfaces.
     pub between: InterfacePair,
     /// What is done to frames from the first to the second.
-    pub forth: Way,
+    pub forward: Impairment,
     /// What is done to frames from the second to the first.
-    pub back: Way,
+    pub reverse: Impairment,
     /// Of losses and jitter.
     pub seed: u64,
     /// For how long before a frame is due the relay waits awake. More costs CPU, less lets frames go late.
@@ -69,8 +69,8 @@ pub fn available() -> io::Result<()> {
 impl Settings {
     /// A null relay: frames pass as they come.
     pub fn null(between: InterfacePair) -> Self {
-        let way = Way::default();
-        Self { between, forth: way, back: way, seed: 1, spin: DEFAULT_SPIN, core: None }
+        let none = Impairment::default();
+        Self { between, forward: none, reverse: none, seed: 1, spin: DEFAULT_SPIN, core: None }
     }
 
     /// The arguments by which our own program becomes this relay.
@@ -78,8 +78,8 @@ impl Settings {
         let [first, second] = self.between.0.clone();
         let mut arguments = vec![VERB.to_owned(), "--between".to_owned(), first, second];
         let mut give = |flag: &str, value: String| arguments.extend([flag.to_owned(), value]);
-        give("--forth", self.forth.to_string());
-        give("--back", self.back.to_string());
+        give("--forth", self.forward.to_string());
+        give("--back", self.reverse.to_string());
         give("--seed", self.seed.to_string());
         give("--spin", format!("{}ns", self.spin.as_nanos()));
         if let Some(core) = self.core {
@@ -239,7 +239,7 @@ impl Port {
 
 /// The frames of one direction: what waits, and what became of the others.
 struct Course {
-    way: Way,
+    impairment: Impairment,
     schedule: Schedule<Frame>,
     sent: u64,
     sent_bytes: u64,
@@ -256,10 +256,10 @@ struct Course {
 }
 
 impl Course {
-    fn new(way: &Way, seed: u64, direction: Direction) -> Self {
+    fn new(impairment: &Impairment, seed: u64, direction: Direction) -> Self {
         Self {
-            way: *way,
-            schedule: Schedule::new(way, seed, direction),
+            impairment: *impairment,
+            schedule: Schedule::new(impairment, seed, direction),
             sent: 0,
             sent_bytes: 0,
             came: 0,
@@ -277,7 +277,7 @@ impl Course {
 
     fn report(&self) -> RelayedWay {
         RelayedWay {
-            way: self.way.to_string(),
+            way: self.impairment.to_string(),
             came: self.came,
             sent: self.sent,
             sent_bytes: Bytes::new(self.sent_bytes),
@@ -308,8 +308,8 @@ impl Rooms {
     }
 }
 
-/// Sockets and schedules. Of either array the first is forth, the second back: `ports[0]` is where frames of `courses[0]`
-/// come in, and `ports[1]` where they leave.
+/// Sockets and schedules. Of either array the first is forward, the second reverse: `ports[0]` is where frames of
+/// `courses[0]` come in, and `ports[1]` where they leave.
 struct Relay {
     ports: [Port; 2],
     courses: [Course; 2],
@@ -342,10 +342,13 @@ impl Relay {
             let (first, second) = (first.clone(), second.clone());
             return Err(FramesError::Mtu { first, first_mtu, second, second_mtu });
         }
-        let course = |way, direction| Course::new(way, settings.seed, direction);
+        let course = |impairment, direction| Course::new(impairment, settings.seed, direction);
         Ok(Self {
             ports,
-            courses: [course(&settings.forth, Direction::Forth), course(&settings.back, Direction::Back)],
+            courses: [
+                course(&settings.forward, Direction::Forward),
+                course(&settings.reverse, Direction::Reverse),
+            ],
             rooms: Rooms::default(),
             incoming: Vec::with_capacity(BATCH),
             outgoing: Vec::with_capacity(BATCH),

@@ -28,9 +28,9 @@ pub const HIGHEST_LIMIT: u32 = 1_000_000;
 /// deviations below it, and only those are cut at zero.
 const DEVIATIONS: u64 = 3;
 
-/// Text or values that say no way.
+/// Text or values that are no impairment.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum WayError {
+pub enum ImpairmentError {
     /// Something between commas is not `key=value`.
     #[error("`{part}` is not `key=value`; write for instance `delay=1ms,jitter=200us,loss=1%`, or `null`")]
     NotAPair {
@@ -127,22 +127,22 @@ impl Delay {
     /// `time` ± `jitter` (of zero: always `time`).
     ///
     /// # Errors
-    /// [`WayError::TooLong`] beyond [`LONGEST_DELAY`]; [`WayError::Jitter`] where the jitter exceeds the delay (uniform) or
-    /// a third of it (normal).
+    /// [`ImpairmentError::TooLong`] beyond [`LONGEST_DELAY`]; [`ImpairmentError::Jitter`] where the jitter exceeds
+    /// the delay (uniform) or a third of it (normal).
     pub fn try_new(
         time: Nanoseconds,
         jitter: Nanoseconds,
         distribution: Distribution,
-    ) -> Result<Self, WayError> {
+    ) -> Result<Self, ImpairmentError> {
         if time > LONGEST_DELAY {
-            return Err(WayError::TooLong { delay: time });
+            return Err(ImpairmentError::TooLong { delay: time });
         }
         let most = match distribution {
             Distribution::Uniform => time,
             Distribution::Normal => time / DEVIATIONS,
         };
         if jitter > most {
-            return Err(WayError::Jitter { delay: time, jitter, most, distribution });
+            return Err(ImpairmentError::Jitter { delay: time, jitter, most, distribution });
         }
         // Of what does not vary there is one kind.
         let distribution = if jitter == Nanoseconds::ZERO { Distribution::default() } else { distribution };
@@ -175,7 +175,7 @@ pub enum Order {
 
 /// What is done to the frames of one direction. By default nothing: they pass as they come.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Way {
+pub struct Impairment {
     delay: Delay,
     loss: Ratio,
     /// The law of the loss where frames are not lost independently.
@@ -186,7 +186,7 @@ pub struct Way {
     limit: NonZeroU32,
 }
 
-impl Default for Way {
+impl Default for Impairment {
     fn default() -> Self {
         Self {
             delay: Delay::default(),
@@ -198,14 +198,14 @@ impl Default for Way {
     }
 }
 
-impl Way {
+impl Impairment {
     /// One that delays and loses each frame independently with probability `loss`.
     ///
     /// # Errors
-    /// [`WayError::Loss`] where that is no share.
-    pub fn try_new(delay: Delay, loss: Ratio) -> Result<Self, WayError> {
+    /// [`ImpairmentError::Loss`] where that is no share.
+    pub fn try_new(delay: Delay, loss: Ratio) -> Result<Self, ImpairmentError> {
         if !(0.0..=1.0).contains(&loss.get()) {
-            return Err(WayError::Loss { loss });
+            return Err(ImpairmentError::Loss { loss });
         }
         Ok(Self { delay, loss, ..Self::default() })
     }
@@ -213,11 +213,11 @@ impl Way {
     /// One that delays frames and loses them in bursts.
     ///
     /// # Errors
-    /// [`WayError::Bursts`] where a share is none.
-    pub fn with_bursts(delay: Delay, bursts: Bursts) -> Result<Self, WayError> {
+    /// [`ImpairmentError::Bursts`] where a share is none.
+    pub fn with_bursts(delay: Delay, bursts: Bursts) -> Result<Self, ImpairmentError> {
         let Bursts { p, r, bad, good } = bursts;
         let bursts = Bursts::try_new(p, r, bad, good)
-            .map_err(|(key, why)| WayError::Bursts { why: format!("`{key}`: {why}") })?;
+            .map_err(|(key, why)| ImpairmentError::Bursts { why: format!("`{key}`: {why}") })?;
         Ok(Self { delay, loss: bursts.share(), bursts: Some(bursts), ..Self::default() })
     }
 
@@ -257,7 +257,7 @@ struct Given {
 }
 
 impl Given {
-    fn take(&mut self, key: &str, value: &str) -> Result<(), WayError> {
+    fn take(&mut self, key: &str, value: &str) -> Result<(), ImpairmentError> {
         match key {
             "delay" => set("delay", &mut self.delay, quantity("delay", value)?),
             "jitter" => set("jitter", &mut self.jitter, quantity("jitter", value)?),
@@ -290,67 +290,69 @@ impl Given {
                     limit.ok_or_else(|| choice("limit", value, "a number of frames from 1 to 1000000"))?;
                 set("limit", &mut self.limit, limit)
             }
-            _ => Err(WayError::UnknownKey { key: key.to_owned() }),
+            _ => Err(ImpairmentError::UnknownKey { key: key.to_owned() }),
         }
     }
 }
 
 impl Given {
-    /// The way of a delay with what was given of loss.
-    fn way(&self, delay: Delay) -> Result<Way, WayError> {
+    /// The impairment of a delay with what was given of loss.
+    fn impairment(&self, delay: Delay) -> Result<Impairment, ImpairmentError> {
         match (self.loss, self.bursts) {
-            (loss, [None, None, None, None]) => Way::try_new(delay, loss.unwrap_or(Ratio::new(0.0))),
+            (loss, [None, None, None, None]) => Impairment::try_new(delay, loss.unwrap_or(Ratio::new(0.0))),
             (None, [Some(p), Some(r), bad, good]) => {
                 let (bad, good) = (bad.unwrap_or(Ratio::new(1.0)), good.unwrap_or(Ratio::new(0.0)));
-                Way::with_bursts(delay, Bursts { p, r, bad, good })
+                Impairment::with_bursts(delay, Bursts { p, r, bad, good })
             }
-            (Some(_), _) => Err(WayError::Bursts { why: "`loss` stands beside a key of bursts".to_owned() }),
-            _ => Err(WayError::Bursts { why: "`p` or `r` is missing".to_owned() }),
+            (Some(_), _) => {
+                Err(ImpairmentError::Bursts { why: "`loss` stands beside a key of bursts".to_owned() })
+            }
+            _ => Err(ImpairmentError::Bursts { why: "`p` or `r` is missing".to_owned() }),
         }
     }
 }
 
-fn set<T>(key: &'static str, place: &mut Option<T>, value: T) -> Result<(), WayError> {
+fn set<T>(key: &'static str, place: &mut Option<T>, value: T) -> Result<(), ImpairmentError> {
     match place.replace(value) {
         None => Ok(()),
-        Some(_) => Err(WayError::Twice { key }),
+        Some(_) => Err(ImpairmentError::Twice { key }),
     }
 }
 
-fn quantity<T: FromStr<Err = QuantityError>>(key: &'static str, value: &str) -> Result<T, WayError> {
-    value.parse().map_err(|source| WayError::Value { key, source })
+fn quantity<T: FromStr<Err = QuantityError>>(key: &'static str, value: &str) -> Result<T, ImpairmentError> {
+    value.parse().map_err(|source| ImpairmentError::Value { key, source })
 }
 
-fn choice(key: &'static str, value: &str, wanted: &'static str) -> WayError {
-    WayError::Choice { key, value: value.to_owned(), wanted }
+fn choice(key: &'static str, value: &str, wanted: &'static str) -> ImpairmentError {
+    ImpairmentError::Choice { key, value: value.to_owned(), wanted }
 }
 
-impl FromStr for Way {
-    type Err = WayError;
-    fn from_str(text: &str) -> Result<Self, WayError> {
+impl FromStr for Impairment {
+    type Err = ImpairmentError;
+    fn from_str(text: &str) -> Result<Self, ImpairmentError> {
         let mut given = Given::default();
         if text.trim() != NULL {
             for part in text.split(',') {
                 let pair = part.split_once('=');
-                let (key, value) = pair.ok_or_else(|| WayError::NotAPair { part: part.to_owned() })?;
+                let (key, value) = pair.ok_or_else(|| ImpairmentError::NotAPair { part: part.to_owned() })?;
                 given.take(key.trim(), value.trim())?;
             }
         }
         if given.distribution.is_some() && given.jitter.is_none() {
-            return Err(WayError::DistributionAlone);
+            return Err(ImpairmentError::DistributionAlone);
         }
         let delay = Delay::try_new(
             given.delay.unwrap_or_default(),
             given.jitter.unwrap_or_default(),
             given.distribution.unwrap_or_default(),
         )?;
-        let way = given.way(delay)?;
+        let impairment = given.impairment(delay)?;
         let (order, limit) = (given.order.unwrap_or_default(), given.limit.unwrap_or(DEFAULT_LIMIT));
-        Ok(Self { order, limit, ..way })
+        Ok(Self { order, limit, ..impairment })
     }
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for Impairment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         let Delay { time, jitter, distribution } = self.delay;
@@ -390,23 +392,26 @@ mod tests {
     use proptest::prelude::*;
 
     fn refusal(text: &str) -> String {
-        text.parse::<Way>().expect_err(text).to_string()
+        text.parse::<Impairment>().expect_err(text).to_string()
     }
 
     #[test]
-    fn a_way_is_read_key_by_key_in_any_order() {
-        let way: Way =
+    fn an_impairment_is_read_key_by_key_in_any_order() {
+        let impairment: Impairment =
             " loss = 1 %, limit=7,jitter=300us ,delay=1 ms,order=free,distribution=normal".parse().unwrap();
-        assert_eq!(way.delay().time(), Nanoseconds::from_millis(1));
-        assert_eq!(way.delay().jitter(), Nanoseconds::from_micros(300));
-        assert_eq!(way.delay().distribution(), Distribution::Normal);
-        assert_eq!((way.loss().get(), way.limit().get(), way.order), (0.01, 7, Order::Free));
-        assert!(!way.is_null());
-        assert_eq!("null".parse(), Ok(Way::default()));
-        assert!(Way::default().is_null());
-        assert!(!"loss=0.1".parse::<Way>().unwrap().is_null());
+        assert_eq!(impairment.delay().time(), Nanoseconds::from_millis(1));
+        assert_eq!(impairment.delay().jitter(), Nanoseconds::from_micros(300));
+        assert_eq!(impairment.delay().distribution(), Distribution::Normal);
+        assert_eq!(
+            (impairment.loss().get(), impairment.limit().get(), impairment.order),
+            (0.01, 7, Order::Free)
+        );
+        assert!(!impairment.is_null());
+        assert_eq!("null".parse(), Ok(Impairment::default()));
+        assert!(Impairment::default().is_null());
+        assert!(!"loss=0.1".parse::<Impairment>().unwrap().is_null());
         // What does not vary has no law by which it does.
-        assert_eq!("delay=1ms,jitter=0us,distribution=normal".parse::<Way>(), "delay=1ms".parse());
+        assert_eq!("delay=1ms,jitter=0us,distribution=normal".parse::<Impairment>(), "delay=1ms".parse());
     }
 
     #[test]
@@ -482,19 +487,19 @@ mod tests {
             let jitter = Nanoseconds::from_nanos((most as f64 * share) as u64);
             let delay = Delay::try_new(Nanoseconds::from_nanos(time), jitter, distribution).unwrap();
             let share = Ratio::new;
-            let way = match bursts {
-                None => Way::try_new(delay, Ratio::new(loss)),
+            let impairment = match bursts {
+                None => Impairment::try_new(delay, Ratio::new(loss)),
                 Some((p, r, bad, good)) => {
                     let bursts = Bursts { p: share(p), r: share(r), bad: share(bad), good: share(good * bad) };
-                    Way::with_bursts(delay, bursts)
+                    Impairment::with_bursts(delay, bursts)
                 }
             };
-            let way = Way {
+            let impairment = Impairment {
                 order: if free { Order::Free } else { Order::Kept },
                 limit: NonZeroU32::new(limit).unwrap(),
-                ..way.unwrap()
+                ..impairment.unwrap()
             };
-            prop_assert_eq!(way.to_string().parse::<Way>(), Ok(way));
+            prop_assert_eq!(impairment.to_string().parse::<Impairment>(), Ok(impairment));
         }
     }
 }
