@@ -129,7 +129,7 @@ impl Scene {
         let output = victim.stdout.take().expect("piped");
         BufReader::new(output).read_line(&mut line).expect("its roles");
         let ids = line.split_whitespace().map(|id| Pid::new(id.parse().expect("a number")));
-        let roles: Vec<ProcessIdentity> = ids.filter_map(ProcessIdentity::of).collect();
+        let roles: Vec<ProcessIdentity> = ids.filter_map(ProcessIdentity::read).collect();
         assert_eq!(roles.len(), 4, "{line}");
         let parent = Pid::new(victim.id() as i32);
         let is_guardian = |stat: &procfs::ProcessStat| {
@@ -198,7 +198,7 @@ impl Sleeper {
         Self(Command::new("sleep").arg("1000").process_group(0).spawn().expect("sleep"))
     }
     fn identity(&self) -> ProcessIdentity {
-        ProcessIdentity::of(Pid::new(self.0.id() as i32)).expect("it runs")
+        ProcessIdentity::read(Pid::new(self.0.id() as i32)).expect("it runs")
     }
 }
 

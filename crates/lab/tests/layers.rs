@@ -107,7 +107,7 @@ fn download(site: &Site, bytes: usize) -> (usize, Duration) {
     (counted, took)
 }
 
-fn of<'c>(counters: &'c [LinkCounters], host: &str, device: &str) -> &'c LinkCounters {
+fn link<'c>(counters: &'c [LinkCounters], host: &str, device: &str) -> &'c LinkCounters {
     counters.iter().find(|link| link.host == host && link.device == device).expect("the link is there")
 }
 
@@ -240,7 +240,7 @@ fn an_overlay_is_proved_by_the_packets_below_it() {
         let facts = site.facts(ONE);
         assert_eq!((facts.unproved.as_deref(), facts.mtu), (None, Some(1450)), "{layout}");
         let device = site.ends().expect("hosts").overlay.clone().expect("an overlay");
-        let (above, below) = (of(&facts.links, "server", &device), of(&facts.links, "server", "eth0"));
+        let (above, below) = (link(&facts.links, "server", &device), link(&facts.links, "server", "eth0"));
         assert!(above.sent_bytes > 300_000 && below.sent_bytes > above.sent_bytes, "{layout}: {facts:?}");
         assert!(below.sent_packets >= above.sent_packets, "{layout}: {facts:?}");
         // Who does not use the overlay is found out.

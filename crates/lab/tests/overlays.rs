@@ -84,7 +84,7 @@ fn download(site: &Site, bytes: usize) {
     assert_eq!(came.len(), bytes);
 }
 
-fn of<'c>(counters: &'c [LinkCounters], host: &str, device: &str) -> &'c LinkCounters {
+fn link<'c>(counters: &'c [LinkCounters], host: &str, device: &str) -> &'c LinkCounters {
     counters.iter().find(|link| link.host == host && link.device == device).expect("the link is there")
 }
 
@@ -175,7 +175,7 @@ fn assert_carries(bench: &Bench, text: &str, mtu: u32) {
     let mut facts = site.facts(DOWNLOADED);
     // A switch in user space may still hold the last acknowledgements.
     for _ in 0..40 {
-        let packets = |device| of(&facts.links, "server", device).sent_packets;
+        let packets = |device| link(&facts.links, "server", device).sent_packets;
         if has_tunnel(text) || packets("eth0") >= packets(&device) {
             break;
         }
@@ -184,7 +184,7 @@ fn assert_carries(bench: &Bench, text: &str, mtu: u32) {
     }
     assert_eq!((facts.unproved.as_deref(), facts.mtu), (None, Some(mtu)), "{text}");
     witness.agrees(text, &facts);
-    let (above, below) = (of(&facts.links, "server", &device), of(&facts.links, "server", "eth0"));
+    let (above, below) = (link(&facts.links, "server", &device), link(&facts.links, "server", "eth0"));
     assert!(above.sent_bytes > 300_000 && below.sent_bytes >= above.sent_bytes, "{text}: {facts:?}");
     assert!(has_tunnel(text) || below.sent_packets >= above.sent_packets, "{text}: {facts:?}");
     // A device of the kernel's or a tunnel's daemon hands down several packets as one; a switch's never does.

@@ -78,7 +78,7 @@ fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 fn identities(running: &mut Running) -> Vec<ProcessIdentity> {
-    running.members().into_iter().filter_map(ProcessIdentity::of).collect()
+    running.members().into_iter().filter_map(ProcessIdentity::read).collect()
 }
 
 fn status_line(pid: Pid, key: &str) -> String {

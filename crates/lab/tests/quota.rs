@@ -145,6 +145,6 @@ fn a_quota_that_the_command_brings_itself_is_found() {
     let mut role = lab.launch(&launch(folder.path(), &script)).expect("it starts");
     let facts = role.quota().expect("it is limited");
     assert_eq!((facts.quota, facts.origin), (quota, QuotaOrigin::Host));
-    assert!(Place::of(Kind::Cpu, role.pid()).iter().any(|place| place.group == group.0));
+    assert!(Place::find(Kind::Cpu, role.pid()).iter().any(|place| place.group == group.0));
     role.stop(GRACE);
 }

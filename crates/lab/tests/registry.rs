@@ -24,7 +24,7 @@ impl Sleeper {
     }
 
     fn identity(&self) -> ProcessIdentity {
-        ProcessIdentity::of(Pid::new(self.0.id() as i32)).expect("it runs")
+        ProcessIdentity::read(Pid::new(self.0.id() as i32)).expect("it runs")
     }
 }
 
@@ -85,7 +85,7 @@ fn a_run_lists_what_lives_and_takes_its_registry_away() {
     let listed = registry::list(&base).expect("registries");
     assert_eq!(listed.len(), 1);
     assert_eq!((listed[0].run.as_str(), listed[0].owner.clone()), ("run-1", Owner::own()));
-    let identity = ProcessIdentity::of(role.pid()).expect("it runs");
+    let identity = ProcessIdentity::read(role.pid()).expect("it runs");
     assert!(listed[0].resources.contains(&OwnedResource::Process(identity)), "{:?}", listed[0].resources);
 
     // The owner lives: nothing is done, nothing is even mentioned.
@@ -171,7 +171,7 @@ fn under_a_dead_leaders_number_only_what_was_there_when_the_run_last_wrote_is_en
     let mut line = String::new();
     BufReader::new(starter.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
     let pids: Vec<i32> = line.split_whitespace().map(|pid| pid.parse().expect("a number")).collect();
-    let [leader, member] = [0, 1].map(|at| ProcessIdentity::of(Pid::new(pids[at])).expect("it runs"));
+    let [leader, member] = [0, 1].map(|at| ProcessIdentity::read(Pid::new(pids[at])).expect("it runs"));
     drop(starter.stdin.take());
     starter.wait().expect("it ends");
     assert!(!leader.is_alive() && member.is_alive());
@@ -254,7 +254,7 @@ fn a_revision_that_a_dead_run_left_is_removed_and_other_folders_are_kept() {
 fn cleaning_waits_for_a_guardian_that_is_still_at_work() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut guardian = Command::new("sleep").arg("0.5").spawn().expect("sleep");
-    let identity = ProcessIdentity::of(Pid::new(guardian.id() as i32)).expect("it runs");
+    let identity = ProcessIdentity::read(Pid::new(guardian.id() as i32)).expect("it runs");
     let sleeper = Sleeper::start();
     let owner = Owner { guardian: Some(identity), ..dead_owner() };
     write(folder.path(), "killed", &owner, &[taken(&OwnedResource::Process(sleeper.identity()))]);

@@ -134,7 +134,7 @@ mod tests {
         let cores: Vec<CoreId> = (0..4).map(CoreId::new).collect();
         let frequency = Frequency { governors: vec!["performance".to_owned()], ..Frequency::default() };
         Observation {
-            layout: CoreLayout::of(&cores).ok(),
+            layout: CoreLayout::from_allowed(&cores).ok(),
             facts: HostFacts {
                 siblings: Some(cores.iter().map(|core| vec![*core]).collect()),
                 cores: Some(cores),
@@ -175,7 +175,7 @@ mod tests {
         facts.open_files = Some(Limit { soft: 256, hard: 256 });
         facts.hypervisor = None;
         seen.awake = Err(("`/dev/cpu_dma_latency` may not be opened".to_owned(), "run as root".to_owned()));
-        seen.layout = CoreLayout::of(&[CoreId::new(3)]).ok();
+        seen.layout = CoreLayout::from_allowed(&[CoreId::new(3)]).ok();
         seen.interrupts =
             vec![CoreInterrupts { core: CoreId::new(3), per_second: 4_000.0, device: "eth0-rx".to_owned() }];
         seen.steal_now = Some(Ratio::new(0.2));

@@ -91,7 +91,7 @@ impl Guardian {
 
     /// Who it is, for whoever would clean up after both of us.
     pub fn identity(&self) -> Option<ProcessIdentity> {
-        ProcessIdentity::of(Pid::new(i32::try_from(self.child.id()).ok()?))
+        ProcessIdentity::read(Pid::new(i32::try_from(self.child.id()).ok()?))
     }
 
     /// Tells of one change. The line lies in the pipe when this returns, so it counts even if we end at once.

@@ -66,9 +66,9 @@ impl Quiet {
         let (before, ticks, began) = (read(), cpu_ticks(), monotonic_now());
         std::thread::sleep(time);
         let (after, watched) = (read(), monotonic_now().since(began));
-        let rate = |of: fn(Counts) -> u64| {
-            let count = of(after?).saturating_sub(of(before?));
-            Some(count as f64 / watched.as_secs_f64())
+        let rate = |count: fn(Counts) -> u64| {
+            let counted = count(after?).saturating_sub(count(before?));
+            Some(counted as f64 / watched.as_secs_f64())
         };
         Self {
             watched,
@@ -340,16 +340,17 @@ mod tests {
             ..Seen::default()
         };
         let all = sources(&seen);
-        let of = |name: &str| all.iter().find(|found| found.source == name).unwrap();
-        assert!(of("steal").effect.contains("99th"), "{:?}", of("steal"));
-        assert_eq!(of("gaps").value, Some(0.02));
-        assert!(of("gaps").effect.starts_with("in every 99th"));
-        assert_eq!(of("interrupts").evidence, "250/s while nothing was measured");
-        assert_eq!(of("neighbours").value, Some(0.75));
+        let noise = |name: &str| all.iter().find(|found| found.source == name).unwrap();
+        assert!(noise("steal").effect.contains("99th"), "{:?}", noise("steal"));
+        assert_eq!(noise("gaps").value, Some(0.02));
+        assert!(noise("gaps").effect.starts_with("in every 99th"));
+        assert_eq!(noise("interrupts").evidence, "250/s while nothing was measured");
+        assert_eq!(noise("neighbours").value, Some(0.75));
         assert!(
-            of("neighbours").evidence.contains("`cc` 50 %") && of("neighbours").evidence.contains("1.25")
+            noise("neighbours").evidence.contains("`cc` 50 %")
+                && noise("neighbours").evidence.contains("1.25")
         );
-        assert!(of("frequency").effect.contains("separate runs do not"));
+        assert!(noise("frequency").effect.contains("separate runs do not"));
     }
 
     #[test]

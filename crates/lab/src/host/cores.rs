@@ -64,14 +64,14 @@ impl CoreLayout {
     /// # Errors
     /// [`CoreError::Unknown`] where the kernel will not tell.
     pub fn detect() -> Result<Self, CoreError> {
-        Self::of(&sys::affinity(Some(Pid::own())).map_err(CoreError::Unknown)?)
+        Self::from_allowed(&sys::affinity(Some(Pid::own())).map_err(CoreError::Unknown)?)
     }
 
     /// The layout of a given set of cores: the last is the client's, the rest are the services'.
     ///
     /// # Errors
     /// [`CoreError::NoCore`] for an empty set.
-    pub fn of(allowed: &[CoreId]) -> Result<Self, CoreError> {
+    pub fn from_allowed(allowed: &[CoreId]) -> Result<Self, CoreError> {
         let mut service = allowed.to_vec();
         service.sort_unstable();
         service.dedup();
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn the_last_allowed_core_is_the_clients() {
-        let layout = CoreLayout::of(&cores(&[6, 2, 0, 3])).expect("cores");
+        let layout = CoreLayout::from_allowed(&cores(&[6, 2, 0, 3])).expect("cores");
         assert_eq!(layout.client(), CoreId::new(6));
         assert_eq!(layout.service(), cores(&[0, 2, 3]));
         assert_eq!(layout.sharing(), Sharing::Apart);
@@ -253,14 +253,14 @@ mod tests {
 
     #[test]
     fn two_cores_say_that_costs_are_cpu_costs() {
-        let layout = CoreLayout::of(&cores(&[0, 1])).expect("cores");
+        let layout = CoreLayout::from_allowed(&cores(&[0, 1])).expect("cores");
         assert_eq!(layout.service(), cores(&[0]));
         assert_eq!(layout.to_string(), "one service core: costs are CPU costs, no parallelism");
     }
 
     #[test]
     fn one_core_is_shared_and_flagged() {
-        let layout = CoreLayout::of(&cores(&[4])).expect("cores");
+        let layout = CoreLayout::from_allowed(&cores(&[4])).expect("cores");
         assert_eq!((layout.client(), layout.service()), (CoreId::new(4), &cores(&[4])[..]));
         assert_eq!(layout.sharing(), Sharing::Shared);
         assert!(layout.to_string().starts_with("one core in all"));
@@ -268,12 +268,12 @@ mod tests {
 
     #[test]
     fn no_core_is_an_error() {
-        assert!(matches!(CoreLayout::of(&[]), Err(CoreError::NoCore)));
+        assert!(matches!(CoreLayout::from_allowed(&[]), Err(CoreError::NoCore)));
     }
 
     #[test]
     fn siblings_of_the_clients_core_are_found_among_the_service_cores_only() {
-        let layout = CoreLayout::of(&cores(&[0, 1, 3])).expect("cores");
+        let layout = CoreLayout::from_allowed(&cores(&[0, 1, 3])).expect("cores");
         let groups = [cores(&[0, 2]), cores(&[1, 3])];
         assert_eq!(layout.siblings_of_client(&groups), cores(&[1]));
         assert_eq!(layout.siblings_of_client(&[cores(&[2, 3])]), []);

@@ -97,13 +97,13 @@ impl IdleFacts {
 }
 
 fn state(number: usize, word: &dyn Fn(String) -> Option<String>) -> Option<IdleState> {
-    let of = |name: &str| word(format!("/sys/devices/system/cpu/cpu0/cpuidle/state{number}/{name}"));
-    let time = |name: &str| Some(Nanoseconds::from_micros(of(name)?.parse().ok()?));
+    let read = |name: &str| word(format!("/sys/devices/system/cpu/cpu0/cpuidle/state{number}/{name}"));
+    let time = |name: &str| Some(Nanoseconds::from_micros(read(name)?.parse().ok()?));
     Some(IdleState {
-        name: of("name")?,
+        name: read("name")?,
         latency: time("latency")?,
         residency: time("residency").unwrap_or_default(),
-        disabled: of("disable").is_some_and(|text| text != "0"),
+        disabled: read("disable").is_some_and(|text| text != "0"),
     })
 }
 

@@ -67,7 +67,7 @@ impl Lanes {
     pub fn detect() -> Result<Self, LaneError> {
         let allowed = sys::affinity(Some(Pid::own())).map_err(CoreError::Unknown)?;
         let siblings = host::siblings(&allowed, &|path| fs::read_to_string(path).ok());
-        Self::of(&allowed, &siblings.unwrap_or_default())
+        Self::split(&allowed, &siblings.unwrap_or_default())
     }
 
     /// The lanes of a given set of cores, whose SMT siblings are in `siblings`: the lower half and the upper half, siblings
@@ -75,7 +75,7 @@ impl Lanes {
     ///
     /// # Errors
     /// [`LaneError::Few`] for fewer than four.
-    pub fn of(allowed: &[CoreId], siblings: &[Vec<CoreId>]) -> Result<Self, LaneError> {
+    pub fn split(allowed: &[CoreId], siblings: &[Vec<CoreId>]) -> Result<Self, LaneError> {
         let first_sibling = |core: CoreId| {
             let group = siblings.iter().find(|group| group.contains(&core));
             group.and_then(|group| group.iter().min().copied()).unwrap_or(core)
@@ -87,7 +87,8 @@ impl Lanes {
         if each < LEAST {
             return Err(LaneError::Few { cores: cores.len() });
         }
-        let lanes = [CoreLayout::of(&cores[..each])?, CoreLayout::of(&cores[each..2 * each])?];
+        let lanes =
+            [CoreLayout::from_allowed(&cores[..each])?, CoreLayout::from_allowed(&cores[each..2 * each])?];
         let own = cores.get(2 * each).copied().unwrap_or(lanes[1].client());
         Ok(Self { lanes, own })
     }
@@ -121,16 +122,16 @@ mod tests {
     }
 
     fn lanes(allowed: &str, siblings: &[&str]) -> Result<Lanes, LaneError> {
-        Lanes::of(&cores(allowed), &siblings.iter().map(|group| cores(group)).collect::<Vec<_>>())
+        Lanes::split(&cores(allowed), &siblings.iter().map(|group| cores(group)).collect::<Vec<_>>())
     }
 
     /// Client and services of either lane, and the core of the rest.
     fn placed(lanes: &Lanes) -> ([(u32, Vec<u32>); 2], u32) {
-        let of = |lane| {
+        let cores_of_lane = |lane| {
             let layout = lanes.get(lane);
             (layout.client().get(), layout.service().iter().map(|core| core.get()).collect())
         };
-        (Lane::BOTH.map(of), lanes.own().get())
+        (Lane::BOTH.map(cores_of_lane), lanes.own().get())
     }
 
     #[test]

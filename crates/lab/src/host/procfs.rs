@@ -25,12 +25,12 @@ pub struct ProcessIdentity {
 
 impl ProcessIdentity {
     /// Who `pid` is now; `None` where there is no such process.
-    pub fn of(pid: Pid) -> Option<Self> {
+    pub fn read(pid: Pid) -> Option<Self> {
         ProcessStat::read(pid).map(|stat| Self { pid, start_time: stat.start_time })
     }
     /// This process.
     pub fn own() -> Option<Self> {
-        Self::of(Pid::own())
+        Self::read(Pid::own())
     }
     /// Whether this very process exists and is not merely waiting to be reaped.
     pub fn is_alive(self) -> bool {

@@ -48,7 +48,7 @@ pub(super) struct Dealt {
 }
 
 impl Treatment {
-    pub fn of(layers: &Layers) -> Self {
+    pub fn from_layers(layers: &Layers) -> Self {
         let mut found = Self::default();
         for layer in layers.iter() {
             match layer {
@@ -95,8 +95,8 @@ impl Treatment {
 }
 
 impl Crossing {
-    pub fn of(layers: &Layers) -> Self {
-        match Treatment::of(layers) {
+    pub fn choose(layers: &Layers) -> Self {
+        match Treatment::from_layers(layers) {
             _ if layers.has_relay() => Self::Relay,
             treatment if treatment.is_none() => Self::Bridge,
             _ if has_netem().is_ok() => Self::Netem,
@@ -160,10 +160,11 @@ pub(super) struct CrossingPart {
 impl CrossingPart {
     /// The part of one of `layers`.
     pub fn new(layer: &Layer, layers: &Layers) -> Self {
-        let crossing = Crossing::of(layers);
+        let crossing = Crossing::choose(layers);
         let ours = |layer: &&Layer| matches!(layer, Layer::Relay(_) | Layer::Delay(_) | Layer::Loss(_));
         let is_first = layers.iter().find(ours) == Some(layer);
-        let carrier = (crossing == Crossing::Relay && is_first).then(|| Carrier::new(Treatment::of(layers)));
+        let carrier =
+            (crossing == Crossing::Relay && is_first).then(|| Carrier::new(Treatment::from_layers(layers)));
         Self { crossing, carrier }
     }
 }
@@ -222,12 +223,12 @@ mod tests {
             towards: Towards::Server,
         };
         let loss = Loss { share: Ratio::new(0.01), towards: Towards::Both, bursts: None };
-        let of = |layers: Vec<Layer>| {
+        let treatment = |layers: Vec<Layer>| {
             let hosts = Layer::Veth(Veth::default());
             let all = std::iter::once(hosts).chain(layers).collect();
-            Treatment::of(&Layers::new(all).expect("they make sense"))
+            Treatment::from_layers(&Layers::new(all).expect("they make sense"))
         };
-        let both = of(vec![Layer::Delay(delay), Layer::Loss(loss)]);
+        let both = treatment(vec![Layer::Delay(delay), Layer::Loss(loss)]);
         assert_eq!(
             both.at(SERVER_PORT).as_deref(),
             Some("netem limit 100000 delay 1000us 200us loss random 1%")
@@ -235,17 +236,17 @@ mod tests {
         assert_eq!(both.at(CLIENT_PORT).as_deref(), Some("netem limit 100000 loss random 1%"));
         let share = |share| Ratio::new(share);
         let bursts = Bursts { p: share(0.25), r: share(0.5), bad: share(1.0), good: share(0.0) };
-        let bursts = of(vec![Layer::Loss(Loss { bursts: Some(bursts), ..loss })]);
+        let bursts = treatment(vec![Layer::Loss(Loss { bursts: Some(bursts), ..loss })]);
         assert_eq!(
             bursts.at(CLIENT_PORT).as_deref(),
             Some("netem limit 100000 loss gemodel 25% 50% 100% 0%")
         );
         let plain = Delay { jitter: Nanoseconds::ZERO, ..delay };
         let back = Delay { time: Nanoseconds::from_millis(2), towards: Towards::Client, ..plain };
-        let apart = of(vec![Layer::Delay(plain), Layer::Delay(back)]);
+        let apart = treatment(vec![Layer::Delay(plain), Layer::Delay(back)]);
         assert_eq!(apart.at(SERVER_PORT).as_deref(), Some("netem limit 100000 delay 1000us"));
         assert_eq!(apart.at(CLIENT_PORT).as_deref(), Some("netem limit 100000 delay 2000us"));
-        let plain = of(vec![Layer::Delay(plain)]);
+        let plain = treatment(vec![Layer::Delay(plain)]);
         assert_eq!(plain.at(CLIENT_PORT), None);
         assert_eq!(Crossing::Netem.place_of_queue(&plain, SERVER_PORT), "parent 1:1 handle 10:");
         assert_eq!(Crossing::Netem.place_of_queue(&plain, CLIENT_PORT), "root");

@@ -21,7 +21,11 @@ pub(super) struct RatePart {
 
 impl RatePart {
     pub fn new(rate: &Rate, layers: &Layers) -> Self {
-        Self { rate: rate.clone(), crossing: Crossing::of(layers), treatment: Treatment::of(layers) }
+        Self {
+            rate: rate.clone(),
+            crossing: Crossing::choose(layers),
+            treatment: Treatment::from_layers(layers),
+        }
     }
 
     fn queue(&self, port: &str, place: &str) -> String {

@@ -479,10 +479,10 @@ impl Site {
 
 /// What each host sent between two readings.
 fn sent(before: &[HostSegments], after: &[HostSegments]) -> Vec<HostSegments> {
-    let of = |after: &HostSegments| {
+    let since = |after: &HostSegments| {
         before.iter().find(|before| before.host == after.host).map(|before| after.since(before))
     };
-    after.iter().filter_map(of).collect()
+    after.iter().filter_map(since).collect()
 }
 
 fn within<R: Send>(host: Option<&Namespace>, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {

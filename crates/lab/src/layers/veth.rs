@@ -57,7 +57,11 @@ pub(super) struct VethPart {
 
 impl VethPart {
     pub fn new(veth: &Veth, layers: &Layers) -> Self {
-        Self { veth: veth.clone(), crossing: Crossing::of(layers), treatment: Treatment::of(layers) }
+        Self {
+            veth: veth.clone(),
+            crossing: Crossing::choose(layers),
+            treatment: Treatment::from_layers(layers),
+        }
     }
 }
 
@@ -220,11 +224,11 @@ pub(super) fn mtu(hosts: &Hosts, ends: &Ends) -> Result<u32, LayerError> {
 /// The settings of this host's TCP: buffers, windows, time-outs, local ports.
 fn own_settings() -> Vec<(PathBuf, String)> {
     let files = fs::read_dir("/proc/sys/net/ipv4").into_iter().flatten().flatten().map(|entry| entry.path());
-    let of_tcp = |path: &PathBuf| {
+    let is_of_tcp = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("tcp_") || name == "ip_local_port_range"
     };
-    let files = files.filter(of_tcp).chain([PathBuf::from("/proc/sys/net/core/somaxconn")]);
+    let files = files.filter(is_of_tcp).chain([PathBuf::from("/proc/sys/net/core/somaxconn")]);
     files.filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?))).collect()
 }
 
@@ -327,9 +331,9 @@ pub(super) fn went_through(tunnels: &[TunnelCounts], answered: Answered) -> Resu
 /// device a switch in user space holds packets that the one has counted and the other has not. Fewer may have passed where
 /// their bytes did: a daemon of a tunnel in between hands several down as one.
 pub(super) fn carried_below((host, above): (&str, &str), passed: &[LinkCounters]) -> Result<(), String> {
-    let of = |device: &str| passed.iter().find(|link| link.host == host && link.device == device);
-    let packets = |device: &str| of(device).map_or(0, LinkCounters::packets);
-    let bytes = |device: &str| of(device).map_or(0, |link| link.received_bytes + link.sent_bytes);
+    let link = |device: &str| passed.iter().find(|link| link.host == host && link.device == device);
+    let packets = |device: &str| link(device).map_or(0, LinkCounters::packets);
+    let bytes = |device: &str| link(device).map_or(0, |link| link.received_bytes + link.sent_bytes);
     let has_fewer = packets(DEVICE) < packets(above) - packets(above) / 10;
     if has_fewer && bytes(DEVICE) < bytes(above) - bytes(above) / 10 {
         return Err(format!(

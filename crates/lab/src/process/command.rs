@@ -68,7 +68,7 @@ fn spawn(tracker: &CleanupTracker, mut command: Command) -> io::Result<(Child, O
         let mut pid = [0; 4];
         report_read.read_exact(&mut pid)?;
         // Of a step that failed the number is negative, and spawning tells why.
-        let identity = ProcessIdentity::of(Pid::new(i32::from_ne_bytes(pid)));
+        let identity = ProcessIdentity::read(Pid::new(i32::from_ne_bytes(pid)));
         let resource = identity.map(OwnedResource::Process).ok_or(io::ErrorKind::NotFound)?;
         tracker.track(resource.clone()).map_err(io::Error::other)?;
         // One that is gone already shows in what spawning returns. Without this byte it ends at the gate.

@@ -598,7 +598,7 @@ impl Lab {
     }
 
     fn admit(&self, pid: Pid) -> Result<ProcessIdentity, CleanupTrackerError> {
-        let identity = ProcessIdentity::of(pid).ok_or(crate::cleanup::registry::RegistryError::NoOwner)?;
+        let identity = ProcessIdentity::read(pid).ok_or(crate::cleanup::registry::RegistryError::NoOwner)?;
         self.tracker.track(OwnedResource::Process(identity))?;
         Ok(identity)
     }

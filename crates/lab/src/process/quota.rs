@@ -78,7 +78,7 @@ impl Place {
     }
 
     /// Where a process stands, version 2 first; nothing where it is gone or there are no control groups.
-    pub fn of(kind: Kind, pid: Pid) -> Vec<Self> {
+    pub fn find(kind: Kind, pid: Pid) -> Vec<Self> {
         Self::read(kind, &pid.to_string())
     }
 

@@ -293,7 +293,7 @@ impl Running {
     /// The tightest quota of CPU time that any of its processes is under, whoever set it, and what it did so far; a first one
     /// that only started the others does not count.
     pub fn quota(&mut self) -> Option<QuotaFacts> {
-        let places = self.workers().into_iter().flat_map(|pid| Place::of(Kind::Cpu, pid));
+        let places = self.workers().into_iter().flat_map(|pid| Place::find(Kind::Cpu, pid));
         let quotas = places.filter_map(|place| place.quota());
         let (quota, group) = quotas.min_by(|(a, _), (b, _)| a.cores().get().total_cmp(&b.cores().get()))?;
         let ours = self.unit.as_ref().is_some_and(|unit| unit.is_limited_by(&group));

@@ -143,8 +143,8 @@ impl Repository {
     /// # Errors
     /// [`CheckoutError::Unknown`], with what could be meant.
     pub fn commit(&self, revision: &str) -> Result<Commit, CheckoutError> {
-        let of_commit = format!("{revision}^{{commit}}");
-        let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &of_commit];
+        let as_commit = format!("{revision}^{{commit}}");
+        let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &as_commit];
         let output = run(git(&self.root).args(arguments))?;
         let hash = text(&output.stdout);
         let is_hash = hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -43,7 +43,7 @@ enum Loss {
 }
 
 impl Loss {
-    fn of(impairment: &Impairment) -> Self {
+    fn from_impairment(impairment: &Impairment) -> Self {
         impairment.bursts().map_or(
             Self::Independent(impairment.loss().get()),
             |Bursts { p, r, bad, good }| Self::Bursts {
@@ -94,7 +94,7 @@ impl Fates {
         };
         Self {
             delay: impairment.delay(),
-            loss: Loss::of(impairment),
+            loss: Loss::from_impairment(impairment),
             losses: stream(first),
             delays: stream(first + 1),
         }
@@ -334,7 +334,7 @@ mod tests {
     }
 
     /// Share of the frames that are lost, and the mean number of them in a row.
-    fn bursts_of(text: &str) -> (f64, f64) {
+    fn measure_bursts(text: &str) -> (f64, f64) {
         const MANY: usize = 20 * FRAMES;
         let mut fates = Fates::new(&impairment(text), 5, Direction::Forward);
         let lost: Vec<bool> = (0..MANY).map(|_| fates.draw() == Fate::Lost).collect();
@@ -346,7 +346,7 @@ mod tests {
     #[test]
     fn bursts_have_the_share_and_the_length_of_the_closed_form() {
         for (p, r, bad) in [(0.01, 0.25, 1.0), (0.001, 0.05, 1.0), (0.05, 0.5, 1.0), (0.02, 0.2, 0.5)] {
-            let (share, length) = bursts_of(&format!("p={p},r={r},bad={bad}"));
+            let (share, length) = measure_bursts(&format!("p={p},r={r},bad={bad}"));
             // A burst goes on while the state stays bad and loses the next frame too.
             let (expected, mean) = (p / (p + r) * bad, 1.0 / (1.0 - (1.0 - r) * bad));
             // The variance of the share of a chain of two states, over n frames: Var ≈ π(1−π)(2−p−r)/((p+r)n); five deviations.
@@ -358,7 +358,7 @@ mod tests {
             assert!((length / mean - 1.0).abs() < 0.1, "{p} {r} {bad}: {length}, not {mean}");
         }
         // With equal shares in both states it is as if there were none.
-        let (share, length) = bursts_of("p=10%,r=10%,bad=10%,good=10%");
+        let (share, length) = measure_bursts("p=10%,r=10%,bad=10%,good=10%");
         assert!((share - 0.1).abs() < 0.002 && (length - 1.0 / 0.9).abs() < 0.02, "{share} {length}");
     }
 

@@ -199,11 +199,11 @@ impl Up {
             return Ok(());
         }
         let tunnel = self.counts().map_err(|error| error.to_string())?.bytes().get();
-        let of = |device: &str| {
+        let bytes = |device: &str| {
             let link = passed.iter().find(|link| link.host == *host && link.device == device);
             link.map_or(0, |link| link.bytes().get())
         };
-        let (above, below) = (of(DEVICE), of(LINK));
+        let (above, below) = (bytes(DEVICE), bytes(LINK));
         if tunnel < above - above / 10 || below < tunnel - tunnel / 10 {
             return Err(format!(
                 "{above} bytes passed `{DEVICE}` of the {host}, {tunnel} the tunnel by its own account, and {below} the \

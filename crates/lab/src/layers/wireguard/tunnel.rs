@@ -489,11 +489,11 @@ mod tests {
 
     #[test]
     fn transfers_are_read_from_what_daemons_and_wg_say() {
-        let of = |received, sent, handshake| Some(Transfer { received, sent, handshake });
+        let transfer = |received, sent, handshake| Some(Transfer { received, sent, handshake });
         let said = "private_key=00\nlisten_port=51820\npublic_key=11\nlast_handshake_time_sec=9\n\
                     last_handshake_time_nsec=1\ntx_bytes=52360\nrx_bytes=1340\nerrno=0\n\n";
-        assert_eq!(parse_transfer(said), of(1340, 52360, 9));
-        assert_eq!(parse_transfer("rx_bytes=1\ntx_bytes=2\nerrno=0\n\n"), of(1, 2, 0));
+        assert_eq!(parse_transfer(said), transfer(1340, 52360, 9));
+        assert_eq!(parse_transfer("rx_bytes=1\ntx_bytes=2\nerrno=0\n\n"), transfer(1, 2, 0));
         for text in [
             "",
             "rx_bytes=1\ntx_bytes=2\n",
@@ -503,7 +503,7 @@ mod tests {
         ] {
             assert_eq!(parse_transfer(text), None, "{text}");
         }
-        assert_eq!(parse_shown("key=\t10\t20\n", "key=\t1700000000\n"), of(10, 20, 1_700_000_000));
+        assert_eq!(parse_shown("key=\t10\t20\n", "key=\t1700000000\n"), transfer(10, 20, 1_700_000_000));
         assert_eq!(parse_shown("key=\t10\t20\nother=\t1\t2\n", "key=\t0\n"), None);
         assert_eq!(parse_shown("", ""), None);
     }

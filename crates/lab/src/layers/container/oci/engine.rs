@@ -424,13 +424,13 @@ fn podman_places(runtime: Runtime, hooks: &Path) -> Result<Vec<String>, Missing>
 /// Limits of files and processes that are no more than those of this process, which it may not raise.
 fn limits() -> Vec<String> {
     let text = fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    let of = |title: &str, name: &str, most: u64| {
+    let limit = |title: &str, name: &str, most: u64| {
         let line = text.lines().find_map(|line| line.strip_prefix(title))?;
         // The second is the hard one; `unlimited` is no number.
         let hard = line.split_ascii_whitespace().nth(1)?.parse().unwrap_or(u64::MAX);
         Some(format!("--ulimit={name}={0}:{0}", most.min(hard)))
     };
-    [of("Max open files", "nofile", FILES_MOST), of("Max processes", "nproc", PROCESSES_MOST)]
+    [limit("Max open files", "nofile", FILES_MOST), limit("Max processes", "nproc", PROCESSES_MOST)]
         .into_iter()
         .flatten()
         .collect()

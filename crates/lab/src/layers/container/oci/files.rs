@@ -38,7 +38,7 @@ pub struct Files {
 impl Files {
     /// What the program of `command`, run in `folder`, needs: the system's files, its own folder, and whatever its command
     /// and environment name. `writes` is a file that it writes.
-    pub fn of(
+    pub fn needed_by(
         command: &[String],
         environment: &[(String, String)],
         folder: &Path,
@@ -53,8 +53,8 @@ impl Files {
                 Err(_) => {}
             }
         }
-        let of_etc = fs::read_dir("/etc").into_iter().flatten().flatten();
-        let wanted = of_etc.filter(|entry| is_setting(&entry.file_name().to_string_lossy()));
+        let settings = fs::read_dir("/etc").into_iter().flatten().flatten();
+        let wanted = settings.filter(|entry| is_setting(&entry.file_name().to_string_lossy()));
         shown.extend(wanted.map(|entry| (entry.path(), Access::Read)));
         shown.insert(folder.to_owned(), Access::Read);
         for path in
@@ -100,8 +100,8 @@ fn add(shown: &mut BTreeMap<PathBuf, Access>, path: &Path) {
     let mut found = vec![path.to_owned()];
     if let Ok(real) = fs::canonicalize(path) {
         // Version managers have programs of the same names that look for the real ones beside them.
-        let of_programs = |folder: &&Path| folder.ends_with("bin") || folder.ends_with("shims");
-        let prefix = real.parent().filter(of_programs).and_then(Path::parent);
+        let holds_programs = |folder: &&Path| folder.ends_with("bin") || folder.ends_with("shims");
+        let prefix = real.parent().filter(holds_programs).and_then(Path::parent);
         found.extend(prefix.filter(|prefix| prefix.parent().is_some()).map(Path::to_owned));
         found.push(real);
     }
@@ -146,7 +146,7 @@ mod tests {
             [("TLS_KEY".to_owned(), text("certificates/key")), ("X".to_owned(), "/nonexistent".to_owned())];
         let facts = root.join("facts.txt");
         let command = [text("kit/bin/tool"), format!("-Dhome={}", text("service"))];
-        let files = Files::of(&command, &environment, &root.join("service"), Some(&facts));
+        let files = Files::needed_by(&command, &environment, &root.join("service"), Some(&facts));
         let shown = |path: &str| files.shown.iter().find(|one| one.path == text(path)).map(|one| one.access);
         assert_eq!(shown("kit"), Some(Access::Read));
         assert_eq!(shown("kit/bin/tool"), None);

@@ -361,7 +361,7 @@ impl Container {
             // What is shown inside has to be there.
             fs::write(file, "").map_err(failed(file))?;
         }
-        let files = Files::of(command, environment, inside, writes.as_deref());
+        let files = Files::needed_by(command, environment, inside, writes.as_deref());
         for (link, target) in &files.links {
             let made = root.join(link.strip_prefix("/").unwrap_or(link));
             symlink(target, &made).map_err(failed(&made))?;
@@ -569,11 +569,11 @@ mod tests {
     fn what_is_mounted_in_a_root_is_somebodys() {
         let known = "25 1 8:1 / / rw - ext4 /dev/sda rw\n\
             90 25 8:1 /usr /runs/my\\040run/rootfs/usr rw - ext4 /dev/sda rw\n";
-        let of = |root| mounted_below(known, Path::new(root));
-        assert_eq!(of("/runs/my run/rootfs"), Some("/runs/my\\040run/rootfs/usr"));
-        assert_eq!(of("/runs/my run/rootfs/usr"), Some("/runs/my\\040run/rootfs/usr"));
-        assert_eq!(of("/runs/my run/rootfs/us"), None);
-        assert_eq!(of("/runs/other/rootfs"), None);
+        let mount = |root| mounted_below(known, Path::new(root));
+        assert_eq!(mount("/runs/my run/rootfs"), Some("/runs/my\\040run/rootfs/usr"));
+        assert_eq!(mount("/runs/my run/rootfs/usr"), Some("/runs/my\\040run/rootfs/usr"));
+        assert_eq!(mount("/runs/my run/rootfs/us"), None);
+        assert_eq!(mount("/runs/other/rootfs"), None);
     }
 
     #[test]

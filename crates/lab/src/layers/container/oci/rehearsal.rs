@@ -26,8 +26,8 @@ const PROGRAM: &str = "echo ready 1; exec sleep 1000";
 /// What keeps it from that.
 pub(super) fn rehearse(runtime: Runtime, engine: Option<Engine>) -> Result<(), Missing> {
     static TRIED: [OnceLock<Result<(), Missing>>; 4] = [const { OnceLock::new() }; 4];
-    let of_runtime = usize::from(runtime == Runtime::Crun);
-    let tried = &TRIED[2 * usize::from(engine.is_some()) + of_runtime];
+    let by_runtime = usize::from(runtime == Runtime::Crun);
+    let tried = &TRIED[2 * usize::from(engine.is_some()) + by_runtime];
     let by = engine.map_or(runtime.name(), Engine::name);
     let refused = |why: String| Missing {
         reason: format!("a container by {by} does not come up here: {why}"),
