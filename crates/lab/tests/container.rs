@@ -86,7 +86,7 @@ fn a_container_is_confined_counted_frozen_and_leaves_nothing() {
         let mut launch = launch(&folder, PROGRAM);
         let (id, bundle) = (format!("{}-container", lab.prefix()), folder.join("bundle"));
         let container =
-            Container::around(&lab, (id.clone(), bundle.clone()), settings, &mut launch).expect("a bundle");
+            Container::around(&lab, id.clone(), bundle.clone(), settings, &mut launch).expect("a bundle");
         let mut running = lab.launch(&launch).unwrap_or_else(|error| panic!("{}: {error}", runtime.name()));
         assert_eq!(running.port(), 4242);
         let facts = weighbridge_lab::service::runtime::said(&folder.join("facts.txt"));
@@ -146,7 +146,7 @@ fn a_container_that_is_dropped_alive_is_killed_and_removed() {
         let mut launch = launch(&folder, PROGRAM);
         let (id, bundle) = (format!("{}-container", lab.prefix()), folder.join("bundle"));
         let container =
-            Container::around(&lab, (id.clone(), bundle.clone()), settings, &mut launch).expect("a bundle");
+            Container::around(&lab, id.clone(), bundle.clone(), settings, &mut launch).expect("a bundle");
         let mut running = lab.launch(&launch).unwrap_or_else(|error| panic!("{}: {error}", runtime.name()));
         let first = container.pid().expect("its first process");
         // As a guardian does: the container goes while its runtime still waits.
@@ -172,8 +172,7 @@ fn limits_hold_what_is_inside_and_not_its_runtime() {
         let settings = Settings { runtime, read_only: true, filtered: true };
         let mut launch = launch(&folder, GREEDY);
         let (id, bundle) = (format!("{}-container", lab.prefix()), folder.join("bundle"));
-        let container =
-            Container::around(&lab, (id.clone(), bundle), settings, &mut launch).expect("a bundle");
+        let container = Container::around(&lab, id.clone(), bundle, settings, &mut launch).expect("a bundle");
         let allowed = Allowed { quota: Some(HALF), memory: Some(LIMIT) };
         let mut running =
             lab.launch_within(&launch, allowed).unwrap_or_else(|error| panic!("{}: {error}", runtime.name()));

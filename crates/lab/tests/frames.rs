@@ -99,7 +99,7 @@ fn stream_both_ways(ground: &Ground, hosts: [&'static str; 2], bytes: usize) {
 ///
 /// Where nothing bounds what is ahead, all of them together must fit into the buffer of a socket: who receives may not get a
 /// core meanwhile.
-fn datagrams(ground: &Ground, count: u32, awaited: usize, (length, ahead): (usize, usize)) -> Vec<u32> {
+fn datagrams(ground: &Ground, count: u32, awaited: usize, length: usize, ahead: usize) -> Vec<u32> {
     let (tell, port) = mpsc::channel();
     let received = Arc::new(AtomicUsize::new(0));
     let heard = Arc::clone(&received);
@@ -147,7 +147,7 @@ fn a_null_relay_carries_every_frame_as_it_came() {
         stream_both_ways(&ground, HOSTS, 4 << 20);
         stream_both_ways(&ground, HOSTS_V6, 4 << 20);
         let length = mtu as usize - 28;
-        let came = datagrams(&ground, 500, 500, (length, 8));
+        let came = datagrams(&ground, 500, 500, length, 8);
         assert_eq!(came, Vec::from_iter(0..500), "MTU {mtu}");
         let report = relay.stop();
         for way in [&report.forth, &report.back] {
@@ -222,7 +222,7 @@ fn exactly_the_frames_that_the_seed_says_are_lost() {
     let relay = ground.relay(|settings| (settings.forward, settings.seed) = (lossy, 7));
     let mut fates = Fates::new(&lossy, 7, Direction::Forward);
     let kept: Vec<u32> = (0..250).filter(|_| fates.draw() != Fate::Lost).collect();
-    let came = datagrams(&ground, 250, kept.len(), (100, usize::MAX));
+    let came = datagrams(&ground, 250, kept.len(), 100, usize::MAX);
     assert_eq!(came, kept);
     let report = relay.stop();
     assert_eq!((report.forth.came, report.forth.lost), (250, 250 - kept.len() as u64));
@@ -403,7 +403,7 @@ fn order_is_kept_unless_it_is_free() {
     for (order, sorted) in [("kept", true), ("free", false)] {
         let jittery = impairment(&format!("delay=20ms,jitter=20ms,order={order}"));
         let relay = ground.relay(|settings| settings.forward = jittery);
-        let mut came = datagrams(&ground, 200, 200, (100, usize::MAX));
+        let mut came = datagrams(&ground, 200, 200, 100, usize::MAX);
         assert_eq!(came.is_sorted(), sorted, "{order}");
         came.sort_unstable();
         assert_eq!(came, Vec::from_iter(0..200), "{order}");
@@ -418,7 +418,7 @@ fn what_exceeds_the_queue_is_dropped_and_counted() {
     ground.introduce();
     // Longer than any machine takes to send them all.
     let mut relay = ground.relay(|settings| settings.forward = impairment("delay=2s,limit=50"));
-    let came = datagrams(&ground, 200, 50, (100, usize::MAX));
+    let came = datagrams(&ground, 200, 50, 100, usize::MAX);
     assert_eq!(came, Vec::from_iter(0..50));
     let report = relay.ask();
     let forth = report.forth;

@@ -121,7 +121,7 @@ pub fn check_files(connections: u64) -> Result<(), ResourceLimitError> {
 pub fn make_files(connections: u64) -> Result<(), ResourceLimitError> {
     let Some((soft, hard)) = sys::open_file_limit() else { return Ok(()) };
     let Some(wanted) = soft_limit(Limit { soft, hard }, connections)? else { return Ok(()) };
-    match sys::set_open_file_limit((wanted, hard)) {
+    match sys::set_open_file_limit(wanted, hard) {
         // What a service may want besides is no reason to refuse a load that fits.
         Err(source) if soft < connections.saturating_add(OWN_FILES) => {
             Err(ResourceLimitError::Raise { soft, wanted, source })

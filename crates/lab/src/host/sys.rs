@@ -205,7 +205,7 @@ pub(crate) fn open_file_limit() -> Option<(u64, u64)> {
 }
 
 /// Sets the soft limit of open files, of this process and of what it starts from here on. The hard limit stays.
-pub(crate) fn set_open_file_limit((soft, hard): (u64, u64)) -> io::Result<()> {
+pub(crate) fn set_open_file_limit(soft: u64, hard: u64) -> io::Result<()> {
     let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
     // SAFETY: the pointer is to one rlimit that lives through the call, which only reads it.
     check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) })

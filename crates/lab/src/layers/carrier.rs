@@ -10,6 +10,7 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::relayed::Relayed;
 
 use super::crossing::{Dealt, Treatment, cut_packets};
+use super::site::SiteProgram;
 use super::veth::{CLIENT_PORT, SERVER_PORT};
 use super::{HostRole, LayerError, Site};
 use crate::host::sys::monotonic;
@@ -54,7 +55,8 @@ impl Carrier {
         let Some(hosts) = site.hosts() else { return Ok(()) };
         cut_packets(hosts)?;
         let command = own_command(lab, &self.settings()?)?;
-        site.start(lab, (HostRole::Switch, ROLE), (command, Ready::Direct))?;
+        let (host, ready) = (HostRole::Switch, Ready::Direct);
+        site.start(lab, SiteProgram { host, role: ROLE, command, ready, folder: None })?;
         *self.talk() = site.take_talk(ROLE);
         Ok(())
     }

@@ -17,7 +17,7 @@ use weighbridge_model::experiment::Publisher;
 use weighbridge_model::network::LinkCounters;
 use weighbridge_model::quantity::Nanoseconds;
 
-use super::site::run_on;
+use super::site::{SiteProgram, run_on};
 use super::veth::{DEVICE as LINK, saw, try_here};
 use super::{Answered, HostRole, LayerError, Site};
 use crate::host::sys::monotonic;
@@ -113,7 +113,8 @@ impl Forwarder {
         &self,
         lab: &Lab,
         site: &mut Site,
-        (network, port): (&Path, u16),
+        network: &Path,
+        port: u16,
     ) -> Result<SocketAddr, LayerError> {
         let host = site.server_address();
         let at = match self.publisher {
@@ -123,20 +124,26 @@ impl Forwarder {
                 made.map_err(|source| unwilling("make the folder of slirp4netns", &source))?;
                 // One of a block that was begun before would be in the way.
                 let _ = std::fs::remove_file(folder.join(SOCKET));
-                let started = (self.slirp4netns(network), connected()?);
-                let published =
-                    site.start_in(lab, (HostRole::Server, ROLE), started, Some(folder.clone()))?;
-                forward(&folder, (host, published), port)
+                let program = SiteProgram {
+                    host: HostRole::Server,
+                    role: ROLE,
+                    command: self.slirp4netns(network),
+                    ready: connected()?,
+                    folder: Some(folder.clone()),
+                };
+                let published = site.start(lab, program)?;
+                forward(&folder, SocketAddr::new(host, published), port)
                     .map_err(|source| unwilling("have slirp4netns publish the port", &source))?;
                 let _ = std::fs::remove_file(folder.join(SOCKET));
                 published
             }
             Publisher::Pasta => {
-                let mut command = self.pasta(network, (host, port));
+                let mut command = self.pasta(network, host, port);
                 // It would seek one that leads out, and no device of ours does. Of the one that is named it takes the hardware
                 // address, which devices of IP packets alone, as WireGuard's, have none of.
                 command.extend(site.hosts().map(|_| format!("--interface={LINK}")));
-                site.start(lab, (HostRole::Server, ROLE), (command, Ready::AnyPort))?
+                let (host, ready) = (HostRole::Server, Ready::AnyPort);
+                site.start(lab, SiteProgram { host, role: ROLE, command, ready, folder: None })?
             }
         };
         Ok(SocketAddr::new(host, at))
@@ -150,7 +157,7 @@ impl Forwarder {
         words
     }
 
-    fn pasta(&self, network: &Path, (host, port): (IpAddr, u16)) -> Vec<String> {
+    fn pasta(&self, network: &Path, host: IpAddr, port: u16) -> Vec<String> {
         let mut words = vec![self.executable.display().to_string()];
         let plain =
             |words: &mut Vec<String>, more: &[&str]| words.extend(more.iter().map(|&word| word.to_owned()));
@@ -169,9 +176,9 @@ impl Forwarder {
     /// Whether packets passed the container's network both ways. pasta hands connections of the host's loopback to that of the
     /// container, and no others.
     pub fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
-        let tap = saw((HOST, DEVICE), passed, answered);
+        let tap = saw(HOST, DEVICE, passed, answered);
         match self.publisher {
-            Publisher::Pasta if tap.is_err() => saw((HOST, "lo"), passed, answered).or(tap),
+            Publisher::Pasta if tap.is_err() => saw(HOST, "lo", passed, answered).or(tap),
             _ => tap,
         }
     }
@@ -206,14 +213,14 @@ fn unwilling(what: &str, source: &io::Error) -> LayerError {
     .into()
 }
 
-/// Has the slirp4netns of that folder listen at `(host, published)` for `port` of the container.
-fn forward(folder: &Path, (host, published): (IpAddr, u16), port: u16) -> io::Result<()> {
+/// Has the slirp4netns of that folder listen at `published` for `port` of the container.
+fn forward(folder: &Path, published: SocketAddr, port: u16) -> io::Result<()> {
     let question = serde_json::json!({
         "execute": "add_hostfwd",
         "arguments": {
             "proto": "tcp",
-            "host_addr": host,
-            "host_port": published,
+            "host_addr": published.ip(),
+            "host_port": published.port(),
             "guest_addr": ADDRESS,
             "guest_port": port
         }

@@ -92,6 +92,18 @@ pub enum HostRole {
     Server,
 }
 
+/// A program of a layer, to be started on one of a site's hosts.
+#[derive(Debug)]
+pub(super) struct SiteProgram<'a> {
+    pub host: HostRole,
+    /// Under which its CPU time is told.
+    pub role: &'a str,
+    pub command: Vec<String>,
+    pub ready: Ready,
+    /// Where it runs; our own folder by default.
+    pub folder: Option<PathBuf>,
+}
+
 /// Where one variant lives for one trial.
 #[derive(Debug)]
 pub struct Site {
@@ -264,31 +276,13 @@ impl Site {
         self.ends = Some(ends);
     }
 
-    /// Starts a program of a layer on a host of this site (on this one where it has none) and keeps it under `role`; returns
-    /// the port that it listens on, 0 where it says none. Its cores and logs are those of the site.
+    /// Starts a program of a layer on a host of this site (on this one where it has none) and keeps it under its
+    /// role; returns the port that it listens on, 0 where it says none. Its cores and logs are those of the site.
     ///
     /// # Errors
     /// Where it does not come up.
-    pub fn start(
-        &mut self,
-        lab: &Lab,
-        (spot, role): (HostRole, &str),
-        (command, ready): (Vec<String>, Ready),
-    ) -> Result<u16, LayerError> {
-        self.start_in(lab, (spot, role), (command, ready), None)
-    }
-
-    /// The same in a folder.
-    ///
-    /// # Errors
-    /// Where it does not come up.
-    pub(super) fn start_in(
-        &mut self,
-        lab: &Lab,
-        (spot, role): (HostRole, &str),
-        (command, ready): (Vec<String>, Ready),
-        folder: Option<PathBuf>,
-    ) -> Result<u16, LayerError> {
+    pub(super) fn start(&mut self, lab: &Lab, program: SiteProgram<'_>) -> Result<u16, LayerError> {
+        let SiteProgram { host, role, command, ready, folder } = program;
         let log = |stream: &str| {
             let mut path = self.config.logs.clone().into_os_string();
             path.push(format!("-{role}-{stream}.log"));
@@ -307,14 +301,14 @@ impl Site {
             ready_timeout: PROGRAM_PATIENCE,
             wrapping: Wrapping::None,
         };
-        let running = within(self.host(spot), || lab.launch(&launch))??;
+        let running = within(self.host(host), || lab.launch(&launch))??;
         let port = running.port();
         self.keep(role, running);
         Ok(port)
     }
 
-    fn host(&self, spot: HostRole) -> Option<&Namespace> {
-        self.hosts.as_ref().map(|hosts| match spot {
+    fn host(&self, role: HostRole) -> Option<&Namespace> {
+        self.hosts.as_ref().map(|hosts| match role {
             HostRole::Client => &hosts.client,
             HostRole::Switch => &hosts.switch,
             HostRole::Server => &hosts.server,
@@ -499,7 +493,8 @@ pub(super) fn run_on(host: &Namespace, commands: &Batch) -> Result<(), LayerErro
 
 /// Makes a setting under `/proc/sys` on a host of ours.
 pub(super) fn set(
-    (host, whose): (&Namespace, &'static str),
+    host: &Namespace,
+    whose: &'static str,
     setting: &str,
     value: &str,
 ) -> Result<(), LayerError> {

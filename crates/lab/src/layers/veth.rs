@@ -113,9 +113,9 @@ impl Part for VethPart {
             run_on(host, &commands)?;
         }
         let settings = own_settings();
-        for host in [(&hosts.client, "client"), (&hosts.server, "server")] {
-            host.0.run(|| take_over(&settings))?;
-            set(host, REUSE_PORTS, "1")?;
+        for (host, name) in [(&hosts.client, "client"), (&hosts.server, "server")] {
+            host.run(|| take_over(&settings))?;
+            set(host, name, REUSE_PORTS, "1")?;
         }
         let end = |address| End { address, device: DEVICE.to_owned() };
         site.set_ends(Ends { client: end(CLIENT), server: end(SERVER), mtu, overlay: None });
@@ -127,7 +127,7 @@ impl Part for VethPart {
         for (host, device) in
             [("client", DEVICE), ("switch", CLIENT_PORT), ("switch", SERVER_PORT), ("server", DEVICE)]
         {
-            saw((host, device), passed, answered)?;
+            saw(host, device, passed, answered)?;
         }
         Ok(())
     }
@@ -161,7 +161,7 @@ fn make_and_forget() -> Result<(), LayerError> {
     let lab = &rehearsal.lab;
     let host = Namespace::make(&lab.tracker_handle(), &format!("{}-probe", lab.prefix()))?;
     run_on(&host, &Batch::new(Tool::Ip).with("link set lo up"))?;
-    set((&host, "probe"), REUSE_PORTS, "1")
+    set(&host, "probe", REUSE_PORTS, "1")
 }
 
 /// Has TCP adapt to the link in that way wherever a host leads to another, whatever carries the packets; returns how it does.
@@ -286,7 +286,8 @@ pub(super) fn try_here<T: Send>(
 /// Whether a device passed packets both ways, and as many bytes as were answered: hosts that only ask for each other's hardware
 /// address pass some too. A reply of several requests may share a packet, so none is asked for each.
 pub(super) fn saw(
-    (host, device): (&str, &str),
+    host: &str,
+    device: &str,
     passed: &[LinkCounters],
     answered: Answered,
 ) -> Result<(), String> {
@@ -330,7 +331,7 @@ pub(super) fn went_through(tunnels: &[TunnelCounts], answered: Answered) -> Resu
 /// Whether the host's link passed the packets of the device above it. A tenth may lack: between the two readings of either
 /// device a switch in user space holds packets that the one has counted and the other has not. Fewer may have passed where
 /// their bytes did: a daemon of a tunnel in between hands several down as one.
-pub(super) fn carried_below((host, above): (&str, &str), passed: &[LinkCounters]) -> Result<(), String> {
+pub(super) fn carried_below(host: &str, above: &str, passed: &[LinkCounters]) -> Result<(), String> {
     let link = |device: &str| passed.iter().find(|link| link.host == host && link.device == device);
     let packets = |device: &str| link(device).map_or(0, LinkCounters::packets);
     let bytes = |device: &str| link(device).map_or(0, |link| link.received_bytes + link.sent_bytes);

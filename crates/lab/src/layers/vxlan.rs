@@ -176,8 +176,8 @@ impl Part for VxlanPart {
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         let device = self.plan().device;
         for host in ["client", "server"] {
-            saw((host, device), passed, answered)?;
-            carried_below((host, device), passed)?;
+            saw(host, device, passed, answered)?;
+            carried_below(host, device, passed)?;
         }
         Ok(())
     }

@@ -279,6 +279,18 @@ impl Groups {
     }
 }
 
+/// How a role is limited in one respect.
+struct Limiter<'a, W, C> {
+    /// Which control groups can do it.
+    version: Version,
+    /// The group below which further ones are made.
+    base: &'a Path,
+    /// Writes the limit into the role's own group.
+    write: W,
+    /// Makes a limited group.
+    create: C,
+}
+
 /// What a role may have at most; `None` is as much as there is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allowed {
@@ -428,7 +440,7 @@ impl Lab {
         let mut running = Running::new(child, identity, unit, started, Arc::clone(&self.tracker));
         running.set_wrapping(launch.wrapping);
         // An error drops `running`, which kills the role and strikes it out.
-        let (port, ready) = await_ready(&mut running, launch, port, (started, &self.called_off))?;
+        let (port, ready) = await_ready(&mut running, launch, port, started, &self.called_off)?;
         running.set_ready(port, ready);
         if let (Some(cores), true) = (&launch.cores, launch.wrapping != Wrapping::None) {
             // Some runtimes let what they start run wherever its control group may.
@@ -483,10 +495,13 @@ impl Lab {
         let Some(quota) = quota else { return Ok(()) };
         let controller = Controller::detect()
             .map_err(|source| LaunchError::NoQuota { name: launch.name.clone(), source })?;
-        let at = (controller.version(), controller.base());
-        let ways =
-            (|path: &Path| controller.write(path, quota), |path: &Path| controller.create(path, quota));
-        self.limit(launch, groups, at, ways)
+        let limiter = Limiter {
+            version: controller.version(),
+            base: controller.base(),
+            write: |path: &Path| controller.write(path, quota),
+            create: |path: &Path| controller.create(path, quota),
+        };
+        self.limit(launch, groups, limiter)
     }
 
     fn limit_memory(
@@ -498,20 +513,27 @@ impl Lab {
         let Some(limit) = limit else { return Ok(()) };
         let controller = memory::Controller::detect()
             .map_err(|source| LaunchError::NoLimit { name: launch.name.clone(), source })?;
-        let at = (controller.version(), controller.base());
-        let ways =
-            (|path: &Path| controller.write(path, limit), |path: &Path| controller.create(path, limit));
-        self.limit(launch, groups, at, ways)
+        let limiter = Limiter {
+            version: controller.version(),
+            base: controller.base(),
+            write: |path: &Path| controller.write(path, limit),
+            create: |path: &Path| controller.create(path, limit),
+        };
+        self.limit(launch, groups, limiter)
     }
 
-    /// Limits the role by its own group (`write`), or by one of version 1 beside it (`create`).
-    fn limit(
+    /// Limits the role by its own group, or by one of version 1 beside it.
+    fn limit<W, C>(
         &self,
         launch: &Launch,
         groups: &mut Groups,
-        (version, base): (Version, &Path),
-        (write, create): (impl Fn(&Path) -> io::Result<()>, impl Fn(&Path) -> io::Result<Limited>),
-    ) -> Result<(), LaunchError> {
+        limiter: Limiter<'_, W, C>,
+    ) -> Result<(), LaunchError>
+    where
+        W: Fn(&Path) -> io::Result<()>,
+        C: Fn(&Path) -> io::Result<Limited>,
+    {
+        let Limiter { version, base, write, create } = limiter;
         let failed = |step: String| {
             let name = launch.name.clone();
             move |source| LaunchError::Setup { name, step, source }
@@ -679,7 +701,8 @@ fn await_ready(
     running: &mut Running,
     launch: &Launch,
     port: Option<u16>,
-    (started, called_off): (Timestamp, &AtomicBool),
+    started: Timestamp,
+    called_off: &AtomicBool,
 ) -> Result<(u16, Nanoseconds), LaunchError> {
     let mut watch = Watch::new(launch, port);
     loop {

@@ -10,16 +10,19 @@ use weighbridge_model::experiment::{self, ContainerEngine, ContainerNetwork, Con
 use weighbridge_model::network::LinkCounters;
 
 use super::published::Forwarder;
+use super::site::SiteProgram;
 use super::veth::{CAPABILITIES, saw};
 use super::{Answered, HostRole, LayerError, Part, Site};
 use crate::host::procfs::Pid;
-use crate::layers::container::oci::{Container, ENGINE_PORT, ENGINE_UP, Engine, Missing, Runtime, Settings};
 use crate::net::{Capability, Namespace, Unavailable};
 use crate::process::launch::{Lab, Launch, LinePattern, Ready};
 use crate::service::Freezing;
+use oci::{Container, ENGINE_PORT, ENGINE_UP, Engine, EngineSettings, Missing, Runtime, Settings};
 
 /// The role of an engine's daemon, with what it starts for a container but the container itself.
 pub const ENGINE: &str = "container-engine";
+/// How the container is called after its site, and its folder.
+const CONTAINER: &str = "container";
 
 /// A container around the service.
 #[derive(Debug)]
@@ -85,8 +88,9 @@ impl ContainerPart {
     fn configure_engine(
         &self,
         engine: Engine,
-        (lab, site): (&Lab, &mut Site),
-        place: (String, PathBuf),
+        lab: &Lab,
+        site: &mut Site,
+        folder: PathBuf,
         launch: &mut Launch,
     ) -> Result<Up, LayerError> {
         let published = self.is_published_by_engine().then(|| site.server_address());
@@ -96,9 +100,9 @@ impl ContainerPart {
         let mut aside = None;
         let container = Container::by_engine::<LayerError>(
             lab,
-            place,
-            (engine, self.settings),
-            (&network, published),
+            site.name_of(CONTAINER),
+            folder,
+            EngineSettings { engine, settings: self.settings, network: &network, published },
             launch,
             |command| {
                 let ready = Ready::Log(LinePattern::new(listening()?));
@@ -110,7 +114,8 @@ impl ContainerPart {
                     aside = Some(own);
                 }
                 all.extend(command);
-                site.start(lab, (HostRole::Server, ENGINE), (all, ready))?;
+                let (host, command) = (HostRole::Server, all);
+                site.start(lab, SiteProgram { host, role: ENGINE, command, ready, folder: None })?;
                 let pid = site.pid_of(ENGINE);
                 pid.ok_or_else(|| Unavailable::new("the engine is gone", "see its log").into())
             },
@@ -166,10 +171,12 @@ impl Part for ContainerPart {
     }
 
     fn configure(&self, lab: &Lab, site: &mut Site, launch: &mut Launch) -> Result<(), LayerError> {
-        let place = (site.name_of("container"), site.ground().folder.join("container"));
+        let folder = site.ground().folder.join(CONTAINER);
         let up = match self.engine {
-            None => (Some(Container::around(lab, place, self.settings, launch)?), None),
-            Some(engine) => self.configure_engine(engine, (lab, site), place, launch)?,
+            None => {
+                (Some(Container::around(lab, site.name_of(CONTAINER), folder, self.settings, launch)?), None)
+            }
+            Some(engine) => self.configure_engine(engine, lab, site, folder, launch)?,
         };
         *self.up.lock().unwrap_or_else(PoisonError::into_inner) = up;
         Ok(())
@@ -180,7 +187,7 @@ impl Part for ContainerPart {
             return Ok(SocketAddr::new(site.server_address(), ENGINE_PORT));
         }
         match (self.forwarder()?, site.inner_path()) {
-            (Some(forwarder), Some(network)) => forwarder.start(lab, site, (&network, service.port())),
+            (Some(forwarder), Some(network)) => forwarder.start(lab, site, &network, service.port()),
             _ => Ok(service),
         }
     }
@@ -193,7 +200,7 @@ impl Part for ContainerPart {
                 let there =
                     |link: &&LinkCounters| link.host == "server" && bridges.contains(&link.device.as_str());
                 match passed.iter().find(there) {
-                    Some(link) => saw(("server", &link.device), passed, answered),
+                    Some(link) => saw("server", &link.device, passed, answered),
                     None => Err(format!("there is no bridge of {} at the end of the trial", engine.name())),
                 }
             }

@@ -96,12 +96,12 @@ impl OvsPart {
     }
 
     /// Starts one side's switch and puts the host's device into it.
-    fn raise(&self, lab: &Lab, site: &mut Site, (side, mtu): (&Side<'_>, u32)) -> Result<(), LayerError> {
+    fn raise(&self, lab: &Lab, site: &mut Site, side: &Side<'_>, mtu: u32) -> Result<(), LayerError> {
         let Side { name, number, own, .. } = side;
         let mut folder = site.config().logs.clone().into_os_string();
         folder.push(format!("-ovs-{name}"));
         let cores = Some(site.config().cores.clone()).filter(|cores| !cores.is_empty());
-        let start = || Switch::start(lab, (folder.into(), &format!("ovs-{name}")), cores.as_deref());
+        let start = || Switch::start(lab, folder.into(), &format!("ovs-{name}"), cores.as_deref());
         let (switch, [database, daemon]) = match *name {
             "client" => site.in_client(start)?,
             _ => site.in_server(start)?,
@@ -121,7 +121,7 @@ impl OvsPart {
             .with(neighbour(side.theirs.address, &hardware(1, 3 - side.number), OUTER));
         on(site, name, &moved)?;
         if let Some(tunnel) = self.ovs.tunnel {
-            self.dig(&switch, site, (side, tunnel, mtu))?;
+            self.dig(&switch, site, side, tunnel, mtu)?;
         }
         self.up().push(Up { host: name, switch, before: PortCounts::default() });
         Ok(())
@@ -132,7 +132,9 @@ impl OvsPart {
         &self,
         switch: &Switch,
         site: &Site,
-        (side, tunnel, mtu): (&Side<'_>, OvsTunnel, u32),
+        side: &Side<'_>,
+        tunnel: OvsTunnel,
+        mtu: u32,
     ) -> Result<(), LayerError> {
         let mtu = self.mtu(mtu);
         switch.configure(&format!(
@@ -227,7 +229,7 @@ impl Part for OvsPart {
         let client = Side { name: "client", number: 1, own: &ends.client, theirs: &ends.server };
         let server = Side { name: "server", number: 2, own: &ends.server, theirs: &ends.client };
         for side in [client, server] {
-            self.raise(lab, site, (&side, ends.mtu))?;
+            self.raise(lab, site, &side, ends.mtu)?;
         }
         let end = |number: u8, below: &End| End {
             address: if self.ovs.tunnel.is_some() { address(number) } else { below.address },
@@ -275,8 +277,8 @@ impl Part for OvsPart {
 
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         for Up { host, .. } in self.up().iter() {
-            saw((host, self.device()), passed, answered)?;
-            carried_below((host, self.device()), passed)?;
+            saw(host, self.device(), passed, answered)?;
+            carried_below(host, self.device(), passed)?;
         }
         Ok(())
     }

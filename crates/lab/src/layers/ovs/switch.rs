@@ -160,7 +160,8 @@ impl Switch {
     /// [`OvsError`]; nothing runs then.
     pub fn start(
         lab: &Lab,
-        (folder, name): (PathBuf, &str),
+        folder: PathBuf,
+        name: &str,
         cores: Option<&[CoreId]>,
     ) -> Result<(Self, Daemons), OvsError> {
         let programs = Programs::find()?;
@@ -175,20 +176,21 @@ impl Switch {
         let switch = Self { folder };
         let schema = programs.schema.display().to_string();
         switch.run_program(&programs.database_tool, &["create", DATABASE, &schema])?;
-        let start = |what: &str, (program, arguments): (&Path, &[String]), ready: Asking| {
+        let start = |what: &str, program: &Path, arguments: &[String], ready: Asking| {
             let command = std::iter::once(program.display().to_string()).chain(arguments.iter().cloned());
-            lab.launch(&switch.launch((&format!("{name}'s {what}"), what), command.collect(), ready, cores))
+            lab.launch(&switch.launch(&format!("{name}'s {what}"), what, command.collect(), ready, cores))
         };
         let database = switch.database_arguments();
-        let database = start("database", (&programs.database, &database), switch.answers_database())?;
+        let database = start("database", &programs.database, &database, switch.answers_database())?;
         let daemon = switch.daemon_arguments();
-        let daemon = start("daemon", (&programs.switch, &daemon), switch.answers_daemon())?;
+        let daemon = start("daemon", &programs.switch, &daemon, switch.answers_daemon())?;
         Ok((switch, [database, daemon]))
     }
 
     fn launch(
         &self,
-        (name, file): (&str, &str),
+        name: &str,
+        file: &str,
         command: Vec<String>,
         ready: Asking,
         cores: Option<&[CoreId]>,

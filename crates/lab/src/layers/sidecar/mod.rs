@@ -58,7 +58,8 @@ impl SidecarPart {
     /// Starts one that listens at `host` and passes on to `service`; returns where it is reached.
     fn start(
         &self,
-        (lab, site): (&Lab, &mut Site),
+        lab: &Lab,
+        site: &mut Site,
         side: Side,
         service: SocketAddr,
     ) -> Result<SocketAddr, LayerError> {
@@ -133,10 +134,10 @@ impl Part for SidecarPart {
     fn start_proxy(&self, lab: &Lab, site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
         let mut at = service;
         if self.layer.side.is_at_server() {
-            at = self.start((lab, &mut *site), Side::Server, at)?;
+            at = self.start(lab, site, Side::Server, at)?;
         }
         if self.layer.side.is_at_client() {
-            at = self.start((lab, &mut *site), Side::Client, at)?;
+            at = self.start(lab, site, Side::Client, at)?;
         }
         Ok(at)
     }

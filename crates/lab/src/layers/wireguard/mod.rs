@@ -96,13 +96,13 @@ impl WireguardPart {
     }
 
     /// Makes one end of the tunnel.
-    fn raise(&self, lab: &Lab, site: &mut Site, (side, mtu): (&Side, u32)) -> Result<(), LayerError> {
+    fn raise(&self, lab: &Lab, site: &mut Site, side: &Side, mtu: u32) -> Result<(), LayerError> {
         let implementation = self.choice()?.implementation;
         let (end, add) = match implementation {
             Implementation::Kernel => {
                 (tunnel::End::Kernel, Some(format!("link add {DEVICE} type wireguard")))
             }
-            _ => (self.start(lab, site, (side.name, implementation))?, None),
+            _ => (self.start(lab, site, side.name, implementation)?, None),
         };
         let Some(host) = host_of(site, side.name) else { return Ok(()) };
         if let Some(add) = add {
@@ -124,12 +124,13 @@ impl WireguardPart {
         &self,
         lab: &Lab,
         site: &mut Site,
-        (name, implementation): (&'static str, Implementation),
+        name: &'static str,
+        implementation: Implementation,
     ) -> Result<tunnel::End, LayerError> {
         let role = format!("wireguard-{name}");
         let logs = site.config().logs.clone();
         let cores = Some(site.config().cores.clone()).filter(|cores| !cores.is_empty());
-        let start = || tunnel::End::start(lab, (implementation, &role), (logs.as_path(), cores.as_deref()));
+        let start = || tunnel::End::start(lab, implementation, &role, &logs, cores.as_deref());
         let (end, daemon) = match name {
             "client" => site.in_client(start)?,
             _ => site.in_server(start)?,
@@ -194,7 +195,7 @@ impl Up {
     /// device of a switch in user space and the link.
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         let Self { host, .. } = self;
-        saw((host, DEVICE), passed, answered)?;
+        saw(host, DEVICE, passed, answered)?;
         if answered.requests == 0 {
             return Ok(());
         }
@@ -282,7 +283,7 @@ impl Part for WireguardPart {
         let client_side =
             Side { name: "client", number: 1, theirs: ends.server.address, keys: [client, server] };
         for side in [server_side, client_side] {
-            self.raise(lab, site, (&side, mtu))?;
+            self.raise(lab, site, &side, mtu)?;
         }
         if let Some(host) = host_of(site, "client") {
             self.shake_hands(lab, host)?;

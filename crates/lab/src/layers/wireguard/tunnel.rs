@@ -266,8 +266,10 @@ impl End {
     /// [`WireguardError`]; nothing runs then.
     pub fn start(
         lab: &Lab,
-        (implementation, role): (Implementation, &str),
-        (logs, cores): (&Path, Option<&[CoreId]>),
+        implementation: Implementation,
+        role: &str,
+        logs: &Path,
+        cores: Option<&[CoreId]>,
     ) -> Result<(Self, Running), WireguardError> {
         let executable = find(implementation)?.display().to_string();
         // Its links would be followed from outside, where they lead elsewhere.

@@ -263,7 +263,8 @@ impl Engine {
     pub(super) fn run(
         self,
         order: &Order<'_>,
-        (bundle, root): (&Path, &Path),
+        bundle: &Path,
+        root: &Path,
         daemon: Option<Pid>,
     ) -> io::Result<Vec<String>> {
         let hook = bundle.join(HOOK);

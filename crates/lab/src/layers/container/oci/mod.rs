@@ -61,6 +61,17 @@ pub struct Settings {
     pub filtered: bool,
 }
 
+/// How an engine has a container run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EngineSettings<'a> {
+    pub engine: Engine,
+    pub settings: Settings,
+    /// The file of the network in which the container is where its port is not published.
+    pub network: &'a Path,
+    /// The address at which its port is published; `None` leaves it in `network`.
+    pub published: Option<IpAddr>,
+}
+
 /// Why there can be no container here: what is missing, and how to get it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}; {remedy}")]
@@ -234,18 +245,19 @@ impl Container {
     /// [`ContainerError`]; nothing is left then.
     pub fn around(
         lab: &Lab,
-        (id, folder): (String, PathBuf),
+        id: String,
+        folder: PathBuf,
         settings: Settings,
         launch: &mut Launch,
     ) -> Result<Self, ContainerError> {
         let executable = settings.runtime.find()?;
-        let container = Self::begin(lab, (id, folder), settings.runtime, None)?;
+        let container = Self::begin(lab, id, folder, settings.runtime, None)?;
         let inside = container.inside(launch)?;
         let environment = environment(launch);
         let host = launch.host.to_string();
         let command: Vec<String> = launch.command.iter().map(|word| placed(word, &host)).collect();
         let files = container.lay_out(&command, &environment, &inside)?;
-        container.write((command, environment), &files, &inside, settings)?;
+        container.write(command, environment, &files, &inside, settings)?;
         // The port is known to the runtime's environment only when it is started.
         let script =
             format!("(umask 077; sed \"s/{PORT}/$PORT/g\" {TEMPLATE} > {CONFIGURATION}) && exec \"$@\"");
@@ -262,21 +274,22 @@ impl Container {
         Ok(container)
     }
 
-    /// The same by an engine, which publishes the container's port at `published` or leaves it in the network where it is
-    /// started. `start` starts its daemon, if it has one, in a network that is not this host's, and tells its first process; it is
-    /// given the command and the file of the network in which containers are to be that are not published.
+    /// The same by an engine. `start` starts its daemon, if it has one, in a network that is not this host's, and
+    /// tells its first process; it is given the command and the file of the network in which containers are to be
+    /// that are not published.
     ///
     /// # Errors
     /// [`ContainerError`], or what `start` says; nothing is left then but the daemon.
     pub(crate) fn by_engine<E: From<ContainerError>>(
         lab: &Lab,
-        (id, folder): (String, PathBuf),
-        (engine, settings): (Engine, Settings),
-        (network, published): (&Path, Option<IpAddr>),
+        id: String,
+        folder: PathBuf,
+        by: EngineSettings<'_>,
         launch: &mut Launch,
         start: impl FnOnce(Vec<String>) -> Result<Pid, E>,
     ) -> Result<Self, E> {
-        let container = Self::begin(lab, (id, folder), settings.runtime, Some(engine))?;
+        let EngineSettings { engine, settings, network, published } = by;
+        let container = Self::begin(lab, id, folder, settings.runtime, Some(engine))?;
         let inside = container.inside(launch)?;
         if published.is_some() {
             launch.environment.push(("PORT".to_owned(), ENGINE_PORT.to_string()));
@@ -307,7 +320,7 @@ impl Container {
             filtered: settings.filtered,
             published,
         };
-        let command = engine.run(&order, (&container.folder, &root), daemon);
+        let command = engine.run(&order, &container.folder, &root, daemon);
         launch.command = command.map_err(refused("be told what to run"))?;
         launch.folder = Some(container.folder.clone());
         launch.wrapping = Wrapping::Outside;
@@ -316,7 +329,8 @@ impl Container {
 
     fn begin(
         lab: &Lab,
-        (id, folder): (String, PathBuf),
+        id: String,
+        folder: PathBuf,
         runtime: Runtime,
         engine: Option<Engine>,
     ) -> Result<Self, ContainerError> {
@@ -372,7 +386,8 @@ impl Container {
     /// Writes the bundle's configuration.
     fn write(
         &self,
-        (command, environment): (Vec<String>, Vec<(String, String)>),
+        command: Vec<String>,
+        environment: Vec<(String, String)>,
         files: &Files,
         inside: &Path,
         settings: Settings,

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use weighbridge_model::quantity::Nanoseconds;
 
-use super::{Container, ContainerError, Engine, Missing, Runtime, Settings};
+use super::{Container, ContainerError, Engine, EngineSettings, Missing, Runtime, Settings};
 use crate::host::procfs::Pid;
 use crate::layers::rehearsal::Rehearsal;
 use crate::net::tools::AS_ROOT;
@@ -56,15 +56,15 @@ fn run(runtime: Runtime, engine: Option<Engine>) -> Result<(), String> {
         wrapping: Wrapping::None,
     };
     let settings = Settings { runtime, read_only: true, filtered: true };
-    let place = (format!("{}-container", lab.prefix()), folder.join("container"));
+    let (id, bundle) = (format!("{}-container", lab.prefix()), folder.join("container"));
     let container = match engine {
-        None => Container::around(lab, place, settings, &mut launch),
+        None => Container::around(lab, id, bundle, settings, &mut launch),
         Some(engine) => {
             let here = PathBuf::from(format!("/proc/{}/ns/net", Pid::own()));
             let no_daemon =
                 |_| Err(Missing { reason: "it has a daemon".to_owned(), remedy: String::new() }.into());
-            let by = (engine, settings);
-            Container::by_engine::<ContainerError>(lab, place, by, (&here, None), &mut launch, no_daemon)
+            let by = EngineSettings { engine, settings, network: &here, published: None };
+            Container::by_engine::<ContainerError>(lab, id, bundle, by, &mut launch, no_daemon)
         }
     };
     let _container = container.map_err(|error| words(&error))?;
