@@ -702,7 +702,7 @@ impl Actor {
         if let Some(running) = self.running {
             running.stop();
         }
-        let folder = self.site.as_ref().map(|site| site.ground().folder.clone());
+        let folder = self.site.as_ref().map(|site| site.variant().folder.clone());
         drop(self.site);
         for file in folder.iter().flat_map(|folder| layer_files(folder)) {
             if self.secrets.hide_file(&file).is_err() {

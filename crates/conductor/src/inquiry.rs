@@ -11,7 +11,7 @@ use weighbridge_lab::cleanup::tracker::CleanupTrackerError;
 use weighbridge_lab::process::GRACE;
 use weighbridge_lab::process::launch::Lab;
 use weighbridge_lab::service::Service;
-use weighbridge_lab::service::catalog::{Told, by_program};
+use weighbridge_lab::service::catalog::{VersionAnswer, by_program};
 use weighbridge_load::Stack;
 use weighbridge_load::exchange::{Limits, exchange};
 use weighbridge_load::h2::Http2Settings;
@@ -70,13 +70,13 @@ impl Inquiry {
     ///
     /// # Errors
     /// In words, where neither tells.
-    pub fn ask(&self, service: &Service) -> Result<Told, String> {
+    pub fn ask(&self, service: &Service) -> Result<VersionAnswer, String> {
         let why = match self.ask_running(service) {
-            Ok(version) => return Ok(Told { version, asked: Asked::Running, reason: None }),
+            Ok(version) => return Ok(VersionAnswer { version, asked: Asked::Running, reason: None }),
             Err(why) => format!("not asked while running: {why}"),
         };
         let told = by_program(service).map_err(|error| format!("{why}; {error}"))?;
-        Ok(Told { reason: Some(why), ..told })
+        Ok(VersionAnswer { reason: Some(why), ..told })
     }
 
     fn ask_running(&self, service: &Service) -> Result<String, String> {

@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 
 use weighbridge_lab::host::lanes::Lane;
-use weighbridge_lab::layers::{Answered, Ground, LayerError, Site, SiteConfig};
+use weighbridge_lab::layers::{Answered, LayerError, Site, SiteConfig, VariantFacts};
 use weighbridge_lab::net::{Connector, NamespaceError};
 use weighbridge_lab::process::Running;
 use weighbridge_lab::process::launch::{Allowed, Launch, LaunchError};
@@ -43,14 +43,14 @@ impl Stage<'_> {
             cores: allowed_cores(self.seating.at(lane).service(), variant.limits).to_vec(),
             logs: self.logs_of(block, id),
         };
-        let ground = Ground {
+        let facts = VariantFacts {
             folder: self.said(block, id, "layers").with_extension(""),
             protocol: variant.protocol,
             connections: self.connections,
         };
         let mut site = Site::make(self.lab, given, &variant.layers)
             .map_err(|source| of_variant(&variant.name, source))?;
-        site.settle(ground);
+        site.set_variant(facts);
         Ok(site)
     }
 

@@ -41,7 +41,7 @@ use crate::service::Freezing;
 
 pub use container::ENGINE;
 pub use probe::{LayerReport, report};
-pub use site::{End, Ends, Ground, HostRole, Hosts, Site, SiteConfig};
+pub use site::{End, Ends, HostRole, Hosts, Site, SiteConfig, VariantFacts};
 
 /// What the lab does for one layer of a variant: whether this host can run it, installing it, changing how the
 /// service is started, starting programs in front of the service, and showing afterwards that packets passed it. One

@@ -119,7 +119,7 @@ impl Forwarder {
         let host = site.server_address();
         let at = match self.publisher {
             Publisher::Slirp4netns => {
-                let folder = site.ground().folder.join(ROLE);
+                let folder = site.variant().folder.join(ROLE);
                 let made = std::fs::create_dir_all(&folder);
                 made.map_err(|source| unwilling("make the folder of slirp4netns", &source))?;
                 // One of a block that was begun before would be in the way.

@@ -61,7 +61,7 @@ pub struct Ends {
 
 /// What programs of layers need to know of their variant.
 #[derive(Debug, Clone, Default)]
-pub struct Ground {
+pub struct VariantFacts {
     /// A folder of the variant's own, absolute; made by whoever first needs it.
     pub folder: PathBuf,
     /// What is spoken.
@@ -111,7 +111,7 @@ pub struct Site {
     /// `wb-<8 hex of the run>-<variant>`.
     name: String,
     parts: Vec<(Layer, Box<dyn Part>)>,
-    ground: Ground,
+    variant: VariantFacts,
     /// Programs that layers started, by their role; they end before the hosts go.
     programs: Vec<(String, Running)>,
     ends: Option<Ends>,
@@ -135,7 +135,7 @@ impl Site {
             name: format!("{}-{}", lab.prefix(), config.variant),
             config,
             parts: parts(layers),
-            ground: Ground::default(),
+            variant: VariantFacts::default(),
             programs: Vec::new(),
             ends: None,
             hosts: None,
@@ -216,13 +216,13 @@ impl Site {
     }
 
     /// Tells what is known of the variant, before its programs start.
-    pub fn settle(&mut self, ground: Ground) {
-        self.ground = ground;
+    pub fn set_variant(&mut self, variant: VariantFacts) {
+        self.variant = variant;
     }
 
     /// What is known of its variant.
-    pub fn ground(&self) -> &Ground {
-        &self.ground
+    pub fn variant(&self) -> &VariantFacts {
+        &self.variant
     }
 
     /// Whether any layer stands here.

@@ -100,9 +100,9 @@ pub enum Asked {
     Program,
 }
 
-/// What was told of a version.
+/// A version, and who told it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct VersionAnswer {
     /// The version.
     pub version: String,
     /// Who said so.
@@ -115,8 +115,8 @@ pub struct Told {
 ///
 /// # Errors
 /// In words, where it does not tell.
-pub fn by_program(service: &Service) -> Result<Told, String> {
-    let told = |version| Told { version, asked: Asked::Program, reason: None };
+pub fn by_program(service: &Service) -> Result<VersionAnswer, String> {
+    let told = |version| VersionAnswer { version, asked: Asked::Program, reason: None };
     service.version().map(told).map_err(|error| error.to_string())
 }
 
@@ -191,7 +191,7 @@ impl Catalog {
 
     /// Asks each service whether its toolchain is there and, by `ask`, which version it is: as many at once as there are
     /// cores.
-    pub fn list(&self, ask: &(dyn Fn(&Service) -> Result<Told, String> + Sync)) -> Vec<Listing> {
+    pub fn list(&self, ask: &(dyn Fn(&Service) -> Result<VersionAnswer, String> + Sync)) -> Vec<Listing> {
         let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let next = AtomicUsize::new(0);
         let work = || {
@@ -212,9 +212,9 @@ impl Catalog {
 fn listing(
     name: &str,
     service: &Result<Service, ServiceError>,
-    ask: &dyn Fn(&Service) -> Result<Told, String>,
+    ask: &dyn Fn(&Service) -> Result<VersionAnswer, String>,
 ) -> Listing {
-    let line = |service: Option<&Service>, status, told: Option<Told>, reason: Option<String>| {
+    let line = |service: Option<&Service>, status, told: Option<VersionAnswer>, reason: Option<String>| {
         let (version, asked, why) =
             told.map_or((None, None, None), |told| (Some(told.version), Some(told.asked), told.reason));
         Listing {

@@ -171,7 +171,7 @@ impl Part for ContainerPart {
     }
 
     fn configure(&self, lab: &Lab, site: &mut Site, launch: &mut Launch) -> Result<(), LayerError> {
-        let folder = site.ground().folder.join(CONTAINER);
+        let folder = site.variant().folder.join(CONTAINER);
         let up = match self.engine {
             None => {
                 (Some(Container::around(lab, site.name_of(CONTAINER), folder, self.settings, launch)?), None)

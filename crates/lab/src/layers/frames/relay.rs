@@ -183,7 +183,7 @@ pub fn run(settings: &Settings, watch: Watch, output: &mut dyn Write) -> Result<
     crate::host::sys::set_timer_slack(Nanoseconds::from_nanos(1));
     let mut relay = Relay::open(settings)?;
     say(output, READY_DIRECT)?;
-    while let Told::Report = relay.carry(&watch)? {
+    while let Order::Report = relay.carry(&watch)? {
         say(output, &line(&relay.report()?)?)?;
     }
     let report = relay.report()?;
@@ -203,8 +203,8 @@ fn say(output: &mut dyn Write, line: &str) -> Result<(), FramesError> {
     writeln!(output, "{line}").and_then(|()| output.flush()).map_err(FramesError::Lost)
 }
 
-/// What the relay was told.
-enum Told {
+/// What the relay is ordered to do.
+enum Order {
     Report,
     End,
 }
@@ -360,7 +360,7 @@ impl Relay {
     }
 
     /// Carries frames until there is an order.
-    fn carry(&mut self, watch: &Watch) -> Result<Told, FramesError> {
+    fn carry(&mut self, watch: &Watch) -> Result<Order, FramesError> {
         loop {
             for from in 0..2 {
                 self.release(from)?;
@@ -380,7 +380,7 @@ impl Relay {
                 }
             }
             if signals {
-                return Ok(Told::End);
+                return Ok(Order::End);
             }
             if orders && let Some(told) = read_order(&watch.orders)? {
                 return Ok(told);
@@ -508,12 +508,12 @@ fn is_of_one_frame(error: &io::Error) -> bool {
 }
 
 /// What was ordered; nothing by a part of a line.
-fn read_order(orders: &File) -> Result<Option<Told>, FramesError> {
+fn read_order(orders: &File) -> Result<Option<Order>, FramesError> {
     let mut text = [0; 256];
     let mut orders = orders;
     match orders.read(&mut text) {
-        Ok(0) => Ok(Some(Told::End)),
-        Ok(length) => Ok(text[..length].contains(&b'\n').then_some(Told::Report)),
+        Ok(0) => Ok(Some(Order::End)),
+        Ok(length) => Ok(text[..length].contains(&b'\n').then_some(Order::Report)),
         Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => {
             Ok(None)
         }

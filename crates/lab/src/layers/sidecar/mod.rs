@@ -69,8 +69,8 @@ impl SidecarPart {
             Side::Client => IpAddr::V4(Ipv4Addr::LOCALHOST),
         };
         let executable = self.program.find()?;
-        let folder: PathBuf = site.ground().folder.join(&role);
-        let (wire, connections) = (self.wire(site.ground().protocol), site.ground().connections);
+        let folder: PathBuf = site.variant().folder.join(&role);
+        let (wire, connections) = (self.wire(site.variant().protocol), site.variant().connections);
         let cores = Some(site.config().cores.clone()).filter(|cores| !cores.is_empty());
         let program = self.program;
         let launched = side.within(site, || {
