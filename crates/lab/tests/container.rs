@@ -1,4 +1,5 @@
-//! Containers by the real runtimes: what is inside, that it is one unit with its runtime, and that nothing is left.
+//! Containers by the real runtimes: what is inside, that it is one unit with its runtime, and that nothing is
+//! left.
 
 use std::fs;
 use std::net::Ipv4Addr;

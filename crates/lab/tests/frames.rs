@@ -94,11 +94,11 @@ fn stream_both_ways(ground: &Ground, hosts: [&'static str; 2], bytes: usize) {
     assert!(client_sent == server_received && server_sent == client_received, "{hosts:?}");
 }
 
-/// Sends `count` numbered datagrams of `length` bytes from the first host to the second, at most `ahead` of what came; the
-/// numbers that came, in their order, once as many as are `awaited` came or none for a while.
+/// Sends `count` numbered datagrams of `length` bytes from the first host to the second, at most `ahead` of
+/// what came; the numbers that came, in their order, once as many as are `awaited` came or none for a while.
 ///
-/// Where nothing bounds what is ahead, all of them together must fit into the buffer of a socket: who receives may not get a
-/// core meanwhile.
+/// Where nothing bounds what is ahead, all of them together must fit into the buffer of a socket: who
+/// receives may not get a core meanwhile.
 fn datagrams(ground: &Ground, count: u32, awaited: usize, length: usize, ahead: usize) -> Vec<u32> {
     let (tell, port) = mpsc::channel();
     let received = Arc::new(AtomicUsize::new(0));
@@ -273,8 +273,8 @@ impl Drop for Echo {
     }
 }
 
-/// The value that a quarter of them are below. What a busy machine adds to some round trips it never takes away from
-/// others, so the quicker ones tell best how long the way is.
+/// The value that a quarter of them are below. What a busy machine adds to some round trips it never takes
+/// away from others, so the quicker ones tell best how long the way is.
 fn quarter(times: &[f64]) -> f64 {
     let mut times = times.to_vec();
     times.sort_by(f64::total_cmp);
@@ -316,13 +316,14 @@ fn trips(change: impl FnOnce(&mut Settings)) -> Trips {
     Trips { null: null[FIRST..].to_vec(), other: other_times[FIRST..].to_vec(), report: other.stop() }
 }
 
-/// Keeps every processor awake with programs that give way to all others: one that sleeps takes tens of microseconds to wake
-/// on some hosts, longer the longer it slept, and a delay lets it sleep.
+/// Keeps every processor awake with programs that give way to all others: one that sleeps takes tens of
+/// microseconds to wake on some hosts, longer the longer it slept, and a delay lets it sleep.
 struct Awake(Vec<Child>);
 
 impl Awake {
     fn all() -> Self {
-        // Each in a session of its own: where the kernel shares time among sessions first, its priority is theirs.
+        // Each in a session of its own: where the kernel shares time among sessions first, its priority is
+        // theirs.
         const SPIN: &str = "echo 19 > /proc/self/autogroup; while :; do :; done";
         let words = ["nice", "-n", "19", "sh", "-c", SPIN];
         let spin = || Command::new("setsid").args(words).stderr(Stdio::null()).spawn();
@@ -340,8 +341,8 @@ impl Drop for Awake {
     }
 }
 
-/// Tries a claim about times again where it does not hold: others, the hypervisor among them, may take the cores for longer
-/// than one try lasts. What they do to a try does not make a claim hold that is wrong.
+/// Tries a claim about times again where it does not hold: others, the hypervisor among them, may take the
+/// cores for longer than one try lasts. What they do to a try does not make a claim hold that is wrong.
 fn in_one_of_some_tries(claim: impl Fn() -> Result<(), String>) {
     let _awake = Awake::all();
     let begun = monotonic_now();

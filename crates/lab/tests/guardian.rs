@@ -1,7 +1,7 @@
 //! The guardian against a run that is killed with signal 9, in real processes.
 //!
-//! A program of its own and no test harness: it plays the guardian and the victim too, by its first argument, as
-//! `weigh` does by its hidden verb.
+//! A program of its own and no test harness: it plays the guardian and the victim too, by its first argument,
+//! as `weigh` does by its hidden verb.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};

@@ -1,5 +1,5 @@
-//! Layers with real packets: hosts, a link with a rate, an overlay, in the kernel that is here. Whoever may not make
-//! networks is told what is missing, and that is then what is checked.
+//! Layers with real packets: hosts, a link with a rate, an overlay, in the kernel that is here. Whoever may
+//! not make networks is told what is missing, and that is then what is checked.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -41,7 +41,8 @@ impl Bench {
         Self { lab, folder }
     }
 
-    /// The site of those layers; `None` where this process may make none, after it was checked that it is told why.
+    /// The site of those layers; `None` where this process may make none, after it was checked that it is
+    /// told why.
     fn site(&self, text: &str) -> Option<Site> {
         let layers = layers(text);
         let lacking = tools::missing(&[Capability::SysAdmin, Capability::NetAdmin]);
@@ -77,8 +78,8 @@ fn listener(site: &Site) -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-/// Sends bytes from the server to the client; returns those that the client has, and how long they took after the first
-/// quarter.
+/// Sends bytes from the server to the client; returns those that the client has, and how long they took after
+/// the first quarter.
 fn download(site: &Site, bytes: usize) -> (usize, Duration) {
     let (listener, address) = listener(site);
     let sender = std::thread::spawn(move || {

@@ -1,5 +1,6 @@
-//! Overlays whose programs are in user space, with real packets: alone, on each other, and with what a link does to packets.
-//! Where they are not installed, or no network may be made, that is said and nothing is checked.
+//! Overlays whose programs are in user space, with real packets: alone, on each other, and with what a link
+//! does to packets. Where they are not installed, or no network may be made, that is said and nothing is
+//! checked.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -88,8 +89,8 @@ fn link<'c>(counters: &'c [LinkCounters], host: &str, device: &str) -> &'c LinkC
     counters.iter().find(|link| link.host == host && link.device == device).expect("the link is there")
 }
 
-/// Who counts packets of each kind where they cross the switch, without knowing what the layers say: the firewall of its network,
-/// which a run never has.
+/// Who counts packets of each kind where they cross the switch, without knowing what the layers say: the
+/// firewall of its network, which a run never has.
 struct Witness {
     network: String,
 }
@@ -146,7 +147,8 @@ impl Witness {
         sum
     }
 
-    /// Whether what crossed the switch was of the outermost tunnel's kind, as much as it says, and nothing else.
+    /// Whether what crossed the switch was of the outermost tunnel's kind, as much as it says, and nothing
+    /// else.
     fn agrees(&self, text: &str, facts: &NetworkFacts) {
         let Some(outer) = facts.tunnels.iter().find(|end| end.host == "client") else { return };
         let (_, rule) =
@@ -236,7 +238,8 @@ fn overlays_stand_on_each_other_and_on_what_a_link_does_to_packets() {
     }
 }
 
-/// Kernels owe each other acknowledgements when every reply has come, and what is not acknowledged is sent again.
+/// Kernels owe each other acknowledgements when every reply has come, and what is not acknowledged is sent
+/// again.
 #[test]
 fn who_carries_packets_goes_on_while_its_variant_stands_still() {
     let bench = Bench::new();

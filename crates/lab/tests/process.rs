@@ -1,4 +1,5 @@
-//! Roles as real processes: they start or say why not, stand still, go on, are accounted for, and stop as one.
+//! Roles as real processes: they start or say why not, stand still, go on, are accounted for, and stop as
+//! one.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
@@ -87,7 +88,8 @@ fn status_line(pid: Pid, key: &str) -> String {
     line.trim().to_owned()
 }
 
-/// The CPU time of a frozen role once its threads, counted as frozen, have made their last step off their cores.
+/// The CPU time of a frozen role once its threads, counted as frozen, have made their last step off their
+/// cores.
 fn settled(role: &mut Running) -> CpuReading {
     let mut last = role.cpu_time();
     eventually("a standstill", || {
@@ -309,7 +311,8 @@ fn cpu_time_grows_and_agrees_with_the_control_group() {
     role.freeze().expect("it can be frozen");
     let by_clocks = role.cpu_time().time;
     if let Some(by_group) = role.group_cpu_time() {
-        // The shell was forked outside of the group, and the kernel brings the two up to date at different moments.
+        // The shell was forked outside of the group, and the kernel brings the two up to date at different
+        // moments.
         let apart = by_clocks.saturating_sub(by_group) + by_group.saturating_sub(by_clocks);
         assert!(apart < enough / 4, "clocks {by_clocks}, group {by_group}");
     }

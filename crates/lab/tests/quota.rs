@@ -1,5 +1,6 @@
-//! Quotas of CPU time on real processes: one that the lab sets holds and goes with its role, and one that somebody else
-//! set is found. Where this host has no way to set one, that is said, and the rest has nothing to try.
+//! Quotas of CPU time on real processes: one that the lab sets holds and goes with its role, and one that
+//! somebody else set is found. Where this host has no way to set one, that is said, and the rest has nothing
+//! to try.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,8 +74,8 @@ fn a_role_is_held(method: FreezeMethod) {
     };
     assert!(held.time > Nanoseconds::ZERO, "{held:?}");
     let used = role.cpu_time().time.saturating_sub(before).as_secs_f64();
-    // At most 50 ms of each period, of which the first and the last may have been cut; the kernel hands out slices of
-    // 5 ms to each core.
+    // At most 50 ms of each period, of which the first and the last may have been cut; the kernel hands out
+    // slices of 5 ms to each core.
     let most = 0.5 * began.elapsed().as_secs_f64() + 0.12;
     assert!(used <= most, "{used} s of CPU time, at most {most} s");
     // Standing still and going on are as ever.

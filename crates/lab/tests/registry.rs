@@ -1,4 +1,5 @@
-//! The registry with real processes: it lists what lives, cleaning ends what a dead owner left, and nothing else.
+//! The registry with real processes: it lists what lives, cleaning ends what a dead owner left, and nothing
+//! else.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

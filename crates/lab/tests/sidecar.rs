@@ -1,5 +1,5 @@
-//! Sidecars: what is written for each program, byte for byte, and real traffic through each that is installed.
-//! `UPDATE_GOLDEN=1` writes the golden files anew.
+//! Sidecars: what is written for each program, byte for byte, and real traffic through each that is
+//! installed. `UPDATE_GOLDEN=1` writes the golden files anew.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -1,8 +1,8 @@
 //! The guardian: a second process of our own program that ends what a run started when the run itself cannot,
 //! `kill -9` included.
 //!
-//! This is the run's end of the pipe on which it tells what it takes and releases. What the guardian does at the other
-//! end is in `crate::removal::guard`.
+//! This is the run's end of the pipe on which it tells what it takes and releases. What the guardian does at
+//! the other end is in `crate::removal::guard`.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
@@ -58,8 +58,8 @@ pub struct Guardian {
 }
 
 impl Guardian {
-    /// Starts `program argument` (our own executable and its hidden verb, which calls [`crate::removal::guard::run`]) and waits until it
-    /// stands guard.
+    /// Starts `program argument` (our own executable and its hidden verb, which calls
+    /// [`crate::removal::guard::run`]) and waits until it stands guard.
     ///
     /// # Errors
     /// Where it cannot be executed or does not answer.

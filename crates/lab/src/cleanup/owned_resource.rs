@@ -1,6 +1,7 @@
 //! What a run makes and must not leave behind, as data: what it is, and that it was taken or released.
 //!
-//! Nothing here finds, removes or orders anything; how each kind is removed is known by `crate::removal` alone.
+//! Nothing here finds, removes or orders anything; how each kind is removed is known by `crate::removal`
+//! alone.
 
 use std::path::PathBuf;
 

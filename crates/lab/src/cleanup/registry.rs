@@ -1,7 +1,7 @@
 //! The registry: one file per run that lists, before it is made, each resource that must not outlive the run.
 //!
-//! It is for the case that both the run and its guardian are gone (a power cut, `kill -9` of both): `crate::removal::stale`
-//! cleans up by it then.
+//! It is for the case that both the run and its guardian are gone (a power cut, `kill -9` of both):
+//! `crate::removal::stale` cleans up by it then.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -101,13 +101,15 @@ pub enum RegistryError {
     NoOwner,
 }
 
-/// The folder of registries: `$XDG_STATE_HOME/weighbridge/registry`, by default below `~/.local/state`; `None` where
-/// there is no home either. A relative `XDG_STATE_HOME` counts as not set, as its specification says.
+/// The folder of registries: `$XDG_STATE_HOME/weighbridge/registry`, by default below `~/.local/state`;
+/// `None` where there is no home either. A relative `XDG_STATE_HOME` counts as not set, as its specification
+/// says.
 pub fn default_base() -> Option<PathBuf> {
     state_folder().map(|folder| folder.join("registry"))
 }
 
-/// Where this program keeps what outlives a run: `$XDG_STATE_HOME/weighbridge`, by default below `~/.local/state`.
+/// Where this program keeps what outlives a run: `$XDG_STATE_HOME/weighbridge`, by default below
+/// `~/.local/state`.
 pub fn state_folder() -> Option<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
     base_from(folder("XDG_STATE_HOME"), folder("HOME"))
@@ -152,7 +154,8 @@ impl Registry {
         let path = base.join(format!("{run}.jsonl"));
         let failed = |source| RegistryError::Write { path: path.clone(), source };
         fs::create_dir_all(base).map_err(failed)?;
-        // It gets its name once its owner stands in it: a cleaner never meets a registry without one by chance.
+        // It gets its name once its owner stands in it: a cleaner never meets a registry without one by
+        // chance.
         let draft = base.join(format!("{run}.draft"));
         let file = OpenOptions::new().append(true).create(true).open(&draft).map_err(failed)?;
         file.set_len(0).map_err(failed)?;

@@ -1,5 +1,5 @@
-//! The list of what a run must clean up: each resource is written into the run's registry and told to the guardian
-//! before it exists (a process: before it executes its program), and struck out when it is gone.
+//! The list of what a run must clean up: each resource is written into the run's registry and told to the
+//! guardian before it exists (a process: before it executes its program), and struck out when it is gone.
 //!
 //! Both are optional, so that a short command or a test can do without; the tracker itself removes nothing.
 
@@ -68,8 +68,8 @@ impl CleanupTracker {
         Ok(())
     }
 
-    /// Ends tracking. Where everything is gone, the guardian is dismissed and the registry removed; what is left is
-    /// returned, and the guardian ends it (its pipe closes) while the registry stays.
+    /// Ends tracking. Where everything is gone, the guardian is dismissed and the registry removed; what is
+    /// left is returned, and the guardian ends it (its pipe closes) while the registry stays.
     ///
     /// # Errors
     /// Where the guardian did not go or the registry could not be removed.
@@ -88,8 +88,8 @@ impl CleanupTracker {
 }
 
 impl Drop for CleanupTracker {
-    /// An owner that went on an error's path leaves nothing either; after [`CleanupTracker::close`] there is nothing
-    /// to do.
+    /// An owner that went on an error's path leaves nothing either; after [`CleanupTracker::close`] there is
+    /// nothing to do.
     fn drop(&mut self) {
         // Whoever wants to know closes it: here nobody is left to be told.
         let _ = self.close();

@@ -1,7 +1,7 @@
 //! What on this host spoils measurements, with the evidence and what to do about it.
 //!
-//! [`Observation::take`] looks; [`diagnose`] judges, as a pure function of what was seen. It changes nothing: the one
-//! remedy that is ours to carry out is [`crate::removal::stale::clean`].
+//! [`Observation::take`] looks; [`diagnose`] judges, as a pure function of what was seen. It changes nothing:
+//! the one remedy that is ours to carry out is [`crate::removal::stale::clean`].
 
 mod idle;
 pub mod noise;
@@ -41,17 +41,20 @@ pub use settings::CoreInterrupts;
 const STEAL_WARNING: f64 = 0.01;
 /// Stolen share at which a block is invalid (METHODOLOGY, self-check).
 const STEAL_PROBLEM: f64 = 0.10;
-/// Cores' worth of CPU time that the generator uses by itself while it waits awake: with no more, services get none.
+/// Cores' worth of CPU time that the generator uses by itself while it waits awake: with no more, services
+/// get none.
 const GENERATOR_CORES: f64 = 1.0;
 /// Runnable tasks per core, over a minute, beyond what an idle desktop has.
 const LOAD_WARNING: f64 = 0.25;
 /// Share of one core at which a process competes with a measurement.
 const BUSY_WARNING: f64 = 0.05;
-/// Reads of the clock dearer than this are system calls, at three per request some percent of a short request.
+/// Reads of the clock dearer than this are system calls, at three per request some percent of a short
+/// request.
 const CLOCK_WARNING: Nanoseconds = Nanoseconds::from_nanos(250);
 /// Dearer than this the generator measures its clock.
 const CLOCK_PROBLEM: Nanoseconds = Nanoseconds::from_micros(1);
-/// Connections that one process is meant to hold; with fewer open files than those need, a large load is refused.
+/// Connections that one process is meant to hold; with fewer open files than those need, a large load is
+/// refused.
 const CONNECTIONS_WARNING: u64 = 10_000;
 /// A closed connection holds its port for a minute; below this 250 new connections a second exhaust them.
 const PORTS_WARNING: u32 = 16_384;
@@ -122,7 +125,8 @@ pub enum Subject {
     Layers,
     /// What earlier runs left behind.
     Leftovers,
-    /// Whether measurements on this host have been tried on copies. Not seen from here: whoever keeps calibrations tells.
+    /// Whether measurements on this host have been tried on copies. Not seen from here: whoever keeps
+    /// calibrations tells.
     Calibration,
 }
 
@@ -207,7 +211,8 @@ pub struct Observation {
     pub layout: Option<CoreLayout>,
     /// The tightest quota of CPU time that this process is under, and what it did so far.
     pub quota: Option<(CpuQuota, Option<Throttling>)>,
-    /// By which version of control groups CPU time and memory of a variant can be limited, or why they cannot.
+    /// By which version of control groups CPU time and memory of a variant can be limited, or why they
+    /// cannot.
     pub limits: [(&'static str, Result<quota::Version, String>); 2],
     /// Whether idle cores can be kept awake, or why not and what would let them.
     pub awake: Result<(), (String, String)>,
@@ -234,8 +239,8 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Looks at the host for `interval` (half a second shows what counts in 10 ms ticks), and at the registries in
-    /// `base`. Call it before pinning anything.
+    /// Looks at the host for `interval` (half a second shows what counts in 10 ms ticks), and at the
+    /// registries in `base`. Call it before pinning anything.
     pub fn take(interval: Duration, base: Option<&Path>) -> Self {
         let boot = CpuTimes::default();
         let before = CpuTimes::read();

@@ -1,8 +1,8 @@
 //! What of the host gets into figures: stolen time, interrupts, context switches, neighbours, frequency, core
 //! latency, gaps. Looked at while nothing is measured, and over a whole calibration.
 //!
-//! [`Quiet::watch`] and [`NoiseWatch`] look, [`sources`] puts it in words as a pure function of what was seen. A source that
-//! cannot be read says so with the reason; nothing is guessed.
+//! [`Quiet::watch`] and [`NoiseWatch`] look, [`sources`] puts it in words as a pure function of what was
+//! seen. A source that cannot be read says so with the reason; nothing is guessed.
 
 use std::fs;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use crate::host::cores::CoreLayout;
 use crate::host::cputime::{CpuTimes, steal_share};
 use crate::host::scheduler_jitter::{self, SchedulerJitter};
 
-/// Distances within this factor are one: cores that share a cache repeat to some ten percent, and others are twice as far
-/// and more.
+/// Distances within this factor are one: cores that share a cache repeat to some ten percent, and others are
+/// twice as far and more.
 const ALIKE: f64 = 1.6;
 
 /// Share of CPU time stolen that shows in 99th percentiles, and gaps that do.

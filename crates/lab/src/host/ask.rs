@@ -1,7 +1,7 @@
 //! Asking a program one short question (`cargo --version`) without being stuck with it.
 //!
-//! The program runs in a process group of its own with nothing to read; what takes too long is killed. Not for
-//! services and builds.
+//! The program runs in a process group of its own with nothing to read; what takes too long is killed. Not
+//! for services and builds.
 
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
@@ -77,7 +77,8 @@ pub fn ask(command: &[String], folder: Option<&Path>, patience: Duration) -> Res
         return Err(AskError::TooSlow { command: command.join(" "), patience });
     };
     let text = |from: Option<Receiver<String>>| {
-        // A child left in the background may keep the pipe open; what it has not said by then is not the answer.
+        // A child left in the background may keep the pipe open; what it has not said by then is not the
+        // answer.
         from.and_then(|receiver| receiver.recv_timeout(Duration::from_secs(1)).ok()).unwrap_or_default()
     };
     if status.success() {

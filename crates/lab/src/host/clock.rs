@@ -1,14 +1,15 @@
-//! A watch over the host's clocks: a step of the wall clock or a suspended machine voids what was being measured.
+//! A watch over the host's clocks: a step of the wall clock or a suspended machine voids what was being
+//! measured.
 //!
-//! `CLOCK_REALTIME` and `CLOCK_MONOTONIC` are slewed together and so keep their distance; only a step (a set clock, a
-//! resumed or migrated machine) changes it. The watch compares two distances. It corrects nothing.
+//! `CLOCK_REALTIME` and `CLOCK_MONOTONIC` are slewed together and so keep their distance; only a step (a set
+//! clock, a resumed or migrated machine) changes it. The watch compares two distances. It corrects nothing.
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp, display_nanos};
 
 use crate::host::sys;
 
-/// A change of the distance above this is a jump. Time services slew below about 0.1 s and step above; a read that was
-/// interrupted costs at most [`ClockReading`]'s own uncertainty, which is added.
+/// A change of the distance above this is a jump. Time services slew below about 0.1 s and step above; a read
+/// that was interrupted costs at most [`ClockReading`]'s own uncertainty, which is added.
 const TOLERANCE: Nanoseconds = Nanoseconds::from_millis(10);
 
 /// Readings closer together than this are good enough to stop trying.

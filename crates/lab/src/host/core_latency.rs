@@ -1,8 +1,9 @@
 //! How far apart two cores are: the time a cache line takes from one to the other and back.
 //!
-//! On a virtual machine this changes under way: the hypervisor may run two virtual cores on neighbours that share a cache
-//! and, seconds later, on cores that do not. A request over loopback moves dozens of lines between client and service, so
-//! its cost changes with it. Two pinned threads pass one line to and fro; nothing is said of what the hypervisor does.
+//! On a virtual machine this changes under way: the hypervisor may run two virtual cores on neighbours that
+//! share a cache and, seconds later, on cores that do not. A request over loopback moves dozens of lines
+//! between client and service, so its cost changes with it. Two pinned threads pass one line to and fro;
+//! nothing is said of what the hypervisor does.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -12,7 +13,8 @@ use weighbridge_model::quantity::Nanoseconds;
 use crate::host::clock::monotonic_now;
 use crate::host::cores::{CoreId, pin_current_thread};
 
-/// How much is measured: batches, whose median counts since an interruption spoils some of them, and round trips of each.
+/// How much is measured: batches, whose median counts since an interruption spoils some of them, and round
+/// trips of each.
 #[derive(Debug, Clone, Copy)]
 struct Effort {
     batches: usize,

@@ -1,7 +1,8 @@
 //! Which cores the client has and which the variants' roles share, and pinning to them.
 //!
-//! The last core is the client's alone, so that generator and service never take time from each other; it refuses to
-//! be clever about more than that. Where there is one core only they share it, and the layout says so.
+//! The last core is the client's alone, so that generator and service never take time from each other; it
+//! refuses to be clever about more than that. Where there is one core only they share it, and the layout says
+//! so.
 
 use std::fmt;
 use std::io;
@@ -58,8 +59,8 @@ pub enum CoreError {
 }
 
 impl CoreLayout {
-    /// The layout of the cores that this process may use. Call it before pinning anything: a pinned process sees
-    /// only its own core. Cores that are offline are never in an affinity mask that the kernel reports.
+    /// The layout of the cores that this process may use. Call it before pinning anything: a pinned process
+    /// sees only its own core. Cores that are offline are never in an affinity mask that the kernel reports.
     ///
     /// # Errors
     /// [`CoreError::Unknown`] where the kernel will not tell.
@@ -102,8 +103,8 @@ impl CoreLayout {
         self.sharing
     }
 
-    /// The service cores that are SMT siblings of the client's core, given the groups of siblings: what runs there
-    /// slows the generator.
+    /// The service cores that are SMT siblings of the client's core, given the groups of siblings: what runs
+    /// there slows the generator.
     pub fn siblings_of_client(&self, groups: &[Vec<CoreId>]) -> Vec<CoreId> {
         let with_client = groups.iter().filter(|group| group.contains(&self.client)).flatten();
         with_client.copied().filter(|core| *core != self.client && self.service.contains(core)).collect()
@@ -172,8 +173,8 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    /// Lets the calling thread run on `core` only, until this is dropped on the same thread. Who looks for cores meanwhile
-    /// sees but this one; who looks afterwards sees all there were.
+    /// Lets the calling thread run on `core` only, until this is dropped on the same thread. Who looks for
+    /// cores meanwhile sees but this one; who looks afterwards sees all there were.
     ///
     /// # Errors
     /// As [`pin_current_thread`].
@@ -191,8 +192,8 @@ impl Drop for Pinned {
     }
 }
 
-/// Lets every thread of a process run on `cores` only. Threads that are born meanwhile inherit from a thread that
-/// may not be pinned yet, so the list is read again until it shows nobody new.
+/// Lets every thread of a process run on `cores` only. Threads that are born meanwhile inherit from a thread
+/// that may not be pinned yet, so the list is read again until it shows nobody new.
 ///
 /// # Errors
 /// [`CoreError::Pin`] where a core is offline or not allowed, or the process is gone.

@@ -1,6 +1,7 @@
 //! The machine's CPU time by `/proc/stat`: what was used, what was stolen.
 //!
-//! The kernel counts in ticks (10 ms as a rule), so these are figures for a block or a run, never for a short window.
+//! The kernel counts in ticks (10 ms as a rule), so these are figures for a block or a run, never for a short
+//! window.
 
 use std::collections::BTreeMap;
 use std::fs;

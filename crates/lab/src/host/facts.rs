@@ -1,7 +1,7 @@
 //! What this host is: the facts without which a figure cannot be understood or repeated.
 //!
-//! Each fact is missing where the host does not tell it; nothing is guessed. The host's name is kept as a hash only.
-//! What the facts mean for measurements is said by [`crate::doctor`], not here.
+//! Each fact is missing where the host does not tell it; nothing is guessed. The host's name is kept as a
+//! hash only. What the facts mean for measurements is said by [`crate::doctor`], not here.
 
 mod frequency;
 mod interrupts;
@@ -194,8 +194,8 @@ pub enum WorkingTree {
 }
 
 impl HostFacts {
-    /// Reads the facts, asks the toolchains, and asks git about `folder` (the experiment's). Takes up to some seconds
-    /// where a toolchain is slow to answer.
+    /// Reads the facts, asks the toolchains, and asks git about `folder` (the experiment's). Takes up to some
+    /// seconds where a toolchain is slow to answer.
     pub fn collect(folder: Option<&Path>) -> Self {
         let mut facts = Self::read();
         facts.toolchains = toolchains();
@@ -380,7 +380,8 @@ pub fn git_revision(folder: &Path) -> Option<GitRevision> {
     Some(GitRevision { commit, tree })
 }
 
-/// Memory that can still be had without anything being swapped out (`MemAvailable`); `None` where it is not told.
+/// Memory that can still be had without anything being swapped out (`MemAvailable`); `None` where it is not
+/// told.
 pub fn memory_available() -> Option<Bytes> {
     kib_field(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
 }

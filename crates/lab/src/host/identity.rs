@@ -1,8 +1,8 @@
-//! Which host this is: the facts that make figures of another host incomparable, as a key, and those that may change on
-//! one and the same host.
+//! Which host this is: the facts that make figures of another host incomparable, as a key, and those that may
+//! change on one and the same host.
 //!
-//! The boot is not in the key: the same machine started again is the same host. Neither is its name, which containers get
-//! anew each time; whoever needs the very same machine compares that too.
+//! The boot is not in the key: the same machine started again is the same host. Neither is its name, which
+//! containers get anew each time; whoever needs the very same machine compares that too.
 
 use std::collections::BTreeMap;
 

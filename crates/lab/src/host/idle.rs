@@ -1,10 +1,11 @@
 //! Idle states: how a core waits that has nothing to do, and keeping idle cores awake.
 //!
-//! The kernel stops an idle core in one of the states of its cpuidle driver, and waking it takes up to that state's
-//! latency; on a virtual machine also a way through the hypervisor, which no table tells. Whoever holds
-//! `/dev/cpu_dma_latency` open says how long waking may take at most on all cores (the kernel's PM QoS,
-//! `Documentation/power/pm_qos_interface.rst`): with 0 an idle core polls for work. The kernel forgets the request when
-//! the descriptor is closed, so that nothing is left behind however a run ends. Nothing else of the host is touched.
+//! The kernel stops an idle core in one of the states of its cpuidle driver, and waking it takes up to that
+//! state's latency; on a virtual machine also a way through the hypervisor, which no table tells. Whoever
+//! holds `/dev/cpu_dma_latency` open says how long waking may take at most on all cores (the kernel's PM QoS,
+//! `Documentation/power/pm_qos_interface.rst`): with 0 an idle core polls for work. The kernel forgets the
+//! request when the descriptor is closed, so that nothing is left behind however a run ends. Nothing else of
+//! the host is touched.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -41,7 +42,8 @@ pub struct IdleFacts {
     /// How long a virtual core polls before it halts (`guest_halt_poll_ns`), where the driver is `haltpoll`.
     #[serde(rename = "guest_halt_poll_ns")]
     pub guest_halt_poll: Option<Nanoseconds>,
-    /// The longest latency of waking that the kernel allows at present, by all that asked; `None` where it may not be read.
+    /// The longest latency of waking that the kernel allows at present, by all that asked; `None` where it
+    /// may not be read.
     #[serde(rename = "latency_limit_ns")]
     pub latency_limit: Option<Nanoseconds>,
 }
@@ -158,7 +160,8 @@ impl IdleError {
     }
 }
 
-/// Whether a kernel started with these words has its idle cores poll; the last of them that says how they wait counts.
+/// Whether a kernel started with these words has its idle cores poll; the last of them that says how they
+/// wait counts.
 fn always_polls(command_line: &str) -> bool {
     command_line.split_ascii_whitespace().filter_map(|word| word.strip_prefix("idle=")).next_back()
         == Some("poll")
@@ -289,7 +292,8 @@ mod tests {
         }
     }
 
-    /// Reads back what the kernel makes of all requests: others may hold theirs, so only a tighter limit is looked for.
+    /// Reads back what the kernel makes of all requests: others may hold theirs, so only a tighter limit is
+    /// looked for.
     #[test]
     fn the_kernel_heeds_the_request_and_forgets_it() {
         let Ok(hold) = IdleHold::open() else { return };

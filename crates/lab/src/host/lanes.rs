@@ -1,8 +1,9 @@
-//! Two sets of cores for two variants that run at the same time: each has a client's core and services' cores of its own.
+//! Two sets of cores for two variants that run at the same time: each has a client's core and services' cores
+//! of its own.
 //!
-//! Both lanes have as many cores, or one variant would be favoured, and SMT siblings stay in one lane where that can be,
-//! so that neither lane takes time from the other. It refuses to make lanes of fewer than four cores. Who is in which
-//! lane, and when, is decided elsewhere.
+//! Both lanes have as many cores, or one variant would be favoured, and SMT siblings stay in one lane where
+//! that can be, so that neither lane takes time from the other. It refuses to make lanes of fewer than four
+//! cores. Who is in which lane, and when, is decided elsewhere.
 
 use std::fs;
 
@@ -70,8 +71,9 @@ impl Lanes {
         Self::split(&allowed, &siblings.unwrap_or_default())
     }
 
-    /// The lanes of a given set of cores, whose SMT siblings are in `siblings`: the lower half and the upper half, siblings
-    /// next to each other. Of each the last core is the client's. A core that is left over belongs to nobody measured.
+    /// The lanes of a given set of cores, whose SMT siblings are in `siblings`: the lower half and the upper
+    /// half, siblings next to each other. Of each the last core is the client's. A core that is left over
+    /// belongs to nobody measured.
     ///
     /// # Errors
     /// [`LaneError::Few`] for fewer than four.
@@ -93,9 +95,9 @@ impl Lanes {
         Ok(Self { lanes, own })
     }
 
-    /// Lanes of any cores, also of cores that they share: client and services of each. What is measured so is worth
-    /// nothing, and the layouts say so, but a machine that is too small for a duet can do all that one does. For tests;
-    /// nothing that a user writes leads here.
+    /// Lanes of any cores, also of cores that they share: client and services of each. What is measured so is
+    /// worth nothing, and the layouts say so, but a machine that is too small for a duet can do all that one
+    /// does. For tests; nothing that a user writes leads here.
     pub fn sharing(lanes: [(CoreId, Vec<CoreId>); 2]) -> Self {
         let lanes = lanes.map(|(client, service)| CoreLayout::shared(client, service));
         Self { own: lanes[1].client(), lanes }

@@ -1,7 +1,7 @@
 //! The whole machine's CPU time over a stretch, beside this program's own.
 //!
-//! The kernel tells the machine's in ticks (10 ms as a rule), one rounding for each kind of time and reading: a figure for
-//! seconds, never for a short window. This program's is by its own clock, in nanoseconds.
+//! The kernel tells the machine's in ticks (10 ms as a rule), one rounding for each kind of time and reading:
+//! a figure for seconds, never for a short window. This program's is by its own clock, in nanoseconds.
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
@@ -61,7 +61,8 @@ fn own_clock() -> Option<Nanoseconds> {
 mod tests {
     use super::*;
 
-    /// Fields 14 and 15 of `/proc/self/stat`: this process's ticks, which the kernel counts apart from its CPU clock.
+    /// Fields 14 and 15 of `/proc/self/stat`: this process's ticks, which the kernel counts apart from its
+    /// CPU clock.
     fn own_ticks() -> u64 {
         let stat = std::fs::read_to_string("/proc/self/stat").expect("/proc");
         let fields: Vec<&str> = stat.rsplit(") ").next().expect("fields").split(' ').collect();

@@ -1,6 +1,7 @@
 //! This host: what it is and does, read from the kernel, and the system calls by which it is read.
 //!
-//! Of processes only what the kernel tells of any; the lowest floor of the lab, on which everything else stands.
+//! Of processes only what the kernel tells of any; the lowest floor of the lab, on which everything else
+//! stands.
 
 pub mod ask;
 pub mod clock;

@@ -11,8 +11,8 @@ use crate::host::procfs::{self, Pid};
 /// State `LISTEN` in `/proc/net/tcp`.
 const LISTEN: &str = "0A";
 
-/// A TCP port of the loopback address that nobody listens on now. Another process may take it before it is used;
-/// whoever starts a service on it checks for that.
+/// A TCP port of the loopback address that nobody listens on now. Another process may take it before it is
+/// used; whoever starts a service on it checks for that.
 ///
 /// # Errors
 /// The system's, when no port is left.

@@ -1,6 +1,8 @@
-//! What `/proc` says of processes: who they are, who belongs to a session, whether their threads have stopped.
+//! What `/proc` says of processes: who they are, who belongs to a session, whether their threads have
+//! stopped.
 //!
-//! Reads only; it never signals anything. A process is named by id *and* start time, since ids are used again.
+//! Reads only; it never signals anything. A process is named by id *and* start time, since ids are used
+//! again.
 
 use std::fs;
 use std::io;
@@ -65,7 +67,8 @@ impl ProcessStat {
         Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// Parses one line of `/proc/<pid>/stat`. The name may hold spaces and parentheses, so the last `)` ends it.
+    /// Parses one line of `/proc/<pid>/stat`. The name may hold spaces and parentheses, so the last `)` ends
+    /// it.
     pub fn parse(line: &str) -> Option<Self> {
         let (open, close) = (line.find('(')?, line.rfind(')')?);
         let pid = line[..open].trim().parse().ok().map(Pid::new)?;
@@ -102,8 +105,8 @@ pub fn processes() -> Vec<ProcessStat> {
         .collect()
 }
 
-/// The processes of a session or process group that still run. A session holds its groups, so a shell with job
-/// control keeps its children in it; only a child that calls `setsid` itself escapes.
+/// The processes of a session or process group that still run. A session holds its groups, so a shell with
+/// job control keeps its children in it; only a child that calls `setsid` itself escapes.
 pub fn session_members(session: Pid) -> Vec<ProcessStat> {
     let belongs = |stat: &ProcessStat| stat.session == session || stat.group == session;
     processes().into_iter().filter(|stat| belongs(stat) && !stat.is_gone()).collect()
@@ -139,7 +142,8 @@ fn parse_last_pid(loadavg: &str) -> Option<Pid> {
     loadavg.split_ascii_whitespace().nth(4)?.parse().ok().map(Pid::new)
 }
 
-/// The largest resident size a process ever had (`VmHWM`); `None` where it is gone or has no memory of its own.
+/// The largest resident size a process ever had (`VmHWM`); `None` where it is gone or has no memory of its
+/// own.
 pub(crate) fn peak_memory(pid: Pid) -> Option<Bytes> {
     parse_peak_memory(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?)
 }
@@ -164,7 +168,8 @@ pub(crate) fn socket_inodes(pid: Pid) -> io::Result<Vec<u64>> {
     Ok(fs::read_dir(format!("/proc/{pid}/fd"))?.filter_map(|entry| inode(entry.ok()?.path())).collect())
 }
 
-/// Which namespace numbers a process: two of the same one know each other by the same numbers. `None` where it is gone.
+/// Which namespace numbers a process: two of the same one know each other by the same numbers. `None` where
+/// it is gone.
 pub fn numbering(pid: Pid) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/ns/pid")).ok()
 }

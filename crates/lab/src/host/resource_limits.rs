@@ -1,23 +1,23 @@
 //! Whether the limits of this host allow so many connections: open files and local ports.
 //!
-//! Asked before the first connection is opened, so that a load is refused in one sentence instead of breaking off in
-//! the middle of its connections. Files are made room for: the soft limit is raised as far as the connections need, and
-//! no further, within the hard limit. Services that are started afterwards inherit the raised limit, because each of
-//! them holds the other end of its connections; a limit without need would be no favour, since some programs set aside
-//! memory for every file that they may open, or close each of them one by one. Ports are only counted: no system
-//! setting is ever changed.
+//! Asked before the first connection is opened, so that a load is refused in one sentence instead of breaking
+//! off in the middle of its connections. Files are made room for: the soft limit is raised as far as the
+//! connections need, and no further, within the hard limit. Services that are started afterwards inherit the
+//! raised limit, because each of them holds the other end of its connections; a limit without need would be
+//! no favour, since some programs set aside memory for every file that they may open, or close each of them
+//! one by one. Ports are only counted: no system setting is ever changed.
 
 use std::io;
 
 use crate::host::sys;
 use crate::host::{HostFacts, Limit, PortRange};
 
-/// Open files of a generator's thread besides its connections: standard streams, event queue, timer, and the few that
-/// verification and the system's own libraries open for a moment.
+/// Open files of a generator's thread besides its connections: standard streams, event queue, timer, and the
+/// few that verification and the system's own libraries open for a moment.
 pub const OWN_FILES: u64 = 64;
 
-/// Open files of a service besides its connections: what an ordinary runtime has open (libraries, archives, logs) with
-/// room to spare.
+/// Open files of a service besides its connections: what an ordinary runtime has open (libraries, archives,
+/// logs) with room to spare.
 pub const SERVICE_FILES: u64 = 512;
 
 /// Why so many connections cannot be opened here.
@@ -76,13 +76,14 @@ pub fn connections_with(files: Limit) -> u64 {
     files.hard.max(files.soft).saturating_sub(OWN_FILES)
 }
 
-/// Connections that one thread, or a server, of this process can hold once its soft limit is raised; `None` where the
-/// host does not tell.
+/// Connections that one thread, or a server, of this process can hold once its soft limit is raised; `None`
+/// where the host does not tell.
 pub fn most_connections() -> Option<u64> {
     sys::open_file_limit().map(|(soft, hard)| connections_with(Limit { soft, hard }))
 }
 
-/// Connections that can be held to one address with these local ports, `reserved` of them being kept for other uses.
+/// Connections that can be held to one address with these local ports, `reserved` of them being kept for
+/// other uses.
 pub fn connections_over(ports: PortRange, reserved: u32) -> u32 {
     ports.count().saturating_sub(reserved)
 }
@@ -90,8 +91,8 @@ pub fn connections_over(ports: PortRange, reserved: u32) -> u32 {
 /// What the soft limit should be for so many connections in one table of files; `None` where it is already.
 ///
 /// # Errors
-/// [`ResourceLimitError::Files`] where the hard limit is too low for the connections. Where it is too low only for
-/// the files beside them that a service may want, it is used up to the last.
+/// [`ResourceLimitError::Files`] where the hard limit is too low for the connections. Where it is too low
+/// only for the files beside them that a service may want, it is used up to the last.
 fn soft_limit(files: Limit, connections: u64) -> Result<Option<u64>, ResourceLimitError> {
     let needed = connections.saturating_add(OWN_FILES);
     let hard = files.hard.max(files.soft);
@@ -105,7 +106,8 @@ fn soft_limit(files: Limit, connections: u64) -> Result<Option<u64>, ResourceLim
 /// Whether a process of this host may have the files for so many connections in one table. Changes nothing.
 ///
 /// # Errors
-/// [`ResourceLimitError::Files`] where it may not. A host that does not tell its limit is taken at its silence.
+/// [`ResourceLimitError::Files`] where it may not. A host that does not tell its limit is taken at its
+/// silence.
 pub fn check_files(connections: u64) -> Result<(), ResourceLimitError> {
     match sys::open_file_limit() {
         Some((soft, hard)) => soft_limit(Limit { soft, hard }, connections).map(drop),
@@ -113,11 +115,12 @@ pub fn check_files(connections: u64) -> Result<(), ResourceLimitError> {
     }
 }
 
-/// Raises this process's soft limit of open files to what so many connections in one table need, where it is lower.
+/// Raises this process's soft limit of open files to what so many connections in one table need, where it is
+/// lower.
 ///
 /// # Errors
-/// [`ResourceLimitError::Files`] where the hard limit is too low, [`ResourceLimitError::Raise`] where the kernel
-/// refuses.
+/// [`ResourceLimitError::Files`] where the hard limit is too low, [`ResourceLimitError::Raise`] where the
+/// kernel refuses.
 pub fn make_files(connections: u64) -> Result<(), ResourceLimitError> {
     let Some((soft, hard)) = sys::open_file_limit() else { return Ok(()) };
     let Some(wanted) = soft_limit(Limit { soft, hard }, connections)? else { return Ok(()) };
@@ -130,9 +133,9 @@ pub fn make_files(connections: u64) -> Result<(), ResourceLimitError> {
     }
 }
 
-/// Whether there are local ports for so many connections to one address. Connections to different addresses can have
-/// the same local port. Ports that other programs use at the moment, or that closed connections still hold, are not
-/// seen beforehand.
+/// Whether there are local ports for so many connections to one address. Connections to different addresses
+/// can have the same local port. Ports that other programs use at the moment, or that closed connections
+/// still hold, are not seen beforehand.
 ///
 /// # Errors
 /// [`ResourceLimitError::Ports`] where there are too few. A host that does not tell its ports is taken at its

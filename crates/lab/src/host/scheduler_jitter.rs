@@ -1,8 +1,8 @@
 //! How much of a core's time others take: the gaps that a thread sees which never gives its core up.
 //!
-//! Hypervisor, interrupts and other programs take cores away for tens of microseconds to tens of milliseconds. Where that
-//! is more than one part in a hundred of the time, a 99th percentile is theirs and not the server's. It watches; it
-//! neither prevents nor names who it was.
+//! Hypervisor, interrupts and other programs take cores away for tens of microseconds to tens of
+//! milliseconds. Where that is more than one part in a hundred of the time, a 99th percentile is theirs and
+//! not the server's. It watches; it neither prevents nor names who it was.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

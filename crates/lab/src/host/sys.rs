@@ -1,5 +1,5 @@
-//! The few system calls that the standard library lacks, each behind a safe function: signals, affinity, CPU clocks,
-//! sessions, and what a child does between fork and exec.
+//! The few system calls that the standard library lacks, each behind a safe function: signals, affinity, CPU
+//! clocks, sessions, and what a child does between fork and exec.
 //!
 //! The only module with `unsafe`. It decides nothing: no policy, no retries, no state.
 
@@ -156,7 +156,8 @@ fn read_clock(clock: libc::clockid_t) -> io::Result<Nanoseconds> {
 
 /// `CLOCK_MONOTONIC` now.
 pub(crate) fn monotonic() -> Timestamp {
-    // CLOCK_MONOTONIC exists on every Linux; should reading it fail, zero makes elapsed times zero, never huge.
+    // CLOCK_MONOTONIC exists on every Linux; should reading it fail, zero makes elapsed times zero, never
+    // huge.
     Timestamp::from_nanos(read_clock(libc::CLOCK_MONOTONIC).unwrap_or_default().as_nanos())
 }
 
@@ -183,8 +184,8 @@ pub(crate) fn tick() -> Nanoseconds {
     Nanoseconds::from_secs(1) / u64::try_from(per_second).ok().filter(|n| *n > 0).unwrap_or(100)
 }
 
-/// Makes sure that so many bytes can be written to a file, without changing its length. File systems that cannot tell
-/// are taken at their silence.
+/// Makes sure that so many bytes can be written to a file, without changing its length. File systems that
+/// cannot tell are taken at their silence.
 pub(crate) fn reserve(file: &File, bytes: i64) -> io::Result<()> {
     // SAFETY: the descriptor is open for the call's length, and the rest are plain numbers.
     let reserved = check(unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, bytes) });
@@ -204,15 +205,16 @@ pub(crate) fn open_file_limit() -> Option<(u64, u64)> {
     Some((limit.rlim_cur, limit.rlim_max))
 }
 
-/// Sets the soft limit of open files, of this process and of what it starts from here on. The hard limit stays.
+/// Sets the soft limit of open files, of this process and of what it starts from here on. The hard limit
+/// stays.
 pub(crate) fn set_open_file_limit(soft: u64, hard: u64) -> io::Result<()> {
     let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
     // SAFETY: the pointer is to one rlimit that lives through the call, which only reads it.
     check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) })
 }
 
-/// What can be gone on with: something can be read from the one, or written to the other. So it is where the other side is
-/// gone.
+/// What can be gone on with: something can be read from the one, or written to the other. So it is where the
+/// other side is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Open {
     pub readable: bool,
@@ -269,8 +271,8 @@ pub(crate) fn set_affinity(thread: Option<Pid>, cores: &[CoreId]) -> io::Result<
 pub(crate) fn terminate_with_us(command: &mut Command) {
     // SAFETY: prctl with these arguments takes plain numbers and touches no memory.
     let child = || check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) });
-    // SAFETY: between fork and exec the closure makes one async-signal-safe system call and never allocates (its error is
-    // made from a plain number).
+    // SAFETY: between fork and exec the closure makes one async-signal-safe system call and never allocates
+    // (its error is made from a plain number).
     unsafe { command.pre_exec(child) };
 }
 
@@ -285,19 +287,22 @@ pub(crate) fn affinity(thread: Option<Pid>) -> io::Result<Vec<CoreId>> {
     Ok((0..libc::CPU_SETSIZE as u32).filter(allowed).map(CoreId::new).collect())
 }
 
-/// What the kernel gives a process for whom nobody has asked for anything else (`PR_SET_TIMERSLACK` of `prctl(2)`).
+/// What the kernel gives a process for whom nobody has asked for anything else (`PR_SET_TIMERSLACK` of
+/// `prctl(2)`).
 const USUAL_TIMER_SLACK: Nanoseconds = Nanoseconds::from_micros(50);
 
 /// Lets timers of the calling thread, and of what it starts, end so much later than they are due.
 pub(crate) fn set_timer_slack(time: Nanoseconds) {
-    // SAFETY: prctl with these arguments takes plain numbers. It cannot fail: above zero every slack is allowed.
+    // SAFETY: prctl with these arguments takes plain numbers. It cannot fail: above zero every slack is
+    // allowed.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, time.as_nanos() as libc::c_ulong, 0, 0, 0) };
 }
 
-/// Adds to `command` what its child does before exec: a session of its own, its cgroups (by their `cgroup.procs`), its
-/// cores, the usual timer slack whatever we were started with, then the gate.
+/// Adds to `command` what its child does before exec: a session of its own, its cgroups (by their
+/// `cgroup.procs`), its cores, the usual timer slack whatever we were started with, then the gate.
 ///
-/// The descriptors must stay open until `command` has been spawned; an error where a core number is impossible.
+/// The descriptors must stay open until `command` has been spawned; an error where a core number is
+/// impossible.
 pub(crate) fn prepare_child(
     command: &mut Command,
     cgroups: &[BorrowedFd<'_>],
@@ -360,7 +365,8 @@ fn send(report: RawFd, value: i32) {
     unsafe { libc::write(report, bytes.as_ptr().cast(), bytes.len()) };
 }
 
-/// Puts the calling thread into a network namespace of its own that nobody has a name for; it goes with what is in it.
+/// Puts the calling thread into a network namespace of its own that nobody has a name for; it goes with what
+/// is in it.
 pub(crate) fn leave_network() -> io::Result<()> {
     // SAFETY: unshare takes a plain number and touches no memory.
     check(unsafe { libc::unshare(libc::CLONE_NEWNET) })
@@ -375,12 +381,13 @@ pub(crate) fn enter_network(namespace: BorrowedFd<'_>) -> io::Result<()> {
 /// Gives the network namespace of the calling thread a name: the file `path`, which must exist.
 pub(crate) fn name_own_network(path: &CStr) -> io::Result<()> {
     let (own, none) = (c"/proc/thread-self/ns/net", std::ptr::null());
-    // SAFETY: both paths end in a zero byte and live through the call; a bind mount reads neither type nor data.
+    // SAFETY: both paths end in a zero byte and live through the call; a bind mount reads neither type nor
+    // data.
     check(unsafe { libc::mount(own.as_ptr(), path.as_ptr(), none, libc::MS_BIND, none.cast()) })
 }
 
-/// Gives the calling thread mounts of its own, in which the folder `path` is an empty one in memory. What it starts has the
-/// same; nobody else sees a difference.
+/// Gives the calling thread mounts of its own, in which the folder `path` is an empty one in memory. What it
+/// starts has the same; nobody else sees a difference.
 pub(crate) fn hide_folder(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let none = std::ptr::null();
@@ -388,7 +395,8 @@ pub(crate) fn hide_folder(path: &Path) -> io::Result<()> {
     check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
     // What is mounted here is not to be passed on.
     let private = libc::MS_REC | libc::MS_PRIVATE;
-    // SAFETY: the path ends in a zero byte and lives through the call; a change of propagation reads nothing else.
+    // SAFETY: the path ends in a zero byte and lives through the call; a change of propagation reads nothing
+    // else.
     check(unsafe { libc::mount(none, c"/".as_ptr(), none, private, none.cast()) })?;
     let (kind, flags) = (c"tmpfs".as_ptr(), libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC);
     // SAFETY: both names and the options end in a zero byte and live through the call.
@@ -412,7 +420,8 @@ pub(crate) fn is_namespace(path: &CStr) -> bool {
     unsafe { facts.assume_init() }.f_type == libc::NSFS_MAGIC
 }
 
-/// A socket of TCP over IPv4 in the network namespace of the calling thread: non-blocking, without Nagle's algorithm.
+/// A socket of TCP over IPv4 in the network namespace of the calling thread: non-blocking, without Nagle's
+/// algorithm.
 pub(crate) fn tcp_socket() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: socket takes plain numbers.

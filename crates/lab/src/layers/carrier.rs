@@ -1,7 +1,9 @@
-//! The relay of ours in the switch's place: started there before the service, asked at the end of a trial what it carried.
+//! The relay of ours in the switch's place: started there before the service, asked at the end of a trial
+//! what it carried.
 //!
-//! What it does to frames is in [`crate::layers::frames`]; which layers need it is in [`super::crossing`]. Both hosts hand down each
-//! packet by itself while it stands there: a frame that stands for forty packets would be held back or lost as one.
+//! What it does to frames is in [`crate::layers::frames`]; which layers need it is in [`super::crossing`].
+//! Both hosts hand down each packet by itself while it stands there: a frame that stands for forty packets
+//! would be held back or lost as one.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,5 +1,5 @@
-//! What carries frames across the switch: the kernel's bridge, with netem at its ports where packets are held back or
-//! lost, or a relay of ours.
+//! What carries frames across the switch: the kernel's bridge, with netem at its ports where packets are held
+//! back or lost, or a relay of ours.
 //!
 //! One way for all: which it is follows from the layers of the variant and from what the kernel has.
 
@@ -126,7 +126,8 @@ impl Crossing {
     }
 }
 
-/// Has both hosts hand down each packet by itself: one that stands for forty would be held back or lost as one.
+/// Has both hosts hand down each packet by itself: one that stands for forty would be held back or lost as
+/// one.
 pub(super) fn cut_packets(hosts: &Hosts) -> Result<(), LayerError> {
     let alone = Batch::new(Tool::Ip).with(format!("link set {DEVICE} gso_max_segs 1"));
     [&hosts.client, &hosts.server].into_iter().try_for_each(|host| run_on(host, &alone))

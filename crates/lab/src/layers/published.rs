@@ -1,8 +1,10 @@
-//! A network of the service's own and a port of it that is published by a program in user space: slirp4netns or pasta.
+//! A network of the service's own and a port of it that is published by a program in user space: slirp4netns
+//! or pasta.
 //!
-//! The network is a namespace of ours, made before the service starts, with a persistent tap device that has its address; the
-//! program is started on the server's host once the service is ready, takes the other end of that device, and listens where
-//! clients look for the service. Rootless engines reach their containers so. Nothing of the host's own network is changed.
+//! The network is a namespace of ours, made before the service starts, with a persistent tap device that has
+//! its address; the program is started on the server's host once the service is ready, takes the other end of
+//! that device, and listens where clients look for the service. Rootless engines reach their containers so.
+//! Nothing of the host's own network is changed.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -139,8 +141,9 @@ impl Forwarder {
             }
             Publisher::Pasta => {
                 let mut command = self.pasta(network, host, port);
-                // It would seek one that leads out, and no device of ours does. Of the one that is named it takes the hardware
-                // address, which devices of IP packets alone, as WireGuard's, have none of.
+                // It would seek one that leads out, and no device of ours does. Of the one that is named it
+                // takes the hardware address, which devices of IP packets alone, as WireGuard's, have none
+                // of.
                 command.extend(site.hosts().map(|_| format!("--interface={LINK}")));
                 let (host, ready) = (HostRole::Server, Ready::AnyPort);
                 site.start(lab, SiteProgram { host, role: ROLE, command, ready, folder: None })?
@@ -173,8 +176,8 @@ impl Forwarder {
         words
     }
 
-    /// Whether packets passed the container's network both ways. pasta hands connections of the host's loopback to that of the
-    /// container, and no others.
+    /// Whether packets passed the container's network both ways. pasta hands connections of the host's
+    /// loopback to that of the container, and no others.
     pub fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         let tap = saw(HOST, DEVICE, passed, answered);
         match self.publisher {

@@ -1,5 +1,5 @@
-//! A lab in which something is tried out before anything depends on it: what is made there is listed in a registry of its own,
-//! as a run's is, and gone before the answer is given.
+//! A lab in which something is tried out before anything depends on it: what is made there is listed in a
+//! registry of its own, as a run's is, and gone before the answer is given.
 //!
 //! A probe that tries less than what is done later would let a run begin that cannot go on.
 
@@ -38,8 +38,8 @@ impl Rehearsal {
 
 impl Drop for Rehearsal {
     fn drop(&mut self) {
-        // What was not taken away stays listed, and `weigh doctor --clean` finds it. A container's root may be mounted upon
-        // where it could not be ended: it must not be walked through.
+        // What was not taken away stays listed, and `weigh doctor --clean` finds it. A container's root may
+        // be mounted upon where it could not be ended: it must not be walked through.
         if self.lab.tracker().close().is_ok_and(|left| left.is_empty()) {
             let _ = fs::remove_dir_all(&self.folder);
         }

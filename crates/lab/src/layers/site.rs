@@ -23,7 +23,8 @@ use crate::service::Freezing;
 
 /// How long a program of a layer may take to be ready: proxies read certificates and resolve names.
 const PROGRAM_PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);
-/// No request and its reply are shorter together, in whatever a proxy makes of them: two frames of HTTP/2 have 18 bytes.
+/// No request and its reply are shorter together, in whatever a proxy makes of them: two frames of HTTP/2
+/// have 18 bytes.
 const LEAST_BYTES: u64 = 18;
 
 /// The hosts of a variant's own.
@@ -173,7 +174,8 @@ impl Site {
         done
     }
 
-    /// Does something for a part, and leaves the programs that it starts running while the variant stands still where they must.
+    /// Does something for a part, and leaves the programs that it starts running while the variant stands
+    /// still where they must.
     fn with_part<T>(
         &mut self,
         part: &dyn Part,
@@ -187,7 +189,8 @@ impl Site {
         done
     }
 
-    /// Changes a launch as the layers want it; it is told its address and must be started by [`Site::in_service`].
+    /// Changes a launch as the layers want it; it is told its address and must be started by
+    /// [`Site::in_service`].
     ///
     /// # Errors
     /// What a layer could not do.
@@ -195,8 +198,8 @@ impl Site {
         self.each(|site, part| part.configure(lab, site, launch))
     }
 
-    /// Puts what the layers want in front of the service that is ready at `service`, from the service's end outward;
-    /// returns where the client goes. From here on counts what passes.
+    /// Puts what the layers want in front of the service that is ready at `service`, from the service's end
+    /// outward; returns where the client goes. From here on counts what passes.
     ///
     /// # Errors
     /// What a layer could not do.
@@ -276,8 +279,9 @@ impl Site {
         self.ends = Some(ends);
     }
 
-    /// Starts a program of a layer on a host of this site (on this one where it has none) and keeps it under its
-    /// role; returns the port that it listens on, 0 where it says none. Its cores and logs are those of the site.
+    /// Starts a program of a layer on a host of this site (on this one where it has none) and keeps it under
+    /// its role; returns the port that it listens on, 0 where it says none. Its cores and logs are those of
+    /// the site.
     ///
     /// # Errors
     /// Where it does not come up.
@@ -320,8 +324,8 @@ impl Site {
         &self.config
     }
 
-    /// Keeps a program that a layer started. It stands still, goes on and ends with the variant, and its CPU time is told
-    /// apart under `role`.
+    /// Keeps a program that a layer started. It stands still, goes on and ends with the variant, and its CPU
+    /// time is told apart under `role`.
     pub fn keep(&mut self, role: impl Into<String>, running: Running) {
         self.programs.push((role.into(), running));
     }
@@ -336,8 +340,8 @@ impl Site {
         self.programs.iter().find(|(name, _)| name == role).map(|(_, running)| running.pid())
     }
 
-    /// The programs that layers started, by their role, the last started first: the caller's from now on, to be ended
-    /// before the site is.
+    /// The programs that layers started, by their role, the last started first: the caller's from now on, to
+    /// be ended before the site is.
     pub fn take_programs(&mut self) -> Vec<(String, Running)> {
         self.programs.drain(..).rev().collect()
     }
@@ -392,8 +396,8 @@ impl Site {
         all.chain(inner).collect()
     }
 
-    /// What the client's link has carried since it was made, below whatever travels over it; `None` where the client has no
-    /// host of its own, or it cannot be entered.
+    /// What the client's link has carried since it was made, below whatever travels over it; `None` where the
+    /// client has no host of its own, or it cannot be entered.
     pub fn crossing(&self) -> Option<LinkCounters> {
         let links = self.hosts.as_ref()?.client.run(|| counters::own("client")).ok()?;
         links.into_iter().find(|link| link.device == DEVICE)
@@ -421,8 +425,8 @@ impl Site {
         (tunnels, against)
     }
 
-    /// What the programs of its layers counted themselves, and what speaks against the answers to at least `requests` having
-    /// passed them.
+    /// What the programs of its layers counted themselves, and what speaks against the answers to at least
+    /// `requests` having passed them.
     fn counted(&self, requests: u64) -> (Vec<ProgramFacts>, Option<String>) {
         let (mut programs, mut against) = (Vec::new(), None);
         for (layer, part) in &self.parts {
@@ -439,8 +443,9 @@ impl Site {
         (programs, against)
     }
 
-    /// What the layers are, what passed since the service was ready, and whether that shows that what was answered took this
-    /// way. A proxy says it in words of its own, which may be fewer: little more than the requests is asked for behind one.
+    /// What the layers are, what passed since the service was ready, and whether that shows that what was
+    /// answered took this way. A proxy says it in words of its own, which may be fewer: little more than the
+    /// requests is asked for behind one.
     pub fn facts(&self, answered: Answered) -> NetworkFacts {
         let facts = |(layer, part): &(Layer, Box<dyn Part>)| LayerFacts {
             layer: layer.name().to_owned(),

@@ -1,11 +1,12 @@
-//! Two hosts joined by a switch: three namespaces, two pairs of virtual Ethernet devices, and what carries frames between
-//! them in the middle one.
+//! Two hosts joined by a switch: three namespaces, two pairs of virtual Ethernet devices, and what carries
+//! frames between them in the middle one.
 //!
-//! Addresses are the same in every variant: the client is 10.77.0.1, the server 10.77.0.2, as many characters as
-//! 127.0.0.1 has, so that a request with its `Host` is as long with layers as without. There is no way out.
+//! Addresses are the same in every variant: the client is 10.77.0.1, the server 10.77.0.2, as many characters
+//! as 127.0.0.1 has, so that a request with its `Host` is as long with layers as without. There is no way
+//! out.
 //!
-//! Hardware addresses are written down on both hosts instead of being asked for: a question that a layer loses is asked
-//! again only after a second, and after the third one connections are refused.
+//! Hardware addresses are written down on both hosts instead of being asked for: a question that a layer
+//! loses is asked again only after a second, and after the third one connections are refused.
 
 use std::fs;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -43,8 +44,8 @@ const CONGESTION_CONTROL: &str = "net/ipv4/tcp_congestion_control";
 const STATES: [&str; 5] = ["linkdown", "dead", "offload", "trap", "rt_offload"];
 /// Routes are told at once.
 const TOLD_PATIENCE: Duration = Duration::from_secs(10);
-/// Ports of closed connections are used again, as they are between loopback addresses: with a connection for every request
-/// a minute has more of them than there are ports.
+/// Ports of closed connections are used again, as they are between loopback addresses: with a connection for
+/// every request a minute has more of them than there are ports.
 const REUSE_PORTS: &str = "net/ipv4/tcp_tw_reuse";
 
 /// The layer `veth`.
@@ -143,8 +144,8 @@ pub(super) fn neighbour(theirs: Ipv4Addr, hardware: &str, device: &str) -> Strin
     format!("neighbour replace {theirs} lladdr {hardware} dev {device} nud permanent")
 }
 
-/// Whether a host can be made here as a trial makes it, found out once in a program's life: a namespace that has a name, and a
-/// setting of its kernel.
+/// Whether a host can be made here as a trial makes it, found out once in a program's life: a namespace that
+/// has a name, and a setting of its kernel.
 fn rehearse() -> Result<(), Unavailable> {
     static TRIED: OnceLock<Result<(), Unavailable>> = OnceLock::new();
     let refused = |error: LayerError| Unavailable::new(format!("no host can be made here: {error}"), AS_ROOT);
@@ -164,10 +165,11 @@ fn make_and_forget() -> Result<(), LayerError> {
     set(&host, "probe", REUSE_PORTS, "1")
 }
 
-/// Has TCP adapt to the link in that way wherever a host leads to another, whatever carries the packets; returns how it does.
+/// Has TCP adapt to the link in that way wherever a host leads to another, whatever carries the packets;
+/// returns how it does.
 ///
-/// It is set for each route: a namespace may make its default only what `tcp_allowed_congestion_control` of the host has,
-/// which is for the host to say, and a route may name whatever the kernel has.
+/// It is set for each route: a namespace may make its default only what `tcp_allowed_congestion_control` of
+/// the host has, which is for the host to say, and a route may name whatever the kernel has.
 pub(super) fn adapt(hosts: &Hosts, control: Option<&CongestionControl>) -> Result<String, LayerError> {
     let Some(control) = control else {
         let read = || fs::read_to_string(format!("/proc/sys/{CONGESTION_CONTROL}"));
@@ -232,8 +234,8 @@ fn own_settings() -> Vec<(PathBuf, String)> {
     files.filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?))).collect()
 }
 
-/// Has TCP in the network of the calling thread behave as on the host, as far as the kernel keeps it apart: what differs
-/// between variants is to be the layers.
+/// Has TCP in the network of the calling thread behave as on the host, as far as the kernel keeps it apart:
+/// what differs between variants is to be the layers.
 fn take_over(settings: &[(PathBuf, String)]) {
     for (path, value) in settings {
         // What cannot be read or written here is the same for all networks.
@@ -243,7 +245,8 @@ fn take_over(settings: &[(PathBuf, String)]) {
     }
 }
 
-/// Whether a route may have this congestion control, found out by making one in the namespace of the calling thread.
+/// Whether a route may have this congestion control, found out by making one in the namespace of the calling
+/// thread.
 fn has_control(control: &CongestionControl) -> Result<(), Unavailable> {
     let name = control.name();
     let tried = Batch::new(Tool::Ip)
@@ -283,8 +286,9 @@ pub(super) fn try_here<T: Send>(
     }
 }
 
-/// Whether a device passed packets both ways, and as many bytes as were answered: hosts that only ask for each other's hardware
-/// address pass some too. A reply of several requests may share a packet, so none is asked for each.
+/// Whether a device passed packets both ways, and as many bytes as were answered: hosts that only ask for
+/// each other's hardware address pass some too. A reply of several requests may share a packet, so none is
+/// asked for each.
 pub(super) fn saw(
     host: &str,
     device: &str,
@@ -328,9 +332,10 @@ pub(super) fn went_through(tunnels: &[TunnelCounts], answered: Answered) -> Resu
     }
 }
 
-/// Whether the host's link passed the packets of the device above it. A tenth may lack: between the two readings of either
-/// device a switch in user space holds packets that the one has counted and the other has not. Fewer may have passed where
-/// their bytes did: a daemon of a tunnel in between hands several down as one.
+/// Whether the host's link passed the packets of the device above it. A tenth may lack: between the two
+/// readings of either device a switch in user space holds packets that the one has counted and the other has
+/// not. Fewer may have passed where their bytes did: a daemon of a tunnel in between hands several down as
+/// one.
 pub(super) fn carried_below(host: &str, above: &str, passed: &[LinkCounters]) -> Result<(), String> {
     let link = |device: &str| passed.iter().find(|link| link.host == host && link.device == device);
     let packets = |device: &str| link(device).map_or(0, LinkCounters::packets);

@@ -64,7 +64,8 @@ const fn direct_address(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 78, 0, number)
 }
 
-/// The address of a host in the network that it has for itself, as flannel gives it to the host's bridge of containers.
+/// The address of a host in the network that it has for itself, as flannel gives it to the host's bridge of
+/// containers.
 const fn flannel_address(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 78, number, 1)
 }
@@ -89,8 +90,9 @@ impl Side<'_> {
         run_on(self.host, &commands)
     }
 
-    /// Nothing is learnt: the other host's network is routed to its end of the overlay, whose hardware address and host are
-    /// written down. The host's own network is that of a bridge, on which its containers would be.
+    /// Nothing is learnt: the other host's network is routed to its end of the overlay, whose hardware
+    /// address and host are written down. The host's own network is that of a bridge, on which its containers
+    /// would be.
     fn flannel(&self, mtu: u32) -> Result<(), LayerError> {
         let Plan { device, id, port } = FLANNEL;
         let network = |number: u8| Ipv4Addr::new(10, 78, number, 0);

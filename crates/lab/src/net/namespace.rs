@@ -1,8 +1,10 @@
-//! Network namespaces: made on a thread of their own, named below `/run/netns`, entered for a while, and removed.
+//! Network namespaces: made on a thread of their own, named below `/run/netns`, entered for a while, and
+//! removed.
 //!
-//! Each is tracked for clean-up before it is made. One that somebody else has is never touched: a name is claimed by
-//! making its file, which fails where there is one. `/run/netns` itself is made where it is missing, and goes with
-//! the last of ours; it is not mounted upon: after a run the host's mounts are what they were.
+//! Each is tracked for clean-up before it is made. One that somebody else has is never touched: a name is
+//! claimed by making its file, which fails where there is one. `/run/netns` itself is made where it is
+//! missing, and goes with the last of ours; it is not mounted upon: after a run the host's mounts are what
+//! they were.
 
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
@@ -72,8 +74,8 @@ pub struct Namespace {
 static MADE_FOLDER: AtomicBool = AtomicBool::new(false);
 
 impl Namespace {
-    /// Makes the namespace `name`, which must begin with `wb-`. Its loopback device is down and IPv6 is off, so that no
-    /// packet is sent that nobody asked for.
+    /// Makes the namespace `name`, which must begin with `wb-`. Its loopback device is down and IPv6 is off,
+    /// so that no packet is sent that nobody asked for.
     ///
     /// # Errors
     /// [`NamespaceError::Taken`] where there is one of this name; [`NamespaceError::Make`].
@@ -119,7 +121,8 @@ impl Namespace {
         &self.path
     }
 
-    /// Does something on a thread that is in the namespace, and waits for it. What it starts is in the namespace too.
+    /// Does something on a thread that is in the namespace, and waits for it. What it starts is in the
+    /// namespace too.
     ///
     /// # Errors
     /// [`NamespaceError::Enter`]; nothing was done then.
@@ -133,8 +136,8 @@ impl Namespace {
 
     fn remove(&self) -> io::Result<()> {
         let removed = remove(&self.path, self.with_folder);
-        // Where `/run/netns` was mounted upon meanwhile (the first `ip netns add` of a boot does that), the path led to a
-        // copy of our mount, and the mount itself can be reached only by what is open on it.
+        // Where `/run/netns` was mounted upon meanwhile (the first `ip netns add` of a boot does that), the
+        // path led to a copy of our mount, and the mount itself can be reached only by what is open on it.
         if let Ok(own) = CString::new(format!("/proc/self/fd/{}", self.file.as_raw_fd())) {
             let _ = sys::unmount_open(&own);
         }
@@ -188,8 +191,8 @@ pub(crate) fn is_ours(path: &Path) -> bool {
     named && straight && path.parent() == Some(Path::new(FOLDER))
 }
 
-/// Takes the name away from a namespace of ours, however far it had come to be, and the folder that was made for it once there is
-/// no name in it.
+/// Takes the name away from a namespace of ours, however far it had come to be, and the folder that was made
+/// for it once there is no name in it.
 pub(crate) fn remove(path: &Path, with_folder: bool) -> io::Result<()> {
     let name = CString::new(path.as_os_str().as_bytes())?;
     let mut tries = 0..MOUNTS_MOST;
@@ -212,7 +215,8 @@ pub(crate) fn remove(path: &Path, with_folder: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Does something on a thread in the namespace of that file, as [`Namespace::run`] does, for who does not hold it.
+/// Does something on a thread in the namespace of that file, as [`Namespace::run`] does, for who does not
+/// hold it.
 ///
 /// # Errors
 /// [`NamespaceError::Enter`]; nothing was done then.
@@ -225,8 +229,8 @@ pub(crate) fn run_in<R: Send>(path: &Path, job: impl FnOnce() -> R + Send) -> Re
     done.map_err(|source| NamespaceError::Enter { name: path.display().to_string(), source })
 }
 
-/// Does something on a thread in a namespace that has no name and goes with the thread: for finding out what the kernel
-/// can.
+/// Does something on a thread in a namespace that has no name and goes with the thread: for finding out what
+/// the kernel can.
 ///
 /// # Errors
 /// Where this process may not make one.

@@ -1,7 +1,7 @@
 //! CPU time of a unit by the processes' own clocks, kept so that it never runs backwards.
 //!
-//! A process that ends takes its clock with it. The account keeps the last value it saw and counts the loss; it does
-//! not guess what such a process used after the last reading.
+//! A process that ends takes its clock with it. The account keeps the last value it saw and counts the loss;
+//! it does not guess what such a process used after the last reading.
 
 use std::collections::BTreeMap;
 

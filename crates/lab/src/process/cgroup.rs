@@ -1,8 +1,9 @@
-//! Control groups of version 2: finding the hierarchy, making one group per unit, freezing, killing, removing it.
+//! Control groups of version 2: finding the hierarchy, making one group per unit, freezing, killing, removing
+//! it.
 //!
-//! Groups are made below the one this process is in, or the nearest above it whose groups may be limited, under a name that
-//! begins with `wb-`; nothing else is touched, and no controller is switched on (freezing, killing and counting CPU need
-//! none).
+//! Groups are made below the one this process is in, or the nearest above it whose groups may be limited,
+//! under a name that begins with `wb-`; nothing else is touched, and no controller is switched on (freezing,
+//! killing and counting CPU need none).
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -75,9 +76,9 @@ impl Hierarchy {
 /// What a group must pass down so that those below it can be limited.
 const LIMITING: [&str; 2] = ["cpu", "memory"];
 
-/// The group in which those of roles are made for a process in the group `own`: the nearest on the way up to `mount` that passes
-/// down what limits, and in which this user may move processes; `own` where there is none. A group that has processes of its
-/// own passes nothing down, and that of a session or a service has.
+/// The group in which those of roles are made for a process in the group `own`: the nearest on the way up to
+/// `mount` that passes down what limits, and in which this user may move processes; `own` where there is
+/// none. A group that has processes of its own passes nothing down, and that of a session or a service has.
 pub(crate) fn base_within(mount: &Path, own: &Path) -> PathBuf {
     let passes_down = |group: &Path| {
         let passed = fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();
@@ -174,8 +175,8 @@ impl Cgroup {
         Ok(buffer[..length].split(|byte| *byte == b'\n').any(|line| line == b"frozen 1"))
     }
 
-    /// CPU time of all processes that ever were in the group, those that ended included, in whole microseconds;
-    /// `None` where the kernel does not count it.
+    /// CPU time of all processes that ever were in the group, those that ended included, in whole
+    /// microseconds; `None` where the kernel does not count it.
     pub fn cpu_time(&self) -> Option<Nanoseconds> {
         parse_cpu_stat(&fs::read_to_string(self.path.join("cpu.stat")).ok()?)
     }
@@ -206,7 +207,8 @@ pub enum Wanted {
     Running,
 }
 
-/// Kills every member of the group at `path`: by `cgroup.kill` (Linux 5.14), else one by one until none is left.
+/// Kills every member of the group at `path`: by `cgroup.kill` (Linux 5.14), else one by one until none is
+/// left.
 pub(crate) fn kill_members(path: &Path) -> io::Result<()> {
     if fs::write(path.join("cgroup.kill"), "1").is_ok() {
         return Ok(());

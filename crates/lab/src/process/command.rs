@@ -1,8 +1,8 @@
 //! A command of the user's that is waited for: a build, a hook. It may take minutes, so it can be called off.
 //!
-//! It leads a session of its own, so that calling it off ends its children too. When we are killed it is told to end,
-//! and where it is tracked for clean-up the guardian ends all of its session. What it starts in the background and
-//! leaves there on purpose is its own business. Not for services.
+//! It leads a session of its own, so that calling it off ends its children too. When we are killed it is told
+//! to end, and where it is tracked for clean-up the guardian ends all of its session. What it starts in the
+//! background and leaves there on purpose is its own business. Not for services.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -57,8 +57,8 @@ pub fn run_tracked(
     ended
 }
 
-/// Forks, has the child written down while it waits at a gate, and lets it execute: whenever we are killed, what it starts
-/// is either not begun or known.
+/// Forks, has the child written down while it waits at a gate, and lets it execute: whenever we are killed,
+/// what it starts is either not begun or known.
 fn spawn(tracker: &CleanupTracker, mut command: Command) -> io::Result<(Child, OwnedResource)> {
     let ((gate_read, gate_write), (mut report_read, report_write)) = (io::pipe()?, io::pipe()?);
     let gate = Gate { wait: gate_read.as_fd(), release: gate_write.as_fd(), report: report_write.as_fd() };
@@ -76,7 +76,8 @@ fn spawn(tracker: &CleanupTracker, mut command: Command) -> io::Result<(Child, O
         Ok::<_, io::Error>(resource)
     };
     std::thread::scope(|scope| {
-        // Spawning returns only after exec, and the child ends with the thread that forks it: so another one opens the gate.
+        // Spawning returns only after exec, and the child ends with the thread that forks it: so another one
+        // opens the gate.
         let admitting = scope.spawn(admit);
         let spawned = command.spawn();
         // Without a child the report ends here, and who reads it learns that.

@@ -1,11 +1,13 @@
 //! Freezing a unit (all processes of one role) and thawing it, and knowing who belongs to it.
 //!
-//! A unit is frozen only when nothing is outstanding, which the caller sees to; here it is made certain that every
-//! thread stands still before the call returns. Freezing stops the process, not time. (A thread counts as frozen just
-//! before its last step off its core, so a CPU clock that is read at once may lack that step: 0.7 µs were seen.)
+//! A unit is frozen only when nothing is outstanding, which the caller sees to; here it is made certain that
+//! every thread stands still before the call returns. Freezing stops the process, not time. (A thread counts
+//! as frozen just before its last step off its core, so a CPU clock that is read at once may lack that step:
+//! 0.7 µs were seen.)
 //!
-//! **Which way, and why.** Measured by `examples/freeze_cost.rs` on a two-core virtual machine (Linux 6.18), the unit on
-//! one core, the caller on the other, from the call to its return, in µs as median / 90th percentile of 200:
+//! **Which way, and why.** Measured by `examples/freeze_cost.rs` on a two-core virtual machine (Linux 6.18),
+//! the unit on one core, the caller on the other, from the call to its return, in µs as median / 90th
+//! percentile of 200:
 //!
 //! | unit's threads | `cgroup.freeze` | thaw | SIGSTOP | SIGCONT |
 //! | --- | --- | --- | --- | --- |
@@ -15,11 +17,11 @@
 //! | 1 busy, 8 waiting | 45 / 58 | 9 / 14 | 139 / 3165 | 20 / 48 |
 //! | 40 waiting | 50 / 119 | 17 / 60 | 348 / 405 | 23 / 56 |
 //!
-//! So the cgroup is the default: it is always faster, its confirmation is one read however many threads there are, it
-//! takes in children that left the session, and a parent's `waitpid` does not see it. The confirmation is *read* in a
-//! loop and not waited for by `poll`: the kernel holds notifications of `cgroup.events` back for about 10 ms (8.9 ms
-//! measured). Both ways may end a blocked `epoll_wait` with EINTR, as signal(7) says of stop signals; the lead-in after
-//! a thaw pays for that, no window does.
+//! So the cgroup is the default: it is always faster, its confirmation is one read however many threads there
+//! are, it takes in children that left the session, and a parent's `waitpid` does not see it. The
+//! confirmation is *read* in a loop and not waited for by `poll`: the kernel holds notifications of
+//! `cgroup.events` back for about 10 ms (8.9 ms measured). Both ways may end a blocked `epoll_wait` with
+//! EINTR, as signal(7) says of stop signals; the lead-in after a thaw pays for that, no window does.
 
 use std::fmt;
 use std::io;
@@ -110,8 +112,8 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
-    /// The unit that `leader` leads. The leader must not be reaped while the unit is used: its number is then given
-    /// to nobody else, so that nobody else can be frozen or killed in its place.
+    /// The unit that `leader` leads. The leader must not be reaped while the unit is used: its number is then
+    /// given to nobody else, so that nobody else can be frozen or killed in its place.
     pub(crate) const fn new(leader: Pid, cgroup: Option<Cgroup>) -> Self {
         Self { leader, cgroup, limits: Vec::new(), listed: None }
     }
@@ -129,8 +131,8 @@ impl Unit {
         self.cgroup.as_ref()
     }
 
-    /// The unit's processes. Without a control group all of `/proc` must be searched, so that is done again only
-    /// when some process or thread was born since.
+    /// The unit's processes. Without a control group all of `/proc` must be searched, so that is done again
+    /// only when some process or thread was born since.
     pub(crate) fn members(&mut self) -> Vec<Pid> {
         if let Some(members) = self.cgroup.as_ref().and_then(|group| group.members().ok()) {
             return members;
@@ -190,8 +192,8 @@ impl Unit {
         }
     }
 
-    /// Sends a signal to the leader's group at once, then to every member that has left that group. Errors mean
-    /// that the process has ended meanwhile.
+    /// Sends a signal to the leader's group at once, then to every member that has left that group. Errors
+    /// mean that the process has ended meanwhile.
     pub(crate) fn signal_all(&mut self, signal: Signal) {
         let _ = sys::signal(Target::Group(self.leader), signal);
         for pid in self.members() {
@@ -247,7 +249,8 @@ fn is_running(pid: Pid) -> bool {
     procfs::ProcessStat::read(pid).is_some_and(|stat| !stat.is_gone())
 }
 
-/// Asks until `reached` says yes, at most [`PATIENCE`]: yielding first, sleeping once that took longer than usual.
+/// Asks until `reached` says yes, at most [`PATIENCE`]: yielding first, sleeping once that took longer than
+/// usual.
 fn wait_until(mut reached: impl FnMut() -> io::Result<bool>) -> io::Result<bool> {
     let start = sys::monotonic();
     loop {

@@ -1,8 +1,9 @@
-//! Starting a role: pinned, in a session and control group of its own, tracked for clean-up before it executes, and
-//! waited for until it is ready.
+//! Starting a role: pinned, in a session and control group of its own, tracked for clean-up before it
+//! executes, and waited for until it is ready.
 //!
-//! A start either gives a role that accepts connections, or an error that says which step failed and what the program
-//! said last; it never leaves a process behind. What the program is and how it is configured is the caller's business.
+//! A start either gives a role that accepts connections, or an error that says which step failed and what the
+//! program said last; it never leaves a process behind. What the program is and how it is configured is the
+//! caller's business.
 
 mod error;
 mod ready;
@@ -66,8 +67,8 @@ pub struct Launch {
     pub environment: Vec<(String, String)>,
     /// Where it runs; our own folder by default.
     pub folder: Option<PathBuf>,
-    /// The address that it is to listen on. Only [`Ready::Port`] and [`Ready::AnyPort`] look there; who listens elsewhere
-    /// says so in `HOST` too.
+    /// The address that it is to listen on. Only [`Ready::Port`] and [`Ready::AnyPort`] look there; who
+    /// listens elsewhere says so in `HOST` too.
     pub host: IpAddr,
     /// The cores it may use, ascending; those that we may use by default.
     pub cores: Option<Vec<CoreId>>,
@@ -137,14 +138,14 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// A lab whose resources are listed in `registry` and watched by `guardian`. `run` names the run; control groups
-    /// are called `wb-<8 hex of the run>-<n>`. Roles are frozen in the best way that the host offers.
+    /// A lab whose resources are listed in `registry` and watched by `guardian`. `run` names the run; control
+    /// groups are called `wb-<8 hex of the run>-<n>`. Roles are frozen in the best way that the host offers.
     pub fn new(run: &str, guardian: Option<Guardian>, registry: Option<Registry>) -> Self {
         Self::with_method(run, guardian, registry, FreezeMethod::Cgroup)
     }
 
-    /// The same with a wanted way of freezing. [`FreezeMethod::Stop`] does without control groups, and is used too
-    /// where they cannot be; children that leave the session escape then.
+    /// The same with a wanted way of freezing. [`FreezeMethod::Stop`] does without control groups, and is
+    /// used too where they cannot be; children that leave the session escape then.
     pub fn with_method(
         run: &str,
         guardian: Option<Guardian>,
@@ -178,7 +179,8 @@ impl Lab {
         self.called_off.load(Ordering::SeqCst)
     }
 
-    /// The same lab, whose layers start `program`, our own executable, for what is done by a process of its own.
+    /// The same lab, whose layers start `program`, our own executable, for what is done by a process of its
+    /// own.
     #[must_use]
     pub fn with_program(self, program: &Path) -> Self {
         Self { program: Some(program.to_owned()), ..self }
@@ -209,8 +211,8 @@ impl Lab {
         &self.prefix
     }
 
-    /// Ends the lab: everything was stopped, so the guardian goes and the registry is removed. What is left is
-    /// returned, the guardian ends it and the registry stays.
+    /// Ends the lab: everything was stopped, so the guardian goes and the registry is removed. What is left
+    /// is returned, the guardian ends it and the registry stays.
     ///
     /// # Errors
     /// Where the guardian had gone or the registry could not be removed.
@@ -278,8 +280,8 @@ impl Lab {
         })
     }
 
-    /// A name for a group that nobody has. Groups of an earlier process with the same run name (a resumed run) may
-    /// still be there.
+    /// A name for a group that nobody has. Groups of an earlier process with the same run name (a resumed
+    /// run) may still be there.
     fn free_path(&self, base: &Path) -> PathBuf {
         loop {
             let unit = self.units.fetch_add(1, Ordering::Relaxed);
@@ -403,7 +405,8 @@ impl Lab {
         sys::prepare_child(command, &groups.entries(), cores, gate)
             .map_err(setup(format!("be pinned to cores {}", core_list(cores.unwrap_or_default()))))?;
         std::thread::scope(|scope| {
-            // Spawning returns only after exec, so another thread waits for that while this one opens the gate.
+            // Spawning returns only after exec, so another thread waits for that while this one opens the
+            // gate.
             let spawning = scope.spawn(move || {
                 let spawned = command.spawn();
                 // Without the child the report ends here, and the reader below learns that.

@@ -6,8 +6,8 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Finds the ready line in a log that is being written. A file rather than a pipe: nobody has to read on while
-/// measuring, and a role that talks much is never held up.
+/// Finds the ready line in a log that is being written. A file rather than a pipe: nobody has to read on
+/// while measuring, and a role that talks much is never held up.
 #[derive(Debug)]
 pub(crate) struct LineFinder {
     file: Option<File>,
@@ -53,8 +53,8 @@ pub fn last_lines(path: &Path, most: usize) -> Vec<String> {
     lines
 }
 
-/// The end of a program's output for a message of one line: the first of `lines` (where Go, Java and most command
-/// lines tell what is wrong) and the last two (where Python does).
+/// The end of a program's output for a message of one line: the first of `lines` (where Go, Java and most
+/// command lines tell what is wrong) and the last two (where Python does).
 pub fn excerpt(lines: &[String]) -> String {
     match lines {
         [] => String::new(),

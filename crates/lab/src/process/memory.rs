@@ -1,9 +1,9 @@
 //! Memory by limit: setting one for a role, and what it did.
 //!
-//! A limit belongs to a control group: `memory.max` in version 2 where a group above passes the controller down, else
-//! `memory.limit_in_bytes` in version 1. Which of them this host has is found by trying, as with quotas of CPU time. Nothing
-//! is swapped out instead, so that what does not fit is given up or its process killed. No controller is switched on, and no
-//! group but our own is written to.
+//! A limit belongs to a control group: `memory.max` in version 2 where a group above passes the controller
+//! down, else `memory.limit_in_bytes` in version 1. Which of them this host has is found by trying, as with
+//! quotas of CPU time. Nothing is swapped out instead, so that what does not fit is given up or its process
+//! killed. No controller is switched on, and no group but our own is written to.
 
 use std::fs;
 use std::io;
@@ -72,7 +72,8 @@ impl Controller {
     /// The system's: the controller is not passed down to it.
     pub fn write(&self, path: &Path, limit: Bytes) -> io::Result<()> {
         let bytes = limit.get().to_string();
-        // Kernels that do not account for swapping have no files of limits; version 1 can still be told never to swap.
+        // Kernels that do not account for swapping have no files of limits; version 1 can still be told never
+        // to swap.
         let swap = |name: &str, text: &str| match path.join(name).exists() {
             true => quota::set(path, name, text),
             false => Ok(()),

@@ -1,4 +1,5 @@
-//! Programs that we start: what they may have, how they are started, stand still, go on and end, and what they used.
+//! Programs that we start: what they may have, how they are started, stand still, go on and end, and what
+//! they used.
 //!
 //! What a program is, and why it is started, is for others to know.
 

@@ -1,9 +1,9 @@
 //! CPU time by quota: setting one for a role, and finding the one that a process is under whoever set it.
 //!
-//! A quota belongs to a control group: `cpu.max` in version 2 where a group above passes the controller down, else
-//! `cpu.cfs_quota_us` in version 1. Which of them this host has is found by trying. No controller is switched on, no
-//! limit of a group but our own is written, and a group is made only once it is tracked for clean-up; that is the
-//! launcher's business.
+//! A quota belongs to a control group: `cpu.max` in version 2 where a group above passes the controller down,
+//! else `cpu.cfs_quota_us` in version 1. Which of them this host has is found by trying. No controller is
+//! switched on, no limit of a group but our own is written, and a group is made only once it is tracked for
+//! clean-up; that is the launcher's business.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -130,7 +130,8 @@ fn mounted(line: &str, version: Version, controller: Kind) -> Option<(PathBuf, P
     if fits { Some((path()?, path()?)) } else { None }
 }
 
-/// The group where a line of `/proc/<pid>/cgroup` (`number:controllers:group`) is that of the version's controller.
+/// The group where a line of `/proc/<pid>/cgroup` (`number:controllers:group`) is that of the version's
+/// controller.
 fn listed(line: &str, version: Version, controller: Kind) -> Option<&str> {
     let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
     let fits = match version {
@@ -140,8 +141,8 @@ fn listed(line: &str, version: Version, controller: Kind) -> Option<&str> {
     fits.then_some(group)
 }
 
-/// The tightest quota of CPU time that this process is under, whoever set it, and what it did so far; `None` where there is
-/// none to be seen. Groups above the mounted root of a container are out of sight.
+/// The tightest quota of CPU time that this process is under, whoever set it, and what it did so far; `None`
+/// where there is none to be seen. Groups above the mounted root of a container are out of sight.
 pub fn own_quota() -> Option<(CpuQuota, Option<Throttling>)> {
     let quotas = Place::own(Kind::Cpu).into_iter().filter_map(|place| place.quota());
     let (quota, group) = quotas.min_by(|(a, _), (b, _)| a.cores().get().total_cmp(&b.cores().get()))?;

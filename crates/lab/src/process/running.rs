@@ -1,7 +1,7 @@
 //! A role that runs: is it alive, what has it used, stand still, go on, stop.
 //!
-//! A role is one unit: whatever is done, is done to all processes of its session and control group. Dropping a
-//! running role kills it; nothing that we started outlives its handle.
+//! A role is one unit: whatever is done, is done to all processes of its session and control group. Dropping
+//! a running role kills it; nothing that we started outlives its handle.
 
 use std::fmt;
 use std::process::Child;
@@ -112,9 +112,11 @@ pub enum Wrapping {
     /// It is the program that is meant, or its parent.
     #[default]
     None,
-    /// It started the program and waits for its end, as a container's runtime does: what it uses is not the program's.
+    /// It started the program and waits for its end, as a container's runtime does: what it uses is not the
+    /// program's.
     Leader,
-    /// The same of all its processes that are outside, numbered as ours are, as a container engine's and its monitor are.
+    /// The same of all its processes that are outside, numbered as ours are, as a container engine's and its
+    /// monitor are.
     Outside,
 }
 
@@ -231,7 +233,8 @@ impl Running {
         members
     }
 
-    /// CPU time and peak of resident memory of processes that only started the others; `None` where there is none such.
+    /// CPU time and peak of resident memory of processes that only started the others; `None` where there is
+    /// none such.
     pub fn wrapper_use(&mut self) -> Option<(Nanoseconds, Bytes)> {
         (self.wrapping != Wrapping::None).then(|| {
             let clock = |pid: &Pid| sys::process_cpu_clock(*pid).ok().map(|time| (*pid, time));
@@ -241,8 +244,9 @@ impl Running {
         })
     }
 
-    /// CPU time of all its processes by their own clocks, but for a first one that only started them; never runs backwards.
-    /// While frozen it stands still, but for less than a microsecond a thread directly after the freeze.
+    /// CPU time of all its processes by their own clocks, but for a first one that only started them; never
+    /// runs backwards. While frozen it stands still, but for less than a microsecond a thread directly after
+    /// the freeze.
     pub fn cpu_time(&mut self) -> CpuReading {
         let members = self.workers();
         let clock = |pid: Pid| sys::process_cpu_clock(pid).ok().map(|time| (pid, time));
@@ -250,8 +254,8 @@ impl Running {
         self.account.observe(&clocks)
     }
 
-    /// CPU time as its control group counts it, processes that ended included, in whole microseconds: the check on
-    /// [`Running::cpu_time`] where processes come and go. `None` without a control group.
+    /// CPU time as its control group counts it, processes that ended included, in whole microseconds: the
+    /// check on [`Running::cpu_time`] where processes come and go. `None` without a control group.
     pub fn group_cpu_time(&self) -> Option<Nanoseconds> {
         self.unit.as_ref()?.cgroup()?.cpu_time()
     }
@@ -261,8 +265,8 @@ impl Running {
         self.workers().into_iter().map(|pid| procfs::threads(pid).len() as u32).sum()
     }
 
-    /// The cores that its processes may run on, ascending, but for a first one that only started them; `None` where all have
-    /// ended.
+    /// The cores that its processes may run on, ascending, but for a first one that only started them; `None`
+    /// where all have ended.
     pub fn cores(&mut self) -> Option<Vec<CoreId>> {
         let mut cores: Vec<CoreId> =
             self.workers().into_iter().filter_map(|pid| sys::affinity(Some(pid)).ok()).flatten().collect();
@@ -279,8 +283,8 @@ impl Running {
         self.members().into_iter().try_for_each(|pid| pin_process(pid, cores))
     }
 
-    /// Lets what was started by others run on `cores` only, where it is not confined to them already. Those that end
-    /// meanwhile are nobody's loss.
+    /// Lets what was started by others run on `cores` only, where it is not confined to them already. Those
+    /// that end meanwhile are nobody's loss.
     pub(crate) fn confine(&mut self, cores: &[CoreId]) {
         for pid in self.workers() {
             let allowed = sys::affinity(Some(pid)).unwrap_or_default();
@@ -290,8 +294,8 @@ impl Running {
         }
     }
 
-    /// The tightest quota of CPU time that any of its processes is under, whoever set it, and what it did so far; a first one
-    /// that only started the others does not count.
+    /// The tightest quota of CPU time that any of its processes is under, whoever set it, and what it did so
+    /// far; a first one that only started the others does not count.
     pub fn quota(&mut self) -> Option<QuotaFacts> {
         let places = self.workers().into_iter().flat_map(|pid| Place::find(Kind::Cpu, pid));
         let quotas = places.filter_map(|place| place.quota());
@@ -306,8 +310,8 @@ impl Running {
         self.unit.as_ref()?.memory()
     }
 
-    /// The peaks of resident memory (`VmHWM`) of the processes that run now, summed: pages that they share count once
-    /// for each. Processes that ended are not in it.
+    /// The peaks of resident memory (`VmHWM`) of the processes that run now, summed: pages that they share
+    /// count once for each. Processes that ended are not in it.
     pub fn memory_peak(&mut self) -> Bytes {
         self.workers().into_iter().filter_map(procfs::peak_memory).sum()
     }
@@ -317,8 +321,9 @@ impl Running {
         self.is_awake = true;
     }
 
-    /// Freezes all its processes; when this returns, every thread stands still. Freezing twice is freezing once, and a program
-    /// that packets pass is left running: it has acknowledgements to carry when every reply has come.
+    /// Freezes all its processes; when this returns, every thread stands still. Freezing twice is freezing
+    /// once, and a program that packets pass is left running: it has acknowledgements to carry when every
+    /// reply has come.
     ///
     /// # Errors
     /// [`FreezeError`]; it runs on then.
@@ -390,8 +395,8 @@ impl Running {
         }
     }
 
-    /// Strikes the role out, and removes its control group. What would not end or go stays tracked, so that the
-    /// guardian tries again.
+    /// Strikes the role out, and removes its control group. What would not end or go stays tracked, so that
+    /// the guardian tries again.
     fn release(&mut self) {
         let gone = self.has_ended();
         let Some((group, limits)) = self.unit.take().map(Unit::into_groups) else { return };

@@ -53,7 +53,8 @@ impl Talk {
         Self { input, output, unsaid: Vec::new(), rest: Vec::new(), searched: 0 }
     }
 
-    /// Says a line, which holds no line feed. What does not go into the pipe at once goes while an answer is waited for.
+    /// Says a line, which holds no line feed. What does not go into the pipe at once goes while an answer is
+    /// waited for.
     ///
     /// # Errors
     /// [`TalkError::Broken`] where nobody reads it.
@@ -70,8 +71,8 @@ impl Talk {
         Ok(())
     }
 
-    /// The next line without its line feed, or `None` where it has not ended within `patience`; asked again, it goes on
-    /// where it was.
+    /// The next line without its line feed, or `None` where it has not ended within `patience`; asked again,
+    /// it goes on where it was.
     ///
     /// # Errors
     /// [`TalkError`].

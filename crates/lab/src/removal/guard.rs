@@ -1,9 +1,10 @@
-//! What the guardian does, a second process of our own program: it waits for the end of the run that started it.
+//! What the guardian does, a second process of our own program: it waits for the end of the run that started
+//! it.
 //!
-//! It holds the reading end of a pipe on which the run tells what it takes and releases. `bye` sends it away. At end of
-//! file it thaws and kills everything still held, removes the control groups, and goes. It sits in a session of its
-//! own and ignores what a terminal or a shell may send. It never touches a process whose start time differs from
-//! what it was told.
+//! It holds the reading end of a pipe on which the run tells what it takes and releases. `bye` sends it away.
+//! At end of file it thaws and kills everything still held, removes the control groups, and goes. It sits in
+//! a session of its own and ignores what a terminal or a shell may send. It never touches a process whose
+//! start time differs from what it was told.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
@@ -22,8 +23,8 @@ pub enum GuardOutcome {
     Ended(Vec<OwnedResource>),
 }
 
-/// Stands guard until `input` ends: what the hidden verb does with its standard input and output, and all it does.
-/// It returns in order that `main` may exit.
+/// Stands guard until `input` ends: what the hidden verb does with its standard input and output, and all it
+/// does. It returns in order that `main` may exit.
 ///
 /// # Errors
 /// Where `output` cannot be written, that is, nobody waits for a guardian.

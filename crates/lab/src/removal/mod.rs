@@ -1,7 +1,7 @@
 //! Removing what a run has left behind: the one place that knows how each kind of resource is removed.
 //!
-//! It lies above everything that makes such resources and, when all is well, removes them itself. It is used by the
-//! guardian ([`guard`]) and by cleaning up after a run that is gone ([`stale`]).
+//! It lies above everything that makes such resources and, when all is well, removes them itself. It is used
+//! by the guardian ([`guard`]) and by cleaning up after a run that is gone ([`stale`]).
 
 pub mod guard;
 pub mod stale;
@@ -28,9 +28,9 @@ fn exists(resource: &OwnedResource) -> bool {
     }
 }
 
-/// The order in which resources are removed: first what runs, in the order in which it was made (a control group
-/// takes its processes with it); then containers of engines, of which nothing runs any more; then networks, the last
-/// one made first; then what lies on a disk.
+/// The order in which resources are removed: first what runs, in the order in which it was made (a control
+/// group takes its processes with it); then containers of engines, of which nothing runs any more; then
+/// networks, the last one made first; then what lies on a disk.
 fn in_removal_order(resources: &[OwnedResource]) -> impl Iterator<Item = &OwnedResource> {
     let is_network = |resource: &&OwnedResource| matches!(resource, OwnedResource::Namespace { .. });
     let is_held = |resource: &&OwnedResource| match resource {
@@ -58,8 +58,9 @@ enum Removal {
     Failed(io::Error),
 }
 
-/// Thaws and kills a process's session, thaws, kills and removes a control group or a container, or removes a network or a worktree.
-/// Somebody else may be doing the same: what is gone has gone, whatever stood in the way.
+/// Thaws and kills a process's session, thaws, kills and removes a control group or a container, or removes a
+/// network or a worktree. Somebody else may be doing the same: what is gone has gone, whatever stood in the
+/// way.
 fn remove(resource: &OwnedResource) -> Removal {
     if !exists(resource) {
         return Removal::AlreadyGone;
@@ -89,9 +90,9 @@ fn try_to_remove(resource: &OwnedResource) -> io::Result<()> {
     }
 }
 
-/// The members of the session that `leader` made. While its number still names a session or group the kernel gives
-/// it to no new process; so either the leader lives, or it is dead and the members are its children. Where a process
-/// of the number has another start time, the session was gone and the number is a stranger's.
+/// The members of the session that `leader` made. While its number still names a session or group the kernel
+/// gives it to no new process; so either the leader lives, or it is dead and the members are its children.
+/// Where a process of the number has another start time, the session was gone and the number is a stranger's.
 fn surviving_members(leader: ProcessIdentity) -> Vec<procfs::ProcessStat> {
     let stranger =
         procfs::ProcessStat::read(leader.pid).is_some_and(|stat| stat.start_time != leader.start_time);

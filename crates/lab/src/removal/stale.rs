@@ -1,8 +1,8 @@
 //! Cleaning up after runs that are gone, and their guardians with them: by their registries.
 //!
-//! Only what a registry lists whose owner is dead is removed, only control groups and networks named `wb-…`, only worktrees below
-//! our cache, and only processes whose start time is the one written down, and what is left of a session of theirs. Leftovers
-//! are never searched for by name.
+//! Only what a registry lists whose owner is dead is removed, only control groups and networks named `wb-…`,
+//! only worktrees below our cache, and only processes whose start time is the one written down, and what is
+//! left of a session of theirs. Leftovers are never searched for by name.
 
 use std::fs;
 use std::io;
@@ -55,8 +55,8 @@ pub enum CleanOutcome {
     Failed(String),
 }
 
-/// Removes what registries list whose owner is dead, then those registries; living owners' are left alone and not
-/// mentioned. A registry with something kept or failed stays.
+/// Removes what registries list whose owner is dead, then those registries; living owners' are left alone and
+/// not mentioned. A registry with something kept or failed stays.
 ///
 /// # Errors
 /// [`RegistryError::Read`]; single resources that fail are outcomes.
@@ -135,9 +135,9 @@ fn not_ours(listed: &Listed, resource: &OwnedResource) -> Option<String> {
     }
 }
 
-/// Why those that live under a dead leader's number may be another's: once nobody bore the number any more the kernel may have given it
-/// to another session, whose leader then ended as daemons' do. One that was there when the run last wrote is ours, and with it its
-/// session; where all began later nobody can tell.
+/// Why those that live under a dead leader's number may be another's: once nobody bore the number any more
+/// the kernel may have given it to another session, whose leader then ended as daemons' do. One that was
+/// there when the run last wrote is ours, and with it its session; where all began later nobody can tell.
 fn strangers(listed: &Listed, leader: ProcessIdentity) -> Option<String> {
     if ProcessStat::read(leader.pid).is_some_and(|stat| stat.start_time == leader.start_time) {
         return None;

@@ -1,7 +1,8 @@
 //! The catalogue of services: where `services/` is found, what is in it, and what of that can be used here.
 //!
-//! It is sought from the experiment's folder upward, then from the current folder upward, then at `$WEIGH_SERVICES`;
-//! never from where the executable lies, so that the same files give the same services wherever `weigh` is installed.
+//! It is sought from the experiment's folder upward, then from the current folder upward, then at
+//! `$WEIGH_SERVICES`; never from where the executable lies, so that the same files give the same services
+//! wherever `weigh` is installed.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -86,7 +87,8 @@ pub struct Listing {
     pub version: Option<String>,
     /// Who was asked for it; `None` where nobody could be.
     pub asked: Option<Asked>,
-    /// Why it is unavailable, with the remedy; that it is not built yet; or why it could not be asked while it runs.
+    /// Why it is unavailable, with the remedy; that it is not built yet; or why it could not be asked while
+    /// it runs.
     pub reason: Option<String>,
 }
 
@@ -121,8 +123,8 @@ pub fn by_program(service: &Service) -> Result<VersionAnswer, String> {
 }
 
 impl Catalog {
-    /// Finds the services for an experiment in `experiment` (its folder; `None` without a file) and the current folder
-    /// `current`; `variable` is the value of `WEIGH_SERVICES`.
+    /// Finds the services for an experiment in `experiment` (its folder; `None` without a file) and the
+    /// current folder `current`; `variable` is the value of `WEIGH_SERVICES`.
     ///
     /// # Errors
     /// [`CatalogError::NotFound`].
@@ -174,7 +176,8 @@ impl Catalog {
     /// The service called `name`.
     ///
     /// # Errors
-    /// [`CatalogError::Unknown`] with the nearest name and the list, [`CatalogError::Invalid`] where its file is wrong.
+    /// [`CatalogError::Unknown`] with the nearest name and the list, [`CatalogError::Invalid`] where its file
+    /// is wrong.
     pub fn get(&self, name: &str) -> Result<Service, CatalogError> {
         match self.services.iter().find(|(known, _)| known == name) {
             Some((_, Ok(service))) => Ok(service.clone()),
@@ -189,8 +192,8 @@ impl Catalog {
         }
     }
 
-    /// Asks each service whether its toolchain is there and, by `ask`, which version it is: as many at once as there are
-    /// cores.
+    /// Asks each service whether its toolchain is there and, by `ask`, which version it is: as many at once
+    /// as there are cores.
     pub fn list(&self, ask: &(dyn Fn(&Service) -> Result<VersionAnswer, String> + Sync)) -> Vec<Listing> {
         let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let next = AtomicUsize::new(0);

@@ -1,9 +1,9 @@
-//! Revisions of a repository of git, each checked out into a folder of its own (a worktree) for as long as it is
-//! needed.
+//! Revisions of a repository of git, each checked out into a folder of its own (a worktree) for as long as it
+//! is needed.
 //!
-//! It uses the `git` that the user has, without hooks. A worktree is written down before it is made, and taken away at
-//! the end, also by the guardian or by cleaning up. Only folders below the cache of ours are ever removed, and the
-//! user's own working tree is never touched.
+//! It uses the `git` that the user has, without hooks. A worktree is written down before it is made, and
+//! taken away at the end, also by the guardian or by cleaning up. Only folders below the cache of ours are
+//! ever removed, and the user's own working tree is never touched.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -208,8 +208,8 @@ impl Checkouts {
         Self { repository, base, tracker, made: Vec::new() }
     }
 
-    /// The counterpart, in a worktree of `commit`, of the folder that the repository was sought from. A commit is checked
-    /// out once.
+    /// The counterpart, in a worktree of `commit`, of the folder that the repository was sought from. A
+    /// commit is checked out once.
     ///
     /// # Errors
     /// [`CheckoutError`]; nothing is left of a worktree that could not be made.
@@ -302,7 +302,8 @@ pub fn without_git_environment(command: &mut Command) {
     }
 }
 
-/// Whether a path is a worktree that we may have made: directly in a folder of one repository below the cache.
+/// Whether a path is a worktree that we may have made: directly in a folder of one repository below the
+/// cache.
 pub(crate) fn is_ours(path: &Path) -> bool {
     let straight = path.is_absolute() && path.components().all(|part| !matches!(part, Component::ParentDir));
     let mut above = path.ancestors().skip(2).filter_map(Path::file_name);

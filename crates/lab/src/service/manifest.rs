@@ -1,7 +1,8 @@
-//! A service: what its `service.toml` says, whether its toolchain is there, building it, identifying what was built.
+//! A service: what its `service.toml` says, whether its toolchain is there, building it, identifying what was
+//! built.
 //!
-//! The file's form is fixed by `services/README.md`; unknown keys are errors. Nothing here knows a language: each is
-//! asked through the commands that its file names.
+//! The file's form is fixed by `services/README.md`; unknown keys are errors. Nothing here knows a language:
+//! each is asked through the commands that its file names.
 
 use std::fs::{self, File};
 use std::io;
@@ -30,8 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Services start in well under a second, virtual machines in a few.
 const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
 
-/// What the contract lets a service read. Set to the empty text, which counts as unset there, so that a variable of
-/// the user's shell (some set `HOST`) configures nothing.
+/// What the contract lets a service read. Set to the empty text, which counts as unset there, so that a
+/// variable of the user's shell (some set `HOST`) configures nothing.
 const CONTRACT_VARIABLES: [&str; 5] = ["DIRECT", "NAGLE", "PEER", "TLS_CERT", "TLS_KEY"];
 
 /// Among a service's protocols: it carries out operations in its own process.
@@ -401,16 +402,16 @@ impl Service {
             .map_err(|source| ServiceError::NoVersion { service: self.name.clone(), source })
     }
 
-    /// Whether there is something to start: the program where it is a path, and one at least of the relative paths that the
-    /// start command names. Whether that is up to date, only its build knows.
+    /// Whether there is something to start: the program where it is a path, and one at least of the relative
+    /// paths that the start command names. Whether that is up to date, only its build knows.
     pub fn is_built(&self) -> bool {
         let is_there = |word: &String| Path::new(word).is_relative() && self.folder.join(word).exists();
         let program = self.start.first().is_none_or(|program| !program.contains('/') || is_there(program));
         program && self.start.iter().any(is_there)
     }
 
-    /// Builds it by its own command, which itself decides what is to do; all output goes to `log`, which is kept only where the
-    /// build failed. It ends early once `called_off` says so.
+    /// Builds it by its own command, which itself decides what is to do; all output goes to `log`, which is
+    /// kept only where the build failed. It ends early once `called_off` says so.
     ///
     /// # Errors
     /// [`ServiceError::Unavailable`], [`ServiceError::BuildNotRun`], [`ServiceError::BuildFailed`],
@@ -449,9 +450,9 @@ impl Service {
         Ok(Built { took: sys::monotonic().since(start), binary_sha256: self.binary_sha256() })
     }
 
-    /// SHA-256, hexadecimal, of what is executed: of the one file that the start command names, or of the digests of
-    /// several (an interpreter's script, an archive) in their order. Words that name no file within the service's
-    /// folder do not count; `None` where none does, or it is not built.
+    /// SHA-256, hexadecimal, of what is executed: of the one file that the start command names, or of the
+    /// digests of several (an interpreter's script, an archive) in their order. Words that name no file
+    /// within the service's folder do not count; `None` where none does, or it is not built.
     pub fn binary_sha256(&self) -> Option<String> {
         let files = self.start.iter().filter(|word| Path::new(word).is_relative());
         let mut digests = files
@@ -468,8 +469,8 @@ impl Service {
         Some(hex(&all.finalize()))
     }
 
-    /// How to start it for a workload and a protocol, with its output in `stdout` and `stderr`. Cores, and settings of
-    /// the variant added to `environment`, are the caller's.
+    /// How to start it for a workload and a protocol, with its output in `stdout` and `stderr`. Cores, and
+    /// settings of the variant added to `environment`, are the caller's.
     pub fn launch(&self, workload: &str, protocol: &str, stdout: &Path, stderr: &Path) -> Launch {
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let mut environment: Vec<(String, String)> =
@@ -689,7 +690,8 @@ command = ["bin/weigh-go"]
         assert!(built.binary_sha256.is_some());
         assert_eq!(service.version().expect("built now"), "Go 1 lib 2");
         assert!(service.is_built());
-        // Neither of an interpreter that lies in the folder nor of classes in one is there more than is needed.
+        // Neither of an interpreter that lies in the folder nor of classes in one is there more than is
+        // needed.
         for (start, built) in
             [("'bin/python', 'bin/weigh-go'", false), ("'java', '-cp', 'bin', 'Pong'", true)]
         {

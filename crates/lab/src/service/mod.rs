@@ -1,5 +1,5 @@
-//! Services and where their programs come from: the catalogue, one service's `service.toml`, revisions that are checked
-//! out, and what a service's run-time says of itself.
+//! Services and where their programs come from: the catalogue, one service's `service.toml`, revisions that
+//! are checked out, and what a service's run-time says of itself.
 
 pub mod catalog;
 pub mod checkout;

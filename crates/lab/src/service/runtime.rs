@@ -1,7 +1,8 @@
-//! What a service's run-time says it saw of the machine: the line that it writes, before it is ready, into the file which
-//! the contract's variable `RUNTIME_FACTS` names.
+//! What a service's run-time says it saw of the machine: the line that it writes, before it is ready, into
+//! the file which the contract's variable `RUNTIME_FACTS` names.
 //!
-//! The line is a foreign text: what does not keep the contract is left out, and nothing of it decides anything.
+//! The line is a foreign text: what does not keep the contract is left out, and nothing of it decides
+//! anything.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -25,8 +26,8 @@ pub fn said(file: &Path) -> BTreeMap<String, String> {
     String::from_utf8_lossy(&bytes).lines().next().map(parse).unwrap_or_default()
 }
 
-/// Words `key=value`: keys of small letters, digits and `_`, values of visible ASCII, each at most 64 bytes; at most 16
-/// pairs, of two with the same key the first.
+/// Words `key=value`: keys of small letters, digits and `_`, values of visible ASCII, each at most 64 bytes;
+/// at most 16 pairs, of two with the same key the first.
 pub fn parse(words: &str) -> BTreeMap<String, String> {
     let mut pairs = BTreeMap::new();
     for (key, value) in words.split(' ').filter_map(|word| word.split_once('=')) {

@@ -1,7 +1,7 @@
 //! Where the interrupts of devices go, and how many there were so far.
 //!
-//! The lines of `/proc/interrupts` that have a number are devices'; the named ones (timers, calls between cores) are the
-//! kernel's own and go with the work that a core does.
+//! The lines of `/proc/interrupts` that have a number are devices'; the named ones (timers, calls between
+//! cores) are the kernel's own and go with the work that a core does.
 
 use std::collections::BTreeMap;
 

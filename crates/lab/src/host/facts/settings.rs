@@ -31,7 +31,8 @@ const WEAKNESSES: [&str; 19] = [
     "vmscape",
 ];
 
-/// Parameters of the kernel's command line that bear on timing. Others are not kept: they may name disks and hosts.
+/// Parameters of the kernel's command line that bear on timing. Others are not kept: they may name disks and
+/// hosts.
 const PARAMETERS: [&str; 17] = [
     "amd_pstate",
     "cpufreq.default_governor",
@@ -75,7 +76,8 @@ pub struct KernelSettings {
     pub interrupts: Option<Interrupts>,
     /// How readily the kernel interrupts itself: `none`, `voluntary`, `full`, `lazy`. Told to root alone.
     pub preemption: Option<String>,
-    /// What the kernel does about the processor's weaknesses, by weakness; those that it has not are left out.
+    /// What the kernel does about the processor's weaknesses, by weakness; those that it has not are left
+    /// out.
     pub mitigations: BTreeMap<String, String>,
     /// Words of the kernel's command line that bear on timing.
     pub parameters: Vec<String>,
@@ -147,7 +149,8 @@ pub struct Numa {
     pub balancing: Option<Switch>,
 }
 
-/// Receive packet steering: cores that a packet's way through the kernel is handed to; none: it stays where it came in.
+/// Receive packet steering: cores that a packet's way through the kernel is handed to; none: it stays where
+/// it came in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PacketSteering {
     /// Of the loopback interface.

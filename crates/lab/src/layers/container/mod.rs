@@ -1,4 +1,5 @@
-//! The layer `container`: an OCI container around the service, in the network of its variant or in one of its own.
+//! The layer `container`: an OCI container around the service, in the network of its variant or in one of its
+//! own.
 
 pub mod oci;
 
@@ -36,8 +37,8 @@ pub(super) struct ContainerPart {
     up: Mutex<Up>,
 }
 
-/// What there is of it in a trial, until the part goes: a container, and the network of an engine's daemon, which is not that
-/// of its containers.
+/// What there is of it in a trial, until the part goes: a container, and the network of an engine's daemon,
+/// which is not that of its containers.
 type Up = (Option<Container>, Option<Namespace>);
 
 impl ContainerPart {
@@ -142,8 +143,9 @@ impl Part for ContainerPart {
         }
     }
 
-    /// What publishes a port in user space is a TCP of its own, which owes the container its acknowledgements. A pasta of 2023
-    /// that finds everything sent again when it goes on may never come back from that.
+    /// What publishes a port in user space is a TCP of its own, which owes the container its
+    /// acknowledgements. A pasta of 2023 that finds everything sent again when it goes on may never come back
+    /// from that.
     fn freezing(&self) -> Freezing {
         if self.forwarder.is_some() { Freezing::Unsafe } else { Freezing::Safe }
     }

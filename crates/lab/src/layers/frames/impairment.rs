@@ -1,7 +1,8 @@
-//! What the packet relay does to the frames of one direction: delay, jitter, loss, a bound of its queue. As text
-//! `key=value,…`, read and written; what is written reads back as the same.
+//! What the packet relay does to the frames of one direction: delay, jitter, loss, a bound of its queue. As
+//! text `key=value,…`, read and written; what is written reads back as the same.
 //!
-//! An unknown key, or one given twice, and values that cannot be together, are errors that name what is allowed.
+//! An unknown key, or one given twice, and values that cannot be together, are errors that name what is
+//! allowed.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -17,15 +18,17 @@ const KEYS: &str = "`delay`, `jitter`, `distribution`, `loss`, `p`, `r`, `bad`, 
 /// The longest delay. A minute is beyond every way on Earth, and is a slip of the unit more often than meant.
 pub const LONGEST_DELAY: Nanoseconds = Nanoseconds::from_secs(60);
 
-/// Frames that one direction may hold where nothing is said, as many as netem is given for the same layers: a second of full
-/// frames at 1 Gbit/s. (netem's own bound of 1000 turns a long delay into loss at modest rates.)
+/// Frames that one direction may hold where nothing is said, as many as netem is given for the same layers: a
+/// second of full frames at 1 Gbit/s. (netem's own bound of 1000 turns a long delay into loss at modest
+/// rates.)
 pub const DEFAULT_LIMIT: NonZeroU32 = NonZeroU32::new(100_000).unwrap();
 
-/// The most frames that a direction may be given room for; each takes a page of memory at least while it waits.
+/// The most frames that a direction may be given room for; each takes a page of memory at least while it
+/// waits.
 pub const HIGHEST_LIMIT: u32 = 1_000_000;
 
-/// How often the deviation must fit into the mean of a normal delay. Fewer than 14 in 10,000 draws lie beyond three
-/// deviations below it, and only those are cut at zero.
+/// How often the deviation must fit into the mean of a normal delay. Fewer than 14 in 10,000 draws lie beyond
+/// three deviations below it, and only those are cut at zero.
 const DEVIATIONS: u64 = 3;
 
 /// Text or values that are no impairment.
@@ -127,8 +130,8 @@ impl Delay {
     /// `time` ± `jitter` (of zero: always `time`).
     ///
     /// # Errors
-    /// [`ImpairmentError::TooLong`] beyond [`LONGEST_DELAY`]; [`ImpairmentError::Jitter`] where the jitter exceeds
-    /// the delay (uniform) or a third of it (normal).
+    /// [`ImpairmentError::TooLong`] beyond [`LONGEST_DELAY`]; [`ImpairmentError::Jitter`] where the jitter
+    /// exceeds the delay (uniform) or a third of it (normal).
     pub fn try_new(
         time: Nanoseconds,
         jitter: Nanoseconds,

@@ -1,8 +1,9 @@
-//! The relay at work: one thread that takes frames from two packet sockets, holds them as long as their schedules say, and
-//! sends them on at the other side.
+//! The relay at work: one thread that takes frames from two packet sockets, holds them as long as their
+//! schedules say, and sends them on at the other side.
 //!
-//! It sleeps until a frame comes or one is nearly due, and waits awake for the last [`Settings::spin`] only. While it waits
-//! awake it goes on taking frames, so that none is noted late. It makes and changes no interface.
+//! It sleeps until a frame comes or one is nearly due, and waits awake for the last [`Settings::spin`] only.
+//! While it waits awake it goes on taking frames, so that none is noted late. It makes and changes no
+//! interface.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -23,8 +24,8 @@ use crate::process::talk::READY_DIRECT;
 /// The hidden verb by which our own program becomes a relay.
 pub const VERB: &str = "frames";
 
-/// How long before a frame is due the relay waits awake where nothing is said. A timer of a busy host ends about 10 µs late,
-/// and 15 µs in the worst tenth.
+/// How long before a frame is due the relay waits awake where nothing is said. A timer of a busy host ends
+/// about 10 µs late, and 15 µs in the worst tenth.
 pub const DEFAULT_SPIN: Nanoseconds = Nanoseconds::from_micros(30);
 
 /// Two different interfaces of this namespace.
@@ -98,8 +99,8 @@ pub struct Watch {
     pub signals: Option<OwnedFd>,
 }
 
-/// Turns SIGTERM, SIGINT and SIGHUP into something to watch. They are blocked in the calling thread and those that it starts, so
-/// call it before any other thread exists. Errors are the kernel's.
+/// Turns SIGTERM, SIGINT and SIGHUP into something to watch. They are blocked in the calling thread and those
+/// that it starts, so call it before any other thread exists. Errors are the kernel's.
 pub fn watch_signals() -> io::Result<OwnedFd> {
     sys::termination()
 }
@@ -171,8 +172,8 @@ pub enum FramesError {
     Lost(#[source] io::Error),
 }
 
-/// Carries frames until `watch` says to end, and says so on `output`: `ready direct` once it does (see [`crate::process::talk`]), then a [`Relayed`] as one line of
-/// JSON for each line of orders, and a last one.
+/// Carries frames until `watch` says to end, and says so on `output`: `ready direct` once it does (see
+/// [`crate::process::talk`]), then a [`Relayed`] as one line of JSON for each line of orders, and a last one.
 ///
 /// # Errors
 /// Where it cannot begin, nothing was said; where an interface goes away, the last report is missing.
@@ -295,7 +296,8 @@ impl Course {
     }
 }
 
-/// Rooms for frames, used again before others are made, and the last that was given back first: its memory is the warmest.
+/// Rooms for frames, used again before others are made, and the last that was given back first: its memory is
+/// the warmest.
 #[derive(Default)]
 struct Rooms(Vec<Frame>);
 
@@ -308,8 +310,8 @@ impl Rooms {
     }
 }
 
-/// Sockets and schedules. Of either array the first is forward, the second reverse: `ports[0]` is where frames of
-/// `courses[0]` come in, and `ports[1]` where they leave.
+/// Sockets and schedules. Of either array the first is forward, the second reverse: `ports[0]` is where
+/// frames of `courses[0]` come in, and `ports[1]` where they leave.
 struct Relay {
     ports: [Port; 2],
     courses: [Course; 2],
@@ -388,8 +390,8 @@ impl Relay {
         }
     }
 
-    /// How long there is nothing to do but for what comes: until shortly before the next frame is due, not at all where that
-    /// is near, for ever where none waits.
+    /// How long there is nothing to do but for what comes: until shortly before the next frame is due, not at
+    /// all where that is near, for ever where none waits.
     fn patience(&self, now: Timestamp) -> Option<Nanoseconds> {
         let due = self.courses.iter().filter_map(|course| course.schedule.next_due()).min()?;
         Some(due.since(now).saturating_sub(self.spin))
@@ -500,8 +502,8 @@ impl Relay {
     }
 }
 
-/// Whether the error of a sending call says that this frame cannot go, and nothing of the next: no room behind the interface,
-/// longer than its MTU, or something in its header that it does not do.
+/// Whether the error of a sending call says that this frame cannot go, and nothing of the next: no room
+/// behind the interface, longer than its MTU, or something in its header that it does not do.
 fn is_of_one_frame(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
         || matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EMSGSIZE | libc::EINVAL))

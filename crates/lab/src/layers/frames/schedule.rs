@@ -1,8 +1,9 @@
-//! When each frame of one direction leaves, and which do not: a state machine on whatever clock its caller keeps.
+//! When each frame of one direction leaves, and which do not: a state machine on whatever clock its caller
+//! keeps.
 //!
-//! The fate of the n-th frame (lost or not, its own delay) is a function of seed, direction and n alone, so that two runs
-//! of one seed treat the same frames alike, and loss stays where it is when the jitter is changed. It neither reads a clock
-//! nor sends.
+//! The fate of the n-th frame (lost or not, its own delay) is a function of seed, direction and n alone, so
+//! that two runs of one seed treat the same frames alike, and loss stays where it is when the jitter is
+//! changed. It neither reads a clock nor sends.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -119,8 +120,8 @@ impl Fates {
                 time.saturating_sub(jitter) + Nanoseconds::from_nanos(self.delays.random_range(0..=width))
             }
             Distribution::Normal => {
-                // Box and Muller 1958: two even draws make a normal one. The first is above zero, so that its logarithm is
-                // finite.
+                // Box and Muller 1958: two even draws make a normal one. The first is above zero, so that its
+                // logarithm is finite.
                 let (radius, angle) = (1.0 - self.delays.random::<f64>(), self.delays.random::<f64>());
                 let deviations = (-2.0 * radius.ln()).sqrt() * (TAU * angle).cos();
                 let nanos = time.as_nanos() as f64 + deviations * jitter.as_nanos() as f64;
@@ -349,7 +350,8 @@ mod tests {
             let (share, length) = measure_bursts(&format!("p={p},r={r},bad={bad}"));
             // A burst goes on while the state stays bad and loses the next frame too.
             let (expected, mean) = (p / (p + r) * bad, 1.0 / (1.0 - (1.0 - r) * bad));
-            // The variance of the share of a chain of two states, over n frames: Var ≈ π(1−π)(2−p−r)/((p+r)n); five deviations.
+            // The variance of the share of a chain of two states, over n frames: Var ≈
+            // π(1−π)(2−p−r)/((p+r)n); five deviations.
             let chain = p / (p + r) * r / (p + r) * (2.0 - p - r) / ((p + r) * 20.0 * FRAMES as f64);
             assert!(
                 (share - expected).abs() < 5.0 * chain.sqrt().max(1e-4),
@@ -393,8 +395,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes when: each frame leaves once, not before its delay is over, in order of due times, and in the order
-        /// of coming where that is kept; where it is not, exactly when its delay is over.
+        /// Whatever comes when: each frame leaves once, not before its delay is over, in order of due times,
+        /// and in the order of coming where that is kept; where it is not, exactly when its delay is over.
         #[test]
         fn every_frame_leaves_once_and_in_its_time(
             gaps in prop::collection::vec(0..2_000_000_u64, 1..200),

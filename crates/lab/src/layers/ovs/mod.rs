@@ -1,12 +1,14 @@
-//! The layers `ovs`, `ovs-vxlan`, `ovs-geneve` and `ovs-gre`: a switch of Open vSwitch in user space on either host.
+//! The layers `ovs`, `ovs-vxlan`, `ovs-geneve` and `ovs-gre`: a switch of Open vSwitch in user space on
+//! either host.
 //!
-//! The host's device becomes a port of a bridge, which takes over its address; with a tunnel, a second bridge has a network
-//! of its own, whose frames the switch sends to the other host. All that a host's programs send passes a TUN device, so that
-//! packets reach the switch whole and with their checksums, and nothing has to be switched off.
+//! The host's device becomes a port of a bridge, which takes over its address; with a tunnel, a second bridge
+//! has a network of its own, whose frames the switch sends to the other host. All that a host's programs send
+//! passes a TUN device, so that packets reach the switch whole and with their checksums, and nothing has to
+//! be switched off.
 //!
-//! The switches run on while their variant stands still: kernels owe each other acknowledgements after the last reply. Flows time
-//! out after ten seconds without packets and are made again by the next one, as after any other pause, and both ends know each
-//! other's hardware address for a quarter of an hour.
+//! The switches run on while their variant stands still: kernels owe each other acknowledgements after the
+//! last reply. Flows time out after ten seconds without packets and are made again by the next one, as after
+//! any other pause, and both ends know each other's hardware address for a quarter of an hour.
 
 pub mod switch;
 
@@ -36,8 +38,8 @@ const INNER: &str = "br1";
 const TUNNEL: &str = "tun0";
 /// The network that the tunnel's packets name, as several could share a way.
 const KEY: u32 = 7;
-/// The UDP port of a tunnel of VXLAN. Its own, 4789, is that of the kernel's overlays, which may stand on it or below: whichever
-/// device of the host their packets come by, the switch would take them for its tunnel's.
+/// The UDP port of a tunnel of VXLAN. Its own, 4789, is that of the kernel's overlays, which may stand on it
+/// or below: whichever device of the host their packets come by, the switch would take them for its tunnel's.
 const VXLAN_PORT: u16 = 14789;
 
 /// Several times what a switch takes until it has added up.
@@ -154,7 +156,8 @@ impl OvsPart {
             .with(format!("link set {INNER} up"))
             .with(neighbour(address(3 - side.number), &hardware(2, 3 - side.number), INNER));
         on(site, side.name, &inner)?;
-        // The switch would ask for the other's hardware address by itself, and drop the packet that made it ask.
+        // The switch would ask for the other's hardware address by itself, and drop the packet that made it
+        // ask.
         let theirs = hardware(1, 3 - side.number);
         Ok(switch.tell(&["tnl/neigh/set", OUTER, &side.theirs.address.to_string(), &theirs])?)
     }
@@ -165,8 +168,8 @@ impl Up {
         self.switch.counts(INNER, TUNNEL)
     }
 
-    /// What has passed the tunnel since the service was ready, once the switch has added up `least`: it does so about once a
-    /// second, which may be after a short trial.
+    /// What has passed the tunnel since the service was ready, once the switch has added up `least`: it does
+    /// so about once a second, which may be after a short trial.
     fn passed(&self, least: Answered) -> Result<PortCounts, OvsError> {
         let start = monotonic();
         loop {

@@ -1,9 +1,9 @@
-//! One switch of Open vSwitch: its database and its daemon in a network of ours, with a folder of their own, and the
-//! programs by which they are told what to do and asked what passed.
+//! One switch of Open vSwitch: its database and its daemon in a network of ours, with a folder of their own,
+//! and the programs by which they are told what to do and asked what passed.
 //!
-//! The datapath is the one in user space (`datapath_type=netdev`), which needs nothing of the kernel but packet sockets and
-//! TUN devices. The host's own switch, if it has one, is never spoken to: every program gets the folder as its own. Which
-//! bridges and ports there are is the caller's business.
+//! The datapath is the one in user space (`datapath_type=netdev`), which needs nothing of the kernel but
+//! packet sockets and TUN devices. The host's own switch, if it has one, is never spoken to: every program
+//! gets the folder as its own. Which bridges and ports there are is the caller's business.
 
 use std::fs;
 use std::io;
@@ -153,8 +153,8 @@ pub struct Switch {
 pub type Daemons = [Running; 2];
 
 impl Switch {
-    /// Starts a switch without any bridge in the network of the calling thread, on `cores`, with its files in `folder`. Messages
-    /// call its daemons after `name`.
+    /// Starts a switch without any bridge in the network of the calling thread, on `cores`, with its files in
+    /// `folder`. Messages call its daemons after `name`.
     ///
     /// # Errors
     /// [`OvsError`]; nothing runs then.
@@ -282,8 +282,8 @@ impl Switch {
         self.run("ovs-appctl", &self.to_daemon(words))
     }
 
-    /// What has passed a port of a bridge. The daemon adds up what its flows carried about once a second, and must not be
-    /// frozen.
+    /// What has passed a port of a bridge. The daemon adds up what its flows carried about once a second, and
+    /// must not be frozen.
     ///
     /// # Errors
     /// [`OvsError`].

@@ -1,9 +1,10 @@
-//! The layer `wireguard`: IP packets travel encrypted between the hosts, by the kernel or by a daemon on either host.
+//! The layer `wireguard`: IP packets travel encrypted between the hosts, by the kernel or by a daemon on
+//! either host.
 //!
-//! Both ends agree on keys while the layer is installed, so that no request waits for that. They do so again every
-//! two minutes while packets pass, without making any wait; after a pause of three minutes and more the first packet
-//! has to, for a round trip, which belongs to the lead-in of a window. Daemons run on while their variant stands
-//! still: kernels owe each other acknowledgements after the last reply.
+//! Both ends agree on keys while the layer is installed, so that no request waits for that. They do so again
+//! every two minutes while packets pass, without making any wait; after a pause of three minutes and more the
+//! first packet has to, for a round trip, which belongs to the lead-in of a window. Daemons run on while
+//! their variant stands still: kernels owe each other acknowledgements after the last reply.
 
 pub mod tunnel;
 
@@ -191,8 +192,8 @@ impl Up {
         })
     }
 
-    /// Whether what passed its device passed it encrypted, and that the link below it. A tenth may lack, as between a
-    /// device of a switch in user space and the link.
+    /// Whether what passed its device passed it encrypted, and that the link below it. A tenth may lack, as
+    /// between a device of a switch in user space and the link.
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         let Self { host, .. } = self;
         saw(host, DEVICE, passed, answered)?;

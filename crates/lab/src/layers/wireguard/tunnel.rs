@@ -1,10 +1,10 @@
-//! One end of a tunnel of WireGuard: the daemon that makes it where the kernel has none, its keys, how it is told what to
-//! do, and what it says has passed.
+//! One end of a tunnel of WireGuard: the daemon that makes it where the kernel has none, its keys, how it is
+//! told what to do, and what it says has passed.
 //!
-//! Daemons listen at `/var/run/wireguard/<device>.sock`, a folder that all of a host share. Each of ours gets a mount
-//! namespace in which that is a memory of its own: nothing of it lies on the host's disk, no name is taken from anybody, and
-//! it goes with the daemon. Private keys are made here, kept in memory, and told by socket or standard input alone. Which
-//! ends there are, and their addresses, is the caller's business.
+//! Daemons listen at `/var/run/wireguard/<device>.sock`, a folder that all of a host share. Each of ours gets
+//! a mount namespace in which that is a memory of its own: nothing of it lies on the host's disk, no name is
+//! taken from anybody, and it goes with the daemon. Private keys are made here, kept in memory, and told by
+//! socket or standard input alone. Which ends there are, and their addresses, is the caller's business.
 
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
@@ -140,8 +140,8 @@ fn find(implementation: Implementation) -> Result<PathBuf, Unavailable> {
     })
 }
 
-/// The version of an implementation's program as it says itself, `0.0.20250522`; of the kernel's, that of the program by
-/// which it is told what to do.
+/// The version of an implementation's program as it says itself, `0.0.20250522`; of the kernel's, that of the
+/// program by which it is told what to do.
 ///
 /// # Errors
 /// What is missing, and how to get it.
@@ -154,7 +154,8 @@ pub fn version(implementation: Implementation) -> Result<String, Unavailable> {
     })
 }
 
-/// The second word of the first line, without the `v` that some put before it: `wireguard-tools v1.0.20210914 - https://…`.
+/// The second word of the first line, without the `v` that some put before it: `wireguard-tools v1.0.20210914
+/// - https://…`.
 fn parse_version(said: &str) -> Option<&str> {
     let word = said.lines().next()?.split_ascii_whitespace().nth(1)?;
     let version = word.strip_prefix('v').unwrap_or(word);
@@ -260,7 +261,8 @@ pub enum End {
 }
 
 impl End {
-    /// Starts a daemon in the network of the calling thread, which must be one that ends after this: its mounts are changed.
+    /// Starts a daemon in the network of the calling thread, which must be one that ends after this: its
+    /// mounts are changed.
     ///
     /// # Errors
     /// [`WireguardError`]; nothing runs then.
@@ -331,7 +333,8 @@ impl End {
         done.map_err(self.refused("set"))
     }
 
-    /// What has passed it. A daemon must not be frozen; the kernel's is asked in the network of the calling thread.
+    /// What has passed it. A daemon must not be frozen; the kernel's is asked in the network of the calling
+    /// thread.
     ///
     /// # Errors
     /// [`WireguardError`].
@@ -418,7 +421,8 @@ pub fn parse_errno(text: &str) -> Option<i64> {
     number(text, "errno")
 }
 
-/// What a daemon's answer to `get=1` says of its one peer; `None` where it has another number of them or says it failed.
+/// What a daemon's answer to `get=1` says of its one peer; `None` where it has another number of them or says
+/// it failed.
 pub fn parse_transfer(text: &str) -> Option<Transfer> {
     if parse_errno(text)? != 0 {
         return None;

@@ -1,7 +1,7 @@
 //! How a role tells that it accepts connections, and looking whether it does.
 //!
-//! Each look is short and says what it saw, so that a role that never becomes ready can be told with what was waited
-//! for and how far it came. It refuses to decide how long to wait; the launch does.
+//! Each look is short and says what it saw, so that a role that never becomes ready can be told with what was
+//! waited for and how far it came. It refuses to decide how long to wait; the launch does.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpStream};
@@ -30,11 +30,11 @@ pub enum Ready {
     AnyPort,
     /// On a free port that is chosen for it, once a question is answered well.
     Asked(Asking),
-    /// It prints a line that matches. On a free port that is chosen for it; where the pattern has a group named `port`, on
-    /// the port found there, and it gets `PORT=0`.
+    /// It prints a line that matches. On a free port that is chosen for it; where the pattern has a group
+    /// named `port`, on the port found there, and it gets `PORT=0`.
     Log(LinePattern),
-    /// It prints `ready direct` on its standard output and listens nowhere: it is [talked to](crate::process::talk::Talk) over its
-    /// standard input and output, which are no files then.
+    /// It prints `ready direct` on its standard output and listens nowhere: it is [talked
+    /// to](crate::process::talk::Talk) over its standard input and output, which are no files then.
     Direct,
 }
 
@@ -47,8 +47,8 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// `ask` is called with the address that the role is to listen on until it says that all is well; an error is in words,
-    /// such as `status 503`. It should take a second at most.
+    /// `ask` is called with the address that the role is to listen on until it says that all is well; an
+    /// error is in words, such as `status 503`. It should take a second at most.
     pub fn new(
         shown: String,
         ask: impl Fn(SocketAddr) -> Result<(), String> + Send + Sync + 'static,

@@ -1,4 +1,5 @@
-//! A bundle's `config.json`: what the container sees, may do and is told, as the OCI runtime specification writes it.
+//! A bundle's `config.json`: what the container sees, may do and is told, as the OCI runtime specification
+//! writes it.
 //!
 //! A pure function of a [`Plan`]. `{port}` in it stands for the port until the container starts.
 

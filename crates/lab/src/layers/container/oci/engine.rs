@@ -1,9 +1,9 @@
 //! Engines around a container: Docker with a daemon of our own, and Podman, which has none.
 //!
-//! The container is made of the same files as without one. Whatever an engine makes of its own (images, state, sockets, locks)
-//! lies in memory of a mount namespace that goes with its last process, so that nothing of it can stay on this host; its
-//! networks are in namespaces of ours, never in this host's, whose firewall it would change. No registry is asked: there is
-//! nothing to pull.
+//! The container is made of the same files as without one. Whatever an engine makes of its own (images,
+//! state, sockets, locks) lies in memory of a mount namespace that goes with its last process, so that
+//! nothing of it can stay on this host; its networks are in namespaces of ours, never in this host's, whose
+//! firewall it would change. No registry is asked: there is nothing to pull.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -47,7 +47,8 @@ pub(super) struct Order<'a> {
     pub id: &'a str,
     pub runtime: Runtime,
     pub command: &'a [String],
-    /// Names of what is told inside, whose values are those of whoever runs this; and values that differ from them.
+    /// Names of what is told inside, whose values are those of whoever runs this; and values that differ from
+    /// them.
     pub environment: &'a [(String, Option<String>)],
     pub folder: &'a Path,
     pub shown: &'a [Shown],
@@ -91,7 +92,8 @@ impl Engine {
 
     fn find(self, name: &str) -> Result<PathBuf, Missing> {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        // Distributions put engines there, and others' wrappers of the same name often come first on the path.
+        // Distributions put engines there, and others' wrappers of the same name often come first on the
+        // path.
         let system = ["/usr/bin", "/usr/sbin", "/usr/libexec/podman", "/usr/lib/podman"].map(PathBuf::from);
         let mut folders = system.into_iter().chain(std::env::split_paths(&path));
         let found = folders.find_map(|folder| Some(folder.join(name)).filter(|path| path.is_file()));
@@ -128,8 +130,8 @@ impl Engine {
         })
     }
 
-    /// Whether this process can run containers by it, their ports published by it or not. A daemon is started to see that it
-    /// comes up, once in a program's life.
+    /// Whether this process can run containers by it, their ports published by it or not. A daemon is started
+    /// to see that it comes up, once in a program's life.
     ///
     /// # Errors
     /// What is missing, and how to get it.
@@ -177,9 +179,9 @@ impl Engine {
         })
     }
 
-    /// The command that starts the daemon of an engine that has one. It is to be started in the network of its bridge
-    /// (`published`), or in one of its own; its containers get the network of the file `network` where they are not published.
-    /// They are run by `runtime`, which runs the hook in `bundle`.
+    /// The command that starts the daemon of an engine that has one. It is to be started in the network of
+    /// its bridge (`published`), or in one of its own; its containers get the network of the file `network`
+    /// where they are not published. They are run by `runtime`, which runs the hook in `bundle`.
     ///
     /// # Errors
     /// What is missing.
@@ -208,7 +210,8 @@ impl Engine {
             ["unshare", "--mount", "--propagation", "private", "sh", "-c", &script, "sh"]
                 .map(str::to_owned)
                 .to_vec();
-        // It would have `modprobe` load br_netfilter, which the host keeps and whose bridges then pass its firewall.
+        // It would have `modprobe` load br_netfilter, which the host keeps and whose bridges then pass its
+        // firewall.
         words.extend(["setpriv", "--bounding-set=-sys_module", "--inh-caps=-sys_module"].map(str::to_owned));
         words.push(self.find("dockerd")?.display().to_string());
         let places = [
@@ -243,7 +246,8 @@ impl Engine {
         Ok(words)
     }
 
-    /// Has the daemon take in the folders of `root` as an image; nothing for an engine that runs them where they are.
+    /// Has the daemon take in the folders of `root` as an image; nothing for an engine that runs them where
+    /// they are.
     ///
     /// # Errors
     /// What it says.
@@ -391,8 +395,8 @@ exec {runtime} "$@"
     )
 }
 
-/// Lines of a script, in a mount namespace of its own, after which nothing that is made below `/run` and in these folders is
-/// seen or kept by this host; nor is what it has there seen.
+/// Lines of a script, in a mount namespace of its own, after which nothing that is made below `/run` and in
+/// these folders is seen or kept by this host; nor is what it has there seen.
 fn hidden(folders: &[&str]) -> String {
     let hide = "hide() {\n\
         [ ! -d \"$1\" ] || { mount -t tmpfs tmpfs \"$1\"; return; }\n\

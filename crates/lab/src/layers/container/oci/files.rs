@@ -1,5 +1,5 @@
-//! What a program needs of this host's files: found from its command and environment, to be shown inside at the same
-//! places. Nothing is copied.
+//! What a program needs of this host's files: found from its command and environment, to be shown inside at
+//! the same places. Nothing is copied.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,8 +36,8 @@ pub struct Files {
 }
 
 impl Files {
-    /// What the program of `command`, run in `folder`, needs: the system's files, its own folder, and whatever its command
-    /// and environment name. `writes` is a file that it writes.
+    /// What the program of `command`, run in `folder`, needs: the system's files, its own folder, and
+    /// whatever its command and environment name. `writes` is a file that it writes.
     pub fn needed_by(
         command: &[String],
         environment: &[(String, String)],

@@ -1,8 +1,9 @@
-//! Control groups around a container: its processes are moved into those of the variant, where they are counted, limited and
-//! frozen like any service's, and what only started it leaves those that limit.
+//! Control groups around a container: its processes are moved into those of the variant, where they are
+//! counted, limited and frozen like any service's, and what only started it leaves those that limit.
 //!
-//! Runtimes put containers into groups of their own making. A hook, which they run before the program starts, undoes that:
-//! the launch writes down where it is itself, and the hook moves the container's only process there, in every hierarchy.
+//! Runtimes put containers into groups of their own making. A hook, which they run before the program starts,
+//! undoes that: the launch writes down where it is itself, and the hook moves the container's only process
+//! there, in every hierarchy.
 
 use std::fs;
 use std::io;
@@ -15,7 +16,8 @@ use crate::process::cgroup;
 /// A killed process leaves its groups within milliseconds.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Between two looks whether groups are there again, how many in a row must not see them, and how many there are at most (2 s).
+/// Between two looks whether groups are there again, how many in a row must not see them, and how many there
+/// are at most (2 s).
 const LOOK: Duration = Duration::from_millis(20);
 const QUIET: u32 = 5;
 const TRIES: u32 = 100;
@@ -86,8 +88,8 @@ pub(super) fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
 }
 
-/// A script that moves the process of a container, told of on its standard input, to the groups that the file `list` names as
-/// `/proc/<pid>/cgroup` does.
+/// A script that moves the process of a container, told of on its standard input, to the groups that the file
+/// `list` names as `/proc/<pid>/cgroup` does.
 pub(super) fn hook(list: &Path) -> String {
     format!(
         "pid=$(sed 's/.*\"pid\": *\\([0-9]*\\).*/\\1/')\n\
@@ -99,8 +101,8 @@ pub(super) fn hook(list: &Path) -> String {
     )
 }
 
-/// The first lines of a launch: writes down which groups it is in, and leaves those of version 1 that are ours. Only what is
-/// inside is to be limited; the group of version 2 is what is frozen.
+/// The first lines of a launch: writes down which groups it is in, and leaves those of version 1 that are
+/// ours. Only what is inside is to be limited; the group of version 2 is what is frozen.
 pub(super) fn entry(list: &Path) -> String {
     let first: Vec<Mount> = own_mounts().into_iter().filter(|mount| !mount.controllers.is_empty()).collect();
     let list = quoted(list);
@@ -114,7 +116,8 @@ pub(super) fn entry(list: &Path) -> String {
     )
 }
 
-/// Kills who is left in the groups called `name` at the roots of all hierarchies, and in those below them, and removes these.
+/// Kills who is left in the groups called `name` at the roots of all hierarchies, and in those below them,
+/// and removes these.
 pub(super) fn remove(name: &str) -> io::Result<()> {
     let mut outcome = Ok(());
     for Mount { at, .. } in own_mounts() {
@@ -124,7 +127,8 @@ pub(super) fn remove(name: &str) -> io::Result<()> {
     outcome
 }
 
-/// The same until they stay away: a runtime that an engine began before both were killed may have been making them.
+/// The same until they stay away: a runtime that an engine began before both were killed may have been making
+/// them.
 pub(super) fn remove_for_good(name: &str) -> io::Result<()> {
     let mut outcome = remove(name);
     let mut quiet = 0;

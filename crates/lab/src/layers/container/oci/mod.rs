@@ -1,10 +1,11 @@
-//! A container around a service: an OCI bundle made from the service's own files, run in the foreground by runc or crun.
+//! A container around a service: an OCI bundle made from the service's own files, run in the foreground by
+//! runc or crun.
 //!
-//! The bundle holds a configuration and an empty root, in which this host's files are shown at their own places;
-//! nothing is copied and no image is needed. The container's processes are in the control groups of whoever started
-//! it, so that they are counted, limited and frozen like those of any service. Each container is tracked for clean-up
-//! before its runtime is started; removing one never follows a mount. An engine may stand between, in `engine`;
-//! registries and their images are none of its business.
+//! The bundle holds a configuration and an empty root, in which this host's files are shown at their own
+//! places; nothing is copied and no image is needed. The container's processes are in the control groups of
+//! whoever started it, so that they are counted, limited and frozen like those of any service. Each container
+//! is tracked for clean-up before its runtime is started; removing one never follows a mount. An engine may
+//! stand between, in `engine`; registries and their images are none of its business.
 
 mod bundle;
 mod engine;
@@ -225,8 +226,8 @@ fn hybrid() -> Option<String> {
     Some(Hierarchy::detect()?.mount().display().to_string())
 }
 
-/// A container that is about to be started, or was. Dropping it kills what is in it and removes what was made for it, its
-/// configuration apart.
+/// A container that is about to be started, or was. Dropping it kills what is in it and removes what was made
+/// for it, its configuration apart.
 #[derive(Debug)]
 pub struct Container {
     runtime: Runtime,
@@ -238,8 +239,8 @@ pub struct Container {
 }
 
 impl Container {
-    /// Puts a container around what `launch` starts: its bundle is made in `folder`, and from now on `launch` starts the
-    /// runtime. `id` begins with `wb-`.
+    /// Puts a container around what `launch` starts: its bundle is made in `folder`, and from now on `launch`
+    /// starts the runtime. `id` begins with `wb-`.
     ///
     /// # Errors
     /// [`ContainerError`]; nothing is left then.
@@ -274,9 +275,9 @@ impl Container {
         Ok(container)
     }
 
-    /// The same by an engine. `start` starts its daemon, if it has one, in a network that is not this host's, and
-    /// tells its first process; it is given the command and the file of the network in which containers are to be
-    /// that are not published.
+    /// The same by an engine. `start` starts its daemon, if it has one, in a network that is not this host's,
+    /// and tells its first process; it is given the command and the file of the network in which containers
+    /// are to be that are not published.
     ///
     /// # Errors
     /// [`ContainerError`], or what `start` says; nothing is left then but the daemon.
@@ -428,8 +429,8 @@ fn placed(text: &str, host: &str) -> String {
     text.replace("{host}", host).replace("{port}", PORT)
 }
 
-/// What is told inside: of our own environment what programs are found and speak by, then what the launch adds, of two
-/// values the last.
+/// What is told inside: of our own environment what programs are found and speak by, then what the launch
+/// adds, of two values the last.
 fn environment(launch: &Launch) -> Vec<(String, String)> {
     let own = ["PATH", "LANG", "LC_ALL", "TZ", "JAVA_HOME"];
     let mut all: Vec<(String, String)> = own
@@ -478,14 +479,14 @@ pub(crate) fn is_ours(runtime: &str, id: &str, folder: &Path) -> bool {
     straight && plain && id.starts_with(PREFIX) && (Runtime::named(runtime).is_some() || is_engine(runtime))
 }
 
-/// Whether a container of that name's is run by an engine: it has no process of its own then that would have to be ended
-/// otherwise than those of its groups.
+/// Whether a container of that name's is run by an engine: it has no process of its own then that would have
+/// to be ended otherwise than those of its groups.
 pub(crate) fn is_engine(name: &str) -> bool {
     Engine::named(name).is_some()
 }
 
-/// Kills a container and removes what was made for it but its configuration and logs; nothing where it is gone. Those of an
-/// engine have been killed.
+/// Kills a container and removes what was made for it but its configuration and logs; nothing where it is
+/// gone. Those of an engine have been killed.
 pub(crate) fn end(runtime: &str, id: &str, folder: &Path) -> io::Result<()> {
     let known = folder.join(STATE).join(id);
     if let (true, Some(runtime)) = (known.exists(), Runtime::named(runtime)) {
@@ -516,8 +517,8 @@ pub(crate) fn forget(folder: &Path) {
     }
 }
 
-/// Removes a container's root with whatever a program wrote there. Where anything is mounted on it or below, that is
-/// somebody's, and all stays with an error.
+/// Removes a container's root with whatever a program wrote there. Where anything is mounted on it or below,
+/// that is somebody's, and all stays with an error.
 fn remove_root(root: &Path) -> io::Result<()> {
     let Some(facts) = gone_is_none(fs::symlink_metadata(root))? else { return Ok(()) };
     let Some(root) = gone_is_none(root.canonicalize())? else { return Ok(()) };

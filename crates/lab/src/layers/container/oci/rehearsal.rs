@@ -1,5 +1,6 @@
-//! A container that does nothing, run once in a program's life by each runtime and engine that is asked for: whatever this host
-//! keeps from them (mounts, groups, filters of system calls) shows before anything is measured.
+//! A container that does nothing, run once in a program's life by each runtime and engine that is asked for:
+//! whatever this host keeps from them (mounts, groups, filters of system calls) shows before anything is
+//! measured.
 
 use std::fs;
 use std::net::Ipv4Addr;
