@@ -12,6 +12,7 @@ mod crossing;
 pub mod frames;
 pub mod ovs;
 mod probe;
+mod proof;
 mod published;
 mod rate;
 mod rehearsal;

@@ -19,8 +19,9 @@ use weighbridge_model::experiment::Publisher;
 use weighbridge_model::network::LinkCounters;
 use weighbridge_model::quantity::Nanoseconds;
 
+use super::proof::check_device;
 use super::site::{SiteProgram, run_on};
-use super::veth::{DEVICE as LINK, saw, try_here};
+use super::veth::{DEVICE as LINK, try_here};
 use super::{Answered, HostRole, LayerError, Site};
 use crate::host::sys::monotonic;
 use crate::net::tools::Tool;
@@ -179,9 +180,9 @@ impl Forwarder {
     /// Whether packets passed the container's network both ways. pasta hands connections of the host's
     /// loopback to that of the container, and no others.
     pub fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
-        let tap = saw(HOST, DEVICE, passed, answered);
+        let tap = check_device(HOST, DEVICE, passed, answered);
         match self.publisher {
-            Publisher::Pasta if tap.is_err() => saw(HOST, "lo", passed, answered).or(tap),
+            Publisher::Pasta if tap.is_err() => check_device(HOST, "lo", passed, answered).or(tap),
             _ => tap,
         }
     }

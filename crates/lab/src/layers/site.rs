@@ -10,6 +10,7 @@ use weighbridge_model::network::{
 };
 use weighbridge_model::quantity::Nanoseconds;
 
+use super::proof::check_tunnels;
 use super::veth::{self, DEVICE};
 use super::{Answered, LayerError, Part, parts};
 use crate::host::cores::CoreId;
@@ -416,7 +417,7 @@ impl Site {
         let (mut tunnels, mut against) = (Vec::new(), None);
         for (layer, part) in &self.parts {
             let proved = part.tunnels(passed, answered).and_then(|ends| {
-                let proved = veth::went_through(&ends, answered);
+                let proved = check_tunnels(&ends, answered);
                 tunnels.extend(ends);
                 proved
             });

@@ -15,9 +15,10 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use weighbridge_model::experiment::{CongestionControl, Layers, Veth};
-use weighbridge_model::network::{LinkCounters, TunnelCounts};
+use weighbridge_model::network::LinkCounters;
 
 use super::crossing::{Crossing, Treatment};
+use super::proof::check_device;
 use super::site::{run_on, set};
 use super::{Answered, End, Ends, Hosts, LayerError, Part, Site};
 use crate::host::sys;
@@ -128,7 +129,7 @@ impl Part for VethPart {
         for (host, device) in
             [("client", DEVICE), ("switch", CLIENT_PORT), ("switch", SERVER_PORT), ("server", DEVICE)]
         {
-            saw(host, device, passed, answered)?;
+            check_device(host, device, passed, answered)?;
         }
         Ok(())
     }
@@ -283,98 +284,5 @@ pub(super) fn try_here<T: Send>(
             format!("load the kernel's module for {what}, or use a kernel that has it"),
         )),
         Ok(Ok(found)) => Ok(found),
-    }
-}
-
-/// Whether a device passed packets both ways, and as many bytes as were answered: hosts that only ask for
-/// each other's hardware address pass some too. A reply of several requests may share a packet, so none is
-/// asked for each.
-pub(super) fn saw(
-    host: &str,
-    device: &str,
-    passed: &[LinkCounters],
-    answered: Answered,
-) -> Result<(), String> {
-    let Some(link) = passed.iter().find(|link| link.host == host && link.device == device) else {
-        return Err(format!("`{device}` of the {host} was gone at the end of the trial"));
-    };
-    let requests = answered.requests;
-    let is_silent = link.sent_packets == 0 || link.received_packets == 0;
-    if requests > 0 && is_silent {
-        return Err(format!(
-            "{requests} requests were answered, and `{device}` of the {host} saw {} packets out and {} in: they took another way",
-            link.sent_packets, link.received_packets
-        ));
-    }
-    if !answered.is_within(link.bytes().get()) {
-        return Err(format!(
-            "{requests} requests were answered, with {} bytes in all, and `{device}` of the {host} saw {}: they took another way",
-            answered.bytes,
-            link.bytes().get()
-        ));
-    }
-    Ok(())
-}
-
-/// Whether either end of a tunnel passed what was answered.
-pub(super) fn went_through(tunnels: &[TunnelCounts], answered: Answered) -> Result<(), String> {
-    let is_short = |end: &&TunnelCounts| {
-        let is_silent = answered.requests > 0 && (end.sent_bytes == 0 || end.received_bytes == 0);
-        is_silent || !answered.is_within(end.bytes().get())
-    };
-    match tunnels.iter().find(is_short) {
-        None => Ok(()),
-        Some(end) => Err(format!(
-            "{} requests were answered, with {} bytes in all, and the tunnel's end of the {} counts {} bytes out and {} in, as {}: \
-             they took another way",
-            answered.requests, answered.bytes, end.host, end.sent_bytes, end.received_bytes, end.kind
-        )),
-    }
-}
-
-/// Whether the host's link passed the packets of the device above it. A tenth may lack: between the two
-/// readings of either device a switch in user space holds packets that the one has counted and the other has
-/// not. Fewer may have passed where their bytes did: a daemon of a tunnel in between hands several down as
-/// one.
-pub(super) fn carried_below(host: &str, above: &str, passed: &[LinkCounters]) -> Result<(), String> {
-    let link = |device: &str| passed.iter().find(|link| link.host == host && link.device == device);
-    let packets = |device: &str| link(device).map_or(0, LinkCounters::packets);
-    let bytes = |device: &str| link(device).map_or(0, |link| link.received_bytes + link.sent_bytes);
-    let has_fewer = packets(DEVICE) < packets(above) - packets(above) / 10;
-    if has_fewer && bytes(DEVICE) < bytes(above) - bytes(above) / 10 {
-        return Err(format!(
-            "{} packets passed `{above}` of the {host} and only {} the link below it",
-            packets(above),
-            packets(DEVICE)
-        ));
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tunnel_must_have_passed_what_was_answered_both_ways() {
-        let end = |received_bytes, sent_bytes| TunnelCounts {
-            layer: "ovs-gre".to_owned(),
-            host: "client".to_owned(),
-            kind: "GRE".to_owned(),
-            received_bytes,
-            sent_bytes,
-            ..TunnelCounts::default()
-        };
-        let answered = Answered { requests: 10, bytes: 2_000 };
-        assert_eq!(went_through(&[], answered), Ok(()), "there is none");
-        assert_eq!(went_through(&[end(900, 900)], answered), Ok(()), "some may not have been added up");
-        for short in [end(900, 899), end(0, 2_000), end(2_000, 0)] {
-            let why = went_through(&[end(5_000, 5_000), short], answered).expect_err("it passed less");
-            assert!(
-                why.contains("10 requests were answered, with 2000 bytes in all") && why.contains("as GRE"),
-                "{why}"
-            );
-        }
-        assert_eq!(went_through(&[end(0, 0)], Answered::default()), Ok(()), "nothing was to pass");
     }
 }

@@ -5,8 +5,9 @@ use std::net::Ipv4Addr;
 use weighbridge_model::experiment::{Vxlan, VxlanLayout};
 use weighbridge_model::network::{LinkCounters, TunnelCounts};
 
+use super::proof::{check_device, check_link_below};
 use super::site::run_on;
-use super::veth::{CAPABILITIES, carried_below, neighbour, saw, try_here};
+use super::veth::{CAPABILITIES, neighbour, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
 use crate::net::tools::Tool;
 use crate::net::{Batch, Capability, Namespace, Unavailable};
@@ -178,8 +179,8 @@ impl Part for VxlanPart {
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         let device = self.plan().device;
         for host in ["client", "server"] {
-            saw(host, device, passed, answered)?;
-            carried_below(host, device, passed)?;
+            check_device(host, device, passed, answered)?;
+            check_link_below(host, device, passed)?;
         }
         Ok(())
     }

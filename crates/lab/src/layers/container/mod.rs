@@ -10,9 +10,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use weighbridge_model::experiment::{self, ContainerEngine, ContainerNetwork, ContainerRuntime, Seccomp};
 use weighbridge_model::network::LinkCounters;
 
+use super::proof::check_device;
 use super::published::Forwarder;
 use super::site::SiteProgram;
-use super::veth::{CAPABILITIES, saw};
+use super::veth::CAPABILITIES;
 use super::{Answered, HostRole, LayerError, Part, Site};
 use crate::host::procfs::Pid;
 use crate::net::{Capability, Namespace, Unavailable};
@@ -202,7 +203,7 @@ impl Part for ContainerPart {
                 let there =
                     |link: &&LinkCounters| link.host == "server" && bridges.contains(&link.device.as_str());
                 match passed.iter().find(there) {
-                    Some(link) => saw("server", &link.device, passed, answered),
+                    Some(link) => check_device("server", &link.device, passed, answered),
                     None => Err(format!("there is no bridge of {} at the end of the trial", engine.name())),
                 }
             }

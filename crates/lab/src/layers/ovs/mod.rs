@@ -20,8 +20,9 @@ use weighbridge_model::experiment::{Ovs, OvsTunnel};
 use weighbridge_model::network::{LinkCounters, TunnelCounts};
 use weighbridge_model::quantity::Nanoseconds;
 
+use super::proof::{check_device, check_link_below};
 use super::site::run_on;
-use super::veth::{WITH_RAW, carried_below, neighbour, saw, try_here};
+use super::veth::{WITH_RAW, neighbour, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
 use crate::host::sys::monotonic;
 use crate::net::tools::Tool;
@@ -280,8 +281,8 @@ impl Part for OvsPart {
 
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         for Up { host, .. } in self.up().iter() {
-            saw(host, self.device(), passed, answered)?;
-            carried_below(host, self.device(), passed)?;
+            check_device(host, self.device(), passed, answered)?;
+            check_link_below(host, self.device(), passed)?;
         }
         Ok(())
     }

@@ -17,8 +17,9 @@ use weighbridge_model::experiment::{Wireguard, WireguardImplementation as Implem
 use weighbridge_model::network::{LinkCounters, TunnelCounts};
 use weighbridge_model::quantity::Nanoseconds;
 
+use super::proof::check_device;
 use super::site::run_on;
-use super::veth::{CAPABILITIES, DEVICE as LINK, saw, try_here};
+use super::veth::{CAPABILITIES, DEVICE as LINK, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
 use crate::host::sys::monotonic;
 use crate::net::tools::Tool;
@@ -196,7 +197,7 @@ impl Up {
     /// between a device of a switch in user space and the link.
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         let Self { host, .. } = self;
-        saw(host, DEVICE, passed, answered)?;
+        check_device(host, DEVICE, passed, answered)?;
         if answered.requests == 0 {
             return Ok(());
         }
